@@ -1,0 +1,21 @@
+# Installs the headers, and a package that find_package(glia) finds on any architecture.
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/glia")
+
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/glia" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS glia EXPORT gliaTargets)
+install(EXPORT gliaTargets NAMESPACE glia:: DESTINATION "${package_dir}")
+if(TARGET glia_compression)
+  install(TARGETS glia_compression EXPORT gliaCompressionTargets)
+  install(EXPORT gliaCompressionTargets NAMESPACE glia:: DESTINATION "${package_dir}")
+endif()
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/gliaConfig.cmake.in" "${PROJECT_BINARY_DIR}/gliaConfig.cmake"
+  INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/gliaConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES "${PROJECT_BINARY_DIR}/gliaConfig.cmake"
+              "${PROJECT_BINARY_DIR}/gliaConfigVersion.cmake" DESTINATION "${package_dir}")

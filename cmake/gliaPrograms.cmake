@@ -1,0 +1,20 @@
+# glia's own programs: the library's users get none of these settings.
+
+# glia_add_program(NAME SOURCE... LINK LIBRARY...)
+function(glia_add_program name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE glia::glia ${arg_LINK})
+  glia_set_warnings(${name})
+endfunction()
+
+function(glia_set_warnings name)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ 12 sees overlapping copies in every std::string concatenation (GCC bug 105329).
+    target_compile_options(${name} PRIVATE -Wno-restrict)
+  endif()
+  if(GLIA_WARNINGS_AS_ERRORS)
+    target_compile_options(${name} PRIVATE -Werror)
+  endif()
+endfunction()

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs the system packages that glia's programs need and that are missing.
+#
+#   cmake/setup.sh        to build and run tests and examples
+#   cmake/setup.sh ci     also what CI checks with
+#
+# GLIA_SKIP_SETUP=1 leaves the system alone, for those who provide the packages in another way.
+set -euo pipefail
+
+packages=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libxsimd-dev libopenblas-dev
+  catch2 libbenchmark-dev zlib1g-dev libcli11-dev nlohmann-json3-dev)
+if [[ "${1:-}" == ci ]]; then
+  packages+=(clang clang-format clang-tidy)
+fi
+
+[[ "${GLIA_SKIP_SETUP:-0}" == 1 ]] && exit 0
+
+if ! command -v apt-get dpkg-query >/dev/null; then
+  cat >&2 <<'TEXT'
+glia: this system has no apt, so the set-up cannot install what is needed. Please provide
+  a C++20 compiler (g++ 12, clang 14 or newer), CMake 3.22, Ninja,
+  xtensor 0.24, xtensor-blas 0.20, OpenBLAS 0.3.21, zlib 1.2,
+  Catch2 2.13 or 3 (tests), CLI11 2.1 (examples), Google Benchmark 1.7 and nlohmann-json 3.11
+  (benchmarks),
+and call this again with GLIA_SKIP_SETUP=1.
+TEXT
+  exit 1
+fi
+
+missing=()
+installed=$(dpkg-query --show --showformat '${Package} ${db:Status-Status}\n' "${packages[@]}" \
+  2>/dev/null || true)
+for package in "${packages[@]}"; do
+  grep -q "^$package installed$" <<<"$installed" || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+
+as_root=()
+if [[ $EUID -ne 0 ]]; then
+  # Without a terminal, sudo could only wait for a password that nobody types.
+  if command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+    as_root=(sudo)
+  else
+    echo "glia: these packages are missing, and installing them needs root's rights:" >&2
+    printf '  %s\n' "${missing[@]}" >&2
+    echo "Ask an administrator for: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+fi
+
+echo "glia: installing ${missing[*]}"
+install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes
+  --no-install-recommends "${missing[@]}")
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# A list of packages that is still fresh saves the update.
+if ! "${install[@]}" >"$log" 2>&1; then
+  if ! { "${as_root[@]}" apt-get update && "${install[@]}"; } >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "glia: installing failed (above); missing: ${missing[*]}" >&2
+    exit 1
+  fi
+fi

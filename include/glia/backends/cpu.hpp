@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "glia/backends/cpu/classification.hpp"
+#include "glia/backends/cpu/convolution.hpp"
+#include "glia/backends/cpu/elementwise.hpp"
+#include "glia/backends/cpu/normalization.hpp"
+#include "glia/backends/cpu/pooling.hpp"
+#include "glia/backends/cpu/products.hpp"
+#include "glia/backends/cpu/updates.hpp"
+#include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_backend.hpp"
+
+namespace glia {
+
+/// How the cpu backend runs.
+struct cpu_options {
+  std::size_t threads = 0;                         ///< counting the caller's; 0: one per core
+  cpu_loops::isa isa = cpu_loops::best_isa();      ///< instruction set of glia's own loops
+};
+
+// The threads come first among the bases: the families of loops refer to them.
+template <class T>
+class cpu_kernels : private cpu_loops::workers,
+                    public cpu_loops::elementwise<T>,
+                    public cpu_loops::products<T>,
+                    public cpu_loops::convolution<T>,
+                    public cpu_loops::pooling<T>,
+                    public cpu_loops::normalizing<T>,
+                    public cpu_loops::classification<T>,
+                    public cpu_loops::updates<T> {
+ public:
+  using value_type = T;
+  static constexpr std::string_view name = "cpu";
+
+  explicit cpu_kernels(const cpu_options& options)
+      : cpu_loops::workers(options.threads, options.isa),
+        cpu_loops::elementwise<T>(team()),
+        cpu_loops::products<T>(team()),
+        cpu_loops::convolution<T>(team()),
+        cpu_loops::pooling<T>(team()),
+        cpu_loops::normalizing<T>(team()),
+        cpu_loops::classification<T>(team()),
+        cpu_loops::updates<T>(team()) {}
+  cpu_kernels(const cpu_kernels&) = delete;
+  cpu_kernels& operator=(const cpu_kernels&) = delete;
+
+  using cpu_loops::workers::threads;
+
+ private:
+  [[nodiscard]] const cpu_loops::workers& team() const { return *this; }
+};
+
+/// The fast backend: OpenBLAS for matrix products, glia's own vectorised loops for the rest, glia's
+/// own threads for both, in `float` or `double`. One seed gives the same bits for any number of
+/// threads.
+template <class T = float>
+class cpu : public host_backend<cpu_kernels<T>> {
+ public:
+  explicit cpu(const cpu_options& options = {})
+      : host_backend<cpu_kernels<T>>(std::in_place, options) {}
+
+  [[nodiscard]] std::size_t threads() const { return this->kernels().threads(); }
+};
+
+static_assert(backend<cpu<float>> && backend<cpu<double>>);
+
+}  // namespace glia

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+
+#include "glia/backends/kernel_arguments.hpp"
+#include "glia/core/xtensor.hpp"
+
+// Declared here since xtensor-blas's CBLAS header lacks them; weak, for other BLAS libraries do too.
+extern "C" {
+[[gnu::weak]] void openblas_set_num_threads(int threads);
+[[gnu::weak]] int openblas_get_num_threads();
+}
+
+namespace glia::cpu_loops {
+
+/// Holds OpenBLAS to one thread while it lives: the cpu backend calls it from threads of its own,
+/// and two pools of threads on the same cores slow each other down. The setting is the program's,
+/// so it is put back afterwards.
+class single_threaded_blas {
+ public:
+  single_threaded_blas() : before_(openblas_get_num_threads ? openblas_get_num_threads() : 1) {
+    set(1);
+  }
+  single_threaded_blas(const single_threaded_blas&) = delete;
+  single_threaded_blas& operator=(const single_threaded_blas&) = delete;
+  ~single_threaded_blas() { set(before_); }
+
+ private:
+  void set(int threads) const {
+    if (before_ != 1) {
+      openblas_set_num_threads(threads);
+    }
+  }
+
+  int before_;
+};
+
+/// A matrix in memory: its elements, the distance between rows, and whether it is stored transposed.
+template <class T>
+struct matrix {
+  const T* data;
+  std::size_t row_step;
+  bool transposed = false;
+};
+
+/// C (m, n) = A (m, k) B (k, n) + beta C by BLAS, on the calling thread.
+template <class T>
+void gemm(std::size_t m, std::size_t n, std::size_t k, const matrix<T>& a, const matrix<T>& b,
+          T beta, T* c, std::size_t c_row_step) {
+  using index = CBLAS_INDEX;
+  const auto order = [](bool transposed) { return transposed ? cxxblas::Trans : cxxblas::NoTrans; };
+  cxxblas::gemm(cxxblas::RowMajor, order(a.transposed), order(b.transposed), static_cast<index>(m),
+                static_cast<index>(n), static_cast<index>(k), T{1}, a.data,
+                static_cast<index>(a.row_step), b.data, static_cast<index>(b.row_step), beta, c,
+                static_cast<index>(c_row_step));
+}
+
+}  // namespace glia::cpu_loops

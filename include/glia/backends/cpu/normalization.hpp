@@ -1,0 +1,162 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/backends/kernel_arguments.hpp"
+
+namespace glia::cpu_loops {
+
+/// Batch normalisation in blocks of channels, layer normalisation in blocks of rows. A block's sums
+/// run over all its rows in order, so the result does not depend on the number of threads.
+template <class T>
+class normalizing {
+ public:
+  explicit normalizing(const workers& team) : team_(&team) {}
+
+  void normalize(normalization kind, const T* x, const T* gamma, const T* beta, double epsilon,
+                 T* y, T* mean, T* variance, std::size_t rows, std::size_t columns) const {
+    if (kind == normalization::layer) {
+      normalize_rows(x, gamma, beta, epsilon, y, mean, variance, rows, columns);
+      return;
+    }
+    team_->for_blocks(columns, channels, [&](auto kernels, std::size_t first, std::size_t count) {
+      T scale[channels];
+      T shift[channels];
+      T* m = mean + first;
+      T* v = variance + first;
+      std::fill_n(m, count, T{0});
+      std::fill_n(v, count, T{0});
+      for (std::size_t r = 0; r < rows; ++r) {
+        kernels.add(x + r * columns + first, m, count);
+      }
+      for (std::size_t c = 0; c < count; ++c) {
+        m[c] /= static_cast<T>(rows);
+      }
+      for (std::size_t r = 0; r < rows; ++r) {
+        kernels.add_squared_difference(x + r * columns + first, m, v, count);
+      }
+      for (std::size_t c = 0; c < count; ++c) {
+        v[c] /= static_cast<T>(rows);
+        scale[c] = gamma[first + c] * inverse_deviation(v[c], epsilon);
+        shift[c] = beta[first + c] - m[c] * scale[c];
+      }
+      for (std::size_t r = 0; r < rows; ++r) {
+        kernels.scale_and_shift(x + r * columns + first, scale, shift, y + r * columns + first,
+                                count);
+      }
+    });
+  }
+
+  // The formula stands with the reference backend's loops.
+  void normalize_gradient(normalization kind, const T* dy, const T* x, const T* gamma,
+                          const T* mean, const T* variance, double epsilon, T* dx, T* dgamma,
+                          T* dbeta, std::size_t rows, std::size_t columns,
+                          const memory_pool& memory) const {
+    if (kind == normalization::layer) {
+      gradient_of_rows(dy, x, gamma, mean, variance, epsilon, dx, dgamma, dbeta, rows, columns,
+                       memory);
+      return;
+    }
+    team_->for_blocks(columns, channels, [&](auto kernels, std::size_t first, std::size_t count) {
+      T inverse[channels];
+      T shift[channels];
+      T h[channels];
+      for (std::size_t c = 0; c < count; ++c) {
+        inverse[c] = inverse_deviation(variance[first + c], epsilon);
+        shift[c] = -mean[first + c] * inverse[c];
+      }
+      std::fill_n(dgamma + first, count, T{0});
+      std::fill_n(dbeta + first, count, T{0});
+      for (std::size_t r = 0; r < rows; ++r) {
+        kernels.scale_and_shift(x + r * columns + first, inverse, shift, h, count);
+        kernels.add_product(dy + r * columns + first, h, dgamma + first, count);
+        kernels.add(dy + r * columns + first, dbeta + first, count);
+      }
+      // dx = gamma inverse (dy - dbeta / rows - h dgamma / rows), regrouped by dy, x and 1.
+      T by_dy[channels];
+      T by_x[channels];
+      T constant[channels];
+      for (std::size_t c = 0; c < count; ++c) {
+        by_dy[c] = gamma[first + c] * inverse[c];
+        by_x[c] = -by_dy[c] * inverse[c] * dgamma[first + c] / static_cast<T>(rows);
+        constant[c] = -by_dy[c] * dbeta[first + c] / static_cast<T>(rows) -
+                      by_x[c] * mean[first + c];
+      }
+      for (std::size_t r = 0; r < rows; ++r) {
+        T* to = dx + r * columns + first;
+        kernels.scale_and_shift(dy + r * columns + first, by_dy, constant, to, count);
+        kernels.add_product(x + r * columns + first, by_x, to, count);
+      }
+    });
+  }
+
+ private:
+  static constexpr std::size_t channels = 64;
+  static constexpr std::size_t gradient_lanes = 8;
+
+  static T inverse_deviation(T variance, double epsilon) {
+    return T{1} / std::sqrt(variance + static_cast<T>(epsilon));
+  }
+
+  void normalize_rows(const T* x, const T* gamma, const T* beta, double epsilon, T* y, T* mean,
+                      T* variance, std::size_t rows, std::size_t columns) const {
+    team_->for_rows(rows, columns, [&](auto kernels, std::size_t first, std::size_t count) {
+      for (std::size_t r = first; r < first + count; ++r) {
+        const T* from = x + r * columns;
+        T* to = y + r * columns;
+        mean[r] = kernels.sum(from, columns) / static_cast<T>(columns);
+        kernels.unary({unary_function::affine, 1, -static_cast<double>(mean[r])}, from, to,
+                      columns);
+        variance[r] = kernels.dot(to, to, columns) / static_cast<T>(columns);
+        kernels.unary({unary_function::affine, inverse_deviation(variance[r], epsilon), 0}, to, to,
+                      columns);
+        kernels.scale_and_shift(to, gamma, beta, to, columns);
+      }
+    });
+  }
+
+  void gradient_of_rows(const T* dy, const T* x, const T* gamma, const T* mean, const T* variance,
+                        double epsilon, T* dx, T* dgamma, T* dbeta, std::size_t rows,
+                        std::size_t columns, const memory_pool& memory) const {
+    const std::size_t lanes = std::min(rows, gradient_lanes);
+    // Of each lane: its sums for gamma and for beta, and the normalised row at hand.
+    const host_tensor<T> partial(memory, {lanes, 3, columns});
+    team_->for_each(lanes, [&](auto kernels, std::size_t lane) {
+      T* lane_gamma = partial.data() + lane * 3 * columns;
+      T* lane_beta = lane_gamma + columns;
+      T* h = lane_beta + columns;
+      std::fill_n(lane_gamma, 2 * columns, T{0});
+      for (std::size_t r = lane * rows / lanes; r < (lane + 1) * rows / lanes; ++r) {
+        const T* g = dy + r * columns;
+        T* to = dx + r * columns;
+        const T inverse = inverse_deviation(variance[r], epsilon);
+        kernels.unary({unary_function::affine, inverse, -static_cast<double>(mean[r] * inverse)},
+                      x + r * columns, h, columns);
+        kernels.add_product(g, h, lane_gamma, columns);
+        kernels.add(g, lane_beta, columns);
+        kernels.binary(binary_function::multiply, g, 1, gamma, 1, to, columns);
+        const T mean_q = kernels.sum(to, columns) / static_cast<T>(columns);
+        const T mean_qh = kernels.dot(to, h, columns) / static_cast<T>(columns);
+        kernels.add_scaled(-mean_qh, h, to, columns);
+        kernels.unary({unary_function::affine, inverse, -static_cast<double>(mean_q * inverse)},
+                      to, to, columns);
+      }
+    });
+    std::fill_n(dgamma, columns, T{0});
+    std::fill_n(dbeta, columns, T{0});
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      for (std::size_t c = 0; c < columns; ++c) {
+        dgamma[c] += partial.data()[lane * 3 * columns + c];
+        dbeta[c] += partial.data()[lane * 3 * columns + columns + c];
+      }
+    }
+  }
+
+  const workers* team_;
+};
+
+}  // namespace glia::cpu_loops

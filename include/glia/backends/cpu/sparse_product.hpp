@@ -1,0 +1,195 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "glia/backends/cpu/blas.hpp"
+#include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/backends/shape_rules.hpp"
+
+namespace glia::cpu_loops {
+
+/// C = A B where many elements of A are zero, as they are after a ReLU, in its gradients, and in
+/// images on a black ground. The nonzeros of A are listed once; then every row of C is a sum of the
+/// rows of B that its list names, panel of columns by panel of columns, so that the panel is in the
+/// first-level cache and the sums are in registers.
+///
+/// The order of the sums depends on the positions of the nonzeros alone, not on the threads.
+template <class T>
+class sparse_product {
+ public:
+  /// Below this share of nonzeros listing them pays off against a dense product; measured at
+  /// products of 100 x 784 x 400.
+  static constexpr double worthwhile_density = 0.5;
+
+  /// Whether A, stored as it is, is worth the lists. Products too small for panels are not.
+  static bool worthwhile(const workers& team, const T* a, const matmul_sizes& s) {
+    if (s.m < 16 || s.n < 2 * lanes || s.k < 16) {
+      return false;
+    }
+    std::atomic<std::size_t> count{0};
+    team.for_blocks(s.m * s.k, 4 * workers::elements_per_block,
+                    [&](auto kernels, std::size_t first, std::size_t n) {
+                      count.fetch_add(kernels.count_nonzeros(a + first, n),
+                                      std::memory_order_relaxed);
+                    });
+    return static_cast<double>(count.load()) <
+           worthwhile_density * static_cast<double>(s.m * s.k);
+  }
+
+  /// Multiplies, and calls finish(kernels, row, rows, column, columns) for each block of C while it
+  /// is in the cache.
+  template <class Finish>
+  static void multiply(const workers& team, const memory_pool& memory, const matrix<T>& a,
+                       const matrix<T>& b, T* c, const matmul_sizes& s, const Finish& finish) {
+    const std::size_t depth_blocks = (s.k + block_depth - 1) / block_depth;
+    const host_tensor<nonzero<T>> entries(memory, {s.m, depth_blocks, block_depth});
+    const host_tensor<std::uint32_t> counts(memory, {s.m, depth_blocks});
+    list(team, a, s, entries.data(), counts.data());
+
+    const panels cut{(s.n + lanes - 1) / lanes};
+    const bool direct = readable_in_place(b, s);
+    const host_tensor<T> packed(memory, {direct ? 0 : s.k * cut.vectors * lanes});
+    if (!direct) {
+      team.for_each(cut.count(), [&](auto kernels, std::size_t panel) {
+        pack(kernels, b, s, cut, panel, packed.data() + s.k * cut.column(panel));
+      });
+    }
+
+    const std::size_t row_blocks = (s.m + rows_per_block - 1) / rows_per_block;
+    team.for_each(cut.count() * row_blocks, [&](auto kernels, std::size_t task) {
+      const std::size_t panel = task / row_blocks;
+      const std::size_t block = task % row_blocks;
+      const std::size_t row = block * s.m / row_blocks;
+      const std::size_t column = cut.column(panel);
+      const std::size_t width = cut.column(panel + 1) - column;
+      const region where{row, (block + 1) * s.m / row_blocks - row, column,
+                         std::min(width, s.n - column)};
+      const matrix<T> from = direct ? matrix<T>{b.data + column, b.row_step}
+                                    : matrix<T>{packed.data() + s.k * column, width};
+      with_vectors(width / lanes, [&](auto constant) {
+        multiply_block<decltype(constant)::value>(kernels, entries.data(), counts.data(), from, c,
+                                                  s, where);
+      });
+      finish(kernels, where.row, where.rows, where.column, where.columns);
+    });
+  }
+
+ private:
+  static constexpr std::size_t lanes = vector_bytes / sizeof(T);
+  static constexpr std::size_t max_vectors = 8;
+  // A panel of block_depth rows and max_vectors vectors fills 24 KiB of a first-level cache of 32.
+  static constexpr std::size_t block_depth = 96;
+  // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
+  static constexpr std::size_t rows_per_block = 64;
+
+  /// The columns of C and B cut into panels of at most max_vectors vectors, as equal as can be.
+  struct panels {
+    std::size_t vectors;
+    [[nodiscard]] std::size_t count() const { return (vectors + max_vectors - 1) / max_vectors; }
+    [[nodiscard]] std::size_t column(std::size_t panel) const {
+      return panel * vectors / count() * lanes;
+    }
+  };
+
+  struct region {
+    std::size_t row;
+    std::size_t rows;
+    std::size_t column;
+    std::size_t columns;
+  };
+
+  static void list(const workers& team, const matrix<T>& a, const matmul_sizes& s,
+                   nonzero<T>* entries, std::uint32_t* counts) {
+    const std::size_t depth_blocks = (s.k + block_depth - 1) / block_depth;
+    const std::size_t step = a.transposed ? a.row_step : 1;
+    team.for_blocks(s.m, 16, [&](auto kernels, std::size_t first, std::size_t rows) {
+      for (std::size_t block = 0; block < depth_blocks; ++block) {
+        const std::size_t depth = std::min(block_depth, s.k - block * block_depth);
+        for (std::size_t i = first; i < first + rows; ++i) {
+          const T* from = a.data + (a.transposed ? i + block * block_depth * a.row_step
+                                                 : i * a.row_step + block * block_depth);
+          const std::size_t at = i * depth_blocks + block;
+          counts[at] = static_cast<std::uint32_t>(
+              kernels.list_nonzeros(from, step, depth, entries + at * block_depth));
+        }
+      }
+    });
+  }
+
+  /// Whether the rows of B can be read where they are: whole vectors, and not at a distance that
+  /// makes them compete for the same cache sets.
+  static bool readable_in_place(const matrix<T>& b, const matmul_sizes& s) {
+    return !b.transposed && s.n % lanes == 0 && b.row_step * sizeof(T) % 1024 != 0;
+  }
+
+  /// Copies a panel of B to contiguous rows, the last vector padded with zeros.
+  template <class Kernels>
+  static void pack(const Kernels& kernels, const matrix<T>& b, const matmul_sizes& s,
+                   const panels& cut, std::size_t panel, T* to) {
+    const std::size_t first = cut.column(panel);
+    const std::size_t width = cut.column(panel + 1) - first;
+    const std::size_t columns = std::min(width, s.n - first);
+    if (columns < width) {
+      std::fill_n(to, s.k * width, T{0});
+    }
+    if (b.transposed) {
+      kernels.transpose_matrix(b.data + first * b.row_step, b.row_step, to, width, columns, s.k);
+    } else {
+      for (std::size_t k = 0; k < s.k; ++k) {
+        std::copy_n(b.data + k * b.row_step + first, columns, to + k * width);
+      }
+    }
+  }
+
+  template <std::size_t Vectors, class Kernels>
+  static void multiply_block(const Kernels& kernels, const nonzero<T>* entries,
+                             const std::uint32_t* counts, const matrix<T>& b, T* c,
+                             const matmul_sizes& s, const region& where) {
+    const std::size_t depth_blocks = (s.k + block_depth - 1) / block_depth;
+    for (std::size_t block = 0; block < depth_blocks; ++block) {
+      const T* rows = b.data + block * block_depth * b.row_step;
+      for (std::size_t i = where.row; i < where.row + where.rows; ++i) {
+        const std::size_t at = i * depth_blocks + block;
+        T* to = c + i * s.n + where.column;
+        if (where.columns == Vectors * lanes) {
+          kernels.template multiply_nonzeros<Vectors>(entries + at * block_depth, counts[at], rows,
+                                                      b.row_step, to, block > 0);
+        } else {
+          T padded[Vectors * lanes] = {};
+          std::copy_n(to, where.columns, padded);
+          kernels.template multiply_nonzeros<Vectors>(entries + at * block_depth, counts[at], rows,
+                                                      b.row_step, padded, block > 0);
+          std::copy_n(padded, where.columns, to);
+        }
+      }
+    }
+  }
+
+  template <class Body>
+  static void with_vectors(std::size_t vectors, const Body& body) {
+    switch (vectors) {
+      case 1:
+        return body(std::integral_constant<std::size_t, 1>{});
+      case 2:
+        return body(std::integral_constant<std::size_t, 2>{});
+      case 3:
+        return body(std::integral_constant<std::size_t, 3>{});
+      case 4:
+        return body(std::integral_constant<std::size_t, 4>{});
+      case 5:
+        return body(std::integral_constant<std::size_t, 5>{});
+      case 6:
+        return body(std::integral_constant<std::size_t, 6>{});
+      case 7:
+        return body(std::integral_constant<std::size_t, 7>{});
+      default:
+        return body(std::integral_constant<std::size_t, 8>{});
+    }
+  }
+};
+
+}  // namespace glia::cpu_loops

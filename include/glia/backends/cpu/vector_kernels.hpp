@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "glia/backends/kernel_arguments.hpp"
+#include "glia/core/random.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// Run-time dispatch without special compiler flags: the same loops (vector_kernels.inl) are compiled
+// once for the instruction set that the program is built for and once for AVX2 with FMA, and
+// `with_best_isa` chooses when the program runs. Optimisation is asked for here as well, since g++
+// 12 hardly vectorises at -O2.
+
+namespace glia::cpu_loops {
+
+/// A nonzero element of a row and where in the row it stands.
+template <class T>
+struct nonzero {
+  T value;
+  std::uint32_t index;
+};
+
+/// Bytes that the widest loops treat at once; on narrower machines the compiler splits them.
+inline constexpr std::size_t vector_bytes = 32;
+
+}  // namespace glia::cpu_loops
+
+#if defined(__clang__)
+#define GLIA_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define GLIA_INDEPENDENT _Pragma("GCC ivdep")
+#pragma GCC push_options
+#pragma GCC optimize("O3", "no-trapping-math")
+#endif
+
+namespace glia::cpu_loops {
+
+#define GLIA_ISA baseline_kernels
+#include "glia/backends/cpu/vector_kernels.inl"
+#undef GLIA_ISA
+
+}  // namespace glia::cpu_loops
+
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma")
+#endif
+
+namespace glia::cpu_loops {
+
+#define GLIA_ISA avx2_kernels
+#define GLIA_ISA_IS_AVX2
+#include "glia/backends/cpu/vector_kernels.inl"
+#undef GLIA_ISA_IS_AVX2
+#undef GLIA_ISA
+
+}  // namespace glia::cpu_loops
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif
+
+#if !defined(__clang__)
+#pragma GCC pop_options
+#endif
+#undef GLIA_INDEPENDENT
+
+namespace glia::cpu_loops {
+
+enum class isa : std::uint8_t { baseline, avx2 };
+
+/// The best instruction set that this processor runs.
+[[nodiscard]] inline isa best_isa() noexcept {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) {
+    return isa::avx2;
+  }
+#endif
+  return isa::baseline;
+}
+
+/// Calls `body` with the struct of loops compiled for `level`.
+template <class Body>
+decltype(auto) with_isa(isa level, const Body& body) {
+#if defined(__x86_64__)
+  if (level == isa::avx2) {
+    return body(avx2_kernels{});
+  }
+#endif
+  static_cast<void>(level);
+  return body(baseline_kernels{});
+}
+
+}  // namespace glia::cpu_loops

@@ -1,0 +1,82 @@
+// Included by vector_kernels.inl inside the struct of one instruction set: elementary functions
+// without branches or calls, so that loops over them vectorise.
+
+static float exp_of(float x) {
+  // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes' expf (S. Moshier); about
+  // 1e-7 relative. Outside [-87.3, 88.3] the result stays at the bounds' values.
+  x = x < -87.3F ? -87.3F : x;
+  x = x > 88.3F ? 88.3F : x;
+  const float scaled = x * 1.44269504F;
+  const int n = static_cast<int>(scaled + __builtin_copysignf(0.5F, scaled));
+  const float whole = static_cast<float>(n);
+  const float r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F;
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * r * r + r + 1.0F;
+  return p * __builtin_bit_cast(float, (n + 127) << 23);
+}
+static double exp_of(double x) { return __builtin_exp(x); }
+
+static float tanh_of(float x) {
+  // Near zero the quotient cancels; there Cephes' polynomial for tanhf is used instead.
+  const float size = __builtin_fabsf(x);
+  const float z = x * x;
+  float p = -5.70498872745e-3F;
+  p = p * z + 2.06390887954e-2F;
+  p = p * z - 5.37397155531e-2F;
+  p = p * z + 1.33314422036e-1F;
+  p = p * z - 3.33332819422e-1F;
+  const float near = p * z * x + x;
+  const float far = 1.0F - 2.0F / (exp_of(2.0F * size) + 1.0F);
+  return size < 0.625F ? near : __builtin_copysignf(far, x);
+}
+static double tanh_of(double x) { return __builtin_tanh(x); }
+
+static float erf_of(float x) {
+  // Abramowitz and Stegun, 7.1.26; at most 1.5e-7 absolute.
+  const float size = __builtin_fabsf(x);
+  const float t = 1.0F / (1.0F + 0.3275911F * size);
+  float p = 1.061405429F;
+  p = p * t - 1.453152027F;
+  p = p * t + 1.421413741F;
+  p = p * t - 0.284496736F;
+  p = p * t + 0.254829592F;
+  return __builtin_copysignf(1.0F - p * t * exp_of(-size * size), x);
+}
+static double erf_of(double x) { return __builtin_erf(x); }
+
+static float log_of(float x) { return __builtin_logf(x); }
+static double log_of(double x) { return __builtin_log(x); }
+
+static float softplus_of(float x) {
+  return (x > 0.0F ? x : 0.0F) + __builtin_log1pf(exp_of(-__builtin_fabsf(x)));
+}
+static double softplus_of(double x) {
+  return (x > 0.0 ? x : 0.0) + __builtin_log1p(__builtin_exp(-__builtin_fabs(x)));
+}
+
+static float expm1_of(float x) {
+  // exp(x) - 1 cancels near zero; there the series to the sixth power serves.
+  float p = 1.0F / 720.0F;
+  p = p * x + 1.0F / 120.0F;
+  p = p * x + 1.0F / 24.0F;
+  p = p * x + 1.0F / 6.0F;
+  p = p * x + 0.5F;
+  p = p * x * x + x;
+  return __builtin_fabsf(x) < 0.25F ? p : exp_of(x) - 1.0F;
+}
+static double expm1_of(double x) { return __builtin_expm1(x); }
+
+template <class T>
+static T sigmoid_of(T x) {
+  return T(1) / (T(1) + exp_of(-x));
+}
+
+template <class T>
+static T normal_cdf_of(T x) {
+  return T(0.5) * (T(1) + erf_of(x * T(0.70710678118654752440)));
+}

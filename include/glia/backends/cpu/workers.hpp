@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "glia/backends/cpu/vector_kernels.hpp"
+#include "glia/core/thread_pool.hpp"
+
+namespace glia::cpu_loops {
+
+/// The threads and the instruction set that the cpu backend's loops run on.
+class workers {
+ public:
+  explicit workers(std::size_t threads, isa level) : pool_(threads), level_(level) {}
+
+  [[nodiscard]] std::size_t threads() const noexcept { return pool_.size(); }
+  [[nodiscard]] isa level() const noexcept { return level_; }
+
+  /// body(kernels, first, count) for consecutive blocks that cover 0 ... n - 1. The borders depend
+  /// on n and `block` alone, never on the number of threads.
+  template <class Body>
+  void for_blocks(std::size_t n, std::size_t block, const Body& body) const {
+    with_isa(level_, [&](auto kernels) {
+      pool_.parallel_for((n + block - 1) / block, [&](std::size_t i) {
+        body(kernels, i * block, std::min(block, n - i * block));
+      });
+    });
+  }
+
+  /// The same with blocks of at least one row and about `elements_per_block` elements.
+  template <class Body>
+  void for_rows(std::size_t rows, std::size_t columns, const Body& body) const {
+    for_blocks(rows, std::max<std::size_t>(1, elements_per_block / std::max<std::size_t>(columns, 1)),
+               body);
+  }
+
+  /// body(kernels, i) for i = 0 ... count - 1.
+  template <class Body>
+  void for_each(std::size_t count, const Body& body) const {
+    for_blocks(count, 1, [&](auto kernels, std::size_t i, std::size_t) { body(kernels, i); });
+  }
+
+  // A block this long takes some microseconds: long enough to outweigh handing it out.
+  static constexpr std::size_t elements_per_block = 16384;
+
+ private:
+  mutable thread_pool pool_;
+  isa level_;
+};
+
+}  // namespace glia::cpu_loops

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "glia/core/memory_pool.hpp"
+#include "glia/core/shape.hpp"
+
+namespace glia {
+
+/// A handle to a contiguous row-major tensor in host memory. Copies share the elements; a kernel
+/// that receives the only handle may overwrite them and hand it back as its result.
+template <class T>
+class host_tensor {
+ public:
+  using value_type = T;
+
+  host_tensor() = default;
+  host_tensor(const memory_pool& pool, const glia::shape& extents)
+      : block_(pool.allocate(extents.size() * sizeof(T))), shape_(extents) {}
+
+  [[nodiscard]] const glia::shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
+  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(block_.data()); }
+  [[nodiscard]] bool unique() const noexcept { return block_.unique(); }
+
+  /// Whether the handle refers to a tensor at all.
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(block_); }
+
+  /// The same elements under another shape of the same size.
+  [[nodiscard]] host_tensor reshaped(const glia::shape& extents) && {
+    host_tensor result = std::move(*this);
+    result.shape_ = extents;
+    return result;
+  }
+
+ private:
+  memory_block block_;
+  glia::shape shape_;
+};
+
+}  // namespace glia

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "glia/backends/host_backend.hpp"
+#include "glia/backends/reference/classification.hpp"
+#include "glia/backends/reference/elementwise.hpp"
+#include "glia/backends/reference/normalization.hpp"
+#include "glia/backends/reference/pooling.hpp"
+#include "glia/backends/reference/products.hpp"
+#include "glia/backends/reference/updates.hpp"
+
+namespace glia {
+
+template <class T>
+struct reference_kernels : reference_loops::elementwise<T>,
+                           reference_loops::products<T>,
+                           reference_loops::pooling<T>,
+                           reference_loops::normalizing<T>,
+                           reference_loops::classification<T>,
+                           reference_loops::updates<T> {
+  using value_type = T;
+  static constexpr std::string_view name = "reference";
+};
+
+/// The oracle that every other backend is held to: each kernel is the plain loop of its formula, on
+/// one thread, in `float` or `double`.
+template <class T = float>
+class reference : public host_backend<reference_kernels<T>> {
+ public:
+  reference() : host_backend<reference_kernels<T>>(std::in_place) {}
+};
+
+static_assert(backend<reference<float>> && backend<reference<double>>);
+
+}  // namespace glia

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace glia {
+
+/// Memory for objects that all go at once: allocation advances a pointer, `reset` starts over in the
+/// memory of the round before, which after a few rounds is enough. Destructors are the caller's.
+class arena {
+ public:
+  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+    for (;; ++chunk_, used_ = 0) {
+      if (chunk_ == chunks_.size()) {
+        const std::size_t size = std::max(bytes + alignment, chunk_bytes);
+        chunks_.push_back({std::make_unique<std::byte[]>(size), size});
+      }
+      void* at = chunks_[chunk_].memory.get() + used_;
+      std::size_t space = chunks_[chunk_].size - used_;
+      if (std::align(alignment, bytes, at, space) != nullptr) {
+        used_ = chunks_[chunk_].size - space + bytes;
+        return at;
+      }
+    }
+  }
+
+  void reset() noexcept {
+    chunk_ = 0;
+    used_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t chunk_bytes = 16 * 1024;
+
+  struct chunk {
+    std::unique_ptr<std::byte[]> memory;
+    std::size_t size;
+  };
+
+  std::vector<chunk> chunks_;
+  std::size_t chunk_ = 0;
+  std::size_t used_ = 0;
+};
+
+}  // namespace glia

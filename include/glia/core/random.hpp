@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <span>
+#include <utility>
+
+namespace glia {
+
+/// Names one sequence of random numbers: every element of it can be computed on its own, in any
+/// order and on any thread.
+struct random_key {
+  std::uint64_t seed = 0;    ///< of the whole run
+  std::uint32_t stream = 0;  ///< which consumer: a layer, a parameter, the shuffling
+  std::uint32_t step = 0;    ///< training step, or epoch
+
+  friend constexpr bool operator==(const random_key&, const random_key&) = default;
+};
+
+/// Philox 4x32 with 10 rounds: block `index` of the sequence named by `key`, four random words.
+///
+/// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+[[nodiscard]] constexpr std::array<std::uint32_t, 4> philox(const random_key& key,
+                                                            std::uint64_t index) noexcept {
+  std::uint32_t c0 = static_cast<std::uint32_t>(index);
+  std::uint32_t c1 = static_cast<std::uint32_t>(index >> 32);
+  std::uint32_t c2 = key.stream;
+  std::uint32_t c3 = key.step;
+  std::uint32_t k0 = static_cast<std::uint32_t>(key.seed);
+  std::uint32_t k1 = static_cast<std::uint32_t>(key.seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c0;
+    const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c2;
+    c0 = static_cast<std::uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c1 = static_cast<std::uint32_t>(p1);
+    c2 = static_cast<std::uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c3 = static_cast<std::uint32_t>(p0);
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return {c0, c1, c2, c3};
+}
+
+/// Random word number `index` of the sequence named by `key`.
+[[nodiscard]] constexpr std::uint32_t random_bits(const random_key& key,
+                                                  std::uint64_t index) noexcept {
+  return philox(key, index / 4)[index % 4];
+}
+
+/// Reads the sequence named by a key from its beginning. A value: copying it forks the position.
+class random_stream {
+ public:
+  constexpr explicit random_stream(random_key key) noexcept : key_(key) {}
+
+  [[nodiscard]] constexpr std::uint32_t bits() noexcept {
+    if (position_ % 4 == 0) {
+      block_ = philox(key_, position_ / 4);
+    }
+    return block_[position_++ % 4];
+  }
+
+  /// Uniform in [0, 1), a multiple of 2^-32.
+  [[nodiscard]] constexpr double uniform() noexcept { return bits() * 0x1p-32; }
+
+  /// Standard normal, by Box and Muller's transform.
+  [[nodiscard]] double normal() noexcept {
+    const double radius = std::sqrt(-2.0 * std::log1p(-uniform()));
+    return radius * std::cos(2.0 * std::numbers::pi * uniform());
+  }
+
+  /// Uniform in {0, ..., bound - 1}, 0 < bound <= 2^32, by Lemire's multiplication; its bias of at
+  /// most bound / 2^32 is far below what a shuffle of a data set could show.
+  [[nodiscard]] constexpr std::size_t below(std::size_t bound) noexcept {
+    return static_cast<std::size_t>((std::uint64_t{bits()} * bound) >> 32);
+  }
+
+ private:
+  random_key key_;
+  std::uint64_t position_ = 0;
+  std::array<std::uint32_t, 4> block_{};
+};
+
+/// Fisher and Yates's shuffle; the order depends on the key alone.
+template <class T>
+void shuffle(std::span<T> values, const random_key& key) noexcept {
+  random_stream random(key);
+  for (std::size_t i = values.size(); i > 1; --i) {
+    std::swap(values[i - 1], values[random.below(i)]);
+  }
+}
+
+}  // namespace glia

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <numeric>
+#include <ostream>
+
+#include "glia/core/error.hpp"
+
+namespace glia {
+
+/// The extents of a tensor, outermost first. Storage is inline: shapes are made in every training
+/// step, which must not allocate.
+///
+/// Throws `shape_error` for more than `max_rank` extents.
+class shape {
+ public:
+  static constexpr std::size_t max_rank = 6;
+
+  constexpr shape() = default;
+
+  constexpr shape(std::initializer_list<std::size_t> extents)
+      : shape(extents.begin(), extents.end()) {}
+
+  template <class Iterator>
+  constexpr shape(Iterator first, Iterator last) {
+    for (; first != last; ++first) {
+      push_back(static_cast<std::size_t>(*first));
+    }
+  }
+
+  constexpr void push_back(std::size_t extent) {
+    if (rank_ == max_rank) {
+      throw shape_error("shape: expected at most 6 extents, got more");
+    }
+    extents_[rank_++] = extent;
+  }
+
+  [[nodiscard]] constexpr std::size_t rank() const noexcept { return rank_; }
+
+  /// The number of elements: the product of the extents, 1 for a scalar's empty shape.
+  [[nodiscard]] constexpr std::size_t size() const noexcept {
+    return std::accumulate(begin(), end(), std::size_t{1}, std::multiplies<>{});
+  }
+
+  [[nodiscard]] constexpr std::size_t operator[](std::size_t axis) const noexcept {
+    return extents_[axis];
+  }
+  [[nodiscard]] constexpr std::size_t& operator[](std::size_t axis) noexcept {
+    return extents_[axis];
+  }
+  [[nodiscard]] constexpr std::size_t back() const noexcept { return extents_[rank_ - 1]; }
+
+  [[nodiscard]] constexpr const std::size_t* begin() const noexcept { return extents_.data(); }
+  [[nodiscard]] constexpr const std::size_t* end() const noexcept { return begin() + rank_; }
+
+  friend constexpr bool operator==(const shape& a, const shape& b) noexcept {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+  friend std::ostream& operator<<(std::ostream& out, const shape& s) {
+    out << '(';
+    for (std::size_t axis = 0; axis < s.rank(); ++axis) {
+      out << (axis == 0 ? "" : ", ") << s[axis];
+    }
+    return out << (s.rank() == 1 ? ",)" : ")");
+  }
+
+ private:
+  std::array<std::size_t, max_rank> extents_{};
+  std::size_t rank_ = 0;
+};
+
+/// The shape of `count` samples of shape `sample`: (N, ...sample).
+[[nodiscard]] constexpr shape batch_of(std::size_t count, const shape& sample) {
+  shape result{count};
+  for (std::size_t extent : sample) {
+    result.push_back(extent);
+  }
+  return result;
+}
+
+/// The shape of one sample of a batch: everything but the first extent.
+[[nodiscard]] constexpr shape sample_of(const shape& batch) {
+  return batch.rank() == 0 ? shape{} : shape(batch.begin() + 1, batch.end());
+}
+
+/// All extents but the last multiplied: the number of rows when the last axis holds the features.
+[[nodiscard]] constexpr std::size_t row_count(const shape& s) noexcept {
+  return s.rank() == 0 || s.back() == 0 ? 1 : s.size() / s.back();
+}
+
+/// A batch shape as error messages and summaries print it: (N, 28, 28, 1).
+[[nodiscard]] inline std::string batch_text(const shape& batch) {
+  std::string result = "(N";
+  for (std::size_t axis = 1; axis < batch.rank(); ++axis) {
+    result += ", " + std::to_string(batch[axis]);
+  }
+  return result + ")";
+}
+
+}  // namespace glia

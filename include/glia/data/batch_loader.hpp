@@ -1,0 +1,118 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "glia/data/dataset.hpp"
+
+namespace glia {
+
+/// Prepares batches one step ahead on a background thread: while one is being trained on, the next
+/// is gathered. Their memory is reused.
+///
+/// The data set, and an epoch's order while it runs, must outlive the loader. What the data set
+/// throws comes out of `next`.
+template <supervised_dataset D>
+class batch_loader {
+ public:
+  batch_loader(const D& data, std::size_t batch_size)
+      : data_(&data), batch_size_(batch_size), thread_([this] { work(); }) {}
+
+  batch_loader(const batch_loader&) = delete;
+  batch_loader& operator=(const batch_loader&) = delete;
+
+  ~batch_loader() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  /// Begins a pass over the samples in this order; the last batch may be short.
+  void start(std::span<const std::uint32_t> order) {
+    std::unique_lock lock(mutex_);
+    // An abandoned pass: what the thread is at work on must be finished before its order goes away.
+    order_ = {};
+    changed_.wait(lock, [&] { return !gathering_; });
+    order_ = order;
+    prepared_ = 0;
+    taken_ = 0;
+    returned_ = 0;
+    lock.unlock();
+    changed_.notify_all();
+  }
+
+  /// The next batch, good until the next call, or nullptr when the pass is over.
+  [[nodiscard]] const batch* next() {
+    std::unique_lock lock(mutex_);
+    returned_ = taken_;
+    changed_.notify_all();
+    if (taken_ * batch_size_ >= order_.size()) {
+      return nullptr;
+    }
+    changed_.wait(lock, [&] { return prepared_ > taken_ || failure_ != nullptr; });
+    if (failure_ != nullptr) {
+      order_ = {};
+      std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+    return &batches_[taken_++ % batches_.size()];
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] {
+        return stopping_ || (failure_ == nullptr && prepared_ * batch_size_ < order_.size() &&
+                             prepared_ < returned_ + batches_.size());
+      });
+      if (stopping_) {
+        return;
+      }
+      const std::size_t first = prepared_ * batch_size_;
+      const auto samples = order_.subspan(first, std::min(batch_size_, order_.size() - first));
+      batch& target = batches_[prepared_ % batches_.size()];
+      gathering_ = true;
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        gather(*data_, samples, target);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      gathering_ = false;
+      if (!order_.empty()) {
+        failure_ = failure;
+        prepared_ += failure == nullptr ? 1 : 0;
+      }
+      changed_.notify_all();
+    }
+  }
+
+  const D* data_;
+  std::size_t batch_size_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::span<const std::uint32_t> order_;
+  std::array<batch, 2> batches_;
+  std::size_t prepared_ = 0;  // batches gathered so far
+  std::size_t taken_ = 0;     // batches handed out
+  std::size_t returned_ = 0;  // batches whose memory may be written again
+  bool gathering_ = false;
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace glia

@@ -1,0 +1,8 @@
+#pragma once
+
+#include "glia/data/array_dataset.hpp"
+#include "glia/data/batch_loader.hpp"
+#include "glia/data/dataset.hpp"
+#include "glia/data/idx.hpp"
+#include "glia/data/image_bytes.hpp"
+#include "glia/data/mnist.hpp"

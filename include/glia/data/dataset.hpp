@@ -1,0 +1,77 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/shape.hpp"
+
+namespace glia {
+
+/// A set of samples of one shape, each of which can be written into a buffer. A user's own type
+/// meets the concept with these members and one of the two kinds of targets below. Members are
+/// called from a background thread, one at a time.
+template <class D>
+concept dataset = requires(const D& d, std::size_t i, std::span<float> values) {
+  { d.size() } -> std::convertible_to<std::size_t>;
+  { d.input_shape() } -> std::convertible_to<shape>;
+  d.input(i, values);
+};
+
+/// Every sample belongs to a class, counted from 0.
+template <class D>
+concept labelled_dataset = dataset<D> && requires(const D& d, std::size_t i) {
+  { d.label(i) } -> std::convertible_to<std::int32_t>;
+};
+
+/// Every sample has values that a model's output should come to.
+template <class D>
+concept valued_dataset = dataset<D> && requires(const D& d, std::size_t i,
+                                                std::span<float> values) {
+  { d.target_shape() } -> std::convertible_to<shape>;
+  d.target(i, values);
+};
+
+/// A data set to train on or to evaluate with.
+template <class D>
+concept supervised_dataset = labelled_dataset<D> || valued_dataset<D>;
+
+/// Samples of a data set side by side in host memory.
+struct batch {
+  std::size_t size = 0;
+  shape input_shape;                  ///< (N, ...)
+  std::vector<float> inputs;
+  std::vector<std::int32_t> classes;  ///< (N), for labelled data
+  shape target_shape;                 ///< (N, ...), for valued data
+  std::vector<float> targets;
+};
+
+/// Writes the samples with the given numbers into `out`, reusing its memory.
+template <supervised_dataset D>
+void gather(const D& data, std::span<const std::uint32_t> samples, batch& out) {
+  out.size = samples.size();
+  out.input_shape = batch_of(samples.size(), data.input_shape());
+  const std::size_t sample_size = shape(data.input_shape()).size();
+  out.inputs.resize(samples.size() * sample_size);
+  for (std::size_t n = 0; n < samples.size(); ++n) {
+    data.input(samples[n], std::span(out.inputs).subspan(n * sample_size, sample_size));
+  }
+  if constexpr (labelled_dataset<D>) {
+    out.classes.resize(samples.size());
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      out.classes[n] = data.label(samples[n]);
+    }
+  } else {
+    out.target_shape = batch_of(samples.size(), data.target_shape());
+    const std::size_t target_size = shape(data.target_shape()).size();
+    out.targets.resize(samples.size() * target_size);
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      data.target(samples[n], std::span(out.targets).subspan(n * target_size, target_size));
+    }
+  }
+}
+
+}  // namespace glia

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "glia/core/error.hpp"
+
+namespace glia {
+
+/// A file being read front to back: `read` fills as much of the buffer as the file still has and
+/// returns how many bytes that was.
+template <class S>
+concept byte_source = requires(S& s, std::span<std::uint8_t> buffer) {
+  { s.read(buffer) } -> std::convertible_to<std::size_t>;
+};
+
+/// Opens files. `suffixes` lists the endings, tried in order, under which it looks for a file.
+template <class R>
+concept file_reader = requires(const R& r, const std::filesystem::path& path) {
+  { r.suffixes() } -> std::convertible_to<std::span<const std::string_view>>;
+  { r.open(path) } -> byte_source;
+};
+
+/// Reads files as they are. Throws `data_error` for one that cannot be opened.
+struct plain_files {
+  class source {
+   public:
+    explicit source(const std::filesystem::path& path) : path_(path), in_(path, std::ios::binary) {
+      require<data_error>(in_.is_open(), path.string(), ": cannot be opened for reading");
+    }
+    [[nodiscard]] std::size_t read(std::span<std::uint8_t> buffer) {
+      in_.read(reinterpret_cast<char*>(buffer.data()), static_cast<std::streamsize>(buffer.size()));
+      require<data_error>(!in_.bad(), path_.string(), ": reading failed");
+      return static_cast<std::size_t>(in_.gcount());
+    }
+
+   private:
+    std::filesystem::path path_;
+    std::ifstream in_;
+  };
+
+  [[nodiscard]] std::span<const std::string_view> suffixes() const {
+    static constexpr std::string_view endings[] = {""};
+    return endings;
+  }
+  [[nodiscard]] source open(const std::filesystem::path& path) const { return source(path); }
+};
+
+}  // namespace glia

@@ -1,0 +1,19 @@
+#pragma once
+
+/// Everything but the optional components.
+
+#include "glia/backends/cost.hpp"
+#include "glia/backends/cpu.hpp"
+#include "glia/backends/reference.hpp"
+#include "glia/core/version.hpp"
+#include "glia/core/xtensor.hpp"
+#include "glia/data/data.hpp"
+#include "glia/layers/layers.hpp"
+#include "glia/losses/losses.hpp"
+#include "glia/models/model.hpp"
+#include "glia/ops/ops.hpp"
+#include "glia/optimizers/optimizers.hpp"
+#include "glia/profiling/memory.hpp"
+#include "glia/training/evaluate.hpp"
+#include "glia/training/history.hpp"
+#include "glia/training/trainer.hpp"

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "glia/layers/activation.hpp"
+#include "glia/layers/scope.hpp"
+#include "glia/ops/elementwise.hpp"
+
+namespace glia {
+
+/// Layers one after the other: sequential{dense{400, relu}, dense{10}}. May be nested.
+template <class... Layers>
+class sequential {
+ public:
+  using holds_layers = void;
+
+  explicit constexpr sequential(Layers... layers) : layers_(std::move(layers)...) {}
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    std::apply(
+        [&](const auto&... layers) {
+          std::size_t index = 0;
+          ((x = s.run(layers, std::move(x), "sequential", index++)), ...);
+        },
+        layers_);
+    return x;
+  }
+
+  /// The layers, as a tuple.
+  [[nodiscard]] const std::tuple<Layers...>& layers() const noexcept { return layers_; }
+
+  [[nodiscard]] std::string description() const {
+    return std::apply(
+        [](const auto&... layers) {
+          std::string result;
+          ((result += (result.empty() ? "" : ", ") + text(layers)), ...);
+          return "sequential(" + result + ")";
+        },
+        layers_);
+  }
+
+  friend bool operator==(const sequential&, const sequential&) = default;
+
+ private:
+  std::tuple<Layers...> layers_;
+};
+
+/// Passes its input on.
+struct identity {
+  static constexpr std::string_view type_name = "identity";
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {
+    return x;
+  }
+  [[nodiscard]] std::string description() const { return std::string(type_name); }
+  friend bool operator==(const identity&, const identity&) = default;
+};
+
+/// activation(body(x) + shortcut(x)); without a shortcut, body(x) + x. He et al., CVPR 2016.
+///
+/// Throws `shape_error` where the two branches end in different shapes.
+template <class Body, class Shortcut = identity>
+struct residual {
+  Body body;
+  Shortcut shortcut{};
+  glia::activation activation = linear;
+
+  using holds_layers = void;
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    const variable<B> main = s.run(body, x, "residual", 0);
+    const variable<B> side = s.run(shortcut, std::move(x), "residual", 1);
+    s.expect(main.shape() == side.shape(), "the body ends in ", batch_text(main.shape()),
+             ", the shortcut in ", batch_text(side.shape()),
+             "; give residual{} a shortcut that changes the shape alike");
+    return activation.apply(main + side);
+  }
+  [[nodiscard]] std::string description() const {
+    return std::is_same_v<Shortcut, identity> ? text("residual(", body, ')')
+                                              : text("residual(", body, ", ", shortcut, ')');
+  }
+  friend bool operator==(const residual&, const residual&) = default;
+};
+
+template <class Body>
+residual(Body) -> residual<Body>;
+template <class Body, class Shortcut>
+residual(Body, Shortcut) -> residual<Body, Shortcut>;
+template <class Body, class Shortcut>
+residual(Body, Shortcut, activation) -> residual<Body, Shortcut>;
+
+/// A layer made from a function of ops: lambda{"double", [](auto x) { return x * 2.0; }}. A function
+/// `(auto& scope, auto x)` may also ask for parameters and randomness, as any layer does.
+///
+/// Lambdas are compared by name and type, since functions cannot be.
+template <class Function>
+struct lambda {
+  std::string name;
+  Function function;
+
+  static constexpr std::string_view type_name = "lambda";
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    if constexpr (std::is_invocable_v<const Function&, scope<B>&, variable<B>>) {
+      return function(s, std::move(x));
+    } else {
+      return function(std::move(x));
+    }
+  }
+  [[nodiscard]] std::string description() const { return text("lambda(", name, ')'); }
+  friend bool operator==(const lambda& a, const lambda& b) { return a.name == b.name; }
+};
+
+template <class Function>
+lambda(const char*, Function) -> lambda<Function>;
+template <class Function>
+lambda(std::string, Function) -> lambda<Function>;
+
+}  // namespace glia

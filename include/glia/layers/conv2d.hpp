@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "glia/layers/activation.hpp"
+#include "glia/layers/scope.hpp"
+#include "glia/layers/window.hpp"
+#include "glia/ops/products.hpp"
+
+namespace glia {
+
+/// A convolution of images: y = activation(x * kernel + bias), x (N, H, W, C), kernel
+/// (height, width, C / groups, O), bias (O). As everywhere in neural networks it is a
+/// cross-correlation: the kernel is not mirrored.
+///
+/// Throws `shape_error` for inputs that are no images or smaller than the kernel, `value_error` for
+/// sizes of 0 and groups that do not divide the channels.
+struct conv2d {
+  std::size_t filters = 0;  ///< O, at least 1
+  extent2d kernel = 1;
+  glia::activation activation = linear;
+  extent2d stride = 1;
+  padding2d padding = valid;
+  extent2d dilation = 1;
+  std::size_t groups = 1;  ///< C for a depthwise convolution
+  bool bias = true;
+  initializer kernel_initializer = glorot_uniform();
+  initializer bias_initializer = constant(0);
+
+  static constexpr std::string_view type_name = "conv2d";
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    s.expect(x.shape().rank() == 4, "expected images (N, H, W, C), got ", batch_text(x.shape()),
+             "; add reshape{{H, W, C}} before it");
+    const std::size_t channels = x.shape()[3];
+    s.expect_value(filters > 0 && kernel.height > 0 && kernel.width > 0 && stride.height > 0 &&
+                       stride.width > 0 && dilation.height > 0 && dilation.width > 0,
+                   "expected filters, kernel, stride and dilation of at least 1");
+    s.expect_value(groups > 0 && channels % groups == 0 && filters % groups == 0, "groups (",
+                   groups, ") must divide the input's channels (", channels, ") and the filters (",
+                   filters, ")");
+    const window2d window = resolve_window(x.shape(), kernel, stride, dilation, padding);
+    s.expect(x.shape()[1] + window.pad_top + window.pad_bottom >=
+                     (kernel.height - 1) * dilation.height + 1 &&
+                 x.shape()[2] + window.pad_left + window.pad_right >=
+                     (kernel.width - 1) * dilation.width + 1,
+             "the kernel is larger than the padded input ", batch_text(x.shape()),
+             "; use a smaller kernel or padding same");
+    const variable<B> weights =
+        s.parameter("kernel", {kernel.height, kernel.width, channels / groups, filters},
+                    kernel_initializer);
+    std::optional<variable<B>> shift;
+    if (bias) {
+      shift = s.parameter("bias", {filters}, bias_initializer);
+    }
+    return activation.over_last_axis
+               ? activation.apply(ops::conv2d(x, weights, shift, window, groups))
+               : ops::conv2d(x, weights, shift, window, groups, activation.map);
+  }
+
+  [[nodiscard]] std::string description() const {
+    std::string result = text("conv2d(", filters, ", ", kernel, ", ", padding);
+    result += stride == 1 ? "" : text(", stride ", stride);
+    result += dilation == 1 ? "" : text(", dilation ", dilation);
+    result += groups == 1 ? "" : text(", ", groups, " groups");
+    result += activation == linear ? "" : text(", ", activation);
+    return result + ")";
+  }
+
+  friend bool operator==(const conv2d&, const conv2d&) = default;
+};
+
+}  // namespace glia

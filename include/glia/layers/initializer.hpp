@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "glia/core/error.hpp"
+#include "glia/core/random.hpp"
+#include "glia/core/shape.hpp"
+
+namespace glia {
+
+/// How a parameter gets its first values: a callable `(std::span<float> values, const shape&,
+/// random_stream&)` with a name, by which initialisers are compared and printed.
+class initializer {
+ public:
+  using function = std::function<void(std::span<float>, const shape&, random_stream&)>;
+
+  initializer(std::string name, function fill)
+      : name_(std::move(name)), fill_(std::make_shared<const function>(std::move(fill))) {}
+
+  void operator()(std::span<float> values, const shape& s, random_stream& random) const {
+    (*fill_)(values, s, random);
+  }
+
+  friend bool operator==(const initializer& a, const initializer& b) { return a.name_ == b.name_; }
+  friend std::ostream& operator<<(std::ostream& out, const initializer& i) {
+    return out << i.name_;
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const function> fill_;
+};
+
+/// Inputs and outputs that meet in one element of a kernel of shape (..., I, O): the receptive field
+/// counts for both. A vector's extent is taken for both.
+struct fans {
+  double in;
+  double out;
+};
+[[nodiscard]] inline fans fans_of(const shape& s) {
+  if (s.rank() < 2) {
+    const auto size = static_cast<double>(s.size());
+    return {size, size};
+  }
+  const auto outputs = static_cast<double>(s.back());
+  const auto inputs = static_cast<double>(s[s.rank() - 2]);
+  const double field = static_cast<double>(s.size()) / (outputs * inputs);
+  return {inputs * field, outputs * field};
+}
+
+namespace detail {
+
+inline initializer uniform_with(std::string name, double (*limit)(fans)) {
+  return {std::move(name), [limit](std::span<float> values, const shape& s, random_stream& random) {
+            const double bound = limit(fans_of(s));
+            for (float& value : values) {
+              value = static_cast<float>((2 * random.uniform() - 1) * bound);
+            }
+          }};
+}
+
+inline initializer normal_with(std::string name, double (*deviation)(fans)) {
+  return {std::move(name),
+          [deviation](std::span<float> values, const shape& s, random_stream& random) {
+            const double scale = deviation(fans_of(s));
+            for (float& value : values) {
+              value = static_cast<float>(random.normal() * scale);
+            }
+          }};
+}
+
+}  // namespace detail
+
+/// U(-b, b), b = sqrt(6 / (in + out)). Glorot and Bengio, AISTATS 2010, eq. 16.
+[[nodiscard]] inline initializer glorot_uniform() {
+  return detail::uniform_with("glorot_uniform", [](fans f) { return std::sqrt(6 / (f.in + f.out)); });
+}
+/// N(0, 2 / (in + out)), not truncated (Keras truncates). Glorot and Bengio, AISTATS 2010, eq. 12.
+[[nodiscard]] inline initializer glorot_normal() {
+  return detail::normal_with("glorot_normal", [](fans f) { return std::sqrt(2 / (f.in + f.out)); });
+}
+/// U(-b, b), b = sqrt(6 / in). He, Zhang, Ren and Sun, ICCV 2015, eq. 10.
+[[nodiscard]] inline initializer he_uniform() {
+  return detail::uniform_with("he_uniform", [](fans f) { return std::sqrt(6 / f.in); });
+}
+/// N(0, 2 / in), not truncated (Keras truncates). He, Zhang, Ren and Sun, ICCV 2015, eq. 10.
+[[nodiscard]] inline initializer he_normal() {
+  return detail::normal_with("he_normal", [](fans f) { return std::sqrt(2 / f.in); });
+}
+/// U(-b, b), b = sqrt(3 / in). LeCun, Bottou, Orr and Müller, Efficient BackProp, 1998, eq. 16.
+[[nodiscard]] inline initializer lecun_uniform() {
+  return detail::uniform_with("lecun_uniform", [](fans f) { return std::sqrt(3 / f.in); });
+}
+/// N(0, 1 / in), not truncated. LeCun, Bottou, Orr and Müller, Efficient BackProp, 1998, eq. 16.
+[[nodiscard]] inline initializer lecun_normal() {
+  return detail::normal_with("lecun_normal", [](fans f) { return std::sqrt(1 / f.in); });
+}
+
+/// Every element `value`.
+[[nodiscard]] inline initializer constant(double value) {
+  return {text("constant(", value, ")"),
+          [value](std::span<float> values, const shape&, random_stream&) {
+            std::fill(values.begin(), values.end(), static_cast<float>(value));
+          }};
+}
+
+}  // namespace glia

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "glia/layers/scope.hpp"
+#include "glia/ops/elementwise.hpp"
+#include "glia/ops/normalization.hpp"
+
+namespace glia {
+
+/// Normalises every channel (last axis) to mean 0 and variance 1 over the batch and all positions,
+/// then scales by gamma (C) and shifts by beta (C). While training it uses the batch's own
+/// statistics and keeps running averages, r = momentum r + (1 - momentum) batch; afterwards those.
+/// Ioffe and Szegedy, ICML 2015. Defaults and the biased running variance are Keras's.
+///
+/// Throws `shape_error` for inputs without a channel axis.
+struct batch_norm {
+  double momentum = 0.99;  ///< in [0, 1]
+  double epsilon = 1e-3;   ///< > 0
+
+  static constexpr std::string_view type_name = "batch_norm";
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    s.expect(x.shape().rank() >= 2, "expected input (N, ..., C), got ", batch_text(x.shape()));
+    s.expect_value(momentum >= 0 && momentum <= 1 && epsilon > 0,
+                   "expected a momentum in [0, 1] and a positive epsilon");
+    const shape channels{x.shape().back()};
+    const variable<B> gamma = s.parameter("gamma", channels, constant(1));
+    const variable<B> beta = s.parameter("beta", channels, constant(0));
+    auto& running_mean = s.state("moving_mean", channels, constant(0));
+    if (s.training()) {
+      auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
+      blend(s.device(), running_mean, std::move(result.mean));
+      blend(s.device(), s.state("moving_variance", channels, constant(1)),
+            std::move(result.variance));
+      return std::move(result.output);
+    }
+    tape<B>& owner = x.owner();
+    const variable<B> mean = owner.constant(running_mean);
+    const variable<B> variance =
+        owner.constant(s.state("moving_variance", channels, constant(1)));
+    const variable<B> scale = gamma / ops::square_root(variance + epsilon);
+    return x * scale + (beta - mean * scale);
+  }
+  [[nodiscard]] std::string description() const { return std::string(type_name); }
+  friend bool operator==(const batch_norm&, const batch_norm&) = default;
+
+ private:
+  template <backend B>
+  void blend(const B& device, typename B::tensor& running, typename B::tensor batch) const {
+    running = device.binary(
+        binary_function::add,
+        device.unary({unary_function::affine, momentum, 0}, std::move(running)),
+        device.unary({unary_function::affine, 1 - momentum, 0}, std::move(batch)));
+  }
+};
+
+/// Normalises every row of features (last axis) to mean 0 and variance 1, then scales by gamma (C)
+/// and shifts by beta (C). Ba, Kiros and Hinton, 2016. The default epsilon is Keras's.
+///
+/// Throws `shape_error` for inputs without a feature axis.
+struct layer_norm {
+  double epsilon = 1e-3;  ///< > 0
+
+  static constexpr std::string_view type_name = "layer_norm";
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    s.expect(x.shape().rank() >= 2, "expected input (N, ..., C), got ", batch_text(x.shape()));
+    s.expect_value(epsilon > 0, "expected a positive epsilon");
+    const shape features{x.shape().back()};
+    const variable<B> gamma = s.parameter("gamma", features, constant(1));
+    const variable<B> beta = s.parameter("beta", features, constant(0));
+    return ops::normalize(normalization::layer, x, gamma, beta, epsilon).output;
+  }
+  [[nodiscard]] std::string description() const { return std::string(type_name); }
+  friend bool operator==(const layer_norm&, const layer_norm&) = default;
+};
+
+}  // namespace glia

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/random.hpp"
+#include "glia/layers/initializer.hpp"
+
+namespace glia {
+
+/// Everything about a parameter but its values.
+struct parameter_spec {
+  std::string name;  ///< unique within a model: conv2d_0.kernel
+  glia::shape shape;
+  initializer initial;
+  bool trainable = true;  ///< false for running statistics
+};
+
+template <backend B>
+struct parameter {
+  parameter_spec spec;
+  typename B::tensor value;
+};
+
+/// A model's parameters in the order in which its layers ask for them.
+template <backend B>
+using parameter_list = std::vector<parameter<B>>;
+
+// Streams of random numbers: parameter i draws from stream i, layers that ask for randomness while
+// training from the streams above this, shuffling from the last.
+inline constexpr std::uint32_t layer_streams = 0x40000000;
+inline constexpr std::uint32_t shuffle_stream = 0xFFFFFFFF;
+
+/// Parameters with the values that `seed` gives them. The values do not depend on the backend.
+template <backend B>
+[[nodiscard]] parameter_list<B> make_parameters(const std::vector<parameter_spec>& specs,
+                                                const B& device, std::uint64_t seed) {
+  parameter_list<B> result;
+  std::vector<float> values;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    values.resize(specs[i].shape.size());
+    random_stream random({.seed = seed, .stream = static_cast<std::uint32_t>(i)});
+    specs[i].initial(values, specs[i].shape, random);
+    result.push_back({specs[i], device.from_host(values, specs[i].shape)});
+  }
+  return result;
+}
+
+}  // namespace glia

@@ -1,0 +1,187 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/core/described.hpp"
+#include "glia/layers/parameters.hpp"
+#include "glia/layers/plan.hpp"
+#include "glia/ops/tape.hpp"
+
+namespace glia {
+
+enum class run_mode : std::uint8_t { inference, training };
+
+/// A layer that only arranges others: summaries list what it holds and not itself.
+template <class Layer>
+concept holder = requires { typename Layer::holds_layers; };
+
+/// What a layer sees of the model that runs it: the device, its parameters, randomness, and whether
+/// this is training.
+///
+/// A layer asks for its parameters by name and shape each time it runs. The first run, on shapes
+/// alone, is what makes them known (see models/plan_model.hpp); afterwards the scope hands them out
+/// in the same order.
+template <backend B>
+class scope {
+ public:
+  /// Runs with `parameters`; `random` names the training step. In training, `slots` receives where
+  /// the gradient of each parameter is collected.
+  scope(tape<B>& record, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
+        run_mode mode, const random_key& random)
+      : tape_(&record), parameters_(&parameters), slots_(&slots), mode_(mode), random_(random) {
+    slots.clear();
+  }
+
+  /// Runs a description for the first time: parameters are created and written down in `plan`.
+  scope(tape<B>& record, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
+        plan_writer& plan)
+      : scope(record, parameters, slots, run_mode::training, random_key{}) {
+    plan_ = &plan;
+  }
+
+  scope(const scope&) = delete;
+  scope& operator=(const scope&) = delete;
+
+  [[nodiscard]] const B& device() const { return tape_->device(); }
+  [[nodiscard]] bool training() const { return mode_ == run_mode::training; }
+
+  /// A trainable parameter of the layer that is running.
+  [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
+                                      const initializer& initial) {
+    const auto& value = next(name, s, initial, true);
+    if (!training()) {
+      slots_->emplace_back();
+      return tape_->constant(value);
+    }
+    variable<B> result = tape_->leaf(value);
+    slots_->push_back(result.slot());
+    return result;
+  }
+
+  /// A tensor that the layer itself updates while training, such as a running mean. The reference
+  /// is good until the model is changed.
+  [[nodiscard]] typename B::tensor& state(std::string_view name, const shape& s,
+                                          const initializer& initial) {
+    auto& value = next(name, s, initial, false);
+    slots_->emplace_back();
+    return value;
+  }
+
+  /// A key of its own for every call within a step.
+  [[nodiscard]] random_key next_random() {
+    random_key key = random_;
+    key.stream = layer_streams + random_count_++;
+    return key;
+  }
+
+  /// Runs a layer that a `holder` of the given name holds at position `index`.
+  template <class Layer>
+  [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x, std::string_view holder_name,
+                                std::size_t index) {
+    const place here{place_, holder_name, index, &layer,
+                     [](const void* self) { return text(*static_cast<const Layer*>(self)); }};
+    place_ = &here;
+    const bool listed = plan_ != nullptr && !holder<Layer>;
+    if (listed) {
+      plan_->start_layer(name_of_type<Layer>(), text(layer));
+    }
+    variable<B> y = layer(*this, std::move(x));
+    if (listed) {
+      plan_->finish_layer(y.shape());
+    }
+    place_ = here.outer;
+    return y;
+  }
+
+  /// Runs a whole description, which is usually a holder and then needs no place of its own.
+  template <class Description>
+  [[nodiscard]] variable<B> run_model(const Description& description, variable<B> x) {
+    if constexpr (holder<Description>) {
+      return description(*this, std::move(x));
+    } else {
+      return run(description, std::move(x), "model", 0);
+    }
+  }
+
+  /// Throws a `shape_error` that names the running layer, unless `condition` holds.
+  template <class... Parts>
+  void expect(bool condition, const Parts&... parts) const {
+    if (!condition) {
+      throw shape_error(text(where(), parts...));
+    }
+  }
+  /// Throws a `value_error` that names the running layer, unless `condition` holds.
+  template <class... Parts>
+  void expect_value(bool condition, const Parts&... parts) const {
+    if (!condition) {
+      throw value_error(text(where(), parts...));
+    }
+  }
+
+ private:
+  // Which layer is running, for errors: a chain of the holders around it, kept on the stack and put
+  // into words only when something is wrong.
+  struct place {
+    const place* outer;
+    std::string_view holder_name;
+    std::size_t index;
+    const void* layer;
+    std::string (*describe)(const void*);
+  };
+
+  template <class Layer>
+  static constexpr std::string_view name_of_type() {
+    if constexpr (requires { Layer::type_name; }) {
+      return Layer::type_name;
+    } else {
+      return "layer";
+    }
+  }
+
+  typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
+                           bool trainable) {
+    const std::size_t index = slots_->size();
+    if (plan_ != nullptr) {
+      plan_->add_parameter(name, s, initial, trainable);
+      parameters_->push_back({{std::string(name), s, initial, trainable}, device().full(s, 0)});
+    }
+    expect_value(index < parameters_->size() && (*parameters_)[index].spec.shape == s,
+                 "asked for parameter '", name, "' of shape ", s,
+                 ", which it did not ask for when the model was built");
+    return (*parameters_)[index].value;
+  }
+
+  [[nodiscard]] std::string where() const {
+    std::string result;
+    for (const place* at = place_; at != nullptr; at = at->outer) {
+      const std::string step = text(at->holder_name, '[', at->index, "] ");
+      result = at == place_ ? step + at->describe(at->layer) + ": " : step + result;
+    }
+    return result;
+  }
+
+  tape<B>* tape_;
+  parameter_list<B>* parameters_;
+  std::vector<gradient_slot>* slots_;
+  run_mode mode_;
+  random_key random_;
+  std::uint32_t random_count_ = 0;
+  const place* place_ = nullptr;
+  plan_writer* plan_ = nullptr;
+};
+
+/// What can stand in a description: a copyable value that turns a variable into another. It is
+/// checked on the counting backend, which every description must run on to be planned.
+template <class L>
+concept layer = std::copyable<L> && described<L> &&
+    requires(const L& l, scope<cost<float>>& s, variable<cost<float>> x) {
+  { l(s, x) } -> std::same_as<variable<cost<float>>>;
+};
+
+}  // namespace glia

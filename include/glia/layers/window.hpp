@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <ostream>
+
+#include "glia/backends/kernel_arguments.hpp"
+#include "glia/core/shape.hpp"
+
+namespace glia {
+
+/// Rows and columns; one number stands for both.
+struct extent2d {
+  std::size_t height;
+  std::size_t width;
+
+  constexpr extent2d(std::size_t both) : height(both), width(both) {}
+  constexpr extent2d(std::size_t rows, std::size_t columns) : height(rows), width(columns) {}
+
+  friend constexpr bool operator==(const extent2d&, const extent2d&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const extent2d& e) {
+    return out << e.height << 'x' << e.width;
+  }
+};
+
+/// What surrounds an image before a window slides over it: `same`, `valid` or numbers of rows and
+/// columns.
+struct padding2d {
+  enum class mode : std::uint8_t { valid, same, given };
+
+  mode kind = mode::given;
+  std::size_t top = 0;
+  std::size_t bottom = 0;
+  std::size_t left = 0;
+  std::size_t right = 0;
+
+  constexpr padding2d(mode what) : kind(what) {}
+  constexpr padding2d(std::size_t all) : top(all), bottom(all), left(all), right(all) {}
+  constexpr padding2d(std::size_t above, std::size_t below, std::size_t before, std::size_t after)
+      : top(above), bottom(below), left(before), right(after) {}
+
+  friend constexpr bool operator==(const padding2d&, const padding2d&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const padding2d& p) {
+    switch (p.kind) {
+      case mode::valid:
+        return out << "valid";
+      case mode::same:
+        return out << "same";
+      default:
+        return out << "padding " << p.top << '/' << p.bottom << '/' << p.left << '/' << p.right;
+    }
+  }
+};
+
+/// No padding.
+inline constexpr padding2d valid{padding2d::mode::valid};
+/// As much padding as makes the output ceil(input / stride) large; an odd row or column goes to the
+/// bottom and right, as in TensorFlow.
+inline constexpr padding2d same{padding2d::mode::same};
+
+/// The window with its padding in numbers, for images x (N, H, W, C).
+[[nodiscard]] constexpr window2d resolve_window(const shape& x, extent2d size, extent2d stride,
+                                                extent2d dilation, const padding2d& padding) {
+  window2d w{size.height,     size.width,    stride.height,  stride.width,  dilation.height,
+             dilation.width,  padding.top,   padding.bottom, padding.left,  padding.right};
+  if (padding.kind == padding2d::mode::same) {
+    const auto total = [](std::size_t extent, std::size_t window, std::size_t step,
+                          std::size_t spread) {
+      const std::size_t reach = (window - 1) * spread + 1;
+      const std::size_t outputs = (extent + step - 1) / step;
+      const std::size_t needed = outputs == 0 ? 0 : (outputs - 1) * step + reach;
+      return needed > extent ? needed - extent : 0;
+    };
+    const std::size_t rows = total(x[1], size.height, stride.height, dilation.height);
+    const std::size_t columns = total(x[2], size.width, stride.width, dilation.width);
+    w.pad_top = rows / 2;
+    w.pad_bottom = rows - rows / 2;
+    w.pad_left = columns / 2;
+    w.pad_right = columns - columns / 2;
+  }
+  return w;
+}
+
+}  // namespace glia

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/described.hpp"
+#include "glia/losses/targets.hpp"
+#include "glia/ops/elementwise.hpp"
+#include "glia/ops/reductions.hpp"
+#include "glia/ops/softmax.hpp"
+
+namespace glia {
+
+/// -sum_k w_k t_nk ln softmax(y)_nk for logits y (N, K): the model ends without a softmax.
+///
+/// Targets are classes (N) or distributions (N, K). Label smoothing replaces t by
+/// (1 - s) t + s / K (Szegedy et al., CVPR 2016). With class weights the mean over a batch divides
+/// by its size, as in Keras, not by the sum of the weights, as in PyTorch.
+///
+/// Throws `shape_error` where logits, targets or weights disagree, `value_error` for a smoothing
+/// outside its range.
+struct softmax_cross_entropy {
+  double label_smoothing = 0;         ///< s, in [0, 1)
+  std::vector<float> class_weights{}; ///< w (K), at least 0 each; empty: all 1
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(variable<B> logits, const targets<B>& t) const {
+    require<shape_error>(logits.shape().rank() == 2 && logits.shape()[1] >= 2,
+                         "softmax_cross_entropy: expected logits (N, K) of at least 2 classes, got ",
+                         batch_text(logits.shape()));
+    require<value_error>(label_smoothing >= 0 && label_smoothing < 1,
+                         "softmax_cross_entropy: expected a label smoothing in [0, 1), got ",
+                         label_smoothing);
+    const B& device = logits.device();
+    const std::size_t classes = logits.shape()[1];
+    const double floor = label_smoothing / static_cast<double>(classes);
+    auto values = detail::target_values("softmax_cross_entropy", logits, t,
+                                        1 - label_smoothing + floor, floor);
+    if (t.values && label_smoothing > 0) {
+      values = device.unary({unary_function::affine, 1 - label_smoothing, floor}, values);
+    }
+    if (!class_weights.empty()) {
+      require<shape_error>(class_weights.size() == classes, "softmax_cross_entropy: ",
+                           class_weights.size(), " class weights for ", classes, " classes");
+      values = device.binary(binary_function::multiply, std::move(values),
+                             device.from_host(std::span<const float>(class_weights), {classes}));
+    }
+    return ops::softmax_cross_entropy(std::move(logits), std::move(values));
+  }
+
+  [[nodiscard]] std::string description() const {
+    std::string result = "softmax_cross_entropy";
+    result += label_smoothing > 0 ? text(", label smoothing ", label_smoothing) : "";
+    return result + (class_weights.empty() ? "" : ", class weights");
+  }
+  friend bool operator==(const softmax_cross_entropy&, const softmax_cross_entropy&) = default;
+};
+
+/// -t ln sigmoid(y) - (1 - t) ln(1 - sigmoid(y)) for logits y, averaged over a sample's outputs and
+/// computed as softplus(y) - t y, which neither overflows nor cancels.
+///
+/// Targets are values in [0, 1] of the logits' shape, or classes: 0 and 1 for a single output,
+/// one output against the rest for several.
+struct binary_cross_entropy {
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(const variable<B>& logits, const targets<B>& t) const {
+    const variable<B> values =
+        logits.owner().constant(detail::target_values("binary_cross_entropy", logits, t));
+    return ops::mean_per_sample(ops::softplus(logits) - values * logits);
+  }
+  [[nodiscard]] std::string description() const { return "binary_cross_entropy"; }
+  friend bool operator==(const binary_cross_entropy&, const binary_cross_entropy&) = default;
+};
+
+}  // namespace glia

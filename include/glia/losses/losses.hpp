@@ -1,0 +1,5 @@
+#pragma once
+
+#include "glia/losses/cross_entropy.hpp"
+#include "glia/losses/regression.hpp"
+#include "glia/losses/targets.hpp"

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/cpu.hpp"
+#include "glia/core/xtensor.hpp"
+#include "glia/layers/scope.hpp"
+#include "glia/models/plan_model.hpp"
+#include "glia/models/summary.hpp"
+
+namespace glia {
+
+struct model_options {
+  std::uint64_t seed = 1;  ///< of the initial parameters
+};
+
+struct predict_options {
+  std::size_t batch_size = 256;  ///< at least 1; bounds the memory
+};
+
+/// A description put on a backend: it has shapes, parameters and a device.
+///
+///     glia::model net{glia::sequential{glia::dense{400, glia::relu}, glia::dense{10}}, {784}};
+///
+/// Throws, naming the layer, when the description does not fit samples of the given shape.
+template <layer Description, backend B = cpu<float>>
+class model {
+ public:
+  using backend_type = B;
+
+  model(Description description, const shape& sample, B device = B(),
+        const model_options& options = {})
+      : description_(std::move(description)),
+        sample_(sample),
+        device_(std::move(device)),
+        plan_(plan_model(description_, sample)),
+        parameters_(make_parameters(plan_.parameters, device_, options.seed)) {}
+
+  [[nodiscard]] const Description& description() const { return description_; }
+  [[nodiscard]] const B& device() const { return device_; }
+  [[nodiscard]] const shape& sample_shape() const { return sample_; }
+  /// The shape of one sample's output.
+  [[nodiscard]] shape output_shape() const { return sample_of(plan_.output); }
+  [[nodiscard]] const model_plan& plan() const { return plan_; }
+
+  /// Parameters and running statistics, by name and in the order of the layers.
+  [[nodiscard]] const parameter_list<B>& parameters() const { return parameters_; }
+  [[nodiscard]] parameter_list<B>& parameters() { return parameters_; }
+
+  /// The number of elements of all parameters, running statistics included.
+  [[nodiscard]] std::size_t parameter_count() const {
+    std::size_t count = 0;
+    for (const parameter_spec& spec : plan_.parameters) {
+      count += spec.shape.size();
+    }
+    return count;
+  }
+
+  /// A parameter's values, and new ones for it. Throws `value_error` for a name that the model does
+  /// not have, `shape_error` for another shape.
+  [[nodiscard]] xt::xarray<float> get(const std::string& name) const {
+    const glia::parameter<B>& p = parameters_[index_of(name)];
+    xt::xarray<float> values(
+        xt::xarray<float>::shape_type(p.spec.shape.begin(), p.spec.shape.end()));
+    device_.to_host(p.value, std::span<float>(values.data(), values.size()));
+    return values;
+  }
+  void set(const std::string& name, const xt::xarray<float>& values) {
+    glia::parameter<B>& p = parameters_[index_of(name)];
+    require_same_shape(name.c_str(), p.spec.shape,
+                       shape(values.shape().begin(), values.shape().end()));
+    p.value =
+        device_.from_host(std::span<const float>(values.data(), values.size()), p.spec.shape);
+  }
+
+  /// A table of the layers: output shape, parameters, operations, memory.
+  [[nodiscard]] std::string summary() const { return summary_table(plan_); }
+
+  /// Runs the description on x (N, ...sample). What the backward pass needs is on x's tape; `slots`
+  /// receives where each parameter's gradient is collected; `random` names the step.
+  [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots,
+                                    run_mode mode, const random_key& random) {
+    const shape expected = batch_of(x.shape().rank() == 0 ? 0 : x.shape()[0], sample_);
+    require<shape_error>(x.shape() == expected && x.shape()[0] > 0, "model: expected a batch ",
+                         batch_text(expected), " of at least one sample, got ", x.shape());
+    scope<B> s(x.owner(), parameters_, slots, mode, random);
+    return s.run_model(description_, std::move(x));
+  }
+
+  /// The outputs (N, ...) for inputs (N, ...sample), an xtensor expression, computed in batches.
+  template <class Expression>
+  [[nodiscard]] xt::xarray<float> predict(const xt::xexpression<Expression>& inputs,
+                                          const predict_options& options = {}) {
+    const xt::xarray<float> x = inputs.derived_cast();
+    const shape given(x.shape().begin(), x.shape().end());
+    require<value_error>(options.batch_size > 0, "predict: expected a batch size of at least 1");
+    require<shape_error>(given.rank() > 0 && given == batch_of(given[0], sample_),
+                         "predict: expected inputs ", batch_text(batch_of(1, sample_)), ", got ",
+                         given);
+    const shape out = batch_of(given[0], output_shape());
+    xt::xarray<float> y(xt::xarray<float>::shape_type(out.begin(), out.end()));
+    for (std::size_t first = 0; first < given[0]; first += options.batch_size) {
+      const std::size_t count = std::min(options.batch_size, given[0] - first);
+      predict_batch(std::span(x.data() + first * sample_.size(), count * sample_.size()),
+                    std::span(y.data() + first * output_shape().size(),
+                              count * output_shape().size()));
+    }
+    return y;
+  }
+
+  /// The same for a batch in plain memory, without copies of its own.
+  void predict_batch(std::span<const float> inputs, std::span<float> outputs) {
+    tape<B> record(device_);
+    std::vector<gradient_slot> slots;
+    const std::size_t count = inputs.size() / sample_.size();
+    variable<B> x = record.constant(device_.from_host(inputs, batch_of(count, sample_)));
+    device_.to_host(forward(std::move(x), slots, run_mode::inference, {}).value(), outputs);
+  }
+
+ private:
+  [[nodiscard]] std::size_t index_of(const std::string& name) const {
+    std::string known;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (parameters_[i].spec.name == name) {
+        return i;
+      }
+      known += (known.empty() ? "" : ", ") + parameters_[i].spec.name;
+    }
+    throw value_error(text("model: no parameter is called '", name, "'; there are: ", known));
+  }
+
+  Description description_;
+  shape sample_;
+  B device_;
+  model_plan plan_;
+  parameter_list<B> parameters_;
+};
+
+}  // namespace glia

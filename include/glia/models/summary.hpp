@@ -1,0 +1,89 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "glia/layers/plan.hpp"
+
+namespace glia {
+
+/// 1234567 as 1,234,567.
+[[nodiscard]] inline std::string grouped(std::size_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+/// A quantity with three digits and a decimal prefix: 407 M, 1.36 G.
+[[nodiscard]] inline std::string scaled(double number) {
+  constexpr std::array prefixes{"", " k", " M", " G", " T", " P"};
+  std::size_t prefix = 0;
+  while (number >= 999.5 && prefix + 1 < prefixes.size()) {
+    number /= 1000;
+    ++prefix;
+  }
+  std::array<char, 32> buffer{};
+  const int decimals = prefix == 0 || number >= 100 ? 0 : number >= 10 ? 1 : 2;
+  std::snprintf(buffer.data(), buffer.size(), "%.*f%s", decimals, number, prefixes[prefix]);
+  return buffer.data();
+}
+
+/// The plan as a table: a row per layer with its output shape, parameters, forward floating-point
+/// operations and the memory that it keeps for the backward pass, both for one sample.
+[[nodiscard]] inline std::string summary_table(const model_plan& plan) {
+  using row = std::array<std::string, 5>;
+  std::vector<row> rows{{"layer", "output", "parameters", "FLOPs/sample", "activations/sample"}};
+  std::size_t parameters = 0;
+  std::size_t frozen = 0;
+  double flops = 0;
+  std::size_t bytes = 0;
+  for (const layer_summary& layer : plan.layers) {
+    rows.push_back({layer.name + "  " + layer.description, batch_text(layer.output),
+                    grouped(layer.parameters), scaled(layer.flops),
+                    scaled(static_cast<double>(layer.activation_bytes)) + "B"});
+    parameters += layer.parameters;
+    flops += layer.flops;
+    bytes += layer.activation_bytes;
+  }
+  for (const parameter_spec& spec : plan.parameters) {
+    frozen += spec.trainable ? 0 : spec.shape.size();
+  }
+  rows.push_back({"total", batch_text(plan.output), grouped(parameters), scaled(flops),
+                  scaled(static_cast<double>(bytes)) + "B"});
+
+  std::array<std::size_t, 5> width{};
+  for (const row& r : rows) {
+    for (std::size_t column = 0; column < r.size(); ++column) {
+      width[column] = std::max(width[column], r[column].size());
+    }
+  }
+  std::string rule;
+  for (std::size_t w : width) {
+    rule += (rule.empty() ? "" : "  ") + std::string(w, '-');
+  }
+  std::string result;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == 1 || i + 1 == rows.size()) {
+      result += rule + '\n';
+    }
+    for (std::size_t column = 0; column < width.size(); ++column) {
+      const std::string& cell = rows[i][column];
+      const std::string gap(width[column] - cell.size(), ' ');
+      result += (column == 0 ? "" : "  ") + (column < 2 ? cell + gap : gap + cell);
+    }
+    result += '\n';
+  }
+  if (frozen > 0) {
+    result += grouped(parameters - frozen) + " parameters are trained, " + grouped(frozen) +
+              " are running statistics\n";
+  }
+  return result;
+}
+
+}  // namespace glia

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <utility>
+
+#include "glia/ops/tape.hpp"
+
+namespace glia::ops {
+
+/// map(x), element by element.
+template <backend B>
+[[nodiscard]] variable<B> unary(const unary_map& map, variable<B> x) {
+  if (map == identity_map) {
+    return x;
+  }
+  tape<B>& owner = x.owner();
+  const gradient_slot from = x.slot();
+  const saved_operand kind = saved_for_gradient(map.function);
+  typename B::tensor saved;
+  if (from && kind == saved_operand::input) {
+    saved = x.value();
+  }
+  typename B::tensor y = owner.device().unary(map, std::move(x).value());
+  if (from && kind == saved_operand::output) {
+    saved = y;
+  }
+  return owner.record(std::move(y), static_cast<bool>(from),
+                      [map, from, saved = std::move(saved)](auto& to, auto dy) mutable {
+                        to.add(from, to.device().unary_gradient(map, std::move(dy),
+                                                                std::move(saved)));
+                      });
+}
+
+template <backend B>
+[[nodiscard]] variable<B> affine(variable<B> x, double factor, double offset) {
+  return unary({unary_function::affine, factor, offset}, std::move(x));
+}
+template <backend B>
+[[nodiscard]] variable<B> clamp(variable<B> x, double low, double high) {
+  return unary({unary_function::clamp, low, high}, std::move(x));
+}
+template <backend B>
+[[nodiscard]] variable<B> absolute(variable<B> x) {
+  return unary({unary_function::absolute}, std::move(x));
+}
+template <backend B>
+[[nodiscard]] variable<B> square(variable<B> x) {
+  return unary({unary_function::square}, std::move(x));
+}
+template <backend B>
+[[nodiscard]] variable<B> square_root(variable<B> x) {
+  return unary({unary_function::square_root}, std::move(x));
+}
+template <backend B>
+[[nodiscard]] variable<B> exponential(variable<B> x) {
+  return unary({unary_function::exponential}, std::move(x));
+}
+template <backend B>
+[[nodiscard]] variable<B> logarithm(variable<B> x) {
+  return unary({unary_function::logarithm}, std::move(x));
+}
+template <backend B>
+[[nodiscard]] variable<B> reciprocal(variable<B> x) {
+  return unary({unary_function::reciprocal}, std::move(x));
+}
+template <backend B>
+[[nodiscard]] variable<B> softplus(variable<B> x) {
+  return unary({unary_function::softplus}, std::move(x));
+}
+
+/// a + b with broadcasting.
+template <backend B>
+[[nodiscard]] variable<B> add(const variable<B>& a, const variable<B>& b) {
+  return a.owner().record(
+      a.device().binary(binary_function::add, a.value(), b.value()),
+      a.needs_gradient() || b.needs_gradient(),
+      [to_a = a.slot(), to_b = b.slot(), shape_a = a.shape(), shape_b = b.shape()](auto& to,
+                                                                                  auto dy) {
+        if (to_a) {
+          to.add(to_a, to.device().sum_to(dy, shape_a));
+        }
+        if (to_b) {
+          to.add(to_b, to.device().sum_to(std::move(dy), shape_b));
+        }
+      });
+}
+
+/// a - b with broadcasting.
+template <backend B>
+[[nodiscard]] variable<B> subtract(const variable<B>& a, const variable<B>& b) {
+  return add(a, affine(b, -1, 0));
+}
+
+/// a b, element by element, with broadcasting.
+template <backend B>
+[[nodiscard]] variable<B> multiply(const variable<B>& a, const variable<B>& b) {
+  return a.owner().record(
+      a.device().binary(binary_function::multiply, a.value(), b.value()),
+      a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
+        const auto gradient = [&](const variable<B>& of, const variable<B>& other) {
+          if (of.needs_gradient()) {
+            to.add(of.slot(),
+                   to.device().sum_to(
+                       to.device().binary(binary_function::multiply, dy, other.value()),
+                       of.shape()));
+          }
+        };
+        gradient(a, b);
+        gradient(b, a);
+      });
+}
+
+/// a / b, element by element, with broadcasting.
+template <backend B>
+[[nodiscard]] variable<B> divide(const variable<B>& a, const variable<B>& b) {
+  return multiply(a, reciprocal(b));
+}
+
+/// The larger (smaller) of a and b, with broadcasting. Where both are equal the gradient goes to a.
+template <backend B>
+[[nodiscard]] variable<B> extremum(binary_function function, const variable<B>& a,
+                                   const variable<B>& b) {
+  return a.owner().record(
+      a.device().binary(function, a.value(), b.value()),
+      a.needs_gradient() || b.needs_gradient(), [a, b, function](auto& to, auto dy) {
+        const B& device = to.device();
+        const bool maximum = function == binary_function::maximum;
+        const auto b_wins = device.binary(binary_function::greater, (maximum ? b : a).value(),
+                                          (maximum ? a : b).value());
+        if (b.needs_gradient()) {
+          to.add(b.slot(), device.sum_to(device.binary(binary_function::multiply, dy, b_wins),
+                                         b.shape()));
+        }
+        if (a.needs_gradient()) {
+          const auto a_wins = device.unary({unary_function::affine, -1, 1}, b_wins);
+          to.add(a.slot(), device.sum_to(device.binary(binary_function::multiply, dy, a_wins),
+                                         a.shape()));
+        }
+      });
+}
+template <backend B>
+[[nodiscard]] variable<B> maximum(const variable<B>& a, const variable<B>& b) {
+  return extremum(binary_function::maximum, a, b);
+}
+template <backend B>
+[[nodiscard]] variable<B> minimum(const variable<B>& a, const variable<B>& b) {
+  return extremum(binary_function::minimum, a, b);
+}
+
+}  // namespace glia::ops
+
+namespace glia {
+
+// Arithmetic on variables, found wherever a variable is.
+template <backend B>
+[[nodiscard]] variable<B> operator+(const variable<B>& a, const variable<B>& b) {
+  return ops::add(a, b);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator-(const variable<B>& a, const variable<B>& b) {
+  return ops::subtract(a, b);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator*(const variable<B>& a, const variable<B>& b) {
+  return ops::multiply(a, b);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator/(const variable<B>& a, const variable<B>& b) {
+  return ops::divide(a, b);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator+(variable<B> x, double number) {
+  return ops::affine(std::move(x), 1, number);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator-(variable<B> x, double number) {
+  return ops::affine(std::move(x), 1, -number);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator*(variable<B> x, double number) {
+  return ops::affine(std::move(x), number, 0);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator*(double number, variable<B> x) {
+  return ops::affine(std::move(x), number, 0);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator-(variable<B> x) {
+  return ops::affine(std::move(x), -1, 0);
+}
+
+}  // namespace glia

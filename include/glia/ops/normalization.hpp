@@ -1,0 +1,44 @@
+#pragma once
+
+#include <utility>
+
+#include "glia/ops/tape.hpp"
+
+namespace glia::ops {
+
+/// A normalised variable and the statistics it was normalised with, which carry no gradient.
+template <backend B>
+struct normalized_variable {
+  variable<B> output;
+  typename B::tensor mean;
+  typename B::tensor variance;
+};
+
+/// gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x itself, of every
+/// channel over the batch or of every row over its features; gamma and beta: (C).
+template <backend B>
+[[nodiscard]] normalized_variable<B> normalize(normalization kind, const variable<B>& x,
+                                               const variable<B>& gamma, const variable<B>& beta,
+                                               double epsilon) {
+  auto [y, mean, variance] =
+      x.device().normalize(kind, x.value(), gamma.value(), beta.value(), epsilon);
+  variable<B> output = x.owner().record(
+      std::move(y), x.needs_gradient() || gamma.needs_gradient() || beta.needs_gradient(),
+      [kind, x, gamma, to_beta = beta.slot(), mean = mean, variance = variance, epsilon](
+          auto& to, auto dy) {
+        auto result = to.device().normalize_gradient(kind, std::move(dy), x.value(),
+                                                     gamma.value(), mean, variance, epsilon);
+        if (x.needs_gradient()) {
+          to.add(x.slot(), std::move(result.input));
+        }
+        if (gamma.needs_gradient()) {
+          to.add(gamma.slot(), std::move(result.gamma));
+        }
+        if (to_beta) {
+          to.add(to_beta, std::move(result.beta));
+        }
+      });
+  return {std::move(output), std::move(mean), std::move(variance)};
+}
+
+}  // namespace glia::ops

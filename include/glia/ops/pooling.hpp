@@ -1,0 +1,36 @@
+#pragma once
+
+#include <utility>
+
+#include "glia/ops/tape.hpp"
+
+namespace glia::ops {
+
+/// The largest value of every window of x (N, H, W, C); the gradient goes to where it stood.
+template <backend B>
+[[nodiscard]] variable<B> max_pool2d(variable<B> x, const window2d& window) {
+  tape<B>& owner = x.owner();
+  const gradient_slot from = x.slot();
+  const shape before = x.shape();
+  auto [y, position] = owner.device().max_pool2d(std::move(x).value(), window);
+  return owner.record(std::move(y), static_cast<bool>(from),
+                      [from, before, window, position = std::move(position)](auto& to, auto dy) {
+                        to.add(from, to.device().max_pool2d_gradient(std::move(dy), position,
+                                                                     window, before));
+                      });
+}
+
+/// The mean of every window of x (N, H, W, C), padding not counted.
+template <backend B>
+[[nodiscard]] variable<B> avg_pool2d(variable<B> x, const window2d& window) {
+  tape<B>& owner = x.owner();
+  const gradient_slot from = x.slot();
+  const shape before = x.shape();
+  return owner.record(owner.device().avg_pool2d(std::move(x).value(), window),
+                      static_cast<bool>(from), [from, before, window](auto& to, auto dy) {
+                        to.add(from,
+                               to.device().avg_pool2d_gradient(std::move(dy), window, before));
+                      });
+}
+
+}  // namespace glia::ops

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "glia/ops/elementwise.hpp"
+#include "glia/ops/tape.hpp"
+
+namespace glia::ops {
+
+/// A (m, k) times B (k, n).
+template <backend B>
+[[nodiscard]] variable<B> matmul(const variable<B>& a, const variable<B>& b) {
+  return a.owner().record(
+      a.device().matmul(a.value(), b.value(), transpose::none),
+      a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
+        if (a.needs_gradient()) {
+          to.add(a.slot(), to.device().matmul(dy, b.value(), transpose::second));
+        }
+        if (b.needs_gradient()) {
+          to.add(b.slot(), to.device().matmul(a.value(), dy, transpose::first));
+        }
+      });
+}
+
+namespace detail {
+
+/// Whether a fused kernel may apply the map: its derivative must be known from the output, since the
+/// fused kernel keeps nothing else.
+[[nodiscard]] constexpr bool fusible(const unary_map& map) {
+  return map == identity_map || saved_for_gradient(map.function) == saved_operand::output;
+}
+
+/// A fused kernel's gradient before its map was applied.
+template <backend B>
+[[nodiscard]] typename B::tensor before_map(const B& device, const unary_map& map,
+                                            typename B::tensor dy, typename B::tensor y) {
+  return map == identity_map ? dy : device.unary_gradient(map, std::move(dy), std::move(y));
+}
+
+/// Adds the gradient of a bias that was repeated over all rows.
+template <backend B>
+void add_bias_gradient(gradients<B>& to, gradient_slot bias, const typename B::tensor& dz) {
+  if (bias) {
+    to.add(bias, to.device().sum_to(dz, {dz.shape().back()}));
+  }
+}
+
+}  // namespace detail
+
+/// map(x w + bias): x (N, I), w (I, O), bias (O).
+template <backend B>
+[[nodiscard]] variable<B> dense(const variable<B>& x, const variable<B>& w,
+                                const std::optional<variable<B>>& bias = {},
+                                const unary_map& map = identity_map) {
+  if (!detail::fusible(map)) {
+    return unary(map, dense(x, w, bias));
+  }
+  using tensor = typename B::tensor;
+  const gradient_slot to_bias = bias ? bias->slot() : gradient_slot{};
+  tensor y = x.device().dense(x.value(), w.value(), bias ? bias->value() : tensor{}, map);
+  tensor saved = map == identity_map ? tensor{} : y;
+  return x.owner().record(
+      std::move(y), x.needs_gradient() || w.needs_gradient() || to_bias,
+      [x, w, to_bias, map, saved = std::move(saved)](auto& to, auto dy) mutable {
+        const B& device = to.device();
+        const tensor dz = detail::before_map(device, map, std::move(dy), std::move(saved));
+        detail::add_bias_gradient(to, to_bias, dz);
+        if (w.needs_gradient()) {
+          to.add(w.slot(), device.matmul(x.value(), dz, transpose::first));
+        }
+        if (x.needs_gradient()) {
+          to.add(x.slot(), device.matmul(dz, w.value(), transpose::second));
+        }
+      });
+}
+
+/// map(x * w + bias), the cross-correlation that neural networks call convolution:
+/// x (N, H, W, C), w (height, width, C / groups, O), bias (O).
+template <backend B>
+[[nodiscard]] variable<B> conv2d(const variable<B>& x, const variable<B>& w,
+                                 const std::optional<variable<B>>& bias, const window2d& window,
+                                 std::size_t groups = 1, const unary_map& map = identity_map) {
+  if (!detail::fusible(map)) {
+    return unary(map, conv2d(x, w, bias, window, groups));
+  }
+  using tensor = typename B::tensor;
+  const gradient_slot to_bias = bias ? bias->slot() : gradient_slot{};
+  tensor y = x.device().conv2d(x.value(), w.value(), bias ? bias->value() : tensor{}, map, window,
+                               groups);
+  tensor saved = map == identity_map ? tensor{} : y;
+  return x.owner().record(
+      std::move(y), x.needs_gradient() || w.needs_gradient() || to_bias,
+      [x, w, to_bias, window, groups, map, saved = std::move(saved)](auto& to, auto dy) mutable {
+        const B& device = to.device();
+        const tensor dz = detail::before_map(device, map, std::move(dy), std::move(saved));
+        detail::add_bias_gradient(to, to_bias, dz);
+        if (w.needs_gradient()) {
+          to.add(w.slot(),
+                 device.conv2d_kernel_gradient(x.value(), dz, window, groups, w.shape()));
+        }
+        if (x.needs_gradient()) {
+          to.add(x.slot(), device.conv2d_input_gradient(dz, w.value(), window, groups, x.shape()));
+        }
+      });
+}
+
+}  // namespace glia::ops

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/arena.hpp"
+#include "glia/core/error.hpp"
+
+namespace glia {
+
+template <backend B>
+class tape;
+
+/// Where the gradient of a variable is collected; `none` for those that need no gradient.
+struct gradient_slot {
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t index = none;
+
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return index != none; }
+};
+
+/// A tensor on a tape: what ops take and return. Cheap to copy; the tape must outlive it.
+template <backend B>
+class variable {
+ public:
+  using tensor = typename B::tensor;
+
+  variable(tape<B>& owner, tensor value, gradient_slot slot)
+      : tape_(&owner), value_(std::move(value)), slot_(slot) {}
+
+  [[nodiscard]] const glia::shape& shape() const { return value_.shape(); }
+  [[nodiscard]] const tensor& value() const& { return value_; }
+  /// Gives the handle up, so that a kernel may reuse the storage if it was the last one.
+  [[nodiscard]] tensor value() && { return std::move(value_); }
+  [[nodiscard]] gradient_slot slot() const { return slot_; }
+  [[nodiscard]] bool needs_gradient() const { return static_cast<bool>(slot_); }
+  [[nodiscard]] tape<B>& owner() const { return *tape_; }
+  [[nodiscard]] const B& device() const { return tape_->device(); }
+
+ private:
+  tape<B>* tape_;
+  tensor value_;
+  gradient_slot slot_;
+};
+
+/// Collects gradients while the tape runs backwards; what an adjoint writes to.
+template <backend B>
+class gradients {
+ public:
+  using tensor = typename B::tensor;
+
+  [[nodiscard]] const B& device() const { return device_; }
+
+  /// Adds `gradient` to what the slot has received so far.
+  void add(gradient_slot slot, tensor gradient) {
+    tensor& sum = values_[slot.index];
+    sum = sum ? device_.binary(binary_function::add, std::move(sum), std::move(gradient))
+              : std::move(gradient);
+  }
+
+ private:
+  friend class tape<B>;
+  explicit gradients(B device) : device_(std::move(device)) {}
+  B device_;
+  std::vector<tensor> values_;
+};
+
+/// Records, op by op, how to get from the gradient of a result back to those of its operands, and
+/// then runs these adjoints in reverse.
+///
+/// An adjoint is any callable `(gradients<B>& to, tensor dy)` that adds to the slots of the operands
+/// that need it. It is destroyed as soon as it has run, which frees what it kept alive. Its memory,
+/// and the tape's, is reused from step to step.
+template <backend B>
+class tape {
+ public:
+  using tensor = typename B::tensor;
+
+  explicit tape(B device) : gradients_(std::move(device)) {}
+  tape(const tape&) = delete;
+  tape& operator=(const tape&) = delete;
+  ~tape() { clear(); }
+
+  [[nodiscard]] const B& device() const { return gradients_.device(); }
+
+  /// A tensor whose gradient nobody asks for: inputs, targets.
+  [[nodiscard]] variable<B> constant(tensor value) { return {*this, std::move(value), {}}; }
+
+  /// A tensor whose gradient is wanted: parameters, in gradient checks also inputs.
+  [[nodiscard]] variable<B> leaf(tensor value) { return {*this, std::move(value), new_slot()}; }
+
+  /// The result `value` of an op on operands of which `needs_gradient` says whether any needs one.
+  template <class Adjoint>
+  [[nodiscard]] variable<B> record(tensor value, bool needs_gradient, Adjoint&& adjoint) {
+    if (!needs_gradient) {
+      return constant(std::move(value));
+    }
+    using stored = std::decay_t<Adjoint>;
+    const gradient_slot slot = new_slot();
+    void* at = memory_.allocate(sizeof(stored), alignof(stored));
+    nodes_.push_back({new (at) stored(std::forward<Adjoint>(adjoint)),
+                      [](void* self, gradients<B>& to, tensor dy) {
+                        (*static_cast<stored*>(self))(to, std::move(dy));
+                      },
+                      [](void* self) { static_cast<stored*>(self)->~stored(); }, slot});
+    return {*this, std::move(value), slot};
+  }
+
+  /// Runs all adjoints, the gradient of `result` being 1 in every element. `result` is usually a
+  /// loss of shape (). Afterwards `gradient` gives those of the leaves.
+  void backward(const variable<B>& result) {
+    require<value_error>(result.needs_gradient(),
+                         "tape::backward: the result depends on no parameter, so there is nothing "
+                         "to differentiate");
+    gradients_.add(result.slot(), device().full(result.shape(), 1));
+    while (!nodes_.empty()) {
+      const node last = nodes_.back();
+      nodes_.pop_back();
+      if (tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{})) {
+        last.run(last.adjoint, gradients_, std::move(dy));
+      }
+      last.destroy(last.adjoint);
+    }
+  }
+
+  /// Moves the gradient out of a slot; no tensor if the result did not depend on it.
+  [[nodiscard]] tensor take_gradient(gradient_slot slot) {
+    return std::exchange(gradients_.values_[slot.index], tensor{});
+  }
+
+  /// Forgets everything recorded. Variables of this tape must not be used afterwards.
+  void clear() {
+    while (!nodes_.empty()) {
+      nodes_.back().destroy(nodes_.back().adjoint);
+      nodes_.pop_back();
+    }
+    gradients_.values_.clear();
+    memory_.reset();
+  }
+
+ private:
+  struct node {
+    void* adjoint;
+    void (*run)(void*, gradients<B>&, tensor);
+    void (*destroy)(void*);
+    gradient_slot result;
+  };
+
+  [[nodiscard]] gradient_slot new_slot() {
+    gradients_.values_.emplace_back();
+    return {static_cast<std::uint32_t>(gradients_.values_.size() - 1)};
+  }
+
+  gradients<B> gradients_;
+  std::vector<node> nodes_;
+  arena memory_;
+};
+
+}  // namespace glia

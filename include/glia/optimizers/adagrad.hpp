@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/described.hpp"
+#include "glia/optimizers/schedule.hpp"
+
+namespace glia {
+
+/// Adagrad: v += g^2; p -= rate g / sqrt(v + epsilon). Duchi, Hazan and Singer, JMLR 2011, diagonal
+/// form; defaults and the place of epsilon are Keras's.
+struct adagrad {
+  schedule learning_rate = 1e-3;     ///< > 0
+  double initial_accumulator = 0.1;  ///< where v starts, >= 0
+  double epsilon = 1e-7;             ///< > 0
+  double weight_decay = 0;           ///< >= 0; L2, added to the gradient
+
+  [[nodiscard]] std::size_t slot_count() const { return 1; }
+  [[nodiscard]] double slot_start() const { return initial_accumulator; }
+
+  [[nodiscard]] adagrad_rule at(std::size_t step) const {
+    require<value_error>(initial_accumulator >= 0 && epsilon > 0,
+                         "adagrad: expected an initial accumulator of at least 0 and a positive "
+                         "epsilon");
+    return {learning_rate(step), epsilon, weight_decay};
+  }
+  template <backend B>
+  void apply(const adagrad_rule& rule, const B& device, typename B::tensor& p,
+             typename B::tensor g, std::vector<typename B::tensor>& slots) const {
+    auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]));
+    p = std::move(result.parameter);
+    slots[0] = std::move(result.slot);
+  }
+
+  [[nodiscard]] std::string description() const { return text("adagrad(", learning_rate, ')'); }
+  friend bool operator==(const adagrad&, const adagrad&) = default;
+};
+
+}  // namespace glia

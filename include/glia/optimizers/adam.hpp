@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/described.hpp"
+#include "glia/optimizers/schedule.hpp"
+
+namespace glia {
+
+namespace detail {
+
+/// The rule of step `step`, counted from 0: the bias corrections 1 - beta^(step + 1) are folded into
+/// rate and epsilon, so that the loop over the parameters need not know them.
+[[nodiscard]] inline adam_rule adam_rule_at(std::string_view name, std::size_t step, double rate,
+                                            double beta1, double beta2, double epsilon) {
+  require<value_error>(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1 && epsilon > 0, name,
+                       ": expected betas in [0, 1) and a positive epsilon, got ", beta1, ", ",
+                       beta2, " and ", epsilon);
+  const double power = static_cast<double>(step + 1);
+  const double correction1 = 1 - std::pow(beta1, power);
+  const double correction2 = std::sqrt(1 - std::pow(beta2, power));
+  return {rate * correction2 / correction1, beta1, beta2, epsilon * correction2, 0, 0};
+}
+
+template <backend B>
+void apply_adam(const adam_rule& rule, const B& device, typename B::tensor& p,
+                typename B::tensor g, std::vector<typename B::tensor>& slots) {
+  auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]),
+                              std::move(slots[1]));
+  p = std::move(result.parameter);
+  slots[0] = std::move(result.first);
+  slots[1] = std::move(result.second);
+}
+
+}  // namespace detail
+
+/// Adam: m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
+/// p -= rate m^ / (sqrt(v^) + epsilon) with m^ = m / (1 - beta1^t), v^ = v / (1 - beta2^t).
+/// Kingma and Ba, ICLR 2015, algorithm 1. The default epsilon is Keras's 1e-7; the paper has 1e-8.
+/// Weight decay is L2, added to the gradient; see `adamw` for the decoupled form.
+struct adam {
+  schedule learning_rate = 1e-3;  ///< > 0
+  double beta1 = 0.9;             ///< in [0, 1)
+  double beta2 = 0.999;           ///< in [0, 1)
+  double epsilon = 1e-7;          ///< > 0
+  double weight_decay = 0;        ///< >= 0
+
+  [[nodiscard]] std::size_t slot_count() const { return 2; }
+  [[nodiscard]] double slot_start() const { return 0; }
+
+  [[nodiscard]] adam_rule at(std::size_t step) const {
+    adam_rule rule =
+        detail::adam_rule_at("adam", step, learning_rate(step), beta1, beta2, epsilon);
+    rule.coupled_decay = weight_decay;
+    return rule;
+  }
+  template <backend B>
+  void apply(const adam_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots) const {
+    detail::apply_adam(rule, device, p, std::move(g), slots);
+  }
+
+  [[nodiscard]] std::string description() const { return text("adam(", learning_rate, ')'); }
+  friend bool operator==(const adam&, const adam&) = default;
+};
+
+/// Adam with the weight decay taken from the parameter itself: p -= rate weight_decay p beside
+/// Adam's step. Loshchilov and Hutter, ICLR 2019, algorithm 2, with the decay multiplied by the
+/// learning rate as in PyTorch.
+struct adamw {
+  schedule learning_rate = 1e-3;  ///< > 0
+  double beta1 = 0.9;             ///< in [0, 1)
+  double beta2 = 0.999;           ///< in [0, 1)
+  double epsilon = 1e-7;          ///< > 0
+  double weight_decay = 0.01;     ///< >= 0
+
+  [[nodiscard]] std::size_t slot_count() const { return 2; }
+  [[nodiscard]] double slot_start() const { return 0; }
+
+  [[nodiscard]] adam_rule at(std::size_t step) const {
+    adam_rule rule =
+        detail::adam_rule_at("adamw", step, learning_rate(step), beta1, beta2, epsilon);
+    rule.decoupled_decay = learning_rate(step) * weight_decay;
+    return rule;
+  }
+  template <backend B>
+  void apply(const adam_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots) const {
+    detail::apply_adam(rule, device, p, std::move(g), slots);
+  }
+
+  [[nodiscard]] std::string description() const {
+    return text("adamw(", learning_rate, ", weight decay ", weight_decay, ')');
+  }
+  friend bool operator==(const adamw&, const adamw&) = default;
+};
+
+}  // namespace glia

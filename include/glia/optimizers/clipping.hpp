@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/error.hpp"
+
+namespace glia {
+
+/// What is done to the gradients of a step before the optimizer sees them. A property of training
+/// and not of the update rule, since the norm is that of all parameters together.
+struct gradient_clipping {
+  double value = 0;  ///< every element is brought into [-value, value]; 0: off
+  double norm = 0;   ///< all gradients are scaled so that their joint L2 norm is at most this; 0: off
+
+  friend constexpr bool operator==(const gradient_clipping&, const gradient_clipping&) = default;
+};
+
+[[nodiscard]] constexpr gradient_clipping clip_by_value(double value) { return {.value = value}; }
+/// Pascanu, Mikolov and Bengio, ICML 2013, algorithm 1, with the norm over all parameters.
+[[nodiscard]] constexpr gradient_clipping clip_by_norm(double norm) { return {.norm = norm}; }
+
+/// Clips by value first, then by norm. The scale stays on the device: no number is read back.
+template <backend B>
+void clip(const gradient_clipping& clipping, const B& device,
+          std::vector<typename B::tensor>& gradients) {
+  require<value_error>(clipping.value >= 0 && clipping.norm >= 0,
+                       "gradient_clipping: expected bounds of at least 0");
+  using tensor = typename B::tensor;
+  if (clipping.value > 0) {
+    for (tensor& g : gradients) {
+      if (g) {
+        g = device.unary({unary_function::clamp, -clipping.value, clipping.value}, std::move(g));
+      }
+    }
+  }
+  if (clipping.norm > 0) {
+    tensor total = device.full({}, 0);
+    for (const tensor& g : gradients) {
+      if (g) {
+        total = device.binary(binary_function::add, std::move(total),
+                              device.sum_to(device.unary({unary_function::square}, g), {}));
+      }
+    }
+    // scale = norm / max(|g|, norm)
+    const tensor length = device.binary(
+        binary_function::maximum, device.unary({unary_function::square_root}, std::move(total)),
+        device.full({}, clipping.norm));
+    const tensor scale = device.binary(binary_function::divide, device.full({}, clipping.norm),
+                                       length);
+    for (tensor& g : gradients) {
+      if (g) {
+        g = device.binary(binary_function::multiply, std::move(g), scale);
+      }
+    }
+  }
+}
+
+}  // namespace glia

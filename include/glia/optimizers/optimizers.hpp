@@ -1,0 +1,9 @@
+#pragma once
+
+#include "glia/optimizers/adagrad.hpp"
+#include "glia/optimizers/adam.hpp"
+#include "glia/optimizers/clipping.hpp"
+#include "glia/optimizers/optimizer.hpp"
+#include "glia/optimizers/rmsprop.hpp"
+#include "glia/optimizers/schedule.hpp"
+#include "glia/optimizers/sgd.hpp"

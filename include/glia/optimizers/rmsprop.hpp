@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/described.hpp"
+#include "glia/optimizers/schedule.hpp"
+
+namespace glia {
+
+/// RMSprop: v = rho v + (1 - rho) g^2; u = momentum u + rate g / sqrt(v + epsilon); p -= u.
+/// Tieleman and Hinton, lecture 6.5 of Neural Networks for Machine Learning, 2012; defaults and the
+/// place of epsilon are Keras's.
+struct rmsprop {
+  schedule learning_rate = 1e-3;  ///< > 0
+  double rho = 0.9;               ///< in [0, 1)
+  double momentum = 0;            ///< in [0, 1)
+  double epsilon = 1e-7;          ///< > 0
+  double weight_decay = 0;        ///< >= 0; L2, added to the gradient
+
+  [[nodiscard]] std::size_t slot_count() const { return momentum > 0 ? 2 : 1; }
+  [[nodiscard]] double slot_start() const { return 0; }
+
+  [[nodiscard]] rmsprop_rule at(std::size_t step) const {
+    require<value_error>(rho >= 0 && rho < 1 && momentum >= 0 && momentum < 1 && epsilon > 0,
+                         "rmsprop: expected rho and momentum in [0, 1) and a positive epsilon");
+    return {learning_rate(step), rho, momentum, epsilon, weight_decay};
+  }
+  template <backend B>
+  void apply(const rmsprop_rule& rule, const B& device, typename B::tensor& p,
+             typename B::tensor g, std::vector<typename B::tensor>& slots) const {
+    auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]),
+                                slots.size() > 1 ? std::move(slots[1]) : typename B::tensor{});
+    p = std::move(result.parameter);
+    slots[0] = std::move(result.first);
+    if (slots.size() > 1) {
+      slots[1] = std::move(result.second);
+    }
+  }
+
+  [[nodiscard]] std::string description() const { return text("rmsprop(", learning_rate, ')'); }
+  friend bool operator==(const rmsprop&, const rmsprop&) = default;
+};
+
+}  // namespace glia

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/described.hpp"
+#include "glia/optimizers/schedule.hpp"
+
+namespace glia {
+
+/// Stochastic gradient descent: g' = g + weight_decay p; v = momentum v + g'; p -= rate v, or, with
+/// Nesterov's look-ahead, p -= rate (g' + momentum v). Sutskever et al., ICML 2013, as PyTorch
+/// writes it: the rate is outside the velocity.
+struct sgd {
+  schedule learning_rate = 0.01;  ///< > 0
+  double momentum = 0;            ///< in [0, 1)
+  bool nesterov = false;          ///< needs a momentum
+  double weight_decay = 0;        ///< >= 0; L2, added to the gradient
+
+  [[nodiscard]] std::size_t slot_count() const { return momentum > 0 ? 1 : 0; }
+  [[nodiscard]] double slot_start() const { return 0; }
+
+  [[nodiscard]] sgd_rule at(std::size_t step) const {
+    require<value_error>(momentum >= 0 && momentum < 1 && weight_decay >= 0,
+                         "sgd: expected a momentum in [0, 1) and a weight decay of at least 0");
+    require<value_error>(!nesterov || momentum > 0, "sgd: nesterov needs a momentum");
+    return {learning_rate(step), momentum, weight_decay, nesterov};
+  }
+
+  template <backend B>
+  void apply(const sgd_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots) const {
+    if (slots.empty()) {
+      p = device.update(rule, std::move(p), std::move(g), {}).parameter;
+      return;
+    }
+    auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]));
+    p = std::move(result.parameter);
+    slots[0] = std::move(result.slot);
+  }
+
+  [[nodiscard]] std::string description() const {
+    return text("sgd(", learning_rate, momentum > 0 ? text(", momentum ", momentum) : "",
+                nesterov ? ", nesterov" : "", ')');
+  }
+  friend bool operator==(const sgd&, const sgd&) = default;
+};
+
+}  // namespace glia

@@ -1,0 +1,429 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/backends/reference.hpp"
+#include "glia/testing/values.hpp"
+
+namespace glia::testing {
+
+/// One kernel on one set of operands, compared with the reference backend in double.
+struct conformance_result {
+  std::string name;
+  double error = 0;             ///< largest |x - r| / max(1, |r|) over all outputs
+  bool operands_kept = true;    ///< operands that the caller still holds were left alone
+  bool reuse_agrees = true;     ///< giving operands up changes nothing in the results
+  [[nodiscard]] bool passed(double tolerance) const {
+    return error <= tolerance && operands_kept && reuse_agrees;
+  }
+};
+
+namespace detail {
+
+/// Runs kernels on one backend: makes operands, collects outputs. Operands are either kept, and
+/// looked at again afterwards, or given up to the kernel.
+template <backend B>
+class bench {
+ public:
+  using tensor = typename B::tensor;
+  using indices = typename B::indices;
+
+  bench(const B& device, bool keep) : device_(&device), keep_(keep) {}
+
+  [[nodiscard]] const B& device() const { return *device_; }
+
+  /// test_values, scaled and shifted.
+  [[nodiscard]] tensor in(const shape& s, std::uint32_t stream, float scale = 1,
+                          float offset = 0) {
+    std::vector<float> values = test_values(s, stream);
+    for (float& value : values) {
+      value = value * scale + offset;
+    }
+    return in(s, std::move(values));
+  }
+  /// The same with two in three elements set to zero, as after a ReLU.
+  [[nodiscard]] tensor sparse(const shape& s, std::uint32_t stream) {
+    std::vector<float> values = test_values(s, stream);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = random_bits({.seed = 7, .stream = stream}, i) % 3 == 0 ? values[i] : 0.0F;
+    }
+    return in(s, std::move(values));
+  }
+  [[nodiscard]] tensor in(const shape& s, std::vector<float> values) {
+    tensor t = device_->from_host(std::span<const float>(values), s);
+    if (keep_) {
+      kept_.push_back({t, std::move(values)});
+    }
+    return t;
+  }
+  [[nodiscard]] indices classes(std::vector<std::int32_t> values) {
+    return device_->from_host(std::span<const std::int32_t>(values), {values.size()});
+  }
+
+  void out(const tensor& t) {
+    // In full precision where the backend offers it: float would hide what double got right.
+    using number = std::conditional_t<requires(const B& d, std::span<double> s) { d.to_host(t, s); },
+                                      double, float>;
+    std::vector<number> values(t.shape().size());
+    device_->to_host(t, std::span<number>(values));
+    shapes_.push_back(t.shape());
+    outputs_.insert(outputs_.end(), values.begin(), values.end());
+  }
+  void out(const indices& t)
+    requires(!std::same_as<tensor, indices>)
+  {
+    std::vector<std::int32_t> values(t.shape().size());
+    device_->to_host(t, std::span<std::int32_t>(values));
+    shapes_.push_back(t.shape());
+    outputs_.insert(outputs_.end(), values.begin(), values.end());
+  }
+
+  [[nodiscard]] const std::vector<double>& outputs() const { return outputs_; }
+  [[nodiscard]] const std::vector<shape>& shapes() const { return shapes_; }
+
+  [[nodiscard]] bool operands_kept() const {
+    return std::all_of(kept_.begin(), kept_.end(), [&](const auto& operand) {
+      std::vector<float> now(operand.second.size());
+      device_->to_host(operand.first, std::span<float>(now));
+      return now == operand.second;
+    });
+  }
+
+ private:
+  const B* device_;
+  bool keep_;
+  std::vector<std::pair<tensor, std::vector<float>>> kept_;
+  std::vector<double> outputs_;
+  std::vector<shape> shapes_;
+};
+
+[[nodiscard]] inline double largest_difference(const std::vector<double>& got,
+                                               const std::vector<double>& expected) {
+  if (got.size() != expected.size()) {
+    return std::numeric_limits<double>::infinity();
+  }
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error =
+        std::abs(got[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
+    worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+  }
+  return worst;
+}
+
+/// Runs one case, a generic callable on a bench, on the candidate and on the reference.
+template <backend B, class Case>
+[[nodiscard]] conformance_result run_case(const B& candidate, std::string name,
+                                          const Case& kernel) {
+  const reference<double> oracle;
+  bench<reference<double>> expected(oracle, true);
+  bench<B> kept(candidate, true);
+  bench<B> given_up(candidate, false);
+  kernel(expected);
+  kernel(kept);
+  kernel(given_up);
+  conformance_result result{std::move(name)};
+  result.error = kept.shapes() == expected.shapes()
+                     ? largest_difference(kept.outputs(), expected.outputs())
+                     : std::numeric_limits<double>::infinity();
+  result.operands_kept = kept.operands_kept();
+  result.reuse_agrees = kept.outputs() == given_up.outputs();
+  return result;
+}
+
+}  // namespace detail
+
+/// Holds every kernel of a backend to the reference backend, on odd shapes: height and width
+/// different, strides that do not divide, one channel, one image, blocks that do not fill. Also
+/// checks that a kernel overwrites only operands that were given up.
+///
+/// Errors come out below 3e-5 in float (the longest sums have 2,000 terms) and below 1e-12 in
+/// double.
+template <backend B>
+[[nodiscard]] std::vector<conformance_result> run_conformance(const B& candidate) {
+  std::vector<conformance_result> results;
+  const auto check = [&](std::string name, const auto& kernel) {
+    results.push_back(detail::run_case(candidate, std::move(name), kernel));
+  };
+
+  check("full", [](auto& b) { b.out(b.device().full({2, 3}, 1.5)); });
+  check("reshape", [](auto& b) { b.out(b.device().reshape(b.in({4, 6}, 1), {2, 3, 4})); });
+
+  for (int f = 0; f <= static_cast<int>(unary_function::gelu); ++f) {
+    const auto function = static_cast<unary_function>(f);
+    // Positive where the function asks for it; elsewhere both sides of zero and of the kinks.
+    const bool positive = function == unary_function::square_root ||
+                          function == unary_function::logarithm ||
+                          function == unary_function::reciprocal;
+    const unary_map map{function, function == unary_function::clamp ? -0.5 : 0.75, 1.25};
+    for (std::size_t n : {std::size_t{1}, std::size_t{37}, std::size_t{40001}}) {
+      const std::string name = text(name_of(function), " of ", n, " elements");
+      check(name, [&](auto& b) {
+        b.out(b.device().unary(map, b.in({n}, 2, 4, positive ? 5.0F : 0.0F)));
+      });
+      check(name + ", gradient", [&](auto& b) {
+        auto saved = b.in({n}, 3, 4, positive ? 5.0F : 0.0F);
+        if (saved_for_gradient(function) == saved_operand::output) {
+          saved = b.device().unary(map, saved);
+        }
+        b.out(b.device().unary_gradient(map, b.in({n}, 4), std::move(saved)));
+      });
+    }
+  }
+
+  const std::vector<std::pair<shape, shape>> pairs{
+      {{5, 7}, {5, 7}},       {{5, 7}, {7}},       {{5, 7}, {5, 1}},   {{5, 7}, {}},
+      {{}, {5, 7}},           {{1, 7}, {5, 1}},    {{2, 3, 5}, {3, 1}}, {{3, 1}, {2, 1, 5}},
+      {{200, 300}, {200, 300}}, {{200, 300}, {300}}, {{1}, {1}},         {{4, 1, 3}, {4, 2, 1}}};
+  for (const auto& [left, right] : pairs) {
+    const shape a = left;
+    const shape c = right;
+    for (int f = 0; f <= static_cast<int>(binary_function::equal); ++f) {
+      check(text("binary function ", f, " of ", a, " and ", c), [&](auto& b) {
+        b.out(b.device().binary(static_cast<binary_function>(f), b.in(a, 5), b.in(c, 6, 1, 2)));
+      });
+    }
+    check(text("broadcast_to from ", c), [&](auto& b) {
+      b.out(b.device().broadcast_to(b.in(c, 7), broadcast_shape(a, c)));
+    });
+    check(text("sum_to ", c), [&](auto& b) {
+      b.out(b.device().sum_to(b.in(broadcast_shape(a, c), 8), c));
+    });
+  }
+
+  const std::vector<matmul_sizes> products{{1, 1, 1},    {3, 5, 7},      {17, 33, 9},
+                                           {100, 60, 70}, {129, 200, 300}, {20, 24, 200}};
+  for (const matmul_sizes& size : products) {
+    const matmul_sizes s = size;
+    for (const bool zeros : {false, true}) {
+      const std::string name =
+          text(" of ", s.m, "x", s.k, " by ", s.k, "x", s.n, zeros ? ", many zeros" : "");
+      const auto left = [&](auto& b, const shape& extents) {
+        return zeros ? b.sparse(extents, 9) : b.in(extents, 9);
+      };
+      check("matmul" + name, [&](auto& b) {
+        b.out(b.device().matmul(left(b, {s.m, s.k}), b.in({s.k, s.n}, 10), transpose::none));
+      });
+      check("matmul, first transposed," + name, [&](auto& b) {
+        b.out(b.device().matmul(left(b, {s.k, s.m}), b.in({s.k, s.n}, 11), transpose::first));
+      });
+      check("matmul, second transposed," + name, [&](auto& b) {
+        b.out(b.device().matmul(left(b, {s.m, s.k}), b.in({s.n, s.k}, 12), transpose::second));
+      });
+      check("dense" + name, [&](auto& b) {
+        b.out(b.device().dense(left(b, {s.m, s.k}), b.in({s.k, s.n}, 13), b.in({s.n}, 14),
+                               {unary_function::relu}));
+      });
+      check("dense without bias" + name, [&](auto& b) {
+        b.out(b.device().dense(left(b, {s.m, s.k}), b.in({s.k, s.n}, 13), {},
+                               {unary_function::tanh}));
+      });
+    }
+  }
+
+  struct convolution {
+    shape x;
+    shape w;
+    window2d window;
+    std::size_t groups;
+  };
+  const std::vector<convolution> convolutions{
+      {{1, 5, 7, 1}, {3, 2, 1, 4}, {3, 2}, 1},
+      {{3, 8, 5, 3}, {1, 1, 3, 6}, {1, 1}, 1},
+      {{2, 9, 6, 4},
+       {3, 3, 4, 5},
+       {3, 3, 2, 3, 1, 1, 1, 2, 0, 1},
+       1},
+      {{2, 9, 8, 3}, {2, 3, 3, 4}, {2, 3, 1, 1, 3, 2, 1, 1, 2, 2}, 1},
+      {{2, 6, 5, 4}, {3, 3, 2, 6}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 2},
+      {{2, 7, 6, 5}, {3, 3, 1, 5}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 5},
+      {{2, 7, 6, 3}, {3, 3, 1, 6}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 3},
+      {{11, 14, 13, 3}, {2, 2, 3, 8}, {2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1},
+      {{2, 4, 4, 3}, {1, 1, 3, 2}, {1, 1, 2, 2}, 1}};
+  for (const convolution& c : convolutions) {
+    const std::string name = text(" of ", c.x, " with ", c.w, ", ", c.groups, " groups");
+    const shape y = conv2d_rule(c.x, c.w, c.window, c.groups).output();
+    check("conv2d" + name, [&](auto& b) {
+      b.out(b.device().conv2d(b.in(c.x, 15), b.in(c.w, 16), b.in({c.w[3]}, 17),
+                              {unary_function::relu}, c.window, c.groups));
+    });
+    check("conv2d without bias" + name, [&](auto& b) {
+      b.out(b.device().conv2d(b.in(c.x, 15), b.in(c.w, 16), {}, identity_map, c.window,
+                              c.groups));
+    });
+    check("conv2d_input_gradient" + name, [&](auto& b) {
+      b.out(b.device().conv2d_input_gradient(b.in(y, 18), b.in(c.w, 16), c.window, c.groups, c.x));
+    });
+    check("conv2d_kernel_gradient" + name, [&](auto& b) {
+      b.out(b.device().conv2d_kernel_gradient(b.in(c.x, 15), b.in(y, 18), c.window, c.groups,
+                                              c.w));
+    });
+  }
+
+  struct pooling {
+    shape x;
+    window2d window;
+  };
+  const std::vector<pooling> poolings{
+      {{1, 4, 6, 1}, {2, 2, 2, 2}},
+      {{2, 5, 7, 3}, {2, 2, 2, 2}},
+      {{2, 5, 7, 3}, {3, 2, 1, 2}},
+      {{3, 6, 5, 4}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}},
+      {{2, 5, 4, 2}, {2, 2, 2, 2, 1, 1, 0, 1, 0, 1}},
+      {{9, 12, 10, 17}, {2, 3, 2, 3}}};
+  for (const pooling& p : poolings) {
+    const std::string name = text(" of ", p.x, ", window ", p.window.height, "x", p.window.width);
+    const shape y = pool_rule(p.x, p.window).output();
+    check("max_pool2d" + name, [&](auto& b) {
+      auto result = b.device().max_pool2d(b.in(p.x, 19), p.window);
+      b.out(result.output);
+      b.out(result.position);
+    });
+    // Rounded to quarters, windows hold equal values: the first must win.
+    check("max_pool2d with ties" + name, [&](auto& b) {
+      std::vector<float> values = test_values(p.x, 20);
+      for (float& value : values) {
+        value = std::round(value * 2) / 2;
+      }
+      b.out(b.device().max_pool2d(b.in(p.x, std::move(values)), p.window).position);
+    });
+    check("max_pool2d_gradient" + name, [&](auto& b) {
+      auto position = b.device().max_pool2d(b.in(p.x, 19), p.window).position;
+      b.out(b.device().max_pool2d_gradient(b.in(y, 21), std::move(position), p.window, p.x));
+    });
+    check("avg_pool2d" + name,
+          [&](auto& b) { b.out(b.device().avg_pool2d(b.in(p.x, 22), p.window)); });
+    check("avg_pool2d_gradient" + name, [&](auto& b) {
+      b.out(b.device().avg_pool2d_gradient(b.in(y, 23), p.window, p.x));
+    });
+  }
+
+  for (const shape& s : {shape{6, 5}, shape{3, 4, 2, 70}, shape{2, 1}, shape{400, 3}}) {
+    for (const normalization kind : {normalization::batch, normalization::layer}) {
+      if (kind == normalization::layer && s.back() == 1) {
+        continue;  // One feature is its own mean: nothing is left to normalise.
+      }
+      const std::string name =
+          text(kind == normalization::batch ? "batch" : "layer", " normalisation of ", s);
+      const shape channels{s.back()};
+      check(name, [&](auto& b) {
+        auto result = b.device().normalize(kind, b.in(s, 24, 2, 0.5F), b.in(channels, 25),
+                                           b.in(channels, 26), 1e-3);
+        b.out(result.output);
+        b.out(result.mean);
+        b.out(result.variance);
+      });
+      check(name + ", gradient", [&](auto& b) {
+        auto x = b.in(s, 24, 2, 0.5F);
+        auto gamma = b.in(channels, 25);
+        auto forward = b.device().normalize(kind, x, gamma, b.in(channels, 26), 1e-3);
+        auto result = b.device().normalize_gradient(kind, b.in(s, 27), x, gamma, forward.mean,
+                                                    forward.variance, 1e-3);
+        b.out(result.input);
+        b.out(result.gamma);
+        b.out(result.beta);
+      });
+    }
+  }
+
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{4294967290}}) {
+    check(text("dropout from element ", offset), [&](auto& b) {
+      b.out(b.device().dropout(b.in({40003}, 28, 1, 3), 0.3,
+                               {.seed = 0x1234567890ABCDEF, .stream = 5, .step = 6}, offset));
+    });
+  }
+
+  for (const shape& s : {shape{1, 2}, shape{7, 10}, shape{3, 1000}}) {
+    const shape rows{s[0]};
+    check(text("softmax of ", s),
+          [&](auto& b) { b.out(b.device().softmax(b.in(s, 29, 10))); });
+    check(text("softmax of ", s, ", gradient"), [&](auto& b) {
+      b.out(b.device().softmax_gradient(b.in(s, 30), b.device().softmax(b.in(s, 29, 3))));
+    });
+    check(text("softmax_cross_entropy of ", s), [&](auto& b) {
+      auto result = b.device().softmax_cross_entropy(b.in(s, 31, 10), b.in(s, 32, 0.5F, 0.5F));
+      b.out(result.loss);
+      b.out(result.probabilities);
+    });
+    check(text("softmax_cross_entropy of ", s, ", gradient"), [&](auto& b) {
+      b.out(b.device().softmax_cross_entropy_gradient(
+          b.in(rows, 33), b.device().softmax(b.in(s, 31)), b.in(s, 32, 0.5F, 0.5F)));
+    });
+  }
+  check("softmax_cross_entropy of large logits", [](auto& b) {
+    auto result = b.device().softmax_cross_entropy(b.in({2, 3}, {1000, 0, -1000, 80, 81, 79}),
+                                                   b.in({2, 3}, {1, 0, 0, 0, 1, 0}));
+    b.out(result.loss);
+    b.out(result.probabilities);
+  });
+
+  check("one_hot",
+        [](auto& b) { b.out(b.device().one_hot(b.classes({2, 0, 3}), 4, 0.9, 0.1)); });
+  check("argmax", [](auto& b) {
+    b.out(b.device().argmax(b.in({3, 3}, {1, 3, 2, 5, 5, 4, -1, -3, -2})));
+  });
+  for (std::size_t k : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+    check(text("in_top_", k), [&](auto& b) {
+      b.out(b.device().in_top_k(b.in({3, 4}, {1, 3, 2, 0, 5, 5, 4, 4, 0, 1, 2, 3}),
+                                b.classes({2, 1, 0}), k));
+    });
+  }
+
+  for (std::size_t n : {std::size_t{1}, std::size_t{517}, std::size_t{40000}}) {
+    const shape s{n};
+    const std::string name = text(" of ", n, " elements");
+    check("sgd" + name, [&](auto& b) {
+      b.out(b.device().update(sgd_rule{0.1, 0, 0.01, false}, b.in(s, 34), b.in(s, 35), {})
+                .parameter);
+    });
+    for (const bool nesterov : {false, true}) {
+      check(text("sgd with momentum", nesterov ? ", nesterov" : "", name), [&](auto& b) {
+        auto result = b.device().update(sgd_rule{0.1, 0.9, 0.01, nesterov}, b.in(s, 34),
+                                        b.in(s, 35), b.in(s, 36));
+        b.out(result.parameter);
+        b.out(result.slot);
+      });
+    }
+    check("adam" + name, [&](auto& b) {
+      auto result = b.device().update(adam_rule{0.1, 0.9, 0.99, 1e-3, 0.01, 0.02}, b.in(s, 34),
+                                      b.in(s, 35), b.in(s, 36), b.in(s, 37, 0.5F, 0.6F));
+      b.out(result.parameter);
+      b.out(result.first);
+      b.out(result.second);
+    });
+    for (const bool momentum : {false, true}) {
+      check(text("rmsprop", momentum ? " with momentum" : "", name), [&](auto& b) {
+        auto velocity = momentum ? b.in(s, 36) : decltype(b.in(s, 36)){};
+        auto result =
+            b.device().update(rmsprop_rule{0.1, 0.9, momentum ? 0.5 : 0, 1e-3, 0.01}, b.in(s, 34),
+                              b.in(s, 35), b.in(s, 37, 0.5F, 0.6F), std::move(velocity));
+        b.out(result.parameter);
+        b.out(result.first);
+        if (momentum) {
+          b.out(result.second);
+        }
+      });
+    }
+    check("adagrad" + name, [&](auto& b) {
+      auto result = b.device().update(adagrad_rule{0.1, 1e-3, 0.01}, b.in(s, 34), b.in(s, 35),
+                                      b.in(s, 37, 0.5F, 0.6F));
+      b.out(result.parameter);
+      b.out(result.slot);
+    });
+  }
+  return results;
+}
+
+}  // namespace glia::testing

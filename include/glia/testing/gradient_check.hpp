@@ -1,0 +1,169 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/layers/scope.hpp"
+#include "glia/models/plan_model.hpp"
+#include "glia/ops/elementwise.hpp"
+#include "glia/ops/reductions.hpp"
+#include "glia/ops/tape.hpp"
+#include "glia/testing/values.hpp"
+
+namespace glia::testing {
+
+/// A tensor to start a gradient check from.
+struct check_input {
+  shape extents;
+  std::vector<double> values;
+
+  check_input(const shape& s, std::vector<double> numbers)
+      : extents(s), values(std::move(numbers)) {}
+  /// test_values, scaled and shifted.
+  check_input(const shape& s, std::uint32_t stream, double scale = 1, double offset = 0)
+      : extents(s) {
+    for (float value : test_values(s, stream)) {
+      values.push_back(value * scale + offset);
+    }
+  }
+};
+
+namespace detail {
+
+/// Gradients are checked in double: in float, differences have too few digits to tell.
+template <class B>
+concept double_backend = backend<B> && std::same_as<typename B::value_type, double>;
+
+template <double_backend B>
+[[nodiscard]] typename B::tensor to_device(const B& device, const check_input& input) {
+  return device.from_host(std::span<const double>(input.values), input.extents);
+}
+
+/// A fixed weighted sum: the number that is differentiated.
+template <double_backend B>
+[[nodiscard]] variable<B> weighted_sum(const variable<B>& y) {
+  const variable<B> weights = y.owner().constant(
+      y.device().from_host(std::span<const float>(test_values(y.shape(), 999)), y.shape()));
+  return ops::sum(y * weights);
+}
+
+template <double_backend B>
+[[nodiscard]] double number_of(const variable<B>& y) {
+  double result = 0;
+  y.device().to_host(y.value(), std::span<double>(&result, 1));
+  return result;
+}
+
+template <double_backend B>
+[[nodiscard]] std::vector<double> gradient_of(tape<B>& record, gradient_slot slot,
+                                              std::size_t size) {
+  std::vector<double> result(size, 0.0);
+  if (const auto gradient = record.take_gradient(slot)) {
+    record.device().to_host(gradient, std::span<double>(result));
+  }
+  return result;
+}
+
+/// `value(inputs)` is the number, `gradients` its claimed gradient for each input.
+template <class Value>
+[[nodiscard]] double largest_error(const Value& value, std::vector<check_input> inputs,
+                                   const std::vector<std::vector<double>>& gradients) {
+  double worst = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t j = 0; j < inputs[i].values.size(); ++j) {
+      const double x = inputs[i].values[j];
+      const double h = 1e-5 * std::max(1.0, std::abs(x));
+      inputs[i].values[j] = x + h;
+      const double above = value(inputs);
+      inputs[i].values[j] = x - h;
+      const double below = value(inputs);
+      inputs[i].values[j] = x;
+      const double difference = (above - below) / (2 * h);
+      const double gradient = gradients[i][j];
+      const double error = std::abs(gradient - difference) /
+                           std::max({1.0, std::abs(gradient), std::abs(difference)});
+      worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+    }
+  }
+  return worst;
+}
+
+}  // namespace detail
+
+/// The largest difference between the gradient that the tape computes and central differences, over
+/// all elements of all inputs: |g - d| / max(1, |g|, |d|). Right adjoints stay below 1e-8 or so,
+/// wrong ones come out near 1.
+///
+/// `function(const std::vector<variable<B>>&)` returns a variable of any shape and is called often.
+/// Inputs must stay away from kinks.
+template <detail::double_backend B, class Function>
+[[nodiscard]] double gradient_error(const B& device, const Function& function,
+                                    const std::vector<check_input>& inputs) {
+  tape<B> record(device);
+  std::vector<variable<B>> leaves;
+  for (const check_input& input : inputs) {
+    leaves.push_back(record.leaf(detail::to_device(device, input)));
+  }
+  record.backward(detail::weighted_sum<B>(function(leaves)));
+  std::vector<std::vector<double>> gradients;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    gradients.push_back(detail::gradient_of(record, leaves[i].slot(), inputs[i].values.size()));
+  }
+  const auto value = [&](const std::vector<check_input>& at) {
+    tape<B> forward(device);
+    std::vector<variable<B>> constants;
+    for (const check_input& input : at) {
+      constants.push_back(forward.constant(detail::to_device(device, input)));
+    }
+    return detail::number_of(detail::weighted_sum<B>(function(constants)));
+  };
+  return detail::largest_error(value, inputs, gradients);
+}
+
+/// The same for a layer as it runs in training, over its batch of inputs and all its parameters.
+template <layer Layer, detail::double_backend B>
+[[nodiscard]] double layer_gradient_error(const B& device, const Layer& description,
+                                          const check_input& batch) {
+  const model_plan plan = plan_model(description, sample_of(batch.extents));
+  std::vector<check_input> inputs{batch};
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+    inputs.emplace_back(plan.parameters[i].shape, static_cast<std::uint32_t>(100 + i), 0.5, 0.1);
+  }
+  const auto run = [&](const std::vector<check_input>& at, const variable<B>& x,
+                       std::vector<gradient_slot>& slots) {
+    parameter_list<B> parameters;
+    for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+      parameters.push_back({plan.parameters[i], detail::to_device(device, at[i + 1])});
+    }
+    scope<B> s(x.owner(), parameters, slots, run_mode::training, {.seed = 3});
+    return detail::weighted_sum<B>(s.run_model(description, x));
+  };
+
+  tape<B> record(device);
+  std::vector<gradient_slot> slots;
+  const variable<B> x = record.leaf(detail::to_device(device, batch));
+  record.backward(run(inputs, x, slots));
+  std::vector<std::vector<double>> gradients{
+      detail::gradient_of(record, x.slot(), batch.values.size())};
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+    // States are not differentiated: their claimed gradient is that of not mattering.
+    gradients.push_back(slots[i] ? detail::gradient_of(record, slots[i],
+                                                       plan.parameters[i].shape.size())
+                                 : std::vector<double>(plan.parameters[i].shape.size(), 0.0));
+  }
+  const auto value = [&](const std::vector<check_input>& at) {
+    tape<B> forward(device);
+    std::vector<gradient_slot> unused;
+    return detail::number_of(
+        run(at, forward.constant(detail::to_device(device, at[0])), unused));
+  };
+  return detail::largest_error(value, inputs, gradients);
+}
+
+}  // namespace glia::testing

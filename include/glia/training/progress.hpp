@@ -1,0 +1,125 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <iostream>
+#include <ostream>
+#include <string>
+
+#include "glia/models/summary.hpp"
+#include "glia/training/history.hpp"
+
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
+
+namespace glia {
+
+/// Whether what is written to this stream appears on a terminal.
+[[nodiscard]] inline bool is_terminal(const std::ostream& out) {
+#if __has_include(<unistd.h>)
+  return (&out == &std::cout && isatty(STDOUT_FILENO) != 0) ||
+         (&out == &std::cerr && isatty(STDERR_FILENO) != 0);
+#else
+  static_cast<void>(out);
+  return false;
+#endif
+}
+
+/// Shows how a training gets on: on a terminal a bar that is redrawn ten times a second, elsewhere
+/// a line for each epoch only.
+class progress {
+ public:
+  progress(std::ostream& out, bool terminal, std::size_t epochs)
+      : out_(&out), terminal_(terminal), epochs_(epochs) {}
+
+  void start_epoch(std::size_t epoch, std::size_t samples) {
+    epoch_ = epoch;
+    samples_ = samples;
+    started_ = clock::now();
+    drawn_ = started_ - redraw_every;
+  }
+
+  /// Redraws the bar if it is time to; `loss()` is asked only then, since it may have to wait for
+  /// the device.
+  template <class Loss>
+  void update(std::size_t done, const Loss& loss) {
+    const auto now = clock::now();
+    if (!terminal_ || now - drawn_ < redraw_every) {
+      return;
+    }
+    drawn_ = now;
+    const double seconds = std::chrono::duration<double>(now - started_).count();
+    const double rate = static_cast<double>(done) / std::max(seconds, 1e-9);
+    const double left = static_cast<double>(samples_ - done) / std::max(rate, 1e-9);
+    constexpr std::size_t width = 30;
+    const std::size_t filled = done * width / std::max<std::size_t>(samples_, 1);
+    *out_ << "\r\033[K" << epoch_text() << " [" << std::string(filled, '#')
+          << std::string(width - filled, '.') << "] " << done << '/' << samples_ << "  "
+          << scaled(rate) << " images/s  loss " << fixed(loss(), 4) << "  ETA " << clock_text(left)
+          << std::flush;
+  }
+
+  void finish_epoch(const epoch_record& record, const std::vector<metric>& metrics) {
+    if (terminal_) {
+      *out_ << "\r\033[K";
+    }
+    *out_ << epoch_text() << "  " << fixed(record.seconds, 2) << " s  "
+          << scaled(record.samples_per_second) << " images/s"
+          << scores_text("", record.training, metrics);
+    if (record.validation) {
+      *out_ << scores_text("validation ", *record.validation, metrics);
+    }
+    *out_ << std::endl;
+  }
+
+  void note(const std::string& line) {
+    *out_ << (terminal_ ? "\r\033[K" : "") << line << std::endl;
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds redraw_every{100};
+
+  [[nodiscard]] std::string epoch_text() const {
+    const std::string all = std::to_string(epochs_);
+    const std::string number = std::to_string(epoch_);
+    return "epoch " + std::string(all.size() - std::min(all.size(), number.size()), ' ') + number +
+           '/' + all;
+  }
+
+  static std::string fixed(double value, int decimals) {
+    std::array<char, 64> buffer{};
+    std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, value);
+    return buffer.data();
+  }
+
+  static std::string clock_text(double seconds) {
+    const auto whole = static_cast<long>(seconds + 0.5);
+    std::array<char, 64> buffer{};
+    std::snprintf(buffer.data(), buffer.size(), "%ld:%02ld", whole / 60, whole % 60);
+    return buffer.data();
+  }
+
+  static std::string scores_text(const std::string& prefix, const scores& s,
+                                 const std::vector<metric>& metrics) {
+    std::string result = "  " + prefix + "loss " + fixed(s.loss, 4);
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      result += "  " + prefix + metrics[i].name + ' ' + fixed(100 * s.metrics[i], 2) + " %";
+    }
+    return result;
+  }
+
+  std::ostream* out_;
+  bool terminal_;
+  std::size_t epochs_;
+  std::size_t epoch_ = 0;
+  std::size_t samples_ = 0;
+  clock::time_point started_;
+  clock::time_point drawn_;
+};
+
+}  // namespace glia

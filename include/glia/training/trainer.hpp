@@ -1,0 +1,208 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/data/batch_loader.hpp"
+#include "glia/losses/targets.hpp"
+#include "glia/models/model.hpp"
+#include "glia/optimizers/clipping.hpp"
+#include "glia/optimizers/optimizer.hpp"
+#include "glia/training/evaluate.hpp"
+#include "glia/training/feed.hpp"
+#include "glia/training/history.hpp"
+#include "glia/training/interrupt.hpp"
+#include "glia/training/progress.hpp"
+
+namespace glia {
+
+struct trainer_options {
+  std::uint64_t seed = 1;        ///< of shuffling and of random layers
+  gradient_clipping clipping{};  ///< clip_by_norm(1.0), clip_by_value(0.5); default: none
+};
+
+struct fit_options {
+  std::size_t epochs = 1;
+  std::size_t batch_size = 32;  ///< at least 1; the last batch of an epoch may be smaller
+  bool shuffle = true;
+  std::optional<std::vector<metric>> metrics = {};  ///< default: accuracy, where there are classes
+  std::ostream* progress = &std::cout;              ///< nullptr: silent
+  std::function<void(const epoch_record&)> on_epoch_end = {};
+};
+
+/// Trains a model: holds the loss, the optimizer and what the optimizer remembers between steps. A
+/// step is a function of parameters, optimizer state, batch and step number alone.
+///
+///     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
+///     trainer.fit(train, test, {.epochs = 20, .batch_size = 100});
+///
+/// The model must outlive the trainer.
+template <class Model, loss_function<typename Model::backend_type> Loss,
+          optimizer<typename Model::backend_type> Optimizer>
+class trainer {
+ public:
+  using B = typename Model::backend_type;
+  using tensor = typename B::tensor;
+
+  trainer(Model& net, Loss loss, Optimizer update_rule, const trainer_options& options = {})
+      : net_(&net),
+        loss_(std::move(loss)),
+        optimizer_(std::move(update_rule)),
+        options_(options),
+        record_(net.device()),
+        gradients_(net.parameters().size()) {
+    for (const parameter<B>& p : net.parameters()) {
+      std::vector<tensor>& own = memory_.emplace_back();
+      for (std::size_t i = 0; p.spec.trainable && i < optimizer_.slot_count(); ++i) {
+        own.push_back(net.device().full(p.spec.shape, optimizer_.slot_start()));
+      }
+    }
+  }
+
+  /// Steps taken so far.
+  [[nodiscard]] std::size_t step_count() const { return step_; }
+
+  /// One step on one batch: forward, backward, update. Adds the batch's loss and metrics to `sums`
+  /// if given. After the first steps it allocates nothing from the system.
+  void step(const batch& b, running_scores<B>* sums = nullptr) {
+    const B& device = net_->device();
+    record_.clear();
+    const targets<B> t = targets_of(device, b, net_->output_shape());
+    const variable<B> x =
+        record_.constant(device.from_host(std::span<const float>(b.inputs), b.input_shape));
+    const variable<B> y = net_->forward(
+        x, slots_, run_mode::training,
+        {.seed = options_.seed, .stream = 0, .step = static_cast<std::uint32_t>(step_)});
+    const variable<B> losses = loss_(y, t);
+    if (sums != nullptr) {
+      sums->add(losses.value(), y.value(), t);
+    }
+    record_.backward(ops::mean(losses));
+    update();
+  }
+
+  /// Trains for a number of epochs and reports on each; `validation` is evaluated after each. Ctrl-C
+  /// stops after the step in progress and keeps the history.
+  template <supervised_dataset Train, supervised_dataset Validation>
+  history fit(const Train& train, const Validation& validation, const fit_options& options = {}) {
+    require_fitting("fit: validation", *net_, validation);
+    return run(train, options, [&](const std::vector<metric>& metrics) {
+      return std::optional<scores>(
+          evaluate(*net_, validation, loss_, {.batch_size = 256, .metrics = metrics}));
+    });
+  }
+  template <supervised_dataset Train>
+  history fit(const Train& train, const fit_options& options = {}) {
+    return run(train, options,
+               [](const std::vector<metric>&) { return std::optional<scores>(); });
+  }
+
+ private:
+  void update() {
+    parameter_list<B>& parameters = net_->parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      gradients_[i] = slots_[i] ? record_.take_gradient(slots_[i]) : tensor{};
+    }
+    clip(options_.clipping, net_->device(), gradients_);
+    const auto rule = optimizer_.at(step_);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (gradients_[i]) {
+        optimizer_.apply(rule, net_->device(), parameters[i].value,
+                         std::exchange(gradients_[i], tensor{}), memory_[i]);
+      }
+    }
+    ++step_;
+  }
+
+  template <class Train, class Validate>
+  history run(const Train& train, const fit_options& options, const Validate& validate) {
+    require_fitting("fit", *net_, train);
+    require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
+    history result;
+    result.metrics = options.metrics.value_or(default_metrics<Train>());
+    running_scores<B> sums(net_->device(), result.metrics);
+    std::vector<std::uint32_t> order(train.size());
+    batch_loader<Train> loader(train, options.batch_size);
+    const interrupt_guard interrupt;
+    std::optional<progress> shown;
+    if (options.progress != nullptr) {
+      shown.emplace(*options.progress, is_terminal(*options.progress), options.epochs);
+    }
+    for (std::size_t epoch = 1; epoch <= options.epochs && !result.interrupted; ++epoch) {
+      std::iota(order.begin(), order.end(), 0U);
+      if (options.shuffle) {
+        shuffle(std::span(order), {.seed = options_.seed, .stream = shuffle_stream,
+                                   .step = static_cast<std::uint32_t>(epochs_++)});
+      }
+      epoch_record record = train_epoch(loader, order, sums, interrupt, shown, epoch);
+      result.interrupted = interrupt.interrupted();
+      if (!result.interrupted) {
+        record.validation = validate(result.metrics);
+      }
+      result.epochs.push_back(record);
+      if (shown) {
+        shown->finish_epoch(record, result.metrics);
+      }
+      if (options.on_epoch_end) {
+        options.on_epoch_end(record);
+      }
+    }
+    if (result.interrupted && shown) {
+      shown->note("interrupted; stopped after step " + std::to_string(step_));
+    }
+    return result;
+  }
+
+  template <class Loader>
+  epoch_record train_epoch(Loader& loader, const std::vector<std::uint32_t>& order,
+                           running_scores<B>& sums, const interrupt_guard& interrupt,
+                           std::optional<progress>& shown, std::size_t epoch) {
+    const auto start = std::chrono::steady_clock::now();
+    if (shown) {
+      shown->start_epoch(epoch, order.size());
+    }
+    sums.reset();
+    std::size_t done = 0;
+    loader.start(order);
+    while (const batch* b = loader.next()) {
+      step(*b, &sums);
+      done += b->size;
+      if (shown) {
+        shown->update(done, [&] { return sums.loss(); });
+      }
+      if (interrupt.interrupted()) {
+        break;
+      }
+    }
+    epoch_record record;
+    record.epoch = epoch;
+    record.training = sums.means();
+    record.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    record.samples_per_second = static_cast<double>(done) / record.seconds;
+    record.learning_rate = optimizer_.learning_rate(step_ == 0 ? 0 : step_ - 1);
+    return record;
+  }
+
+  Model* net_;
+  Loss loss_;
+  Optimizer optimizer_;
+  trainer_options options_;
+  tape<B> record_;
+  std::vector<gradient_slot> slots_;
+  std::vector<tensor> gradients_;            // of the step in progress, one per parameter
+  std::vector<std::vector<tensor>> memory_;  // the optimizer's slots, one list per parameter
+  std::size_t step_ = 0;
+  std::size_t epochs_ = 0;  // shuffled so far
+};
+
+}  // namespace glia

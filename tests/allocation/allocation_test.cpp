@@ -1,0 +1,111 @@
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <glia/glia.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+// This program replaces malloc and what operator new is made of, to count every allocation that
+// reaches the C library, whoever makes it.
+
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* pointer, std::size_t size);
+}
+
+namespace {
+std::atomic<bool> counting{false};
+std::atomic<std::size_t> allocations{0};
+
+void note() {
+  if (counting.load(std::memory_order_relaxed)) {
+    allocations.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+}  // namespace
+
+extern "C" {
+void* malloc(std::size_t size) {
+  note();
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+  note();
+  return __libc_calloc(count, size);
+}
+void* realloc(void* pointer, std::size_t size) {
+  note();
+  return __libc_realloc(pointer, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  note();
+  return __libc_memalign(alignment, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  note();
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
+  note();
+  *out = __libc_memalign(alignment, size);
+  return *out == nullptr ? 12 : 0;
+}
+}
+
+TEST_CASE("the count sees what it should") {
+  counting = true;
+  allocations = 0;
+  auto* number = new int(3);
+  void* memory = std::malloc(10);
+  counting = false;
+  CHECK(*number == 3);
+  CHECK(allocations == 2);
+  delete number;
+  std::free(memory);
+}
+
+TEST_CASE("a training step allocates nothing from the system once the first epoch is over") {
+  const auto check = [](const auto& description, const glia::shape& sample, auto optimizer,
+                        const glia::gradient_clipping& clipping) {
+    glia::model net{description, sample, glia::cpu<float>({.threads = 2})};
+    glia::trainer trainer{net, glia::softmax_cross_entropy{.label_smoothing = 0.1}, optimizer,
+                          {.clipping = clipping}};
+    glia::running_scores<glia::cpu<float>> sums(net.device(), {glia::accuracy()});
+    glia::batch full;
+    glia::batch last;
+    for (auto [b, size] : {std::pair{&full, std::size_t{100}}, std::pair{&last, std::size_t{37}}}) {
+      b->size = size;
+      b->input_shape = glia::batch_of(size, sample);
+      b->inputs.assign(b->input_shape.size(), 0.0F);
+      for (std::size_t i = 0; i < b->inputs.size(); i += 3) {
+        b->inputs[i] = static_cast<float>(glia::random_bits({.seed = 1}, i) * 0x1p-32);
+      }
+      b->classes.assign(size, 1);
+    }
+    const auto epoch = [&] {
+      for (int i = 0; i < 5; ++i) {
+        trainer.step(full, &sums);
+      }
+      trainer.step(last, &sums);
+    };
+    epoch();
+    allocations = 0;
+    counting = true;
+    epoch();
+    epoch();
+    counting = false;
+    CHECK(allocations == 0);
+  };
+  check(glia::sequential{glia::dense{400, glia::relu}, glia::dense{400, glia::relu},
+                         glia::dense{500, glia::relu}, glia::dense{10}},
+        {784}, glia::adam{}, {});
+  check(glia::sequential{glia::conv2d{.filters = 8, .kernel = 3, .activation = glia::gelu},
+                         glia::batch_norm{}, glia::max_pool2d{}, glia::dropout{0.2},
+                         glia::residual{glia::sequential{glia::conv2d{
+                             .filters = 8, .kernel = 3, .padding = glia::same}, glia::layer_norm{}}},
+                         glia::avg_pool2d{}, glia::flatten{}, glia::dense{10}},
+        {12, 14, 1}, glia::sgd{.learning_rate = 0.1, .momentum = 0.9}, glia::clip_by_norm(1));
+}

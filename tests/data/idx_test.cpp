@@ -1,0 +1,138 @@
+#include <glia/compression/gzip.hpp>
+#include <numeric>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::contains;
+using test::idx_file;
+using test::message_of;
+
+namespace {
+
+std::vector<std::uint8_t> counting(std::size_t count) {
+  std::vector<std::uint8_t> values(count);
+  std::iota(values.begin(), values.end(), std::uint8_t{0});
+  return values;
+}
+
+void write_gzip(const std::filesystem::path& path, const std::vector<std::uint8_t>& bytes) {
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(file);
+}
+
+/// The four files of a tiny MNIST: 3 training and 2 test images of 2x2.
+void write_sets(const test::temporary_folder& folder) {
+  folder.write("train-images-idx3-ubyte", idx_file({3, 2, 2}, counting(12)));
+  folder.write("train-labels-idx1-ubyte", idx_file({3}, {7, 8, 9}));
+  folder.write("t10k-images-idx3-ubyte", idx_file({2, 2, 2}, counting(8)));
+  folder.write("t10k-labels-idx1-ubyte", idx_file({2}, {1, 2}));
+}
+
+template <class Reader = glia::plain_files>
+std::string error_of(const std::filesystem::path& path, const Reader& reader = {}) {
+  return message_of<glia::data_error>([&] { (void)glia::read_idx(path, reader); });
+}
+
+}  // namespace
+
+TEST_CASE("IDX files are read plain and compressed") {
+  const test::temporary_folder folder;
+  const auto bytes = idx_file({2, 3}, counting(6));
+  folder.write("plain", bytes);
+  write_gzip(folder.path() / "packed", bytes);
+  for (const char* name : {"plain", "packed"}) {
+    const auto read = glia::read_idx(folder.path() / name, glia::gzip_files{});
+    CHECK(read.extents == glia::shape{2, 3});
+    CHECK(read.values == counting(6));
+  }
+  CHECK(glia::read_idx(folder.path() / "plain").values == counting(6));
+}
+
+TEST_CASE("errors of IDX files name the file and what is wrong with it") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "file";
+  const std::string name = path.string();
+  CHECK(error_of(path) == name + ": no such file");
+  folder.write("file", {0, 0, 8});
+  CHECK(contains(error_of(path), name + ": cut short: not even the 4 bytes"));
+  folder.write("file", {'P', 'N', 'G', '!'});
+  CHECK(contains(error_of(path), "no IDX file"));
+  folder.write("file", {0, 0, 13, 1});
+  CHECK(contains(error_of(path), "expected IDX data of type 0x08 (unsigned bytes), got type 13"));
+  folder.write("file", {0, 0, 8, 9});
+  CHECK(contains(error_of(path), "expected 1 to 4 axes, got 9"));
+  folder.write("file", {0, 0, 8, 2, 0, 0, 0, 1, 0});
+  CHECK(contains(error_of(path), "cut short in the header, which announces 2 axes"));
+  folder.write("file", idx_file({2, 3}, counting(5)));
+  CHECK(error_of(path) == name + ": cut short: the header announces (2, 3), that is 6 bytes, but "
+                                 "only 5 follow it");
+  folder.write("file", idx_file({2, 3}, counting(7)));
+  CHECK(contains(error_of(path), "longer than the 6 bytes"));
+  // A header that announces 4 GB is found out before the memory is taken.
+  folder.write("file", idx_file({0xFFFFFFFF}, counting(7)));
+  CHECK(contains(error_of(path), "but only 7 follow it"));
+}
+
+TEST_CASE("compressed files that are damaged, or read without zlib, are refused") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "file.gz";
+  write_gzip(path, idx_file({200}, counting(200)));
+  CHECK(contains(error_of(path), "compressed with gzip; pass glia::gzip_files{}"));
+  std::filesystem::resize_file(path, 40);
+  CHECK(contains(error_of(path, glia::gzip_files{}), path.string() + ": "));
+}
+
+TEST_CASE("MNIST sets keep bytes and give floats in [0, 1]") {
+  const test::temporary_folder folder;
+  write_sets(folder);
+  const auto sets = glia::load_mnist(folder.path());
+  CHECK(sets.train.size() == 3);
+  CHECK(sets.train.input_shape() == glia::shape{2, 2});
+  CHECK(sets.train.label(2) == 9);
+  CHECK(sets.test.pixels(1)[3] == 7);
+  std::vector<float> image(4);
+  sets.train.input(2, image);
+  CHECK(image == std::vector<float>{8 / 255.0F, 9 / 255.0F, 10 / 255.0F, 11 / 255.0F});
+}
+
+TEST_CASE("errors of MNIST folders name what is missing or disagrees") {
+  const test::temporary_folder folder;
+  const auto error = [&](const auto& reader) {
+    return message_of<glia::data_error>([&] { (void)glia::load_mnist(folder.path(), reader); });
+  };
+  CHECK(contains(error(glia::plain_files{}), "holds neither train-images-idx3-ubyte"));
+  CHECK(contains(error(glia::gzip_files{}),
+                 "neither train-images-idx3-ubyte nor train-images-idx3-ubyte.gz"));
+  CHECK(contains(message_of<glia::data_error>([] { (void)glia::load_mnist("/nowhere"); }),
+                 "/nowhere: no such folder"));
+  write_sets(folder);
+  folder.write("t10k-labels-idx1-ubyte", idx_file({3}, {1, 2, 3}));
+  CHECK(contains(error(glia::plain_files{}), "holds 2 images, but "));
+  CHECK(contains(error(glia::plain_files{}), "holds 3 labels"));
+  folder.write("t10k-labels-idx1-ubyte", idx_file({2, 1}, {1, 2}));
+  CHECK(contains(error(glia::plain_files{}), "expected labels (N), got (2, 1)"));
+  write_sets(folder);
+  folder.write("t10k-images-idx3-ubyte", idx_file({2, 1, 2}, counting(4)));
+  CHECK(contains(error(glia::plain_files{}), "training images are (2, 2), test images (1, 2)"));
+  std::filesystem::rename(folder.path() / "train-images-idx3-ubyte",
+                          folder.path() / "train-images-idx3-ubyte.gz");
+  CHECK(contains(error(glia::plain_files{}), "compressed with gzip"));
+}
+
+TEST_CASE("the MNIST files of the repository are the real ones") {
+  const auto sets = glia::load_mnist(GLIA_EXAMPLE_DATA "/mnist", glia::gzip_files{});
+  CHECK(sets.train.size() == 60000);
+  CHECK(sets.test.size() == 10000);
+  CHECK(sets.train.input_shape() == glia::shape{28, 28});
+  CHECK(sets.train.label(0) == 5);
+  CHECK(sets.test.label(0) == 7);
+  double sum = 0;
+  for (std::size_t i = 0; i < 60000; ++i) {
+    for (std::uint8_t pixel : sets.train.pixels(i)) {
+      sum += pixel;
+    }
+  }
+  CHECK(std::abs(sum / (60000.0 * 784) / 255 - 0.1307) < 1e-4);  // the well-known mean
+}

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <glia/glia.hpp>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace test {
+
+/// What a call throws: the message, or "" if it throws nothing of this type.
+template <class Error, class Call>
+std::string message_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The elements of a device tensor.
+template <glia::backend B>
+std::vector<float> values_of(const B& device, const typename B::tensor& t) {
+  std::vector<float> values(t.shape().size());
+  device.to_host(t, std::span<float>(values));
+  return values;
+}
+
+template <glia::backend B>
+typename B::tensor tensor_of(const B& device, const glia::shape& s, std::vector<float> values) {
+  return device.from_host(std::span<const float>(values), s);
+}
+
+/// The largest |a - b|; infinite when the sizes differ.
+template <class A, class C>
+double distance(const A& a, const C& b) {
+  if (a.size() != b.size()) {
+    return INFINITY;
+  }
+  double worst = 0;
+  auto at = b.begin();
+  for (const auto value : a) {
+    worst = std::max(worst, std::abs(static_cast<double>(value) - static_cast<double>(*at++)));
+  }
+  return worst;
+}
+
+/// Runs a layer on a batch, as in inference or in training, with parameters all made by `fill`.
+template <glia::layer Layer>
+std::vector<float> run_layer(const Layer& layer, const glia::shape& batch,
+                             std::vector<float> values, std::vector<std::vector<float>> parameters,
+                             glia::run_mode mode = glia::run_mode::inference) {
+  const glia::reference<float> device;
+  const glia::model_plan plan = glia::plan_model(layer, glia::sample_of(batch));
+  glia::parameter_list<glia::reference<float>> list;
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+    list.push_back({plan.parameters[i],
+                    tensor_of(device, plan.parameters[i].shape, parameters.at(i))});
+  }
+  glia::tape<glia::reference<float>> record(device);
+  std::vector<glia::gradient_slot> slots;
+  glia::scope<glia::reference<float>> s(record, list, slots, mode, {.seed = 1});
+  const auto y = s.run_model(layer, record.constant(tensor_of(device, batch, std::move(values))));
+  return values_of(device, y.value());
+}
+
+/// A folder of its own that goes with the test.
+class temporary_folder {
+ public:
+  temporary_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "glia-test-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+  ~temporary_folder() { std::filesystem::remove_all(path_); }
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  void write(const std::string& name, const std::vector<std::uint8_t>& bytes) const {
+    std::ofstream(path_ / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The bytes of an IDX file of the given extents and element bytes.
+inline std::vector<std::uint8_t> idx_file(std::initializer_list<std::uint32_t> extents,
+                                          const std::vector<std::uint8_t>& values) {
+  std::vector<std::uint8_t> bytes{0, 0, 8, static_cast<std::uint8_t>(extents.size())};
+  for (std::uint32_t extent : extents) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      bytes.push_back(static_cast<std::uint8_t>(extent >> shift));
+    }
+  }
+  bytes.insert(bytes.end(), values.begin(), values.end());
+  return bytes;
+}
+
+/// A small labelled data set that a small network learns: points in the plane, their class the
+/// quadrant.
+struct quadrants {
+  std::size_t count = 200;
+
+  [[nodiscard]] std::size_t size() const { return count; }
+  [[nodiscard]] static glia::shape input_shape() { return {2}; }
+  static void input(std::size_t i, std::span<float> values) {
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const std::uint32_t bits = glia::random_bits({.seed = 4}, 2 * i + axis);
+      values[axis] = static_cast<float>(bits * 0x1p-31 - 1);
+    }
+  }
+  [[nodiscard]] static std::int32_t label(std::size_t i) {
+    float point[2];
+    input(i, point);
+    return (point[0] > 0 ? 1 : 0) + (point[1] > 0 ? 2 : 0);
+  }
+};
+
+}  // namespace test

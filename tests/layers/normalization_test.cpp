@@ -1,0 +1,50 @@
+#include <glia/testing/gradient_check.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "tolerances.hpp"
+
+TEST_CASE("batch_norm uses the batch's statistics in training and running ones afterwards") {
+  const glia::batch_norm layer{.momentum = 0.9, .epsilon = 1e-9};
+  const std::vector<float> x{1, 10, 3, 30};  // (2, 2)
+  const std::vector<std::vector<float>> parameters{{2, 1}, {0, 5}, {0, 0}, {1, 1}};
+  const auto trained = test::run_layer(layer, {2, 2}, x, parameters, glia::run_mode::training);
+  CHECK(test::distance(trained, std::vector<double>{-2, 4, 2, 6}) < tolerance::hand_computed);
+  const auto inferred = test::run_layer(layer, {2, 2}, x, {{2, 1}, {0, 5}, {1, 10}, {4, 25}});
+  CHECK(test::distance(inferred, std::vector<double>{0, 5, 2, 9}) < tolerance::hand_computed);
+}
+
+TEST_CASE("batch_norm keeps running averages while it trains") {
+  glia::model net{glia::sequential{glia::batch_norm{.momentum = 0.9}}, {2}};
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{}};
+  glia::batch b{.size = 2, .input_shape = {2, 2}, .inputs = {1, 10, 3, 30}, .classes = {},
+                .target_shape = {2, 2}, .targets = {0, 0, 0, 0}};
+  trainer.step(b);
+  CHECK(test::distance(net.get("batch_norm_0.moving_mean"), std::vector<double>{0.2, 2}) <
+        tolerance::hand_computed);
+  CHECK(test::distance(net.get("batch_norm_0.moving_variance"), std::vector<double>{1.0, 10.9}) <
+        tolerance::hand_computed * 10);
+}
+
+TEST_CASE("layer_norm normalises every row") {
+  const auto y = test::run_layer(glia::layer_norm{.epsilon = 1e-9}, {2, 2}, {1, 3, 10, 30},
+                                 {{1, 2}, {0, 1}});
+  CHECK(test::distance(y, std::vector<double>{-1, 3, -1, 3}) < tolerance::hand_computed);
+}
+
+TEST_CASE("normalisation layers have the right gradients") {
+  const glia::cpu<double> device;
+  CHECK(glia::testing::layer_gradient_error(device, glia::batch_norm{}, {{6, 3, 4}, 1U}) <
+        tolerance::gradient);
+  CHECK(glia::testing::layer_gradient_error(device, glia::layer_norm{}, {{6, 3, 4}, 1U}) <
+        tolerance::gradient);
+}
+
+TEST_CASE("normalisation layers say what does not fit") {
+  CHECK(test::message_of<glia::shape_error>(
+            [] { glia::model net{glia::sequential{glia::batch_norm{}}, {}}; }) ==
+        "sequential[0] batch_norm: expected input (N, ..., C), got (N)");
+  CHECK(test::message_of<glia::value_error>([] {
+          glia::model net{glia::sequential{glia::layer_norm{.epsilon = 0}}, {4}};
+        }) == "sequential[0] layer_norm: expected a positive epsilon");
+}

@@ -1,0 +1,135 @@
+#include <cmath>
+#include <glia/testing/gradient_check.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "tolerances.hpp"
+
+namespace {
+
+using device_type = glia::reference<float>;
+
+/// The losses of a batch of outputs (N, K) against classes or values.
+template <class Loss>
+std::vector<float> losses(const Loss& loss, const glia::shape& s, std::vector<float> y,
+                          const std::vector<std::int32_t>& classes,
+                          std::vector<float> values = {}) {
+  const device_type device;
+  glia::tape<device_type> record(device);
+  glia::targets<device_type> t;
+  if (values.empty()) {
+    t.classes = device.from_host(std::span<const std::int32_t>(classes), {classes.size()});
+  } else {
+    t.values = test::tensor_of(device, s, std::move(values));
+  }
+  const auto out = record.constant(test::tensor_of(device, s, std::move(y)));
+  return test::values_of(device, loss(out, t).value());
+}
+
+double near(const std::vector<float>& got, const std::vector<double>& expected) {
+  return test::distance(got, expected);
+}
+
+}  // namespace
+
+TEST_CASE("softmax cross-entropy of classes, one-hot rows, smoothing and weights") {
+  const std::vector<float> y{1, 2, 3, 0, 0, 0};
+  const double total = std::exp(1.0) + std::exp(2.0) + std::exp(3.0);
+  const auto log_p = [&](double logit) { return logit - std::log(total); };
+  const double uniform = std::log(3.0);
+  CHECK(near(losses(glia::softmax_cross_entropy{}, {2, 3}, y, {2, 0}), {-log_p(3), uniform}) <
+        tolerance::hand_computed);
+  CHECK(near(losses(glia::softmax_cross_entropy{}, {2, 3}, y, {}, {0, 0, 1, 1, 0, 0}),
+             {-log_p(3), uniform}) < tolerance::hand_computed);
+  const double smooth = -(0.8 * log_p(3) + 0.1 * log_p(1) + 0.1 * log_p(2));
+  const glia::softmax_cross_entropy smoothing{.label_smoothing = 0.3};
+  CHECK(near(losses(smoothing, {2, 3}, y, {2, 0}), {smooth, uniform}) <
+        tolerance::hand_computed);
+  CHECK(near(losses(smoothing, {2, 3}, y, {}, {0, 0, 1, 1, 0, 0}), {smooth, uniform}) <
+        tolerance::hand_computed);
+  const glia::softmax_cross_entropy weighted{.class_weights = {2, 1, 0.5F}};
+  CHECK(near(losses(weighted, {2, 3}, y, {2, 0}), {-0.5 * log_p(3), 2 * uniform}) <
+        tolerance::hand_computed);
+}
+
+TEST_CASE("binary cross-entropy of values and of classes") {
+  const auto loss = [](double y, double t) {
+    const double p = 1 / (1 + std::exp(-y));
+    return -t * std::log(p) - (1 - t) * std::log(1 - p);
+  };
+  const glia::binary_cross_entropy bce;
+  CHECK(near(losses(bce, {2, 1}, {0.5F, -2}, {1, 0}), {loss(0.5, 1), loss(-2, 0)}) <
+        tolerance::hand_computed);
+  CHECK(near(losses(bce, {1, 2}, {0.5F, -2}, {}, {0.25F, 1}),
+             {(loss(0.5, 0.25) + loss(-2, 1)) / 2}) < tolerance::hand_computed);
+  // Far out, where a naive formula gives infinity.
+  CHECK(near(losses(bce, {2, 1}, {200, -200}, {0, 0}), {200, 0}) < tolerance::hand_computed);
+}
+
+TEST_CASE("regression losses") {
+  const std::vector<float> y{1, -2, 3, 0};
+  const std::vector<float> t{0, 0, 3.5F, 0};
+  CHECK(losses(glia::mean_squared_error{}, {2, 2}, y, {}, t) == std::vector<float>{2.5F, 0.125F});
+  CHECK(losses(glia::mean_absolute_error{}, {2, 2}, y, {}, t) == std::vector<float>{1.5F, 0.25F});
+  // Errors 1 (at the border), 2, 0.5 and 0.
+  CHECK(losses(glia::huber{1}, {2, 2}, y, {}, t) == std::vector<float>{1.0F, 0.0625F});
+}
+
+TEST_CASE("hinge of signs and of classes") {
+  CHECK(losses(glia::hinge{}, {1, 2}, {0.25F, 2}, {}, {1, -1}) ==
+        std::vector<float>{(0.75F + 3) / 2});
+  CHECK(losses(glia::hinge{}, {1, 3}, {0.5F, -2, 0}, {0}) == std::vector<float>{(0.5F + 0 + 1) / 3});
+}
+
+TEST_CASE("losses have the right gradients") {
+  const auto check = [](const auto& loss, const glia::shape& s, bool classes) {
+    INFO(loss.description());
+    const auto function = [&](const auto& at) {
+      using B = std::decay_t<decltype(at[0].device())>;
+      const B& device = at[0].device();
+      glia::targets<B> t;
+      if (classes) {
+        const std::vector<std::int32_t> labels{1, 0, 2};
+        t.classes = device.from_host(std::span<const std::int32_t>(labels), {3});
+      } else {
+        t.values = test::tensor_of(device, s, {0.3F, 1, -1, 0.7F, 0, 1.9F, -0.4F, 0.2F, 1});
+      }
+      return loss(at[0], t);
+    };
+    CHECK(glia::testing::gradient_error(glia::cpu<double>(), function, {{s, 1U, 2}}) <
+          tolerance::gradient);
+  };
+  check(glia::softmax_cross_entropy{}, {3, 3}, true);
+  check(glia::softmax_cross_entropy{.label_smoothing = 0.2, .class_weights = {1, 2, 3}}, {3, 3},
+        true);
+  check(glia::softmax_cross_entropy{}, {3, 3}, false);
+  check(glia::binary_cross_entropy{}, {3, 3}, false);
+  check(glia::mean_squared_error{}, {3, 3}, false);
+  check(glia::mean_absolute_error{}, {3, 3}, false);
+  check(glia::huber{0.5}, {3, 3}, false);
+  check(glia::hinge{}, {3, 3}, true);
+}
+
+TEST_CASE("losses say what does not fit") {
+  using test::contains;
+  using test::message_of;
+  CHECK(contains(message_of<glia::shape_error>([] {
+          (void)losses(glia::mean_squared_error{}, {2, 2}, {1, 2, 3, 4}, {}, {1, 2, 3});
+        }),
+                 "from_host: 3 values do not fill"));
+  CHECK(contains(message_of<glia::shape_error>([] {
+          (void)losses(glia::softmax_cross_entropy{}, {2, 1}, {1, 2}, {0, 1});
+        }),
+                 "at least 2 classes"));
+  CHECK(contains(message_of<glia::shape_error>([] {
+          (void)losses(glia::softmax_cross_entropy{.class_weights = {1, 2}}, {1, 3}, {1, 2, 3}, {0});
+        }),
+                 "2 class weights for 3 classes"));
+  CHECK(contains(message_of<glia::value_error>([] {
+          (void)losses(glia::softmax_cross_entropy{.label_smoothing = 1}, {1, 3}, {1, 2, 3}, {0});
+        }),
+                 "label smoothing in [0, 1)"));
+  CHECK(contains(message_of<glia::value_error>(
+                     [] { (void)losses(glia::huber{0}, {1, 1}, {1}, {}, {2}); }),
+                 "positive delta"));
+}

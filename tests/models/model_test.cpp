@@ -1,0 +1,126 @@
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::contains;
+using test::message_of;
+
+namespace {
+auto small() {
+  return glia::sequential{glia::conv2d{.filters = 4, .kernel = 3, .padding = glia::same},
+                          glia::batch_norm{}, glia::relu, glia::max_pool2d{}, glia::flatten{},
+                          glia::dense{5, glia::tanh}, glia::dense{3}};
+}
+}  // namespace
+
+TEST_CASE("a model infers shapes and names its parameters") {
+  const glia::model net{small(), {6, 8, 2}};
+  CHECK(net.output_shape() == glia::shape{3});
+  CHECK(net.sample_shape() == glia::shape{6, 8, 2});
+  std::vector<std::string> names;
+  for (const auto& p : net.parameters()) {
+    names.push_back(p.spec.name);
+  }
+  CHECK(names == std::vector<std::string>{
+                     "conv2d_0.kernel", "conv2d_0.bias", "batch_norm_0.gamma", "batch_norm_0.beta",
+                     "batch_norm_0.moving_mean", "batch_norm_0.moving_variance", "dense_0.kernel",
+                     "dense_0.bias", "dense_1.kernel", "dense_1.bias"});
+  CHECK(net.parameter_count() == 3 * 3 * 2 * 4 + 4 + 16 + 48 * 5 + 5 + 5 * 3 + 3);
+}
+
+TEST_CASE("the MNIST perceptron has 679,910 parameters and 1.36 MFLOP a sample") {
+  const glia::model net{glia::sequential{glia::dense{400, glia::relu}, glia::dense{400, glia::relu},
+                                         glia::dense{500, glia::relu}, glia::dense{10}},
+                        {784}};
+  CHECK(net.parameter_count() == 679910);
+  double flops = 0;
+  for (const auto& layer : net.plan().layers) {
+    flops += layer.flops;
+  }
+  // 2 I O, a bias and a ReLU for each layer.
+  CHECK(flops == 2.0 * (784 * 400 + 400 * 400 + 400 * 500 + 500 * 10) + 2 * 1300 + 10);
+}
+
+TEST_CASE("the summary is a table") {
+  const glia::model net{small(), {6, 8, 2}};
+  CHECK(net.summary() ==
+        "layer                                     output        parameters  FLOPs/sample  "
+        "activations/sample\n"
+        "----------------------------------------  ------------  ----------  ------------  "
+        "------------------\n"
+        "conv2d_0  conv2d(4, 3x3, same)            (N, 6, 8, 4)          76        7.10 k  "
+        "              768B\n"
+        "batch_norm_0  batch_norm                  (N, 6, 8, 4)          16        1.57 k  "
+        "              800B\n"
+        "activation_0  relu                        (N, 6, 8, 4)           0           192  "
+        "              768B\n"
+        "max_pool2d_0  max_pool2d(2x2, valid)      (N, 3, 4, 4)           0           192  "
+        "              384B\n"
+        "flatten_0  flatten                        (N, 48)                0             0  "
+        "                0B\n"
+        "dense_0  dense(5, tanh)                   (N, 5)               245           535  "
+        "               20B\n"
+        "dense_1  dense(3)                         (N, 3)                18            33  "
+        "               12B\n"
+        "----------------------------------------  ------------  ----------  ------------  "
+        "------------------\n"
+        "total                                     (N, 3)               355        9.62 k  "
+        "           2.75 kB\n"
+        "347 parameters are trained, 8 are running statistics\n");
+}
+
+TEST_CASE("predict takes any number of samples in batches of any size") {
+  glia::model net{small(), {6, 8, 2}};
+  xt::xarray<float> x = xt::zeros<float>({7, 6, 8, 2});
+  const auto values = std::vector<float>(x.size(), 0.0F);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x.data()[i] = static_cast<float>(glia::random_bits({.seed = 1}, i) * 0x1p-32);
+  }
+  const auto all = net.predict(x);
+  CHECK(all.shape()[0] == 7);
+  CHECK(all.shape()[1] == 3);
+  CHECK(test::distance(net.predict(x, {.batch_size = 2}), all) < 1e-6);
+  // Expressions are evaluated, not kept.
+  CHECK(test::distance(net.predict(x * 1.0F), all) < 1e-6);
+  const xt::xarray<float> none = xt::zeros<float>({0, 6, 8, 2});
+  CHECK(net.predict(none).shape()[0] == 0);
+}
+
+TEST_CASE("the same description runs on every backend") {
+  const auto description = small();
+  glia::model fast{description, {6, 8, 2}};
+  glia::model exact{description, {6, 8, 2}, glia::reference<double>()};
+  const xt::xarray<float> x = xt::ones<float>({3, 6, 8, 2});
+  CHECK(test::distance(fast.predict(x), exact.predict(x)) < 1e-5);
+}
+
+TEST_CASE("parameters can be read and replaced by name") {
+  glia::model net{glia::dense{2}, {2}};
+  net.set("dense_0.kernel", xt::xarray<float>{{1, 2}, {3, 4}});
+  net.set("dense_0.bias", xt::xarray<float>{10, 20});
+  CHECK(net.predict(xt::xarray<float>{{1, 1}}) == xt::xarray<float>{{14, 26}});
+  CHECK(message_of<glia::value_error>([&] { (void)net.get("dense_1.kernel"); }) ==
+        "model: no parameter is called 'dense_1.kernel'; there are: dense_0.kernel, dense_0.bias");
+  CHECK(message_of<glia::shape_error>([&] {
+          net.set("dense_0.bias", xt::xarray<float>{1, 2, 3});
+        }) == "dense_0.bias: expected shape (2,), got (3,)");
+}
+
+TEST_CASE("predict says what shape it expected") {
+  glia::model net{glia::dense{2}, {4}};
+  CHECK(message_of<glia::shape_error>([&] {
+          (void)net.predict(xt::xarray<float>(xt::zeros<float>({3, 5})));
+        }) == "predict: expected inputs (N, 4), got (3, 5)");
+  CHECK_THROWS_AS((void)net.predict(xt::xarray<float>{{1, 2, 3, 4}}, {.batch_size = 0}),
+                  glia::value_error);
+}
+
+TEST_CASE("a layer that changes its mind about its parameters is found out") {
+  std::size_t units = 2;
+  const glia::lambda fickle{"fickle", [&](auto& s, auto x) {
+                              return x * s.parameter("factor", {units}, glia::constant(1));
+                            }};
+  glia::model net{glia::sequential{fickle}, {1}};
+  units = 3;
+  CHECK(contains(message_of<glia::value_error>([&] { (void)net.predict(xt::xarray<float>{{1}}); }),
+                 "sequential[0] lambda(fickle): asked for parameter 'factor' of shape (3,)"));
+}

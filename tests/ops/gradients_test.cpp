@@ -1,0 +1,170 @@
+#include <functional>
+#include <glia/testing/gradient_check.hpp>
+#include <optional>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "tolerances.hpp"
+
+namespace {
+
+using glia::testing::check_input;
+using glia::testing::gradient_error;
+namespace ops = glia::ops;
+
+/// Checks one op on the reference and on the cpu backend, both in double.
+template <class Function>
+void check_op(const std::string& name, const std::vector<check_input>& inputs,
+              const Function& function) {
+  INFO(name);
+  CHECK(gradient_error(glia::reference<double>(), function, inputs) < tolerance::gradient);
+  CHECK(gradient_error(glia::cpu<double>(), function, inputs) < tolerance::gradient);
+}
+
+/// Values at least 0.01 away from the kinks at 0, 6 and +-0.5.
+check_input away_from_kinks(const glia::shape& s, std::uint32_t stream, double scale) {
+  check_input input(s, stream, scale);
+  for (double& value : input.values) {
+    for (double kink : {0.0, 6.0, 0.5, -0.5}) {
+      if (std::abs(value - kink) < 0.01) {
+        value = kink + 0.02;
+      }
+    }
+  }
+  return input;
+}
+
+}  // namespace
+
+TEST_CASE("unary ops have the right adjoint") {
+  for (int f = 0; f <= static_cast<int>(glia::unary_function::gelu); ++f) {
+    const auto function = static_cast<glia::unary_function>(f);
+    const bool positive = function == glia::unary_function::square_root ||
+                          function == glia::unary_function::logarithm ||
+                          function == glia::unary_function::reciprocal;
+    const glia::unary_map map{function, function == glia::unary_function::clamp ? -0.5 : 0.75,
+                              0.5};
+    const check_input x = positive ? check_input({4, 5}, 1, 1, 2) : away_from_kinks({4, 5}, 1, 7);
+    check_op(std::string(glia::name_of(function)), {x},
+             [&](const auto& at) { return ops::unary(map, at[0]); });
+  }
+}
+
+TEST_CASE("binary ops have the right adjoint, with broadcasting") {
+  const std::vector<std::pair<glia::shape, glia::shape>> pairs{
+      {{3, 4}, {3, 4}}, {{3, 4}, {4}}, {{3, 1}, {1, 4}}, {{}, {2, 3}}, {{2, 3, 4}, {3, 1}}};
+  for (const auto& [a, b] : pairs) {
+    const std::vector<check_input> inputs{{a, 1}, {b, 2, 0.5, 2}};
+    check_op("add", inputs, [](const auto& at) { return at[0] + at[1]; });
+    check_op("subtract", inputs, [](const auto& at) { return at[0] - at[1]; });
+    check_op("multiply", inputs, [](const auto& at) { return at[0] * at[1]; });
+    check_op("divide", inputs, [](const auto& at) { return at[0] / at[1]; });
+    const std::vector<check_input> crossing{{a, 1}, {b, 3}};
+    check_op("maximum", crossing, [](const auto& at) { return ops::maximum(at[0], at[1]); });
+    check_op("minimum", crossing, [](const auto& at) { return ops::minimum(at[0], at[1]); });
+  }
+}
+
+TEST_CASE("arithmetic with numbers has the right adjoint") {
+  check_op("numbers", {{{3, 4}, 1}},
+           [](const auto& at) { return -(2.0 * at[0] + 1.0) * 0.5 - 3.0; });
+  check_op("one variable used twice", {{{3, 4}, 1}},
+           [](const auto& at) { return at[0] * at[0] + at[0]; });
+}
+
+TEST_CASE("reductions and reshapes have the right adjoint") {
+  const std::vector<check_input> x{{{3, 4, 5}, 1}};
+  check_op("sum", x, [](const auto& at) { return ops::sum(at[0]); });
+  check_op("mean", x, [](const auto& at) { return ops::mean(at[0]); });
+  check_op("mean over axes", x, [](const auto& at) { return ops::mean(at[0], {0, 2}); });
+  check_op("mean per sample", x, [](const auto& at) { return ops::mean_per_sample(at[0]); });
+  check_op("sum_to", x, [](const auto& at) { return ops::sum_to(at[0], {4, 1}); });
+  check_op("broadcast_to", {{{4, 1}, 1}},
+           [](const auto& at) { return ops::broadcast_to(at[0], {3, 4, 5}); });
+  check_op("reshape", x, [](const auto& at) { return ops::reshape(at[0], {6, 10}); });
+}
+
+TEST_CASE("products have the right adjoint") {
+  check_op("matmul", {{{3, 4}, 1}, {{4, 5}, 2}},
+           [](const auto& at) { return ops::matmul(at[0], at[1]); });
+  for (const glia::activation& act : {glia::linear, glia::tanh, glia::gelu, glia::relu}) {
+    check_op("dense " + act.description(), {{{3, 4}, 1}, {{4, 5}, 2}, {{5}, 3}},
+             [&](const auto& at) { return ops::dense(at[0], at[1], {at[2]}, act.map); });
+    check_op("dense without bias " + act.description(), {{{3, 4}, 1}, {{4, 5}, 2}},
+             [&](const auto& at) { return ops::dense(at[0], at[1], {}, act.map); });
+  }
+}
+
+TEST_CASE("convolutions have the right adjoint") {
+  struct geometry {
+    glia::shape x;
+    glia::shape w;
+    glia::window2d window;
+    std::size_t groups;
+  };
+  const std::vector<geometry> cases{
+      {{2, 5, 4, 1}, {3, 2, 1, 2}, {3, 2}, 1},
+      {{2, 5, 4, 2}, {1, 1, 2, 3}, {1, 1}, 1},
+      {{1, 6, 5, 2}, {3, 3, 2, 2}, {3, 3, 2, 3, 1, 1, 1, 2, 0, 1}, 1},
+      {{1, 6, 7, 2}, {2, 3, 2, 2}, {2, 3, 1, 1, 3, 2, 1, 1, 2, 2}, 1},
+      {{1, 4, 5, 4}, {3, 3, 2, 2}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 2},
+      {{2, 4, 5, 3}, {3, 3, 1, 3}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 3}};
+  for (const geometry& g : cases) {
+    check_op(glia::text("conv2d ", g.x, " ", g.w), {{g.x, 1}, {g.w, 2}, {{g.w[3]}, 3}},
+             [&](const auto& at) {
+               return ops::conv2d(at[0], at[1], {at[2]}, g.window, g.groups,
+                                  {glia::unary_function::sigmoid});
+             });
+  }
+}
+
+TEST_CASE("pooling has the right adjoint") {
+  for (const glia::window2d& window :
+       {glia::window2d{2, 2, 2, 2}, glia::window2d{3, 2, 1, 2},
+        glia::window2d{3, 3, 2, 2, 1, 1, 1, 1, 1, 1}}) {
+    const std::vector<check_input> x{{{2, 5, 4, 3}, 1}};
+    check_op("max_pool2d", x, [&](const auto& at) { return ops::max_pool2d(at[0], window); });
+    check_op("avg_pool2d", x, [&](const auto& at) { return ops::avg_pool2d(at[0], window); });
+  }
+}
+
+TEST_CASE("normalisation has the right adjoint") {
+  for (const auto kind : {glia::normalization::batch, glia::normalization::layer}) {
+    check_op("normalize", {{{5, 4}, 1, 2, 1}, {{4}, 2}, {{4}, 3}}, [&](const auto& at) {
+      return ops::normalize(kind, at[0], at[1], at[2], 1e-3).output;
+    });
+  }
+}
+
+TEST_CASE("dropout has the right adjoint") {
+  check_op("dropout", {{{7, 9}, 1}}, [](const auto& at) {
+    return ops::dropout(at[0], 0.4, {.seed = 1, .stream = 2, .step = 3}, 5);
+  });
+}
+
+TEST_CASE("softmax and its cross-entropy have the right adjoint") {
+  check_op("softmax", {{{3, 5}, 1, 2}}, [](const auto& at) { return ops::softmax(at[0]); });
+  check_op("softmax_cross_entropy", {{{3, 5}, 1, 2}}, [](const auto& at) {
+    const auto targets = test::tensor_of(at[0].device(), {3, 5},
+                                         {0, 1, 0, 0, 0, 0.5F, 0.5F, 0, 0, 0, 0, 0, 0, 3, 0.1F});
+    return ops::softmax_cross_entropy(at[0], targets);
+  });
+}
+
+TEST_CASE("the gradient check notices a wrong adjoint") {
+  const auto wrong = [](const auto& at) {
+    const auto& x = at[0];
+    // x^2 with the derivative x, as if the 2 had been forgotten.
+    return x.owner().record(x.device().unary({glia::unary_function::square}, x.value()),
+                            x.needs_gradient(), [x](auto& to, auto dy) {
+                              to.add(x.slot(), to.device().binary(glia::binary_function::multiply,
+                                                                  std::move(dy), x.value()));
+                            });
+  };
+  CHECK(gradient_error(glia::reference<double>(), wrong, {{{3, 4}, 1}}) > 0.01);
+}
+
+TEST_CASE("the gradient check notices a missing gradient") {
+  const auto cut = [](const auto& at) { return at[0].owner().constant(at[0].value()) + at[0]; };
+  CHECK(gradient_error(glia::reference<double>(), cut, {{{3}, 1}}) > 0.01);
+}

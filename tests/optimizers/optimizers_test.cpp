@@ -1,0 +1,135 @@
+#include <cmath>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "tolerances.hpp"
+
+namespace {
+
+/// Two tensors of one element each, taken through two steps with the given gradients.
+template <class Optimizer>
+std::vector<double> two_steps(const Optimizer& optimizer) {
+  const glia::cpu<double> device;
+  const double gradients[2][2] = {{0.5, -2.0}, {1.0, 0.25}};
+  std::vector<glia::cpu<double>::tensor> parameters{device.full({1}, 1.0), device.full({1}, -3.0)};
+  std::vector<std::vector<glia::cpu<double>::tensor>> slots(2);
+  for (auto& own : slots) {
+    for (std::size_t i = 0; i < optimizer.slot_count(); ++i) {
+      own.push_back(device.full({1}, optimizer.slot_start()));
+    }
+  }
+  for (std::size_t step = 0; step < 2; ++step) {
+    const auto rule = optimizer.at(step);
+    for (std::size_t i = 0; i < 2; ++i) {
+      optimizer.apply(rule, device, parameters[i], device.full({1}, gradients[step][i]), slots[i]);
+    }
+  }
+  return {parameters[0].data()[0], parameters[1].data()[0]};
+}
+
+constexpr double exact = 1e-14;
+
+}  // namespace
+
+TEST_CASE("sgd takes two exact steps") {
+  CHECK(test::distance(two_steps(glia::sgd{0.1}), std::vector{1 - 0.1 * 1.5, -3 + 0.1 * 1.75}) <
+        exact);
+  // v1 = g1; v2 = 0.9 g1 + g2.
+  CHECK(test::distance(two_steps(glia::sgd{.learning_rate = 0.1, .momentum = 0.9}),
+                       std::vector{1 - 0.1 * (0.5 + 0.45 + 1), -3 - 0.1 * (-2 - 1.8 + 0.25)}) <
+        exact);
+  CHECK(test::distance(
+            two_steps(glia::sgd{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}),
+            std::vector{1 - 0.1 * (0.5 + 0.45 + 1 + 0.9 * 1.45),
+                        -3 - 0.1 * (-2 - 1.8 + 0.25 + 0.9 * -1.55)}) < exact);
+  const double first = 1 - 0.1 * (0.5 + 0.01);
+  CHECK(std::abs(two_steps(glia::sgd{.learning_rate = 0.1, .weight_decay = 0.01})[0] -
+                 (first - 0.1 * (1 + 0.01 * first))) < exact);
+}
+
+TEST_CASE("adam and adamw take two exact steps") {
+  const auto expected = [](double p, double g1, double g2, double coupled, double decoupled) {
+    double m = 0;
+    double v = 0;
+    const double gradients[] = {g1, g2};
+    for (int t = 1; t <= 2; ++t) {
+      const double g = gradients[t - 1] + coupled * p;
+      m = 0.9 * m + 0.1 * g;
+      v = 0.999 * v + 0.001 * g * g;
+      const double mean = m / (1 - std::pow(0.9, t));
+      const double square = v / (1 - std::pow(0.999, t));
+      p -= 0.01 * mean / (std::sqrt(square) + 1e-7) + 0.01 * decoupled * p;
+    }
+    return p;
+  };
+  CHECK(test::distance(two_steps(glia::adam{0.01}),
+                       std::vector{expected(1, 0.5, 1, 0, 0), expected(-3, -2, 0.25, 0, 0)}) <
+        exact);
+  CHECK(test::distance(two_steps(glia::adam{.learning_rate = 0.01, .weight_decay = 0.1}),
+                       std::vector{expected(1, 0.5, 1, 0.1, 0), expected(-3, -2, 0.25, 0.1, 0)}) <
+        exact);
+  CHECK(test::distance(two_steps(glia::adamw{.learning_rate = 0.01, .weight_decay = 0.1}),
+                       std::vector{expected(1, 0.5, 1, 0, 0.1), expected(-3, -2, 0.25, 0, 0.1)}) <
+        exact);
+}
+
+TEST_CASE("rmsprop takes two exact steps") {
+  const auto expected = [](double p, double g1, double g2, double momentum) {
+    double v = 0;
+    double u = 0;
+    for (double g : {g1, g2}) {
+      v = 0.9 * v + 0.1 * g * g;
+      u = momentum * u + 0.01 * g / std::sqrt(v + 1e-7);
+      p -= u;
+    }
+    return p;
+  };
+  CHECK(test::distance(two_steps(glia::rmsprop{0.01}),
+                       std::vector{expected(1, 0.5, 1, 0), expected(-3, -2, 0.25, 0)}) < exact);
+  CHECK(test::distance(two_steps(glia::rmsprop{.learning_rate = 0.01, .momentum = 0.5}),
+                       std::vector{expected(1, 0.5, 1, 0.5), expected(-3, -2, 0.25, 0.5)}) <
+        exact);
+}
+
+TEST_CASE("adagrad takes two exact steps") {
+  const auto expected = [](double p, double g1, double g2) {
+    double v = 0.1;
+    for (double g : {g1, g2}) {
+      v += g * g;
+      p -= 0.01 * g / std::sqrt(v + 1e-7);
+    }
+    return p;
+  };
+  CHECK(test::distance(two_steps(glia::adagrad{0.01}),
+                       std::vector{expected(1, 0.5, 1), expected(-3, -2, 0.25)}) < exact);
+}
+
+TEST_CASE("optimizers describe themselves, compare, and refuse what is out of range") {
+  CHECK(glia::text(glia::adam{}) == "adam(0.001)");
+  CHECK(glia::text(glia::sgd{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}) ==
+        "sgd(0.1, momentum 0.9, nesterov)");
+  CHECK(glia::adam{} == glia::adam{1e-3});
+  CHECK(glia::adam{} != glia::adam{1e-2});
+  CHECK_THROWS_AS((void)glia::adam{.beta1 = 1}.at(0), glia::value_error);
+  CHECK_THROWS_AS((void)glia::sgd{.nesterov = true}.at(0), glia::value_error);
+  CHECK_THROWS_AS((void)glia::rmsprop{.rho = -1}.at(0), glia::value_error);
+  CHECK_THROWS_AS((void)glia::adagrad{.epsilon = 0}.at(0), glia::value_error);
+}
+
+TEST_CASE("clipping bounds every value, or the joint norm") {
+  const glia::cpu<float> device;
+  const auto clipped = [&](const glia::gradient_clipping& how) {
+    std::vector<glia::cpu<float>::tensor> gradients{test::tensor_of(device, {2}, {3, 0}),
+                                                    {},
+                                                    test::tensor_of(device, {1}, {-4})};
+    glia::clip(how, device, gradients);
+    auto all = test::values_of(device, gradients[0]);
+    all.push_back(test::values_of(device, gradients[2])[0]);
+    return all;
+  };
+  CHECK(clipped({}) == std::vector<float>{3, 0, -4});
+  CHECK(clipped(glia::clip_by_value(3.5)) == std::vector<float>{3, 0, -3.5F});
+  CHECK(clipped(glia::clip_by_norm(10)) == std::vector<float>{3, 0, -4});
+  CHECK(test::distance(clipped(glia::clip_by_norm(1)), std::vector<double>{0.6, 0, -0.8}) <
+        tolerance::hand_computed);
+}

@@ -1,0 +1,61 @@
+#include <cmath>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+TEST_CASE("schedules follow their formulas") {
+  const glia::schedule constant = 0.5;
+  CHECK(constant(0) == 0.5);
+  CHECK(constant(1000) == 0.5);
+
+  const auto steps = glia::step_decay(1, 0.5, 10);
+  CHECK(steps(9) == 1);
+  CHECK(steps(10) == 0.5);
+  CHECK(steps(29) == 0.25);
+
+  const auto exponential = glia::exponential_decay(2, 0.25, 10);
+  CHECK(std::abs(exponential(5) - 1) < 1e-12);
+  CHECK(std::abs(exponential(10) - 0.5) < 1e-12);
+
+  const auto cosine = glia::cosine_decay(1, 100, 0.2);
+  CHECK(cosine(0) == 1);
+  CHECK(std::abs(cosine(50) - 0.6) < 1e-12);
+  CHECK(std::abs(cosine(100) - 0.2) < 1e-12);
+  CHECK(std::abs(cosine(5000) - 0.2) < 1e-12);
+
+  const auto warm = glia::linear_warm_up(10, glia::step_decay(1, 0.5, 10), 0.2);
+  CHECK(std::abs(warm(0) - 0.2) < 1e-12);
+  CHECK(std::abs(warm(5) - 0.6) < 1e-12);
+  CHECK(warm(10) == 1);
+  CHECK(warm(20) == 0.5);
+
+  const glia::schedule custom = [](std::size_t step) { return 1.0 / static_cast<double>(step + 1); };
+  CHECK(custom(3) == 0.25);
+}
+
+TEST_CASE("schedules compare and print") {
+  CHECK(glia::cosine_decay(1, 100) == glia::cosine_decay(1, 100));
+  CHECK(glia::cosine_decay(1, 100) != glia::cosine_decay(1, 101));
+  const glia::schedule custom = [](std::size_t) { return 1.0; };
+  const glia::schedule copy = custom;
+  const glia::schedule other = [](std::size_t) { return 1.0; };
+  CHECK(custom == copy);
+  CHECK(custom != other);
+  CHECK(glia::text(glia::linear_warm_up(5, 0.1)) == "linear_warm_up(5 steps from 0, then 0.1)");
+  CHECK_THROWS_AS(glia::step_decay(1, 0.5, 0), glia::value_error);
+  CHECK_THROWS_AS(glia::cosine_decay(1, 0), glia::value_error);
+}
+
+TEST_CASE("a trainer asks the schedule once per step, whatever the number of parameters") {
+  std::vector<std::size_t> asked;
+  const glia::schedule recording = [&](std::size_t step) {
+    asked.push_back(step);
+    return 0.1;
+  };
+  glia::model net{glia::sequential{glia::dense{3, glia::tanh}, glia::dense{4}}, {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{recording}};
+  const test::quadrants data{10};
+  trainer.fit(data, {.epochs = 1, .batch_size = 5, .progress = nullptr});
+  // Two steps, and once more for the epoch's record.
+  CHECK(asked == std::vector<std::size_t>{0, 1, 1});
+}

@@ -1,0 +1,176 @@
+#include <csignal>
+#include <sstream>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::contains;
+using test::message_of;
+
+namespace {
+
+auto network() {
+  return glia::sequential{glia::dense{16, glia::relu}, glia::dropout{0.1}, glia::dense{4}};
+}
+
+struct line {
+  [[nodiscard]] static std::size_t size() { return 64; }
+  [[nodiscard]] static glia::shape input_shape() { return {1}; }
+  static void input(std::size_t i, std::span<float> x) { x[0] = static_cast<float>(i) / 32 - 1; }
+  [[nodiscard]] static glia::shape target_shape() { return {1}; }
+  static void target(std::size_t i, std::span<float> t) {
+    t[0] = 3 * (static_cast<float>(i) / 32 - 1) + 0.5F;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a trainer fits a classification") {
+  glia::model net{network(), {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.01}};
+  const auto history = trainer.fit(test::quadrants{400}, test::quadrants{100},
+                                   {.epochs = 30, .batch_size = 32, .progress = nullptr});
+  REQUIRE(history.epochs.size() == 30);
+  CHECK(trainer.step_count() == 30 * 13);  // the last batch is short
+  CHECK(history.epochs.front().training.loss > history.epochs.back().training.loss);
+  CHECK(history.epochs.back().validation->metrics.at(0) > 0.93);
+  CHECK(history.metrics == std::vector{glia::accuracy()});
+}
+
+TEST_CASE("a trainer fits a regression, and has no accuracy to report") {
+  glia::model net{glia::dense{1}, {1}};
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.3}};
+  const auto history =
+      trainer.fit(line{}, {.epochs = 40, .batch_size = 16, .progress = nullptr});
+  CHECK(history.metrics.empty());
+  CHECK(history.epochs.back().training.loss < 1e-6);
+  CHECK(std::abs(net.get("dense_0.kernel")(0, 0) - 3) < 1e-3);
+}
+
+TEST_CASE("one seed gives bit-identical weights for 1, 2 and 3 threads") {
+  const auto train = [](std::size_t threads, std::uint64_t seed) {
+    // Wide enough for products to be cut into blocks, sparse enough for both kinds of product.
+    glia::model net{glia::sequential{glia::dense{160, glia::relu}, glia::dropout{0.3},
+                                     glia::dense{200, glia::relu}, glia::batch_norm{},
+                                     glia::reshape{{10, 10, 2}},
+                                     glia::conv2d{.filters = 6, .kernel = 3, .padding = glia::same,
+                                                  .activation = glia::relu},
+                                     glia::max_pool2d{}, glia::flatten{}, glia::dense{4}},
+                    {2}, glia::cpu<float>({.threads = threads}), {.seed = seed}};
+    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}, {.seed = seed}};
+    trainer.fit(test::quadrants{500}, {.epochs = 2, .batch_size = 120, .progress = nullptr});
+    std::vector<float> all;
+    for (const auto& p : net.parameters()) {
+      const auto values = net.get(p.spec.name);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  };
+  const auto one = train(1, 5);
+  CHECK(one == train(2, 5));
+  CHECK(one == train(3, 5));
+  CHECK(one != train(1, 6));
+}
+
+TEST_CASE("evaluate averages over all samples, the last short batch included") {
+  glia::model net{glia::dense{4}, {2}};
+  const test::quadrants data{50};
+  const auto whole = glia::evaluate(net, data, glia::softmax_cross_entropy{}, {.batch_size = 50});
+  const auto parts = glia::evaluate(net, data, glia::softmax_cross_entropy{},
+                                    {.batch_size = 7, .metrics = std::vector{glia::top_k(2)}});
+  CHECK(std::abs(whole.loss - parts.loss) < 1e-5);
+  const auto all = glia::evaluate(net, data, glia::softmax_cross_entropy{},
+                                  {.metrics = std::vector{glia::top_k(4), glia::accuracy()}});
+  CHECK(all.metrics.at(0) == 1.0);
+  CHECK(all.metrics.at(1) <= parts.metrics.at(0));
+  CHECK_THROWS_AS(glia::top_k(0), glia::value_error);
+}
+
+TEST_CASE("accuracy of a single output goes by its sign, of one-hot targets by their class") {
+  const glia::cpu<float> device;
+  using scores = glia::running_scores<glia::cpu<float>>;
+  scores single(device, {glia::accuracy()});
+  const std::vector<std::int32_t> labels{1, 0, 1};
+  single.add(device.full({3}, 0), test::tensor_of(device, {3, 1}, {0.5F, -0.5F, -2}),
+             {device.from_host(std::span<const std::int32_t>(labels), {3}), {}});
+  CHECK(std::abs(single.means().metrics.at(0) - 2.0 / 3) < 1e-6);
+  scores one_hot(device, {glia::accuracy()});
+  one_hot.add(device.full({2}, 0), test::tensor_of(device, {2, 2}, {1, 2, 4, 3}),
+              {{}, test::tensor_of(device, {2, 2}, {0, 1, 0, 1})});
+  CHECK(one_hot.means().metrics.at(0) == 0.5);
+}
+
+TEST_CASE("without a terminal, fit prints one plain line per epoch") {
+  glia::model net{network(), {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
+  std::ostringstream out;
+  trainer.fit(test::quadrants{40}, test::quadrants{10},
+              {.epochs = 2, .batch_size = 10, .progress = &out});
+  const std::string lines = out.str();
+  CHECK(std::count(lines.begin(), lines.end(), '\n') == 2);
+  CHECK(lines.find('\r') == std::string::npos);
+  CHECK(contains(lines, "epoch 1/2  "));
+  CHECK(contains(lines, " images/s  loss "));
+  CHECK(contains(lines, "validation accuracy "));
+}
+
+TEST_CASE("on a terminal, the bar shows how far it is") {
+  std::ostringstream out;
+  glia::progress bar(out, true, 12);
+  bar.start_epoch(3, 200);
+  bar.update(100, [] { return 0.25; });
+  CHECK(contains(out.str(), "epoch  3/12 [###############...............] 100/200"));
+  CHECK(contains(out.str(), "loss 0.2500  ETA 0:0"));
+  const std::size_t drawn = out.str().size();
+  bar.update(101, [] { return 0.25; });
+  CHECK(out.str().size() == drawn);  // not before a tenth of a second is over
+}
+
+TEST_CASE("Ctrl-C stops after the step in progress and keeps the history") {
+  glia::model net{network(), {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
+  std::ostringstream out;
+  const auto history = trainer.fit(
+      test::quadrants{100}, {.epochs = 50, .batch_size = 10, .progress = &out,
+                             .on_epoch_end = [](const glia::epoch_record& record) {
+                               if (record.epoch == 2) {
+                                 std::raise(SIGINT);
+                               }
+                             }});
+  CHECK(history.interrupted);
+  REQUIRE(history.epochs.size() == 3);
+  CHECK(trainer.step_count() == 21);
+  CHECK_FALSE(history.epochs.back().validation);
+  CHECK(contains(out.str(), "interrupted; stopped after step 21"));
+}
+
+TEST_CASE("fit says what does not fit") {
+  glia::model net{network(), {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
+  const glia::fit_options quiet{.progress = nullptr};
+  CHECK(message_of<glia::data_error>([&] { trainer.fit(test::quadrants{0}, quiet); }) ==
+        "fit: the data set is empty");
+  CHECK(message_of<glia::shape_error>([&] { trainer.fit(line{}, quiet); }) ==
+        "fit: the model takes samples of shape (2,), the data set has (1,)");
+  const glia::labelled_arrays strange(xt::zeros<float>({1, 2}), xt::xarray<std::int32_t>{7});
+  CHECK(message_of<glia::data_error>([&] { trainer.fit(strange, quiet); }) ==
+        "the data hold class 7, but the model has outputs for classes 0 to 3; end it with more "
+        "units or mend the labels");
+  CHECK_THROWS_AS(trainer.fit(test::quadrants{5}, {.batch_size = 0, .progress = nullptr}),
+                  glia::value_error);
+  glia::model wide{glia::dense{2}, {1}};
+  glia::trainer regression{wide, glia::mean_squared_error{}, glia::sgd{}};
+  CHECK(contains(message_of<glia::shape_error>([&] { regression.fit(line{}, quiet); }),
+                 "the model gives (2,), the data set's targets are (1,)"));
+}
+
+TEST_CASE("a user's own loss is a function of ops") {
+  glia::model net{glia::dense{1}, {1}};
+  const auto loss = [](const auto& y, const auto& t) {
+    return glia::ops::mean_per_sample(
+        glia::ops::square(glia::ops::square(y - y.owner().constant(t.values))));
+  };
+  glia::trainer trainer{net, loss, glia::adam{0.05}};
+  const auto history = trainer.fit(line{}, {.epochs = 150, .batch_size = 16, .progress = nullptr});
+  CHECK(history.epochs.back().training.loss < 1e-3);
+}
