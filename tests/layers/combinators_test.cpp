@@ -12,7 +12,7 @@ TEST_CASE("nested sequentials run like flat ones") {
   glia::model a{flat, {5}};
   glia::model b{nested, {5}};
   const xt::xarray<float> x = xt::ones<float>({3, 5});
-  CHECK(a.predict(x) == b.predict(x));
+  CHECK((a.predict(x) == b.predict(x)));
   CHECK(glia::text(nested) == "sequential(dense(3, tanh), sequential(dense(4, tanh), dense(2)))");
   CHECK(flat == glia::sequential{glia::dense{3, glia::tanh}, glia::dense{4, glia::tanh},
                                  glia::dense{2}});
@@ -49,7 +49,7 @@ TEST_CASE("a lambda layer may ask for parameters and for randomness") {
   glia::model net{glia::sequential{scale}, {2}};
   CHECK(net.parameters()[0].spec.name == "lambda_0.factor");
   const xt::xarray<float> x{{1, 2}};
-  CHECK(net.predict(x) == xt::xarray<float>{{3, 6}});
+  CHECK((net.predict(x) == xt::xarray<float>{{3, 6}}));
   CHECK(scale == scale);
   CHECK(glia::text(scale) == "lambda(scale)");
 }

@@ -35,7 +35,7 @@ TEST_CASE("conv2d has the right gradients") {
   const std::vector<glia::conv2d> layers{
       {.filters = 3, .kernel = {2, 3}, .activation = glia::tanh},
       {.filters = 4, .kernel = 3, .stride = 2, .padding = glia::same, .groups = 2},
-      {.filters = 2, .kernel = 2, .activation = glia::gelu, .padding = 1, .dilation = {2, 1}}};
+      {.filters = 2, .kernel = 2, .padding = 1, .dilation = {2, 1}, .activation = glia::gelu}};
   for (const glia::conv2d& layer : layers) {
     INFO(layer.description());
     CHECK(glia::testing::layer_gradient_error(device, layer, {{2, 5, 6, 2}, 1U}) <

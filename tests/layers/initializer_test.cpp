@@ -63,8 +63,8 @@ TEST_CASE("constant and custom initialisers") {
       glia::dense{.units = 2, .kernel_initializer = counting,
                   .bias_initializer = glia::constant(0.5)},
       {2}};
-  CHECK(net.get("dense_0.kernel") == xt::xarray<float>{{0, 1}, {2, 3}});
-  CHECK(net.get("dense_0.bias") == xt::xarray<float>{0.5F, 0.5F});
+  CHECK((net.get("dense_0.kernel") == xt::xarray<float>{{0, 1}, {2, 3}}));
+  CHECK((net.get("dense_0.bias") == xt::xarray<float>{0.5F, 0.5F}));
   CHECK(glia::constant(0) == glia::constant(0));
   CHECK(glia::constant(0) != counting);
 }
@@ -74,6 +74,6 @@ TEST_CASE("initial parameters depend on the seed and not on the backend") {
   const glia::model a{layer, {4}, glia::cpu<float>(), {.seed = 9}};
   const glia::model b{layer, {4}, glia::reference<double>(), {.seed = 9}};
   const glia::model c{layer, {4}, glia::cpu<float>(), {.seed = 10}};
-  CHECK(a.get("dense_0.kernel") == b.get("dense_0.kernel"));
-  CHECK(a.get("dense_0.kernel") != c.get("dense_0.kernel"));
+  CHECK((a.get("dense_0.kernel") == b.get("dense_0.kernel")));
+  CHECK((a.get("dense_0.kernel") != c.get("dense_0.kernel")));
 }

@@ -87,9 +87,9 @@ void check_convolution(const B& device) {
   using namespace glia_golden;
   glia::model net{glia::sequential{glia::conv2d{.filters = 3,
                                                 .kernel = 3,
-                                                .activation = glia::relu,
                                                 .stride = 2,
-                                                .padding = 1},
+                                                .padding = 1,
+                                                .activation = glia::relu},
                                    glia::max_pool2d{}, glia::flatten{}, glia::dense{3}},
                   {7, 6, 2}, device};
   set_all(net, {103, 491, 31, 347});

@@ -22,11 +22,11 @@ namespace glia {
 struct conv2d {
   std::size_t filters = 0;  ///< O, at least 1
   extent2d kernel = 1;
-  glia::activation activation = linear;
   extent2d stride = 1;
   padding2d padding = valid;
   extent2d dilation = 1;
   std::size_t groups = 1;  ///< C for a depthwise convolution
+  glia::activation activation = linear;
   bool bias = true;
   initializer kernel_initializer = glorot_uniform();
   initializer bias_initializer = constant(0);

@@ -179,7 +179,7 @@ class scope {
 /// What can stand in a description: a copyable value that turns a variable into another. It is
 /// checked on the counting backend, which every description must run on to be planned.
 template <class L>
-concept layer = std::copyable<L> && described<L> &&
+concept layer = std::copy_constructible<L> && described<L> &&
     requires(const L& l, scope<cost<float>>& s, variable<cost<float>> x) {
   { l(s, x) } -> std::same_as<variable<cost<float>>>;
 };

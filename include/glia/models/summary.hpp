@@ -20,9 +20,9 @@ namespace glia {
   return digits;
 }
 
-/// A quantity with three digits and a decimal prefix: 407 M, 1.36 G.
-[[nodiscard]] inline std::string scaled(double number) {
-  constexpr std::array prefixes{"", " k", " M", " G", " T", " P"};
+/// A quantity with three digits, a decimal prefix and a unit: 407 M, 1.36 GB, 768 B.
+[[nodiscard]] inline std::string scaled(double number, const std::string& unit = "") {
+  constexpr std::array prefixes{"", "k", "M", "G", "T", "P"};
   std::size_t prefix = 0;
   while (number >= 999.5 && prefix + 1 < prefixes.size()) {
     number /= 1000;
@@ -30,8 +30,9 @@ namespace glia {
   }
   std::array<char, 32> buffer{};
   const int decimals = prefix == 0 || number >= 100 ? 0 : number >= 10 ? 1 : 2;
-  std::snprintf(buffer.data(), buffer.size(), "%.*f%s", decimals, number, prefixes[prefix]);
-  return buffer.data();
+  std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, number);
+  const std::string suffix = prefixes[prefix] + unit;
+  return buffer.data() + (suffix.empty() ? "" : " " + suffix);
 }
 
 /// The plan as a table: a row per layer with its output shape, parameters, forward floating-point
@@ -46,7 +47,7 @@ namespace glia {
   for (const layer_summary& layer : plan.layers) {
     rows.push_back({layer.name + "  " + layer.description, batch_text(layer.output),
                     grouped(layer.parameters), scaled(layer.flops),
-                    scaled(static_cast<double>(layer.activation_bytes)) + "B"});
+                    scaled(static_cast<double>(layer.activation_bytes), "B")});
     parameters += layer.parameters;
     flops += layer.flops;
     bytes += layer.activation_bytes;
@@ -55,7 +56,7 @@ namespace glia {
     frozen += spec.trainable ? 0 : spec.shape.size();
   }
   rows.push_back({"total", batch_text(plan.output), grouped(parameters), scaled(flops),
-                  scaled(static_cast<double>(bytes)) + "B"});
+                  scaled(static_cast<double>(bytes), "B")});
 
   std::array<std::size_t, 5> width{};
   for (const row& r : rows) {
