@@ -11,7 +11,7 @@ mkdir -p build
 
 quietly() {
   if ! "$@" >"$log" 2>&1; then
-    cat "$log" >&2
+    grep -vE '^\[[0-9]+/[0-9]+\]' "$log" >&2 || true # the steps that went well
     echo "glia: failed: $*" >&2
     exit 1
   fi

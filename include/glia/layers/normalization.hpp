@@ -19,6 +19,10 @@ namespace glia {
 struct batch_norm {
   double momentum = 0.99;  ///< in [0, 1]
   double epsilon = 1e-3;   ///< > 0
+  initializer gamma_initializer = constant(1);
+  initializer beta_initializer = constant(0);
+  initializer moving_mean_initializer = constant(0);
+  initializer moving_variance_initializer = constant(1);
 
   static constexpr std::string_view type_name = "batch_norm";
 
@@ -28,20 +32,20 @@ struct batch_norm {
     s.expect_value(momentum >= 0 && momentum <= 1 && epsilon > 0,
                    "expected a momentum in [0, 1] and a positive epsilon");
     const shape channels{x.shape().back()};
-    const variable<B> gamma = s.parameter("gamma", channels, constant(1));
-    const variable<B> beta = s.parameter("beta", channels, constant(0));
-    auto& running_mean = s.state("moving_mean", channels, constant(0));
+    const variable<B> gamma = s.parameter("gamma", channels, gamma_initializer);
+    const variable<B> beta = s.parameter("beta", channels, beta_initializer);
+    auto& running_mean = s.state("moving_mean", channels, moving_mean_initializer);
     if (s.training()) {
       auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
       blend(s.device(), running_mean, std::move(result.mean));
-      blend(s.device(), s.state("moving_variance", channels, constant(1)),
+      blend(s.device(), s.state("moving_variance", channels, moving_variance_initializer),
             std::move(result.variance));
       return std::move(result.output);
     }
     tape<B>& owner = x.owner();
     const variable<B> mean = owner.constant(running_mean);
     const variable<B> variance =
-        owner.constant(s.state("moving_variance", channels, constant(1)));
+        owner.constant(s.state("moving_variance", channels, moving_variance_initializer));
     const variable<B> scale = gamma / ops::square_root(variance + epsilon);
     return x * scale + (beta - mean * scale);
   }
@@ -64,6 +68,8 @@ struct batch_norm {
 /// Throws `shape_error` for inputs without a feature axis.
 struct layer_norm {
   double epsilon = 1e-3;  ///< > 0
+  initializer gamma_initializer = constant(1);
+  initializer beta_initializer = constant(0);
 
   static constexpr std::string_view type_name = "layer_norm";
 
@@ -72,8 +78,8 @@ struct layer_norm {
     s.expect(x.shape().rank() >= 2, "expected input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(epsilon > 0, "expected a positive epsilon");
     const shape features{x.shape().back()};
-    const variable<B> gamma = s.parameter("gamma", features, constant(1));
-    const variable<B> beta = s.parameter("beta", features, constant(0));
+    const variable<B> gamma = s.parameter("gamma", features, gamma_initializer);
+    const variable<B> beta = s.parameter("beta", features, beta_initializer);
     return ops::normalize(normalization::layer, x, gamma, beta, epsilon).output;
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }

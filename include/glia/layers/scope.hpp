@@ -51,7 +51,8 @@ class scope {
   [[nodiscard]] const B& device() const { return tape_->device(); }
   [[nodiscard]] bool training() const { return mode_ == run_mode::training; }
 
-  /// A trainable parameter of the layer that is running.
+  /// A trainable parameter of the layer that is running. Initialisers are best members of the layer:
+  /// making one allocates, which a training step should not.
   [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
                                       const initializer& initial) {
     const auto& value = next(name, s, initial, true);
@@ -65,7 +66,7 @@ class scope {
   }
 
   /// A tensor that the layer itself updates while training, such as a running mean. The reference
-  /// is good until the model is changed.
+  /// is good until the next parameter is asked for.
   [[nodiscard]] typename B::tensor& state(std::string_view name, const shape& s,
                                           const initializer& initial) {
     auto& value = next(name, s, initial, false);

@@ -15,6 +15,7 @@
 #include "glia/data/batch_loader.hpp"
 #include "glia/losses/targets.hpp"
 #include "glia/models/model.hpp"
+#include "glia/ops/reductions.hpp"
 #include "glia/optimizers/clipping.hpp"
 #include "glia/optimizers/optimizer.hpp"
 #include "glia/training/evaluate.hpp"
