@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "glia/backends/backend.hpp"
@@ -332,16 +333,22 @@ class host_backend {
     require<shape_error>(values.size() == s.size(), "from_host: ", values.size(),
                          " values do not fill the shape ", s);
     Tensor y(memory(), s);
-    std::transform(values.begin(), values.end(), y.data(),
-                   [](T v) { return static_cast<typename Tensor::value_type>(v); });
+    convert(values.data(), values.size(), y.data());
     return y;
   }
   template <class Tensor, class T>
   static void copy_out(const Tensor& x, std::span<T> out) {
     require<shape_error>(out.size() == x.size(), "to_host: ", x.size(),
                          " values do not fill a buffer of ", out.size());
-    std::transform(x.data(), x.data() + x.size(), out.begin(),
-                   [](auto v) { return static_cast<T>(v); });
+    convert(x.data(), x.size(), out.data());
+  }
+  template <class From, class To>
+  static void convert(const From* from, std::size_t count, To* to) {
+    if constexpr (std::is_same_v<From, To>) {
+      std::copy_n(from, count, to);
+    } else {
+      std::transform(from, from + count, to, [](From v) { return static_cast<To>(v); });
+    }
   }
 
   static const value_type* pointer(const tensor& x) { return x ? x.data() : nullptr; }

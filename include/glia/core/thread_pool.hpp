@@ -67,7 +67,7 @@ class thread_pool {
 
   // A training step has some twenty short loops: a worker that slept between them would cost more
   // in waking than a loop takes. About 20 microseconds of spinning bridges most gaps.
-  static constexpr int spins_before_sleep = 500;
+  static constexpr int spins_before_sleep = 4000;
 
   static void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)

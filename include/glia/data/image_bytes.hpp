@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -32,9 +33,17 @@ class image_bytes {
   [[nodiscard]] std::int32_t label(std::size_t i) const { return labels_[i]; }
 
   void input(std::size_t i, std::span<float> values) const {
+    // A table is faster than the division, and gives the same bits.
+    static constexpr std::array<float, 256> brightness = [] {
+      std::array<float, 256> table{};
+      for (std::size_t pixel = 0; pixel < table.size(); ++pixel) {
+        table[pixel] = static_cast<float>(pixel) / 255.0F;
+      }
+      return table;
+    }();
     const std::uint8_t* from = pixels_.data() + i * values.size();
     std::transform(from, from + values.size(), values.begin(),
-                   [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0F; });
+                   [](std::uint8_t pixel) { return brightness[pixel]; });
   }
 
   /// The bytes of image i.

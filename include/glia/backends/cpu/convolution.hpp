@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/blas.hpp"
+#include "glia/backends/cpu/epilogue.hpp"
 #include "glia/backends/cpu/image_columns.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -36,9 +37,7 @@ class convolution {
                   {w + g * s.group_outputs(), s.o}, T{0}, to + g * s.group_outputs(), s.o);
         }
       }
-      for (std::size_t pixel = 0; pixel < images * s.oh * s.ow; ++pixel) {
-        kernels.bias_unary(map, bias, to + pixel * s.o, s.o);
-      }
+      epilogue<T>{bias, map}.apply(kernels, to, s.o, images * s.oh * s.ow, 0, s.o);
     });
   }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/blas.hpp"
+#include "glia/backends/cpu/epilogue.hpp"
 #include "glia/backends/cpu/sparse_product.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/shape_rules.hpp"
@@ -19,42 +20,32 @@ class products {
 
   void matmul(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
               const memory_pool& memory) const {
-    in_blocks(a, b, c, s, which, memory,
-              [](auto, std::size_t, std::size_t, std::size_t, std::size_t) {});
+    multiply(a, b, c, s, which, {}, memory);
   }
 
   void dense(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
              const matmul_sizes& s, const memory_pool& memory) const {
-    in_blocks(x, w, y, s, transpose::none, memory,
-              [&](auto kernels, std::size_t row, std::size_t rows, std::size_t column,
-                  std::size_t columns) {
-                const T* from = bias == nullptr ? nullptr : bias + column;
-                for (std::size_t i = row; i < row + rows; ++i) {
-                  kernels.bias_unary(map, from, y + i * s.n + column, columns);
-                }
-              });
+    multiply(x, w, y, s, transpose::none, {bias, map}, memory);
   }
 
  private:
   // Blocks smaller than this spend their time on packing and hand-over instead of arithmetic.
   static constexpr std::size_t flops_per_block = 12'000'000;
+  static constexpr std::size_t max_blocks = 64;
   static constexpr std::size_t alignment = 8;
 
-  /// Multiplies block by block and calls finish(kernels, row, rows, column, columns) for each block
-  /// while it is still in the cache.
-  template <class Finish>
-  void in_blocks(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
-                 const memory_pool& memory, const Finish& finish) const {
+  void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
+                const epilogue<T>& last, const memory_pool& memory) const {
     const bool ta = which == transpose::first;
     const bool tb = which == transpose::second;
     const matrix<T> left{a, ta ? s.m : s.k, ta};
     const matrix<T> right{b, tb ? s.k : s.n, tb};
     if (sparse_product<T>::worthwhile(*team_, a, s)) {
-      sparse_product<T>::multiply(*team_, memory, left, right, c, s, finish);
+      sparse_product<T>::multiply(*team_, memory, left, right, c, s, last);
       return;
     }
-    const std::size_t wanted = std::clamp<std::size_t>(
-        2 * s.m * s.n * s.k / flops_per_block, 1, max_blocks);
+    const std::size_t wanted =
+        std::clamp<std::size_t>(2 * s.m * s.n * s.k / flops_per_block, 1, max_blocks);
     const bool by_columns = s.n >= s.m;
     const std::size_t extent = by_columns ? s.n : s.m;
     const std::size_t block =
@@ -64,16 +55,14 @@ class products {
       if (by_columns) {
         gemm<T>(s.m, count, s.k, left, {b + (tb ? first * s.k : first), right.row_step, tb}, T{0},
                 c + first, s.n);
-        finish(kernels, 0, s.m, first, count);
+        last.apply(kernels, c, s.n, s.m, first, count);
       } else {
         gemm<T>(count, s.n, s.k, {a + (ta ? first : first * s.k), left.row_step, ta}, right, T{0},
                 c + first * s.n, s.n);
-        finish(kernels, first, count, 0, s.n);
+        last.apply(kernels, c + first * s.n, s.n, count, 0, s.n);
       }
     });
   }
-
-  static constexpr std::size_t max_blocks = 64;
 
   const workers* team_;
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "glia/backends/cpu/blas.hpp"
+#include "glia/backends/cpu/epilogue.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/backends/shape_rules.hpp"
@@ -40,15 +41,13 @@ class sparse_product {
            worthwhile_density * static_cast<double>(s.m * s.k);
   }
 
-  /// Multiplies, and calls finish(kernels, row, rows, column, columns) for each block of C while it
-  /// is in the cache.
-  template <class Finish>
   static void multiply(const workers& team, const memory_pool& memory, const matrix<T>& a,
-                       const matrix<T>& b, T* c, const matmul_sizes& s, const Finish& finish) {
-    const std::size_t depth_blocks = (s.k + block_depth - 1) / block_depth;
-    const host_tensor<nonzero<T>> entries(memory, {s.m, depth_blocks, block_depth});
-    const host_tensor<std::uint32_t> counts(memory, {s.m, depth_blocks});
-    list(team, a, s, entries.data(), counts.data());
+                       const matrix<T>& b, T* c, const matmul_sizes& s,
+                       const epilogue<T>& last) {
+    const depths depth(s.k);
+    const host_tensor<nonzero<T>> entries(memory, {s.m, depth.blocks * depth.size});
+    const host_tensor<std::uint32_t> counts(memory, {s.m, depth.blocks});
+    list(team, a, s, depth, entries.data(), counts.data());
 
     const panels cut{(s.n + lanes - 1) / lanes};
     const bool direct = readable_in_place(b, s);
@@ -71,18 +70,16 @@ class sparse_product {
       const matrix<T> from = direct ? matrix<T>{b.data + column, b.row_step}
                                     : matrix<T>{packed.data() + s.k * column, width};
       with_vectors(width / lanes, [&](auto constant) {
-        multiply_block<decltype(constant)::value>(kernels, entries.data(), counts.data(), from, c,
-                                                  s, where);
+        multiply_block<decltype(constant)::value>(kernels, entries.data(), counts.data(), depth,
+                                                  from, c, s.n, where);
       });
-      finish(kernels, where.row, where.rows, where.column, where.columns);
+      last.apply(kernels, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
     });
   }
 
  private:
   static constexpr std::size_t lanes = vector_bytes / sizeof(T);
   static constexpr std::size_t max_vectors = 8;
-  // A panel of block_depth rows and max_vectors vectors fills 24 KiB of a first-level cache of 32.
-  static constexpr std::size_t block_depth = 96;
   // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
   static constexpr std::size_t rows_per_block = 64;
 
@@ -95,6 +92,16 @@ class sparse_product {
     }
   };
 
+  /// The inner extent cut into equal blocks. A panel of one block's rows and max_vectors vectors takes
+  /// 28 KiB of a first-level cache of 32.
+  struct depths {
+    static constexpr std::size_t max_size = 112;
+    explicit depths(std::size_t k)
+        : blocks((k + max_size - 1) / max_size), size((k + blocks - 1) / blocks) {}
+    std::size_t blocks;
+    std::size_t size;
+  };
+
   struct region {
     std::size_t row;
     std::size_t rows;
@@ -102,19 +109,19 @@ class sparse_product {
     std::size_t columns;
   };
 
+  /// Of each row of A and each depth block, the nonzeros and their number.
   static void list(const workers& team, const matrix<T>& a, const matmul_sizes& s,
-                   nonzero<T>* entries, std::uint32_t* counts) {
-    const std::size_t depth_blocks = (s.k + block_depth - 1) / block_depth;
+                   const depths& depth, nonzero<T>* entries, std::uint32_t* counts) {
     const std::size_t step = a.transposed ? a.row_step : 1;
-    team.for_blocks(s.m, 16, [&](auto kernels, std::size_t first, std::size_t rows) {
-      for (std::size_t block = 0; block < depth_blocks; ++block) {
-        const std::size_t depth = std::min(block_depth, s.k - block * block_depth);
-        for (std::size_t i = first; i < first + rows; ++i) {
-          const T* from = a.data + (a.transposed ? i + block * block_depth * a.row_step
-                                                 : i * a.row_step + block * block_depth);
-          const std::size_t at = i * depth_blocks + block;
-          counts[at] = static_cast<std::uint32_t>(
-              kernels.list_nonzeros(from, step, depth, entries + at * block_depth));
+    team.for_blocks(s.m, 16, [&](auto kernels, std::size_t row, std::size_t rows) {
+      for (std::size_t block = 0; block < depth.blocks; ++block) {
+        const std::size_t first = block * depth.size;
+        for (std::size_t i = row; i < row + rows; ++i) {
+          const T* from =
+              a.data + (a.transposed ? first * a.row_step + i : i * a.row_step + first);
+          const std::size_t at = i * depth.blocks + block;
+          counts[at] = static_cast<std::uint32_t>(kernels.list_nonzeros(
+              from, step, std::min(depth.size, s.k - first), entries + at * depth.size));
         }
       }
     });
@@ -147,22 +154,22 @@ class sparse_product {
 
   template <std::size_t Vectors, class Kernels>
   static void multiply_block(const Kernels& kernels, const nonzero<T>* entries,
-                             const std::uint32_t* counts, const matrix<T>& b, T* c,
-                             const matmul_sizes& s, const region& where) {
-    const std::size_t depth_blocks = (s.k + block_depth - 1) / block_depth;
-    for (std::size_t block = 0; block < depth_blocks; ++block) {
-      const T* rows = b.data + block * block_depth * b.row_step;
+                             const std::uint32_t* counts, const depths& depth, const matrix<T>& b,
+                             T* c, std::size_t c_step, const region& where) {
+    for (std::size_t block = 0; block < depth.blocks; ++block) {
+      const T* rows = b.data + block * depth.size * b.row_step;
       for (std::size_t i = where.row; i < where.row + where.rows; ++i) {
-        const std::size_t at = i * depth_blocks + block;
-        T* to = c + i * s.n + where.column;
+        const std::size_t at = i * depth.blocks + block;
+        const nonzero<T>* first = entries + at * depth.size;
+        T* to = c + i * c_step + where.column;
         if (where.columns == Vectors * lanes) {
-          kernels.template multiply_nonzeros<Vectors>(entries + at * block_depth, counts[at], rows,
-                                                      b.row_step, to, block > 0);
+          kernels.template multiply_nonzeros<Vectors>(first, counts[at], rows, b.row_step, to,
+                                                      block > 0);
         } else {
           T padded[Vectors * lanes] = {};
           std::copy_n(to, where.columns, padded);
-          kernels.template multiply_nonzeros<Vectors>(entries + at * block_depth, counts[at], rows,
-                                                      b.row_step, padded, block > 0);
+          kernels.template multiply_nonzeros<Vectors>(first, counts[at], rows, b.row_step, padded,
+                                                      block > 0);
           std::copy_n(padded, where.columns, to);
         }
       }
