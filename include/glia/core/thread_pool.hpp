@@ -66,8 +66,8 @@ class thread_pool {
   static constexpr std::uint64_t index_mask = 0xFFFFFFFF;
 
   // A training step has some twenty short loops: a worker that slept between them would cost more
-  // in waking than a loop takes. About 20 microseconds of spinning bridges most gaps.
-  static constexpr int spins_before_sleep = 4000;
+  // in waking than a loop takes. About 50 microseconds of spinning bridges most gaps.
+  static constexpr int spins_before_sleep = 2000;
 
   static void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)

@@ -112,16 +112,32 @@ class sparse_product {
   /// Of each row of A and each depth block, the nonzeros and their number.
   static void list(const workers& team, const matrix<T>& a, const matmul_sizes& s,
                    const depths& depth, nonzero<T>* entries, std::uint32_t* counts) {
-    const std::size_t step = a.transposed ? a.row_step : 1;
     team.for_blocks(s.m, 16, [&](auto kernels, std::size_t row, std::size_t rows) {
       for (std::size_t block = 0; block < depth.blocks; ++block) {
         const std::size_t first = block * depth.size;
-        for (std::size_t i = row; i < row + rows; ++i) {
-          const T* from =
-              a.data + (a.transposed ? first * a.row_step + i : i * a.row_step + first);
+        const std::size_t length = std::min(depth.size, s.k - first);
+        std::size_t i = row;
+        for (; a.transposed && i + 8 <= row + rows; i += 8) {
+          std::size_t eight[8];
+          kernels.list_nonzeros_of_columns(a.data + first * a.row_step + i, a.row_step, length,
+                                           entries + (i * depth.blocks + block) * depth.size,
+                                           depth.blocks * depth.size, eight);
+          for (std::size_t j = 0; j < 8; ++j) {
+            counts[(i + j) * depth.blocks + block] = static_cast<std::uint32_t>(eight[j]);
+          }
+        }
+        for (; i < row + rows; ++i) {
+          T column[depths::max_size];
+          const T* from = a.data + i * a.row_step + first;
+          if (a.transposed) {
+            from = column;
+            for (std::size_t k = 0; k < length; ++k) {
+              column[k] = a.data[(first + k) * a.row_step + i];
+            }
+          }
           const std::size_t at = i * depth.blocks + block;
-          counts[at] = static_cast<std::uint32_t>(kernels.list_nonzeros(
-              from, step, std::min(depth.size, s.k - first), entries + at * depth.size));
+          counts[at] = static_cast<std::uint32_t>(
+              kernels.list_nonzeros(from, length, entries + at * depth.size));
         }
       }
     });

@@ -12,7 +12,8 @@
 #endif
 
 // Run-time dispatch without special compiler flags: the same loops (vector_kernels.inl) are compiled
-// once for the instruction set that the program is built for and once for AVX2 with FMA, and
+// once for the instruction set that the program is built for and once for AVX2 with FMA and BMI2
+// (every processor with AVX2 has them), and
 // `with_best_isa` chooses when the program runs. Optimisation is asked for here as well, since g++
 // 12 hardly vectorises at -O2.
 
@@ -48,9 +49,9 @@ namespace glia::cpu_loops {
 
 #if defined(__x86_64__)
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,bmi2,popcnt"))), apply_to = function)
 #else
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma,bmi2,popcnt")
 #endif
 
 namespace glia::cpu_loops {
@@ -80,7 +81,8 @@ enum class isa : std::uint8_t { baseline, avx2 };
 /// The best instruction set that this processor runs.
 [[nodiscard]] inline isa best_isa() noexcept {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) {
+  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+      __builtin_cpu_supports("bmi2") != 0) {
     return isa::avx2;
   }
 #endif

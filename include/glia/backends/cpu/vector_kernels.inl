@@ -201,18 +201,45 @@ struct GLIA_ISA {
     return count;
   }
 
-  // Lists the nonzeros among x[0], x[step], ..., without branches: every element is written, and
-  // the end moves past those that count.
+  // Lists the nonzeros of x[0] ... x[n - 1] with their indices; returns their number. `entries` has
+  // room for n.
   template <class T>
-  static std::size_t list_nonzeros(const T* x, std::size_t step, std::size_t n,
-                                   nonzero<T>* entries) {
+  static std::size_t list_nonzeros(const T* x, std::size_t n, nonzero<T>* entries) {
     std::size_t count = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const T value = x[i * step];
-      entries[count] = {value, static_cast<std::uint32_t>(i)};
-      count += value != 0 ? 1U : 0U;
+    std::size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      count += append_nonzeros(x + i, i, entries + count);
+    }
+    for (; i < n; ++i) {
+      entries[count] = {x[i], static_cast<std::uint32_t>(i)};
+      count += x[i] != 0 ? 1U : 0U;
     }
     return count;
+  }
+
+  // The same for 8 columns of a matrix of n rows; column j's list begins at entries + j * list_step.
+  template <class T>
+  static void list_nonzeros_of_columns(const T* x, std::size_t x_step, std::size_t n,
+                                       nonzero<T>* entries, std::size_t list_step,
+                                       std::size_t* counts) {
+    for (std::size_t j = 0; j < 8; ++j) {
+      counts[j] = 0;
+    }
+    std::size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      T tile[64];
+      transpose_tile(x + i * x_step, x_step, tile, 8);
+      for (std::size_t j = 0; j < 8; ++j) {
+        counts[j] += append_nonzeros(tile + 8 * j, i, entries + j * list_step + counts[j]);
+      }
+    }
+    for (; i < n; ++i) {
+      for (std::size_t j = 0; j < 8; ++j) {
+        const T value = x[i * x_step + j];
+        entries[j * list_step + counts[j]] = {value, static_cast<std::uint32_t>(i)};
+        counts[j] += value != 0 ? 1U : 0U;
+      }
+    }
   }
 
   // c (Vectors * lanes) = or += the sum over the entries of value * row of b; the accumulators stay
@@ -234,8 +261,9 @@ struct GLIA_ISA {
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
-      const vector value = entries[i].value - vector{};
-      const T* row = b + entries[i].index * b_step;
+      const nonzero<T> entry = entries[i];
+      const vector value = entry.value - vector{};
+      const T* row = b + entry.index * b_step;
 #pragma GCC unroll 8
       for (std::size_t v = 0; v < Vectors; ++v) {
         vector factor;
@@ -523,6 +551,40 @@ struct GLIA_ISA {
       words[4 * i + 2] = c2[i];
       words[4 * i + 3] = c3[i];
     }
+  }
+
+  // Appends those of 8 values that are not zero, without branches: what a mask keeps is moved to the
+  // front, all 8 places are written, and the caller advances by the number returned.
+  static std::size_t append_nonzeros(const float* x, std::size_t first, nonzero<float>* entries) {
+#if defined(GLIA_ISA_IS_AVX2)
+    const __m256 values = _mm256_loadu_ps(x);
+    const auto mask = static_cast<unsigned>(
+        _mm256_movemask_ps(_mm256_cmp_ps(values, _mm256_setzero_ps(), _CMP_NEQ_UQ)));
+    // One byte per kept position, packed: the indices of the set bits.
+    const std::uint64_t bytes = _pdep_u64(mask, 0x0101010101010101) * 0xFF;
+    const std::uint64_t kept = _pext_u64(0x0706050403020100, bytes);
+    const __m256i positions = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kept)));
+    const __m256i packed = _mm256_castps_si256(_mm256_permutevar8x32_ps(values, positions));
+    const __m256i indices =
+        _mm256_add_epi32(positions, _mm256_set1_epi32(static_cast<int>(first)));
+    const __m256i low = _mm256_unpacklo_epi32(packed, indices);
+    const __m256i high = _mm256_unpackhi_epi32(packed, indices);
+    auto* to = reinterpret_cast<__m256i*>(entries);
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(low, high, 0x20));
+    _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(low, high, 0x31));
+    return static_cast<std::size_t>(__builtin_popcount(mask));
+#else
+    return append_nonzeros<float>(x, first, entries);
+#endif
+  }
+  template <class T>
+  static std::size_t append_nonzeros(const T* x, std::size_t first, nonzero<T>* entries) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      entries[count] = {x[i], static_cast<std::uint32_t>(first + i)};
+      count += x[i] != 0 ? 1U : 0U;
+    }
+    return count;
   }
 
   // An 8 x 8 tile transposed: pairs, then quadruples, then halves of rows change places.

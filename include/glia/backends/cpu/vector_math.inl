@@ -1,7 +1,16 @@
 // Included by vector_kernels.inl inside the struct of one instruction set: elementary functions
-// without branches or calls, so that loops over them vectorise.
+// without branches or calls, so that loops over them vectorise; inlined always, or they would not.
 
-static float exp_of(float x) {
+// condition ? a : b as a mask. Compilers move what a conditional does not need behind a branch, which
+// is what keeps a loop from vectorising.
+[[gnu::always_inline]] static float select_of(bool condition, float a, float b) {
+  const std::uint32_t mask = 0U - static_cast<std::uint32_t>(condition);
+  const auto bits = (__builtin_bit_cast(std::uint32_t, a) & mask) |
+                    (__builtin_bit_cast(std::uint32_t, b) & ~mask);
+  return __builtin_bit_cast(float, bits);
+}
+
+[[gnu::always_inline]] static float exp_of(float x) {
   // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes' expf (S. Moshier); about
   // 1e-7 relative. Outside [-87.3, 88.3] the result stays at the bounds' values.
   x = x < -87.3F ? -87.3F : x;
@@ -19,9 +28,9 @@ static float exp_of(float x) {
   p = p * r * r + r + 1.0F;
   return p * __builtin_bit_cast(float, (n + 127) << 23);
 }
-static double exp_of(double x) { return __builtin_exp(x); }
+[[gnu::always_inline]] static double exp_of(double x) { return __builtin_exp(x); }
 
-static float tanh_of(float x) {
+[[gnu::always_inline]] static float tanh_of(float x) {
   // Near zero the quotient cancels; there Cephes' polynomial for tanhf is used instead.
   const float size = __builtin_fabsf(x);
   const float z = x * x;
@@ -32,11 +41,11 @@ static float tanh_of(float x) {
   p = p * z - 3.33332819422e-1F;
   const float near = p * z * x + x;
   const float far = 1.0F - 2.0F / (exp_of(2.0F * size) + 1.0F);
-  return size < 0.625F ? near : __builtin_copysignf(far, x);
+  return select_of(size < 0.625F, near, __builtin_copysignf(far, x));
 }
-static double tanh_of(double x) { return __builtin_tanh(x); }
+[[gnu::always_inline]] static double tanh_of(double x) { return __builtin_tanh(x); }
 
-static float erf_of(float x) {
+[[gnu::always_inline]] static float erf_of(float x) {
   // Abramowitz and Stegun, 7.1.26; at most 1.5e-7 absolute.
   const float size = __builtin_fabsf(x);
   const float t = 1.0F / (1.0F + 0.3275911F * size);
@@ -47,19 +56,19 @@ static float erf_of(float x) {
   p = p * t + 0.254829592F;
   return __builtin_copysignf(1.0F - p * t * exp_of(-size * size), x);
 }
-static double erf_of(double x) { return __builtin_erf(x); }
+[[gnu::always_inline]] static double erf_of(double x) { return __builtin_erf(x); }
 
-static float log_of(float x) { return __builtin_logf(x); }
-static double log_of(double x) { return __builtin_log(x); }
+[[gnu::always_inline]] static float log_of(float x) { return __builtin_logf(x); }
+[[gnu::always_inline]] static double log_of(double x) { return __builtin_log(x); }
 
-static float softplus_of(float x) {
+[[gnu::always_inline]] static float softplus_of(float x) {
   return (x > 0.0F ? x : 0.0F) + __builtin_log1pf(exp_of(-__builtin_fabsf(x)));
 }
-static double softplus_of(double x) {
+[[gnu::always_inline]] static double softplus_of(double x) {
   return (x > 0.0 ? x : 0.0) + __builtin_log1p(__builtin_exp(-__builtin_fabs(x)));
 }
 
-static float expm1_of(float x) {
+[[gnu::always_inline]] static float expm1_of(float x) {
   // exp(x) - 1 cancels near zero; there the series to the sixth power serves.
   float p = 1.0F / 720.0F;
   p = p * x + 1.0F / 120.0F;
@@ -67,16 +76,16 @@ static float expm1_of(float x) {
   p = p * x + 1.0F / 6.0F;
   p = p * x + 0.5F;
   p = p * x * x + x;
-  return __builtin_fabsf(x) < 0.25F ? p : exp_of(x) - 1.0F;
+  return select_of(__builtin_fabsf(x) < 0.25F, p, exp_of(x) - 1.0F);
 }
-static double expm1_of(double x) { return __builtin_expm1(x); }
+[[gnu::always_inline]] static double expm1_of(double x) { return __builtin_expm1(x); }
 
 template <class T>
-static T sigmoid_of(T x) {
+[[gnu::always_inline]] static T sigmoid_of(T x) {
   return T(1) / (T(1) + exp_of(-x));
 }
 
 template <class T>
-static T normal_cdf_of(T x) {
+[[gnu::always_inline]] static T normal_cdf_of(T x) {
   return T(0.5) * (T(1) + erf_of(x * T(0.70710678118654752440)));
 }
