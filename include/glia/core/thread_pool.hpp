@@ -26,7 +26,7 @@ class thread_pool {
     }
     workers_.reserve(threads - 1);
     for (std::size_t i = 1; i < threads; ++i) {
-      workers_.emplace_back([this] { work(); });
+      workers_.emplace_back([this, i] { work(i); });
     }
   }
 
@@ -43,21 +43,26 @@ class thread_pool {
 
   [[nodiscard]] std::size_t size() const noexcept { return workers_.size() + 1; }
 
-  /// Calls body(0), ..., body(count - 1), each once, and returns when all are done.
+  /// Calls body(i, thread) for i = 0, ..., count - 1, each once, and returns when all are done.
+  /// `thread` is below size(); no two calls with the same one overlap, so it can number scratch
+  /// memory, but must not show in results.
   template <class Body>
   void parallel_for(std::size_t count, const Body& body) {
     if (count <= 1 || workers_.empty()) {
       for (std::size_t i = 0; i < count; ++i) {
-        body(i);
+        body(i, std::size_t{0});
       }
       return;
     }
-    run(count, [](const void* context, std::size_t i) { (*static_cast<const Body*>(context))(i); },
+    run(count,
+        [](const void* context, std::size_t i, std::size_t thread) {
+          (*static_cast<const Body*>(context))(i, thread);
+        },
         &body);
   }
 
  private:
-  using function = void (*)(const void*, std::size_t);
+  using function = void (*)(const void*, std::size_t, std::size_t);
 
   // A ticket is the loop's generation (high half) and its next index (low half). A thread takes an
   // index by advancing the whole ticket, so one that comes late, with the ticket of a loop that is
@@ -94,13 +99,13 @@ class thread_pool {
     count_.store(count, std::memory_order_release);
     done_.store(0, std::memory_order_relaxed);
     publish(0);
-    take_indices();
+    take_indices(0);
     while (done_.load(std::memory_order_acquire) != count) {
       pause();
     }
   }
 
-  void take_indices() {
+  void take_indices(std::size_t thread) {
     std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
     for (;;) {
       const std::size_t count = count_.load(std::memory_order_acquire);
@@ -112,7 +117,7 @@ class thread_pool {
       }
       if (ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
                                         std::memory_order_acquire)) {
-        call(context, index);
+        call(context, index, thread);
         done_.fetch_add(1, std::memory_order_release);
         ticket = ticket_.load(std::memory_order_acquire);
       }
@@ -123,7 +128,7 @@ class thread_pool {
     return ticket_.load(std::memory_order_acquire) >> 32;
   }
 
-  void work() {
+  void work(std::size_t thread) {
     std::uint64_t seen = 0;
     while (!stopping_.load()) {
       for (int spin = 0; spin < spins_before_sleep && generation() == seen; ++spin) {
@@ -134,7 +139,7 @@ class thread_pool {
         wake_.wait(lock, [&] { return generation() != seen; });
       }
       seen = generation();
-      take_indices();
+      take_indices(thread);
     }
   }
 

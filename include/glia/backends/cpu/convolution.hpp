@@ -22,7 +22,8 @@ class convolution {
 
   void conv2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
               const window_sizes& s, const memory_pool& memory) const {
-    for_image_blocks(s, [&](auto kernels, std::size_t image, std::size_t images) {
+    for_image_blocks(s, memory, [&](auto kernels, std::size_t image, std::size_t images,
+                                    T* scratch) {
       T* to = y + image * output_step(s);
       if (depthwise(s)) {
         std::fill_n(to, images * output_step(s), T{0});
@@ -32,7 +33,7 @@ class convolution {
         });
       } else {
         for (std::size_t g = 0; g < s.groups; ++g) {
-          const columns from(x, s, image, images, g, memory);
+          const columns from(x, s, image, images, g, scratch);
           gemm<T>(images * s.oh * s.ow, s.group_outputs(), depth(s), from.view(),
                   {w + g * s.group_outputs(), s.o}, T{0}, to + g * s.group_outputs(), s.o);
         }
@@ -43,7 +44,8 @@ class convolution {
 
   void conv2d_input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
                              const memory_pool& memory) const {
-    for_image_blocks(s, [&](auto kernels, std::size_t image, std::size_t images) {
+    for_image_blocks(s, memory, [&](auto kernels, std::size_t image, std::size_t images,
+                                    T* scratch) {
       std::fill_n(dx + image * input_step(s), images * input_step(s), T{0});
       if (depthwise(s)) {
         for_each_depthwise_product(s, image, images, [&](std::size_t at_x, std::size_t at_w,
@@ -60,10 +62,8 @@ class convolution {
           gemm<T>(rows, depth(s), s.group_outputs(), from, kernel, T{0},
                   dx + image * input_step(s) + g * s.group_inputs(), s.c);
         } else {
-          const host_tensor<T> gathered(memory, {rows, depth(s)});
-          gemm<T>(rows, depth(s), s.group_outputs(), from, kernel, T{0}, gathered.data(),
-                  depth(s));
-          scatter_columns(gathered.data(), s, images, g, dx + image * input_step(s));
+          gemm<T>(rows, depth(s), s.group_outputs(), from, kernel, T{0}, scratch, depth(s));
+          scatter_columns(scratch, s, images, g, dx + image * input_step(s));
         }
       }
     });
@@ -75,14 +75,17 @@ class convolution {
     const std::size_t lanes = std::min(s.n, gradient_lanes);
     // Each lane sums its own images, then the lanes are added in order: the threads do not show.
     const host_tensor<T> partial(memory, {lanes, size});
+    const host_tensor<T> scratch = scratch_for(s, memory);
     const single_threaded_blas one_thread_each;
-    team_->for_each(lanes, [&](auto kernels, std::size_t lane) {
+    team_->for_blocks_by_thread(lanes, 1, [&](auto kernels, std::size_t lane, std::size_t,
+                                              std::size_t thread) {
       T* sum = partial.data() + lane * size;
       std::fill_n(sum, size, T{0});
       const std::size_t end = (lane + 1) * s.n / lanes;
       for (std::size_t image = lane * s.n / lanes; image < end;) {
         const std::size_t images = std::min(end - image, images_per_block(s));
-        add_kernel_gradient(kernels, x, dy, sum, s, image, images, memory);
+        add_kernel_gradient(kernels, x, dy, sum, s, image, images,
+                            scratch.data() + thread * scratch_size(s));
         image += images;
       }
     });
@@ -118,25 +121,23 @@ class convolution {
   class columns {
    public:
     columns(const T* x, const window_sizes& s, std::size_t image, std::size_t images,
-            std::size_t group, const memory_pool& memory)
+            std::size_t group, T* scratch)
         : view_{x + image * input_step(s) + group * s.group_inputs(), s.c} {
       if (!pointwise(s)) {
-        gathered_ = host_tensor<T>(memory, {images * s.oh * s.ow, depth(s)});
-        gather_columns(x + image * input_step(s), s, images, group, gathered_.data());
-        view_ = {gathered_.data(), depth(s)};
+        gather_columns(x + image * input_step(s), s, images, group, scratch);
+        view_ = {scratch, depth(s)};
       }
     }
     [[nodiscard]] matrix<T> view() const { return view_; }
 
    private:
     matrix<T> view_;
-    host_tensor<T> gathered_;
   };
 
   template <class Kernels>
   static void add_kernel_gradient(const Kernels& kernels, const T* x, const T* dy, T* sum,
                                   const window_sizes& s, std::size_t image, std::size_t images,
-                                  const memory_pool& memory) {
+                                  T* scratch) {
     if (depthwise(s)) {
       for_each_depthwise_product(s, image, images,
                                  [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
@@ -145,7 +146,7 @@ class convolution {
       return;
     }
     for (std::size_t g = 0; g < s.groups; ++g) {
-      const columns from(x, s, image, images, g, memory);
+      const columns from(x, s, image, images, g, scratch);
       matrix<T> a = from.view();
       a.transposed = true;
       gemm<T>(depth(s), s.group_outputs(), images * s.oh * s.ow, a,
@@ -154,10 +155,28 @@ class convolution {
     }
   }
 
+  // Room for the columns of one block, for each thread; taken before the threads start, so that what
+  // the memory pool is asked for does not depend on how they overlap.
+  static std::size_t scratch_size(const window_sizes& s) {
+    return pointwise(s) || depthwise(s) ? 0
+                                        : images_per_block(s) * s.oh * s.ow * depth(s);
+  }
+  [[nodiscard]] host_tensor<T> scratch_for(const window_sizes& s,
+                                           const memory_pool& memory) const {
+    return {memory, {team_->threads(), scratch_size(s)}};
+  }
+
+  /// body(kernels, image, images, scratch) for blocks of images.
   template <class Body>
-  void for_image_blocks(const window_sizes& s, const Body& body) const {
+  void for_image_blocks(const window_sizes& s, const memory_pool& memory, const Body& body) const {
+    const host_tensor<T> scratch = scratch_for(s, memory);
     const single_threaded_blas one_thread_each;
-    team_->for_blocks(s.n, images_per_block(s), body);
+    team_->for_blocks_by_thread(s.n, images_per_block(s),
+                                [&](auto kernels, std::size_t image, std::size_t images,
+                                    std::size_t thread) {
+                                  body(kernels, image, images,
+                                       scratch.data() + thread * scratch_size(s));
+                                });
   }
 
   /// visit(x offset, w offset, y offset) of runs of C channels that are multiplied with each other.

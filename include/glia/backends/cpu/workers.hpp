@@ -20,9 +20,17 @@ class workers {
   /// on n and `block` alone, never on the number of threads.
   template <class Body>
   void for_blocks(std::size_t n, std::size_t block, const Body& body) const {
+    for_blocks_by_thread(n, block, [&](auto kernels, std::size_t first, std::size_t count,
+                                       std::size_t) { body(kernels, first, count); });
+  }
+
+  /// The same for bodies that use scratch memory of their thread's: body(kernels, first, count,
+  /// thread), thread < threads().
+  template <class Body>
+  void for_blocks_by_thread(std::size_t n, std::size_t block, const Body& body) const {
     with_isa(level_, [&](auto kernels) {
-      pool_.parallel_for((n + block - 1) / block, [&](std::size_t i) {
-        body(kernels, i * block, std::min(block, n - i * block));
+      pool_.parallel_for((n + block - 1) / block, [&](std::size_t i, std::size_t thread) {
+        body(kernels, i * block, std::min(block, n - i * block), thread);
       });
     });
   }
