@@ -1,0 +1,61 @@
+import os
+import re
+
+from conan import ConanFile
+from conan.tools.build import check_min_cppstd
+from conan.tools.files import copy, load
+from conan.tools.layout import basic_layout
+
+
+class GliaConan(ConanFile):
+    name = "glia"
+    description = "Header-only C++20 library that trains and runs neural networks on xtensor"
+    license = "BSD-3-Clause"
+    topics = ("neural-networks", "deep-learning", "machine-learning", "xtensor", "header-only")
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"with_compression": [True, False]}
+    default_options = {"with_compression": True}
+    exports_sources = "include/*", "LICENSE"
+    no_copy_source = True
+
+    def set_version(self):
+        header = load(self, os.path.join(self.recipe_folder, "include/glia/core/version.hpp"))
+        parts = [re.search(rf"GLIA_VERSION_{part} (\d+)", header).group(1)
+                 for part in ("MAJOR", "MINOR", "PATCH")]
+        self.version = ".".join(parts)
+
+    def layout(self):
+        basic_layout(self)
+
+    def requirements(self):
+        self.requires("xtensor/[>=0.24 <0.26]", transitive_headers=True)
+        self.requires("xtensor-blas/[>=0.20 <1]", transitive_headers=True)
+        self.requires("openblas/[>=0.3.20 <1]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_compression:
+            self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+
+    def package_id(self):
+        self.info.clear()
+
+    def package(self):
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        copy(self, "*", os.path.join(self.source_folder, "include"),
+             os.path.join(self.package_folder, "include"))
+
+    def package_info(self):
+        self.cpp_info.bindirs = []
+        self.cpp_info.libdirs = []
+        self.cpp_info.set_property("cmake_file_name", "glia")
+        core = self.cpp_info.components["glia"]
+        core.set_property("cmake_target_name", "glia::glia")
+        core.requires = ["xtensor::xtensor", "xtensor-blas::xtensor-blas", "openblas::openblas"]
+        if self.settings.os in ("Linux", "FreeBSD"):
+            core.system_libs = ["pthread", "m"]
+        if self.options.with_compression:
+            compression = self.cpp_info.components["compression"]
+            compression.set_property("cmake_target_name", "glia::compression")
+            compression.requires = ["glia", "zlib::zlib"]
