@@ -1,5 +1,5 @@
-// The cpu backend's kernels, one by one. Rates are of the operations and bytes that the cost backend
-// counts for a dense computation.
+// The cpu backend's kernels, one by one. Rates are of the operations and bytes that the cost
+// backend counts for a dense computation.
 
 #include <benchmark/benchmark.h>
 
@@ -82,7 +82,12 @@ void conv2d(benchmark::State& state) {
   });
 }
 // Input channels, filters, kernel size.
-BENCHMARK(conv2d)->Args({1, 64, 2})->Args({64, 32, 2})->Args({32, 64, 3})->Args({64, 64, 1})->UseRealTime();
+BENCHMARK(conv2d)
+    ->Args({1, 64, 2})
+    ->Args({64, 32, 2})
+    ->Args({32, 64, 3})
+    ->Args({64, 64, 1})
+    ->UseRealTime();
 
 void max_pool2d(benchmark::State& state) {
   const glia::shape x{64, 28, 28, static_cast<std::size_t>(state.range(0))};
@@ -104,9 +109,8 @@ void unary(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(device().unary(map, x).data());
   }
-  count_rates(state, [&](const auto& c) {
-    benchmark::DoNotOptimize(c.unary(map, c.full(s, 0)).shape());
-  });
+  count_rates(state,
+              [&](const auto& c) { benchmark::DoNotOptimize(c.unary(map, c.full(s, 0)).shape()); });
   state.SetLabel(std::string(glia::name_of(map.function)));
 }
 BENCHMARK(unary)

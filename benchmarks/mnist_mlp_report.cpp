@@ -1,5 +1,5 @@
-// The MNIST perceptron as benchmarks/run compares it: prints one JSON line per epoch, in the form of
-// the programs in benchmarks/peers.
+// The MNIST perceptron as benchmarks/run compares it: prints one JSON line per epoch, in the form
+// of the programs in benchmarks/peers.
 
 #include <CLI/CLI.hpp>
 #include <glia/compression/gzip.hpp>
@@ -47,14 +47,11 @@ int main(int argc, char** argv) try {
   };
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{}, {.seed = seed}};
-  trainer.fit(train, {.epochs = epochs,
-                      .batch_size = batch,
-                      .progress = nullptr,
-                      .on_epoch_end = report});
-  std::cout << nlohmann::json{
-                   {"peer", "glia"},
-                   {"test_accuracy", glia::evaluate(net, test, loss).metrics.at(0)},
-                   {"peak_mb", peak_mb()}}
+  trainer.fit(train,
+              {.epochs = epochs, .batch_size = batch, .progress = nullptr, .on_epoch_end = report});
+  std::cout << nlohmann::json{{"peer", "glia"},
+                              {"test_accuracy", glia::evaluate(net, test, loss).metrics.at(0)},
+                              {"peak_mb", peak_mb()}}
             << '\n';
 } catch (const glia::error& e) {
   std::cerr << e.what() << '\n';

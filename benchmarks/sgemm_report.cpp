@@ -1,5 +1,5 @@
-// Measures what this machine gives at best: OpenBLAS's single-precision product of large matrices on
-// the given number of threads. Prints one JSON line.
+// Measures what this machine gives at best: OpenBLAS's single-precision product of large matrices
+// on the given number of threads. Prints one JSON line.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,8 +30,8 @@ int main(int argc, char** argv) {
     const auto start = std::chrono::steady_clock::now();
     glia::cpu_loops::gemm<float>(size, size, size, {a.data(), size}, {b.data(), size}, 0.0F,
                                  c.data(), size);
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-                              .count());
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   const auto n = static_cast<double>(size);
   std::cout << nlohmann::json{{"gflops", 2 * n * n * n / best / 1e9},

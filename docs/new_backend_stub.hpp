@@ -2,9 +2,9 @@
 
 #include <glia/backends/reference.hpp>
 
-// A backend to start from: copy it, then replace kernel after kernel. Each one here hands its work to
-// the reference backend, so the stub is right from the first day and stays right as it gets fast;
-// the comments say what a device of your own does instead.
+// A backend to start from: copy it, then replace kernel after kernel. Each one here hands its work
+// to the reference backend, so the stub is right from the first day and stays right as it gets
+// fast; the comments say what a device of your own does instead.
 
 namespace my {
 
@@ -127,8 +127,7 @@ class stub {
   glia::cross_entropy<tensor> softmax_cross_entropy(tensor logits, tensor targets) const {
     return host_.softmax_cross_entropy(std::move(logits), std::move(targets));
   }
-  tensor softmax_cross_entropy_gradient(tensor dloss, tensor probabilities,
-                                        tensor targets) const {
+  tensor softmax_cross_entropy_gradient(tensor dloss, tensor probabilities, tensor targets) const {
     return host_.softmax_cross_entropy_gradient(std::move(dloss), std::move(probabilities),
                                                 std::move(targets));
   }

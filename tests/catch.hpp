@@ -10,8 +10,8 @@
 #include <iostream>
 
 /// Ends a test case that cannot run here; the test command reports it as skipped, with the reason.
-#define GLIA_SKIP(reason)                           \
-  do {                                              \
-    std::cout << "[skipped] " << (reason) << '\n';  \
-    return;                                         \
+#define GLIA_SKIP(reason)                          \
+  do {                                             \
+    std::cout << "[skipped] " << (reason) << '\n'; \
+    return;                                        \
   } while (false)

@@ -63,8 +63,8 @@ std::vector<float> run_layer(const Layer& layer, const glia::shape& batch,
   const glia::model_plan plan = glia::plan_model(layer, glia::sample_of(batch));
   glia::parameter_list<glia::reference<float>> list;
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
-    list.push_back({plan.parameters[i],
-                    tensor_of(device, plan.parameters[i].shape, parameters.at(i))});
+    list.push_back(
+        {plan.parameters[i], tensor_of(device, plan.parameters[i].shape, parameters.at(i))});
   }
   glia::tape<glia::reference<float>> record(device);
   std::vector<glia::gradient_slot> slots;

@@ -28,8 +28,7 @@ void train(const settings& s, const glia::image_bytes& train, const glia::image_
 
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{s.learning_rate}, {.seed = s.seed}};
-  const auto history =
-      trainer.fit(train, test, {.epochs = s.epochs, .batch_size = s.batch_size});
+  const auto history = trainer.fit(train, test, {.epochs = s.epochs, .batch_size = s.batch_size});
 
   double seconds = 0;
   for (const auto& epoch : history.epochs) {

@@ -71,7 +71,9 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
   const auto check = [](const auto& description, const glia::shape& sample, auto optimizer,
                         const glia::gradient_clipping& clipping) {
     glia::model net{description, sample, glia::cpu<float>({.threads = 2})};
-    glia::trainer trainer{net, glia::softmax_cross_entropy{.label_smoothing = 0.1}, optimizer,
+    glia::trainer trainer{net,
+                          glia::softmax_cross_entropy{.label_smoothing = 0.1},
+                          optimizer,
                           {.clipping = clipping}};
     glia::running_scores<glia::cpu<float>> sums(net.device(), {glia::accuracy()});
     glia::batch full;
@@ -104,8 +106,9 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
         {784}, glia::adam{}, {});
   check(glia::sequential{glia::conv2d{.filters = 8, .kernel = 3, .activation = glia::gelu},
                          glia::batch_norm{}, glia::max_pool2d{}, glia::dropout{0.2},
-                         glia::residual{glia::sequential{glia::conv2d{
-                             .filters = 8, .kernel = 3, .padding = glia::same}, glia::layer_norm{}}},
+                         glia::residual{glia::sequential{
+                             glia::conv2d{.filters = 8, .kernel = 3, .padding = glia::same},
+                             glia::layer_norm{}}},
                          glia::avg_pool2d{}, glia::flatten{}, glia::dense{10}},
         {12, 14, 1}, glia::sgd{.learning_rate = 0.1, .momentum = 0.9}, glia::clip_by_norm(1));
 }

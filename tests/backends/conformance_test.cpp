@@ -7,9 +7,8 @@ namespace {
 
 template <glia::backend B>
 void require_conformance(const B& device) {
-  const double allowed = sizeof(typename B::value_type) == sizeof(double)
-                             ? tolerance::double_kernel
-                             : tolerance::float_kernel;
+  const double allowed = sizeof(typename B::value_type) == sizeof(double) ? tolerance::double_kernel
+                                                                          : tolerance::float_kernel;
   const auto results = glia::testing::run_conformance(device);
   CHECK(results.size() > 400);
   for (const auto& result : results) {
@@ -40,16 +39,15 @@ TEST_CASE("reference conforms in float") { require_conformance(glia::reference<f
 TEST_CASE("cpu conforms in float") { require_conformance(glia::cpu<float>()); }
 TEST_CASE("cpu conforms in double") { require_conformance(glia::cpu<double>()); }
 TEST_CASE("cpu conforms in float on three threads without AVX2") {
-  require_conformance(
-      glia::cpu<float>({.threads = 3, .isa = glia::cpu_loops::isa::baseline}));
+  require_conformance(glia::cpu<float>({.threads = 3, .isa = glia::cpu_loops::isa::baseline}));
 }
 
 TEST_CASE("the conformance suite notices a wrong number and a stolen operand") {
   std::size_t wrong = 0;
   std::size_t stolen = 0;
   for (const auto& result : glia::testing::run_conformance(broken())) {
-    wrong += result.name.starts_with("softmax of (7, 10)") &&
-             !result.passed(tolerance::float_kernel);
+    wrong +=
+        result.name.starts_with("softmax of (7, 10)") && !result.passed(tolerance::float_kernel);
     stolen += result.name.starts_with("dropout") && !result.operands_kept;
   }
   CHECK(wrong >= 1);
@@ -67,9 +65,10 @@ TEST_CASE("the cpu backend gives the same bits for any number of threads") {
     b.out(device.conv2d_kernel_gradient(b.in({37, 9, 8, 3}, 7), b.in({37, 9, 8, 5}, 8), window, 1,
                                         {3, 3, 3, 5}));
     b.out(device.sum_to(b.in({3000, 37}, 9), {37}));
-    b.out(device.normalize_gradient(glia::normalization::layer, b.in({300, 65}, 10),
-                                    b.in({300, 65}, 11), b.in({65}, 12), b.in({300}, 13),
-                                    b.in({300}, 14, 0.5F, 1), 1e-3)
+    b.out(device
+              .normalize_gradient(glia::normalization::layer, b.in({300, 65}, 10),
+                                  b.in({300, 65}, 11), b.in({65}, 12), b.in({300}, 13),
+                                  b.in({300}, 14, 0.5F, 1), 1e-3)
               .gamma);
     return b.outputs();
   };

@@ -32,8 +32,12 @@ TEST_CASE("a training step can be counted without a number") {
   glia::model net{glia::sequential{glia::dense{400, glia::relu}, glia::dense{10}}, {784}, device};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   const double before = device.totals().flops;
-  glia::batch b{.size = 100, .input_shape = {100, 784}, .inputs = std::vector<float>(78400),
-                .classes = std::vector<std::int32_t>(100), .target_shape = {}, .targets = {}};
+  glia::batch b{.size = 100,
+                .input_shape = {100, 784},
+                .inputs = std::vector<float>(78400),
+                .classes = std::vector<std::int32_t>(100),
+                .target_shape = {},
+                .targets = {}};
   trainer.step(b);
   // Three products per layer but no input gradient for the first; all else is small beside them.
   const double products = 2.0 * 100 * (2 * 784 * 400 + 3 * 400 * 10);

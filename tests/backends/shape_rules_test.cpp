@@ -10,7 +10,9 @@ using test::message_of;
 TEST_CASE("broadcasting follows NumPy") {
   CHECK(glia::broadcast_shape({2, 3, 5}, {3, 1}) == glia::shape{2, 3, 5});
   CHECK(glia::broadcast_shape({}, {4}) == glia::shape{4});
-  CHECK(contains(message_of<glia::shape_error>([] { (void)glia::broadcast_shape({2, 3}, {2}); }),
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   (void)glia::broadcast_shape({2, 3}, {2});
+                 }),
                  "(2, 3) and (2,) do not broadcast"));
 }
 
@@ -30,11 +32,13 @@ TEST_CASE("a broadcast plan merges axes that behave alike") {
 
 TEST_CASE("matrix products refuse what does not fit") {
   CHECK(glia::matmul_rule({2, 3}, {4, 3}, glia::transpose::second).n == 4);
-  CHECK(contains(message_of<glia::shape_error>(
-                     [] { (void)glia::matmul_rule({2, 3}, {4, 5}, glia::transpose::none); }),
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   (void)glia::matmul_rule({2, 3}, {4, 5}, glia::transpose::none);
+                 }),
                  "inner extents disagree: (2, 3) times (4, 5)"));
-  CHECK(contains(message_of<glia::shape_error>(
-                     [] { (void)glia::matmul_rule({2, 3, 1}, {4, 5}, glia::transpose::none); }),
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   (void)glia::matmul_rule({2, 3, 1}, {4, 5}, glia::transpose::none);
+                 }),
                  "expected two matrices"));
 }
 
@@ -43,24 +47,28 @@ TEST_CASE("convolutions and pools refuse what does not fit") {
   CHECK(glia::conv2d_rule({1, 5, 7, 2}, {3, 3, 2, 4}, window, 1).output() ==
         glia::shape{1, 3, 5, 4});
   CHECK(contains(message_of<glia::shape_error>([&] {
-          (void)glia::conv2d_rule({0, 5, 7, 2}, {3, 3, 2, 4}, window, 1);
-        }),
+                   (void)glia::conv2d_rule({0, 5, 7, 2}, {3, 3, 2, 4}, window, 1);
+                 }),
                  "expected at least one image"));
   CHECK(contains(message_of<glia::shape_error>([&] {
-          (void)glia::conv2d_rule({1, 2, 7, 2}, {3, 3, 2, 4}, window, 1);
-        }),
+                   (void)glia::conv2d_rule({1, 2, 7, 2}, {3, 3, 2, 4}, window, 1);
+                 }),
                  "reaches over 3 positions, but the input has only 2"));
   CHECK(contains(message_of<glia::shape_error>([&] {
-          (void)glia::conv2d_rule({1, 5, 7, 2}, {3, 3, 1, 4}, window, 1);
-        }),
+                   (void)glia::conv2d_rule({1, 5, 7, 2}, {3, 3, 1, 4}, window, 1);
+                 }),
                  "takes 1 channels a group"));
   CHECK(contains(message_of<glia::value_error>([&] {
-          (void)glia::conv2d_rule({1, 5, 7, 3}, {3, 3, 1, 4}, window, 2);
-        }),
+                   (void)glia::conv2d_rule({1, 5, 7, 3}, {3, 3, 1, 4}, window, 2);
+                 }),
                  "groups must divide the channels"));
-  CHECK(contains(message_of<glia::shape_error>([] { (void)glia::pool_rule({5, 7}, {2, 2}); }),
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   (void)glia::pool_rule({5, 7}, {2, 2});
+                 }),
                  "expected images (N, H, W, C)"));
-  CHECK(contains(message_of<glia::value_error>([] { (void)glia::pool_rule({1, 5, 7, 1}, {2, 2, 0}); }),
+  CHECK(contains(message_of<glia::value_error>([] {
+                   (void)glia::pool_rule({1, 5, 7, 1}, {2, 2, 0});
+                 }),
                  "stride"));
 }
 

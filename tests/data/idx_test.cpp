@@ -66,8 +66,9 @@ TEST_CASE("errors of IDX files name the file and what is wrong with it") {
   folder.write("file", {0, 0, 8, 2, 0, 0, 0, 1, 0});
   CHECK(contains(error_of(path), "cut short in the header, which announces 2 axes"));
   folder.write("file", idx_file({2, 3}, counting(5)));
-  CHECK(error_of(path) == name + ": cut short: the header announces (2, 3), that is 6 bytes, but "
-                                 "only 5 follow it");
+  CHECK(error_of(path) == name +
+                              ": cut short: the header announces (2, 3), that is 6 bytes, but "
+                              "only 5 follow it");
   folder.write("file", idx_file({2, 3}, counting(7)));
   CHECK(contains(error_of(path), "longer than the 6 bytes"));
   // A header that announces 4 GB is found out before the memory is taken.

@@ -14,8 +14,8 @@ TEST_CASE("nested sequentials run like flat ones") {
   const xt::xarray<float> x = xt::ones<float>({3, 5});
   CHECK((a.predict(x) == b.predict(x)));
   CHECK(glia::text(nested) == "sequential(dense(3, tanh), sequential(dense(4, tanh), dense(2)))");
-  CHECK(flat == glia::sequential{glia::dense{3, glia::tanh}, glia::dense{4, glia::tanh},
-                                 glia::dense{2}});
+  CHECK(flat ==
+        glia::sequential{glia::dense{3, glia::tanh}, glia::dense{4, glia::tanh}, glia::dense{2}});
 }
 
 TEST_CASE("residual adds its shortcut") {
@@ -25,8 +25,9 @@ TEST_CASE("residual adds its shortcut") {
   const glia::residual projected{glia::dense{1}, glia::dense{1}, glia::relu};
   CHECK(test::run_layer(projected, {1, 2}, {1, 2}, {{1, 1}, {0}, {-1, -1.5F}, {0}}) ==
         std::vector<float>{0});
-  CHECK(test::message_of<glia::shape_error>(
-            [] { glia::model net{glia::sequential{glia::residual{glia::dense{3}}}, {2}}; }) ==
+  CHECK(test::message_of<glia::shape_error>([] {
+          glia::model net{glia::sequential{glia::residual{glia::dense{3}}}, {2}};
+        }) ==
         "sequential[0] residual(dense(3)): the body ends in (N, 3), the shortcut in (N, 2); give "
         "residual{} a shortcut that changes the shape alike");
 }

@@ -8,7 +8,7 @@ using test::contains;
 using test::message_of;
 
 TEST_CASE("conv2d slides its kernel over the image") {
-  const std::vector<float> image{1, 2, 3, 4, 5, 6};  // (1, 2, 3, 1)
+  const std::vector<float> image{1, 2, 3, 4, 5, 6};   // (1, 2, 3, 1)
   const std::vector<float> kernel{1, 10, 100, 1000};  // (2, 2, 1, 1)
   const glia::conv2d layer{.filters = 1, .kernel = 2};
   CHECK(test::run_layer(layer, {1, 2, 3, 1}, image, {kernel, {0.5F}}) ==
@@ -48,8 +48,8 @@ TEST_CASE("same padding keeps ceil(size / stride) for any size, stride and dilat
     for (std::size_t kernel = 1; kernel < 5; ++kernel) {
       for (std::size_t stride = 1; stride < 4; ++stride) {
         for (std::size_t dilation = 1; dilation < 3; ++dilation) {
-          const auto w = glia::resolve_window({1, size, size, 1}, kernel, stride, dilation,
-                                              glia::same);
+          const auto w =
+              glia::resolve_window({1, size, size, 1}, kernel, stride, dilation, glia::same);
           CHECK(glia::pool_rule({1, size, size, 1}, w).oh == (size + stride - 1) / stride);
           CHECK(w.pad_bottom - w.pad_top <= 1);
         }

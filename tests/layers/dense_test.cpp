@@ -36,9 +36,9 @@ TEST_CASE("dense describes itself and compares") {
 
 TEST_CASE("dense says where it stands and what it expected") {
   const auto build = [] {
-    glia::model net{glia::sequential{glia::relu, glia::flatten{}, glia::reshape{{7, 7, 32}},
-                                     glia::dense{256}},
-                    {1568}};
+    glia::model net{
+        glia::sequential{glia::relu, glia::flatten{}, glia::reshape{{7, 7, 32}}, glia::dense{256}},
+        {1568}};
   };
   CHECK(message_of<glia::shape_error>(build) ==
         "sequential[3] dense(256): expected input (N, I), got (N, 7, 7, 32); add flatten{} before "

@@ -11,8 +11,8 @@ TEST_CASE("dropout passes everything on outside training") {
 
 TEST_CASE("dropout drops its share and scales the rest in training") {
   const std::vector<float> ones(100000, 1.0F);
-  const auto y = test::run_layer(glia::dropout{0.3}, {1, 100000}, ones, {},
-                                 glia::run_mode::training);
+  const auto y =
+      test::run_layer(glia::dropout{0.3}, {1, 100000}, ones, {}, glia::run_mode::training);
   double dropped = 0;
   for (float v : y) {
     CHECK((v == 0.0F || v == static_cast<float>(1 / 0.7)));
@@ -42,9 +42,9 @@ TEST_CASE("two dropout layers of one model drop different elements") {
 }
 
 TEST_CASE("dropout has the right gradients and refuses a rate of 1") {
-  CHECK(glia::testing::layer_gradient_error(glia::cpu<double>(), glia::dropout{0.4},
-                                            {{5, 6}, 1U}) < tolerance::gradient);
-  CHECK(test::message_of<glia::value_error>(
-            [] { glia::model net{glia::sequential{glia::dropout{1.0}}, {4}}; }) ==
-        "sequential[0] dropout(1): expected a rate in [0, 1)");
+  CHECK(glia::testing::layer_gradient_error(glia::cpu<double>(), glia::dropout{0.4}, {{5, 6}, 1U}) <
+        tolerance::gradient);
+  CHECK(test::message_of<glia::value_error>([] {
+          glia::model net{glia::sequential{glia::dropout{1.0}}, {4}};
+        }) == "sequential[0] dropout(1): expected a rate in [0, 1)");
 }

@@ -36,13 +36,12 @@ TEST_CASE("initialisers have the spread of their formulas") {
     double deviation;
     bool uniform;
   };
-  const std::vector<expectation> all{
-      {glia::glorot_uniform(), std::sqrt(2.0 / 2250), true},
-      {glia::glorot_normal(), std::sqrt(2.0 / 2250), false},
-      {glia::he_uniform(), std::sqrt(2.0 / 450), true},
-      {glia::he_normal(), std::sqrt(2.0 / 450), false},
-      {glia::lecun_uniform(), std::sqrt(1.0 / 450), true},
-      {glia::lecun_normal(), std::sqrt(1.0 / 450), false}};
+  const std::vector<expectation> all{{glia::glorot_uniform(), std::sqrt(2.0 / 2250), true},
+                                     {glia::glorot_normal(), std::sqrt(2.0 / 2250), false},
+                                     {glia::he_uniform(), std::sqrt(2.0 / 450), true},
+                                     {glia::he_normal(), std::sqrt(2.0 / 450), false},
+                                     {glia::lecun_uniform(), std::sqrt(1.0 / 450), true},
+                                     {glia::lecun_normal(), std::sqrt(1.0 / 450), false}};
   for (const expectation& e : all) {
     INFO(glia::text(e.initial));
     const moments m = moments_of(e.initial, s);
@@ -53,15 +52,15 @@ TEST_CASE("initialisers have the spread of their formulas") {
 }
 
 TEST_CASE("constant and custom initialisers") {
-  const glia::initializer counting("counting", [](std::span<float> values, const glia::shape&,
-                                                  glia::random_stream&) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<float>(i);
-    }
-  });
+  const glia::initializer counting(
+      "counting", [](std::span<float> values, const glia::shape&, glia::random_stream&) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          values[i] = static_cast<float>(i);
+        }
+      });
   glia::model net{
-      glia::dense{.units = 2, .kernel_initializer = counting,
-                  .bias_initializer = glia::constant(0.5)},
+      glia::dense{
+          .units = 2, .kernel_initializer = counting, .bias_initializer = glia::constant(0.5)},
       {2}};
   CHECK((net.get("dense_0.kernel") == xt::xarray<float>{{0, 1}, {2, 3}}));
   CHECK((net.get("dense_0.bias") == xt::xarray<float>{0.5F, 0.5F}));

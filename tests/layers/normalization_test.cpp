@@ -17,8 +17,12 @@ TEST_CASE("batch_norm uses the batch's statistics in training and running ones a
 TEST_CASE("batch_norm keeps running averages while it trains") {
   glia::model net{glia::sequential{glia::batch_norm{.momentum = 0.9}}, {2}};
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{}};
-  glia::batch b{.size = 2, .input_shape = {2, 2}, .inputs = {1, 10, 3, 30}, .classes = {},
-                .target_shape = {2, 2}, .targets = {0, 0, 0, 0}};
+  glia::batch b{.size = 2,
+                .input_shape = {2, 2},
+                .inputs = {1, 10, 3, 30},
+                .classes = {},
+                .target_shape = {2, 2},
+                .targets = {0, 0, 0, 0}};
   trainer.step(b);
   CHECK(test::distance(net.get("batch_norm_0.moving_mean"), std::vector<double>{0.2, 2}) <
         tolerance::hand_computed);
@@ -27,8 +31,8 @@ TEST_CASE("batch_norm keeps running averages while it trains") {
 }
 
 TEST_CASE("layer_norm normalises every row") {
-  const auto y = test::run_layer(glia::layer_norm{.epsilon = 1e-9}, {2, 2}, {1, 3, 10, 30},
-                                 {{1, 2}, {0, 1}});
+  const auto y =
+      test::run_layer(glia::layer_norm{.epsilon = 1e-9}, {2, 2}, {1, 3, 10, 30}, {{1, 2}, {0, 1}});
   CHECK(test::distance(y, std::vector<double>{-1, 3, -1, 3}) < tolerance::hand_computed);
 }
 
@@ -41,9 +45,9 @@ TEST_CASE("normalisation layers have the right gradients") {
 }
 
 TEST_CASE("normalisation layers say what does not fit") {
-  CHECK(test::message_of<glia::shape_error>(
-            [] { glia::model net{glia::sequential{glia::batch_norm{}}, {}}; }) ==
-        "sequential[0] batch_norm: expected input (N, ..., C), got (N)");
+  CHECK(test::message_of<glia::shape_error>([] {
+          glia::model net{glia::sequential{glia::batch_norm{}}, {}};
+        }) == "sequential[0] batch_norm: expected input (N, ..., C), got (N)");
   CHECK(test::message_of<glia::value_error>([] {
           glia::model net{glia::sequential{glia::layer_norm{.epsilon = 0}}, {4}};
         }) == "sequential[0] layer_norm: expected a positive epsilon");

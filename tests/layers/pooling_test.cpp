@@ -50,16 +50,20 @@ TEST_CASE("pools have the right gradients") {
 }
 
 TEST_CASE("pools say what does not fit") {
-  CHECK(message_of<glia::shape_error>(
-            [] { glia::model net{glia::sequential{glia::max_pool2d{}}, {28, 28}}; }) ==
+  CHECK(message_of<glia::shape_error>([] {
+          glia::model net{glia::sequential{glia::max_pool2d{}}, {28, 28}};
+        }) ==
         "sequential[0] max_pool2d(2x2, valid): expected images (N, H, W, C), got (N, 28, 28)");
-  CHECK(contains(message_of<glia::shape_error>(
-                     [] { glia::model net{glia::avg_pool2d{.window = 4}, {3, 9, 1}}; }),
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   glia::model net{glia::avg_pool2d{.window = 4}, {3, 9, 1}};
+                 }),
                  "the window is larger than the padded input (N, 3, 9, 1)"));
-  CHECK(contains(message_of<glia::value_error>(
-                     [] { glia::model net{glia::max_pool2d{.padding = 2}, {8, 8, 1}}; }),
+  CHECK(contains(message_of<glia::value_error>([] {
+                   glia::model net{glia::max_pool2d{.padding = 2}, {8, 8, 1}};
+                 }),
                  "padding must be smaller than the window"));
-  CHECK(contains(message_of<glia::shape_error>(
-                     [] { glia::model net{glia::global_avg_pool2d{}, {8}}; }),
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   glia::model net{glia::global_avg_pool2d{}, {8}};
+                 }),
                  "expected images"));
 }

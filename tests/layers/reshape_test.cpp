@@ -10,7 +10,8 @@ TEST_CASE("flatten and reshape keep the elements in order") {
 }
 
 TEST_CASE("reshape says what does not fit") {
-  CHECK(test::message_of<glia::shape_error>(
-            [] { glia::model net{glia::sequential{glia::reshape{{28, 28, 1}}}, {783}}; }) ==
+  CHECK(test::message_of<glia::shape_error>([] {
+          glia::model net{glia::sequential{glia::reshape{{28, 28, 1}}}, {783}};
+        }) ==
         "sequential[0] reshape(28, 28, 1): a sample of shape (783,) has 783 elements, not 784");
 }

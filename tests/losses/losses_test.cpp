@@ -43,8 +43,7 @@ TEST_CASE("softmax cross-entropy of classes, one-hot rows, smoothing and weights
              {-log_p(3), uniform}) < tolerance::hand_computed);
   const double smooth = -(0.8 * log_p(3) + 0.1 * log_p(1) + 0.1 * log_p(2));
   const glia::softmax_cross_entropy smoothing{.label_smoothing = 0.3};
-  CHECK(near(losses(smoothing, {2, 3}, y, {2, 0}), {smooth, uniform}) <
-        tolerance::hand_computed);
+  CHECK(near(losses(smoothing, {2, 3}, y, {2, 0}), {smooth, uniform}) < tolerance::hand_computed);
   CHECK(near(losses(smoothing, {2, 3}, y, {}, {0, 0, 1, 1, 0, 0}), {smooth, uniform}) <
         tolerance::hand_computed);
   const glia::softmax_cross_entropy weighted{.class_weights = {2, 1, 0.5F}};
@@ -78,7 +77,8 @@ TEST_CASE("regression losses") {
 TEST_CASE("hinge of signs and of classes") {
   CHECK(losses(glia::hinge{}, {1, 2}, {0.25F, 2}, {}, {1, -1}) ==
         std::vector<float>{(0.75F + 3) / 2});
-  CHECK(losses(glia::hinge{}, {1, 3}, {0.5F, -2, 0}, {0}) == std::vector<float>{(0.5F + 0 + 1) / 3});
+  CHECK(losses(glia::hinge{}, {1, 3}, {0.5F, -2, 0}, {0}) ==
+        std::vector<float>{(0.5F + 0 + 1) / 3});
 }
 
 TEST_CASE("losses have the right gradients") {
@@ -114,22 +114,25 @@ TEST_CASE("losses say what does not fit") {
   using test::contains;
   using test::message_of;
   CHECK(contains(message_of<glia::shape_error>([] {
-          (void)losses(glia::mean_squared_error{}, {2, 2}, {1, 2, 3, 4}, {}, {1, 2, 3});
-        }),
+                   (void)losses(glia::mean_squared_error{}, {2, 2}, {1, 2, 3, 4}, {}, {1, 2, 3});
+                 }),
                  "from_host: 3 values do not fill"));
   CHECK(contains(message_of<glia::shape_error>([] {
-          (void)losses(glia::softmax_cross_entropy{}, {2, 1}, {1, 2}, {0, 1});
-        }),
+                   (void)losses(glia::softmax_cross_entropy{}, {2, 1}, {1, 2}, {0, 1});
+                 }),
                  "at least 2 classes"));
-  CHECK(contains(message_of<glia::shape_error>([] {
-          (void)losses(glia::softmax_cross_entropy{.class_weights = {1, 2}}, {1, 3}, {1, 2, 3}, {0});
-        }),
-                 "2 class weights for 3 classes"));
+  CHECK(contains(
+      message_of<glia::shape_error>([] {
+        (void)losses(glia::softmax_cross_entropy{.class_weights = {1, 2}}, {1, 3}, {1, 2, 3}, {0});
+      }),
+      "2 class weights for 3 classes"));
+  CHECK(contains(
+      message_of<glia::value_error>([] {
+        (void)losses(glia::softmax_cross_entropy{.label_smoothing = 1}, {1, 3}, {1, 2, 3}, {0});
+      }),
+      "label smoothing in [0, 1)"));
   CHECK(contains(message_of<glia::value_error>([] {
-          (void)losses(glia::softmax_cross_entropy{.label_smoothing = 1}, {1, 3}, {1, 2, 3}, {0});
-        }),
-                 "label smoothing in [0, 1)"));
-  CHECK(contains(message_of<glia::value_error>(
-                     [] { (void)losses(glia::huber{0}, {1, 1}, {1}, {}, {2}); }),
+                   (void)losses(glia::huber{0}, {1, 1}, {1}, {}, {2});
+                 }),
                  "positive delta"));
 }

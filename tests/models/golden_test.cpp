@@ -85,13 +85,13 @@ void check_mlp(const B& device) {
 template <class B>
 void check_convolution(const B& device) {
   using namespace glia_golden;
-  glia::model net{glia::sequential{glia::conv2d{.filters = 3,
-                                                .kernel = 3,
-                                                .stride = 2,
-                                                .padding = 1,
-                                                .activation = glia::relu},
-                                   glia::max_pool2d{}, glia::flatten{}, glia::dense{3}},
-                  {7, 6, 2}, device};
+  glia::model net{
+      glia::sequential{
+          glia::conv2d{
+              .filters = 3, .kernel = 3, .stride = 2, .padding = 1, .activation = glia::relu},
+          glia::max_pool2d{}, glia::flatten{}, glia::dense{3}},
+      {7, 6, 2},
+      device};
   set_all(net, {103, 491, 31, 347});
   CHECK(test::distance(ten_losses(net, glia::adam{1e-2}, 641, 4), conv_adam_losses) <
         tolerance::golden);

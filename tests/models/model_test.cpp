@@ -7,8 +7,12 @@ using test::message_of;
 namespace {
 auto small() {
   return glia::sequential{glia::conv2d{.filters = 4, .kernel = 3, .padding = glia::same},
-                          glia::batch_norm{}, glia::relu, glia::max_pool2d{}, glia::flatten{},
-                          glia::dense{5, glia::tanh}, glia::dense{3}};
+                          glia::batch_norm{},
+                          glia::relu,
+                          glia::max_pool2d{},
+                          glia::flatten{},
+                          glia::dense{5, glia::tanh},
+                          glia::dense{3}};
 }
 }  // namespace
 
@@ -20,10 +24,10 @@ TEST_CASE("a model infers shapes and names its parameters") {
   for (const auto& p : net.parameters()) {
     names.push_back(p.spec.name);
   }
-  CHECK(names == std::vector<std::string>{
-                     "conv2d_0.kernel", "conv2d_0.bias", "batch_norm_0.gamma", "batch_norm_0.beta",
-                     "batch_norm_0.moving_mean", "batch_norm_0.moving_variance", "dense_0.kernel",
-                     "dense_0.bias", "dense_1.kernel", "dense_1.bias"});
+  CHECK(names == std::vector<std::string>{"conv2d_0.kernel", "conv2d_0.bias", "batch_norm_0.gamma",
+                                          "batch_norm_0.beta", "batch_norm_0.moving_mean",
+                                          "batch_norm_0.moving_variance", "dense_0.kernel",
+                                          "dense_0.bias", "dense_1.kernel", "dense_1.bias"});
   CHECK(net.parameter_count() == 3 * 3 * 2 * 4 + 4 + 16 + 48 * 5 + 5 + 5 * 3 + 3);
 }
 
@@ -43,8 +47,9 @@ TEST_CASE("the MNIST perceptron has 679,910 parameters and 1.36 MFLOP a sample")
 TEST_CASE("the summary is a table") {
   const glia::model net{small(), {6, 8, 2}};
   // The ReLU works in place on what batch_norm gives up, so it keeps nothing of its own.
-  CHECK(net.summary() ==
-        R"(layer                                 output        parameters  FLOPs/sample  activations/sample
+  CHECK(
+      net.summary() ==
+      R"(layer                                 output        parameters  FLOPs/sample  activations/sample
 ------------------------------------  ------------  ----------  ------------  ------------------
 conv2d_0  conv2d(4, 3x3, same)        (N, 6, 8, 4)          76        7.10 k               768 B
 batch_norm_0  batch_norm              (N, 6, 8, 4)          16        1.56 k               800 B
@@ -111,6 +116,8 @@ TEST_CASE("a layer that changes its mind about its parameters is found out") {
                             }};
   glia::model net{glia::sequential{fickle}, {1}};
   units = 3;
-  CHECK(contains(message_of<glia::value_error>([&] { (void)net.predict(xt::ones<float>({1, 1})); }),
+  CHECK(contains(message_of<glia::value_error>([&] {
+                   (void)net.predict(xt::ones<float>({1, 1}));
+                 }),
                  "sequential[0] lambda(fickle): asked for parameter 'factor' of shape (3,)"));
 }

@@ -42,8 +42,7 @@ TEST_CASE("unary ops have the right adjoint") {
     const bool positive = function == glia::unary_function::square_root ||
                           function == glia::unary_function::logarithm ||
                           function == glia::unary_function::reciprocal;
-    const glia::unary_map map{function, function == glia::unary_function::clamp ? -0.5 : 0.75,
-                              0.5};
+    const glia::unary_map map{function, function == glia::unary_function::clamp ? -0.5 : 0.75, 0.5};
     const check_input x = positive ? check_input({4, 5}, 1, 1, 2) : away_from_kinks({4, 5}, 1, 7);
     check_op(std::string(glia::name_of(function)), {x},
              [&](const auto& at) { return ops::unary(map, at[0]); });
@@ -79,8 +78,9 @@ TEST_CASE("reductions and reshapes have the right adjoint") {
   check_op("mean over axes", x, [](const auto& at) { return ops::mean(at[0], {0, 2}); });
   check_op("mean per sample", x, [](const auto& at) { return ops::mean_per_sample(at[0]); });
   check_op("sum_to", x, [](const auto& at) { return ops::sum_to(at[0], {4, 1}); });
-  check_op("broadcast_to", {{{4, 1}, 1}},
-           [](const auto& at) { return ops::broadcast_to(at[0], {3, 4, 5}); });
+  check_op("broadcast_to", {{{4, 1}, 1}}, [](const auto& at) {
+    return ops::broadcast_to(at[0], {3, 4, 5});
+  });
   check_op("reshape", x, [](const auto& at) { return ops::reshape(at[0], {6, 10}); });
 }
 
@@ -119,9 +119,8 @@ TEST_CASE("convolutions have the right adjoint") {
 }
 
 TEST_CASE("pooling has the right adjoint") {
-  for (const glia::window2d& window :
-       {glia::window2d{2, 2, 2, 2}, glia::window2d{3, 2, 1, 2},
-        glia::window2d{3, 3, 2, 2, 1, 1, 1, 1, 1, 1}}) {
+  for (const glia::window2d& window : {glia::window2d{2, 2, 2, 2}, glia::window2d{3, 2, 1, 2},
+                                       glia::window2d{3, 3, 2, 2, 1, 1, 1, 1, 1, 1}}) {
     const std::vector<check_input> x{{{2, 5, 4, 3}, 1}};
     check_op("max_pool2d", x, [&](const auto& at) { return ops::max_pool2d(at[0], window); });
     check_op("avg_pool2d", x, [&](const auto& at) { return ops::avg_pool2d(at[0], window); });

@@ -38,10 +38,10 @@ TEST_CASE("sgd takes two exact steps") {
   CHECK(test::distance(two_steps(glia::sgd{.learning_rate = 0.1, .momentum = 0.9}),
                        std::vector{1 - 0.1 * (0.5 + 0.45 + 1), -3 - 0.1 * (-2 - 1.8 + 0.25)}) <
         exact);
-  CHECK(test::distance(
-            two_steps(glia::sgd{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}),
-            std::vector{1 - 0.1 * (0.5 + 0.45 + 1 + 0.9 * 1.45),
-                        -3 - 0.1 * (-2 - 1.8 + 0.25 + 0.9 * -1.55)}) < exact);
+  CHECK(
+      test::distance(two_steps(glia::sgd{.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}),
+                     std::vector{1 - 0.1 * (0.5 + 0.45 + 1 + 0.9 * 1.45),
+                                 -3 - 0.1 * (-2 - 1.8 + 0.25 + 0.9 * -1.55)}) < exact);
   const double first = 1 - 0.1 * (0.5 + 0.01);
   CHECK(std::abs(two_steps(glia::sgd{.learning_rate = 0.1, .weight_decay = 0.01})[0] -
                  (first - 0.1 * (1 + 0.01 * first))) < exact);
@@ -87,8 +87,7 @@ TEST_CASE("rmsprop takes two exact steps") {
   CHECK(test::distance(two_steps(glia::rmsprop{0.01}),
                        std::vector{expected(1, 0.5, 1, 0), expected(-3, -2, 0.25, 0)}) < exact);
   CHECK(test::distance(two_steps(glia::rmsprop{.learning_rate = 0.01, .momentum = 0.5}),
-                       std::vector{expected(1, 0.5, 1, 0.5), expected(-3, -2, 0.25, 0.5)}) <
-        exact);
+                       std::vector{expected(1, 0.5, 1, 0.5), expected(-3, -2, 0.25, 0.5)}) < exact);
 }
 
 TEST_CASE("adagrad takes two exact steps") {
@@ -119,9 +118,8 @@ TEST_CASE("optimizers describe themselves, compare, and refuse what is out of ra
 TEST_CASE("clipping bounds every value, or the joint norm") {
   const glia::cpu<float> device;
   const auto clipped = [&](const glia::gradient_clipping& how) {
-    std::vector<glia::cpu<float>::tensor> gradients{test::tensor_of(device, {2}, {3, 0}),
-                                                    {},
-                                                    test::tensor_of(device, {1}, {-4})};
+    std::vector<glia::cpu<float>::tensor> gradients{
+        test::tensor_of(device, {2}, {3, 0}), {}, test::tensor_of(device, {1}, {-4})};
     glia::clip(how, device, gradients);
     auto all = test::values_of(device, gradients[0]);
     all.push_back(test::values_of(device, gradients[2])[0]);

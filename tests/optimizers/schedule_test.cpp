@@ -29,7 +29,9 @@ TEST_CASE("schedules follow their formulas") {
   CHECK(warm(10) == 1);
   CHECK(warm(20) == 0.5);
 
-  const glia::schedule custom = [](std::size_t step) { return 1.0 / static_cast<double>(step + 1); };
+  const glia::schedule custom = [](std::size_t step) {
+    return 1.0 / static_cast<double>(step + 1);
+  };
   CHECK(custom(3) == 0.25);
 }
 

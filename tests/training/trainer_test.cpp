@@ -40,8 +40,7 @@ TEST_CASE("a trainer fits a classification") {
 TEST_CASE("a trainer fits a regression, and has no accuracy to report") {
   glia::model net{glia::dense{1}, {1}};
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.3}};
-  const auto history =
-      trainer.fit(line{}, {.epochs = 40, .batch_size = 16, .progress = nullptr});
+  const auto history = trainer.fit(line{}, {.epochs = 40, .batch_size = 16, .progress = nullptr});
   CHECK(history.metrics.empty());
   CHECK(history.epochs.back().training.loss < 1e-6);
   CHECK(std::abs(net.get("dense_0.kernel")(0, 0) - 3) < 1e-3);
@@ -50,13 +49,16 @@ TEST_CASE("a trainer fits a regression, and has no accuracy to report") {
 TEST_CASE("one seed gives bit-identical weights for 1, 2 and 3 threads") {
   const auto train = [](std::size_t threads, std::uint64_t seed) {
     // Wide enough for products to be cut into blocks, sparse enough for both kinds of product.
-    glia::model net{glia::sequential{glia::dense{160, glia::relu}, glia::dropout{0.3},
-                                     glia::dense{200, glia::relu}, glia::batch_norm{},
-                                     glia::reshape{{10, 10, 2}},
-                                     glia::conv2d{.filters = 6, .kernel = 3, .padding = glia::same,
-                                                  .activation = glia::relu},
-                                     glia::max_pool2d{}, glia::flatten{}, glia::dense{4}},
-                    {2}, glia::cpu<float>({.threads = threads}), {.seed = seed}};
+    glia::model net{
+        glia::sequential{
+            glia::dense{160, glia::relu}, glia::dropout{0.3}, glia::dense{200, glia::relu},
+            glia::batch_norm{}, glia::reshape{{10, 10, 2}},
+            glia::conv2d{
+                .filters = 6, .kernel = 3, .padding = glia::same, .activation = glia::relu},
+            glia::max_pool2d{}, glia::flatten{}, glia::dense{4}},
+        {2},
+        glia::cpu<float>({.threads = threads}),
+        {.seed = seed}};
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}, {.seed = seed}};
     trainer.fit(test::quadrants{500}, {.epochs = 2, .batch_size = 120, .progress = nullptr});
     std::vector<float> all;
@@ -130,13 +132,15 @@ TEST_CASE("Ctrl-C stops after the step in progress and keeps the history") {
   glia::model net{network(), {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   std::ostringstream out;
-  const auto history = trainer.fit(
-      test::quadrants{100}, {.epochs = 50, .batch_size = 10, .progress = &out,
-                             .on_epoch_end = [](const glia::epoch_record& record) {
-                               if (record.epoch == 2) {
-                                 std::raise(SIGINT);
-                               }
-                             }});
+  const auto history =
+      trainer.fit(test::quadrants{100}, {.epochs = 50,
+                                         .batch_size = 10,
+                                         .progress = &out,
+                                         .on_epoch_end = [](const glia::epoch_record& record) {
+                                           if (record.epoch == 2) {
+                                             std::raise(SIGINT);
+                                           }
+                                         }});
   CHECK(history.interrupted);
   REQUIRE(history.epochs.size() == 3);
   CHECK(trainer.step_count() == 21);

@@ -106,30 +106,36 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
   { b.dense(/*x*/ t, /*w*/ t, /*bias*/ t, map) } -> std::same_as<typename B::tensor>;
 
   // Convolution: map(x * w + bias), and its adjoints to the input and to the kernel.
-  { b.conv2d(/*x*/ t, /*w*/ t, /*bias*/ t, map, window, /*groups*/ count) }
-      -> std::same_as<typename B::tensor>;
-  { b.conv2d_input_gradient(/*dy*/ t, /*w*/ t, window, count, /*input shape*/ s) }
-      -> std::same_as<typename B::tensor>;
-  { b.conv2d_kernel_gradient(/*x*/ t, /*dy*/ t, window, count, /*kernel shape*/ s) }
-      -> std::same_as<typename B::tensor>;
+  {
+    b.conv2d(/*x*/ t, /*w*/ t, /*bias*/ t, map, window, /*groups*/ count)
+    } -> std::same_as<typename B::tensor>;
+  {
+    b.conv2d_input_gradient(/*dy*/ t, /*w*/ t, window, count, /*input shape*/ s)
+    } -> std::same_as<typename B::tensor>;
+  {
+    b.conv2d_kernel_gradient(/*x*/ t, /*dy*/ t, window, count, /*kernel shape*/ s)
+    } -> std::same_as<typename B::tensor>;
 
   // Pooling. Padding never wins a maximum and does not count in an average. The first of equal
   // values wins.
-  { b.max_pool2d(t, window) }
-      -> std::same_as<pooled<typename B::tensor, typename B::indices>>;
-  { b.max_pool2d_gradient(/*dy*/ t, /*position*/ i, window, /*input shape*/ s) }
-      -> std::same_as<typename B::tensor>;
+  { b.max_pool2d(t, window) } -> std::same_as<pooled<typename B::tensor, typename B::indices>>;
+  {
+    b.max_pool2d_gradient(/*dy*/ t, /*position*/ i, window, /*input shape*/ s)
+    } -> std::same_as<typename B::tensor>;
   { b.avg_pool2d(t, window) } -> std::same_as<typename B::tensor>;
-  { b.avg_pool2d_gradient(/*dy*/ t, window, /*input shape*/ s) }
-      -> std::same_as<typename B::tensor>;
+  {
+    b.avg_pool2d_gradient(/*dy*/ t, window, /*input shape*/ s)
+    } -> std::same_as<typename B::tensor>;
 
   // gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x itself; gamma and
   // beta have the extent of the last axis.
-  { b.normalize(normalization::batch, t, /*gamma*/ t, /*beta*/ t, /*epsilon*/ number) }
-      -> std::same_as<normalized<typename B::tensor>>;
-  { b.normalize_gradient(normalization::batch, /*dy*/ t, /*x*/ t, /*gamma*/ t, /*mean*/ t,
-                         /*variance*/ t, number) }
-      -> std::same_as<normalized_gradient<typename B::tensor>>;
+  {
+    b.normalize(normalization::batch, t, /*gamma*/ t, /*beta*/ t, /*epsilon*/ number)
+    } -> std::same_as<normalized<typename B::tensor>>;
+  {
+    b.normalize_gradient(normalization::batch, /*dy*/ t, /*x*/ t, /*gamma*/ t, /*mean*/ t,
+                         /*variance*/ t, number)
+    } -> std::same_as<normalized_gradient<typename B::tensor>>;
 
   // Element i of the tensor is kept, and divided by 1 - rate, where random word offset + i of the
   // key's sequence, times 2^-32, is at least `rate`; the others become 0. Its own adjoint.
@@ -139,27 +145,34 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
   { b.softmax(t) } -> std::same_as<typename B::tensor>;
   { b.softmax_gradient(/*dy*/ t, /*y*/ t) } -> std::same_as<typename B::tensor>;
   // loss_n = -sum_k targets_nk ln softmax(logits)_nk; targets need not sum to 1.
-  { b.softmax_cross_entropy(/*logits*/ t, /*targets*/ t) }
-      -> std::same_as<cross_entropy<typename B::tensor>>;
-  { b.softmax_cross_entropy_gradient(/*dloss*/ t, /*probabilities*/ t, /*targets*/ t) }
-      -> std::same_as<typename B::tensor>;
+  {
+    b.softmax_cross_entropy(/*logits*/ t, /*targets*/ t)
+    } -> std::same_as<cross_entropy<typename B::tensor>>;
+  {
+    b.softmax_cross_entropy_gradient(/*dloss*/ t, /*probabilities*/ t, /*targets*/ t)
+    } -> std::same_as<typename B::tensor>;
 
   // Classes. one_hot gives (N, K) with `on` at each class and `off` elsewhere; in_top_k gives (N)
   // with 1 where fewer than k scores of the row are greater than that of its class, else 0.
-  { b.one_hot(i, /*classes*/ count, /*on*/ number, /*off*/ number) }
-      -> std::same_as<typename B::tensor>;
+  {
+    b.one_hot(i, /*classes*/ count, /*on*/ number, /*off*/ number)
+    } -> std::same_as<typename B::tensor>;
   { b.argmax(t) } -> std::same_as<typename B::indices>;
   { b.in_top_k(t, i, count) } -> std::same_as<typename B::tensor>;
 
   // One optimizer step for one parameter; slots are the optimizer's running averages.
-  { b.update(sgd_rule{}, /*parameter*/ t, /*gradient*/ t, /*velocity or none*/ t) }
-      -> std::same_as<one_slot<typename B::tensor>>;
-  { b.update(adam_rule{}, t, t, /*first moment*/ t, /*second moment*/ t) }
-      -> std::same_as<two_slots<typename B::tensor>>;
-  { b.update(rmsprop_rule{}, t, t, /*mean square*/ t, /*velocity or none*/ t) }
-      -> std::same_as<two_slots<typename B::tensor>>;
-  { b.update(adagrad_rule{}, t, t, /*sum of squares*/ t) }
-      -> std::same_as<one_slot<typename B::tensor>>;
+  {
+    b.update(sgd_rule{}, /*parameter*/ t, /*gradient*/ t, /*velocity or none*/ t)
+    } -> std::same_as<one_slot<typename B::tensor>>;
+  {
+    b.update(adam_rule{}, t, t, /*first moment*/ t, /*second moment*/ t)
+    } -> std::same_as<two_slots<typename B::tensor>>;
+  {
+    b.update(rmsprop_rule{}, t, t, /*mean square*/ t, /*velocity or none*/ t)
+    } -> std::same_as<two_slots<typename B::tensor>>;
+  {
+    b.update(adagrad_rule{}, t, t, /*sum of squares*/ t)
+    } -> std::same_as<one_slot<typename B::tensor>>;
 };
 
 }  // namespace glia

@@ -14,10 +14,10 @@ namespace glia {
 
 /// What a computation takes, counted and not measured.
 struct cost_totals {
-  double flops = 0;             ///< floating-point operations, a multiply-add being two
-  double bytes_moved = 0;       ///< operands read and results written, each once per kernel
-  std::size_t live_bytes = 0;   ///< in tensors that exist now
-  std::size_t peak_bytes = 0;   ///< highest live_bytes so far
+  double flops = 0;            ///< floating-point operations, a multiply-add being two
+  double bytes_moved = 0;      ///< operands read and results written, each once per kernel
+  std::size_t live_bytes = 0;  ///< in tensors that exist now
+  std::size_t peak_bytes = 0;  ///< highest live_bytes so far
 };
 
 /// A backend without numbers: its tensors are shapes and its kernels count what they would do.
@@ -243,10 +243,10 @@ class cost {
     totals_->live_bytes += size;
     totals_->peak_bytes = std::max(totals_->peak_bytes, totals_->live_bytes);
     // The pointer's deleter is what takes the bytes off the count again.
-    return tensor(s, std::shared_ptr<const void>(
-                         totals_.get(), [totals = totals_, size](const void*) {
-                           totals->live_bytes -= size;
-                         }));
+    return tensor(s,
+                  std::shared_ptr<const void>(totals_.get(), [totals = totals_, size](const void*) {
+                    totals->live_bytes -= size;
+                  }));
   }
 
   template <class... Operands>

@@ -18,8 +18,8 @@ namespace glia {
 
 /// How the cpu backend runs.
 struct cpu_options {
-  std::size_t threads = 0;                         ///< counting the caller's; 0: one per core
-  cpu_loops::isa isa = cpu_loops::best_isa();      ///< instruction set of glia's own loops
+  std::size_t threads = 0;                     ///< counting the caller's; 0: one per core
+  cpu_loops::isa isa = cpu_loops::best_isa();  ///< instruction set of glia's own loops
 };
 
 // The threads come first among the bases: the families of loops refer to them.

@@ -145,8 +145,8 @@ class host_backend {
     kernels().max_pool2d(x.data(), result.output.data(), result.position.data(), sizes);
     return result;
   }
-  [[nodiscard]] tensor max_pool2d_gradient(tensor dy, indices position, const window2d& window,
-                                           const shape& input) const {
+  [[nodiscard]] tensor max_pool2d_gradient(tensor dy, const indices& position,
+                                           const window2d& window, const shape& input) const {
     const window_sizes sizes = pool_rule(input, window);
     require_same_shape("max_pool2d_gradient", sizes.output(), dy.shape());
     require_same_shape("max_pool2d_gradient", sizes.output(), position.shape());
@@ -181,8 +181,8 @@ class host_backend {
     return result;
   }
   [[nodiscard]] normalized_gradient<tensor> normalize_gradient(normalization kind, tensor dy,
-                                                               tensor x, tensor gamma,
-                                                               tensor mean, tensor variance,
+                                                               tensor x, tensor gamma, tensor mean,
+                                                               tensor variance,
                                                                double epsilon) const {
     const shape statistics = statistics_shape(x.shape(), kind);
     require_same_shape("normalize_gradient: dy", x.shape(), dy.shape());
@@ -191,9 +191,9 @@ class host_backend {
     require_same_shape("normalize_gradient: variance", statistics, variance.shape());
     normalized_gradient<tensor> result{make(x.shape()), make(gamma.shape()), make(gamma.shape())};
     kernels().normalize_gradient(kind, dy.data(), x.data(), gamma.data(), mean.data(),
-                                 variance.data(), epsilon, result.input.data(),
-                                 result.gamma.data(), result.beta.data(), row_count(x.shape()),
-                                 x.shape().back(), memory());
+                                 variance.data(), epsilon, result.input.data(), result.gamma.data(),
+                                 result.beta.data(), row_count(x.shape()), x.shape().back(),
+                                 memory());
     return result;
   }
 
@@ -237,7 +237,8 @@ class host_backend {
     return dlogits;
   }
 
-  [[nodiscard]] tensor one_hot(indices classes, std::size_t count, double on, double off) const {
+  [[nodiscard]] tensor one_hot(const indices& classes, std::size_t count, double on,
+                               double off) const {
     tensor y = full(batch_of(classes.size(), {count}), off);
     for (std::size_t n = 0; n < classes.size(); ++n) {
       const auto k = static_cast<std::size_t>(classes.data()[n]);
@@ -256,7 +257,7 @@ class host_backend {
     }
     return result;
   }
-  [[nodiscard]] tensor in_top_k(tensor scores, indices classes, std::size_t k) const {
+  [[nodiscard]] tensor in_top_k(tensor scores, const indices& classes, std::size_t k) const {
     const std::size_t columns = scores.shape().back();
     require_same_shape("in_top_k: classes", {row_count(scores.shape())}, classes.shape());
     tensor hits = make(classes.shape());
@@ -264,9 +265,9 @@ class host_backend {
       const value_type* row = scores.data() + n * columns;
       const auto truth = static_cast<std::size_t>(classes.data()[n]);
       const bool hit =
-          truth < columns && static_cast<std::size_t>(std::count_if(
-                                 row, row + columns,
-                                 [&](value_type score) { return score > row[truth]; })) < k;
+          truth < columns &&
+          static_cast<std::size_t>(std::count_if(
+              row, row + columns, [&](value_type score) { return score > row[truth]; })) < k;
       hits.data()[n] = hit ? value_type{1} : value_type{0};
     }
     return hits;

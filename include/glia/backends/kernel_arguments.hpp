@@ -42,9 +42,9 @@ inline constexpr unary_map identity_map{};
 
 [[nodiscard]] constexpr std::string_view name_of(unary_function function) noexcept {
   constexpr std::string_view names[] = {
-      "affine",   "clamp", "absolute", "square",     "square_root", "exponential",
-      "logarithm", "reciprocal", "softplus", "relu", "relu6",       "leaky_relu",
-      "elu",      "sigmoid", "tanh",     "swish",    "gelu"};
+      "affine",    "clamp",      "absolute", "square", "square_root", "exponential",
+      "logarithm", "reciprocal", "softplus", "relu",   "relu6",       "leaky_relu",
+      "elu",       "sigmoid",    "tanh",     "swish",  "gelu"};
   return names[static_cast<std::size_t>(function)];
 }
 

@@ -20,9 +20,9 @@ namespace glia {
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const std::size_t from_a = axis + a.rank() < rank ? 1 : a[axis + a.rank() - rank];
     const std::size_t from_b = axis + b.rank() < rank ? 1 : b[axis + b.rank() - rank];
-    require<shape_error>(from_a == from_b || from_a == 1 || from_b == 1,
-                         "element-wise operation: shapes ", a, " and ", b,
-                         " do not broadcast: extents must be equal or 1, counted from the last axis");
+    require<shape_error>(
+        from_a == from_b || from_a == 1 || from_b == 1, "element-wise operation: shapes ", a,
+        " and ", b, " do not broadcast: extents must be equal or 1, counted from the last axis");
     result.push_back(from_a == 1 ? from_b : from_a);
   }
   return result;

@@ -17,8 +17,8 @@
 namespace glia {
 
 /// Reads files plain or compressed with gzip, whichever they are. Needs zlib: link
-/// `glia::compression`. Throws `data_error` for a file that cannot be opened or whose compressed data
-/// are damaged or cut short.
+/// `glia::compression`. Throws `data_error` for a file that cannot be opened or whose compressed
+/// data are damaged or cut short.
 struct gzip_files {
   class source {
    public:

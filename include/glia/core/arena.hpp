@@ -7,8 +7,9 @@
 
 namespace glia {
 
-/// Memory for objects that all go at once: allocation advances a pointer, `reset` starts over in the
-/// memory of the round before, which after a few rounds is enough. Destructors are the caller's.
+/// Memory for objects that all go at once: allocation advances a pointer, `reset` starts over in
+/// the memory of the round before, which after a few rounds is enough. Destructors are the
+/// caller's.
 class arena {
  public:
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -32,7 +33,7 @@ class arena {
   }
 
  private:
-  static constexpr std::size_t chunk_bytes = 16 * 1024;
+  static constexpr std::size_t chunk_bytes = std::size_t{16} << 10U;
 
   struct chunk {
     std::unique_ptr<std::byte[]> memory;

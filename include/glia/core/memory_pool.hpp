@@ -57,7 +57,7 @@ class memory_pool {
         while (head != nullptr) {
           header* next = head->next_free;
           head->~header();
-          ::operator delete(head, std::align_val_t{alignment});
+          ::operator delete (head, std::align_val_t{alignment});
           head = next;
         }
       }
@@ -135,7 +135,7 @@ inline memory_block memory_pool::allocate(std::size_t bytes) const {
   }
   if (head == nullptr) {
     const std::size_t total = alignment + bytes_of(size_class);
-    head = new (::operator new(total, std::align_val_t{alignment})) header{};
+    head = new (::operator new (total, std::align_val_t{alignment})) header{};
     head->size_class = size_class;
     state_->reserved.fetch_add(total);
   }

@@ -25,12 +25,12 @@ struct random_key {
 /// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 [[nodiscard]] constexpr std::array<std::uint32_t, 4> philox(const random_key& key,
                                                             std::uint64_t index) noexcept {
-  std::uint32_t c0 = static_cast<std::uint32_t>(index);
-  std::uint32_t c1 = static_cast<std::uint32_t>(index >> 32);
+  auto c0 = static_cast<std::uint32_t>(index);
+  auto c1 = static_cast<std::uint32_t>(index >> 32);
   std::uint32_t c2 = key.stream;
   std::uint32_t c3 = key.step;
-  std::uint32_t k0 = static_cast<std::uint32_t>(key.seed);
-  std::uint32_t k1 = static_cast<std::uint32_t>(key.seed >> 32);
+  auto k0 = static_cast<std::uint32_t>(key.seed);
+  auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c0;
     const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c2;

@@ -54,7 +54,8 @@ class thread_pool {
       }
       return;
     }
-    run(count,
+    run(
+        count,
         [](const void* context, std::size_t i, std::size_t thread) {
           (*static_cast<const Body*>(context))(i, thread);
         },

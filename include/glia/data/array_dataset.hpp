@@ -19,9 +19,9 @@ class labelled_arrays {
  public:
   labelled_arrays(xt::xarray<float> inputs, xt::xarray<std::int32_t> labels)
       : inputs_(std::move(inputs)), labels_(std::move(labels)) {
-    require<shape_error>(inputs_.dimension() > 0 && labels_.dimension() == 1 &&
-                             labels_.size() == inputs_.shape()[0],
-                         "labelled_arrays: expected inputs (N, ...) and labels (N)");
+    require<shape_error>(
+        inputs_.dimension() > 0 && labels_.dimension() == 1 && labels_.size() == inputs_.shape()[0],
+        "labelled_arrays: expected inputs (N, ...) and labels (N)");
   }
 
   [[nodiscard]] std::size_t size() const { return labels_.size(); }

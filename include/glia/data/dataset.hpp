@@ -29,8 +29,8 @@ concept labelled_dataset = dataset<D> && requires(const D& d, std::size_t i) {
 
 /// Every sample has values that a model's output should come to.
 template <class D>
-concept valued_dataset = dataset<D> && requires(const D& d, std::size_t i,
-                                                std::span<float> values) {
+concept valued_dataset = dataset<D> &&
+    requires(const D& d, std::size_t i, std::span<float> values) {
   { d.target_shape() } -> std::convertible_to<shape>;
   d.target(i, values);
 };
@@ -42,7 +42,7 @@ concept supervised_dataset = labelled_dataset<D> || valued_dataset<D>;
 /// Samples of a data set side by side in host memory.
 struct batch {
   std::size_t size = 0;
-  shape input_shape;                  ///< (N, ...)
+  shape input_shape;  ///< (N, ...)
   std::vector<float> inputs;
   std::vector<std::int32_t> classes;  ///< (N), for labelled data
   shape target_shape;                 ///< (N, ...), for valued data

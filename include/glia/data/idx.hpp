@@ -41,8 +41,10 @@ template <file_reader Reader = plain_files>
                       "glia/compression/gzip.hpp, target glia::compression)");
   require<data_error>(magic[0] == 0 && magic[1] == 0, name,
                       ": no IDX file: it must begin with two zero bytes");
-  require<data_error>(magic[2] == 0x08, name, ": expected IDX data of type 0x08 (unsigned bytes), "
-                      "got type ", static_cast<int>(magic[2]));
+  require<data_error>(magic[2] == 0x08, name,
+                      ": expected IDX data of type 0x08 (unsigned bytes), "
+                      "got type ",
+                      static_cast<int>(magic[2]));
   require<data_error>(magic[3] >= 1 && magic[3] <= 4, name, ": expected 1 to 4 axes, got ",
                       static_cast<int>(magic[3]));
 
@@ -50,8 +52,8 @@ template <file_reader Reader = plain_files>
   for (std::size_t axis = 0; axis < magic[3]; ++axis) {
     std::array<std::uint8_t, 4> extent{};
     require<data_error>(source.read(extent) == extent.size(), name,
-                        ": cut short in the header, which announces ",
-                        static_cast<int>(magic[3]), " axes");
+                        ": cut short in the header, which announces ", static_cast<int>(magic[3]),
+                        " axes");
     std::size_t value = 0;
     for (std::uint8_t byte : extent) {
       value = value << 8 | byte;

@@ -23,9 +23,9 @@ class image_bytes {
   image_bytes(const shape& sample, std::vector<std::uint8_t> pixels,
               std::vector<std::uint8_t> labels)
       : sample_(sample), pixels_(std::move(pixels)), labels_(std::move(labels)) {
-    require<data_error>(pixels_.size() == labels_.size() * sample_.size(), "image_bytes: ",
-                        labels_.size(), " labels, but ", pixels_.size(), " pixels for images ",
-                        sample_);
+    require<data_error>(pixels_.size() == labels_.size() * sample_.size(),
+                        "image_bytes: ", labels_.size(), " labels, but ", pixels_.size(),
+                        " pixels for images ", sample_);
   }
 
   [[nodiscard]] std::size_t size() const { return labels_.size(); }

@@ -63,8 +63,8 @@ template <file_reader Reader>
 /// Reads MNIST, or another collection in its four files, from a folder: images as bytes of shape
 /// (H, W), labels 0 to 255. `glia::gzip_files{}` as the reader also reads the compressed files.
 ///
-/// Throws `data_error`, naming the file, for files that are missing, cut short, of another format or
-/// disagree in their counts or image sizes.
+/// Throws `data_error`, naming the file, for files that are missing, cut short, of another format
+/// or disagree in their counts or image sizes.
 template <file_reader Reader = plain_files>
 [[nodiscard]] mnist_sets load_mnist(const std::filesystem::path& folder,
                                     const Reader& reader = {}) {

@@ -38,8 +38,8 @@ struct activation {
   }
 
   [[nodiscard]] std::string description() const {
-    const bool has_parameter = map.function == unary_function::leaky_relu ||
-                               map.function == unary_function::elu;
+    const bool has_parameter =
+        map.function == unary_function::leaky_relu || map.function == unary_function::elu;
     return has_parameter ? text(name, '(', map.a, ')') : std::string(name);
   }
 
@@ -64,7 +64,8 @@ inline constexpr activation swish{"swish", {unary_function::swish}};
 inline constexpr activation sigmoid{"sigmoid", {unary_function::sigmoid}};
 /// The hyperbolic tangent.
 inline constexpr activation tanh{"tanh", {unary_function::tanh}};
-/// exp(x) / sum(exp(x)) over the last axis. Losses with "softmax" in their name apply it themselves.
+/// exp(x) / sum(exp(x)) over the last axis. Losses with "softmax" in their name apply it
+/// themselves.
 inline constexpr activation softmax{"softmax", identity_map, true};
 
 }  // namespace glia

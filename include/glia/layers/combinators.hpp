@@ -39,7 +39,7 @@ class sequential {
     return std::apply(
         [](const auto&... layers) {
           std::string result;
-          ((result += (result.empty() ? "" : ", ") + text(layers)), ...);
+          ((result += (result.empty() ? "" : ", ") + layers.description()), ...);
           return "sequential(" + result + ")";
         },
         layers_);
@@ -84,8 +84,9 @@ struct residual {
     return activation.apply(main + side);
   }
   [[nodiscard]] std::string description() const {
-    return std::is_same_v<Shortcut, identity> ? text("residual(", body, ')')
-                                              : text("residual(", body, ", ", shortcut, ')');
+    return std::is_same_v<Shortcut, identity>
+               ? text("residual(", body.description(), ')')
+               : text("residual(", body.description(), ", ", shortcut.description(), ')');
   }
   friend bool operator==(const residual&, const residual&) = default;
 };
@@ -97,7 +98,8 @@ residual(Body, Shortcut) -> residual<Body, Shortcut>;
 template <class Body, class Shortcut>
 residual(Body, Shortcut, activation) -> residual<Body, Shortcut>;
 
-/// A layer made from a function of ops: lambda{"double", [](auto x) { return x * 2.0; }}. A function
+/// A layer made from a function of ops: lambda{"double", [](auto x) { return x * 2.0; }}. A
+/// function
 /// `(auto& scope, auto x)` may also ask for parameters and randomness, as any layer does.
 ///
 /// Lambdas are compared by name and type, since functions cannot be.

@@ -51,9 +51,8 @@ struct conv2d {
                      (kernel.width - 1) * dilation.width + 1,
              "the kernel is larger than the padded input ", batch_text(x.shape()),
              "; use a smaller kernel or padding same");
-    const variable<B> weights =
-        s.parameter("kernel", {kernel.height, kernel.width, channels / groups, filters},
-                    kernel_initializer);
+    const variable<B> weights = s.parameter(
+        "kernel", {kernel.height, kernel.width, channels / groups, filters}, kernel_initializer);
     std::optional<variable<B>> shift;
     if (bias) {
       shift = s.parameter("bias", {filters}, bias_initializer);

@@ -34,9 +34,8 @@ struct dense {
     if (bias) {
       shift = s.parameter("bias", {units}, bias_initializer);
     }
-    return activation.over_last_axis
-               ? activation.apply(ops::dense(x, kernel, shift))
-               : ops::dense(x, kernel, shift, activation.map);
+    return activation.over_last_axis ? activation.apply(ops::dense(x, kernel, shift))
+                                     : ops::dense(x, kernel, shift, activation.map);
   }
 
   [[nodiscard]] std::string description() const {

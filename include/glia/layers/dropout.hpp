@@ -10,8 +10,9 @@
 namespace glia {
 
 /// While training, sets each element to 0 with probability `rate` and divides the others by
-/// 1 - rate; otherwise passes its input on. The mask is a function of the model's seed, the step and
-/// the element, the same on every backend. Srivastava et al., JMLR 2014 (there without the division).
+/// 1 - rate; otherwise passes its input on. The mask is a function of the model's seed, the step
+/// and the element, the same on every backend. Srivastava et al., JMLR 2014 (there without the
+/// division).
 ///
 /// Throws `value_error` for a rate outside its range.
 struct dropout {

@@ -38,8 +38,8 @@ class initializer {
   std::shared_ptr<const function> fill_;
 };
 
-/// Inputs and outputs that meet in one element of a kernel of shape (..., I, O): the receptive field
-/// counts for both. A vector's extent is taken for both.
+/// Inputs and outputs that meet in one element of a kernel of shape (..., I, O): the receptive
+/// field counts for both. A vector's extent is taken for both.
 struct fans {
   double in;
   double out;
@@ -80,7 +80,8 @@ inline initializer normal_with(std::string name, double (*deviation)(fans)) {
 
 /// U(-b, b), b = sqrt(6 / (in + out)). Glorot and Bengio, AISTATS 2010, eq. 16.
 [[nodiscard]] inline initializer glorot_uniform() {
-  return detail::uniform_with("glorot_uniform", [](fans f) { return std::sqrt(6 / (f.in + f.out)); });
+  return detail::uniform_with("glorot_uniform",
+                              [](fans f) { return std::sqrt(6 / (f.in + f.out)); });
 }
 /// N(0, 2 / (in + out)), not truncated (Keras truncates). Glorot and Bengio, AISTATS 2010, eq. 12.
 [[nodiscard]] inline initializer glorot_normal() {

@@ -19,9 +19,8 @@ struct reshape {
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect(sample_of(x.shape()).size() == to.size(), "a sample of shape ",
-             sample_of(x.shape()), " has ", sample_of(x.shape()).size(), " elements, not ",
-             to.size());
+    s.expect(sample_of(x.shape()).size() == to.size(), "a sample of shape ", sample_of(x.shape()),
+             " has ", sample_of(x.shape()).size(), " elements, not ", to.size());
     const shape target = batch_of(x.shape()[0], to);
     return ops::reshape(std::move(x), target);
   }

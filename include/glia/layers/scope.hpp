@@ -19,7 +19,9 @@ enum class run_mode : std::uint8_t { inference, training };
 
 /// A layer that only arranges others: summaries list what it holds and not itself.
 template <class Layer>
-concept holder = requires { typename Layer::holds_layers; };
+concept holder = requires {
+  typename Layer::holds_layers;
+};
 
 /// What a layer sees of the model that runs it: the device, its parameters, randomness, and whether
 /// this is training.
@@ -51,8 +53,8 @@ class scope {
   [[nodiscard]] const B& device() const { return tape_->device(); }
   [[nodiscard]] bool training() const { return mode_ == run_mode::training; }
 
-  /// A trainable parameter of the layer that is running. Initialisers are best members of the layer:
-  /// making one allocates, which a training step should not.
+  /// A trainable parameter of the layer that is running. Initialisers are best members of the
+  /// layer: making one allocates, which a training step should not.
   [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
                                       const initializer& initial) {
     const auto& value = next(name, s, initial, true);
@@ -85,12 +87,13 @@ class scope {
   template <class Layer>
   [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x, std::string_view holder_name,
                                 std::size_t index) {
-    const place here{place_, holder_name, index, &layer,
-                     [](const void* self) { return text(*static_cast<const Layer*>(self)); }};
+    const place here{place_, holder_name, index, &layer, [](const void* self) {
+                       return std::string(static_cast<const Layer*>(self)->description());
+                     }};
     place_ = &here;
     const bool listed = plan_ != nullptr && !holder<Layer>;
     if (listed) {
-      plan_->start_layer(name_of_type<Layer>(), text(layer));
+      plan_->start_layer(name_of_type<Layer>(), layer.description());
     }
     variable<B> y = layer(*this, std::move(x));
     if (listed) {
@@ -162,7 +165,7 @@ class scope {
     std::string result;
     for (const place* at = place_; at != nullptr; at = at->outer) {
       const std::string step = text(at->holder_name, '[', at->index, "] ");
-      result = at == place_ ? step + at->describe(at->layer) + ": " : step + result;
+      result.insert(0, at == place_ ? text(step, at->describe(at->layer), ": ") : step);
     }
     return result;
   }

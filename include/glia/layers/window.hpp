@@ -60,8 +60,8 @@ inline constexpr padding2d same{padding2d::mode::same};
 /// The window with its padding in numbers, for images x (N, H, W, C).
 [[nodiscard]] constexpr window2d resolve_window(const shape& x, extent2d size, extent2d stride,
                                                 extent2d dilation, const padding2d& padding) {
-  window2d w{size.height,     size.width,    stride.height,  stride.width,  dilation.height,
-             dilation.width,  padding.top,   padding.bottom, padding.left,  padding.right};
+  window2d w{size.height,    size.width,  stride.height,  stride.width, dilation.height,
+             dilation.width, padding.top, padding.bottom, padding.left, padding.right};
   if (padding.kind == padding2d::mode::same) {
     const auto total = [](std::size_t extent, std::size_t window, std::size_t step,
                           std::size_t spread) {

@@ -22,14 +22,15 @@ namespace glia {
 /// Throws `shape_error` where logits, targets or weights disagree, `value_error` for a smoothing
 /// outside its range.
 struct softmax_cross_entropy {
-  double label_smoothing = 0;         ///< s, in [0, 1)
-  std::vector<float> class_weights{}; ///< w (K), at least 0 each; empty: all 1
+  double label_smoothing = 0;          ///< s, in [0, 1)
+  std::vector<float> class_weights{};  ///< w (K), at least 0 each; empty: all 1
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(variable<B> logits, const targets<B>& t) const {
-    require<shape_error>(logits.shape().rank() == 2 && logits.shape()[1] >= 2,
-                         "softmax_cross_entropy: expected logits (N, K) of at least 2 classes, got ",
-                         batch_text(logits.shape()));
+    require<shape_error>(
+        logits.shape().rank() == 2 && logits.shape()[1] >= 2,
+        "softmax_cross_entropy: expected logits (N, K) of at least 2 classes, got ",
+        batch_text(logits.shape()));
     require<value_error>(label_smoothing >= 0 && label_smoothing < 1,
                          "softmax_cross_entropy: expected a label smoothing in [0, 1), got ",
                          label_smoothing);
@@ -42,8 +43,9 @@ struct softmax_cross_entropy {
       values = device.unary({unary_function::affine, 1 - label_smoothing, floor}, values);
     }
     if (!class_weights.empty()) {
-      require<shape_error>(class_weights.size() == classes, "softmax_cross_entropy: ",
-                           class_weights.size(), " class weights for ", classes, " classes");
+      require<shape_error>(class_weights.size() == classes,
+                           "softmax_cross_entropy: ", class_weights.size(), " class weights for ",
+                           classes, " classes");
       values = device.binary(binary_function::multiply, std::move(values),
                              device.from_host(std::span<const float>(class_weights), {classes}));
     }

@@ -58,8 +58,7 @@ struct hinge {
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
     const variable<B> values = y.owner().constant(detail::target_values("hinge", y, t, 1, -1));
-    return ops::mean_per_sample(
-        ops::unary({unary_function::relu}, ops::affine(values * y, -1, 1)));
+    return ops::mean_per_sample(ops::unary({unary_function::relu}, ops::affine(values * y, -1, 1)));
   }
   [[nodiscard]] std::string description() const { return "hinge"; }
   friend bool operator==(const hinge&, const hinge&) = default;

@@ -7,16 +7,16 @@
 
 namespace glia {
 
-/// What a batch's outputs should have been: a class for every sample (N), or values (N, ...). One of
-/// the two is empty.
+/// What a batch's outputs should have been: a class for every sample (N), or values (N, ...). One
+/// of the two is empty.
 template <backend B>
 struct targets {
   typename B::indices classes;
   typename B::tensor values;
 };
 
-/// A loss turns a model's outputs and the targets into one number per sample: a variable (N). Losses
-/// are recipes of ops; a user's own is any callable of this form.
+/// A loss turns a model's outputs and the targets into one number per sample: a variable (N).
+/// Losses are recipes of ops; a user's own is any callable of this form.
 template <class L, class B>
 concept loss_function = backend<B> && requires(const L& l, variable<B> y, const targets<B>& t) {
   { l(y, t) } -> std::same_as<variable<B>>;
@@ -28,11 +28,10 @@ namespace detail {
 /// and `off` elsewhere; for a single output (N, 1), classes 0 and 1 become `off` and `on`.
 template <backend B>
 [[nodiscard]] typename B::tensor target_values(std::string_view loss, const variable<B>& y,
-                                               const targets<B>& t, double on = 1,
-                                               double off = 0) {
+                                               const targets<B>& t, double on = 1, double off = 0) {
   if (t.values) {
-    require<shape_error>(t.values.shape() == y.shape(), loss, ": the model's output is ",
-                         y.shape(), ", the targets are ", t.values.shape());
+    require<shape_error>(t.values.shape() == y.shape(), loss, ": the model's output is ", y.shape(),
+                         ", the targets are ", t.values.shape());
     return t.values;
   }
   require<shape_error>(y.shape().rank() == 2, loss,

@@ -75,8 +75,7 @@ class model {
     glia::parameter<B>& p = parameters_[index_of(name)];
     require_same_shape(name.c_str(), p.spec.shape,
                        shape(values.shape().begin(), values.shape().end()));
-    p.value =
-        device_.from_host(std::span<const float>(values.data(), values.size()), p.spec.shape);
+    p.value = device_.from_host(std::span<const float>(values.data(), values.size()), p.spec.shape);
   }
 
   /// A table of the layers: output shape, parameters, operations, memory.
@@ -84,8 +83,8 @@ class model {
 
   /// Runs the description on x (N, ...sample). What the backward pass needs is on x's tape; `slots`
   /// receives where each parameter's gradient is collected; `random` names the step.
-  [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots,
-                                    run_mode mode, const random_key& random) {
+  [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
+                                    const random_key& random) {
     const shape expected = batch_of(x.shape().rank() == 0 ? 0 : x.shape()[0], sample_);
     require<shape_error>(x.shape() == expected && x.shape()[0] > 0, "model: expected a batch ",
                          batch_text(expected), " of at least one sample, got ", x.shape());
@@ -107,9 +106,9 @@ class model {
     xt::xarray<float> y(xt::xarray<float>::shape_type(out.begin(), out.end()));
     for (std::size_t first = 0; first < given[0]; first += options.batch_size) {
       const std::size_t count = std::min(options.batch_size, given[0] - first);
-      predict_batch(std::span(x.data() + first * sample_.size(), count * sample_.size()),
-                    std::span(y.data() + first * output_shape().size(),
-                              count * output_shape().size()));
+      predict_batch(
+          std::span(x.data() + first * sample_.size(), count * sample_.size()),
+          std::span(y.data() + first * output_shape().size(), count * output_shape().size()));
     }
     return y;
   }

@@ -25,8 +25,8 @@ template <backend B>
   }
   return owner.record(std::move(y), static_cast<bool>(from),
                       [map, from, saved = std::move(saved)](auto& to, auto dy) mutable {
-                        to.add(from, to.device().unary_gradient(map, std::move(dy),
-                                                                std::move(saved)));
+                        to.add(from,
+                               to.device().unary_gradient(map, std::move(dy), std::move(saved)));
                       });
 }
 
@@ -70,18 +70,17 @@ template <backend B>
 /// a + b with broadcasting.
 template <backend B>
 [[nodiscard]] variable<B> add(const variable<B>& a, const variable<B>& b) {
-  return a.owner().record(
-      a.device().binary(binary_function::add, a.value(), b.value()),
-      a.needs_gradient() || b.needs_gradient(),
-      [to_a = a.slot(), to_b = b.slot(), shape_a = a.shape(), shape_b = b.shape()](auto& to,
-                                                                                  auto dy) {
-        if (to_a) {
-          to.add(to_a, to.device().sum_to(dy, shape_a));
-        }
-        if (to_b) {
-          to.add(to_b, to.device().sum_to(std::move(dy), shape_b));
-        }
-      });
+  return a.owner().record(a.device().binary(binary_function::add, a.value(), b.value()),
+                          a.needs_gradient() || b.needs_gradient(),
+                          [to_a = a.slot(), to_b = b.slot(), shape_a = a.shape(),
+                           shape_b = b.shape()](auto& to, auto dy) {
+                            if (to_a) {
+                              to.add(to_a, to.device().sum_to(dy, shape_a));
+                            }
+                            if (to_b) {
+                              to.add(to_b, to.device().sum_to(std::move(dy), shape_b));
+                            }
+                          });
 }
 
 /// a - b with broadcasting.
@@ -98,10 +97,9 @@ template <backend B>
       a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
         const auto gradient = [&](const variable<B>& of, const variable<B>& other) {
           if (of.needs_gradient()) {
-            to.add(of.slot(),
-                   to.device().sum_to(
-                       to.device().binary(binary_function::multiply, dy, other.value()),
-                       of.shape()));
+            to.add(of.slot(), to.device().sum_to(
+                                  to.device().binary(binary_function::multiply, dy, other.value()),
+                                  of.shape()));
           }
         };
         gradient(a, b);
@@ -120,20 +118,20 @@ template <backend B>
 [[nodiscard]] variable<B> extremum(binary_function function, const variable<B>& a,
                                    const variable<B>& b) {
   return a.owner().record(
-      a.device().binary(function, a.value(), b.value()),
-      a.needs_gradient() || b.needs_gradient(), [a, b, function](auto& to, auto dy) {
+      a.device().binary(function, a.value(), b.value()), a.needs_gradient() || b.needs_gradient(),
+      [a, b, function](auto& to, auto dy) {
         const B& device = to.device();
         const bool maximum = function == binary_function::maximum;
         const auto b_wins = device.binary(binary_function::greater, (maximum ? b : a).value(),
                                           (maximum ? a : b).value());
         if (b.needs_gradient()) {
-          to.add(b.slot(), device.sum_to(device.binary(binary_function::multiply, dy, b_wins),
-                                         b.shape()));
+          to.add(b.slot(),
+                 device.sum_to(device.binary(binary_function::multiply, dy, b_wins), b.shape()));
         }
         if (a.needs_gradient()) {
           const auto a_wins = device.unary({unary_function::affine, -1, 1}, b_wins);
-          to.add(a.slot(), device.sum_to(device.binary(binary_function::multiply, dy, a_wins),
-                                         a.shape()));
+          to.add(a.slot(),
+                 device.sum_to(device.binary(binary_function::multiply, dy, a_wins), a.shape()));
         }
       });
 }

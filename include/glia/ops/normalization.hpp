@@ -24,10 +24,10 @@ template <backend B>
       x.device().normalize(kind, x.value(), gamma.value(), beta.value(), epsilon);
   variable<B> output = x.owner().record(
       std::move(y), x.needs_gradient() || gamma.needs_gradient() || beta.needs_gradient(),
-      [kind, x, gamma, to_beta = beta.slot(), mean = mean, variance = variance, epsilon](
-          auto& to, auto dy) {
-        auto result = to.device().normalize_gradient(kind, std::move(dy), x.value(),
-                                                     gamma.value(), mean, variance, epsilon);
+      [kind, x, gamma, to_beta = beta.slot(), mean = mean, variance = variance, epsilon](auto& to,
+                                                                                         auto dy) {
+        auto result = to.device().normalize_gradient(kind, std::move(dy), x.value(), gamma.value(),
+                                                     mean, variance, epsilon);
         if (x.needs_gradient()) {
           to.add(x.slot(), std::move(result.input));
         }

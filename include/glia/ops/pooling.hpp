@@ -13,11 +13,11 @@ template <backend B>
   const gradient_slot from = x.slot();
   const shape before = x.shape();
   auto [y, position] = owner.device().max_pool2d(std::move(x).value(), window);
-  return owner.record(std::move(y), static_cast<bool>(from),
-                      [from, before, window, position = std::move(position)](auto& to, auto dy) {
-                        to.add(from, to.device().max_pool2d_gradient(std::move(dy), position,
-                                                                     window, before));
-                      });
+  return owner.record(
+      std::move(y), static_cast<bool>(from),
+      [from, before, window, position = std::move(position)](auto& to, auto dy) {
+        to.add(from, to.device().max_pool2d_gradient(std::move(dy), position, window, before));
+      });
 }
 
 /// The mean of every window of x (N, H, W, C), padding not counted.

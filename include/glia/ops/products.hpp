@@ -12,22 +12,22 @@ namespace glia::ops {
 /// A (m, k) times B (k, n).
 template <backend B>
 [[nodiscard]] variable<B> matmul(const variable<B>& a, const variable<B>& b) {
-  return a.owner().record(
-      a.device().matmul(a.value(), b.value(), transpose::none),
-      a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
-        if (a.needs_gradient()) {
-          to.add(a.slot(), to.device().matmul(dy, b.value(), transpose::second));
-        }
-        if (b.needs_gradient()) {
-          to.add(b.slot(), to.device().matmul(a.value(), dy, transpose::first));
-        }
-      });
+  return a.owner().record(a.device().matmul(a.value(), b.value(), transpose::none),
+                          a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
+                            if (a.needs_gradient()) {
+                              to.add(a.slot(),
+                                     to.device().matmul(dy, b.value(), transpose::second));
+                            }
+                            if (b.needs_gradient()) {
+                              to.add(b.slot(), to.device().matmul(a.value(), dy, transpose::first));
+                            }
+                          });
 }
 
 namespace detail {
 
-/// Whether a fused kernel may apply the map: its derivative must be known from the output, since the
-/// fused kernel keeps nothing else.
+/// Whether a fused kernel may apply the map: its derivative must be known from the output, since
+/// the fused kernel keeps nothing else.
 [[nodiscard]] constexpr bool fusible(const unary_map& map) {
   return map == identity_map || saved_for_gradient(map.function) == saved_operand::output;
 }
@@ -87,8 +87,8 @@ template <backend B>
   }
   using tensor = typename B::tensor;
   const gradient_slot to_bias = bias ? bias->slot() : gradient_slot{};
-  tensor y = x.device().conv2d(x.value(), w.value(), bias ? bias->value() : tensor{}, map, window,
-                               groups);
+  tensor y =
+      x.device().conv2d(x.value(), w.value(), bias ? bias->value() : tensor{}, map, window, groups);
   tensor saved = map == identity_map ? tensor{} : y;
   return x.owner().record(
       std::move(y), x.needs_gradient() || w.needs_gradient() || to_bias,
@@ -97,8 +97,7 @@ template <backend B>
         const tensor dz = detail::before_map(device, map, std::move(dy), std::move(saved));
         detail::add_bias_gradient(to, to_bias, dz);
         if (w.needs_gradient()) {
-          to.add(w.slot(),
-                 device.conv2d_kernel_gradient(x.value(), dz, window, groups, w.shape()));
+          to.add(w.slot(), device.conv2d_kernel_gradient(x.value(), dz, window, groups, w.shape()));
         }
         if (x.needs_gradient()) {
           to.add(x.slot(), device.conv2d_input_gradient(dz, w.value(), window, groups, x.shape()));

@@ -40,8 +40,8 @@ template <backend B>
   tape<B>& owner = x.owner();
   const gradient_slot from = x.slot();
   const shape before = x.shape();
-  return owner.record(owner.device().broadcast_to(std::move(x).value(), s),
-                      static_cast<bool>(from), [from, before](auto& to, auto dy) {
+  return owner.record(owner.device().broadcast_to(std::move(x).value(), s), static_cast<bool>(from),
+                      [from, before](auto& to, auto dy) {
                         to.add(from, to.device().sum_to(std::move(dy), before));
                       });
 }
@@ -55,7 +55,7 @@ template <backend B>
 /// The mean of all elements, of shape ().
 template <backend B>
 [[nodiscard]] variable<B> mean(variable<B> x) {
-  const double count = static_cast<double>(x.shape().size());
+  const auto count = static_cast<double>(x.shape().size());
   return sum(std::move(x)) * (1 / count);
 }
 

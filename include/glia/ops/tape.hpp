@@ -74,9 +74,9 @@ class gradients {
 /// Records, op by op, how to get from the gradient of a result back to those of its operands, and
 /// then runs these adjoints in reverse.
 ///
-/// An adjoint is any callable `(gradients<B>& to, tensor dy)` that adds to the slots of the operands
-/// that need it. It is destroyed as soon as it has run, which frees what it kept alive. Its memory,
-/// and the tape's, is reused from step to step.
+/// An adjoint is any callable `(gradients<B>& to, tensor dy)` that adds to the slots of the
+/// operands that need it. It is destroyed as soon as it has run, which frees what it kept alive.
+/// Its memory, and the tape's, is reused from step to step.
 template <backend B>
 class tape {
  public:

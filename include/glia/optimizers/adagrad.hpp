@@ -29,8 +29,8 @@ struct adagrad {
     return {learning_rate(step), epsilon, weight_decay};
   }
   template <backend B>
-  void apply(const adagrad_rule& rule, const B& device, typename B::tensor& p,
-             typename B::tensor g, std::vector<typename B::tensor>& slots) const {
+  void apply(const adagrad_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots) const {
     auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]));
     p = std::move(result.parameter);
     slots[0] = std::move(result.slot);

@@ -15,24 +15,24 @@ namespace glia {
 
 namespace detail {
 
-/// The rule of step `step`, counted from 0: the bias corrections 1 - beta^(step + 1) are folded into
-/// rate and epsilon, so that the loop over the parameters need not know them.
+/// The rule of step `step`, counted from 0: the bias corrections 1 - beta^(step + 1) are folded
+/// into rate and epsilon, so that the loop over the parameters need not know them.
 [[nodiscard]] inline adam_rule adam_rule_at(std::string_view name, std::size_t step, double rate,
                                             double beta1, double beta2, double epsilon) {
   require<value_error>(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1 && epsilon > 0, name,
                        ": expected betas in [0, 1) and a positive epsilon, got ", beta1, ", ",
                        beta2, " and ", epsilon);
-  const double power = static_cast<double>(step + 1);
+  const auto power = static_cast<double>(step + 1);
   const double correction1 = 1 - std::pow(beta1, power);
   const double correction2 = std::sqrt(1 - std::pow(beta2, power));
   return {rate * correction2 / correction1, beta1, beta2, epsilon * correction2, 0, 0};
 }
 
 template <backend B>
-void apply_adam(const adam_rule& rule, const B& device, typename B::tensor& p,
-                typename B::tensor g, std::vector<typename B::tensor>& slots) {
-  auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]),
-                              std::move(slots[1]));
+void apply_adam(const adam_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
+                std::vector<typename B::tensor>& slots) {
+  auto result =
+      device.update(rule, std::move(p), std::move(g), std::move(slots[0]), std::move(slots[1]));
   p = std::move(result.parameter);
   slots[0] = std::move(result.first);
   slots[1] = std::move(result.second);
@@ -55,8 +55,7 @@ struct adam {
   [[nodiscard]] double slot_start() const { return 0; }
 
   [[nodiscard]] adam_rule at(std::size_t step) const {
-    adam_rule rule =
-        detail::adam_rule_at("adam", step, learning_rate(step), beta1, beta2, epsilon);
+    adam_rule rule = detail::adam_rule_at("adam", step, learning_rate(step), beta1, beta2, epsilon);
     rule.coupled_decay = weight_decay;
     return rule;
   }

@@ -13,7 +13,8 @@ namespace glia {
 /// and not of the update rule, since the norm is that of all parameters together.
 struct gradient_clipping {
   double value = 0;  ///< every element is brought into [-value, value]; 0: off
-  double norm = 0;   ///< all gradients are scaled so that their joint L2 norm is at most this; 0: off
+  double norm =
+      0;  ///< all gradients are scaled so that their joint L2 norm is at most this; 0: off
 
   friend constexpr bool operator==(const gradient_clipping&, const gradient_clipping&) = default;
 };
@@ -48,8 +49,8 @@ void clip(const gradient_clipping& clipping, const B& device,
     const tensor length = device.binary(
         binary_function::maximum, device.unary({unary_function::square_root}, std::move(total)),
         device.full({}, clipping.norm));
-    const tensor scale = device.binary(binary_function::divide, device.full({}, clipping.norm),
-                                       length);
+    const tensor scale =
+        device.binary(binary_function::divide, device.full({}, clipping.norm), length);
     for (tensor& g : gradients) {
       if (g) {
         g = device.binary(binary_function::multiply, std::move(g), scale);

@@ -30,8 +30,8 @@ struct rmsprop {
     return {learning_rate(step), rho, momentum, epsilon, weight_decay};
   }
   template <backend B>
-  void apply(const rmsprop_rule& rule, const B& device, typename B::tensor& p,
-             typename B::tensor g, std::vector<typename B::tensor>& slots) const {
+  void apply(const rmsprop_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots) const {
     auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]),
                                 slots.size() > 1 ? std::move(slots[1]) : typename B::tensor{});
     p = std::move(result.parameter);

@@ -18,15 +18,15 @@ namespace glia {
 /// A learning rate as a function of the step, counted from 0 over the whole training. A number is a
 /// constant schedule, and so is any callable `double(std::size_t step)` a schedule.
 ///
-/// Schedules are compared and printed by their descriptions; two of a user's own callables are equal
-/// only as copies of each other.
+/// Schedules are compared and printed by their descriptions; two of a user's own callables are
+/// equal only as copies of each other.
 class schedule {
  public:
   schedule(double rate) : schedule(text(rate), [rate](std::size_t) { return rate; }) {}
 
   template <std::invocable<std::size_t> Function>
-    requires(!std::same_as<std::remove_cvref_t<Function>, schedule>)
-  schedule(Function&& rate) : schedule("custom", std::forward<Function>(rate)) {}
+  requires(!std::same_as<Function, schedule>) schedule(Function rate)
+      : schedule("custom", std::move(rate)) {}
 
   schedule(std::string description, std::function<double(std::size_t)> rate)
       : description_(std::move(description)),
@@ -36,8 +36,7 @@ class schedule {
   [[nodiscard]] double operator()(std::size_t step) const { return (*rate_)(step); }
 
   friend bool operator==(const schedule& a, const schedule& b) {
-    return a.rate_ == b.rate_ ||
-           (a.description_ != "custom" && a.description_ == b.description_);
+    return a.rate_ == b.rate_ || (a.description_ != "custom" && a.description_ == b.description_);
   }
   friend std::ostream& operator<<(std::ostream& out, const schedule& s) {
     return out << s.description_;
@@ -53,7 +52,8 @@ class schedule {
   require<value_error>(every > 0, "step_decay: expected a positive number of steps");
   return {text("step_decay(", rate, ", factor ", factor, " every ", every, " steps)"),
           [=](std::size_t step) {
-            return rate * std::pow(factor, static_cast<double>(step / every));
+            return rate * std::pow(factor, std::floor(static_cast<double>(step) /
+                                                      static_cast<double>(every)));
           }};
 }
 
@@ -62,21 +62,19 @@ class schedule {
   require<value_error>(every > 0, "exponential_decay: expected a positive number of steps");
   return {text("exponential_decay(", rate, ", factor ", factor, " per ", every, " steps)"),
           [=](std::size_t step) {
-            return rate *
-                   std::pow(factor, static_cast<double>(step) / static_cast<double>(every));
+            return rate * std::pow(factor, static_cast<double>(step) / static_cast<double>(every));
           }};
 }
 
-/// From `rate` to `last` along half a cosine, and `last` from step `steps` on. Loshchilov and Hutter,
-/// ICLR 2017, eq. 5 without restarts.
+/// From `rate` to `last` along half a cosine, and `last` from step `steps` on. Loshchilov and
+/// Hutter, ICLR 2017, eq. 5 without restarts.
 [[nodiscard]] inline schedule cosine_decay(double rate, std::size_t steps, double last = 0) {
   require<value_error>(steps > 0, "cosine_decay: expected a positive number of steps");
-  return {text("cosine_decay(", rate, " to ", last, " in ", steps, " steps)"),
-          [=](std::size_t step) {
-            const double done =
-                static_cast<double>(std::min(step, steps)) / static_cast<double>(steps);
-            return last + (rate - last) * 0.5 * (1 + std::cos(std::numbers::pi * done));
-          }};
+  return {
+      text("cosine_decay(", rate, " to ", last, " in ", steps, " steps)"), [=](std::size_t step) {
+        const double done = static_cast<double>(std::min(step, steps)) / static_cast<double>(steps);
+        return last + (rate - last) * 0.5 * (1 + std::cos(std::numbers::pi * done));
+      }};
 }
 
 /// Linearly from `first` to the start of `then` over `steps` steps, then `then` from its beginning.

@@ -22,9 +22,9 @@ namespace glia::testing {
 /// One kernel on one set of operands, compared with the reference backend in double.
 struct conformance_result {
   std::string name;
-  double error = 0;             ///< largest |x - r| / max(1, |r|) over all outputs
-  bool operands_kept = true;    ///< operands that the caller still holds were left alone
-  bool reuse_agrees = true;     ///< giving operands up changes nothing in the results
+  double error = 0;           ///< largest |x - r| / max(1, |r|) over all outputs
+  bool operands_kept = true;  ///< operands that the caller still holds were left alone
+  bool reuse_agrees = true;   ///< giving operands up changes nothing in the results
   [[nodiscard]] bool passed(double tolerance) const {
     return error <= tolerance && operands_kept && reuse_agrees;
   }
@@ -45,8 +45,7 @@ class bench {
   [[nodiscard]] const B& device() const { return *device_; }
 
   /// test_values, scaled and shifted.
-  [[nodiscard]] tensor in(const shape& s, std::uint32_t stream, float scale = 1,
-                          float offset = 0) {
+  [[nodiscard]] tensor in(const shape& s, std::uint32_t stream, float scale = 1, float offset = 0) {
     std::vector<float> values = test_values(s, stream);
     for (float& value : values) {
       value = value * scale + offset;
@@ -74,16 +73,16 @@ class bench {
 
   void out(const tensor& t) {
     // In full precision where the backend offers it: float would hide what double got right.
-    using number = std::conditional_t<requires(const B& d, std::span<double> s) { d.to_host(t, s); },
-                                      double, float>;
+    using number = std::conditional_t < requires(const B& d, std::span<double> s) {
+      d.to_host(t, s);
+    }
+    , double, float > ;
     std::vector<number> values(t.shape().size());
     device_->to_host(t, std::span<number>(values));
     shapes_.push_back(t.shape());
     outputs_.insert(outputs_.end(), values.begin(), values.end());
   }
-  void out(const indices& t)
-    requires(!std::same_as<tensor, indices>)
-  {
+  void out(const indices& t) requires(!std::same_as<tensor, indices>) {
     std::vector<std::int32_t> values(t.shape().size());
     device_->to_host(t, std::span<std::int32_t>(values));
     shapes_.push_back(t.shape());
@@ -116,8 +115,7 @@ class bench {
   }
   double worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error =
-        std::abs(got[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
+    const double error = std::abs(got[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
     worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
   }
   return worst;
@@ -184,9 +182,10 @@ template <backend B>
   }
 
   const std::vector<std::pair<shape, shape>> pairs{
-      {{5, 7}, {5, 7}},       {{5, 7}, {7}},       {{5, 7}, {5, 1}},   {{5, 7}, {}},
-      {{}, {5, 7}},           {{1, 7}, {5, 1}},    {{2, 3, 5}, {3, 1}}, {{3, 1}, {2, 1, 5}},
-      {{200, 300}, {200, 300}}, {{200, 300}, {300}}, {{1}, {1}},         {{4, 1, 3}, {4, 2, 1}}};
+      {{5, 7}, {5, 7}},    {{5, 7}, {7}},       {{5, 7}, {5, 1}},
+      {{5, 7}, {}},        {{}, {5, 7}},        {{1, 7}, {5, 1}},
+      {{2, 3, 5}, {3, 1}}, {{3, 1}, {2, 1, 5}}, {{200, 300}, {200, 300}},
+      {{200, 300}, {300}}, {{1}, {1}},          {{4, 1, 3}, {4, 2, 1}}};
   for (const auto& [left, right] : pairs) {
     const shape a = left;
     const shape c = right;
@@ -195,15 +194,13 @@ template <backend B>
         b.out(b.device().binary(static_cast<binary_function>(f), b.in(a, 5), b.in(c, 6, 1, 2)));
       });
     }
-    check(text("broadcast_to from ", c), [&](auto& b) {
-      b.out(b.device().broadcast_to(b.in(c, 7), broadcast_shape(a, c)));
-    });
-    check(text("sum_to ", c), [&](auto& b) {
-      b.out(b.device().sum_to(b.in(broadcast_shape(a, c), 8), c));
-    });
+    check(text("broadcast_to from ", c),
+          [&](auto& b) { b.out(b.device().broadcast_to(b.in(c, 7), broadcast_shape(a, c))); });
+    check(text("sum_to ", c),
+          [&](auto& b) { b.out(b.device().sum_to(b.in(broadcast_shape(a, c), 8), c)); });
   }
 
-  const std::vector<matmul_sizes> products{{1, 1, 1},    {3, 5, 7},      {17, 33, 9},
+  const std::vector<matmul_sizes> products{{1, 1, 1},     {3, 5, 7},       {17, 33, 9},
                                            {100, 60, 70}, {129, 200, 300}, {20, 24, 200}};
   for (const matmul_sizes& size : products) {
     const matmul_sizes s = size;
@@ -242,10 +239,7 @@ template <backend B>
   const std::vector<convolution> convolutions{
       {{1, 5, 7, 1}, {3, 2, 1, 4}, {3, 2}, 1},
       {{3, 8, 5, 3}, {1, 1, 3, 6}, {1, 1}, 1},
-      {{2, 9, 6, 4},
-       {3, 3, 4, 5},
-       {3, 3, 2, 3, 1, 1, 1, 2, 0, 1},
-       1},
+      {{2, 9, 6, 4}, {3, 3, 4, 5}, {3, 3, 2, 3, 1, 1, 1, 2, 0, 1}, 1},
       {{2, 9, 8, 3}, {2, 3, 3, 4}, {2, 3, 1, 1, 3, 2, 1, 1, 2, 2}, 1},
       {{2, 6, 5, 4}, {3, 3, 2, 6}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 2},
       {{2, 7, 6, 5}, {3, 3, 1, 5}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 5},
@@ -260,15 +254,13 @@ template <backend B>
                               {unary_function::relu}, c.window, c.groups));
     });
     check("conv2d without bias" + name, [&](auto& b) {
-      b.out(b.device().conv2d(b.in(c.x, 15), b.in(c.w, 16), {}, identity_map, c.window,
-                              c.groups));
+      b.out(b.device().conv2d(b.in(c.x, 15), b.in(c.w, 16), {}, identity_map, c.window, c.groups));
     });
     check("conv2d_input_gradient" + name, [&](auto& b) {
       b.out(b.device().conv2d_input_gradient(b.in(y, 18), b.in(c.w, 16), c.window, c.groups, c.x));
     });
     check("conv2d_kernel_gradient" + name, [&](auto& b) {
-      b.out(b.device().conv2d_kernel_gradient(b.in(c.x, 15), b.in(y, 18), c.window, c.groups,
-                                              c.w));
+      b.out(b.device().conv2d_kernel_gradient(b.in(c.x, 15), b.in(y, 18), c.window, c.groups, c.w));
     });
   }
 
@@ -276,13 +268,12 @@ template <backend B>
     shape x;
     window2d window;
   };
-  const std::vector<pooling> poolings{
-      {{1, 4, 6, 1}, {2, 2, 2, 2}},
-      {{2, 5, 7, 3}, {2, 2, 2, 2}},
-      {{2, 5, 7, 3}, {3, 2, 1, 2}},
-      {{3, 6, 5, 4}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}},
-      {{2, 5, 4, 2}, {2, 2, 2, 2, 1, 1, 0, 1, 0, 1}},
-      {{9, 12, 10, 17}, {2, 3, 2, 3}}};
+  const std::vector<pooling> poolings{{{1, 4, 6, 1}, {2, 2, 2, 2}},
+                                      {{2, 5, 7, 3}, {2, 2, 2, 2}},
+                                      {{2, 5, 7, 3}, {3, 2, 1, 2}},
+                                      {{3, 6, 5, 4}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}},
+                                      {{2, 5, 4, 2}, {2, 2, 2, 2, 1, 1, 0, 1, 0, 1}},
+                                      {{9, 12, 10, 17}, {2, 3, 2, 3}}};
   for (const pooling& p : poolings) {
     const std::string name = text(" of ", p.x, ", window ", p.window.height, "x", p.window.width);
     const shape y = pool_rule(p.x, p.window).output();
@@ -305,9 +296,8 @@ template <backend B>
     });
     check("avg_pool2d" + name,
           [&](auto& b) { b.out(b.device().avg_pool2d(b.in(p.x, 22), p.window)); });
-    check("avg_pool2d_gradient" + name, [&](auto& b) {
-      b.out(b.device().avg_pool2d_gradient(b.in(y, 23), p.window, p.x));
-    });
+    check("avg_pool2d_gradient" + name,
+          [&](auto& b) { b.out(b.device().avg_pool2d_gradient(b.in(y, 23), p.window, p.x)); });
   }
 
   for (const shape& s : {shape{6, 5}, shape{3, 4, 2, 70}, shape{2, 1}, shape{400, 3}}) {
@@ -338,7 +328,8 @@ template <backend B>
     }
   }
 
-  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{4294967290}}) {
+  for (const std::uint64_t offset :
+       {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{4294967290}}) {
     check(text("dropout from element ", offset), [&](auto& b) {
       b.out(b.device().dropout(b.in({40003}, 28, 1, 3), 0.3,
                                {.seed = 0x1234567890ABCDEF, .stream = 5, .step = 6}, offset));
@@ -347,8 +338,7 @@ template <backend B>
 
   for (const shape& s : {shape{1, 2}, shape{7, 10}, shape{3, 1000}}) {
     const shape rows{s[0]};
-    check(text("softmax of ", s),
-          [&](auto& b) { b.out(b.device().softmax(b.in(s, 29, 10))); });
+    check(text("softmax of ", s), [&](auto& b) { b.out(b.device().softmax(b.in(s, 29, 10))); });
     check(text("softmax of ", s, ", gradient"), [&](auto& b) {
       b.out(b.device().softmax_gradient(b.in(s, 30), b.device().softmax(b.in(s, 29, 3))));
     });
@@ -369,8 +359,7 @@ template <backend B>
     b.out(result.probabilities);
   });
 
-  check("one_hot",
-        [](auto& b) { b.out(b.device().one_hot(b.classes({2, 0, 3}), 4, 0.9, 0.1)); });
+  check("one_hot", [](auto& b) { b.out(b.device().one_hot(b.classes({2, 0, 3}), 4, 0.9, 0.1)); });
   check("argmax", [](auto& b) {
     b.out(b.device().argmax(b.in({3, 3}, {1, 3, 2, 5, 5, 4, -1, -3, -2})));
   });
@@ -385,8 +374,8 @@ template <backend B>
     const shape s{n};
     const std::string name = text(" of ", n, " elements");
     check("sgd" + name, [&](auto& b) {
-      b.out(b.device().update(sgd_rule{0.1, 0, 0.01, false}, b.in(s, 34), b.in(s, 35), {})
-                .parameter);
+      b.out(
+          b.device().update(sgd_rule{0.1, 0, 0.01, false}, b.in(s, 34), b.in(s, 35), {}).parameter);
     });
     for (const bool nesterov : {false, true}) {
       check(text("sgd with momentum", nesterov ? ", nesterov" : "", name), [&](auto& b) {

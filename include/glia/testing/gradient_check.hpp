@@ -153,15 +153,14 @@ template <layer Layer, detail::double_backend B>
       detail::gradient_of(record, x.slot(), batch.values.size())};
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     // States are not differentiated: their claimed gradient is that of not mattering.
-    gradients.push_back(slots[i] ? detail::gradient_of(record, slots[i],
-                                                       plan.parameters[i].shape.size())
-                                 : std::vector<double>(plan.parameters[i].shape.size(), 0.0));
+    gradients.push_back(slots[i]
+                            ? detail::gradient_of(record, slots[i], plan.parameters[i].shape.size())
+                            : std::vector<double>(plan.parameters[i].shape.size(), 0.0));
   }
   const auto value = [&](const std::vector<check_input>& at) {
     tape<B> forward(device);
     std::vector<gradient_slot> unused;
-    return detail::number_of(
-        run(at, forward.constant(detail::to_device(device, at[0])), unused));
+    return detail::number_of(run(at, forward.constant(detail::to_device(device, at[0])), unused));
   };
   return detail::largest_error(value, inputs, gradients);
 }

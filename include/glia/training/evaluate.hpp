@@ -16,13 +16,12 @@
 namespace glia {
 
 struct evaluate_options {
-  std::size_t batch_size = 256;                        ///< at least 1
+  std::size_t batch_size = 256;                     ///< at least 1
   std::optional<std::vector<metric>> metrics = {};  ///< default: accuracy, where there are classes
 };
 
 /// The mean loss and metrics of a model over a data set, layers such as dropout being off.
-template <class Model, supervised_dataset D,
-          loss_function<typename Model::backend_type> Loss>
+template <class Model, supervised_dataset D, loss_function<typename Model::backend_type> Loss>
 [[nodiscard]] scores evaluate(Model& net, const D& data, const Loss& loss,
                               const evaluate_options& options = {}) {
   using B = typename Model::backend_type;
@@ -38,8 +37,8 @@ template <class Model, supervised_dataset D,
   loader.start(order);
   while (const batch* b = loader.next()) {
     const targets<B> t = targets_of(net.device(), *b, net.output_shape());
-    const variable<B> x = record.constant(
-        net.device().from_host(std::span<const float>(b->inputs), b->input_shape));
+    const variable<B> x =
+        record.constant(net.device().from_host(std::span<const float>(b->inputs), b->input_shape));
     const variable<B> y = net.forward(x, slots, run_mode::inference, {});
     sums.add(loss(y, t).value(), y.value(), t);
   }

@@ -40,8 +40,9 @@ template <backend B>
   const std::size_t classes = std::max<std::size_t>(outputs, 2);
   for (std::int32_t label : b.classes) {
     require<data_error>(label >= 0 && static_cast<std::size_t>(label) < classes,
-                        "the data hold class ", label, ", but the model has outputs for classes 0 to ",
-                        classes - 1, "; end it with more units or mend the labels");
+                        "the data hold class ", label,
+                        ", but the model has outputs for classes 0 to ", classes - 1,
+                        "; end it with more units or mend the labels");
   }
   return {device.from_host(std::span<const std::int32_t>(b.classes), {b.classes.size()}), {}};
 }

@@ -23,7 +23,7 @@ struct epoch_record {
 struct history {
   std::vector<metric> metrics;  ///< what the scores' metrics are
   std::vector<epoch_record> epochs;
-  bool interrupted = false;     ///< by Ctrl-C; the last epoch may then be a part of one
+  bool interrupted = false;  ///< by Ctrl-C; the last epoch may then be a part of one
 };
 
 }  // namespace glia

@@ -73,8 +73,8 @@ class running_scores {
 
  private:
   void accumulate(typename B::tensor& sum, typename B::tensor values) const {
-    sum = device_.binary(binary_function::add, std::move(sum),
-                         device_.sum_to(std::move(values), {}));
+    sum =
+        device_.binary(binary_function::add, std::move(sum), device_.sum_to(std::move(values), {}));
   }
 
   [[nodiscard]] double mean_of(const typename B::tensor& sum) const {
@@ -90,8 +90,7 @@ class running_scores {
                          y.shape());
     if (y.shape()[1] == 1) {
       const auto truth = t.values ? t.values : device_.one_hot(t.classes, 1, 0, 1);
-      const auto guess =
-          device_.binary(binary_function::greater, y, device_.full({}, 0));
+      const auto guess = device_.binary(binary_function::greater, y, device_.full({}, 0));
       return device_.binary(binary_function::equal, guess, truth);
     }
     return device_.in_top_k(y, t.values ? device_.argmax(t.values) : t.classes, m.k);

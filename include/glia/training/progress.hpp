@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <iostream>
@@ -98,7 +99,7 @@ class progress {
   }
 
   static std::string clock_text(double seconds) {
-    const auto whole = static_cast<long>(seconds + 0.5);
+    const auto whole = std::lround(seconds);
     std::array<char, 64> buffer{};
     std::snprintf(buffer.data(), buffer.size(), "%ld:%02ld", whole / 60, whole % 60);
     return buffer.data();

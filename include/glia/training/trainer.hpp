@@ -91,8 +91,8 @@ class trainer {
     update();
   }
 
-  /// Trains for a number of epochs and reports on each; `validation` is evaluated after each. Ctrl-C
-  /// stops after the step in progress and keeps the history.
+  /// Trains for a number of epochs and reports on each; `validation` is evaluated after each.
+  /// Ctrl-C stops after the step in progress and keeps the history.
   template <supervised_dataset Train, supervised_dataset Validation>
   history fit(const Train& train, const Validation& validation, const fit_options& options = {}) {
     require_fitting("fit: validation", *net_, validation);
@@ -103,8 +103,7 @@ class trainer {
   }
   template <supervised_dataset Train>
   history fit(const Train& train, const fit_options& options = {}) {
-    return run(train, options,
-               [](const std::vector<metric>&) { return std::optional<scores>(); });
+    return run(train, options, [](const std::vector<metric>&) { return std::optional<scores>(); });
   }
 
  private:
@@ -141,7 +140,8 @@ class trainer {
     for (std::size_t epoch = 1; epoch <= options.epochs && !result.interrupted; ++epoch) {
       std::iota(order.begin(), order.end(), 0U);
       if (options.shuffle) {
-        shuffle(std::span(order), {.seed = options_.seed, .stream = shuffle_stream,
+        shuffle(std::span(order), {.seed = options_.seed,
+                                   .stream = shuffle_stream,
                                    .step = static_cast<std::uint32_t>(epochs_++)});
       }
       epoch_record record = train_epoch(loader, order, sums, interrupt, shown, epoch);

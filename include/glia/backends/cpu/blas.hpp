@@ -5,7 +5,8 @@
 #include "glia/backends/kernel_arguments.hpp"
 #include "glia/core/xtensor.hpp"
 
-// Declared here since xtensor-blas's CBLAS header lacks them; weak, for other BLAS libraries do too.
+// Declared here since xtensor-blas's CBLAS header lacks them; weak, for other BLAS libraries do
+// too.
 extern "C" {
 [[gnu::weak]] void openblas_set_num_threads(int threads);
 [[gnu::weak]] int openblas_get_num_threads();
@@ -35,7 +36,8 @@ class single_threaded_blas {
   int before_;
 };
 
-/// A matrix in memory: its elements, the distance between rows, and whether it is stored transposed.
+/// A matrix in memory: its elements, the distance between rows, and whether it is stored
+/// transposed.
 template <class T>
 struct matrix {
   const T* data;

@@ -22,51 +22,51 @@ class convolution {
 
   void conv2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
               const window_sizes& s, const memory_pool& memory) const {
-    for_image_blocks(s, memory, [&](auto kernels, std::size_t image, std::size_t images,
-                                    T* scratch) {
-      T* to = y + image * output_step(s);
-      if (depthwise(s)) {
-        std::fill_n(to, images * output_step(s), T{0});
-        for_each_depthwise_product(s, image, images, [&](std::size_t at_x, std::size_t at_w,
-                                                         std::size_t at_y) {
-          kernels.add_product(w + at_w, x + at_x, y + at_y, s.c);
+    for_image_blocks(
+        s, memory, [&](auto kernels, std::size_t image, std::size_t images, T* scratch) {
+          T* to = y + image * output_step(s);
+          if (depthwise(s)) {
+            std::fill_n(to, images * output_step(s), T{0});
+            for_each_depthwise_product(s, image, images,
+                                       [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
+                                         kernels.add_product(w + at_w, x + at_x, y + at_y, s.c);
+                                       });
+          } else {
+            for (std::size_t g = 0; g < s.groups; ++g) {
+              const columns from(x, s, image, images, g, scratch);
+              gemm<T>(images * s.oh * s.ow, s.group_outputs(), depth(s), from.view(),
+                      {w + g * s.group_outputs(), s.o}, T{0}, to + g * s.group_outputs(), s.o);
+            }
+          }
+          epilogue<T>{bias, map}.apply(kernels, to, s.o, images * s.oh * s.ow, 0, s.o);
         });
-      } else {
-        for (std::size_t g = 0; g < s.groups; ++g) {
-          const columns from(x, s, image, images, g, scratch);
-          gemm<T>(images * s.oh * s.ow, s.group_outputs(), depth(s), from.view(),
-                  {w + g * s.group_outputs(), s.o}, T{0}, to + g * s.group_outputs(), s.o);
-        }
-      }
-      epilogue<T>{bias, map}.apply(kernels, to, s.o, images * s.oh * s.ow, 0, s.o);
-    });
   }
 
   void conv2d_input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
                              const memory_pool& memory) const {
-    for_image_blocks(s, memory, [&](auto kernels, std::size_t image, std::size_t images,
-                                    T* scratch) {
-      std::fill_n(dx + image * input_step(s), images * input_step(s), T{0});
-      if (depthwise(s)) {
-        for_each_depthwise_product(s, image, images, [&](std::size_t at_x, std::size_t at_w,
-                                                         std::size_t at_y) {
-          kernels.add_product(w + at_w, dy + at_y, dx + at_x, s.c);
+    for_image_blocks(
+        s, memory, [&](auto kernels, std::size_t image, std::size_t images, T* scratch) {
+          std::fill_n(dx + image * input_step(s), images * input_step(s), T{0});
+          if (depthwise(s)) {
+            for_each_depthwise_product(s, image, images,
+                                       [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
+                                         kernels.add_product(w + at_w, dy + at_y, dx + at_x, s.c);
+                                       });
+            return;
+          }
+          const std::size_t rows = images * s.oh * s.ow;
+          for (std::size_t g = 0; g < s.groups; ++g) {
+            const matrix<T> from{dy + image * output_step(s) + g * s.group_outputs(), s.o};
+            const matrix<T> kernel{w + g * s.group_outputs(), s.o, true};
+            if (pointwise(s)) {
+              gemm<T>(rows, depth(s), s.group_outputs(), from, kernel, T{0},
+                      dx + image * input_step(s) + g * s.group_inputs(), s.c);
+            } else {
+              gemm<T>(rows, depth(s), s.group_outputs(), from, kernel, T{0}, scratch, depth(s));
+              scatter_columns(scratch, s, images, g, dx + image * input_step(s));
+            }
+          }
         });
-        return;
-      }
-      const std::size_t rows = images * s.oh * s.ow;
-      for (std::size_t g = 0; g < s.groups; ++g) {
-        const matrix<T> from{dy + image * output_step(s) + g * s.group_outputs(), s.o};
-        const matrix<T> kernel{w + g * s.group_outputs(), s.o, true};
-        if (pointwise(s)) {
-          gemm<T>(rows, depth(s), s.group_outputs(), from, kernel, T{0},
-                  dx + image * input_step(s) + g * s.group_inputs(), s.c);
-        } else {
-          gemm<T>(rows, depth(s), s.group_outputs(), from, kernel, T{0}, scratch, depth(s));
-          scatter_columns(scratch, s, images, g, dx + image * input_step(s));
-        }
-      }
-    });
   }
 
   void conv2d_kernel_gradient(const T* x, const T* dy, T* dw, const window_sizes& s,
@@ -77,18 +77,18 @@ class convolution {
     const host_tensor<T> partial(memory, {lanes, size});
     const host_tensor<T> scratch = scratch_for(s, memory);
     const single_threaded_blas one_thread_each;
-    team_->for_blocks_by_thread(lanes, 1, [&](auto kernels, std::size_t lane, std::size_t,
-                                              std::size_t thread) {
-      T* sum = partial.data() + lane * size;
-      std::fill_n(sum, size, T{0});
-      const std::size_t end = (lane + 1) * s.n / lanes;
-      for (std::size_t image = lane * s.n / lanes; image < end;) {
-        const std::size_t images = std::min(end - image, images_per_block(s));
-        add_kernel_gradient(kernels, x, dy, sum, s, image, images,
-                            scratch.data() + thread * scratch_size(s));
-        image += images;
-      }
-    });
+    team_->for_blocks_by_thread(
+        lanes, 1, [&](auto kernels, std::size_t lane, std::size_t, std::size_t thread) {
+          T* sum = partial.data() + lane * size;
+          std::fill_n(sum, size, T{0});
+          const std::size_t end = (lane + 1) * s.n / lanes;
+          for (std::size_t image = lane * s.n / lanes; image < end;) {
+            const std::size_t images = std::min(end - image, images_per_block(s));
+            add_kernel_gradient(kernels, x, dy, sum, s, image, images,
+                                scratch.data() + thread * scratch_size(s));
+            image += images;
+          }
+        });
     with_isa(team_->level(), [&](auto kernels) {
       std::copy_n(partial.data(), size, dw);
       for (std::size_t lane = 1; lane < lanes; ++lane) {
@@ -155,14 +155,12 @@ class convolution {
     }
   }
 
-  // Room for the columns of one block, for each thread; taken before the threads start, so that what
-  // the memory pool is asked for does not depend on how they overlap.
+  // Room for the columns of one block, for each thread; taken before the threads start, so that
+  // what the memory pool is asked for does not depend on how they overlap.
   static std::size_t scratch_size(const window_sizes& s) {
-    return pointwise(s) || depthwise(s) ? 0
-                                        : images_per_block(s) * s.oh * s.ow * depth(s);
+    return pointwise(s) || depthwise(s) ? 0 : images_per_block(s) * s.oh * s.ow * depth(s);
   }
-  [[nodiscard]] host_tensor<T> scratch_for(const window_sizes& s,
-                                           const memory_pool& memory) const {
+  [[nodiscard]] host_tensor<T> scratch_for(const window_sizes& s, const memory_pool& memory) const {
     return {memory, {team_->threads(), scratch_size(s)}};
   }
 
@@ -171,12 +169,11 @@ class convolution {
   void for_image_blocks(const window_sizes& s, const memory_pool& memory, const Body& body) const {
     const host_tensor<T> scratch = scratch_for(s, memory);
     const single_threaded_blas one_thread_each;
-    team_->for_blocks_by_thread(s.n, images_per_block(s),
-                                [&](auto kernels, std::size_t image, std::size_t images,
-                                    std::size_t thread) {
-                                  body(kernels, image, images,
-                                       scratch.data() + thread * scratch_size(s));
-                                });
+    team_->for_blocks_by_thread(
+        s.n, images_per_block(s),
+        [&](auto kernels, std::size_t image, std::size_t images, std::size_t thread) {
+          body(kernels, image, images, scratch.data() + thread * scratch_size(s));
+        });
   }
 
   /// visit(x offset, w offset, y offset) of runs of C channels that are multiplied with each other.

@@ -24,12 +24,11 @@ class elementwise {
 
   void unary_gradient(const unary_map& map, const T* dy, const T* saved, T* dx,
                       std::size_t n) const {
-    team_->for_blocks(n, workers::elements_per_block,
-                      [&](auto kernels, std::size_t first, std::size_t count) {
-                        kernels.unary_gradient(map, dy + first,
-                                               saved == nullptr ? nullptr : saved + first,
-                                               dx + first, count);
-                      });
+    team_->for_blocks(
+        n, workers::elements_per_block, [&](auto kernels, std::size_t first, std::size_t count) {
+          kernels.unary_gradient(map, dy + first, saved == nullptr ? nullptr : saved + first,
+                                 dx + first, count);
+        });
   }
 
   void binary(binary_function function, const T* a, const T* b, T* y,

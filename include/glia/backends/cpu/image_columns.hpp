@@ -26,8 +26,8 @@ void gather_columns(const T* x, const window_sizes& s, std::size_t images, std::
 
 /// The adjoint: adds every column entry to the input value it came from.
 template <class T>
-void scatter_columns(const T* columns, const window_sizes& s, std::size_t images,
-                     std::size_t group, T* dx) {
+void scatter_columns(const T* columns, const window_sizes& s, std::size_t images, std::size_t group,
+                     T* dx) {
   const std::size_t depth = s.group_inputs();
   for_each_window_pixel(s, images, [&](std::size_t pixel, bool inside) {
     if (inside) {

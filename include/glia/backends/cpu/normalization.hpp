@@ -83,8 +83,8 @@ class normalizing {
       for (std::size_t c = 0; c < count; ++c) {
         by_dy[c] = gamma[first + c] * inverse[c];
         by_x[c] = -by_dy[c] * inverse[c] * dgamma[first + c] / static_cast<T>(rows);
-        constant[c] = -by_dy[c] * dbeta[first + c] / static_cast<T>(rows) -
-                      by_x[c] * mean[first + c];
+        constant[c] =
+            -by_dy[c] * dbeta[first + c] / static_cast<T>(rows) - by_x[c] * mean[first + c];
       }
       for (std::size_t r = 0; r < rows; ++r) {
         T* to = dx + r * columns + first;
@@ -142,8 +142,8 @@ class normalizing {
         const T mean_q = kernels.sum(to, columns) / static_cast<T>(columns);
         const T mean_qh = kernels.dot(to, h, columns) / static_cast<T>(columns);
         kernels.add_scaled(-mean_qh, h, to, columns);
-        kernels.unary({unary_function::affine, inverse, -static_cast<double>(mean_q * inverse)},
-                      to, to, columns);
+        kernels.unary({unary_function::affine, inverse, -static_cast<double>(mean_q * inverse)}, to,
+                      to, columns);
       }
     });
     std::fill_n(dgamma, columns, T{0});

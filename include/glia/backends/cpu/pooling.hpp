@@ -72,39 +72,39 @@ class pooling {
   }
 
  private:
-  /// visit(offset of the output pixel, loop over the input pixels of its window); an image's windows
-  /// are visited in order by one thread, so overlapping windows may add to the same input.
+  /// visit(offset of the output pixel, loop over the input pixels of its window); an image's
+  /// windows are visited in order by one thread, so overlapping windows may add to the same input.
   template <class Visit>
   void for_each_window(const window_sizes& s, const Visit& visit) const {
     const window2d& k = s.window;
-    team_->for_rows(s.n, s.oh * s.ow * s.c * k.height * k.width,
-                    [&](auto, std::size_t image, std::size_t images) {
-      for (std::size_t pixel = image * s.oh * s.ow; pixel < (image + images) * s.oh * s.ow;
-           ++pixel) {
-        const std::size_t ox = pixel % s.ow;
-        const std::size_t oy = pixel / s.ow % s.oh;
-        const std::size_t n = pixel / s.ow / s.oh;
-        visit(pixel * s.c, [&](const auto& visit_input) {
-          for (std::size_t ky = 0; ky < k.height; ++ky) {
-            const std::size_t iy = oy * k.stride_height + ky * k.dilation_height - k.pad_top;
-            for (std::size_t kx = 0; kx < k.width; ++kx) {
-              const std::size_t ix = ox * k.stride_width + kx * k.dilation_width - k.pad_left;
-              if (iy < s.h && ix < s.w) {
-                visit_input(((n * s.h + iy) * s.w + ix) * s.c,
-                            static_cast<std::int32_t>(ky * k.width + kx));
+    team_->for_rows(
+        s.n, s.oh * s.ow * s.c * k.height * k.width,
+        [&](auto, std::size_t image, std::size_t images) {
+          for (std::size_t pixel = image * s.oh * s.ow; pixel < (image + images) * s.oh * s.ow;
+               ++pixel) {
+            const std::size_t ox = pixel % s.ow;
+            const std::size_t oy = pixel / s.ow % s.oh;
+            const std::size_t n = pixel / s.ow / s.oh;
+            visit(pixel * s.c, [&](const auto& visit_input) {
+              for (std::size_t ky = 0; ky < k.height; ++ky) {
+                const std::size_t iy = oy * k.stride_height + ky * k.dilation_height - k.pad_top;
+                for (std::size_t kx = 0; kx < k.width; ++kx) {
+                  const std::size_t ix = ox * k.stride_width + kx * k.dilation_width - k.pad_left;
+                  if (iy < s.h && ix < s.w) {
+                    visit_input(((n * s.h + iy) * s.w + ix) * s.c,
+                                static_cast<std::int32_t>(ky * k.width + kx));
+                  }
+                }
               }
-            }
+            });
           }
         });
-      }
-    });
   }
 
   void clear_images(T* dx, const window_sizes& s) const {
-    team_->for_blocks(s.input().size(), workers::elements_per_block,
-                      [&](auto, std::size_t first, std::size_t count) {
-                        std::fill_n(dx + first, count, T{0});
-                      });
+    team_->for_blocks(
+        s.input().size(), workers::elements_per_block,
+        [&](auto, std::size_t first, std::size_t count) { std::fill_n(dx + first, count, T{0}); });
   }
 
   const workers* team_;

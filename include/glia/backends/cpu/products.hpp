@@ -31,6 +31,8 @@ class products {
  private:
   // Blocks smaller than this spend their time on packing and hand-over instead of arithmetic.
   static constexpr std::size_t flops_per_block = 12'000'000;
+  // Half of a product this large still takes longer than handing it to a second thread.
+  static constexpr std::size_t flops_worth_halving = 500'000;
   static constexpr std::size_t max_blocks = 64;
   static constexpr std::size_t alignment = 8;
 
@@ -44,8 +46,9 @@ class products {
       sparse_product<T>::multiply(*team_, memory, left, right, c, s, last);
       return;
     }
-    const std::size_t wanted =
-        std::clamp<std::size_t>(2 * s.m * s.n * s.k / flops_per_block, 1, max_blocks);
+    const std::size_t flops = 2 * s.m * s.n * s.k;
+    const std::size_t wanted = std::clamp<std::size_t>(
+        flops / flops_per_block, flops < flops_worth_halving ? 1 : 2, max_blocks);
     const bool by_columns = s.n >= s.m;
     const std::size_t extent = by_columns ? s.n : s.m;
     const std::size_t block =

@@ -37,28 +37,21 @@ class sparse_product {
                       count.fetch_add(kernels.count_nonzeros(a + first, n),
                                       std::memory_order_relaxed);
                     });
-    return static_cast<double>(count.load()) <
-           worthwhile_density * static_cast<double>(s.m * s.k);
+    return static_cast<double>(count.load()) < worthwhile_density * static_cast<double>(s.m * s.k);
   }
 
   static void multiply(const workers& team, const memory_pool& memory, const matrix<T>& a,
-                       const matrix<T>& b, T* c, const matmul_sizes& s,
-                       const epilogue<T>& last) {
+                       const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last) {
     const depths depth(s.k);
     const host_tensor<nonzero<T>> entries(memory, {s.m, depth.blocks * depth.size});
     const host_tensor<std::uint32_t> counts(memory, {s.m, depth.blocks});
     list(team, a, s, depth, entries.data(), counts.data());
 
     const panels cut{(s.n + lanes - 1) / lanes};
-    const bool direct = readable_in_place(b, s);
-    const host_tensor<T> packed(memory, {direct ? 0 : s.k * cut.vectors * lanes});
-    if (!direct) {
-      team.for_each(cut.count(), [&](auto kernels, std::size_t panel) {
-        pack(kernels, b, s, cut, panel, packed.data() + s.k * cut.column(panel));
-      });
-    }
-
-    const std::size_t row_blocks = (s.m + rows_per_block - 1) / rows_per_block;
+    const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
+    // Tasks that pack nothing may as well be small, which shares them out more evenly.
+    const std::size_t row_blocks =
+        readable_in_place(b) && s.m >= 64 ? std::max<std::size_t>(least_blocks, 2) : least_blocks;
     team.for_each(cut.count() * row_blocks, [&](auto kernels, std::size_t task) {
       const std::size_t panel = task / row_blocks;
       const std::size_t block = task % row_blocks;
@@ -67,11 +60,9 @@ class sparse_product {
       const std::size_t width = cut.column(panel + 1) - column;
       const region where{row, (block + 1) * s.m / row_blocks - row, column,
                          std::min(width, s.n - column)};
-      const matrix<T> from = direct ? matrix<T>{b.data + column, b.row_step}
-                                    : matrix<T>{packed.data() + s.k * column, width};
       with_vectors(width / lanes, [&](auto constant) {
-        multiply_block<decltype(constant)::value>(kernels, entries.data(), counts.data(), depth,
-                                                  from, c, s.n, where);
+        multiply_block<decltype(constant)::value>(kernels, entries.data(), counts.data(), depth, b,
+                                                  c, s.n, where);
       });
       last.apply(kernels, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
     });
@@ -81,7 +72,7 @@ class sparse_product {
   static constexpr std::size_t lanes = vector_bytes / sizeof(T);
   static constexpr std::size_t max_vectors = 8;
   // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
-  static constexpr std::size_t rows_per_block = 64;
+  static constexpr std::size_t max_block_rows = 256;
 
   /// The columns of C and B cut into panels of at most max_vectors vectors, as equal as can be.
   struct panels {
@@ -92,12 +83,16 @@ class sparse_product {
     }
   };
 
-  /// The inner extent cut into equal blocks. A panel of one block's rows and max_vectors vectors takes
-  /// 28 KiB of a first-level cache of 32.
+  /// The inner extent cut into equal blocks. A panel of one block's rows and max_vectors vectors
+  /// takes 26 KiB of a first-level cache of 32.
   struct depths {
-    static constexpr std::size_t max_size = 112;
+    static constexpr std::size_t max_size = 104;
     explicit depths(std::size_t k)
-        : blocks((k + max_size - 1) / max_size), size((k + blocks - 1) / blocks) {}
+        : extent(k), blocks((k + max_size - 1) / max_size), size((k + blocks - 1) / blocks) {}
+    [[nodiscard]] std::size_t rows(std::size_t block) const {
+      return std::min(size, extent - block * size);
+    }
+    std::size_t extent;
     std::size_t blocks;
     std::size_t size;
   };
@@ -112,10 +107,10 @@ class sparse_product {
   /// Of each row of A and each depth block, the nonzeros and their number.
   static void list(const workers& team, const matrix<T>& a, const matmul_sizes& s,
                    const depths& depth, nonzero<T>* entries, std::uint32_t* counts) {
-    team.for_blocks(s.m, 16, [&](auto kernels, std::size_t row, std::size_t rows) {
+    team.for_blocks(s.m, 8, [&](auto kernels, std::size_t row, std::size_t rows) {
       for (std::size_t block = 0; block < depth.blocks; ++block) {
         const std::size_t first = block * depth.size;
-        const std::size_t length = std::min(depth.size, s.k - first);
+        const std::size_t length = depth.rows(block);
         std::size_t i = row;
         for (; a.transposed && i + 8 <= row + rows; i += 8) {
           std::size_t eight[8];
@@ -143,52 +138,54 @@ class sparse_product {
     });
   }
 
-  /// Whether the rows of B can be read where they are: whole vectors, and not at a distance that
-  /// makes them compete for the same cache sets.
-  static bool readable_in_place(const matrix<T>& b, const matmul_sizes& s) {
-    return !b.transposed && s.n % lanes == 0 && b.row_step * sizeof(T) % 1024 != 0;
-  }
-
-  /// Copies a panel of B to contiguous rows, the last vector padded with zeros.
-  template <class Kernels>
-  static void pack(const Kernels& kernels, const matrix<T>& b, const matmul_sizes& s,
-                   const panels& cut, std::size_t panel, T* to) {
-    const std::size_t first = cut.column(panel);
-    const std::size_t width = cut.column(panel + 1) - first;
-    const std::size_t columns = std::min(width, s.n - first);
-    if (columns < width) {
-      std::fill_n(to, s.k * width, T{0});
-    }
-    if (b.transposed) {
-      kernels.transpose_matrix(b.data + first * b.row_step, b.row_step, to, width, columns, s.k);
-    } else {
-      for (std::size_t k = 0; k < s.k; ++k) {
-        std::copy_n(b.data + k * b.row_step + first, columns, to + k * width);
-      }
-    }
-  }
-
+  /// The sums of one block of rows of C in one panel.
   template <std::size_t Vectors, class Kernels>
   static void multiply_block(const Kernels& kernels, const nonzero<T>* entries,
                              const std::uint32_t* counts, const depths& depth, const matrix<T>& b,
                              T* c, std::size_t c_step, const region& where) {
+    constexpr std::size_t width = Vectors * lanes;
+    const bool whole = where.columns == width;
+    const bool in_place = whole && readable_in_place(b);
+    alignas(vector_bytes) T packed[depths::max_size * width];
+    alignas(vector_bytes) T padded[max_block_rows * width];
+    T* const to = whole ? c + where.row * c_step + where.column : padded;
+    const std::size_t to_step = whole ? c_step : width;
     for (std::size_t block = 0; block < depth.blocks; ++block) {
-      const T* rows = b.data + block * depth.size * b.row_step;
-      for (std::size_t i = where.row; i < where.row + where.rows; ++i) {
-        const std::size_t at = i * depth.blocks + block;
-        const nonzero<T>* first = entries + at * depth.size;
-        T* to = c + i * c_step + where.column;
-        if (where.columns == Vectors * lanes) {
-          kernels.template multiply_nonzeros<Vectors>(first, counts[at], rows, b.row_step, to,
-                                                      block > 0);
-        } else {
-          T padded[Vectors * lanes] = {};
-          std::copy_n(to, where.columns, padded);
-          kernels.template multiply_nonzeros<Vectors>(first, counts[at], rows, b.row_step, padded,
-                                                      block > 0);
-          std::copy_n(padded, where.columns, to);
-        }
+      const std::size_t first = block * depth.size;
+      if (!in_place) {
+        pack<width>(kernels, b, where, first, depth.rows(block), packed);
       }
+      const std::size_t at = where.row * depth.blocks + block;
+      kernels.template multiply_nonzeros<Vectors>(
+          entries + at * depth.size, depth.blocks * depth.size, counts + at, depth.blocks,
+          in_place ? b.data + first * b.row_step + where.column : packed,
+          in_place ? b.row_step : width, to, to_step, where.rows, block > 0);
+    }
+    for (std::size_t i = 0; !whole && i < where.rows; ++i) {
+      std::copy_n(padded + i * width, where.columns, c + (where.row + i) * c_step + where.column);
+    }
+  }
+
+  /// Whether the rows of B can be read where they are: aligned to vectors, and not at a distance
+  /// that makes them compete for the same cache sets.
+  static bool readable_in_place(const matrix<T>& b) {
+    return !b.transposed && b.row_step % lanes == 0 && b.row_step * sizeof(T) % 1024 != 0;
+  }
+
+  /// Copies a depth block of a panel of B to contiguous rows, the last vector padded with zeros.
+  template <std::size_t Width, class Kernels>
+  static void pack(const Kernels& kernels, const matrix<T>& b, const region& where,
+                   std::size_t first, std::size_t rows, T* to) {
+    if (where.columns < Width) {
+      std::fill_n(to, rows * Width, T{0});
+    }
+    if (b.transposed) {
+      kernels.transpose_matrix(b.data + where.column * b.row_step + first, b.row_step, to, Width,
+                               where.columns, rows);
+      return;
+    }
+    for (std::size_t k = 0; k < rows; ++k) {
+      std::copy_n(b.data + (first + k) * b.row_step + where.column, where.columns, to + k * Width);
     }
   }
 

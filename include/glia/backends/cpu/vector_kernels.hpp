@@ -11,11 +11,10 @@
 #include <immintrin.h>
 #endif
 
-// Run-time dispatch without special compiler flags: the same loops (vector_kernels.inl) are compiled
-// once for the instruction set that the program is built for and once for AVX2 with FMA and BMI2
-// (every processor with AVX2 has them), and
-// `with_best_isa` chooses when the program runs. Optimisation is asked for here as well, since g++
-// 12 hardly vectorises at -O2.
+// Run-time dispatch without special compiler flags: the same loops (vector_kernels.inl) are
+// compiled once for the instruction set that the program is built for and once for AVX2 with FMA
+// and BMI2 (every processor with AVX2 has them), and `with_best_isa` chooses when the program runs.
+// Optimisation is asked for here as well, since g++ 12 hardly vectorises at -O2.
 
 namespace glia::cpu_loops {
 

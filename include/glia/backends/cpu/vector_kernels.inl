@@ -15,7 +15,10 @@ struct GLIA_ISA {
       case unary_function::affine:
         return each(x, y, n, [=](T v) { return a * v + b; });
       case unary_function::clamp:
-        return each(x, y, n, [=](T v) { v = v < a ? a : v; return v > b ? b : v; });
+        return each(x, y, n, [=](T v) {
+          v = v < a ? a : v;
+          return v > b ? b : v;
+        });
       case unary_function::absolute:
         return each(x, y, n, [](T v) { return v < 0 ? -v : v; });
       case unary_function::square:
@@ -36,11 +39,17 @@ struct GLIA_ISA {
       case unary_function::relu:
         return each(x, y, n, [](T v) { return v > 0 ? v : T(0); });
       case unary_function::relu6:
-        return each(x, y, n, [](T v) { v = v > 0 ? v : T(0); return v < 6 ? v : T(6); });
+        return each(x, y, n, [](T v) {
+          v = v > 0 ? v : T(0);
+          return v < 6 ? v : T(6);
+        });
       case unary_function::leaky_relu:
         return each(x, y, n, [=](T v) { return v > 0 ? v : a * v; });
       case unary_function::elu:
-        return each(x, y, n, [=](T v) { const T e = a * expm1_of(v); return v > 0 ? v : e; });
+        return each(x, y, n, [=](T v) {
+          const T e = a * expm1_of(v);
+          return v > 0 ? v : e;
+        });
       case unary_function::sigmoid:
         return each(x, y, n, [](T v) { return sigmoid_of(v); });
       case unary_function::tanh:
@@ -217,7 +226,8 @@ struct GLIA_ISA {
     return count;
   }
 
-  // The same for 8 columns of a matrix of n rows; column j's list begins at entries + j * list_step.
+  // The same for 8 columns of a matrix of n rows; column j's list begins at entries + j *
+  // list_step.
   template <class T>
   static void list_nonzeros_of_columns(const T* x, std::size_t x_step, std::size_t n,
                                        nonzero<T>* entries, std::size_t list_step,
@@ -242,38 +252,45 @@ struct GLIA_ISA {
     }
   }
 
-  // c (Vectors * lanes) = or += the sum over the entries of value * row of b; the accumulators stay
-  // in registers.
+  // Each row of c (rows, Vectors * lanes) = or += the sum over its list's entries of value * row of
+  // b; the accumulators stay in registers. Row i's list begins at entries + i * list_step and is
+  // counts[i * count_step] long.
   template <std::size_t Vectors, class T>
-  static void multiply_nonzeros(const nonzero<T>* entries, std::size_t count, const T* b,
-                                std::size_t b_step, T* c, bool add) {
+  static void multiply_nonzeros(const nonzero<T>* entries, std::size_t list_step,
+                                const std::uint32_t* counts, std::size_t count_step, const T* b,
+                                std::size_t b_step, T* c, std::size_t c_step, std::size_t rows,
+                                bool add) {
     constexpr std::size_t lanes = vector_bytes / sizeof(T);
-    typedef T vector __attribute__((vector_size(vector_bytes)));
-    vector sum[Vectors];
+    using vector [[gnu::vector_size(vector_bytes)]] = T;
+    for (std::size_t r = 0; r < rows; ++r, c += c_step) {
+      vector sum[Vectors];
+      if (add) {
 #pragma GCC unroll 8
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      sum[v] = vector{};
-    }
-    if (add) {
+        for (std::size_t v = 0; v < Vectors; ++v) {
+          __builtin_memcpy(&sum[v], c + v * lanes, sizeof(vector));
+        }
+      } else {
+#pragma GCC unroll 8
+        for (std::size_t v = 0; v < Vectors; ++v) {
+          sum[v] = vector{};
+        }
+      }
+      const nonzero<T>* const first = entries + r * list_step;
+      const nonzero<T>* const last = first + counts[r * count_step];
+      for (const nonzero<T>* entry = first; entry != last; ++entry) {
+        const vector value = entry->value - vector{};
+        const T* row = b + entry->index * b_step;
+#pragma GCC unroll 8
+        for (std::size_t v = 0; v < Vectors; ++v) {
+          vector factor;
+          __builtin_memcpy(&factor, row + v * lanes, sizeof(vector));
+          sum[v] += value * factor;
+        }
+      }
 #pragma GCC unroll 8
       for (std::size_t v = 0; v < Vectors; ++v) {
-        __builtin_memcpy(&sum[v], c + v * lanes, sizeof(vector));
+        __builtin_memcpy(c + v * lanes, &sum[v], sizeof(vector));
       }
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      const nonzero<T> entry = entries[i];
-      const vector value = entry.value - vector{};
-      const T* row = b + entry.index * b_step;
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < Vectors; ++v) {
-        vector factor;
-        __builtin_memcpy(&factor, row + v * lanes, sizeof(vector));
-        sum[v] += value * factor;
-      }
-    }
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      __builtin_memcpy(c + v * lanes, &sum[v], sizeof(vector));
     }
   }
 
@@ -327,7 +344,7 @@ struct GLIA_ISA {
     const T scale = static_cast<T>(1 / (1 - rate));
     // word * 2^-32 >= rate, as integers
     const double bound = __builtin_ceil(rate * 0x1p32);
-    const std::uint64_t threshold = static_cast<std::uint64_t>(bound);
+    const auto threshold = static_cast<std::uint64_t>(bound);
     std::size_t done = 0;
     while (done < n) {
       const std::uint64_t first = offset + done;
@@ -531,8 +548,8 @@ struct GLIA_ISA {
       c2[i] = key.stream;
       c3[i] = key.step;
     }
-    std::uint32_t k0 = static_cast<std::uint32_t>(key.seed);
-    std::uint32_t k1 = static_cast<std::uint32_t>(key.seed >> 32);
+    auto k0 = static_cast<std::uint32_t>(key.seed);
+    auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
     for (int round = 0; round < 10; ++round) {
       for (std::size_t i = 0; i < Width; ++i) {
         const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c0[i];
@@ -553,8 +570,8 @@ struct GLIA_ISA {
     }
   }
 
-  // Appends those of 8 values that are not zero, without branches: what a mask keeps is moved to the
-  // front, all 8 places are written, and the caller advances by the number returned.
+  // Appends those of 8 values that are not zero, without branches: what a mask keeps is moved to
+  // the front, all 8 places are written, and the caller advances by the number returned.
   static std::size_t append_nonzeros(const float* x, std::size_t first, nonzero<float>* entries) {
 #if defined(GLIA_ISA_IS_AVX2)
     const __m256 values = _mm256_loadu_ps(x);
@@ -565,8 +582,7 @@ struct GLIA_ISA {
     const std::uint64_t kept = _pext_u64(0x0706050403020100, bytes);
     const __m256i positions = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kept)));
     const __m256i packed = _mm256_castps_si256(_mm256_permutevar8x32_ps(values, positions));
-    const __m256i indices =
-        _mm256_add_epi32(positions, _mm256_set1_epi32(static_cast<int>(first)));
+    const __m256i indices = _mm256_add_epi32(positions, _mm256_set1_epi32(static_cast<int>(first)));
     const __m256i low = _mm256_unpacklo_epi32(packed, indices);
     const __m256i high = _mm256_unpackhi_epi32(packed, indices);
     auto* to = reinterpret_cast<__m256i*>(entries);

@@ -1,8 +1,8 @@
 // Included by vector_kernels.inl inside the struct of one instruction set: elementary functions
 // without branches or calls, so that loops over them vectorise; inlined always, or they would not.
 
-// condition ? a : b as a mask. Compilers move what a conditional does not need behind a branch, which
-// is what keeps a loop from vectorising.
+// condition ? a : b as a mask. Compilers move what a conditional does not need behind a branch,
+// which is what keeps a loop from vectorising.
 [[gnu::always_inline]] static float select_of(bool condition, float a, float b) {
   const std::uint32_t mask = 0U - static_cast<std::uint32_t>(condition);
   const auto bits = (__builtin_bit_cast(std::uint32_t, a) & mask) |
@@ -17,7 +17,7 @@
   x = x > 88.3F ? 88.3F : x;
   const float scaled = x * 1.44269504F;
   const int n = static_cast<int>(scaled + __builtin_copysignf(0.5F, scaled));
-  const float whole = static_cast<float>(n);
+  const auto whole = static_cast<float>(n);
   const float r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F;
   float p = 1.9875691500e-4F;
   p = p * r + 1.3981999507e-3F;

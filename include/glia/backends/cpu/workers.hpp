@@ -20,8 +20,10 @@ class workers {
   /// on n and `block` alone, never on the number of threads.
   template <class Body>
   void for_blocks(std::size_t n, std::size_t block, const Body& body) const {
-    for_blocks_by_thread(n, block, [&](auto kernels, std::size_t first, std::size_t count,
-                                       std::size_t) { body(kernels, first, count); });
+    for_blocks_by_thread(n, block,
+                         [&](auto kernels, std::size_t first, std::size_t count, std::size_t) {
+                           body(kernels, first, count);
+                         });
   }
 
   /// The same for bodies that use scratch memory of their thread's: body(kernels, first, count,
@@ -38,7 +40,8 @@ class workers {
   /// The same with blocks of at least one row and about `elements_per_block` elements.
   template <class Body>
   void for_rows(std::size_t rows, std::size_t columns, const Body& body) const {
-    for_blocks(rows, std::max<std::size_t>(1, elements_per_block / std::max<std::size_t>(columns, 1)),
+    for_blocks(rows,
+               std::max<std::size_t>(1, elements_per_block / std::max<std::size_t>(columns, 1)),
                body);
   }
 

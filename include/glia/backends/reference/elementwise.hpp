@@ -157,8 +157,8 @@ struct elementwise {
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        *y++ = apply(function, a[at.a + i * plan.inner_step_a()],
-                     b[at.b + i * plan.inner_step_b()]);
+        *y++ =
+            apply(function, a[at.a + i * plan.inner_step_a()], b[at.b + i * plan.inner_step_b()]);
       }
     }
   }

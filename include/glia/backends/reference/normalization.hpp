@@ -19,9 +19,8 @@ struct normalizing {
       over.for_each(set, [&](std::size_t i) { sum += x[i]; });
       mean[set] = sum / static_cast<T>(over.length);
       T squares = 0;
-      over.for_each(set, [&](std::size_t i) {
-        squares += (x[i] - mean[set]) * (x[i] - mean[set]);
-      });
+      over.for_each(set,
+                    [&](std::size_t i) { squares += (x[i] - mean[set]) * (x[i] - mean[set]); });
       variance[set] = squares / static_cast<T>(over.length);
       const T scale = T{1} / std::sqrt(variance[set] + static_cast<T>(epsilon));
       over.for_each(set, [&](std::size_t i) {

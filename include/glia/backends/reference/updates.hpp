@@ -38,8 +38,8 @@ struct updates {
     for (std::size_t i = 0; i < n; ++i) {
       const T gradient = g[i] + static_cast<T>(rule.decay) * p[i];
       v[i] += static_cast<T>(1 - rule.rho) * (gradient * gradient - v[i]);
-      T change = static_cast<T>(rule.rate) * gradient /
-                 std::sqrt(v[i] + static_cast<T>(rule.epsilon));
+      T change =
+          static_cast<T>(rule.rate) * gradient / std::sqrt(v[i] + static_cast<T>(rule.epsilon));
       if (u != nullptr) {
         u[i] = static_cast<T>(rule.momentum) * u[i] + change;
         change = u[i];
@@ -52,8 +52,7 @@ struct updates {
     for (std::size_t i = 0; i < n; ++i) {
       const T gradient = g[i] + static_cast<T>(rule.decay) * p[i];
       v[i] += gradient * gradient;
-      p[i] -= static_cast<T>(rule.rate) * gradient /
-              std::sqrt(v[i] + static_cast<T>(rule.epsilon));
+      p[i] -= static_cast<T>(rule.rate) * gradient / std::sqrt(v[i] + static_cast<T>(rule.epsilon));
     }
   }
 };
