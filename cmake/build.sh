@@ -18,8 +18,8 @@ quietly() {
 }
 
 [[ -f build/build.ninja ]] || quietly cmake --preset default
-# Ninja is asked first, so that nothing is announced when nothing is to be done.
-if ! ninja -C build -n "$@" 2>/dev/null | grep -q 'no work to do'; then
-  echo "glia: building ${*:-everything}" >&2
-  quietly cmake --build build --target "${@:-all}"
-fi
+# Only what takes a while is announced.
+{ sleep 2 >/dev/null 2>&1 && echo "glia: building ${*:-everything}" >&2; } &
+announcement=$!
+trap 'kill $announcement 2>/dev/null || true' EXIT
+quietly cmake --build build --target "${@:-all}"

@@ -45,6 +45,7 @@ class batch_loader {
     order_ = {};
     changed_.wait(lock, [&] { return !gathering_; });
     order_ = order;
+    failure_ = nullptr;
     prepared_ = 0;
     taken_ = 0;
     returned_ = 0;
@@ -61,7 +62,8 @@ class batch_loader {
       return nullptr;
     }
     changed_.wait(lock, [&] { return prepared_ > taken_ || failure_ != nullptr; });
-    if (failure_ != nullptr) {
+    // What was gathered before the failure is handed out first, however fast the failure came.
+    if (prepared_ == taken_) {
       order_ = {};
       std::rethrow_exception(std::exchange(failure_, nullptr));
     }
