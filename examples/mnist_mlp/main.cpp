@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <glia/compression/gzip.hpp>
 #include <glia/glia.hpp>
+#include <iomanip>
 #include <iostream>
 
 struct settings {
@@ -30,15 +31,11 @@ void train(const settings& s, const glia::image_bytes& train, const glia::image_
   glia::trainer trainer{net, loss, glia::adam{s.learning_rate}, {.seed = s.seed}};
   const auto history = trainer.fit(train, test, {.epochs = s.epochs, .batch_size = s.batch_size});
 
-  double seconds = 0;
-  for (const auto& epoch : history.epochs) {
-    seconds += epoch.seconds;
-  }
-  const auto images = static_cast<double>(history.epochs.size() * train.size());
-  std::cout << "\ntest accuracy " << 100 * glia::evaluate(net, test, loss).metrics.at(0) << " %, "
-            << seconds << " s of training, " << glia::scaled(images / seconds)
-            << " images/s, peak memory " << static_cast<double>(glia::peak_resident_bytes()) / 1e6
-            << " MB\n";
+  std::cout << std::fixed << std::setprecision(2) << "\ntest accuracy "
+            << 100 * glia::evaluate(net, test, loss).metrics.at(0) << " %, " << history.seconds()
+            << " s of training, " << glia::scaled(history.samples_per_second())
+            << " images/s, peak memory "
+            << glia::scaled(static_cast<double>(glia::peak_resident_bytes()), "B") << '\n';
 }
 
 int main(int argc, char** argv) try {

@@ -21,7 +21,8 @@ TEST_CASE("a memory pool hands the same block out again") {
 }
 
 TEST_CASE("blocks are large enough, aligned, and waste at most an eighth") {
-  for (std::size_t bytes : {0, 1, 63, 64, 65, 100, 127, 128, 129, 1000, 4097, 1 << 20, 12345678}) {
+  for (const std::size_t bytes :
+       {0U, 1U, 63U, 64U, 65U, 100U, 127U, 128U, 129U, 1000U, 4097U, 1U << 20U, 12345678U}) {
     const glia::memory_pool pool;
     const glia::memory_block block = pool.allocate(bytes);
     CHECK(reinterpret_cast<std::uintptr_t>(block.data()) % 64 == 0);

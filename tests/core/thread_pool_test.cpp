@@ -5,10 +5,10 @@
 #include "catch.hpp"
 
 TEST_CASE("a parallel loop runs every index once, for any number of threads") {
-  for (std::size_t threads : {1, 2, 3, 8}) {
+  for (const std::size_t threads : {1U, 2U, 3U, 8U}) {
     glia::thread_pool pool(threads);
     CHECK(pool.size() == threads);
-    for (std::size_t count : {0, 1, 2, 7, 1000}) {
+    for (const std::size_t count : {0U, 1U, 2U, 7U, 1000U}) {
       std::vector<std::atomic<int>> runs(count);
       pool.parallel_for(count, [&](std::size_t i, std::size_t) { ++runs[i]; });
       for (const auto& n : runs) {

@@ -64,6 +64,20 @@ total                                 (N, 3)               355        9.62 k    
 )");
 }
 
+TEST_CASE("a layer's activations are those of its tensors that the backward pass still needs") {
+  const auto conv = glia::conv2d{.filters = 1, .kernel = 3, .padding = glia::same};
+  const glia::model net{glia::sequential{glia::residual{conv}, glia::max_pool2d{}, glia::flatten{},
+                                         glia::dense{2, glia::relu}},
+                        {4, 4, 1}};
+  std::vector<std::size_t> bytes;
+  for (const auto& layer : net.plan().layers) {
+    bytes.push_back(layer.activation_bytes);
+  }
+  // Nobody needs the sum of a residual once it is pooled; the pool keeps its output, which is the
+  // dense layer's input, and its positions.
+  CHECK(bytes == std::vector<std::size_t>{0, 0, 4 * 4 + 4 * 4, 0, 2 * 4});
+}
+
 TEST_CASE("predict takes any number of samples in batches of any size") {
   glia::model net{small(), {6, 8, 2}};
   xt::xarray<float> x = xt::zeros<float>({7, 6, 8, 2});

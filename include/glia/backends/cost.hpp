@@ -46,10 +46,16 @@ class cost {
   };
   using indices = tensor;
 
-  cost() : totals_(std::make_shared<cost_totals>()) {}
+  cost() : totals_(std::make_shared<cost_totals>()), section_(std::make_shared<section>()) {}
 
   [[nodiscard]] std::string_view name() const { return "cost"; }
   [[nodiscard]] const cost_totals& totals() const { return *totals_; }
+
+  /// The bytes of those tensors that exist now and were made from this call until the next one.
+  [[nodiscard]] std::shared_ptr<const std::size_t> start_section() const {
+    *section_ = std::make_shared<std::size_t>(0);
+    return *section_;
+  }
 
   [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const { return make(s); }
   [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const {
@@ -242,11 +248,18 @@ class cost {
     const std::size_t size = s.size() * sizeof(T);
     totals_->live_bytes += size;
     totals_->peak_bytes = std::max(totals_->peak_bytes, totals_->live_bytes);
-    // The pointer's deleter is what takes the bytes off the count again.
-    return tensor(s,
-                  std::shared_ptr<const void>(totals_.get(), [totals = totals_, size](const void*) {
-                    totals->live_bytes -= size;
-                  }));
+    const section of_section = *section_;
+    if (of_section) {
+      *of_section += size;
+    }
+    // The pointer's deleter is what takes the bytes off the counts again.
+    const auto forget = [totals = totals_, of_section, size](const void*) {
+      totals->live_bytes -= size;
+      if (of_section) {
+        *of_section -= size;
+      }
+    };
+    return tensor(s, std::shared_ptr<const void>(totals_.get(), forget));
   }
 
   template <class... Operands>
@@ -263,7 +276,9 @@ class cost {
     return x.storage_.use_count() == 1 ? x : make(x.shape());
   }
 
+  using section = std::shared_ptr<std::size_t>;
   std::shared_ptr<cost_totals> totals_;
+  std::shared_ptr<section> section_;  // the one that is open, if any
 };
 
 static_assert(backend<cost<float>>);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,15 +38,14 @@ class plan_writer {
   /// Opens a row; what is counted until `finish_layer` belongs to it.
   void start_layer(std::string_view type, std::string description) {
     const std::string name = text(type, '_', counts_[std::string(type)]++);
-    before_ = counter_.totals();
+    flops_before_ = counter_.totals().flops;
+    live_bytes_.push_back(counter_.start_section());
     plan_.layers.push_back({name, std::move(description), {}});
   }
   void finish_layer(const shape& output) {
     layer_summary& row = plan_.layers.back();
     row.output = output;
-    row.flops = counter_.totals().flops - before_.flops;
-    row.activation_bytes =
-        counter_.totals().live_bytes - before_.live_bytes - row.parameters * sizeof(float);
+    row.flops = counter_.totals().flops - flops_before_;
   }
 
   void add_parameter(std::string_view name, const shape& s, const initializer& initial,
@@ -55,14 +55,20 @@ class plan_writer {
     plan_.parameters.push_back({text(row.name, '.', name), s, initial, trainable});
   }
 
+  /// Ends the plan, while all that the backward pass would need still exists.
   [[nodiscard]] model_plan finish(const shape& output) && {
     plan_.output = output;
+    for (std::size_t i = 0; i < live_bytes_.size(); ++i) {
+      layer_summary& row = plan_.layers[i];
+      row.activation_bytes = *live_bytes_[i] - row.parameters * sizeof(float);
+    }
     return std::move(plan_);
   }
 
  private:
   cost<float> counter_;
-  cost_totals before_;
+  double flops_before_ = 0;
+  std::vector<std::shared_ptr<const std::size_t>> live_bytes_;  // of each layer's tensors
   model_plan plan_;
   std::map<std::string, std::size_t> counts_;
 };

@@ -121,10 +121,10 @@ class tape {
     gradients_.add(result.slot(), device().full(result.shape(), 1));
     while (!nodes_.empty()) {
       const node last = nodes_.back();
-      nodes_.pop_back();
       if (tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{})) {
         last.run(last.adjoint, gradients_, std::move(dy));
       }
+      nodes_.pop_back();  // only now: had the adjoint thrown, `clear` would still destroy it
       last.destroy(last.adjoint);
     }
   }

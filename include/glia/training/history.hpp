@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@ namespace glia {
 /// What one epoch of training came to.
 struct epoch_record {
   std::size_t epoch = 0;          ///< from 1
+  std::size_t samples = 0;        ///< trained on
   double seconds = 0;             ///< of training, without the validation
   double samples_per_second = 0;  ///< while training
   double learning_rate = 0;       ///< of the epoch's last step
@@ -24,6 +26,19 @@ struct history {
   std::vector<metric> metrics;  ///< what the scores' metrics are
   std::vector<epoch_record> epochs;
   bool interrupted = false;  ///< by Ctrl-C; the last epoch may then be a part of one
+
+  /// Of training, all epochs together, without the validations.
+  [[nodiscard]] double seconds() const {
+    return std::accumulate(epochs.begin(), epochs.end(), 0.0,
+                           [](double sum, const epoch_record& e) { return sum + e.seconds; });
+  }
+  /// While training, over all epochs; 0 if there were none.
+  [[nodiscard]] double samples_per_second() const {
+    const auto samples =
+        std::accumulate(epochs.begin(), epochs.end(), std::size_t{0},
+                        [](std::size_t sum, const epoch_record& e) { return sum + e.samples; });
+    return samples == 0 ? 0 : static_cast<double>(samples) / seconds();
+  }
 };
 
 }  // namespace glia

@@ -148,6 +148,7 @@ class trainer {
       result.interrupted = interrupt.interrupted();
       if (!result.interrupted) {
         record.validation = validate(result.metrics);
+        result.interrupted = interrupt.interrupted();
       }
       result.epochs.push_back(record);
       if (shown) {
@@ -186,6 +187,7 @@ class trainer {
     }
     epoch_record record;
     record.epoch = epoch;
+    record.samples = done;
     record.training = sums.means();
     record.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

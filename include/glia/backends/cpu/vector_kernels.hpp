@@ -31,6 +31,9 @@ inline constexpr std::size_t vector_bytes = 32;
 }  // namespace glia::cpu_loops
 
 #if defined(__clang__)
+// The hint allows vectorising and does not demand it.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define GLIA_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define GLIA_INDEPENDENT _Pragma("GCC ivdep")
@@ -68,7 +71,9 @@ namespace glia::cpu_loops {
 #endif
 #endif
 
-#if !defined(__clang__)
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#else
 #pragma GCC pop_options
 #endif
 #undef GLIA_INDEPENDENT
