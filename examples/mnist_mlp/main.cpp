@@ -41,14 +41,16 @@ void train(const settings& s, const glia::image_bytes& train, const glia::image_
 int main(int argc, char** argv) try {
   settings s;
   CLI::App app{"Trains the MNIST perceptron"};
-  app.add_option("--data", s.data, "folder with the four MNIST files")->capture_default_str();
+  app.option_defaults()->always_capture_default();
+  const auto at_least_one = CLI::Range(1, 1'000'000);
+  app.add_option("--data", s.data, "folder with the four MNIST files");
   app.add_option("--backend", s.backend)->check(CLI::IsMember({"cpu", "reference"}));
-  app.add_option("--epochs", s.epochs)->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--batch-size", s.batch_size)->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--learning-rate", s.learning_rate)->capture_default_str();
-  app.add_option("--threads", s.threads, "0: one per core")->capture_default_str();
-  app.add_option("--seed", s.seed)->capture_default_str();
-  app.add_option("--images", s.images, "train on the first so many")->capture_default_str();
+  app.add_option("--epochs", s.epochs, "passes over the images")->check(at_least_one);
+  app.add_option("--batch-size", s.batch_size, "images per step")->check(at_least_one);
+  app.add_option("--learning-rate", s.learning_rate, "of Adam");
+  app.add_option("--threads", s.threads, "0: one per core");
+  app.add_option("--seed", s.seed, "of initial weights and shuffling");
+  app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
   CLI11_PARSE(app, argc, argv);
 
   auto sets = glia::load_mnist(s.data, glia::gzip_files{});

@@ -39,7 +39,7 @@ namespace glia {
 /// operations and the memory that it keeps for the backward pass, both for one sample.
 [[nodiscard]] inline std::string summary_table(const model_plan& plan) {
   using row = std::array<std::string, 5>;
-  std::vector<row> rows{{"layer", "output", "parameters", "FLOPs/sample", "activations/sample"}};
+  std::vector<row> rows{{"layer", "output", "parameters", "FLOPs", "activations"}};
   std::size_t parameters = 0;
   std::size_t frozen = 0;
   double flops = 0;
@@ -80,6 +80,7 @@ namespace glia {
     }
     result += '\n';
   }
+  result += "FLOPs and activations are those of one sample.\n";
   if (frozen > 0) {
     result += grouped(parameters - frozen) + " parameters are trained, " + grouped(frozen) +
               " are running statistics\n";

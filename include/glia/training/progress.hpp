@@ -6,29 +6,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
-#include <iostream>
 #include <ostream>
 #include <string>
 
 #include "glia/models/summary.hpp"
 #include "glia/training/history.hpp"
-
-#if __has_include(<unistd.h>)
-#include <unistd.h>
-#endif
+#include "glia/training/terminal.hpp"
 
 namespace glia {
-
-/// Whether what is written to this stream appears on a terminal.
-[[nodiscard]] inline bool is_terminal(const std::ostream& out) {
-#if __has_include(<unistd.h>)
-  return (&out == &std::cout && isatty(STDOUT_FILENO) != 0) ||
-         (&out == &std::cerr && isatty(STDERR_FILENO) != 0);
-#else
-  static_cast<void>(out);
-  return false;
-#endif
-}
 
 /// Shows how a training gets on: on a terminal a bar that is redrawn ten times a second, elsewhere
 /// a line for each epoch only.
@@ -56,12 +41,17 @@ class progress {
     const double seconds = std::chrono::duration<double>(now - started_).count();
     const double rate = static_cast<double>(done) / std::max(seconds, 1e-9);
     const double left = static_cast<double>(samples_ - done) / std::max(rate, 1e-9);
-    constexpr std::size_t width = 30;
+    const std::string before = epoch_text() + " [";
+    const std::string after = "] " + std::to_string(done) + '/' + std::to_string(samples_) + "  " +
+                              scaled(rate) + " images/s  loss " + fixed(loss(), 4) + "  ETA " +
+                              clock_text(left);
+    // The bar takes the room that is left: a line that wraps could not be redrawn.
+    const std::size_t columns = terminal_columns(*out_) - 1;
+    const std::size_t room = columns - std::min(columns, before.size() + after.size());
+    const std::size_t width = std::min<std::size_t>(room, 30);
     const std::size_t filled = done * width / std::max<std::size_t>(samples_, 1);
-    *out_ << "\r\033[K" << epoch_text() << " [" << std::string(filled, '#')
-          << std::string(width - filled, '.') << "] " << done << '/' << samples_ << "  "
-          << scaled(rate) << " images/s  loss " << fixed(loss(), 4) << "  ETA " << clock_text(left)
-          << std::flush;
+    const std::string bar = std::string(filled, '#') + std::string(width - filled, '.');
+    *out_ << "\r\033[K" << (before + bar + after).substr(0, columns) << std::flush;
   }
 
   void finish_epoch(const epoch_record& record, const std::vector<metric>& metrics) {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iostream>
+#include <ostream>
+
+#if __has_include(<unistd.h>) && __has_include(<sys/ioctl.h>)
+#include <sys/ioctl.h>
+#include <unistd.h>
+#define GLIA_HAS_TERMINAL
+#endif
+
+namespace glia {
+
+/// Whether what is written to this stream appears on a terminal.
+[[nodiscard]] inline bool is_terminal(const std::ostream& out) {
+#if defined(GLIA_HAS_TERMINAL)
+  return (&out == &std::cout && isatty(STDOUT_FILENO) != 0) ||
+         (&out == &std::cerr && isatty(STDERR_FILENO) != 0);
+#else
+  static_cast<void>(out);
+  return false;
+#endif
+}
+
+/// The width of that terminal now; 80 where it is not known.
+[[nodiscard]] inline std::size_t terminal_columns(const std::ostream& out) {
+#if defined(GLIA_HAS_TERMINAL)
+  winsize size{};
+  const int file = &out == &std::cerr ? STDERR_FILENO : STDOUT_FILENO;
+  if (is_terminal(out) && ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::max<std::size_t>(size.ws_col, 2);
+  }
+#else
+  static_cast<void>(out);
+#endif
+  return 80;
+}
+
+}  // namespace glia
+
+#undef GLIA_HAS_TERMINAL
