@@ -60,17 +60,14 @@ class sparse_product {
       const std::size_t width = cut.column(panel + 1) - column;
       const region where{row, (block + 1) * s.m / row_blocks - row, column,
                          std::min(width, s.n - column)};
-      with_vectors(width / lanes, [&](auto constant) {
-        multiply_block<decltype(constant)::value>(kernels, entries.data(), counts.data(), depth, b,
-                                                  c, s.n, where);
-      });
+      multiply_block(kernels, entries.data(), counts.data(), depth, b, c, s.n, where, width);
       last.apply(kernels, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
     });
   }
 
  private:
   static constexpr std::size_t lanes = vector_bytes / sizeof(T);
-  static constexpr std::size_t max_vectors = 8;
+  static constexpr std::size_t max_vectors = max_accumulators;
   // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
   static constexpr std::size_t max_block_rows = 256;
 
@@ -138,28 +135,28 @@ class sparse_product {
     });
   }
 
-  /// The sums of one block of rows of C in one panel.
-  template <std::size_t Vectors, class Kernels>
+  /// The sums of one block of rows of C in one panel, `width` columns wide.
+  template <class Kernels>
   static void multiply_block(const Kernels& kernels, const nonzero<T>* entries,
                              const std::uint32_t* counts, const depths& depth, const matrix<T>& b,
-                             T* c, std::size_t c_step, const region& where) {
-    constexpr std::size_t width = Vectors * lanes;
+                             T* c, std::size_t c_step, const region& where, std::size_t width) {
     const bool whole = where.columns == width;
     const bool in_place = whole && readable_in_place(b);
-    alignas(vector_bytes) T packed[depths::max_size * width];
-    alignas(vector_bytes) T padded[max_block_rows * width];
+    alignas(vector_bytes) T packed[depths::max_size * max_vectors * lanes];
+    alignas(vector_bytes) T padded[max_block_rows * max_vectors * lanes];
     T* const to = whole ? c + where.row * c_step + where.column : padded;
     const std::size_t to_step = whole ? c_step : width;
     for (std::size_t block = 0; block < depth.blocks; ++block) {
       const std::size_t first = block * depth.size;
       if (!in_place) {
-        pack<width>(kernels, b, where, first, depth.rows(block), packed);
+        pack(kernels, b, where, first, depth.rows(block), packed, width);
       }
       const std::size_t at = where.row * depth.blocks + block;
-      kernels.template multiply_nonzeros<Vectors>(
-          entries + at * depth.size, depth.blocks * depth.size, counts + at, depth.blocks,
-          in_place ? b.data + first * b.row_step + where.column : packed,
-          in_place ? b.row_step : width, to, to_step, where.rows, block > 0);
+      const nonzero_lists<T> lists{entries + at * depth.size, depth.blocks * depth.size,
+                                   counts + at, depth.blocks, where.rows};
+      kernels.multiply_nonzeros(
+          lists, in_place ? b.data + first * b.row_step + where.column : packed,
+          in_place ? b.row_step : width, to, to_step, width / lanes, block > 0);
     }
     for (std::size_t i = 0; !whole && i < where.rows; ++i) {
       std::copy_n(padded + i * width, where.columns, c + (where.row + i) * c_step + where.column);
@@ -173,41 +170,19 @@ class sparse_product {
   }
 
   /// Copies a depth block of a panel of B to contiguous rows, the last vector padded with zeros.
-  template <std::size_t Width, class Kernels>
+  template <class Kernels>
   static void pack(const Kernels& kernels, const matrix<T>& b, const region& where,
-                   std::size_t first, std::size_t rows, T* to) {
-    if (where.columns < Width) {
-      std::fill_n(to, rows * Width, T{0});
+                   std::size_t first, std::size_t rows, T* to, std::size_t width) {
+    if (where.columns < width) {
+      std::fill_n(to, rows * width, T{0});
     }
     if (b.transposed) {
-      kernels.transpose_matrix(b.data + where.column * b.row_step + first, b.row_step, to, Width,
+      kernels.transpose_matrix(b.data + where.column * b.row_step + first, b.row_step, to, width,
                                where.columns, rows);
       return;
     }
     for (std::size_t k = 0; k < rows; ++k) {
-      std::copy_n(b.data + (first + k) * b.row_step + where.column, where.columns, to + k * Width);
-    }
-  }
-
-  template <class Body>
-  static void with_vectors(std::size_t vectors, const Body& body) {
-    switch (vectors) {
-      case 1:
-        return body(std::integral_constant<std::size_t, 1>{});
-      case 2:
-        return body(std::integral_constant<std::size_t, 2>{});
-      case 3:
-        return body(std::integral_constant<std::size_t, 3>{});
-      case 4:
-        return body(std::integral_constant<std::size_t, 4>{});
-      case 5:
-        return body(std::integral_constant<std::size_t, 5>{});
-      case 6:
-        return body(std::integral_constant<std::size_t, 6>{});
-      case 7:
-        return body(std::integral_constant<std::size_t, 7>{});
-      default:
-        return body(std::integral_constant<std::size_t, 8>{});
+      std::copy_n(b.data + (first + k) * b.row_step + where.column, where.columns, to + k * width);
     }
   }
 };

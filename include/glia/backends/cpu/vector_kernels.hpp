@@ -25,6 +25,20 @@ struct nonzero {
   std::uint32_t index;
 };
 
+/// One list of nonzeros per row: row i's begins at entries + i * list_step and is counts[i *
+/// count_step] long.
+template <class T>
+struct nonzero_lists {
+  const nonzero<T>* entries;
+  std::size_t list_step;
+  const std::uint32_t* counts;
+  std::size_t count_step;
+  std::size_t rows;
+};
+
+/// Vectors of sums that stay in registers: half of AVX2's sixteen leave room for factors.
+inline constexpr std::size_t max_accumulators = 8;
+
 /// Bytes that the widest loops treat at once; on narrower machines the compiler splits them.
 inline constexpr std::size_t vector_bytes = 32;
 

@@ -252,17 +252,19 @@ struct GLIA_ISA {
     }
   }
 
-  // Each row of c (rows, Vectors * lanes) = or += the sum over its list's entries of value * row of
-  // b; the accumulators stay in registers. Row i's list begins at entries + i * list_step and is
-  // counts[i * count_step] long.
-  template <std::size_t Vectors, class T>
-  static void multiply_nonzeros(const nonzero<T>* entries, std::size_t list_step,
-                                const std::uint32_t* counts, std::size_t count_step, const T* b,
-                                std::size_t b_step, T* c, std::size_t c_step, std::size_t rows,
-                                bool add) {
+  // Each row of c (rows, vectors * lanes) = or += the sum over its list's entries of value * row of
+  // b; the sums stay in registers. 1 <= vectors <= max_accumulators.
+  template <class T, std::size_t Vectors = max_accumulators>
+  static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::size_t b_step, T* c,
+                                std::size_t c_step, std::size_t vectors, bool add) {
+    if constexpr (Vectors > 1) {
+      if (vectors < Vectors) {
+        return multiply_nonzeros<T, Vectors - 1>(lists, b, b_step, c, c_step, vectors, add);
+      }
+    }
     constexpr std::size_t lanes = vector_bytes / sizeof(T);
     using vector [[gnu::vector_size(vector_bytes)]] = T;
-    for (std::size_t r = 0; r < rows; ++r, c += c_step) {
+    for (std::size_t r = 0; r < lists.rows; ++r, c += c_step) {
       vector sum[Vectors];
       if (add) {
 #pragma GCC unroll 8
@@ -275,8 +277,8 @@ struct GLIA_ISA {
           sum[v] = vector{};
         }
       }
-      const nonzero<T>* const first = entries + r * list_step;
-      const nonzero<T>* const last = first + counts[r * count_step];
+      const nonzero<T>* const first = lists.entries + r * lists.list_step;
+      const nonzero<T>* const last = first + lists.counts[r * lists.count_step];
       for (const nonzero<T>* entry = first; entry != last; ++entry) {
         const vector value = entry->value - vector{};
         const T* row = b + entry->index * b_step;
