@@ -37,9 +37,14 @@ import torch  # noqa: E402
 
 
 def blas_name():
+    """The BLAS that is loaded, such as OpenBLAS 0.3.21 (openmp)."""
     with open("/proc/self/maps") as maps:
-        loaded = sorted(set(re.findall(r"\S*/(\S*(?:blas|mkl)\S*/lib\S+)", maps.read())))
-    return ", ".join(loaded) or "unknown"
+        mapped = maps.read()
+    openblas = re.search(r"/openblas-(\w+)/libopenblasp?-r([\d.]+)\.so", mapped)
+    if openblas:
+        return f"OpenBLAS {openblas[2]} ({openblas[1]})"
+    others = sorted(set(re.findall(r"/(lib[\w.-]*(?:blas|mkl)[\w.-]*)$", mapped, re.MULTILINE)))
+    return ", ".join(others) or "unknown"
 
 
 class perceptron(torch.nn.Sequential):
