@@ -32,7 +32,7 @@ class sparse_product {
       return false;
     }
     std::atomic<std::size_t> count{0};
-    team.for_blocks(s.m * s.k, 4 * workers::elements_per_block,
+    team.for_blocks(s.m * s.k, workers::elements_per_block,
                     [&](auto kernels, std::size_t first, std::size_t n) {
                       count.fetch_add(kernels.count_nonzeros(a + first, n),
                                       std::memory_order_relaxed);
@@ -43,9 +43,10 @@ class sparse_product {
   static void multiply(const workers& team, const memory_pool& memory, const matrix<T>& a,
                        const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last) {
     const depths depth(s.k);
-    const host_tensor<nonzero<T>> entries(memory, {s.m, depth.blocks * depth.size});
-    const host_tensor<std::uint32_t> counts(memory, {s.m, depth.blocks});
-    list(team, a, s, depth, entries.data(), counts.data());
+    const host_tensor<nonzero<T>> entries(memory, {depth.blocks * s.m, depth.size});
+    const host_tensor<std::uint32_t> counts(memory, {depth.blocks, s.m});
+    const row_lists lists{depth, s.m, entries.data(), counts.data()};
+    list(team, a, lists);
 
     const panels cut{(s.n + lanes - 1) / lanes};
     const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
@@ -59,8 +60,8 @@ class sparse_product {
       const std::size_t column = cut.column(panel);
       const std::size_t width = cut.column(panel + 1) - column;
       const region where{row, (block + 1) * s.m / row_blocks - row, column,
-                         std::min(width, s.n - column)};
-      multiply_block(kernels, entries.data(), counts.data(), depth, b, c, s.n, where, width);
+                         std::min(width, s.n - column), width};
+      multiply_block(kernels, lists, b, c, s.n, where);
       last.apply(kernels, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
     });
   }
@@ -99,12 +100,26 @@ class sparse_product {
     std::size_t rows;
     std::size_t column;
     std::size_t columns;
+    std::size_t width;  // columns and the padding to whole vectors
   };
 
-  /// Of each row of A and each depth block, the nonzeros and their number.
-  static void list(const workers& team, const matrix<T>& a, const matmul_sizes& s,
-                   const depths& depth, nonzero<T>* entries, std::uint32_t* counts) {
-    team.for_blocks(s.m, 8, [&](auto kernels, std::size_t row, std::size_t rows) {
+  /// A list of A's nonzeros for each depth block and each row.
+  struct row_lists {
+    depths depth;
+    std::size_t rows;
+    nonzero<T>* entries;
+    std::uint32_t* counts;
+    [[nodiscard]] nonzero<T>* list(std::size_t block, std::size_t row) const {
+      return entries + (block * rows + row) * depth.size;
+    }
+    [[nodiscard]] std::uint32_t& count(std::size_t block, std::size_t row) const {
+      return counts[block * rows + row];
+    }
+  };
+
+  static void list(const workers& team, const matrix<T>& a, const row_lists& lists) {
+    const depths& depth = lists.depth;
+    team.for_blocks(lists.rows, 8, [&](auto kernels, std::size_t row, std::size_t rows) {
       for (std::size_t block = 0; block < depth.blocks; ++block) {
         const std::size_t first = block * depth.size;
         const std::size_t length = depth.rows(block);
@@ -112,10 +127,9 @@ class sparse_product {
         for (; a.transposed && i + 8 <= row + rows; i += 8) {
           std::size_t eight[8];
           kernels.list_nonzeros_of_columns(a.data + first * a.row_step + i, a.row_step, length,
-                                           entries + (i * depth.blocks + block) * depth.size,
-                                           depth.blocks * depth.size, eight);
+                                           lists.list(block, i), depth.size, eight);
           for (std::size_t j = 0; j < 8; ++j) {
-            counts[(i + j) * depth.blocks + block] = static_cast<std::uint32_t>(eight[j]);
+            lists.count(block, i + j) = static_cast<std::uint32_t>(eight[j]);
           }
         }
         for (; i < row + rows; ++i) {
@@ -127,39 +141,38 @@ class sparse_product {
               column[k] = a.data[(first + k) * a.row_step + i];
             }
           }
-          const std::size_t at = i * depth.blocks + block;
-          counts[at] = static_cast<std::uint32_t>(
-              kernels.list_nonzeros(from, length, entries + at * depth.size));
+          lists.count(block, i) =
+              static_cast<std::uint32_t>(kernels.list_nonzeros(from, length, lists.list(block, i)));
         }
       }
     });
   }
 
-  /// The sums of one block of rows of C in one panel, `width` columns wide.
+  /// The sums of one block of rows of C in one panel.
   template <class Kernels>
-  static void multiply_block(const Kernels& kernels, const nonzero<T>* entries,
-                             const std::uint32_t* counts, const depths& depth, const matrix<T>& b,
-                             T* c, std::size_t c_step, const region& where, std::size_t width) {
-    const bool whole = where.columns == width;
+  static void multiply_block(const Kernels& kernels, const row_lists& lists, const matrix<T>& b,
+                             T* c, std::size_t c_step, const region& where) {
+    const depths& depth = lists.depth;
+    const bool whole = where.columns == where.width;
     const bool in_place = whole && readable_in_place(b);
     alignas(vector_bytes) T packed[depths::max_size * max_vectors * lanes];
     alignas(vector_bytes) T padded[max_block_rows * max_vectors * lanes];
     T* const to = whole ? c + where.row * c_step + where.column : padded;
-    const std::size_t to_step = whole ? c_step : width;
+    const std::size_t to_step = whole ? c_step : where.width;
     for (std::size_t block = 0; block < depth.blocks; ++block) {
       const std::size_t first = block * depth.size;
       if (!in_place) {
-        pack(kernels, b, where, first, depth.rows(block), packed, width);
+        pack(kernels, b, where, first, depth.rows(block), packed);
       }
-      const std::size_t at = where.row * depth.blocks + block;
-      const nonzero_lists<T> lists{entries + at * depth.size, depth.blocks * depth.size,
-                                   counts + at, depth.blocks, where.rows};
-      kernels.multiply_nonzeros(
-          lists, in_place ? b.data + first * b.row_step + where.column : packed,
-          in_place ? b.row_step : width, to, to_step, width / lanes, block > 0);
+      kernels.multiply_nonzeros(nonzero_lists<T>{lists.list(block, where.row), depth.size,
+                                                 &lists.count(block, where.row), where.rows},
+                                in_place ? b.data + first * b.row_step + where.column : packed,
+                                in_place ? b.row_step : where.width, to, to_step,
+                                where.width / lanes, block > 0);
     }
     for (std::size_t i = 0; !whole && i < where.rows; ++i) {
-      std::copy_n(padded + i * width, where.columns, c + (where.row + i) * c_step + where.column);
+      std::copy_n(padded + i * where.width, where.columns,
+                  c + (where.row + i) * c_step + where.column);
     }
   }
 
@@ -172,17 +185,18 @@ class sparse_product {
   /// Copies a depth block of a panel of B to contiguous rows, the last vector padded with zeros.
   template <class Kernels>
   static void pack(const Kernels& kernels, const matrix<T>& b, const region& where,
-                   std::size_t first, std::size_t rows, T* to, std::size_t width) {
-    if (where.columns < width) {
-      std::fill_n(to, rows * width, T{0});
+                   std::size_t first, std::size_t rows, T* to) {
+    if (where.columns < where.width) {
+      std::fill_n(to, rows * where.width, T{0});
     }
     if (b.transposed) {
-      kernels.transpose_matrix(b.data + where.column * b.row_step + first, b.row_step, to, width,
-                               where.columns, rows);
+      kernels.transpose_matrix(b.data + where.column * b.row_step + first, b.row_step, to,
+                               where.width, where.columns, rows);
       return;
     }
     for (std::size_t k = 0; k < rows; ++k) {
-      std::copy_n(b.data + (first + k) * b.row_step + where.column, where.columns, to + k * width);
+      std::copy_n(b.data + (first + k) * b.row_step + where.column, where.columns,
+                  to + k * where.width);
     }
   }
 };

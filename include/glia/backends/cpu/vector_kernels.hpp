@@ -25,14 +25,12 @@ struct nonzero {
   std::uint32_t index;
 };
 
-/// One list of nonzeros per row: row i's begins at entries + i * list_step and is counts[i *
-/// count_step] long.
+/// One list of nonzeros per row: row i's begins at entries + i * list_step and is counts[i] long.
 template <class T>
 struct nonzero_lists {
   const nonzero<T>* entries;
   std::size_t list_step;
   const std::uint32_t* counts;
-  std::size_t count_step;
   std::size_t rows;
 };
 

@@ -278,7 +278,7 @@ struct GLIA_ISA {
         }
       }
       const nonzero<T>* const first = lists.entries + r * lists.list_step;
-      const nonzero<T>* const last = first + lists.counts[r * lists.count_step];
+      const nonzero<T>* const last = first + lists.counts[r];
       for (const nonzero<T>* entry = first; entry != last; ++entry) {
         const vector value = entry->value - vector{};
         const T* row = b + entry->index * b_step;
