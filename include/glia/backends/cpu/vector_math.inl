@@ -89,3 +89,25 @@ template <class T>
 [[gnu::always_inline]] static T normal_cdf_of(T x) {
   return T(0.5) * (T(1) + erf_of(x * T(0.70710678118654752440)));
 }
+
+// Square roots in place. std::sqrt may set errno, which keeps compilers from vectorising it.
+static void square_roots(float* x, std::size_t n) {
+  std::size_t i = 0;
+#if defined(GLIA_ISA_IS_AVX2)
+  for (; i + 8 <= n; i += 8) {
+    _mm256_storeu_ps(x + i, _mm256_sqrt_ps(_mm256_loadu_ps(x + i)));
+  }
+#elif defined(__SSE2__)
+  for (; i + 4 <= n; i += 4) {
+    _mm_storeu_ps(x + i, _mm_sqrt_ps(_mm_loadu_ps(x + i)));
+  }
+#endif
+  for (; i < n; ++i) {
+    x[i] = __builtin_sqrtf(x[i]);
+  }
+}
+static void square_roots(double* x, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    x[i] = __builtin_sqrt(x[i]);
+  }
+}

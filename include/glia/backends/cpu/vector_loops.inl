@@ -1,0 +1,68 @@
+// Included by vector_kernels.inl inside the struct of one instruction set: the shapes of loops that
+// the kernels share.
+
+// Stays in the first-level cache.
+static constexpr std::size_t strip = 256;
+
+template <class Body>
+static void in_strips(std::size_t n, const Body& body) {
+  for (std::size_t first = 0; first < n; first += strip) {
+    body(first, n - first < strip ? n - first : strip);
+  }
+}
+
+template <class T, class F>
+static void each(const T* x, T* y, std::size_t n, const F& f) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = f(x[i]);
+  }
+}
+template <class T, class F>
+static void each(const T* a, const T* b, T* y, std::size_t n, const F& f) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = f(a[i], b[i]);
+  }
+}
+template <class T, class F>
+static void stepped(const T* a, std::size_t step_a, const T* b, std::size_t step_b, T* y,
+                    std::size_t n, const F& f) {
+  if (step_a != 0 && step_b != 0) {
+    each(a, b, y, n, f);
+  } else if (step_a != 0) {
+    const T v = *b;
+    each(a, y, n, [=](T u) { return f(u, v); });
+  } else {
+    const T u = *a;
+    if (step_b != 0) {
+      each(b, y, n, [=](T v) { return f(u, v); });
+    } else {
+      const T value = f(u, *b);
+      for (std::size_t i = 0; i < n; ++i) {
+        y[i] = value;
+      }
+    }
+  }
+}
+
+template <class T, class Term>
+static T reduce(std::size_t n, const Term& term) {
+  constexpr std::size_t lanes = 32;
+  T partial[lanes] = {};
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      partial[lane] += term(i + lane);
+    }
+  }
+  for (std::size_t lane = 0; i < n; ++i, ++lane) {
+    partial[lane] += term(i);
+  }
+  for (std::size_t half = lanes / 2; half > 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) {
+      partial[lane] += partial[lane + half];
+    }
+  }
+  return partial[0];
+}

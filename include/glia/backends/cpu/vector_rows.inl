@@ -1,0 +1,61 @@
+// Included by vector_kernels.inl inside the struct of one instruction set: sums, and work on rows
+// of matrices.
+
+// A fixed number of partial sums, added in a fixed order.
+template <class T>
+static T sum(const T* x, std::size_t n) {
+  return reduce<T>(n, [=](std::size_t i) { return x[i]; });
+}
+template <class T>
+static T dot(const T* x, const T* y, std::size_t n) {
+  return reduce<T>(n, [=](std::size_t i) { return x[i] * y[i]; });
+}
+
+// y = map(y + bias); bias may be null
+template <class T>
+static void bias_unary(const unary_map& map, const T* bias, T* y, std::size_t n) {
+  if (bias == nullptr) {
+    if (!(map == identity_map)) {
+      unary(map, y, y, n);
+    }
+  } else if (map == identity_map) {
+    add(bias, y, n);
+  } else if (map.function == unary_function::relu) {
+    each(bias, y, y, n, [](T u, T v) { return u + v > 0 ? u + v : T(0); });
+  } else {
+    add(bias, y, n);
+    unary(map, y, y, n);
+  }
+}
+
+// y = softmax(x), y may be x; returns ln(sum(exp(x)))
+template <class T>
+static T softmax(const T* x, T* y, std::size_t n) {
+  T highest = x[0];
+  for (std::size_t i = 1; i < n; ++i) {
+    highest = x[i] > highest ? x[i] : highest;
+  }
+  each(x, y, n, [=](T v) { return exp_of(v - highest); });
+  const T total = sum(y, n);
+  const T scale = T(1) / total;
+  each(y, y, n, [=](T v) { return v * scale; });
+  return highest + log_of(total);
+}
+
+// Normalisation.
+
+// y += (x - mean)^2 and y = scale x + shift, element by element
+template <class T>
+static void add_squared_difference(const T* x, const T* mean, T* y, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] += (x[i] - mean[i]) * (x[i] - mean[i]);
+  }
+}
+template <class T>
+static void scale_and_shift(const T* x, const T* scale, const T* shift, T* y, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = x[i] * scale[i] + shift[i];
+  }
+}
