@@ -1,3 +1,4 @@
+#include <glia/backends/cpu.hpp>
 #include <glia/testing/conformance.hpp>
 
 #include "catch.hpp"
