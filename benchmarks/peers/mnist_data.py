@@ -1,21 +1,41 @@
-"""What the Python peers share: their flags, the MNIST files and the lines they print."""
+"""What the Python peers share: their flags, the MNIST files, how inference is timed, the lines they print."""
 
 import argparse
+import ctypes
 import gzip
 import json
 import os
 import resource
+import statistics
+import time
 
 
-def parse_flags(description):
+def parse_flags(description, epochs=20, batch=100, switches=()):
+    """The flags all peers have; switches are names of further ones that are 0 or, unless told, 1."""
     flags = argparse.ArgumentParser(description=description)
     flags.add_argument("--data", default="examples/data/mnist", help="folder of the gzip IDX files")
-    flags.add_argument("--epochs", type=int, default=20)
-    flags.add_argument("--batch", type=int, default=100)
+    flags.add_argument("--epochs", type=int, default=epochs)
+    flags.add_argument("--batch", type=int, default=batch)
     flags.add_argument("--threads", type=int, default=os.cpu_count())
     flags.add_argument("--images", type=int, default=60000, help="train on the first so many only")
     flags.add_argument("--seed", type=int, default=1)
+    for switch in switches:
+        flags.add_argument(f"--{switch}", type=int, choices=(0, 1), default=1)
     return flags.parse_args()
+
+
+def keep_freed_memory():
+    """Let glibc's malloc keep what is freed: large arrays otherwise go back to the kernel at each free,
+    and every step faults its activations in again, page by page. Does nothing with another libc."""
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except AttributeError:
+        return
+    mmap_max, trim_threshold, top_pad, arena_max = -4, -1, -2, -8
+    mallopt(mmap_max, 0)
+    mallopt(trim_threshold, -1)
+    mallopt(top_pad, 1 << 26)
+    mallopt(arena_max, 1)
 
 
 def read_split(folder, split):
@@ -32,3 +52,34 @@ def read_split(folder, split):
 def emit(**line):
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({**line, "peak_mb": round(peak_mb, 1)}), flush=True)
+
+
+def emit_inference(about, predict, single, images, labels, batch):
+    """Test accuracy, the time for all images in batches, and the latency of one image at a time.
+
+    Both functions take a NumPy array, of some images and of one, and return the logits as another.
+    """
+    import numpy
+
+    def whole_pass():
+        return numpy.concatenate([predict(images[i: i + batch]) for i in range(0, len(images), batch)])
+
+    accuracy = float((whole_pass().argmax(1) == labels).mean())  # also warms up
+    emit(**about, test_accuracy=round(accuracy, 4))
+
+    passes = []
+    for _ in range(5):
+        start = time.perf_counter()
+        whole_pass()
+        passes.append(time.perf_counter() - start)
+    emit(**about, predict_seconds=round(statistics.median(passes), 4), predict_images=len(images),
+         predict_batch=batch)
+
+    warm_up, calls = 50, []
+    for image in images[: warm_up + 1000]:
+        start = time.perf_counter()
+        single(image)
+        calls.append(1e6 * (time.perf_counter() - start))
+    calls = sorted(calls[warm_up:])
+    emit(**about, single_us_median=round(statistics.median(calls), 1),
+         single_us_p99=round(calls[int(0.99 * len(calls))], 1), single_calls=len(calls))

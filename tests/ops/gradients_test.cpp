@@ -118,6 +118,27 @@ TEST_CASE("convolutions have the right adjoint") {
   }
 }
 
+TEST_CASE("convolution and max-pooling in one have the right adjoint") {
+  struct geometry {
+    glia::shape x;
+    glia::shape w;
+    glia::convolution_pooling how;
+  };
+  const std::vector<geometry> cases{
+      // Few channels are spread out again for the backward pass, many go by lists of nonzeros.
+      {{2, 5, 6, 2}, {2, 2, 2, 3}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
+      {{1, 4, 5, 16}, {2, 1, 16, 3}, {{2, 1, 1, 1, 1, 1, 1, 0, 0, 0}, 1, {2, 2, 2, 2}}}};
+  for (const geometry& g : cases) {
+    for (const auto function : {glia::unary_function::affine, glia::unary_function::relu,
+                                glia::unary_function::sigmoid}) {
+      check_op(glia::text("conv2d_max_pool2d ", g.x, " ", g.w, " ", name_of(function)),
+               {{g.x, 1}, {g.w, 2}, {{g.w[3]}, 3}}, [&](const auto& at) {
+                 return ops::conv2d_max_pool2d(at[0], at[1], {at[2]}, g.how, {function});
+               });
+    }
+  }
+}
+
 TEST_CASE("pooling has the right adjoint") {
   for (const glia::window2d& window : {glia::window2d{2, 2, 2, 2}, glia::window2d{3, 2, 1, 2},
                                        glia::window2d{3, 3, 2, 2, 1, 1, 1, 1, 1, 1}}) {

@@ -28,6 +28,12 @@ struct pooled {
   Indices position;  ///< which of a window's height x width positions won, row by row
 };
 template <class Tensor>
+struct convolution_gradients {
+  Tensor input;  ///< no tensor where it was not asked for
+  Tensor kernel;
+  Tensor bias;
+};
+template <class Tensor>
 struct normalized {
   Tensor output;
   Tensor mean;
@@ -137,8 +143,8 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
                          /*variance*/ t, number)
     } -> std::same_as<normalized_gradient<typename B::tensor>>;
 
-  // Element i of the tensor is kept, and divided by 1 - rate, where random word offset + i of the
-  // key's sequence, times 2^-32, is at least `rate`; the others become 0. Its own adjoint.
+  // Element i of the tensor is kept, and divided by 1 - rate, where random_half(key, offset + i),
+  // times 2^-16, is at least `rate`; the others become 0. Its own adjoint.
   { b.dropout(t, /*rate*/ number, key, offset) } -> std::same_as<typename B::tensor>;
 
   // Over the last axis.
@@ -174,5 +180,51 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
     b.update(adagrad_rule{}, t, t, /*sum of squares*/ t)
     } -> std::same_as<one_slot<typename B::tensor>>;
 };
+
+/// A backend that runs pieces of a batch side by side, each lane on a device of its own whose
+/// kernels use one thread. How many lanes there are does not depend on the number of threads; on a
+/// lane there are none.
+template <class B>
+concept lane_backend = backend<B> &&
+    requires(const B& b, typename B::tensor t, typename B::tensor& whole, std::size_t n,
+             void (*body)(std::size_t lane)) {
+  { b.lane_count() } -> std::same_as<std::size_t>;
+  { b.lane(n) } -> std::same_as<const B&>;
+  // body(lane) for every lane; returns when all are done. A body must not throw.
+  b.for_each_lane(body);
+  // Rows first ... first + count - 1 of the leading axis, sharing t's elements.
+  { b.rows(t, /*first*/ n, /*count*/ n) } -> std::same_as<typename B::tensor>;
+  // Elements of any value.
+  { b.uninitialized(shape{}) } -> std::same_as<typename B::tensor>;
+  // Overwrites rows from `first` on; from several lanes at once as long as these are not the same.
+  b.store_rows(/*rows*/ t, /*first*/ n, whole);
+};
+
+/// A backend that also has a convolution, its activation and a max-pooling in one. Others are given
+/// the three one after the other; `pools_fuse` says which the kernels must take. Positions are of
+/// the backend's own type.
+template <class B>
+concept pooling_convolution_backend = backend<B> &&
+    requires(const B& b, typename B::tensor t, const unary_map& map, const convolution_pooling& how,
+             typename B::positions winners, bool wanted) {
+  // max_pool2d(map(x * w + bias)), and positions unless they are not wanted.
+  {
+    b.conv2d_max_pool2d(/*x*/ t, /*w*/ t, /*bias*/ t, map, how, /*keep positions*/ wanted)
+    } -> std::same_as<pooled<typename B::tensor, typename B::positions>>;
+  {
+    b.conv2d_max_pool2d_gradient(/*dy*/ t, /*x*/ t, /*w*/ t, winners, how, /*to the input*/ wanted)
+    } -> std::same_as<convolution_gradients<typename B::tensor>>;
+};
+
+/// Whether the fused kernels take this activation and pooling: one that clamps, so that a byte can
+/// say where no gradient gets through, and windows that neither overlap nor hang over the border.
+[[nodiscard]] constexpr bool pools_fuse(const unary_map& map, const window2d& pool) noexcept {
+  const bool clamps = map == identity_map || map.function == unary_function::relu ||
+                      map.function == unary_function::relu6;
+  return clamps && pool.height * pool.width < 255 && pool.stride_height >= pool.height &&
+         pool.stride_width >= pool.width && pool.dilation_height == 1 &&
+         pool.dilation_width == 1 &&
+         pool.pad_top + pool.pad_bottom + pool.pad_left + pool.pad_right == 0;
+}
 
 }  // namespace glia

@@ -26,6 +26,7 @@ class host_backend {
   using value_type = typename Kernels::value_type;
   using tensor = host_tensor<value_type>;
   using indices = host_tensor<std::int32_t>;
+  using positions = host_tensor<std::uint8_t>;  ///< see pooling_convolution_backend
 
   template <class... Arguments>
   explicit host_backend(std::in_place_t, Arguments&&... arguments)
@@ -57,6 +58,14 @@ class host_backend {
     require<shape_error>(x.size() == s.size(), "reshape: ", x.shape(), " has ", x.size(),
                          " elements, ", s, " has ", s.size());
     return std::move(x).reshaped(s);
+  }
+
+  [[nodiscard]] tensor uninitialized(const shape& s) const { return make(s); }
+  [[nodiscard]] tensor rows(const tensor& x, std::size_t first, std::size_t count) const {
+    return x.rows(first, count);
+  }
+  void store_rows(const tensor& rows, std::size_t first, tensor& whole) const {
+    std::copy_n(rows.data(), rows.size(), whole.rows(first, rows.shape()[0]).data());
   }
 
   [[nodiscard]] tensor unary(const unary_map& map, tensor x) const {
@@ -137,6 +146,38 @@ class host_backend {
     tensor dw = make(kernel);
     kernels().conv2d_kernel_gradient(x.data(), dy.data(), dw.data(), sizes, memory());
     return dw;
+  }
+
+  // Only with loops that have the three in one.
+  [[nodiscard]] pooled<tensor, positions> conv2d_max_pool2d(
+      tensor x, tensor w, tensor bias, const unary_map& map, const convolution_pooling& how,
+      bool keep_positions) const requires(Kernels::fuses_pooling) {
+    const window_sizes sizes = conv2d_rule(x.shape(), w.shape(), how.window, how.groups);
+    const window_sizes pool = pool_rule(sizes.output(), how.pool);
+    check_bias("conv2d_max_pool2d", bias, sizes.o);
+    check_fusible(map, how.pool);
+    pooled<tensor, positions> result{make(pool.output()), {}};
+    if (keep_positions) {
+      result.position = positions(memory(), pool.output());
+    }
+    kernels().conv2d_max_pool2d(x.data(), w.data(), pointer(bias), map, result.output.data(),
+                                keep_positions ? result.position.data() : nullptr, sizes, pool,
+                                memory());
+    return result;
+  }
+  [[nodiscard]] convolution_gradients<tensor> conv2d_max_pool2d_gradient(
+      tensor dy, tensor x, tensor w, const positions& position, const convolution_pooling& how,
+      bool to_input) const requires(Kernels::fuses_pooling) {
+    const window_sizes sizes = conv2d_rule(x.shape(), w.shape(), how.window, how.groups);
+    const window_sizes pool = pool_rule(sizes.output(), how.pool);
+    require_same_shape("conv2d_max_pool2d_gradient", pool.output(), dy.shape());
+    require_same_shape("conv2d_max_pool2d_gradient", pool.output(), position.shape());
+    convolution_gradients<tensor> result{to_input ? make(x.shape()) : tensor{}, make(w.shape()),
+                                         make({sizes.o})};
+    kernels().conv2d_max_pool2d_gradient(dy.data(), x.data(), w.data(), position.data(),
+                                         pointer(result.input), result.kernel.data(),
+                                         result.bias.data(), sizes, pool, memory());
+    return result;
   }
 
   [[nodiscard]] pooled<tensor, indices> max_pool2d(tensor x, const window2d& window) const {
@@ -358,6 +399,12 @@ class host_backend {
   static void check_bias(const char* what, const tensor& bias, std::size_t outputs) {
     require<shape_error>(!bias || bias.shape() == shape{outputs}, what,
                          ": expected a bias of shape ", shape{outputs}, ", got ", bias.shape());
+  }
+  static void check_fusible(const unary_map& map, const window2d& pool) {
+    require<value_error>(pools_fuse(map, pool),
+                         "conv2d_max_pool2d: takes no activation, relu or relu6, and windows that "
+                         "neither overlap nor hang over the border, got ",
+                         name_of(map.function));
   }
   static void check_update(const tensor& p, const tensor& g) {
     require_same_shape("update: gradient", p.shape(), g.shape());

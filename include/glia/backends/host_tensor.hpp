@@ -21,7 +21,7 @@ class host_tensor {
 
   [[nodiscard]] const glia::shape& shape() const noexcept { return shape_; }
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
-  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(block_.data()); }
+  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(block_.data()) + offset_; }
   [[nodiscard]] bool unique() const noexcept { return block_.unique(); }
 
   /// Whether the handle refers to a tensor at all.
@@ -34,8 +34,18 @@ class host_tensor {
     return result;
   }
 
+  /// Rows first ... first + count - 1 of the leading axis. They share the elements, so neither this
+  /// handle nor the new one is the only one while both live.
+  [[nodiscard]] host_tensor rows(std::size_t first, std::size_t count) const {
+    host_tensor result = *this;
+    result.offset_ += first * (size() / shape_[0]);
+    result.shape_ = batch_of(count, sample_of(shape_));
+    return result;
+  }
+
  private:
   memory_block block_;
+  std::size_t offset_ = 0;
   glia::shape shape_;
 };
 

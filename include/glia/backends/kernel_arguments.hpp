@@ -104,6 +104,13 @@ struct window2d {
   friend constexpr bool operator==(const window2d&, const window2d&) = default;
 };
 
+/// A convolution and the max-pooling that follows it.
+struct convolution_pooling {
+  window2d window;
+  std::size_t groups = 1;
+  window2d pool;
+};
+
 /// Which rows share a mean and a variance: `batch` normalises every channel (last axis) over all
 /// rows, `layer` every row over its features (last axis).
 enum class normalization : std::uint8_t { batch, layer };

@@ -50,6 +50,13 @@ struct random_key {
   return philox(key, index / 4)[index % 4];
 }
 
+/// Half of a random word: the low half of word index / 2 for an even index, else the high one. For
+/// decisions that 16 bits are enough for, at half the price.
+[[nodiscard]] constexpr std::uint16_t random_half(const random_key& key,
+                                                  std::uint64_t index) noexcept {
+  return static_cast<std::uint16_t>(random_bits(key, index / 2) >> (index % 2 * 16));
+}
+
 /// Reads the sequence named by a key from its beginning. A value: copying it forks the position.
 class random_stream {
  public:

@@ -19,6 +19,7 @@ struct activation {
   bool over_last_axis = false;  ///< softmax, the one that is no element-wise map
 
   static constexpr std::string_view type_name = "activation";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "glia/layers/activation.hpp"
+#include "glia/layers/pooling.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/layers/window.hpp"
 #include "glia/ops/products.hpp"
@@ -32,34 +33,28 @@ struct conv2d {
   initializer bias_initializer = constant(0);
 
   static constexpr std::string_view type_name = "conv2d";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect(x.shape().rank() == 4, "expected images (N, H, W, C), got ", batch_text(x.shape()),
-             "; add reshape{{H, W, C}} before it");
-    const std::size_t channels = x.shape()[3];
-    s.expect_value(filters > 0 && kernel.height > 0 && kernel.width > 0 && stride.height > 0 &&
-                       stride.width > 0 && dilation.height > 0 && dilation.width > 0,
-                   "expected filters, kernel, stride and dilation of at least 1");
-    s.expect_value(groups > 0 && channels % groups == 0 && filters % groups == 0, "groups (",
-                   groups, ") must divide the input's channels (", channels, ") and the filters (",
-                   filters, ")");
-    const window2d window = resolve_window(x.shape(), kernel, stride, dilation, padding);
-    s.expect(x.shape()[1] + window.pad_top + window.pad_bottom >=
-                     (kernel.height - 1) * dilation.height + 1 &&
-                 x.shape()[2] + window.pad_left + window.pad_right >=
-                     (kernel.width - 1) * dilation.width + 1,
-             "the kernel is larger than the padded input ", batch_text(x.shape()),
-             "; use a smaller kernel or padding same");
-    const variable<B> weights = s.parameter(
-        "kernel", {kernel.height, kernel.width, channels / groups, filters}, kernel_initializer);
-    std::optional<variable<B>> shift;
-    if (bias) {
-      shift = s.parameter("bias", {filters}, bias_initializer);
-    }
+    const window2d window = window_on(s, x.shape());
+    const auto [weights, shift] = parameters(s, x.shape()[3]);
     return activation.over_last_axis
                ? activation.apply(ops::conv2d(x, weights, shift, window, groups))
                : ops::conv2d(x, weights, shift, window, groups, activation.map);
+  }
+
+  /// This layer and the pooling after it in one kernel, on backends that have it.
+  template <pooling_convolution_backend B>
+  [[nodiscard]] variable<B> followed_by(const max_pool2d& pool, scope<B>& s, variable<B> x) const {
+    if (activation.over_last_axis) {
+      return pool(s, (*this)(s, std::move(x)));
+    }
+    const window2d window = window_on(s, x.shape());
+    const auto [weights, shift] = parameters(s, x.shape()[3]);
+    const shape convolved = conv2d_rule(x.shape(), weights.shape(), window, groups).output();
+    return ops::conv2d_max_pool2d(x, weights, shift,
+                                  {window, groups, pool.window_on(s, convolved)}, activation.map);
   }
 
   [[nodiscard]] std::string description() const {
@@ -72,6 +67,46 @@ struct conv2d {
   }
 
   friend bool operator==(const conv2d&, const conv2d&) = default;
+
+ private:
+  template <backend B>
+  struct variables {
+    variable<B> kernel;
+    std::optional<variable<B>> bias;
+  };
+
+  template <backend B>
+  [[nodiscard]] variables<B> parameters(scope<B>& s, std::size_t channels) const {
+    variables<B> result{s.parameter("kernel",
+                                    {kernel.height, kernel.width, channels / groups, filters},
+                                    kernel_initializer),
+                        {}};
+    if (bias) {
+      result.bias = s.parameter("bias", {filters}, bias_initializer);
+    }
+    return result;
+  }
+
+  /// What the kernel's window looks like on these images; throws if it does not fit.
+  template <backend B>
+  [[nodiscard]] window2d window_on(const scope<B>& s, const shape& x) const {
+    s.expect(x.rank() == 4, "expected images (N, H, W, C), got ", batch_text(x),
+             "; add reshape{{H, W, C}} before it");
+    s.expect_value(filters > 0 && kernel.height > 0 && kernel.width > 0 && stride.height > 0 &&
+                       stride.width > 0 && dilation.height > 0 && dilation.width > 0,
+                   "expected filters, kernel, stride and dilation of at least 1");
+    s.expect_value(groups > 0 && x[3] % groups == 0 && filters % groups == 0, "groups (", groups,
+                   ") must divide the input's channels (", x[3], ") and the filters (", filters,
+                   ")");
+    const window2d window = resolve_window(x, kernel, stride, dilation, padding);
+    s.expect(x[1] + window.pad_top + window.pad_bottom >=
+                     (kernel.height - 1) * dilation.height + 1 &&
+                 x[2] + window.pad_left + window.pad_right >=
+                     (kernel.width - 1) * dilation.width + 1,
+             "the kernel is larger than the padded input ", batch_text(x),
+             "; use a smaller kernel or padding same");
+    return window;
+  }
 };
 
 }  // namespace glia

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,14 +17,20 @@ namespace glia {
 ///
 /// Throws `value_error` for a rate outside its range.
 struct dropout {
-  double rate = 0.5;  ///< in [0, 1)
+  double rate = 0.5;  ///< in [0, 1); rounded up to a multiple of 2^-16 for the decision
 
   static constexpr std::string_view type_name = "dropout";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1)");
-    return s.training() && rate > 0 ? ops::dropout(std::move(x), rate, s.next_random()) : x;
+    if (!s.training() || rate == 0) {
+      return x;
+    }
+    // Elements are counted over the whole batch, of which this may be a piece.
+    const std::uint64_t first = s.first_sample() * sample_of(x.shape()).size();
+    return ops::dropout(std::move(x), rate, s.next_random(), first);
   }
   [[nodiscard]] std::string description() const { return text("dropout(", rate, ')'); }
   friend bool operator==(const dropout&, const dropout&) = default;

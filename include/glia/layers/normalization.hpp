@@ -25,6 +25,9 @@ struct batch_norm {
   initializer moving_variance_initializer = constant(1);
 
   static constexpr std::string_view type_name = "batch_norm";
+  static constexpr bool treats_samples_alone(run_mode mode) {
+    return mode == run_mode::inference;
+  }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -72,6 +75,7 @@ struct layer_norm {
   initializer beta_initializer = constant(0);
 
   static constexpr std::string_view type_name = "layer_norm";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {

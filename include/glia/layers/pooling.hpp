@@ -50,11 +50,17 @@ struct max_pool2d {
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "max_pool2d";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    const window2d w = detail::pool_window(s, x.shape(), window, stride, padding);
+    const window2d w = window_on(s, x.shape());
     return ops::max_pool2d(std::move(x), w);
+  }
+  /// What its window looks like on these images; throws if it does not fit.
+  template <backend B>
+  [[nodiscard]] window2d window_on(const scope<B>& s, const shape& x) const {
+    return detail::pool_window(s, x, window, stride, padding);
   }
   [[nodiscard]] std::string description() const {
     return detail::describe_pool(type_name, window, stride, padding);
@@ -71,6 +77,7 @@ struct avg_pool2d {
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "avg_pool2d";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -86,6 +93,7 @@ struct avg_pool2d {
 /// The maximum of every channel: (N, H, W, C) to (N, C).
 struct global_max_pool2d {
   static constexpr std::string_view type_name = "global_max_pool2d";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -101,6 +109,7 @@ struct global_max_pool2d {
 /// The mean of every channel: (N, H, W, C) to (N, C).
 struct global_avg_pool2d {
   static constexpr std::string_view type_name = "global_avg_pool2d";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {

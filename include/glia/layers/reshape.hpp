@@ -16,6 +16,7 @@ struct reshape {
   shape to;
 
   static constexpr std::string_view type_name = "reshape";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -31,6 +32,7 @@ struct reshape {
 /// Lays every sample out as one row: (N, ...) to (N, I).
 struct flatten {
   static constexpr std::string_view type_name = "flatten";
+  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {

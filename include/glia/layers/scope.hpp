@@ -11,11 +11,23 @@
 #include "glia/core/described.hpp"
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/plan.hpp"
+#include "glia/ops/depth_first.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
 
 enum class run_mode : std::uint8_t { inference, training };
+
+/// Whether a layer treats every sample of a batch on its own, so that it can run on a few samples
+/// at a time. Layers say so in a static member function `treats_samples_alone(run_mode)`.
+template <class Layer>
+[[nodiscard]] constexpr bool treats_samples_alone(run_mode mode) {
+  if constexpr (requires { Layer::treats_samples_alone(mode); }) {
+    return Layer::treats_samples_alone(mode);
+  } else {
+    return false;
+  }
+}
 
 /// A layer that only arranges others: summaries list what it holds and not itself.
 template <class Layer>
@@ -47,22 +59,41 @@ class scope {
     plan_ = &plan;
   }
 
+  /// Runs on some samples of the batch that `whole` runs on, from `first_sample` on, as a lane's
+  /// piece: parameters and random numbers go on from where `whole` is.
+  scope(const scope& whole, lane_record<B>& lane, std::size_t first_sample)
+      : tape_(&lane.record),
+        parameters_(whole.parameters_),
+        slots_(&lane.parameters),
+        mode_(whole.mode_),
+        random_(whole.random_),
+        random_count_(whole.random_count_),
+        first_parameter_(whole.first_parameter_ + whole.parameter_count_),
+        first_sample_(whole.first_sample_ + first_sample),
+        place_(whole.place_) {}
+
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
 
   [[nodiscard]] const B& device() const { return tape_->device(); }
   [[nodiscard]] bool training() const { return mode_ == run_mode::training; }
+  [[nodiscard]] run_mode mode() const { return mode_; }
+  /// Which sample of the whole batch is the first here; not 0 where a piece of it runs.
+  [[nodiscard]] std::size_t first_sample() const { return first_sample_; }
+
+  /// Lets stretches of layers run depth-first, in the memory given.
+  void allow_depth_first(depth_first_memory<B>& memory) { depth_first_ = &memory; }
 
   /// A trainable parameter of the layer that is running. Initialisers are best members of the
   /// layer: making one allocates, which a training step should not.
   [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
                                       const initializer& initial) {
     const auto& value = next(name, s, initial, true);
-    if (!training()) {
-      slots_->emplace_back();
-      return tape_->constant(value);
+    const std::size_t at = parameter_count_ - 1;
+    if (at < slots_->size()) {
+      return {*tape_, value, (*slots_)[at]};  // a lane's first piece has asked for it already
     }
-    variable<B> result = tape_->leaf(value);
+    variable<B> result = training() ? tape_->leaf(value) : tape_->constant(value);
     slots_->push_back(result.slot());
     return result;
   }
@@ -72,7 +103,9 @@ class scope {
   [[nodiscard]] typename B::tensor& state(std::string_view name, const shape& s,
                                           const initializer& initial) {
     auto& value = next(name, s, initial, false);
-    slots_->emplace_back();
+    if (parameter_count_ > slots_->size()) {
+      slots_->emplace_back();
+    }
     return value;
   }
 
@@ -101,6 +134,41 @@ class scope {
     }
     place_ = here.outer;
     return y;
+  }
+
+  /// Runs `body(scope, x)`, which stands for layers that treat every sample on its own: depth-first
+  /// for batches of images large enough to share out, else at once.
+  template <class Body>
+  [[nodiscard]] variable<B> run_stretch(variable<B> x, const Body& body) {
+    if constexpr (lane_backend<B>) {
+      const std::size_t lanes = device().lane_count();
+      if (depth_first_ != nullptr && depth_first_->samples() > 0 && lanes > 0 &&
+          x.shape().rank() == 4 && x.shape()[0] >= lanes) {
+        std::size_t parameters = 0;
+        std::uint32_t randoms = 0;
+        return ops::depth_first(
+            x, *depth_first_,
+            [&](lane_record<B>& lane, variable<B> piece, std::size_t first_sample) {
+              scope inner(*this, lane, first_sample);
+              variable<B> y = body(inner, std::move(piece));
+              if (first_sample == 0) {
+                parameters = inner.parameter_count_;
+                randoms = inner.random_count_;
+              }
+              return y;
+            },
+            [&](stretch_record<B>& record) {
+              for (std::size_t i = 0; i < parameters; ++i) {
+                const glia::parameter<B>& p = (*parameters_)[first_parameter_ + parameter_count_++];
+                const bool wanted = training() && p.spec.trainable;
+                slots_->push_back(wanted ? tape_->leaf(p.value).slot() : gradient_slot{});
+                record.parameters.push_back(slots_->back());
+              }
+              random_count_ = randoms;
+            });
+      }
+    }
+    return body(*this, std::move(x));
   }
 
   /// Runs a whole description, which is usually a holder and then needs no place of its own.
@@ -150,7 +218,7 @@ class scope {
 
   typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
                            bool trainable) {
-    const std::size_t index = slots_->size();
+    const std::size_t index = first_parameter_ + parameter_count_++;
     if (plan_ != nullptr) {
       plan_->add_parameter(name, s, initial, trainable);
       parameters_->push_back({{std::string(name), s, initial, trainable}, device().full(s, 0)});
@@ -176,6 +244,10 @@ class scope {
   run_mode mode_;
   random_key random_;
   std::uint32_t random_count_ = 0;
+  std::size_t first_parameter_ = 0;  // of those that this scope hands out
+  std::size_t parameter_count_ = 0;  // handed out so far
+  std::size_t first_sample_ = 0;
+  depth_first_memory<B>* depth_first_ = nullptr;
   const place* place_ = nullptr;
   plan_writer* plan_ = nullptr;
 };

@@ -18,6 +18,11 @@ namespace glia {
 
 struct model_options {
   std::uint64_t seed = 1;  ///< of the initial parameters
+
+  /// Whether stretches of layers that treat every image on its own take a few images at a time
+  /// through all of them, forward and backward, where the backend can. The numbers are the same up
+  /// to rounding; it is here to compare.
+  bool depth_first = true;
 };
 
 struct predict_options {
@@ -40,7 +45,8 @@ class model {
         sample_(sample),
         device_(std::move(device)),
         plan_(plan_model(description_, sample)),
-        parameters_(make_parameters(plan_.parameters, device_, options.seed)) {}
+        parameters_(make_parameters(plan_.parameters, device_, options.seed)),
+        stretches_(options.depth_first ? samples_at_a_time() : 0) {}
 
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] const B& device() const { return device_; }
@@ -89,6 +95,7 @@ class model {
     require<shape_error>(x.shape() == expected && x.shape()[0] > 0, "model: expected a batch ",
                          batch_text(expected), " of at least one sample, got ", x.shape());
     scope<B> s(x.owner(), parameters_, slots, mode, random);
+    s.allow_depth_first(stretches_);
     return s.run_model(description_, std::move(x));
   }
 
@@ -134,11 +141,22 @@ class model {
     throw value_error(text("model: no parameter is called '", name, "'; there are: ", known));
   }
 
+  /// So many that the largest output of a layer takes about a second-level cache.
+  [[nodiscard]] std::size_t samples_at_a_time() const {
+    constexpr std::size_t cache_bytes = 512 << 10;
+    std::size_t largest = 1;
+    for (const layer_summary& layer : plan_.layers) {
+      largest = std::max(largest, layer.output.size() * sizeof(float));
+    }
+    return std::clamp<std::size_t>(cache_bytes / largest, 1, 8);
+  }
+
   Description description_;
   shape sample_;
   B device_;
   model_plan plan_;
   parameter_list<B> parameters_;
+  depth_first_memory<B> stretches_;
 };
 
 }  // namespace glia

@@ -118,7 +118,16 @@ class tape {
     require<value_error>(result.needs_gradient(),
                          "tape::backward: the result depends on no parameter, so there is nothing "
                          "to differentiate");
-    gradients_.add(result.slot(), device().full(result.shape(), 1));
+    add_gradient(result.slot(), device().full(result.shape(), 1));
+    run_adjoints();
+  }
+
+  /// The same in two steps, for several results whose gradients are known: first each of these,
+  /// then all adjoints.
+  void add_gradient(gradient_slot result, tensor gradient) {
+    gradients_.add(result, std::move(gradient));
+  }
+  void run_adjoints() {
     while (!nodes_.empty()) {
       const node last = nodes_.back();
       if (tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{})) {

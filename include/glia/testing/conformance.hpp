@@ -121,6 +121,37 @@ class bench {
   return worst;
 }
 
+/// max_pool2d(map(x * w + bias)) and its gradients, by the fused kernels where the backend has them.
+template <class Bench, class Tensor>
+void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
+                       const unary_map& map, const convolution_pooling& how, Tensor dy) {
+  const auto& device = b.device();
+  if constexpr (pooling_convolution_backend<std::remove_cvref_t<decltype(device)>>) {
+    const auto y = device.conv2d_max_pool2d(x, w, bias, map, how, true);
+    b.out(y.output);
+    b.out(device.conv2d_max_pool2d(x, w, bias, map, how, false).output);
+    const auto gradient = device.conv2d_max_pool2d_gradient(dy, x, w, y.position, how, true);
+    b.out(gradient.input);
+    b.out(gradient.kernel);
+    b.out(gradient.bias);
+    b.out(device.conv2d_max_pool2d_gradient(dy, x, w, y.position, how, false).kernel);
+  } else {
+    const auto convolved = device.conv2d(x, w, bias, map, how.window, how.groups);
+    const auto y = device.max_pool2d(convolved, how.pool);
+    b.out(y.output);
+    b.out(y.output);
+    const auto spread =
+        device.max_pool2d_gradient(dy, y.position, how.pool, convolved.shape());
+    const auto before = device.unary_gradient(map, spread, convolved);
+    const auto kernel =
+        device.conv2d_kernel_gradient(x, before, how.window, how.groups, w.shape());
+    b.out(device.conv2d_input_gradient(before, w, how.window, how.groups, x.shape()));
+    b.out(kernel);
+    b.out(device.sum_to(before, {w.shape().back()}));
+    b.out(kernel);
+  }
+}
+
 /// Runs one case, a generic callable on a bench, on the candidate and on the reference.
 template <backend B, class Case>
 [[nodiscard]] conformance_result run_case(const B& candidate, std::string name,
@@ -262,6 +293,35 @@ template <backend B>
     check("conv2d_kernel_gradient" + name, [&](auto& b) {
       b.out(b.device().conv2d_kernel_gradient(b.in(c.x, 15), b.in(y, 18), c.window, c.groups, c.w));
     });
+  }
+
+  struct pooled_convolution {
+    shape x;
+    shape w;
+    convolution_pooling how;
+  };
+  const std::vector<pooled_convolution> pooled_convolutions{
+      {{1, 5, 7, 1}, {2, 2, 1, 5}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
+      {{3, 14, 13, 16}, {2, 2, 16, 9}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
+      {{9, 12, 17, 32}, {3, 1, 32, 40}, {{3, 1, 2, 1, 1, 1, 1, 0, 0, 0}, 1, {2, 3, 3, 4}}},
+      {{2, 9, 8, 4}, {3, 3, 2, 6}, {{3, 3, 1, 1, 2, 1, 2, 2, 1, 1}, 2, {3, 2, 3, 2}}}};
+  for (const pooled_convolution& c : pooled_convolutions) {
+    for (const unary_function function :
+         {unary_function::affine, unary_function::relu, unary_function::relu6}) {
+      const std::string name = text(" of ", c.x, " with ", c.w, ", ", name_of(function));
+      const auto run = [&](auto& b, float scale, bool bias) {
+        const auto x = b.in(c.x, 15, scale);
+        const auto w = b.in(c.w, 16);
+        const auto shift = bias ? b.in({c.w[3]}, 17) : decltype(b.in({}, 1)){};
+        const shape y =
+            pool_rule(conv2d_rule(c.x, c.w, c.how.window, c.how.groups).output(), c.how.pool)
+                .output();
+        detail::convolve_and_pool(b, x, w, shift, {function}, c.how, b.in(y, 18));
+      };
+      check("convolution and max-pooling" + name, [&](auto& b) { run(b, 1, true); });
+      check("convolution and max-pooling without bias" + name,
+            [&](auto& b) { run(b, 5, false); });
+    }
   }
 
   struct pooling {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/shape_rules.hpp"
 
@@ -16,89 +17,55 @@ class pooling {
   explicit pooling(const workers& team) : team_(&team) {}
 
   void max_pool2d(const T* x, T* y, std::int32_t* position, const window_sizes& s) const {
-    for_each_window(s, [&](std::size_t at_y, const auto& for_each_input) {
-      bool first = true;
-      for_each_input([&](std::size_t at_x, std::int32_t at_window) {
-        for (std::size_t c = 0; c < s.c; ++c) {
-          const T value = x[at_x + c];
-          const bool wins = first || value > y[at_y + c];
-          y[at_y + c] = wins ? value : y[at_y + c];
-          position[at_y + c] = wins ? at_window : position[at_y + c];
-        }
-        first = false;
-      });
+    for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
+      kernels.template max_of_window<false>(x + at_x, w, s.c, y + at_y, position + at_y, T{}, T{},
+                                            std::int32_t{});
     });
   }
 
   void max_pool2d_gradient(const T* dy, const std::int32_t* position, T* dx,
                            const window_sizes& s) const {
     clear_images(dx, s);
-    for_each_window(s, [&](std::size_t at_y, const auto& for_each_input) {
-      for_each_input([&](std::size_t at_x, std::int32_t at_window) {
-        for (std::size_t c = 0; c < s.c; ++c) {
-          dx[at_x + c] += position[at_y + c] == at_window ? dy[at_y + c] : T{0};
-        }
-      });
+    for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
+      kernels.template spread_max<true>(dy + at_y, position + at_y, w, s.c, dx + at_x);
     });
   }
 
   void avg_pool2d(const T* x, T* y, const window_sizes& s) const {
-    for_each_window(s, [&](std::size_t at_y, const auto& for_each_input) {
-      std::fill_n(y + at_y, s.c, T{0});
-      T count = 0;
-      for_each_input([&](std::size_t at_x, std::int32_t) {
-        for (std::size_t c = 0; c < s.c; ++c) {
-          y[at_y + c] += x[at_x + c];
-        }
-        count += 1;
-      });
-      for (std::size_t c = 0; c < s.c && count > 0; ++c) {
-        y[at_y + c] /= count;
-      }
+    for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
+      kernels.scaled_sum_of_window(x + at_x, w, s.c, mean_scale(w), y + at_y);
     });
   }
 
   void avg_pool2d_gradient(const T* dy, T* dx, const window_sizes& s) const {
     clear_images(dx, s);
-    for_each_window(s, [&](std::size_t at_y, const auto& for_each_input) {
-      T count = 0;
-      for_each_input([&](std::size_t, std::int32_t) { count += 1; });
-      for_each_input([&](std::size_t at_x, std::int32_t) {
-        for (std::size_t c = 0; c < s.c; ++c) {
-          dx[at_x + c] += dy[at_y + c] / count;
-        }
-      });
+    for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
+      kernels.spread_scaled(dy + at_y, w, s.c, mean_scale(w), dx + at_x);
     });
   }
 
  private:
-  /// visit(offset of the output pixel, loop over the input pixels of its window); an image's
+  static T mean_scale(const pool_window& w) {
+    return T{1} / static_cast<T>(std::max<std::size_t>(w.count(), 1));
+  }
+
+  /// visit(kernels, offset of the window's first pixel, offset of the output, window); an image's
   /// windows are visited in order by one thread, so overlapping windows may add to the same input.
   template <class Visit>
   void for_each_window(const window_sizes& s, const Visit& visit) const {
-    const window2d& k = s.window;
-    team_->for_rows(
-        s.n, s.oh * s.ow * s.c * k.height * k.width,
-        [&](auto, std::size_t image, std::size_t images) {
-          for (std::size_t pixel = image * s.oh * s.ow; pixel < (image + images) * s.oh * s.ow;
-               ++pixel) {
-            const std::size_t ox = pixel % s.ow;
-            const std::size_t oy = pixel / s.ow % s.oh;
-            const std::size_t n = pixel / s.ow / s.oh;
-            visit(pixel * s.c, [&](const auto& visit_input) {
-              for (std::size_t ky = 0; ky < k.height; ++ky) {
-                const std::size_t iy = oy * k.stride_height + ky * k.dilation_height - k.pad_top;
-                for (std::size_t kx = 0; kx < k.width; ++kx) {
-                  const std::size_t ix = ox * k.stride_width + kx * k.dilation_width - k.pad_left;
-                  if (iy < s.h && ix < s.w) {
-                    visit_input(((n * s.h + iy) * s.w + ix) * s.c,
-                                static_cast<std::int32_t>(ky * k.width + kx));
-                  }
-                }
-              }
-            });
-          }
-        });
+    team_->for_rows(s.n, s.oh * s.ow * s.c * s.window.height * s.window.width,
+                    [&](auto kernels, std::size_t image, std::size_t images) {
+                      for (; images > 0; ++image, --images) {
+                        std::size_t at_y = image * s.oh * s.ow * s.c;
+                        for (std::size_t oy = 0; oy < s.oh; ++oy) {
+                          for (std::size_t ox = 0; ox < s.ow; ++ox, at_y += s.c) {
+                            std::size_t at = 0;
+                            const pool_window window = window_at(s, oy, ox, at);
+                            visit(kernels, image * s.h * s.w * s.c + at, at_y, window);
+                          }
+                        }
+                      }
+                    });
   }
 
   void clear_images(T* dx, const window_sizes& s) const {

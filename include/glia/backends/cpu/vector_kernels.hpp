@@ -3,7 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "glia/backends/cpu/patch_grid.hpp"
+#include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/kernel_arguments.hpp"
 #include "glia/core/random.hpp"
 
@@ -56,7 +59,9 @@ inline constexpr std::size_t vector_bytes = 32;
 namespace glia::cpu_loops {
 
 #define GLIA_ISA baseline_kernels
+#define GLIA_REGISTER_BYTES 16
 #include "glia/backends/cpu/vector_kernels.inl"
+#undef GLIA_REGISTER_BYTES
 #undef GLIA_ISA
 
 }  // namespace glia::cpu_loops
@@ -71,9 +76,11 @@ namespace glia::cpu_loops {
 namespace glia::cpu_loops {
 
 #define GLIA_ISA avx2_kernels
+#define GLIA_REGISTER_BYTES 32
 #define GLIA_ISA_IS_AVX2
 #include "glia/backends/cpu/vector_kernels.inl"
 #undef GLIA_ISA_IS_AVX2
+#undef GLIA_REGISTER_BYTES
 #undef GLIA_ISA
 
 }  // namespace glia::cpu_loops

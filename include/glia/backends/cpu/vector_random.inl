@@ -4,47 +4,93 @@
 template <class T>
 static void dropout(const T* x, T* y, std::size_t n, double rate, const random_key& key,
                     std::uint64_t offset) {
-  constexpr std::size_t width = 16;
+  constexpr std::size_t blocks = 8;
+  constexpr std::size_t halves_per_block = 8;
   const T scale = static_cast<T>(1 / (1 - rate));
-  // word * 2^-32 >= rate, as integers
-  const double bound = __builtin_ceil(rate * 0x1p32);
-  const auto threshold = static_cast<std::uint64_t>(bound);
+  // half word * 2^-16 >= rate, as integers
+  const double bound = __builtin_ceil(rate * 0x1p16);
+  const auto threshold = static_cast<std::uint32_t>(bound);
   std::size_t done = 0;
   while (done < n) {
     const std::uint64_t first = offset + done;
-    std::uint32_t words[4 * width];
-    philox_blocks<width>(key, first / 4, words);
-    const std::size_t skip = first % 4;
-    const std::size_t count = n - done < 4 * width - skip ? n - done : 4 * width - skip;
+    std::uint32_t words[4 * blocks];
+    std::uint16_t halves[blocks * halves_per_block];
+    philox_blocks(key, first / halves_per_block, words);
+    __builtin_memcpy(halves, words, sizeof(halves));
+    const std::size_t skip = first % halves_per_block;
+    const std::size_t room = blocks * halves_per_block - skip;
+    const std::size_t count = n - done < room ? n - done : room;
     const T* from = x + done;
     T* to = y + done;
-    const std::uint32_t* word = words + skip;
+    const std::uint16_t* half = halves + skip;
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < count; ++i) {
       const T kept = from[i] * scale;
-      to[i] = word[i] >= threshold ? kept : T(0);
+      to[i] = half[i] >= threshold ? kept : T(0);
     }
     done += count;
   }
 }
 
-// Philox for `Width` consecutive blocks at once; see core/random.hpp for the algorithm.
-template <std::size_t Width>
+// Philox for 8 consecutive blocks at once; see core/random.hpp for the algorithm.
 static void philox_blocks(const random_key& key, std::uint64_t first, std::uint32_t* words) {
-  std::uint32_t c0[Width];
-  std::uint32_t c1[Width];
-  std::uint32_t c2[Width];
-  std::uint32_t c3[Width];
-  for (std::size_t i = 0; i < Width; ++i) {
+  constexpr std::size_t blocks = 8;
+  auto k0 = static_cast<std::uint32_t>(key.seed);
+  auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
+#if defined(GLIA_ISA_IS_AVX2)
+  // Each word in the low half of a 64-bit lane, where the multiplication takes it from and leaves
+  // both halves of the product. What the high halves hold otherwise never matters.
+  constexpr std::size_t groups = blocks / 4;
+  __m256i c0[groups];
+  __m256i c1[groups];
+  __m256i c2[groups];
+  __m256i c3[groups];
+  for (std::size_t g = 0; g < groups; ++g) {
+    c0[g] = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<long long>(first + 4 * g)),
+                             _mm256_setr_epi64x(0, 1, 2, 3));
+    c1[g] = _mm256_srli_epi64(c0[g], 32);
+    c2[g] = _mm256_set1_epi64x(key.stream);
+    c3[g] = _mm256_set1_epi64x(key.step);
+  }
+  const __m256i m0 = _mm256_set1_epi64x(0xD2511F53);
+  const __m256i m1 = _mm256_set1_epi64x(0xCD9E8D57);
+  for (int round = 0; round < 10; ++round) {
+    const __m256i key0 = _mm256_set1_epi64x(k0);
+    const __m256i key1 = _mm256_set1_epi64x(k1);
+#pragma GCC unroll 2
+    for (std::size_t g = 0; g < groups; ++g) {
+      const __m256i p0 = _mm256_mul_epu32(c0[g], m0);
+      const __m256i p1 = _mm256_mul_epu32(c2[g], m1);
+      c0[g] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p1, 32), c1[g]), key0);
+      c2[g] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p0, 32), c3[g]), key1);
+      c1[g] = p1;
+      c3[g] = p0;
+    }
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  for (std::size_t g = 0; g < groups; ++g) {
+    const __m256i low = _mm256_blend_epi32(c0[g], _mm256_slli_epi64(c1[g], 32), 0xAA);
+    const __m256i high = _mm256_blend_epi32(c2[g], _mm256_slli_epi64(c3[g], 32), 0xAA);
+    const __m256i even = _mm256_unpacklo_epi64(low, high);
+    const __m256i odd = _mm256_unpackhi_epi64(low, high);
+    auto* to = reinterpret_cast<__m256i*>(words + 16 * g);
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(even, odd, 0x20));
+    _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(even, odd, 0x31));
+  }
+#else
+  std::uint32_t c0[blocks];
+  std::uint32_t c1[blocks];
+  std::uint32_t c2[blocks];
+  std::uint32_t c3[blocks];
+  for (std::size_t i = 0; i < blocks; ++i) {
     c0[i] = static_cast<std::uint32_t>(first + i);
     c1[i] = static_cast<std::uint32_t>((first + i) >> 32);
     c2[i] = key.stream;
     c3[i] = key.step;
   }
-  auto k0 = static_cast<std::uint32_t>(key.seed);
-  auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    for (std::size_t i = 0; i < Width; ++i) {
+    for (std::size_t i = 0; i < blocks; ++i) {
       const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c0[i];
       const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c2[i];
       c0[i] = static_cast<std::uint32_t>(p1 >> 32) ^ c1[i] ^ k0;
@@ -55,10 +101,11 @@ static void philox_blocks(const random_key& key, std::uint64_t first, std::uint3
     k0 += 0x9E3779B9;
     k1 += 0xBB67AE85;
   }
-  for (std::size_t i = 0; i < Width; ++i) {
+  for (std::size_t i = 0; i < blocks; ++i) {
     words[4 * i] = c0[i];
     words[4 * i + 1] = c1[i];
     words[4 * i + 2] = c2[i];
     words[4 * i + 3] = c3[i];
   }
+#endif
 }

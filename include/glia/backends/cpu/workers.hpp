@@ -37,6 +37,13 @@ class workers {
     });
   }
 
+  /// body(task, thread) for task = 0 ... count - 1, for bodies that need no loops from here or have
+  /// them already.
+  template <class Body>
+  void run(std::size_t count, const Body& body) const {
+    pool_.parallel_for(count, body);
+  }
+
   /// The same with blocks of at least one row and about `elements_per_block` elements.
   template <class Body>
   void for_rows(std::size_t rows, std::size_t columns, const Body& body) const {

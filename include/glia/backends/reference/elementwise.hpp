@@ -186,7 +186,7 @@ struct elementwise {
                std::uint64_t offset) const {
     const T scale = static_cast<T>(1 / (1 - rate));
     for (std::size_t i = 0; i < n; ++i) {
-      y[i] = random_bits(key, offset + i) * 0x1p-32 >= rate ? x[i] * scale : T{0};
+      y[i] = random_half(key, offset + i) * 0x1p-16 >= rate ? x[i] * scale : T{0};
     }
   }
 };

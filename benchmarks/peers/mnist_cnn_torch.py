@@ -1,0 +1,141 @@
+"""The MNIST convolutional network in PyTorch on the CPU: conv 64, pool, conv 32, pool, dense 256, dense 10.
+"""
+
+import ctypes
+import glob
+import os
+import re
+import time
+
+from mnist_data import emit, emit_inference, keep_freed_memory, parse_flags, read_split
+
+flags = parse_flags("train the MNIST convolutional network with PyTorch", epochs=10, batch=1024)
+keep_freed_memory()
+
+# The environment is read once, when the libraries load, so this comes before the import of torch. A
+# library that is loaded already satisfies torch's (and NumPy's) need of the same soname: this picks the
+# OpenMP build of OpenBLAS for this process and leaves the system's choice alone.
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(flags.threads)
+for library in ("libblas.so.3", "liblapack.so.3"):
+    for path in glob.glob(f"/usr/lib/*/openblas-openmp/{library}"):
+        ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
+
+import torch  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+
+def blas_name():
+    """The BLAS that is loaded, such as OpenBLAS 0.3.21 (openmp)."""
+    with open("/proc/self/maps") as maps:
+        mapped = maps.read()
+    openblas = re.search(r"/openblas-(\w+)/libopenblasp?-r([\d.]+)\.so", mapped)
+    if openblas:
+        return f"OpenBLAS {openblas[2]} ({openblas[1]})"
+    others = sorted(set(re.findall(r"/(lib[\w.-]*(?:blas|mkl)[\w.-]*)$", mapped, re.MULTILINE)))
+    return ", ".join(others) or "unknown"
+
+
+class dropout(torch.nn.Module):
+    """torch.nn.Dropout, but with 16 random bits for each element and not a Bernoulli draw of its own."""
+
+    def __init__(self, rate: float):
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+        keep = bits.view(torch.int16)[: x.numel()] >= int(65536 * self.rate) - 32768
+        # In x's own memory order: the same strides make the product one pass over memory.
+        keep = keep.as_strided(x.size(), x.stride())
+        return x * (keep * (1 / (1 - self.rate)))
+
+
+class convnet(torch.nn.Sequential):
+    def __init__(self):
+        # padding="same" would pad a 2x2 kernel at the bottom and at the right, too, and warn of the copy.
+        # ReLU and maximum commute: the pooling comes first, so that ReLU sees a quarter.
+        def block(inputs, outputs):
+            return [torch.nn.ZeroPad2d((0, 1, 0, 1)), torch.nn.Conv2d(inputs, outputs, 2),
+                    torch.nn.MaxPool2d(2), torch.nn.ReLU(inplace=True), dropout(0.3)]
+
+        # Flattened is (channel, row, column) here and (row, column, channel) in Keras: the same network
+        # with the dense kernel's rows in another order.
+        super().__init__(*block(1, 64), *block(64, 32), torch.nn.Flatten(), torch.nn.Linear(1568, 256),
+                         torch.nn.ReLU(inplace=True), dropout(0.5), torch.nn.Linear(256, 10))
+        for layer in self:
+            if hasattr(layer, "weight"):
+                torch.nn.init.xavier_uniform_(layer.weight)
+                torch.nn.init.zeros_(layer.bias)
+        self.to(memory_format=torch.channels_last)
+
+
+@torch.jit.script
+def adam_step(parameter, gradient, mean, variance, rate: float, epsilon: float):
+    mean.mul_(0.9).add_(gradient, alpha=0.1)
+    variance.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
+    parameter.addcdiv_(mean, variance.sqrt().add_(epsilon), value=-rate)
+
+
+class adam:
+    """torch.optim.Adam's arithmetic; both bias corrections go into two scalars and not over tensors."""
+
+    def __init__(self, parameters):
+        self.state = [(p, torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
+        self.steps = 0
+
+    @torch.no_grad()
+    def step(self):
+        self.steps += 1
+        correction = (1 - 0.999**self.steps) ** 0.5
+        rate = 1e-3 * correction / (1 - 0.9**self.steps)
+        for parameter, mean, variance in self.state:
+            adam_step(parameter, parameter.grad, mean, variance, rate, 1e-8 * correction)
+            parameter.grad = None
+
+
+def as_images(rows):
+    """(n, 784) as (n, 1, 28, 28); with one channel both memory formats are the same bytes."""
+    return rows.view(-1, 1, 28, 28).as_strided((len(rows), 1, 28, 28), (784, 1, 28, 1))
+
+
+def train_epoch(model, optimizer, images, labels):
+    total = torch.zeros(())
+    for chosen in torch.randperm(len(images)).split(flags.batch):
+        logits = model(as_images(images.index_select(0, chosen)))
+        loss = functional.cross_entropy(logits, labels.index_select(0, chosen))
+        loss.backward()
+        optimizer.step()
+        total += loss.detach() * len(chosen)
+    return total.item() / len(images)
+
+
+def main():
+    torch.set_num_threads(flags.threads)
+    torch.set_flush_denormal(True)
+    torch.manual_seed(flags.seed)
+    images, labels = (torch.from_numpy(a[: flags.images]) for a in read_split(flags.data, "train"))
+    model = convnet()
+    optimizer = adam(model.parameters())
+    about = {"peer": "torch", "version": torch.__version__, "blas": blas_name(), "threads": flags.threads}
+
+    for epoch in range(1, flags.epochs + 1):
+        start = time.perf_counter()
+        loss = train_epoch(model, optimizer, images, labels)
+        seconds = time.perf_counter() - start
+        emit(**about, epoch=epoch, seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
+
+    model.eval()
+
+    @torch.inference_mode()
+    def predict(rows):
+        return model(as_images(torch.from_numpy(rows))).numpy()
+
+    def single(row):
+        return predict(row[None])[0]
+
+    emit_inference({"peer": "torch"}, predict, single, *read_split(flags.data, "t10k"), batch=250)
+
+
+main()

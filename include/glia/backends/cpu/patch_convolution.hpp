@@ -1,0 +1,261 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+
+#include "glia/backends/cpu/patch_grid.hpp"
+#include "glia/core/memory_pool.hpp"
+
+namespace glia::cpu_loops {
+
+/// The products of one convolution: patches of an image, taken from where they lie, times weights
+/// packed into panels as wide as two registers. Made once per call and shared by its threads, which
+/// hand in bands of rows and scratch memory of their own.
+///
+/// Every result is a sum in an order that depends on the shapes alone.
+template <class T>
+class patch_convolution {
+ public:
+  patch_convolution(const window_sizes& s, const memory_pool& memory)
+      : s_(s),
+        image_(s_),
+        depth_(s.window.height * s.window.width * s.group_inputs()),
+        offsets_(memory, {depth_}),
+        in_order_(memory, {s.group_outputs()}) {
+    image_.patch_offsets(offsets_.data());
+    std::iota(in_order_.data(), in_order_.data() + in_order_.size(), 0U);
+  }
+  patch_convolution(const patch_convolution&) = delete;
+  patch_convolution& operator=(const patch_convolution&) = delete;
+
+  [[nodiscard]] const window_sizes& sizes() const { return s_; }
+  [[nodiscard]] const padded_image& image() const { return image_; }
+  [[nodiscard]] std::size_t depth() const { return depth_; }
+  [[nodiscard]] const std::uint32_t* offsets() const { return offsets_.data(); }
+
+  /// A patch is made of so many runs of contiguous elements.
+  [[nodiscard]] std::size_t run_length() const {
+    return s_.window.dilation_width == 1 && s_.groups == 1 ? s_.window.width * s_.c
+                                                           : s_.group_inputs();
+  }
+  [[nodiscard]] std::size_t runs() const { return depth_ / run_length(); }
+
+  /// Rows of output whose patches take about half a second-level cache.
+  [[nodiscard]] std::size_t rows_per_band() const {
+    const std::size_t row_bytes = s_.window.stride_height * image_.row_size() * sizeof(T);
+    return std::clamp<std::size_t>(band_bytes / row_bytes, 1, s_.oh);
+  }
+  /// Elements of scratch that a padded band takes, with room to read a vector past its end.
+  [[nodiscard]] std::size_t band_size(std::size_t rows) const {
+    return image_.band(0, rows).input_rows * image_.row_size() + slack;
+  }
+  static constexpr std::size_t slack = 64;
+
+  /// Panels for `forward`: w (height, width, C / groups, O) and a bias (O) or none.
+  template <class Kernels>
+  [[nodiscard]] host_tensor<T> pack(const Kernels&, const T* w, const T* bias,
+                                    const memory_pool& memory) const {
+    constexpr std::size_t width = Kernels::template panel_width<T>;
+    const std::size_t count = s_.groups * panels<Kernels>(s_.group_outputs());
+    host_tensor<T> packed(memory, {count, 1 + depth_, width});
+    for (std::size_t panel = 0; panel < count; ++panel) {
+      const panel_columns at = columns<Kernels>(panel, s_.group_outputs());
+      T* to = packed.data() + panel * (1 + depth_) * width;
+      if (at.count < width) {
+        std::fill_n(to, (1 + depth_) * width, T{0});
+      }
+      if (bias == nullptr) {
+        std::fill_n(to, width, T{0});
+      } else {
+        std::copy_n(bias + at.first, at.count, to);
+      }
+      for (std::size_t k = 0; k < depth_; ++k) {
+        std::copy_n(w + k * s_.o + at.first, at.count, to + (1 + k) * width);
+      }
+    }
+    return packed;
+  }
+
+  /// body(panel, group, first output, outputs) for all panels that `pack` makes.
+  template <class Kernels, class Body>
+  void for_panels(const Body& body) const {
+    const std::size_t count = s_.groups * panels<Kernels>(s_.group_outputs());
+    for (std::size_t panel = 0; panel < count; ++panel) {
+      const panel_columns at = columns<Kernels>(panel, s_.group_outputs());
+      body(panel, at.group, at.first, at.count);
+    }
+  }
+  template <class Kernels>
+  [[nodiscard]] const T* panel(const host_tensor<T>& packed, std::size_t panel) const {
+    return packed.data() + panel * (1 + depth_) * Kernels::template panel_width<T>;
+  }
+
+  /// y (rows, OW, O) of a band = its patches times the packed weights, and bias.
+  template <class Kernels>
+  void forward(const Kernels& kernels, const T* x, const row_band& band, const host_tensor<T>& packed,
+               T* y) const {
+    constexpr std::size_t width = Kernels::template panel_width<T>;
+    const patch_grid grid = image_.grid(band);
+    const std::size_t size = (1 + depth_) * width;
+    const std::size_t count = packed.shape()[0];
+    const std::size_t block = std::max<std::size_t>(1, panel_block_bytes / (size * sizeof(T)));
+    for (std::size_t first = 0; first < count; first += block) {
+      for_tiles<Kernels>(grid, [&](const auto& patches, std::size_t pixel, std::size_t n) {
+        tile<const T*> from{};
+        tile<T*> to{};
+        for (std::size_t panel = first; panel < std::min(first + block, count); ++panel) {
+          const panel_columns at = columns<Kernels>(panel, s_.group_outputs());
+          for (std::size_t p = 0; p < n; ++p) {
+            from[p] = x + patches[p] + at.group * s_.group_inputs();
+            to[p] = y + (pixel + p) * s_.o + at.first;
+          }
+          kernels.template multiply_patches<T, false>(from.data(), n, offsets(), depth_,
+                                                      packed.data() + panel * size, to.data(),
+                                                      at.count);
+        }
+      });
+    }
+  }
+
+  /// dw (height, width, C / groups, O) += patches transposed times dy (rows, OW, O). `scratch` has
+  /// room for rows * OW panel rows.
+  template <class Kernels>
+  void add_kernel_gradient(const Kernels& kernels, const T* x, const row_band& band, const T* dy,
+                           T* dw, T* scratch) const {
+    constexpr std::size_t width = Kernels::template panel_width<T>;
+    const patch_grid grid = image_.grid(band);
+    for (std::size_t panel = 0; panel < s_.groups * panels<Kernels>(s_.group_outputs()); ++panel) {
+      const panel_columns at = columns<Kernels>(panel, s_.group_outputs());
+      const T* gradient = dy + at.first;
+      std::size_t step = s_.o;
+      if (at.count < width) {
+        // Whole vectors are read, and those of the last pixel must not end behind dy.
+        for (std::size_t pixel = 0; pixel < grid.count(); ++pixel) {
+          std::copy_n(gradient + pixel * step, at.count, scratch + pixel * width);
+          std::fill_n(scratch + pixel * width + at.count, width - at.count, T{0});
+        }
+        gradient = scratch;
+        step = width;
+      }
+      for (std::size_t k = 0; k < depth_; k += Kernels::tile_patches) {
+        kernels.multiply_transposed_patches(
+            x + at.group * s_.group_inputs(), grid, offsets() + k,
+            std::min(Kernels::tile_patches, depth_ - k), gradient, step, dw + k * s_.o + at.first,
+            s_.o, at.count);
+      }
+    }
+  }
+  template <class Kernels>
+  [[nodiscard]] std::size_t kernel_gradient_scratch(std::size_t rows) const {
+    return s_.group_outputs() % Kernels::template panel_width<T> == 0
+               ? 0
+               : rows * s_.ow * Kernels::template panel_width<T>;
+  }
+
+  /// Panels for `add_input_gradient`: for every group and run, w's rows as columns.
+  template <class Kernels>
+  [[nodiscard]] host_tensor<T> pack_transposed(const Kernels&, const T* w,
+                                               const memory_pool& memory) const {
+    constexpr std::size_t width = Kernels::template panel_width<T>;
+    const std::size_t depth = s_.group_outputs();
+    const std::size_t count = s_.groups * runs() * panels<Kernels>(run_length());
+    host_tensor<T> packed(memory, {count, 1 + depth, width});
+    std::fill_n(packed.data(), packed.size(), T{0});
+    for (std::size_t panel = 0; panel < count; ++panel) {
+      const panel_columns at = columns<Kernels>(panel, run_length());
+      const T* from = w + (at.group % runs() * run_length() + at.within) * s_.o +
+                      at.group / runs() * depth;
+      T* to = packed.data() + (panel * (1 + depth) + 1) * width;
+      for (std::size_t j = 0; j < at.count; ++j) {
+        for (std::size_t o = 0; o < depth; ++o) {
+          to[o * width + j] = from[j * s_.o + o];
+        }
+      }
+    }
+    return packed;
+  }
+
+  /// dx (padded rows of the band) += dy (rows, OW, O) times the weights, spread to the patches.
+  template <class Kernels>
+  void add_input_gradient(const Kernels& kernels, const T* dy, const row_band& band,
+                          const host_tensor<T>& packed, T* dx) const {
+    constexpr std::size_t width = Kernels::template panel_width<T>;
+    const std::size_t depth = s_.group_outputs();
+    const patch_grid grid = image_.grid(band);
+    for_tiles<Kernels>(grid, [&](const auto& patches, std::size_t pixel, std::size_t n) {
+      tile<const T*> from{};
+      tile<T*> to{};
+      for (std::size_t panel = 0; panel < packed.shape()[0]; ++panel) {
+        const panel_columns at = columns<Kernels>(panel, run_length());
+        const std::size_t group = at.group / runs();
+        const std::size_t place = offsets()[at.group % runs() * run_length()] + at.within +
+                                  group * s_.group_inputs();
+        for (std::size_t p = 0; p < n; ++p) {
+          from[p] = dy + (pixel + p) * s_.o + group * depth;
+          to[p] = dx + patches[p] + place;
+        }
+        kernels.template multiply_patches<T, true>(from.data(), n, in_order_.data(), depth,
+                                                   packed.data() + panel * (1 + depth) * width,
+                                                   to.data(), at.count);
+      }
+    });
+  }
+
+ private:
+  // Both are shares of a second-level cache of 512 KiB.
+  static constexpr std::size_t band_bytes = 128 << 10;
+  static constexpr std::size_t panel_block_bytes = 64 << 10;
+
+  template <class Pointer>
+  using tile = std::array<Pointer, 16>;
+
+  /// Which columns of a matrix of `groups` times `width_of_group` columns a panel holds.
+  struct panel_columns {
+    std::size_t group;
+    std::size_t within;  // of the group, the first
+    std::size_t first;   // of the matrix
+    std::size_t count;
+  };
+  template <class Kernels>
+  static std::size_t panels(std::size_t columns) {
+    return (columns + Kernels::template panel_width<T> - 1) / Kernels::template panel_width<T>;
+  }
+  template <class Kernels>
+  static panel_columns columns(std::size_t panel, std::size_t width_of_group) {
+    constexpr std::size_t width = Kernels::template panel_width<T>;
+    const std::size_t group = panel / panels<Kernels>(width_of_group);
+    const std::size_t within = panel % panels<Kernels>(width_of_group) * width;
+    return {group, within, group * width_of_group + within,
+            std::min(width, width_of_group - within)};
+  }
+
+  /// body(offsets of up to tile_patches patches, number of the first, how many).
+  template <class Kernels, class Body>
+  static void for_tiles(const patch_grid& grid, const Body& body) {
+    tile<std::size_t> patches{};
+    std::size_t column = 0;
+    std::size_t row_offset = 0;
+    for (std::size_t pixel = 0; pixel < grid.count(); pixel += Kernels::tile_patches) {
+      const std::size_t n = std::min(Kernels::tile_patches, grid.count() - pixel);
+      for (std::size_t p = 0; p < n; ++p) {
+        patches[p] = row_offset + column * grid.column_step;
+        if (++column == grid.columns) {
+          column = 0;
+          row_offset += grid.row_step;
+        }
+      }
+      body(patches, pixel, n);
+    }
+  }
+
+  window_sizes s_;
+  padded_image image_;
+  std::size_t depth_;
+  host_tensor<std::uint32_t> offsets_;
+  host_tensor<std::uint32_t> in_order_;
+};
+
+}  // namespace glia::cpu_loops

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "glia/backends/host_tensor.hpp"
+#include "glia/backends/shape_rules.hpp"
+
+namespace glia::cpu_loops {
+
+/// Where the patches of an image lie, a patch being what one output position of a convolution
+/// sees: `rows` x `columns` of them, the first beginning at the image's first element. Which
+/// elements a patch has is one list of offsets for all (see patch_offsets), as the image has had
+/// its padding put around it.
+struct patch_grid {
+  std::size_t rows;
+  std::size_t columns;
+  std::size_t row_step;     ///< elements from a patch to the one below
+  std::size_t column_step;  ///< elements from a patch to the one on its right
+
+  [[nodiscard]] std::size_t count() const { return rows * columns; }
+};
+
+/// Some consecutive output rows of an image and the input rows, padding included, that they see.
+struct row_band {
+  std::size_t first;       ///< output row
+  std::size_t rows;        ///< output rows
+  std::size_t input_rows;  ///< padded input rows, from row first * stride on
+};
+
+/// A convolution's geometry with the padding taken as part of the image.
+class padded_image {
+ public:
+  explicit padded_image(const window_sizes& s)
+      : s_(&s), width_(s.w + s.window.pad_left + s.window.pad_right) {}
+
+  [[nodiscard]] std::size_t row_size() const { return width_ * s_->c; }
+
+  [[nodiscard]] row_band band(std::size_t first, std::size_t rows) const {
+    const window2d& k = s_->window;
+    return {first, rows, (rows - 1) * k.stride_height + (k.height - 1) * k.dilation_height + 1};
+  }
+  [[nodiscard]] patch_grid grid(const row_band& band) const {
+    return {band.rows, s_->ow, s_->window.stride_height * row_size(),
+            s_->window.stride_width * s_->c};
+  }
+
+  /// Offsets within a patch of one group, as the rows of the kernel (height, width, C / groups, O)
+  /// have them.
+  void patch_offsets(std::uint32_t* offset) const {
+    const window2d& k = s_->window;
+    for (std::size_t ky = 0; ky < k.height; ++ky) {
+      for (std::size_t kx = 0; kx < k.width; ++kx) {
+        for (std::size_t c = 0; c < s_->group_inputs(); ++c) {
+          *offset++ = static_cast<std::uint32_t>(ky * k.dilation_height * row_size() +
+                                                 kx * k.dilation_width * s_->c + c);
+        }
+      }
+    }
+  }
+
+  /// Whether an image's rows can be read where they are.
+  [[nodiscard]] bool unpadded() const {
+    const window2d& k = s_->window;
+    return k.pad_top + k.pad_bottom + k.pad_left + k.pad_right == 0;
+  }
+
+  /// The band's input rows of the image x: x's own where there is no padding, else a copy in
+  /// `scratch` with zeros around.
+  template <class T>
+  [[nodiscard]] const T* read(const T* x, const row_band& band, T* scratch) const {
+    const window2d& k = s_->window;
+    const std::size_t top = band.first * k.stride_height;
+    if (unpadded()) {
+      return x + top * row_size();
+    }
+    for (std::size_t row = 0; row < band.input_rows; ++row) {
+      T* to = scratch + row * row_size();
+      const std::size_t from = top + row - k.pad_top;  // wraps around above the image
+      if (from >= s_->h) {
+        std::fill_n(to, row_size(), T{0});
+        continue;
+      }
+      to = std::fill_n(to, k.pad_left * s_->c, T{0});
+      to = std::copy_n(x + from * s_->w * s_->c, s_->w * s_->c, to);
+      std::fill_n(to, k.pad_right * s_->c, T{0});
+    }
+    return scratch;
+  }
+
+  /// Adds what lies in `scratch`, laid out as `read` does it, to the image dx, whose first
+  /// `covered` rows hold sums already and the others nothing yet. Returns the new `covered`.
+  template <class Kernels, class T>
+  [[nodiscard]] std::size_t add(const Kernels& kernels, const T* scratch, const row_band& band,
+                                std::size_t covered, T* dx) const {
+    const window2d& k = s_->window;
+    const std::size_t row_elements = s_->w * s_->c;
+    for (std::size_t row = 0; row < band.input_rows; ++row) {
+      const std::size_t to = band.first * k.stride_height + row - k.pad_top;
+      const T* from = scratch + row * row_size() + k.pad_left * s_->c;
+      if (to >= s_->h) {
+        continue;
+      }
+      if (to < covered) {
+        kernels.add(from, dx + to * row_elements, row_elements);
+        continue;
+      }
+      clear(dx, covered, to);
+      std::copy_n(from, row_elements, dx + to * row_elements);
+      covered = to + 1;
+    }
+    return covered;
+  }
+
+  /// Fills the image's rows from `first` up to `end` with zeros.
+  template <class T>
+  void clear(T* dx, std::size_t first, std::size_t end) const {
+    std::fill_n(dx + first * s_->w * s_->c, (end - first) * s_->w * s_->c, T{0});
+  }
+
+ private:
+  const window_sizes* s_;
+  std::size_t width_;
+};
+
+}  // namespace glia::cpu_loops

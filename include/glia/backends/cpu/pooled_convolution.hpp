@@ -1,0 +1,307 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "glia/backends/cpu/gradient_lanes.hpp"
+#include "glia/backends/cpu/patch_convolution.hpp"
+#include "glia/backends/cpu/pool_window.hpp"
+#include "glia/backends/cpu/sparse_convolution.hpp"
+#include "glia/backends/cpu/workers.hpp"
+
+namespace glia::cpu_loops {
+
+/// A convolution, an activation that clamps, and a max-pooling whose windows do not overlap, in
+/// one: what the pooling drops never leaves the first-level cache. For the backward pass one byte
+/// per output is kept, the winner's position in its window, or `cut` where the clamp lets no
+/// gradient through; from these the gradients are computed with what carries a gradient only.
+template <class T>
+class pooled_convolution {
+ public:
+  static constexpr std::uint8_t cut = 255;
+
+  explicit pooled_convolution(const workers& team) : team_(&team) {}
+
+  /// `position` may be null.
+  void conv2d_max_pool2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
+                         std::uint8_t* position, const window_sizes& s, const window_sizes& pool,
+                         const memory_pool& memory) const {
+    const patch_convolution<T> c(s, memory);
+    const clamp limits = clamp_of(map);
+    with_isa(team_->level(), [&](auto kernels) {
+      const host_tensor<T> packed = c.pack(kernels, w, bias, memory);
+      const pooled_rows cut_into(s, pool, first_level_bytes);
+      const bool in_registers = pool.window.height == 2 && pool.window.width == 2;
+      const std::size_t padded = c.band_size(cut_into.convolved);
+      const std::size_t each = padded + (in_registers ? 0 : cut_into.convolved * s.ow * s.o);
+      const host_tensor<T> scratch(memory, {team_->threads(), each});
+      team_->run(s.n * cut_into.bands, [&](std::size_t task, std::size_t thread) {
+        T* const room = scratch.data() + thread * each;
+        const std::size_t image = task / cut_into.bands;
+        const std::size_t row = task % cut_into.bands * cut_into.pooled;
+        const std::size_t rows = std::min(cut_into.pooled, pool.oh - row);
+        const row_band band = cut_into.band(c, row, rows);
+        const T* from = c.image().read(x + image * s.h * s.w * s.c, band, room);
+        const std::size_t to = (image * pool.oh + row) * pool.ow * s.o;
+        std::uint8_t* const winners = position == nullptr ? nullptr : position + to;
+        if (in_registers) {
+          pool_in_registers(kernels, c, from, packed, limits, pool, rows, y + to, winners);
+        } else {
+          c.forward(kernels, from, band, packed, room + padded);
+          for_windows(pool, rows, [&](std::size_t at, std::size_t out, const pool_window& window) {
+            kernels.template max_of_window<true>(room + padded + at, window, s.o, y + to + out,
+                                                 winners == nullptr ? nullptr : winners + out,
+                                                 limits.low, limits.high, cut);
+          });
+        }
+      });
+    });
+  }
+
+  /// dx may be null; dw (height, width, C / groups, O), db (O).
+  void conv2d_max_pool2d_gradient(const T* dy, const T* x, const T* w, const std::uint8_t* position,
+                                  T* dx, T* dw, T* db, const window_sizes& s,
+                                  const window_sizes& pool, const memory_pool& memory) const {
+    const patch_convolution<T> c(s, memory);
+    const sparse_convolution<T> sparse(c);
+    const bool listed = sparse_convolution<T>::possible(c);
+    // Without an input gradient to compute, a few products per output need no copy spread out.
+    const bool direct = !listed && dx == nullptr && s.groups == 1 && c.depth() <= max_direct_depth;
+    const std::size_t size = c.depth() * s.o;
+    const pooled_rows cut_into(s, pool, listed ? second_level_bytes : first_level_bytes);
+    const std::size_t padded = c.band_size(cut_into.convolved);
+    const std::size_t spread = listed || direct ? 0 : cut_into.convolved * s.ow * s.o;
+    const std::size_t extra = with_isa(team_->level(), [&](auto kernels) {
+      return listed || direct
+                 ? std::size_t{0}
+                    : c.template kernel_gradient_scratch<decltype(kernels)>(cut_into.convolved);
+    });
+    const std::size_t each = 2 * padded + spread + extra;
+    const host_tensor<T> scratch(memory, {team_->threads(), each});
+    const typename sparse_convolution<T>::scratch lists_of(s, listed ? cut_into.convolved : 0,
+                                                           team_->threads(), memory);
+    const std::size_t windows = direct ? cut_into.pooled * pool.ow : 0;
+    const host_tensor<pooled_window> windows_of(memory, {team_->threads(), windows});
+    const host_tensor<T> weights = input_weights(c, listed, dx == nullptr ? nullptr : w, memory);
+    const host_tensor<T> sums(memory, {size + s.o});
+
+    sum_over_lanes(
+        *team_, memory, s.n, size + s.o, sums.data(),
+        [&](auto kernels, std::size_t image, std::size_t images, T* sum, std::size_t thread) {
+          T* const read = scratch.data() + thread * each;
+          T* const written = read + padded;
+          T* const gradient = written + padded;
+          const gradient_lists<T> lists = lists_of.of_thread(thread);
+          std::fill_n(sum, size + s.o, T{0});
+          for (; images > 0; ++image, --images) {
+            const std::size_t at_x = image * s.h * s.w * s.c;
+            std::size_t covered = 0;
+            for (std::size_t row = 0; row < pool.oh; row += cut_into.pooled) {
+              const std::size_t rows = std::min(cut_into.pooled, pool.oh - row);
+              const std::size_t at_y = (image * pool.oh + row) * pool.ow * s.o;
+              const row_band band = cut_into.band(c, row, rows);
+              const T* from = c.image().read(x + at_x, band, read);
+              kernels.add_kept(dy + at_y, position + at_y, cut, rows * pool.ow, s.o, sum + size);
+              if (listed) {
+                sparse.list_pooled(kernels, dy + at_y, position + at_y, pool, rows, lists);
+                sparse.add_kernel_gradient(kernels, from, lists, sum);
+              } else if (direct) {
+                add_directly(kernels, c, from, dy + at_y, position + at_y, pool, rows, sum,
+                             windows_of.data() + thread * windows);
+              } else {
+                spread_band(kernels, dy + at_y, position + at_y, pool, rows, band, gradient);
+                c.add_kernel_gradient(kernels, from, band, gradient, sum, gradient + spread);
+              }
+              if (dx == nullptr) {
+                continue;
+              }
+              std::fill_n(written, c.band_size(band.rows), T{0});
+              if (listed) {
+                sparse.add_input_gradient(kernels, lists, band, weights.data(), written);
+              } else {
+                c.add_input_gradient(kernels, gradient, band, weights, written);
+              }
+              covered = c.image().add(kernels, written, band, covered, dx + at_x);
+            }
+            if (dx != nullptr) {
+              c.image().clear(dx + at_x, covered, s.h);
+            }
+          }
+        });
+    with_isa(team_->level(), [&](auto kernels) {
+      if (listed) {
+        kernels.transpose_matrix(sums.data(), c.depth(), dw, s.o, s.o, c.depth());
+      } else {
+        std::copy_n(sums.data(), size, dw);
+      }
+      std::copy_n(sums.data() + size, s.o, db);
+    });
+  }
+
+ private:
+  static constexpr std::size_t max_direct_depth = 32;
+  static constexpr std::size_t first_level_bytes = 24 << 10;
+  static constexpr std::size_t second_level_bytes = 128 << 10;
+
+  struct clamp {
+    T low;
+    T high;
+  };
+  static clamp clamp_of(const unary_map& map) {
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    return {map == identity_map ? -infinity : T{0},
+            map.function == unary_function::relu6 ? T{6} : infinity};
+  }
+
+  /// How an image is cut into bands of pooled rows, and what of the convolution they need.
+  struct pooled_rows {
+    pooled_rows(const window_sizes& s, const window_sizes& pool, std::size_t bytes)
+        : window(pool.window),
+          pooled(std::clamp<std::size_t>(
+              bytes / (window.stride_height * s.ow * s.o * sizeof(T)), 1, pool.oh)),
+          bands((pool.oh + pooled - 1) / pooled),
+          convolved(rows(pooled)) {}
+
+    [[nodiscard]] std::size_t rows(std::size_t of_pooled) const {
+      return (of_pooled - 1) * window.stride_height + window.height;
+    }
+    [[nodiscard]] row_band band(const patch_convolution<T>& c, std::size_t first,
+                                std::size_t of_pooled) const {
+      return c.image().band(first * window.stride_height, rows(of_pooled));
+    }
+
+    window2d window;
+    std::size_t pooled;     // rows per band
+    std::size_t bands;      // per image
+    std::size_t convolved;  // rows of the convolution in a whole band
+  };
+
+  /// visit(offset in the band's convolution, offset in its pooled rows, window).
+  template <class Visit>
+  static void for_windows(const window_sizes& pool, std::size_t rows, const Visit& visit) {
+    const window2d& k = pool.window;
+    const pool_window window{k.height, k.width, pool.w * pool.c, pool.c, 0, k.width};
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t column = 0; column < pool.ow; ++column) {
+        visit((row * k.stride_height * pool.w + column * k.stride_width) * pool.c,
+              (row * pool.ow + column) * pool.c, window);
+      }
+    }
+  }
+
+  /// Offsets of the patches that one window sees, from the window's first one on.
+  struct window_patches {
+    window_patches(const patch_grid& grid, const window2d& k) : count(k.height * k.width) {
+      for (std::size_t p = 0; p < count; ++p) {
+        offset[p] = static_cast<std::uint32_t>(p / k.width * grid.row_step +
+                                               p % k.width * grid.column_step);
+      }
+    }
+    std::array<std::uint32_t, 256> offset{};
+    std::size_t count;
+  };
+
+  /// 2 x 2 windows: no output of the convolution is ever stored. Where all of a window's input is
+  /// zero, as on the black ground of drawings, only the bias is left.
+  template <class Kernels>
+  static void pool_in_registers(const Kernels& kernels, const patch_convolution<T>& c, const T* x,
+                                const host_tensor<T>& packed, const clamp& limits,
+                                const window_sizes& pool, std::size_t rows, T* y,
+                                std::uint8_t* position) {
+    const patch_grid grid = c.image().grid(c.image().band(0, 1));
+    const window_patches patches(grid, pool.window);
+    const bool look_for_zeros = c.depth() <= max_direct_depth && c.sizes().groups == 1;
+    const T* blank = nullptr;  // an output of a window of zeros
+    const std::uint8_t* blank_position = nullptr;
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t column = 0; column < pool.ow; ++column, y += pool.c) {
+        const T* first = x + row * pool.window.stride_height * grid.row_step +
+                         column * pool.window.stride_width * grid.column_step;
+        const bool zero = look_for_zeros && kernels.all_zero(first, patches.offset.data(), 4,
+                                                             c.offsets(), c.depth());
+        if (zero && blank != nullptr) {
+          std::copy_n(blank, pool.c, y);
+          if (position != nullptr) {
+            std::copy_n(blank_position, pool.c, position);
+          }
+        } else {
+          c.template for_panels<Kernels>([&](std::size_t panel, std::size_t group,
+                                             std::size_t output, std::size_t outputs) {
+            kernels.multiply_and_pool(first + group * c.sizes().group_inputs(),
+                                      patches.offset.data(), c.offsets(), c.depth(),
+                                      c.template panel<Kernels>(packed, panel), outputs,
+                                      limits.low, limits.high, cut, y + output,
+                                      position == nullptr ? nullptr : position + output);
+          });
+          if (zero) {
+            blank = y;
+            blank_position = position;
+          }
+        }
+        position += position == nullptr ? 0 : pool.c;
+      }
+    }
+  }
+
+  /// dw += what the windows add whose input is not all zero.
+  template <class Kernels>
+  static void add_directly(const Kernels& kernels, const patch_convolution<T>& c, const T* x,
+                           const T* dy, const std::uint8_t* position, const window_sizes& pool,
+                           std::size_t rows, T* dw, pooled_window* windows) {
+    const patch_grid grid = c.image().grid(c.image().band(0, 1));
+    const window_patches patches(grid, pool.window);
+    std::size_t count = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t column = 0; column < pool.ow; ++column) {
+        const std::size_t at = row * pool.window.stride_height * grid.row_step +
+                               column * pool.window.stride_width * grid.column_step;
+        if (!kernels.all_zero(x + at, patches.offset.data(), patches.count, c.offsets(),
+                              c.depth())) {
+          windows[count++] = {static_cast<std::uint32_t>(at),
+                              static_cast<std::uint32_t>((row * pool.ow + column) * pool.c)};
+        }
+      }
+    }
+    constexpr std::size_t block = 6;
+    for (std::size_t k = 0; k < c.depth(); k += block) {
+      kernels.add_pooled_kernel_gradient(
+          x, windows, count, patches.offset.data(), patches.count, c.offsets() + k,
+          std::min(block, c.depth() - k), dy, position, pool.c, dw + k * pool.c);
+    }
+  }
+
+  template <class Kernels>
+  static void spread_band(const Kernels& kernels, const T* dy, const std::uint8_t* position,
+                          const window_sizes& pool, std::size_t rows, const row_band& band,
+                          T* gradient) {
+    const window2d& k = pool.window;
+    if (k.stride_height != k.height || k.stride_width != k.width || pool.ow * k.width != pool.w) {
+      std::fill_n(gradient, band.rows * pool.w * pool.c, T{0});
+    }
+    for_windows(pool, rows, [&](std::size_t at, std::size_t output, const pool_window& window) {
+      kernels.template spread_max<false>(dy + output, position + output, window, pool.c,
+                                         gradient + at);
+    });
+  }
+
+  /// What the gradient to the input multiplies with; nothing if w is null.
+  [[nodiscard]] host_tensor<T> input_weights(const patch_convolution<T>& c, bool listed, const T* w,
+                                             const memory_pool& memory) const {
+    return with_isa(team_->level(), [&](auto kernels) {
+      if (w == nullptr || !listed) {
+        return w == nullptr ? host_tensor<T>{} : c.pack_transposed(kernels, w, memory);
+      }
+      const std::size_t outputs = c.sizes().o;
+      host_tensor<T> weights(memory, {outputs, c.depth()});
+      kernels.transpose_matrix(w, outputs, weights.data(), c.depth(), c.depth(), outputs);
+      return weights;
+    });
+  }
+
+  const workers* team_;
+};
+
+}  // namespace glia::cpu_loops

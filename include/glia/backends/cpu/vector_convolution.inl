@@ -1,0 +1,232 @@
+// Included by vector_kernels.inl inside the struct of one instruction set: convolution as products
+// of patches with panels of weights; see patch_grid.hpp for the words.
+
+// Outputs of a panel, and patches whose sums stay in registers together with a panel's row:
+// 6 x 2 sums, 2 factors and a broadcast take 15 of AVX2's 16 registers.
+template <class T>
+static constexpr std::size_t panel_width = 2 * register_bytes / sizeof(T);
+static constexpr std::size_t tile_patches = 6;
+
+// One register's worth of elements. Registers are loaded and stored one by one: sums that are
+// copied as an array do not stay in registers.
+template <class T>
+struct lanes_of {
+  using vector [[gnu::vector_size(register_bytes)]] = T;
+  static constexpr std::size_t count = register_bytes / sizeof(T);
+  static vector load(const T* from) {
+    vector v;
+    __builtin_memcpy(&v, from, sizeof(v));
+    return v;
+  }
+  static void store(const vector& v, T* to) { __builtin_memcpy(to, &v, sizeof(v)); }
+};
+
+// out[p][j] (= or +=) bias[j] + sum over k of patch[p][offset[k]] * panel[k][j], j < outputs, for
+// 1 <= patches <= Patches. A panel is a row of biases and then `depth` rows, panel_width each.
+template <class T, bool Add, std::size_t Patches = tile_patches>
+static void multiply_patches(const T* const* patch, std::size_t patches,
+                             const std::uint32_t* offset, std::size_t depth, const T* panel,
+                             T* const* out, std::size_t outputs) {
+  if constexpr (Patches > 1) {
+    if (patches < Patches) {
+      return multiply_patches<T, Add, Patches - 1>(patch, patches, offset, depth, panel, out,
+                                                   outputs);
+    }
+  }
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  constexpr std::size_t width = panel_width<T>;
+  const T* from[Patches];
+  vector sum[Patches][2];
+#pragma GCC unroll 6
+  for (std::size_t p = 0; p < Patches; ++p) {
+    from[p] = patch[p];
+    sum[p][0] = simd::load(panel);
+    sum[p][1] = simd::load(panel + simd::count);
+  }
+  for (std::size_t k = 0; k < depth; ++k) {
+    panel += width;
+    const vector weight[2] = {simd::load(panel), simd::load(panel + simd::count)};
+    const std::size_t at = offset[k];
+#pragma GCC unroll 6
+    for (std::size_t p = 0; p < Patches; ++p) {
+      const vector x = from[p][at] - vector{};
+      sum[p][0] += x * weight[0];
+      sum[p][1] += x * weight[1];
+    }
+  }
+#pragma GCC unroll 6
+  for (std::size_t p = 0; p < Patches; ++p) {
+    if (outputs == width) {
+      if constexpr (Add) {
+        sum[p][0] += simd::load(out[p]);
+        sum[p][1] += simd::load(out[p] + simd::count);
+      }
+      simd::store(sum[p][0], out[p]);
+      simd::store(sum[p][1], out[p] + simd::count);
+    } else {
+      T some[width];
+      simd::store(sum[p][0], some);
+      simd::store(sum[p][1], some + simd::count);
+      for (std::size_t j = 0; j < outputs; ++j) {
+        out[p][j] = Add ? out[p][j] + some[j] : some[j];
+      }
+    }
+  }
+}
+
+// dw[d][j] += sum over a grid's patches of patch[offset[d]] * dy[patch][j] for 1 <= depths <=
+// Depths and j < outputs; dy has panel_width readable elements in every row.
+template <class T, std::size_t Depths = tile_patches>
+static void multiply_transposed_patches(const T* x, const patch_grid& grid,
+                                        const std::uint32_t* offset, std::size_t depths,
+                                        const T* dy, std::size_t dy_step, T* dw,
+                                        std::size_t dw_step, std::size_t outputs) {
+  if constexpr (Depths > 1) {
+    if (depths < Depths) {
+      return multiply_transposed_patches<T, Depths - 1>(x, grid, offset, depths, dy, dy_step, dw,
+                                                        dw_step, outputs);
+    }
+  }
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  constexpr std::size_t width = panel_width<T>;
+  const T* from[Depths];
+  vector sum[Depths][2];
+#pragma GCC unroll 6
+  for (std::size_t d = 0; d < Depths; ++d) {
+    sum[d][0] = vector{};
+    sum[d][1] = vector{};
+  }
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+#pragma GCC unroll 6
+    for (std::size_t d = 0; d < Depths; ++d) {
+      from[d] = x + row * grid.row_step + offset[d];
+    }
+    std::size_t at = 0;
+    for (std::size_t column = 0; column < grid.columns; ++column) {
+      const vector gradient[2] = {simd::load(dy), simd::load(dy + simd::count)};
+#pragma GCC unroll 6
+      for (std::size_t d = 0; d < Depths; ++d) {
+        const vector value = from[d][at] - vector{};
+        sum[d][0] += value * gradient[0];
+        sum[d][1] += value * gradient[1];
+      }
+      dy += dy_step;
+      at += grid.column_step;
+    }
+  }
+#pragma GCC unroll 6
+  for (std::size_t d = 0; d < Depths; ++d) {
+    T some[width];
+    simd::store(sum[d][0], some);
+    simd::store(sum[d][1], some + simd::count);
+    for (std::size_t j = 0; j < outputs; ++j) {
+      dw[d * dw_step + j] += some[j];
+    }
+  }
+}
+
+// Depthwise: y[p][c] = bias[c] + sum over k of patch[p][offset[k] + c] * w[k][c].
+template <class T, std::size_t Patches = tile_patches>
+static void multiply_channels(const T* const* patch, std::size_t patches,
+                              const std::uint32_t* offset, std::size_t depth, const T* w,
+                              const T* bias, std::size_t channels, T* const* out) {
+  if constexpr (Patches > 1) {
+    if (patches < Patches) {
+      return multiply_channels<T, Patches - 1>(patch, patches, offset, depth, w, bias, channels,
+                                               out);
+    }
+  }
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  constexpr std::size_t lanes = simd::count;
+  const T* from[Patches];
+  T* to[Patches];
+  for (std::size_t p = 0; p < Patches; ++p) {
+    from[p] = patch[p];
+    to[p] = out[p];
+  }
+  std::size_t c = 0;
+  for (; c + lanes <= channels; c += lanes) {
+    vector sum[Patches];
+#pragma GCC unroll 6
+    for (std::size_t p = 0; p < Patches; ++p) {
+      sum[p] = bias == nullptr ? vector{} : simd::load(bias + c);
+    }
+    for (std::size_t k = 0; k < depth; ++k) {
+      const vector weight = simd::load(w + k * channels + c);
+      const std::size_t at = offset[k] + c;
+#pragma GCC unroll 6
+      for (std::size_t p = 0; p < Patches; ++p) {
+        sum[p] += simd::load(from[p] + at) * weight;
+      }
+    }
+#pragma GCC unroll 6
+    for (std::size_t p = 0; p < Patches; ++p) {
+      simd::store(sum[p], to[p] + c);
+    }
+  }
+  for (; c < channels; ++c) {
+    for (std::size_t p = 0; p < Patches; ++p) {
+      T sum = bias == nullptr ? T(0) : bias[c];
+      for (std::size_t k = 0; k < depth; ++k) {
+        sum += from[p][offset[k] + c] * w[k * channels + c];
+      }
+      to[p][c] = sum;
+    }
+  }
+}
+
+// Its adjoint to the kernel: dw[k][c] += sum over a grid's patches of patch[offset[k] + c] *
+// dy[patch][c], for as many k at once as there are sums.
+template <class T, std::size_t Depths = max_accumulators>
+static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
+                                        const std::uint32_t* offset, std::size_t depths,
+                                        const T* dy, std::size_t channels, T* dw) {
+  if constexpr (Depths > 1) {
+    if (depths < Depths) {
+      return add_channel_kernel_gradient<T, Depths - 1>(x, grid, offset, depths, dy, channels, dw);
+    }
+  }
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  constexpr std::size_t lanes = simd::count;
+  std::size_t c = 0;
+  for (; c + lanes <= channels; c += lanes) {
+    vector sum[Depths];
+#pragma GCC unroll 8
+    for (std::size_t d = 0; d < Depths; ++d) {
+      sum[d] = simd::load(dw + d * channels + c);
+    }
+    const T* gradient = dy + c;
+    for (std::size_t row = 0; row < grid.rows; ++row) {
+      const T* from = x + row * grid.row_step + c;
+      for (std::size_t column = 0; column < grid.columns; ++column) {
+        const vector g = simd::load(gradient);
+#pragma GCC unroll 8
+        for (std::size_t d = 0; d < Depths; ++d) {
+          sum[d] += simd::load(from + offset[d]) * g;
+        }
+        gradient += channels;
+        from += grid.column_step;
+      }
+    }
+#pragma GCC unroll 8
+    for (std::size_t d = 0; d < Depths; ++d) {
+      simd::store(sum[d], dw + d * channels + c);
+    }
+  }
+  for (; c < channels; ++c) {
+    for (std::size_t d = 0; d < Depths; ++d) {
+      T sum = dw[d * channels + c];
+      for (std::size_t row = 0; row < grid.rows; ++row) {
+        for (std::size_t column = 0; column < grid.columns; ++column) {
+          sum += x[row * grid.row_step + column * grid.column_step + offset[d] + c] *
+                 dy[(row * grid.columns + column) * channels + c];
+        }
+      }
+      dw[d * channels + c] = sum;
+    }
+  }
+}

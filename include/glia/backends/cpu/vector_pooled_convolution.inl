@@ -1,0 +1,140 @@
+// Included by vector_kernels.inl inside the struct of one instruction set: convolution and 2 x 2
+// max-pooling in registers; see pooled_convolution.hpp.
+
+// Whether the elements of the patches that lie `patch` apart are all zero.
+template <class T>
+static bool all_zero(const T* x, const std::uint32_t* patch, std::size_t patches,
+                     const std::uint32_t* offset, std::size_t depth) {
+  for (std::size_t p = 0; p < patches; ++p) {
+    for (std::size_t k = 0; k < depth; ++k) {
+      if (x[patch[p] + offset[k]] != 0) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// The products of four patches, `patch` apart, with a panel, as in multiply_patches, and of these the largest,
+// clamped, with its position, as in max_of_window.
+template <class T>
+static void multiply_and_pool(const T* x, const std::uint32_t* patch,
+                              const std::uint32_t* offset, std::size_t depth, const T* panel, std::size_t outputs, T low, T high,
+                              std::uint8_t cut, T* y, std::uint8_t* position) {
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  using mask = decltype(vector{} > vector{});
+  constexpr std::size_t width = panel_width<T>;
+  const T* from[4];
+  vector sum[4][2];
+#pragma GCC unroll 4
+  for (std::size_t p = 0; p < 4; ++p) {
+    from[p] = x + patch[p];
+    sum[p][0] = simd::load(panel);
+    sum[p][1] = simd::load(panel + simd::count);
+  }
+  for (std::size_t k = 0; k < depth; ++k) {
+    panel += width;
+    const vector weight[2] = {simd::load(panel), simd::load(panel + simd::count)};
+    const std::size_t at = offset[k];
+#pragma GCC unroll 4
+    for (std::size_t p = 0; p < 4; ++p) {
+      const vector value = from[p][at] - vector{};
+      sum[p][0] += value * weight[0];
+      sum[p][1] += value * weight[1];
+    }
+  }
+  using positions [[gnu::vector_size(simd::count)]] = std::uint8_t;
+  T some[width];
+  std::uint8_t some_positions[width];
+  const bool whole = outputs == width;
+  T* const to = whole ? y : some;
+  std::uint8_t* const to_position = whole ? position : some_positions;
+#pragma GCC unroll 2
+  for (std::size_t v = 0; v < 2; ++v) {
+    vector best = sum[0][v];
+    mask at{};
+#pragma GCC unroll 4
+    for (std::size_t p = 1; p < 4; ++p) {
+      const mask wins = sum[p][v] > best;
+      best = wins ? sum[p][v] : best;
+      at = wins ? static_cast<lane_integer<T>>(p) - mask{} : at;
+    }
+    const vector least = low - vector{};
+    const vector most = high - vector{};
+    at = (best > least) & (best < most) ? at : static_cast<lane_integer<T>>(cut) - mask{};
+    best = best > least ? best : least;
+    best = best < most ? best : most;
+    simd::store(best, to + v * simd::count);
+    if (position != nullptr) {
+      const positions narrow = __builtin_convertvector(at, positions);
+      __builtin_memcpy(to_position + v * simd::count, &narrow, sizeof(narrow));
+    }
+  }
+  if (!whole) {
+    for (std::size_t j = 0; j < outputs; ++j) {
+      y[j] = some[j];
+      if (position != nullptr) {
+        position[j] = some_positions[j];
+      }
+    }
+  }
+}
+
+// dw[d][c] += sum over the listed windows of dy[c] times element offset[d] of that patch of the
+// window which `position` names for c, the window's patches being `patch` apart from its first.
+template <class T, std::size_t Depths = 6>
+static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows, std::size_t count,
+                                       const std::uint32_t* patch, std::size_t patches,
+                                       const std::uint32_t* offset, std::size_t depths,
+                                       const T* dy, const std::uint8_t* position,
+                                       std::size_t channels, T* dw) {
+  if constexpr (Depths > 1) {
+    if (depths < Depths) {
+      return add_pooled_kernel_gradient<T, Depths - 1>(x, windows, count, patch, patches, offset,
+                                                       depths, dy, position, channels, dw);
+    }
+  }
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  using mask = decltype(vector{} > vector{});
+  using positions [[gnu::vector_size(simd::count)]] = std::uint8_t;
+  std::size_t c = 0;
+  for (; c + simd::count <= channels; c += simd::count) {
+    vector sum[Depths];
+#pragma GCC unroll 6
+    for (std::size_t d = 0; d < Depths; ++d) {
+      sum[d] = simd::load(dw + d * channels + c);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const vector gradient = simd::load(dy + windows[i].output + c);
+      positions narrow;
+      __builtin_memcpy(&narrow, position + windows[i].output + c, sizeof(narrow));
+      const mask winner = __builtin_convertvector(narrow, mask);
+      const T* first = x + windows[i].input;
+      for (std::size_t p = 0; p < patches; ++p) {
+        const vector part = winner == static_cast<lane_integer<T>>(p) - mask{} ? gradient : vector{};
+        const T* from = first + patch[p];
+#pragma GCC unroll 6
+        for (std::size_t d = 0; d < Depths; ++d) {
+          sum[d] += part * from[offset[d]];
+        }
+      }
+    }
+#pragma GCC unroll 6
+    for (std::size_t d = 0; d < Depths; ++d) {
+      simd::store(sum[d], dw + d * channels + c);
+    }
+  }
+  for (; c < channels; ++c) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t winner = position[windows[i].output + c];
+      if (winner < patches) {
+        for (std::size_t d = 0; d < Depths; ++d) {
+          dw[d * channels + c] +=
+              dy[windows[i].output + c] * x[windows[i].input + patch[winner] + offset[d]];
+        }
+      }
+    }
+  }
+}

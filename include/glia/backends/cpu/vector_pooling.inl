@@ -1,0 +1,133 @@
+// Included by vector_kernels.inl inside the struct of one instruction set: what happens to the
+// channels of one window of a pooling.
+
+// y[c] = the largest x[c] in the window, position[c] = where it stood, the first of equals. With
+// Clamp, y is clamped to low ... high, and where that changed or met it, `cut` is the position:
+// nothing of y's gradient gets through.
+template <bool Clamp, class T, class Position>
+static void max_of_window(const T* x, const pool_window& window, std::size_t channels, T* y,
+                          Position* position, T low, T high, Position cut) {
+  using vector [[gnu::vector_size(register_bytes)]] = T;
+  using mask = decltype(vector{} > vector{});
+  constexpr std::size_t lanes = register_bytes / sizeof(T);
+  using positions [[gnu::vector_size(lanes * sizeof(Position))]] = Position;
+  std::size_t c = 0;
+  for (; c + lanes <= channels; c += lanes) {
+    vector best;
+    __builtin_memcpy(&best, x + c, sizeof(best));
+    mask at = static_cast<lane_integer<T>>(window.first) - mask{};
+    for (std::size_t row = 0; row < window.rows; ++row) {
+      const T* from = x + row * window.row_step + c;
+      auto here = static_cast<lane_integer<T>>(window.first + row * window.positions_per_row);
+      for (std::size_t column = 0; column < window.columns; ++column) {
+        vector value;
+        __builtin_memcpy(&value, from, sizeof(value));
+        const mask wins = value > best;
+        best = wins ? value : best;
+        at = wins ? here - mask{} : at;
+        from += window.column_step;
+        ++here;
+      }
+    }
+    if constexpr (Clamp) {
+      const vector least = low - vector{};
+      const vector most = high - vector{};
+      at = (best > least) & (best < most) ? at : static_cast<lane_integer<T>>(cut) - mask{};
+      best = best > least ? best : least;
+      best = best < most ? best : most;
+    }
+    __builtin_memcpy(y + c, &best, sizeof(best));
+    if (position != nullptr) {
+      const positions narrow = __builtin_convertvector(at, positions);
+      __builtin_memcpy(position + c, &narrow, sizeof(narrow));
+    }
+  }
+  for (; c < channels; ++c) {
+    T best = x[c];
+    std::size_t at = window.first;
+    for (std::size_t row = 0; row < window.rows; ++row) {
+      for (std::size_t column = 0; column < window.columns; ++column) {
+        const T value = x[row * window.row_step + column * window.column_step + c];
+        if (value > best) {
+          best = value;
+          at = window.first + row * window.positions_per_row + column;
+        }
+      }
+    }
+    if constexpr (Clamp) {
+      at = best > low && best < high ? at : static_cast<std::size_t>(cut);
+      best = best > low ? best : low;
+      best = best < high ? best : high;
+    }
+    y[c] = best;
+    if (position != nullptr) {
+      position[c] = static_cast<Position>(at);
+    }
+  }
+}
+
+// Its adjoint: dx[c] (= or +=) dy[c] at the window's `position[c]` and 0 elsewhere.
+template <bool Add, class T, class Position>
+static void spread_max(const T* dy, const Position* position, const pool_window& window,
+                       std::size_t channels, T* dx) {
+  for (std::size_t row = 0; row < window.rows; ++row) {
+    for (std::size_t column = 0; column < window.columns; ++column) {
+      T* to = dx + row * window.row_step + column * window.column_step;
+      const auto here =
+          static_cast<Position>(window.first + row * window.positions_per_row + column);
+      GLIA_INDEPENDENT
+      for (std::size_t c = 0; c < channels; ++c) {
+        const T value = position[c] == here ? dy[c] : T(0);
+        to[c] = Add ? to[c] + value : value;
+      }
+    }
+  }
+}
+
+// y[c] = scale times the sum of x[c] in the window
+template <class T>
+static void scaled_sum_of_window(const T* x, const pool_window& window, std::size_t channels,
+                                 T scale, T* y) {
+  for (std::size_t c = 0; c < channels; ++c) {
+    y[c] = T(0);
+  }
+  for (std::size_t row = 0; row < window.rows; ++row) {
+    for (std::size_t column = 0; column < window.columns; ++column) {
+      const T* from = x + row * window.row_step + column * window.column_step;
+      GLIA_INDEPENDENT
+      for (std::size_t c = 0; c < channels; ++c) {
+        y[c] += from[c];
+      }
+    }
+  }
+  for (std::size_t c = 0; c < channels; ++c) {
+    y[c] *= scale;
+  }
+}
+
+// Its adjoint: dx[c] += scale * dy[c] all over the window.
+template <class T>
+static void spread_scaled(const T* dy, const pool_window& window, std::size_t channels, T scale,
+                          T* dx) {
+  for (std::size_t row = 0; row < window.rows; ++row) {
+    for (std::size_t column = 0; column < window.columns; ++column) {
+      T* to = dx + row * window.row_step + column * window.column_step;
+      GLIA_INDEPENDENT
+      for (std::size_t c = 0; c < channels; ++c) {
+        to[c] += dy[c] * scale;
+      }
+    }
+  }
+}
+
+// sum[c] += dy[i][c] over the rows i with position[i][c] != cut
+template <class T, class Position>
+static void add_kept(const T* dy, const Position* position, Position cut, std::size_t rows,
+                     std::size_t channels, T* sum) {
+  for (std::size_t i = 0; i < rows; ++i, dy += channels, position += channels) {
+    GLIA_INDEPENDENT
+    for (std::size_t c = 0; c < channels; ++c) {
+      sum[c] += position[c] != cut ? dy[c] : T(0);
+    }
+  }
+}
