@@ -126,11 +126,11 @@ def main():
         seconds = time.perf_counter() - start
         emit(**about, epoch=epoch, seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
 
-    model.eval()
+    frozen = torch.jit.freeze(torch.jit.trace(model.eval(), as_images(images[:1])))
 
     @torch.inference_mode()
     def predict(rows):
-        return model(as_images(torch.from_numpy(rows))).numpy()
+        return frozen(as_images(torch.from_numpy(rows))).numpy()
 
     def single(row):
         return predict(row[None])[0]

@@ -35,7 +35,7 @@ class convolution {
     }
     const patch_convolution<T> c(s, memory);
     const bool depthwise = depthwise_convolution<T>::applies(s);
-    with_isa(team_->level(), [&](auto kernels) {
+    with_widest_isa(team_->level(), [&](auto kernels) {
       const host_tensor<T> packed =
           depthwise ? host_tensor<T>{} : c.pack(kernels, w, bias, memory);
       const std::size_t rows = rows_per_block(c);
@@ -70,7 +70,7 @@ class convolution {
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
     const bool listed = !depthwise && few_nonzeros(c, dy);
-    with_isa(team_->level(), [&](auto kernels) {
+    with_widest_isa(team_->level(), [&](auto kernels) {
       host_tensor<T> weights;
       if (listed) {
         weights = host_tensor<T>(memory, {s.o, c.depth()});
@@ -123,7 +123,7 @@ class convolution {
     const bool listed = !depthwise && few_nonzeros(c, dy);
     const std::size_t size = c.depth() * s.o;
     const std::size_t rows = c.rows_per_band();
-    const std::size_t extra = with_isa(team_->level(), [&](auto kernels) {
+    const std::size_t extra = with_widest_isa(team_->level(), [&](auto kernels) {
       return c.template kernel_gradient_scratch<decltype(kernels)>(rows);
     });
     const std::size_t each = c.band_size(rows) + extra;
@@ -155,7 +155,7 @@ class convolution {
           }
         });
     if (listed) {
-      with_isa(team_->level(), [&](auto kernels) {
+      with_widest_isa(team_->level(), [&](auto kernels) {
         kernels.transpose_matrix(transposed.data(), c.depth(), dw, s.o, s.o, c.depth());
       });
     }

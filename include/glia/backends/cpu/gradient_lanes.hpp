@@ -19,13 +19,12 @@ void sum_over_lanes(const workers& team, const memory_pool& memory, std::size_t 
   const std::size_t lanes = images < 8 ? 1 : 8;
   const host_tensor<T> partial(memory, {lanes - 1, size});
   const single_threaded_blas one_thread_each;
-  team.for_blocks_by_thread(
-      lanes, 1, [&](auto kernels, std::size_t lane, std::size_t, std::size_t thread) {
-        const std::size_t first = lane * images / lanes;
-        body(kernels, first, (lane + 1) * images / lanes - first,
-             lane == 0 ? sum : partial.data() + (lane - 1) * size, thread);
-      });
-  with_isa(team.level(), [&](auto kernels) {
+  with_widest_isa(team.level(), [&](auto kernels) {
+    team.run(lanes, [&](std::size_t lane, std::size_t thread) {
+      const std::size_t first = lane * images / lanes;
+      body(kernels, first, (lane + 1) * images / lanes - first,
+           lane == 0 ? sum : partial.data() + (lane - 1) * size, thread);
+    });
     for (std::size_t lane = 1; lane < lanes; ++lane) {
       kernels.add(partial.data() + (lane - 1) * size, sum, size);
     }

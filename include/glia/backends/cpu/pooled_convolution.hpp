@@ -31,7 +31,7 @@ class pooled_convolution {
                          const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
     const clamp limits = clamp_of(map);
-    with_isa(team_->level(), [&](auto kernels) {
+    with_widest_isa(team_->level(), [&](auto kernels) {
       const host_tensor<T> packed = c.pack(kernels, w, bias, memory);
       const pooled_rows cut_into(s, pool, first_level_bytes);
       const bool in_registers = pool.window.height == 2 && pool.window.width == 2;
@@ -74,7 +74,7 @@ class pooled_convolution {
     const pooled_rows cut_into(s, pool, listed ? second_level_bytes : first_level_bytes);
     const std::size_t padded = c.band_size(cut_into.convolved);
     const std::size_t spread = listed || direct ? 0 : cut_into.convolved * s.ow * s.o;
-    const std::size_t extra = with_isa(team_->level(), [&](auto kernels) {
+    const std::size_t extra = with_widest_isa(team_->level(), [&](auto kernels) {
       return listed || direct
                  ? std::size_t{0}
                     : c.template kernel_gradient_scratch<decltype(kernels)>(cut_into.convolved);
@@ -131,7 +131,7 @@ class pooled_convolution {
             }
           }
         });
-    with_isa(team_->level(), [&](auto kernels) {
+    with_widest_isa(team_->level(), [&](auto kernels) {
       if (listed) {
         kernels.transpose_matrix(sums.data(), c.depth(), dw, s.o, s.o, c.depth());
       } else {
@@ -290,7 +290,7 @@ class pooled_convolution {
   /// What the gradient to the input multiplies with; nothing if w is null.
   [[nodiscard]] host_tensor<T> input_weights(const patch_convolution<T>& c, bool listed, const T* w,
                                              const memory_pool& memory) const {
-    return with_isa(team_->level(), [&](auto kernels) {
+    return with_widest_isa(team_->level(), [&](auto kernels) {
       if (w == nullptr || !listed) {
         return w == nullptr ? host_tensor<T>{} : c.pack_transposed(kernels, w, memory);
       }

@@ -1,26 +1,6 @@
 // Included by vector_kernels.inl inside the struct of one instruction set: convolution as products
 // of patches with panels of weights; see patch_grid.hpp for the words.
 
-// Outputs of a panel, and patches whose sums stay in registers together with a panel's row:
-// 6 x 2 sums, 2 factors and a broadcast take 15 of AVX2's 16 registers.
-template <class T>
-static constexpr std::size_t panel_width = 2 * register_bytes / sizeof(T);
-static constexpr std::size_t tile_patches = 6;
-
-// One register's worth of elements. Registers are loaded and stored one by one: sums that are
-// copied as an array do not stay in registers.
-template <class T>
-struct lanes_of {
-  using vector [[gnu::vector_size(register_bytes)]] = T;
-  static constexpr std::size_t count = register_bytes / sizeof(T);
-  static vector load(const T* from) {
-    vector v;
-    __builtin_memcpy(&v, from, sizeof(v));
-    return v;
-  }
-  static void store(const vector& v, T* to) { __builtin_memcpy(to, &v, sizeof(v)); }
-};
-
 // out[p][j] (= or +=) bias[j] + sum over k of patch[p][offset[k]] * panel[k][j], j < outputs, for
 // 1 <= patches <= Patches. A panel is a row of biases and then `depth` rows, panel_width each.
 template <class T, bool Add, std::size_t Patches = tile_patches>
@@ -38,7 +18,7 @@ static void multiply_patches(const T* const* patch, std::size_t patches,
   constexpr std::size_t width = panel_width<T>;
   const T* from[Patches];
   vector sum[Patches][2];
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (std::size_t p = 0; p < Patches; ++p) {
     from[p] = patch[p];
     sum[p][0] = simd::load(panel);
@@ -48,14 +28,14 @@ static void multiply_patches(const T* const* patch, std::size_t patches,
     panel += width;
     const vector weight[2] = {simd::load(panel), simd::load(panel + simd::count)};
     const std::size_t at = offset[k];
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (std::size_t p = 0; p < Patches; ++p) {
       const vector x = from[p][at] - vector{};
       sum[p][0] += x * weight[0];
       sum[p][1] += x * weight[1];
     }
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (std::size_t p = 0; p < Patches; ++p) {
     if (outputs == width) {
       if constexpr (Add) {
@@ -93,20 +73,20 @@ static void multiply_transposed_patches(const T* x, const patch_grid& grid,
   constexpr std::size_t width = panel_width<T>;
   const T* from[Depths];
   vector sum[Depths][2];
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (std::size_t d = 0; d < Depths; ++d) {
     sum[d][0] = vector{};
     sum[d][1] = vector{};
   }
   for (std::size_t row = 0; row < grid.rows; ++row) {
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (std::size_t d = 0; d < Depths; ++d) {
       from[d] = x + row * grid.row_step + offset[d];
     }
     std::size_t at = 0;
     for (std::size_t column = 0; column < grid.columns; ++column) {
       const vector gradient[2] = {simd::load(dy), simd::load(dy + simd::count)};
-#pragma GCC unroll 6
+#pragma GCC unroll 12
       for (std::size_t d = 0; d < Depths; ++d) {
         const vector value = from[d][at] - vector{};
         sum[d][0] += value * gradient[0];
@@ -116,7 +96,7 @@ static void multiply_transposed_patches(const T* x, const patch_grid& grid,
       at += grid.column_step;
     }
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (std::size_t d = 0; d < Depths; ++d) {
     T some[width];
     simd::store(sum[d][0], some);
@@ -150,19 +130,19 @@ static void multiply_channels(const T* const* patch, std::size_t patches,
   std::size_t c = 0;
   for (; c + lanes <= channels; c += lanes) {
     vector sum[Patches];
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (std::size_t p = 0; p < Patches; ++p) {
       sum[p] = bias == nullptr ? vector{} : simd::load(bias + c);
     }
     for (std::size_t k = 0; k < depth; ++k) {
       const vector weight = simd::load(w + k * channels + c);
       const std::size_t at = offset[k] + c;
-#pragma GCC unroll 6
+#pragma GCC unroll 12
       for (std::size_t p = 0; p < Patches; ++p) {
         sum[p] += simd::load(from[p] + at) * weight;
       }
     }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (std::size_t p = 0; p < Patches; ++p) {
       simd::store(sum[p], to[p] + c);
     }

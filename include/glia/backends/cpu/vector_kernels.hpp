@@ -16,7 +16,8 @@
 
 // Run-time dispatch without special compiler flags: the same loops (vector_kernels.inl) are
 // compiled once for the instruction set that the program is built for and once for AVX2 with FMA
-// and BMI2 (every processor with AVX2 has them), and `with_best_isa` chooses when the program runs.
+// and BMI2 (every processor with AVX2 has them), some also for AVX-512, and `with_isa` chooses when
+// the program runs.
 // Optimisation is asked for here as well, since g++ 12 hardly vectorises at -O2.
 
 namespace glia::cpu_loops {
@@ -87,6 +88,21 @@ namespace glia::cpu_loops {
 
 #if defined(__clang__)
 #pragma clang attribute pop
+#pragma clang attribute push(                                                          \
+    __attribute__((target("avx2,fma,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl"))), \
+    apply_to = function)
+#else
+#pragma GCC target("avx2,fma,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")
+#endif
+
+namespace glia::cpu_loops {
+
+#include "glia/backends/cpu/vector_avx512.inl"
+
+}  // namespace glia::cpu_loops
+
+#if defined(__clang__)
+#pragma clang attribute pop
 #endif
 #endif
 
@@ -99,14 +115,18 @@ namespace glia::cpu_loops {
 
 namespace glia::cpu_loops {
 
-enum class isa : std::uint8_t { baseline, avx2 };
+/// Instruction sets, each including those before it.
+enum class isa : std::uint8_t { baseline, avx2, avx512 };
 
 /// The best instruction set that this processor runs.
 [[nodiscard]] inline isa best_isa() noexcept {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
       __builtin_cpu_supports("bmi2") != 0) {
-    return isa::avx2;
+    const bool has_avx512 =
+        __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+        __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+    return has_avx512 ? isa::avx512 : isa::avx2;
   }
 #endif
   return isa::baseline;
@@ -116,12 +136,23 @@ enum class isa : std::uint8_t { baseline, avx2 };
 template <class Body>
 decltype(auto) with_isa(isa level, const Body& body) {
 #if defined(__x86_64__)
-  if (level == isa::avx2) {
+  if (level >= isa::avx2) {
     return body(avx2_kernels{});
   }
 #endif
   static_cast<void>(level);
   return body(baseline_kernels{});
+}
+
+/// The same for bodies that multiply on end, which the widest registers pay for.
+template <class Body>
+decltype(auto) with_widest_isa(isa level, const Body& body) {
+#if defined(__x86_64__)
+  if (level >= isa::avx512) {
+    return body(avx512_kernels{});
+  }
+#endif
+  return with_isa(level, body);
 }
 
 }  // namespace glia::cpu_loops

@@ -4,10 +4,9 @@
 
 struct GLIA_ISA {
   static constexpr std::size_t register_bytes = GLIA_REGISTER_BYTES;
-
-  // What a comparison of two vectors of T has in each lane.
-  template <class T>
-  using lane_integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  // 6 x 2 sums, 2 factors and a broadcast take 15 of the 16 registers of SSE and AVX2.
+  static constexpr std::size_t tile_patches = 6;
+#include "glia/backends/cpu/vector_registers.inl"
 
  private:
 #include "glia/backends/cpu/vector_loops.inl"

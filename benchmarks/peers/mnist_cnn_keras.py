@@ -1,0 +1,117 @@
+"""The MNIST convolutional network in Keras 3 on TensorFlow's CPU.
+"""
+
+import os
+import time
+
+from mnist_data import emit, emit_inference, keep_freed_memory, parse_flags, read_split
+
+flags = parse_flags("train the MNIST convolutional network with Keras", epochs=10, batch=1024,
+                    switches=["xla"])
+keep_freed_memory()
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"  # read once, at the import
+
+import keras  # noqa: E402
+import numpy  # noqa: E402
+import tensorflow as tf  # noqa: E402
+from keras import layers  # noqa: E402
+
+XLA = bool(flags.xla)
+
+
+class SlicedMaxPooling2D(layers.Layer):
+    """MaxPooling2D(2) as the maximum of four slices: XLA's CPU code for a pooling's gradient is slow."""
+
+    def call(self, x):
+        upper = tf.maximum(x[:, ::2, ::2], x[:, ::2, 1::2])
+        lower = tf.maximum(x[:, 1::2, ::2], x[:, 1::2, 1::2])
+        return tf.maximum(upper, lower)
+
+
+class UniformDropout(layers.Layer):
+    """Dropout drawn by tf.random.uniform: Keras's own draws are stateless, which XLA's CPU code is slow at."""
+
+    def __init__(self, rate):
+        super().__init__()
+        self.rate = rate
+
+    def call(self, x, training=False):
+        if not training:
+            return x
+        return tf.where(tf.random.uniform(tf.shape(x)) >= self.rate, x * (1 / (1 - self.rate)), 0.0)
+
+
+def make_model():
+    # Glorot uniform kernels and zero biases are Keras's defaults.
+    dropout = UniformDropout if XLA else layers.Dropout
+
+    def block(filters):
+        if not XLA:
+            return [layers.Conv2D(filters, 2, padding="same", activation="relu"), layers.MaxPooling2D(2)]
+        # ReLU and maximum commute: the pooling comes first, so that ReLU sees a quarter.
+        return [layers.Conv2D(filters, 2, padding="same"), SlicedMaxPooling2D(), layers.ReLU()]
+
+    return keras.Sequential([
+        keras.Input((28, 28, 1)), *block(64), dropout(0.3), *block(32), dropout(0.3), layers.Flatten(),
+        layers.Dense(256, activation="relu"), dropout(0.5), layers.Dense(10)])
+
+
+def make_step(model, optimizer, images, labels):
+    @tf.function(jit_compile=XLA)
+    def step(chosen):
+        with tf.GradientTape() as tape:
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                tf.gather(labels, chosen), model(tf.gather(images, chosen), training=True))
+            loss = tf.reduce_mean(losses)
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+    return step
+
+
+def train_epoch(step, count, random):
+    order = random.permutation(count).astype(numpy.int32)
+    total = 0.0
+    for start in range(0, count, flags.batch):  # a short last batch is a second compilation
+        chosen = order[start: start + flags.batch]
+        total += float(step(tf.constant(chosen))) * len(chosen)
+    return total / count
+
+
+def main():
+    tf.config.threading.set_intra_op_parallelism_threads(flags.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(flags.threads)
+    keras.utils.set_random_seed(flags.seed)
+    random = numpy.random.default_rng(flags.seed)
+    images, labels = (a[: flags.images] for a in read_split(flags.data, "train"))
+    images, labels = tf.constant(images.reshape(-1, 28, 28, 1)), tf.constant(labels)
+    model = make_model()
+    optimizer = keras.optimizers.Adam(1e-3)
+    optimizer.build(model.trainable_variables)
+    step = make_step(model, optimizer, images, labels)
+    about = {"peer": "keras", "xla": XLA, "version": f"{keras.__version__} (tensorflow {tf.__version__})",
+             "blas": "XLA" if XLA else "oneDNN, Eigen", "threads": flags.threads}
+
+    for epoch in range(1, flags.epochs + 1):
+        start = time.perf_counter()
+        loss = train_epoch(step, len(images), random)
+        seconds = time.perf_counter() - start
+        emit(**about, epoch=epoch, seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
+
+    @tf.function(jit_compile=XLA)
+    def infer(rows):
+        return model(tf.reshape(rows, (-1, 28, 28, 1)), training=False)
+
+    def predict(rows):
+        return infer(tf.constant(rows)).numpy()
+
+    def single(row):
+        return predict(row[None])[0]
+
+    emit_inference({"peer": "keras", "xla": XLA}, predict, single, *read_split(flags.data, "t10k"),
+                   batch=250)
+
+
+main()
