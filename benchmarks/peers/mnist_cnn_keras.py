@@ -16,6 +16,8 @@ import keras  # noqa: E402
 import numpy  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from keras import layers  # noqa: E402
+from tensorflow.python.framework.convert_to_constants import (  # noqa: E402
+    convert_variables_to_constants_v2)
 
 XLA = bool(flags.xla)
 
@@ -100,18 +102,24 @@ def main():
         seconds = time.perf_counter() - start
         emit(**about, epoch=epoch, seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
 
-    @tf.function(jit_compile=XLA)
     def infer(rows):
         return model(tf.reshape(rows, (-1, 28, 28, 1)), training=False)
 
+    infer_batch = tf.function(infer, jit_compile=XLA)
+    one_row = tf.TensorSpec((1, 784), tf.float32)
+    infer_one = tf.function(infer).get_concrete_function(one_row)
+    if XLA:  # with the weights as constants; without XLA that is six times slower
+        frozen = convert_variables_to_constants_v2(infer_one)
+        infer_one = tf.function(lambda row: frozen(row)[0], jit_compile=True).get_concrete_function(one_row)
+
     def predict(rows):
-        return infer(tf.constant(rows)).numpy()
+        return infer_batch(tf.constant(rows)).numpy()
 
     def single(row):
-        return predict(row[None])[0]
+        return infer_one(tf.constant(row[None])).numpy()[0]
 
-    emit_inference({"peer": "keras", "xla": XLA}, predict, single, *read_split(flags.data, "t10k"),
-                   batch=250)
+    about = {"peer": "keras", "xla": XLA}
+    emit_inference(about, predict, single, *read_split(flags.data, "t10k"), batch=1000)
 
 
 main()

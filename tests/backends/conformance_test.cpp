@@ -2,6 +2,7 @@
 #include <glia/testing/conformance.hpp>
 
 #include "catch.hpp"
+#include "helpers.hpp"
 #include "tolerances.hpp"
 
 namespace {
@@ -39,8 +40,46 @@ struct broken : glia::cpu<float> {
 TEST_CASE("reference conforms in float") { require_conformance(glia::reference<float>()); }
 TEST_CASE("cpu conforms in float") { require_conformance(glia::cpu<float>()); }
 TEST_CASE("cpu conforms in double") { require_conformance(glia::cpu<double>()); }
-TEST_CASE("cpu conforms in float on three threads without AVX2") {
-  require_conformance(glia::cpu<float>({.threads = 3, .isa = glia::cpu_loops::isa::baseline}));
+TEST_CASE("cpu conforms in float on three threads at every instruction set that is here") {
+  for (const auto level : {glia::cpu_loops::isa::baseline, glia::cpu_loops::isa::avx2}) {
+    if (level < glia::cpu_loops::best_isa()) {
+      INFO("instruction set " << static_cast<int>(level));
+      require_conformance(glia::cpu<float>({.threads = 3, .isa = level}));
+    }
+  }
+}
+TEST_CASE("a lane of the cpu backend conforms in float") {
+  require_conformance(glia::cpu<float>().lane(3));
+}
+
+TEST_CASE("convolutions refuse an empty batch") {
+  const glia::cpu<float> device;
+  const auto none = device.full({0, 5, 5, 1}, 0);
+  const auto kernel = device.full({2, 2, 1, 3}, 0);
+  const glia::window2d window{2, 2};
+  const std::string refusal = "pooling: expected at least one image, got (0, 5, 5, 1)";
+  using test::message_of;
+  CHECK(message_of<glia::shape_error>([&] {
+          (void)device.conv2d(none, kernel, {}, glia::identity_map, window, 1);
+        }) == "conv2d: expected at least one image, got (0, 5, 5, 1)");
+  CHECK(message_of<glia::shape_error>([&] {
+          (void)device.conv2d_max_pool2d(none, kernel, {}, glia::identity_map,
+                                         {window, 1, {2, 2, 2, 2}}, false);
+        }) == "conv2d: expected at least one image, got (0, 5, 5, 1)");
+  CHECK(message_of<glia::shape_error>([&] { (void)device.max_pool2d(none, window); }) == refusal);
+}
+
+TEST_CASE("a fused pooling that would need more than a byte is refused") {
+  const glia::cpu<float> device;
+  const auto refused = [&](const glia::unary_map& map, const glia::window2d& pool) {
+    return test::message_of<glia::value_error>([&] {
+      (void)device.conv2d_max_pool2d(device.full({1, 6, 6, 1}, 0), device.full({1, 1, 1, 2}, 0), {},
+                                     map, {glia::window2d{}, 1, pool}, true);
+    });
+  };
+  CHECK(test::contains(refused(glia::tanh.map, {2, 2, 2, 2}), "got tanh"));
+  CHECK(test::contains(refused(glia::relu.map, {2, 2, 1, 2}), "neither overlap"));
+  CHECK(refused(glia::relu.map, {2, 2, 3, 2}).empty());
 }
 
 TEST_CASE("the conformance suite notices a wrong number and a stolen operand") {
@@ -65,6 +104,17 @@ TEST_CASE("the cpu backend gives the same bits for any number of threads") {
     const glia::window2d window{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
     b.out(device.conv2d_kernel_gradient(b.in({37, 9, 8, 3}, 7), b.in({37, 9, 8, 5}, 8), window, 1,
                                         {3, 3, 3, 5}));
+    b.out(device.conv2d_kernel_gradient(b.in({37, 9, 8, 16}, 7), b.sparse({37, 9, 8, 5}, 8), window,
+                                        1, {3, 3, 16, 5}));
+    for (const std::size_t channels : {std::size_t{3}, std::size_t{32}}) {
+      const auto x = b.in({37, 9, 8, channels}, 7);
+      const auto w = b.in({3, 3, channels, 5}, 8);
+      const glia::convolution_pooling how{window, 1, {2, 2, 2, 2}};
+      const auto y = device.conv2d_max_pool2d(x, w, {}, {glia::unary_function::relu}, how, true);
+      b.out(y.output);
+      b.out(device.conv2d_max_pool2d_gradient(b.in({37, 4, 4, 5}, 9), x, w, y.position, how, true)
+                .kernel);
+    }
     b.out(device.sum_to(b.in({3000, 37}, 9), {37}));
     b.out(device
               .normalize_gradient(glia::normalization::layer, b.in({300, 65}, 10),
