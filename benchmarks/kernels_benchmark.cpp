@@ -63,31 +63,148 @@ BENCHMARK(dense)
     ->Args({100, 500, 10, 100})
     ->UseRealTime();
 
+/// A convolution of square images with square kernels, padding same: the benchmark's arguments.
+struct convolution {
+  explicit convolution(const benchmark::State& state)
+      : images(argument(state, 0)),
+        extent(argument(state, 1)),
+        channels(argument(state, 2)),
+        filters(argument(state, 3)),
+        kernel(argument(state, 4)),
+        stride(argument(state, 5)),
+        groups(argument(state, 6)) {}
+
+  static std::size_t argument(const benchmark::State& state, std::size_t i) {
+    return static_cast<std::size_t>(state.range(i));
+  }
+  [[nodiscard]] glia::shape x() const { return {images, extent, extent, channels}; }
+  [[nodiscard]] glia::shape w() const { return {kernel, kernel, channels / groups, filters}; }
+  [[nodiscard]] glia::window2d window() const {
+    return glia::resolve_window(x(), kernel, stride, 1, glia::same);
+  }
+  [[nodiscard]] glia::shape y() const {
+    return glia::conv2d_rule(x(), w(), window(), groups).output();
+  }
+
+  std::size_t images, extent, channels, filters, kernel, stride, groups;
+};
+
+/// Few channels, general ones, 1 x 1, 3 x 3, strided, depthwise.
+void convolutions(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"images", "extent", "channels", "filters", "kernel", "stride", "groups"})
+      ->Args({64, 28, 1, 64, 2, 1, 1})
+      ->Args({64, 14, 64, 32, 2, 1, 1})
+      ->Args({4, 224, 3, 32, 3, 2, 1})
+      ->Args({16, 28, 32, 64, 3, 1, 1})
+      ->Args({4, 56, 64, 128, 3, 2, 1})
+      ->Args({16, 28, 64, 64, 1, 1, 1})
+      ->Args({8, 56, 144, 144, 3, 1, 144})
+      ->Args({16, 14, 576, 576, 3, 2, 576})
+      ->UseRealTime();
+}
+
 void conv2d(benchmark::State& state) {
-  const auto channels = static_cast<std::size_t>(state.range(0));
-  const auto filters = static_cast<std::size_t>(state.range(1));
-  const auto size = static_cast<std::size_t>(state.range(2));
-  const glia::shape x{64, 28, 28, channels};
-  const glia::shape w{size, size, channels, filters};
-  const auto window = glia::resolve_window(x, size, 1, 1, glia::same);
-  const auto images = values(x);
-  const auto kernel = values(w);
+  const convolution c(state);
+  const auto images = values(c.x());
+  const auto kernel = values(c.w());
+  const auto bias = values({c.filters});
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        device().conv2d(images, kernel, {}, glia::identity_map, window, 1).data());
+        device().conv2d(images, kernel, bias, glia::relu.map, c.window(), c.groups).data());
   }
-  count_rates(state, [&](const auto& c) {
-    benchmark::DoNotOptimize(
-        c.conv2d(c.full(x, 0), c.full(w, 0), {}, glia::identity_map, window, 1).shape());
+  count_rates(state, [&](const auto& b) {
+    benchmark::DoNotOptimize(b.conv2d(b.full(c.x(), 0), b.full(c.w(), 0), b.full({c.filters}, 0),
+                                      glia::relu.map, c.window(), c.groups)
+                                 .shape());
   });
 }
-// Input channels, filters, kernel size.
-BENCHMARK(conv2d)
-    ->Args({1, 64, 2})
-    ->Args({64, 32, 2})
-    ->Args({32, 64, 3})
-    ->Args({64, 64, 1})
-    ->UseRealTime();
+BENCHMARK(conv2d)->Apply(convolutions);
+
+void conv2d_input_gradient(benchmark::State& state) {
+  const convolution c(state);
+  const auto dy = values(c.y());
+  const auto kernel = values(c.w());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        device().conv2d_input_gradient(dy, kernel, c.window(), c.groups, c.x()).data());
+  }
+  count_rates(state, [&](const auto& b) {
+    benchmark::DoNotOptimize(
+        b.conv2d_input_gradient(b.full(c.y(), 0), b.full(c.w(), 0), c.window(), c.groups, c.x())
+            .shape());
+  });
+}
+BENCHMARK(conv2d_input_gradient)->Apply(convolutions);
+
+void conv2d_kernel_gradient(benchmark::State& state) {
+  const convolution c(state);
+  const auto images = values(c.x());
+  const auto dy = values(c.y());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        device().conv2d_kernel_gradient(images, dy, c.window(), c.groups, c.w()).data());
+  }
+  count_rates(state, [&](const auto& b) {
+    benchmark::DoNotOptimize(
+        b.conv2d_kernel_gradient(b.full(c.x(), 0), b.full(c.y(), 0), c.window(), c.groups, c.w())
+            .shape());
+  });
+}
+BENCHMARK(conv2d_kernel_gradient)->Apply(convolutions);
+
+/// The convolutions of the MNIST network with their ReLU and max-pooling, in one kernel. Rates are
+/// those of the three one after the other.
+void pooled_convolutions(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"images", "extent", "channels", "filters", "kernel", "stride", "groups"})
+      ->Args({64, 28, 1, 64, 2, 1, 1})
+      ->Args({64, 14, 64, 32, 2, 1, 1})
+      ->UseRealTime();
+}
+
+void conv2d_max_pool2d(benchmark::State& state) {
+  const convolution c(state);
+  const auto images = values(c.x());
+  const auto kernel = values(c.w());
+  const glia::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        device().conv2d_max_pool2d(images, kernel, {}, glia::relu.map, how, true).output.data());
+  }
+  count_rates(state, [&](const auto& b) {
+    auto y = b.conv2d(b.full(c.x(), 0), b.full(c.w(), 0), {}, glia::relu.map, c.window(), c.groups);
+    benchmark::DoNotOptimize(b.max_pool2d(std::move(y), how.pool).output.shape());
+  });
+}
+BENCHMARK(conv2d_max_pool2d)->Apply(pooled_convolutions);
+
+void conv2d_max_pool2d_gradient(benchmark::State& state) {
+  const convolution c(state);
+  const auto images = values(c.x());
+  const auto kernel = values(c.w());
+  const glia::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
+  const auto y = device().conv2d_max_pool2d(images, kernel, {}, glia::relu.map, how, true);
+  const auto dy = values_with_zeros(y.output.shape(), 0.7);  // as behind a dropout
+  const bool first_layer = c.channels == 1;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        device()
+            .conv2d_max_pool2d_gradient(dy, images, kernel, y.position, how, !first_layer)
+            .kernel.data());
+  }
+  count_rates(state, [&](const auto& b) {
+    const auto pooled = b.max_pool2d(b.full(c.y(), 0), how.pool);
+    auto before =
+        b.max_pool2d_gradient(b.full(y.output.shape(), 0), pooled.position, how.pool, c.y());
+    before = b.unary_gradient(glia::relu.map, std::move(before), b.full(c.y(), 0));
+    benchmark::DoNotOptimize(
+        b.conv2d_kernel_gradient(b.full(c.x(), 0), before, c.window(), c.groups, c.w()).shape());
+    if (!first_layer) {
+      benchmark::DoNotOptimize(
+          b.conv2d_input_gradient(before, b.full(c.w(), 0), c.window(), c.groups, c.x()).shape());
+    }
+  });
+}
+BENCHMARK(conv2d_max_pool2d_gradient)->Apply(pooled_convolutions);
 
 void max_pool2d(benchmark::State& state) {
   const glia::shape x{64, 28, 28, static_cast<std::size_t>(state.range(0))};
@@ -101,6 +218,22 @@ void max_pool2d(benchmark::State& state) {
   });
 }
 BENCHMARK(max_pool2d)->Arg(1)->Arg(64)->UseRealTime();
+
+void max_pool2d_gradient(benchmark::State& state) {
+  const glia::shape x{64, 28, 28, static_cast<std::size_t>(state.range(0))};
+  const glia::window2d window{2, 2, 2, 2};
+  const auto y = device().max_pool2d(values(x), window);
+  const auto dy = values(y.output.shape());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(device().max_pool2d_gradient(dy, y.position, window, x).data());
+  }
+  count_rates(state, [&](const auto& c) {
+    const auto pooled = c.max_pool2d(c.full(x, 0), window);
+    benchmark::DoNotOptimize(
+        c.max_pool2d_gradient(c.full(dy.shape(), 0), pooled.position, window, x).shape());
+  });
+}
+BENCHMARK(max_pool2d_gradient)->Arg(1)->Arg(64)->UseRealTime();
 
 void unary(benchmark::State& state) {
   const glia::unary_map map{static_cast<glia::unary_function>(state.range(0))};

@@ -1,4 +1,38 @@
-// HEADER
+// The MNIST convolutional network (conv 64 2x2, pool, conv 32 2x2, pool, dense 256, dense 10; ReLU,
+// dropout 0.3, 0.3 and 0.5, Adam 1e-3) in tiny-dnn 1.0.0a3, Debian's package.
+// benchmarks/peers/setup builds it, from the repository's root, with
+//
+//     g++ -std=c++17 -O3 -march=native -ffast-math -w -DCNN_USE_TBB -Ibenchmarks/peers/tiny_dnn \
+//         benchmarks/peers/tiny_dnn/mnist_cnn_tiny_dnn.cpp -ltbb -lz -o
+//         build/peers/mnist_cnn_tiny_dnn
+//
+// the fastest we found. Tried at batch 256 with two threads on a busy machine, seconds for 60,000
+// images (scaled up from 512; repeats differ by a third):
+//
+//     250-380  this; also with tiny-dnn's own AVX kernels (CNN_USE_SSE, CNN_USE_AVX), which know
+//     5x5
+//              convolutions only, with ReLU before the pooling, and with malloc keeping freed
+//              memory
+//     300-340  its own std::async threads, always as many as cores
+//     360      by clang++
+//     370      OpenMP (CNN_USE_OMP)
+//     420-490  one thread (CNN_SINGLE_THREAD)
+//
+// tiny-dnn keeps activations and one gradient of all weights for each image of a batch: 3 MB.
+//
+// What this version's own layers get wrong, and what stands here instead:
+//
+//   - padding::same puts the row and the column of a 2x2 kernel at the top and at the left, and
+//   never
+//     clears the padded gradient, so that it sums up over all steps. Here images are padded by hand
+//     at the bottom and at the right as they are read, the second convolution's input by the
+//     dropout before it, and both convolutions are "valid" ones.
+//   - dropout_layer drops what it should keep, and its gradient leaves out the scale and visits as
+//     many elements of each image as the batch has images. Here a layer of its own stands in, with
+//     a random generator for each image so that it runs on all threads.
+//
+// Where it differs from the other peers: its Adam raises the powers of beta once for each of the
+// eight parameter arrays, not once a step, and its loss works on probabilities, not logits.
 #define CNN_NO_SERIALIZATION
 #include <tiny_dnn/config.h>
 #undef CNN_USE_GEMMLOWP  // 8-bit products only; without it one package fewer is needed

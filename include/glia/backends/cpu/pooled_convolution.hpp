@@ -34,7 +34,9 @@ class pooled_convolution {
     with_widest_isa(team_->level(), [&](auto kernels) {
       const host_tensor<T> packed = c.pack(kernels, w, bias, memory);
       const pooled_rows cut_into(s, pool, first_level_bytes);
-      const bool in_registers = pool.window.height == 2 && pool.window.width == 2;
+      // Longer sums are better off with six patches at a time than with a window's four.
+      const bool in_registers =
+          pool.window.height == 2 && pool.window.width == 2 && c.depth() <= max_direct_depth;
       const std::size_t padded = c.band_size(cut_into.convolved);
       const std::size_t each = padded + (in_registers ? 0 : cut_into.convolved * s.ow * s.o);
       const host_tensor<T> scratch(memory, {team_->threads(), each});
@@ -77,7 +79,7 @@ class pooled_convolution {
     const std::size_t extra = with_widest_isa(team_->level(), [&](auto kernels) {
       return listed || direct
                  ? std::size_t{0}
-                    : c.template kernel_gradient_scratch<decltype(kernels)>(cut_into.convolved);
+                 : c.template kernel_gradient_scratch<decltype(kernels)>(cut_into.convolved);
     });
     const std::size_t each = 2 * padded + spread + extra;
     const host_tensor<T> scratch(memory, {team_->threads(), each});
@@ -160,8 +162,8 @@ class pooled_convolution {
   struct pooled_rows {
     pooled_rows(const window_sizes& s, const window_sizes& pool, std::size_t bytes)
         : window(pool.window),
-          pooled(std::clamp<std::size_t>(
-              bytes / (window.stride_height * s.ow * s.o * sizeof(T)), 1, pool.oh)),
+          pooled(std::clamp<std::size_t>(bytes / (window.stride_height * s.ow * s.o * sizeof(T)), 1,
+                                         pool.oh)),
           bands((pool.oh + pooled - 1) / pooled),
           convolved(rows(pooled)) {}
 
@@ -213,15 +215,15 @@ class pooled_convolution {
                                 std::uint8_t* position) {
     const patch_grid grid = c.image().grid(c.image().band(0, 1));
     const window_patches patches(grid, pool.window);
-    const bool look_for_zeros = c.depth() <= max_direct_depth && c.sizes().groups == 1;
+    const bool look_for_zeros = c.sizes().groups == 1;
     const T* blank = nullptr;  // an output of a window of zeros
     const std::uint8_t* blank_position = nullptr;
     for (std::size_t row = 0; row < rows; ++row) {
       for (std::size_t column = 0; column < pool.ow; ++column, y += pool.c) {
         const T* first = x + row * pool.window.stride_height * grid.row_step +
                          column * pool.window.stride_width * grid.column_step;
-        const bool zero = look_for_zeros && kernels.all_zero(first, patches.offset.data(), 4,
-                                                             c.offsets(), c.depth());
+        const bool zero = look_for_zeros &&
+                          kernels.all_zero(first, patches.offset.data(), 4, c.offsets(), c.depth());
         if (zero && blank != nullptr) {
           std::copy_n(blank, pool.c, y);
           if (position != nullptr) {
@@ -230,11 +232,10 @@ class pooled_convolution {
         } else {
           c.template for_panels<Kernels>([&](std::size_t panel, std::size_t group,
                                              std::size_t output, std::size_t outputs) {
-            kernels.multiply_and_pool(first + group * c.sizes().group_inputs(),
-                                      patches.offset.data(), c.offsets(), c.depth(),
-                                      c.template panel<Kernels>(packed, panel), outputs,
-                                      limits.low, limits.high, cut, y + output,
-                                      position == nullptr ? nullptr : position + output);
+            kernels.multiply_and_pool(
+                first + group * c.sizes().group_inputs(), patches.offset.data(), c.offsets(),
+                c.depth(), c.template panel<Kernels>(packed, panel), outputs, limits.low,
+                limits.high, cut, y + output, position == nullptr ? nullptr : position + output);
           });
           if (zero) {
             blank = y;
@@ -267,9 +268,9 @@ class pooled_convolution {
     }
     constexpr std::size_t block = 6;
     for (std::size_t k = 0; k < c.depth(); k += block) {
-      kernels.add_pooled_kernel_gradient(
-          x, windows, count, patches.offset.data(), patches.count, c.offsets() + k,
-          std::min(block, c.depth() - k), dy, position, pool.c, dw + k * pool.c);
+      kernels.add_pooled_kernel_gradient(x, windows, count, patches.offset.data(), patches.count,
+                                         c.offsets() + k, std::min(block, c.depth() - k), dy,
+                                         position, pool.c, dw + k * pool.c);
     }
   }
 

@@ -5,7 +5,9 @@ struct avx512_kernels : avx2_kernels {
   static constexpr std::size_t register_bytes = 64;
   // 12 x 2 sums and 2 factors take 26 of 32 registers; the broadcasts are operands in memory.
   static constexpr std::size_t tile_patches = 12;
+#define GLIA_ISA_IS_AVX512
 #include "glia/backends/cpu/vector_registers.inl"
+#undef GLIA_ISA_IS_AVX512
 
 #include "glia/backends/cpu/vector_convolution.inl"
 #include "glia/backends/cpu/vector_pooled_convolution.inl"

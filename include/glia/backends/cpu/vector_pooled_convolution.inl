@@ -15,11 +15,11 @@ static bool all_zero(const T* x, const std::uint32_t* patch, std::size_t patches
   return true;
 }
 
-// The products of four patches, `patch` apart, with a panel, as in multiply_patches, and of these the largest,
-// clamped, with its position, as in max_of_window.
+// The products of four patches, `patch` apart, with a panel, as in multiply_patches, and of these
+// the largest, clamped, with its position, as in max_of_window.
 template <class T>
-static void multiply_and_pool(const T* x, const std::uint32_t* patch,
-                              const std::uint32_t* offset, std::size_t depth, const T* panel, std::size_t outputs, T low, T high,
+static void multiply_and_pool(const T* x, const std::uint32_t* patch, const std::uint32_t* offset,
+                              std::size_t depth, const T* panel, std::size_t outputs, T low, T high,
                               std::uint8_t cut, T* y, std::uint8_t* position) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
@@ -44,7 +44,6 @@ static void multiply_and_pool(const T* x, const std::uint32_t* patch,
       sum[p][1] += value * weight[1];
     }
   }
-  using positions [[gnu::vector_size(simd::count)]] = std::uint8_t;
   T some[width];
   std::uint8_t some_positions[width];
   const bool whole = outputs == width;
@@ -67,8 +66,7 @@ static void multiply_and_pool(const T* x, const std::uint32_t* patch,
     best = best < most ? best : most;
     simd::store(best, to + v * simd::count);
     if (position != nullptr) {
-      const positions narrow = __builtin_convertvector(at, positions);
-      __builtin_memcpy(to_position + v * simd::count, &narrow, sizeof(narrow));
+      store_positions(at, to_position + v * simd::count);
     }
   }
   if (!whole) {
@@ -86,9 +84,8 @@ static void multiply_and_pool(const T* x, const std::uint32_t* patch,
 template <class T, std::size_t Depths = 6>
 static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows, std::size_t count,
                                        const std::uint32_t* patch, std::size_t patches,
-                                       const std::uint32_t* offset, std::size_t depths,
-                                       const T* dy, const std::uint8_t* position,
-                                       std::size_t channels, T* dw) {
+                                       const std::uint32_t* offset, std::size_t depths, const T* dy,
+                                       const std::uint8_t* position, std::size_t channels, T* dw) {
   if constexpr (Depths > 1) {
     if (depths < Depths) {
       return add_pooled_kernel_gradient<T, Depths - 1>(x, windows, count, patch, patches, offset,
@@ -98,7 +95,6 @@ static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows,
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
   using mask = decltype(vector{} > vector{});
-  using positions [[gnu::vector_size(simd::count)]] = std::uint8_t;
   std::size_t c = 0;
   for (; c + simd::count <= channels; c += simd::count) {
     vector sum[Depths];
@@ -108,12 +104,11 @@ static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows,
     }
     for (std::size_t i = 0; i < count; ++i) {
       const vector gradient = simd::load(dy + windows[i].output + c);
-      positions narrow;
-      __builtin_memcpy(&narrow, position + windows[i].output + c, sizeof(narrow));
-      const mask winner = __builtin_convertvector(narrow, mask);
+      const mask winner = load_positions<mask>(position + windows[i].output + c);
       const T* first = x + windows[i].input;
       for (std::size_t p = 0; p < patches; ++p) {
-        const vector part = winner == static_cast<lane_integer<T>>(p) - mask{} ? gradient : vector{};
+        const vector part =
+            winner == static_cast<lane_integer<T>>(p) - mask{} ? gradient : vector{};
         const T* from = first + patch[p];
 #pragma GCC unroll 6
         for (std::size_t d = 0; d < Depths; ++d) {

@@ -10,7 +10,6 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
   using vector [[gnu::vector_size(register_bytes)]] = T;
   using mask = decltype(vector{} > vector{});
   constexpr std::size_t lanes = register_bytes / sizeof(T);
-  using positions [[gnu::vector_size(lanes * sizeof(Position))]] = Position;
   std::size_t c = 0;
   for (; c + lanes <= channels; c += lanes) {
     vector best;
@@ -38,8 +37,7 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
     }
     __builtin_memcpy(y + c, &best, sizeof(best));
     if (position != nullptr) {
-      const positions narrow = __builtin_convertvector(at, positions);
-      __builtin_memcpy(position + c, &narrow, sizeof(narrow));
+      store_positions(at, position + c);
     }
   }
   for (; c < channels; ++c) {

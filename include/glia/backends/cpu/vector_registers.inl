@@ -22,3 +22,55 @@ struct lanes_of {
 // Outputs of a panel of weights: two registers.
 template <class T>
 static constexpr std::size_t panel_width = 2 * register_bytes / sizeof(T);
+
+// Positions from lanes to memory and back. Where lanes become bytes the instructions are named, as
+// g++ 12 moves one element after the other. (The masks that keep all quiet its false warnings.)
+template <class Lanes, class Position>
+static void store_positions(const Lanes& from, Position* to) {
+  constexpr std::size_t count = sizeof(Lanes) / sizeof(from[0]);
+  if constexpr (sizeof(from[0]) == sizeof(Position)) {
+    __builtin_memcpy(to, &from, sizeof(from));
+#if defined(GLIA_ISA_IS_AVX512)
+  } else if constexpr (sizeof(from[0]) == 4 && sizeof(Position) == 1) {
+    __m512i lanes;
+    __builtin_memcpy(&lanes, &from, sizeof(lanes));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xFFFF, lanes));
+#elif defined(GLIA_ISA_IS_AVX2)
+  } else if constexpr (sizeof(from[0]) == 4 && sizeof(Position) == 1) {
+    __m256i lanes;
+    __builtin_memcpy(&lanes, &from, sizeof(lanes));
+    lanes = _mm256_shuffle_epi8(lanes, _mm256_set1_epi32(0x0C080400));
+    _mm_storel_epi64(
+        reinterpret_cast<__m128i*>(to),
+        _mm_unpacklo_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1)));
+#endif
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      to[i] = static_cast<Position>(from[i]);
+    }
+  }
+}
+template <class Lanes>
+static Lanes load_positions(const std::uint8_t* from) {
+  Lanes result;
+  constexpr std::size_t count = sizeof(Lanes) / sizeof(result[0]);
+#if defined(GLIA_ISA_IS_AVX512)
+  if constexpr (count == 16) {
+    const __m512i lanes =
+        _mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    __builtin_memcpy(&result, &lanes, sizeof(result));
+    return result;
+  }
+#elif defined(GLIA_ISA_IS_AVX2)
+  if constexpr (count == 8) {
+    const __m256i lanes =
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+    __builtin_memcpy(&result, &lanes, sizeof(result));
+    return result;
+  }
+#endif
+  for (std::size_t i = 0; i < count; ++i) {
+    result[i] = from[i];
+  }
+  return result;
+}
