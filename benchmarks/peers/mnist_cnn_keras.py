@@ -16,26 +16,25 @@ Without XLA:
     25    ... without oneDNN
     23    ... with dropout by tf.random.uniform
     23    ... with pooling before ReLU
-   100    ... with pooling as the maximum of slices; with convolutions as matrix products, too
+   100    ... with pooling as the maximum of slices, or with convolutions as matrix products (busier)
 
 With XLA, a training step with jit_compile=True:
 
-   430    Keras's layers, without the kept memory
-    48    ... with dropout by tf.random.uniform, pooling before ReLU, and the kept memory
+   420    Keras's layers
+    48    ... with dropout by tf.random.uniform, and pooling before ReLU
     34    ... and pooling as the maximum of slices (as a reduction over a reshape: 35): kept here
     43    ... without the kept memory; the peak is then 1.2 GB and not 1.7 GB
     35    ... with the first convolution as a matrix product of shifted images (the second: 41)
     36    ... with dropout from 16 random bits for each element
-  1200    one tf.function for the whole epoch that has jit_compile=True itself: the same slow code for
-          convolutions whatever the layers, as XLA's CPU convolutions in a loop are not the library's
+  1000    one tf.function for the whole epoch that has jit_compile=True itself
 
 Inference, for 10,000 images in batches of 1000 and for one image (from NumPy to NumPy):
 
-    1.4 s    490-590 us   a tf.function of Keras's layers, a concrete one for one image: kept without XLA
-            3100-3900 us  ... with the weights frozen into constants
+    0.8 s    490-690 us   a tf.function of Keras's layers, a concrete one for one image: kept without XLA
+           3100-3900 us   ... with the weights frozen into constants
     0.9 s    540-720 us   a tf.function with jit_compile=True of Keras's layers
     0.7 s    430-530 us   ... of the layers above
-             390-400 us   ... with the weights frozen into constants: kept with XLA
+             390-540 us   ... with the weights frozen into constants: kept with XLA
 
 The first epoch's seconds hold the compilation, one to three seconds with XLA.
 """
