@@ -82,10 +82,13 @@ class patch_convolution {
   /// body(panel, group, first output, outputs) for all panels that `pack` makes.
   template <class Kernels, class Body>
   void for_panels(const Body& body) const {
-    const std::size_t count = s_.groups * panels<Kernels>(s_.group_outputs());
-    for (std::size_t panel = 0; panel < count; ++panel) {
-      const panel_columns at = columns<Kernels>(panel, s_.group_outputs());
-      body(panel, at.group, at.first, at.count);
+    constexpr std::size_t width = Kernels::template panel_width<T>;
+    std::size_t panel = 0;
+    for (std::size_t group = 0; group < s_.groups; ++group) {
+      const std::size_t first = group * s_.group_outputs();
+      for (std::size_t within = 0; within < s_.group_outputs(); within += width) {
+        body(panel++, group, first + within, std::min(width, s_.group_outputs() - within));
+      }
     }
   }
   template <class Kernels>
@@ -95,8 +98,8 @@ class patch_convolution {
 
   /// y (rows, OW, O) of a band = its patches times the packed weights, and bias.
   template <class Kernels>
-  void forward(const Kernels& kernels, const T* x, const row_band& band, const host_tensor<T>& packed,
-               T* y) const {
+  void forward(const Kernels& kernels, const T* x, const row_band& band,
+               const host_tensor<T>& packed, T* y) const {
     constexpr std::size_t width = Kernels::template panel_width<T>;
     const patch_grid grid = image_.grid(band);
     const std::size_t size = (1 + depth_) * width;
@@ -112,9 +115,8 @@ class patch_convolution {
             from[p] = x + patches[p] + at.group * s_.group_inputs();
             to[p] = y + (pixel + p) * s_.o + at.first;
           }
-          kernels.template multiply_patches<T, false>(from.data(), n, offsets(), depth_,
-                                                      packed.data() + panel * size, to.data(),
-                                                      at.count);
+          kernels.template multiply_patches<T, false>(
+              from.data(), n, offsets(), depth_, packed.data() + panel * size, to.data(), at.count);
         }
       });
     }
@@ -141,10 +143,9 @@ class patch_convolution {
         step = width;
       }
       for (std::size_t k = 0; k < depth_; k += Kernels::tile_patches) {
-        kernels.multiply_transposed_patches(
-            x + at.group * s_.group_inputs(), grid, offsets() + k,
-            std::min(Kernels::tile_patches, depth_ - k), gradient, step, dw + k * s_.o + at.first,
-            s_.o, at.count);
+        kernels.multiply_transposed_patches(x + at.group * s_.group_inputs(), grid, offsets() + k,
+                                            std::min(Kernels::tile_patches, depth_ - k), gradient,
+                                            step, dw + k * s_.o + at.first, s_.o, at.count);
       }
     }
   }
@@ -166,8 +167,8 @@ class patch_convolution {
     std::fill_n(packed.data(), packed.size(), T{0});
     for (std::size_t panel = 0; panel < count; ++panel) {
       const panel_columns at = columns<Kernels>(panel, run_length());
-      const T* from = w + (at.group % runs() * run_length() + at.within) * s_.o +
-                      at.group / runs() * depth;
+      const T* from =
+          w + (at.group % runs() * run_length() + at.within) * s_.o + at.group / runs() * depth;
       T* to = packed.data() + (panel * (1 + depth) + 1) * width;
       for (std::size_t j = 0; j < at.count; ++j) {
         for (std::size_t o = 0; o < depth; ++o) {
@@ -191,8 +192,8 @@ class patch_convolution {
       for (std::size_t panel = 0; panel < packed.shape()[0]; ++panel) {
         const panel_columns at = columns<Kernels>(panel, run_length());
         const std::size_t group = at.group / runs();
-        const std::size_t place = offsets()[at.group % runs() * run_length()] + at.within +
-                                  group * s_.group_inputs();
+        const std::size_t place =
+            offsets()[at.group % runs() * run_length()] + at.within + group * s_.group_inputs();
         for (std::size_t p = 0; p < n; ++p) {
           from[p] = dy + (pixel + p) * s_.o + group * depth;
           to[p] = dx + patches[p] + place;

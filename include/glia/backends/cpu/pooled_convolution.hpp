@@ -10,6 +10,7 @@
 #include "glia/backends/cpu/patch_convolution.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/cpu/sparse_convolution.hpp"
+#include "glia/backends/cpu/winograd_pooling.hpp"
 #include "glia/backends/cpu/workers.hpp"
 
 namespace glia::cpu_loops {
@@ -32,6 +33,11 @@ class pooled_convolution {
     const patch_convolution<T> c(s, memory);
     const clamp limits = clamp_of(map);
     with_widest_isa(team_->level(), [&](auto kernels) {
+      if (winograd_pooling<T>::template applies<decltype(kernels)>(s, pool.window)) {
+        run_winograd(kernels, winograd_pooling<T>(kernels, w, s, pool, memory), x, bias, limits, y,
+                     position, memory);
+        return;
+      }
       const host_tensor<T> packed = c.pack(kernels, w, bias, memory);
       const pooled_rows cut_into(s, pool, first_level_bytes);
       // Longer sums are better off with six patches at a time than with a window's four.
@@ -202,9 +208,35 @@ class pooled_convolution {
                                                p % k.width * grid.column_step);
       }
     }
-    std::array<std::uint32_t, 256> offset{};
+    std::array<std::uint32_t, 256> offset;  // `count` of them
     std::size_t count;
   };
+
+  /// The rectangle of input elements that a window's patches lie in.
+  struct seen_by_window {
+    seen_by_window(const patch_convolution<T>& c, const window2d& pool)
+        : rows(c.image().band(0, pool.height).input_rows), row_step(c.image().row_size()) {
+      const window2d& k = c.sizes().window;
+      columns =
+          ((pool.width - 1) * k.stride_width + (k.width - 1) * k.dilation_width + 1) * c.sizes().c;
+    }
+    std::size_t rows;
+    std::size_t row_step;
+    std::size_t columns;
+  };
+
+  template <class Kernels>
+  void run_winograd(const Kernels& kernels, const winograd_pooling<T>& w, const T* x, const T* bias,
+                    const clamp& limits, T* y, std::uint8_t* position,
+                    const memory_pool& memory) const {
+    const host_tensor<T> scratch(memory, {team_->threads(), w.scratch_size()});
+    constexpr std::size_t block = winograd_pooling<T>::windows_per_block;
+    team_->run((w.windows() + block - 1) / block, [&](std::size_t task, std::size_t thread) {
+      w.run(kernels, x, bias, {limits.low, limits.high, cut}, task * block,
+            std::min(block, w.windows() - task * block), y, position,
+            scratch.data() + thread * w.scratch_size());
+    });
+  }
 
   /// 2 x 2 windows: no output of the convolution is ever stored. Where all of a window's input is
   /// zero, as on the black ground of drawings, only the bias is left.
@@ -215,6 +247,7 @@ class pooled_convolution {
                                 std::uint8_t* position) {
     const patch_grid grid = c.image().grid(c.image().band(0, 1));
     const window_patches patches(grid, pool.window);
+    const seen_by_window seen(c, pool.window);
     const bool look_for_zeros = c.sizes().groups == 1;
     const T* blank = nullptr;  // an output of a window of zeros
     const std::uint8_t* blank_position = nullptr;
@@ -222,8 +255,8 @@ class pooled_convolution {
       for (std::size_t column = 0; column < pool.ow; ++column, y += pool.c) {
         const T* first = x + row * pool.window.stride_height * grid.row_step +
                          column * pool.window.stride_width * grid.column_step;
-        const bool zero = look_for_zeros &&
-                          kernels.all_zero(first, patches.offset.data(), 4, c.offsets(), c.depth());
+        const bool zero =
+            look_for_zeros && kernels.all_zero(first, seen.rows, seen.row_step, seen.columns);
         if (zero && blank != nullptr) {
           std::copy_n(blank, pool.c, y);
           if (position != nullptr) {
@@ -254,13 +287,13 @@ class pooled_convolution {
                            std::size_t rows, T* dw, pooled_window* windows) {
     const patch_grid grid = c.image().grid(c.image().band(0, 1));
     const window_patches patches(grid, pool.window);
+    const seen_by_window seen(c, pool.window);
     std::size_t count = 0;
     for (std::size_t row = 0; row < rows; ++row) {
       for (std::size_t column = 0; column < pool.ow; ++column) {
         const std::size_t at = row * pool.window.stride_height * grid.row_step +
                                column * pool.window.stride_width * grid.column_step;
-        if (!kernels.all_zero(x + at, patches.offset.data(), patches.count, c.offsets(),
-                              c.depth())) {
+        if (!kernels.all_zero(x + at, seen.rows, seen.row_step, seen.columns)) {
           windows[count++] = {static_cast<std::uint32_t>(at),
                               static_cast<std::uint32_t>((row * pool.ow + column) * pool.c)};
         }

@@ -11,4 +11,5 @@ struct avx512_kernels : avx2_kernels {
 
 #include "glia/backends/cpu/vector_convolution.inl"
 #include "glia/backends/cpu/vector_pooled_convolution.inl"
+#include "glia/backends/cpu/vector_winograd.inl"
 };

@@ -21,4 +21,5 @@ struct GLIA_ISA {
 #include "glia/backends/cpu/vector_rows.inl"
 #include "glia/backends/cpu/vector_sparse.inl"
 #include "glia/backends/cpu/vector_updates.inl"
+#include "glia/backends/cpu/vector_winograd.inl"
 };

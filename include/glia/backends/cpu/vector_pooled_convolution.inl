@@ -1,18 +1,43 @@
 // Included by vector_kernels.inl inside the struct of one instruction set: convolution and 2 x 2
 // max-pooling in registers; see pooled_convolution.hpp.
 
-// Whether the elements of the patches that lie `patch` apart are all zero.
+// Whether a rectangle of elements is all zero.
 template <class T>
-static bool all_zero(const T* x, const std::uint32_t* patch, std::size_t patches,
-                     const std::uint32_t* offset, std::size_t depth) {
-  for (std::size_t p = 0; p < patches; ++p) {
-    for (std::size_t k = 0; k < depth; ++k) {
-      if (x[patch[p] + offset[k]] != 0) {
+static bool all_zero(const T* x, std::size_t rows, std::size_t row_step, std::size_t columns) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = 0; i < columns; ++i) {
+      if (x[row * row_step + i] != 0) {
         return false;
       }
     }
   }
   return true;
+}
+
+// The largest of four outputs, clamped, and its position, as in max_of_window.
+template <class T>
+static void store_pooled(const typename lanes_of<T>::vector (&output)[4], T low, T high,
+                         std::uint8_t cut, T* y, std::uint8_t* position) {
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  using mask = decltype(vector{} > vector{});
+  vector best = output[0];
+  mask at{};
+#pragma GCC unroll 4
+  for (std::size_t p = 1; p < 4; ++p) {
+    const mask wins = output[p] > best;
+    best = wins ? output[p] : best;
+    at = wins ? static_cast<lane_integer<T>>(p) - mask{} : at;
+  }
+  const vector least = low - vector{};
+  const vector most = high - vector{};
+  at = (best > least) & (best < most) ? at : static_cast<lane_integer<T>>(cut) - mask{};
+  best = best > least ? best : least;
+  best = best < most ? best : most;
+  simd::store(best, y);
+  if (position != nullptr) {
+    store_positions(at, position);
+  }
 }
 
 // The products of four patches, `patch` apart, with a panel, as in multiply_patches, and of these
@@ -23,7 +48,6 @@ static void multiply_and_pool(const T* x, const std::uint32_t* patch, const std:
                               std::uint8_t cut, T* y, std::uint8_t* position) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
-  using mask = decltype(vector{} > vector{});
   constexpr std::size_t width = panel_width<T>;
   const T* from[4];
   vector sum[4][2];
@@ -51,23 +75,9 @@ static void multiply_and_pool(const T* x, const std::uint32_t* patch, const std:
   std::uint8_t* const to_position = whole ? position : some_positions;
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < 2; ++v) {
-    vector best = sum[0][v];
-    mask at{};
-#pragma GCC unroll 4
-    for (std::size_t p = 1; p < 4; ++p) {
-      const mask wins = sum[p][v] > best;
-      best = wins ? sum[p][v] : best;
-      at = wins ? static_cast<lane_integer<T>>(p) - mask{} : at;
-    }
-    const vector least = low - vector{};
-    const vector most = high - vector{};
-    at = (best > least) & (best < most) ? at : static_cast<lane_integer<T>>(cut) - mask{};
-    best = best > least ? best : least;
-    best = best < most ? best : most;
-    simd::store(best, to + v * simd::count);
-    if (position != nullptr) {
-      store_positions(at, to_position + v * simd::count);
-    }
+    const vector output[4] = {sum[0][v], sum[1][v], sum[2][v], sum[3][v]};
+    store_pooled<T>(output, low, high, cut, to + v * simd::count,
+                    position == nullptr ? nullptr : to_position + v * simd::count);
   }
   if (!whole) {
     for (std::size_t j = 0; j < outputs; ++j) {

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "glia/backends/cpu/panels.hpp"
+#include "glia/backends/cpu/vector_kernels.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/backends/shape_rules.hpp"
+#include "glia/core/memory_pool.hpp"
+
+namespace glia::cpu_loops {
+
+/// A convolution with a 2 x 2 kernel and a 2 x 2 max-pooling, the four outputs of a window by nine
+/// products instead of sixteen: Winograd's F(2 x 2, 2 x 2), whose transforms only add and subtract.
+/// Lavin and Gray, "Fast algorithms for convolutional neural networks", CVPR 2016.
+template <class T>
+class winograd_pooling {
+ public:
+  /// Whether channels are whole registers, and enough to outweigh the transforms.
+  template <class Kernels>
+  [[nodiscard]] static bool applies(const window_sizes& s, const window2d& pool) {
+    constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
+    const window2d& k = s.window;
+    return s.groups == 1 && k.height == 2 && k.width == 2 && k.stride_height == 1 &&
+           k.stride_width == 1 && k.dilation_height == 1 && k.dilation_width == 1 &&
+           pool.height == 2 && pool.width == 2 && s.c % lanes == 0 && s.o % lanes == 0 &&
+           s.c >= 16 && s.o >= 16;
+  }
+
+  /// What comes out of a window's four sums.
+  struct limits {
+    T low;
+    T high;
+    std::uint8_t cut;
+  };
+
+  template <class Kernels>
+  winograd_pooling(const Kernels& kernels, const T* w, const window_sizes& s,
+                   const window_sizes& pool, const memory_pool& memory)
+      : s_(s), pool_(pool), panels_(s.o, Kernels::template panel_width<T>), zeros_(memory, {s.c}) {
+    std::fill_n(zeros_.data(), s.c, T{0});
+    const host_tensor<T> transformed(memory, {products, s.c, s.o});
+    kernels.transform_kernel(w, s.c * s.o, transformed.data());
+    packed_ = host_tensor<T>(memory, {products, panels_.count(), 1 + s.c, panels_.width()});
+    for (std::size_t i = 0; i < products; ++i) {
+      panels_.pack(transformed.data() + i * s.c * s.o, s.c, packed_.data() + i * packed_size());
+    }
+    in_order_ = host_tensor<std::uint32_t>(memory, {s.c});
+    for (std::size_t c = 0; c < s.c; ++c) {
+      in_order_.data()[c] = static_cast<std::uint32_t>(c);
+    }
+  }
+
+  /// All windows of all images are numbered through; so many are worked on together.
+  static constexpr std::size_t windows_per_block = 12;
+  [[nodiscard]] std::size_t windows() const { return s_.n * pool_.oh * pool_.ow; }
+  [[nodiscard]] std::size_t scratch_size() const {
+    return products * windows_per_block * (s_.c + panels_.columns());
+  }
+
+  /// Windows first ... first + count - 1: y and, unless null, position, both (N, H, W, O).
+  template <class Kernels>
+  void run(const Kernels& kernels, const T* x, const T* bias, const limits& l, std::size_t first,
+           std::size_t count, T* y, std::uint8_t* position, T* scratch) const {
+    T* const tiles = scratch;
+    T* const sums = scratch + products * windows_per_block * s_.c;
+    const std::size_t tile_step = windows_per_block * s_.c;
+    const std::size_t sum_step = windows_per_block * panels_.columns();
+    std::size_t column = first % pool_.ow;
+    std::size_t row = first / pool_.ow % pool_.oh;
+    const T* image = x + first / pool_.ow / pool_.oh * s_.h * s_.w * s_.c;
+    for (std::size_t i = 0; i < count; ++i) {
+      const T* pixel[products];
+      find_pixels(image, row, column, pixel);
+      kernels.transform_tile(pixel, s_.c, tiles + i * s_.c, tile_step);
+      if (++column == pool_.ow) {
+        column = 0;
+        if (++row == pool_.oh) {
+          row = 0;
+          image += s_.h * s_.w * s_.c;
+        }
+      }
+    }
+    for (std::size_t product = 0; product < products; ++product) {
+      multiply(kernels, tiles + product * tile_step, count,
+               packed_.data() + product * packed_size(), sums + product * sum_step);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t at = (first + i) * s_.o;
+      kernels.pool_tile(sums + i * panels_.columns(), sum_step, bias, s_.o, l.low, l.high, l.cut,
+                        y + at, position == nullptr ? nullptr : position + at);
+    }
+  }
+
+ private:
+  static constexpr std::size_t products = 9;
+
+  [[nodiscard]] std::size_t packed_size() const {
+    return panels_.count() * (1 + s_.c) * panels_.width();
+  }
+
+  /// The 3 x 3 pixels that a window's outputs see, zeros outside the image.
+  void find_pixels(const T* image, std::size_t row, std::size_t column,
+                   const T* (&pixel)[products]) const {
+    const std::size_t top = row * pool_.window.stride_height - s_.window.pad_top;
+    const std::size_t left = column * pool_.window.stride_width - s_.window.pad_left;
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 3; ++j) {
+        const bool inside = top + i < s_.h && left + j < s_.w;
+        pixel[3 * i + j] = inside ? image + ((top + i) * s_.w + left + j) * s_.c : zeros_.data();
+      }
+    }
+  }
+
+  template <class Kernels>
+  void multiply(const Kernels& kernels, const T* tiles, std::size_t count, const T* packed,
+                T* sums) const {
+    for (std::size_t panel = 0; panel < panels_.count(); ++panel) {
+      for (std::size_t i = 0; i < count; i += Kernels::tile_patches) {
+        const std::size_t n = std::min(Kernels::tile_patches, count - i);
+        const T* from[Kernels::tile_patches];
+        T* to[Kernels::tile_patches];
+        for (std::size_t p = 0; p < n; ++p) {
+          from[p] = tiles + (i + p) * s_.c;
+          to[p] = sums + (i + p) * panels_.columns() + panel * panels_.width();
+        }
+        kernels.template multiply_patches<T, false>(from, n, in_order_.data(), s_.c,
+                                                    packed + panel * (1 + s_.c) * panels_.width(),
+                                                    to, panels_.width());
+      }
+    }
+  }
+
+  window_sizes s_;
+  window_sizes pool_;
+  panels panels_;
+  host_tensor<T> zeros_;
+  host_tensor<T> packed_;
+  host_tensor<std::uint32_t> in_order_;
+};
+
+}  // namespace glia::cpu_loops
