@@ -43,11 +43,19 @@ auto description() {
         .filters = filters, .kernel = 3, .padding = same, .groups = groups, .activation = relu};
   };
   return sequential{
-      dense{9 * 10 * 2, glia::tanh}, reshape{{9, 10, 2}},
+      dense{9 * 10 * 2, glia::tanh},
+      reshape{{9, 10, 2}},
       sequential{conv2d{.filters = 16, .kernel = 2, .padding = same, .activation = relu},
                  max_pool2d{}, dropout{0.3}},
-      residual{sequential{same3(16, 1), same3(16, 16)}}, conv2d{.filters = 8}, max_pool2d{},
-      batch_norm{}, same3(8, 2), avg_pool2d{}, dropout{0.2}, flatten{}, dense{3}};
+      residual{sequential{same3(16, 1), same3(16, 16)}},
+      conv2d{.filters = 8},
+      max_pool2d{},
+      batch_norm{},
+      same3(8, 2),
+      avg_pool2d{},
+      dropout{0.2},
+      flatten{},
+      dense{3}};
 }
 
 struct outcome {
@@ -65,12 +73,11 @@ outcome pass(const Description& layers, const glia::shape& sample, std::size_t s
   glia::tape<B> record(device);
   std::vector<glia::gradient_slot> slots;
   const glia::shape batch = glia::batch_of(samples, sample);
-  const auto x =
-      record.leaf(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));
+  const auto x = record.leaf(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));
   const auto y = net.forward(x, slots, glia::run_mode::training, {.seed = 7, .step = 2});
   // Not all outputs alike, as their gradients then cancel behind a batch normalisation.
-  const auto weights = record.constant(
-      test::tensor_of(device, y.shape(), glia::testing::test_values(y.shape(), 2)));
+  const auto weights =
+      record.constant(test::tensor_of(device, y.shape(), glia::testing::test_values(y.shape(), 2)));
   record.backward(glia::ops::sum(y * weights));
   outcome result{test::values_of(device, y.value()), {}};
   for (const glia::gradient_slot slot : slots) {
@@ -84,8 +91,8 @@ outcome pass(const Description& layers, const glia::shape& sample, std::size_t s
 
 /// The largest difference of two gradients, relative to the largest element of each parameter's.
 double relative_distance(const outcome& a, const outcome& b) {
-  double worst = a.gradients.size() == b.gradients.size() ? test::distance(a.output, b.output)
-                                                          : INFINITY;
+  double worst =
+      a.gradients.size() == b.gradients.size() ? test::distance(a.output, b.output) : INFINITY;
   for (std::size_t i = 0; i < a.gradients.size() && i < b.gradients.size(); ++i) {
     double largest = 0;
     for (const float value : a.gradients[i]) {
@@ -118,8 +125,8 @@ TEST_CASE("depth-first on and off give the same numbers, each the same bits on 1
 TEST_CASE("depth-first sends pieces of large batches through a stretch, and small batches whole") {
   const auto largest_batch = [](std::size_t samples, bool depth_first) {
     const watcher seen;
-    const glia::sequential layers{glia::conv2d{.filters = 4, .kernel = 3}, seen,
-                                  glia::max_pool2d{}, glia::flatten{}};
+    const glia::sequential layers{glia::conv2d{.filters = 4, .kernel = 3}, seen, glia::max_pool2d{},
+                                  glia::flatten{}};
     *seen.largest = 0;
     static_cast<void>(pass(layers, {8, 8, 1}, samples, 2, depth_first));
     return seen.largest->load();

@@ -222,8 +222,7 @@ concept pooling_convolution_backend = backend<B> &&
   const bool clamps = map == identity_map || map.function == unary_function::relu ||
                       map.function == unary_function::relu6;
   return clamps && pool.height * pool.width < 255 && pool.stride_height >= pool.height &&
-         pool.stride_width >= pool.width && pool.dilation_height == 1 &&
-         pool.dilation_width == 1 &&
+         pool.stride_width >= pool.width && pool.dilation_height == 1 && pool.dilation_width == 1 &&
          pool.pad_top + pool.pad_bottom + pool.pad_left + pool.pad_right == 0;
 }
 

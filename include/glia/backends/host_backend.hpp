@@ -19,7 +19,8 @@ namespace glia {
 /// A backend in host memory: checks shapes, allocates or reuses storage and hands bare pointers to
 /// `Kernels`, the loops. `reference` and `cpu` differ in the loops alone.
 ///
-/// `Kernels` provides `value_type`, `name` and the const member functions called below.
+/// `Kernels` provides `value_type`, `name`, `fuses_pooling` and the const member functions called
+/// below.
 template <class Kernels>
 class host_backend {
  public:
@@ -149,9 +150,11 @@ class host_backend {
   }
 
   // Only with loops that have the three in one.
-  [[nodiscard]] pooled<tensor, positions> conv2d_max_pool2d(
-      tensor x, tensor w, tensor bias, const unary_map& map, const convolution_pooling& how,
-      bool keep_positions) const requires(Kernels::fuses_pooling) {
+  [[nodiscard]] pooled<tensor, positions> conv2d_max_pool2d(tensor x, tensor w, tensor bias,
+                                                            const unary_map& map,
+                                                            const convolution_pooling& how,
+                                                            bool keep_positions) const
+      requires(Kernels::fuses_pooling) {
     const window_sizes sizes = conv2d_rule(x.shape(), w.shape(), how.window, how.groups);
     const window_sizes pool = pool_rule(sizes.output(), how.pool);
     check_bias("conv2d_max_pool2d", bias, sizes.o);

@@ -22,6 +22,7 @@ struct reference_kernels : reference_loops::elementwise<T>,
                            reference_loops::updates<T> {
   using value_type = T;
   static constexpr std::string_view name = "reference";
+  static constexpr bool fuses_pooling = false;
 };
 
 /// The oracle that every other backend is held to: each kernel is the plain loop of its formula, on

@@ -30,6 +30,9 @@ struct pair_of_layers {
   }
 };
 
+template <class First, class Second>
+pair_of_layers(const First&, const Second&) -> pair_of_layers<First, Second>;
+
 }  // namespace detail
 
 /// Layers one after the other: sequential{dense{400, relu}, dense{10}}. May be nested.

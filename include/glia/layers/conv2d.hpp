@@ -53,8 +53,8 @@ struct conv2d {
     const window2d window = window_on(s, x.shape());
     const auto [weights, shift] = parameters(s, x.shape()[3]);
     const shape convolved = conv2d_rule(x.shape(), weights.shape(), window, groups).output();
-    return ops::conv2d_max_pool2d(x, weights, shift,
-                                  {window, groups, pool.window_on(s, convolved)}, activation.map);
+    return ops::conv2d_max_pool2d(x, weights, shift, {window, groups, pool.window_on(s, convolved)},
+                                  activation.map);
   }
 
   [[nodiscard]] std::string description() const {
@@ -77,10 +77,10 @@ struct conv2d {
 
   template <backend B>
   [[nodiscard]] variables<B> parameters(scope<B>& s, std::size_t channels) const {
-    variables<B> result{s.parameter("kernel",
-                                    {kernel.height, kernel.width, channels / groups, filters},
-                                    kernel_initializer),
-                        {}};
+    variables<B> result{
+        s.parameter("kernel", {kernel.height, kernel.width, channels / groups, filters},
+                    kernel_initializer),
+        {}};
     if (bias) {
       result.bias = s.parameter("bias", {filters}, bias_initializer);
     }
@@ -99,12 +99,11 @@ struct conv2d {
                    ") must divide the input's channels (", x[3], ") and the filters (", filters,
                    ")");
     const window2d window = resolve_window(x, kernel, stride, dilation, padding);
-    s.expect(x[1] + window.pad_top + window.pad_bottom >=
-                     (kernel.height - 1) * dilation.height + 1 &&
-                 x[2] + window.pad_left + window.pad_right >=
-                     (kernel.width - 1) * dilation.width + 1,
-             "the kernel is larger than the padded input ", batch_text(x),
-             "; use a smaller kernel or padding same");
+    s.expect(
+        x[1] + window.pad_top + window.pad_bottom >= (kernel.height - 1) * dilation.height + 1 &&
+            x[2] + window.pad_left + window.pad_right >= (kernel.width - 1) * dilation.width + 1,
+        "the kernel is larger than the padded input ", batch_text(x),
+        "; use a smaller kernel or padding same");
     return window;
   }
 };

@@ -25,9 +25,7 @@ struct batch_norm {
   initializer moving_variance_initializer = constant(1);
 
   static constexpr std::string_view type_name = "batch_norm";
-  static constexpr bool treats_samples_alone(run_mode mode) {
-    return mode == run_mode::inference;
-  }
+  static constexpr bool treats_samples_alone(run_mode mode) { return mode == run_mode::inference; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {

@@ -57,7 +57,7 @@ class depth_first_memory {
         return record;
       }
     }
-    const auto record = std::make_shared<stretch_record<B>>();
+    auto record = std::make_shared<stretch_record<B>>();
     for (std::size_t i = 0; i < device.lane_count(); ++i) {
       record->lanes.push_back(std::make_unique<lane_record<B>>(device.lane(i)));
     }

@@ -36,8 +36,7 @@ class convolution {
     const patch_convolution<T> c(s, memory);
     const bool depthwise = depthwise_convolution<T>::applies(s);
     with_widest_isa(team_->level(), [&](auto kernels) {
-      const host_tensor<T> packed =
-          depthwise ? host_tensor<T>{} : c.pack(kernels, w, bias, memory);
+      const host_tensor<T> packed = depthwise ? host_tensor<T>{} : c.pack(kernels, w, bias, memory);
       const std::size_t rows = rows_per_block(c);
       const std::size_t bands = (s.oh + rows - 1) / rows;
       const host_tensor<T> scratch(memory, {team_->threads(), c.band_size(rows)});
@@ -188,11 +187,10 @@ class convolution {
     }
     const std::size_t size = c.sizes().output().size();
     std::atomic<std::size_t> count{0};
-    team_->for_blocks(size, workers::elements_per_block,
-                      [&](auto kernels, std::size_t first, std::size_t n) {
-                        count.fetch_add(kernels.count_nonzeros(dy + first, n),
-                                        std::memory_order_relaxed);
-                      });
+    team_->for_blocks(
+        size, workers::elements_per_block, [&](auto kernels, std::size_t first, std::size_t n) {
+          count.fetch_add(kernels.count_nonzeros(dy + first, n), std::memory_order_relaxed);
+        });
     return static_cast<double>(count.load()) <
            sparse_convolution<T>::worthwhile_density * static_cast<double>(size);
   }

@@ -102,9 +102,9 @@ class sparse_convolution {
             const std::size_t position = y * grid.columns + x;
             lists.by_position[position * outputs + lists.position_count[position]++] = {
                 some[i].value, static_cast<std::uint32_t>(channel)};
-            append_to_channel(
-                lists, channel,
-                {some[i].value, static_cast<std::uint32_t>(y * grid.row_step + x * grid.column_step)});
+            append_to_channel(lists, channel,
+                              {some[i].value, static_cast<std::uint32_t>(y * grid.row_step +
+                                                                         x * grid.column_step)});
           }
         }
       }
@@ -132,11 +132,10 @@ class sparse_convolution {
     for (std::size_t row = 0; row < grid.rows; ++row) {
       const std::size_t first = row * grid.columns;
       for_run_blocks([&](std::size_t k, std::size_t vectors) {
-        kernels.multiply_nonzeros(
-            nonzero_lists<T>{lists.by_position + first * outputs, outputs,
-                             lists.position_count + first, grid.columns},
-            wt + k, c_->depth(), dx + row * grid.row_step + c_->offsets()[k], grid.column_step,
-            vectors, true);
+        kernels.multiply_nonzeros(nonzero_lists<T>{lists.by_position + first * outputs, outputs,
+                                                   lists.position_count + first, grid.columns},
+                                  wt + k, c_->depth(), dx + row * grid.row_step + c_->offsets()[k],
+                                  grid.column_step, vectors, true);
       });
     }
   }

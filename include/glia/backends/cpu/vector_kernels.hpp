@@ -88,7 +88,7 @@ namespace glia::cpu_loops {
 
 #if defined(__clang__)
 #pragma clang attribute pop
-#pragma clang attribute push(                                                          \
+#pragma clang attribute push(                                                           \
     __attribute__((target("avx2,fma,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl"))), \
     apply_to = function)
 #else

@@ -31,7 +31,7 @@ static void store_pooled(const typename lanes_of<T>::vector (&output)[4], T low,
   }
   const vector least = low - vector{};
   const vector most = high - vector{};
-  at = (best > least) & (best < most) ? at : static_cast<lane_integer<T>>(cut) - mask{};
+  at = ((best > least) & (best < most)) ? at : static_cast<lane_integer<T>>(cut) - mask{};
   best = best > least ? best : least;
   best = best < most ? best : most;
   simd::store(best, y);

@@ -31,7 +31,7 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
     if constexpr (Clamp) {
       const vector least = low - vector{};
       const vector most = high - vector{};
-      at = (best > least) & (best < most) ? at : static_cast<lane_integer<T>>(cut) - mask{};
+      at = ((best > least) & (best < most)) ? at : static_cast<lane_integer<T>>(cut) - mask{};
       best = best > least ? best : least;
       best = best < most ? best : most;
     }

@@ -46,7 +46,8 @@ static void philox_blocks(const random_key& key, std::uint64_t first, std::uint3
   __m256i c2[groups];
   __m256i c3[groups];
   for (std::size_t g = 0; g < groups; ++g) {
-    c0[g] = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<long long>(first + 4 * g)),
+    const std::uint64_t block = first + 4 * g;
+    c0[g] = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<long long>(block)),
                              _mm256_setr_epi64x(0, 1, 2, 3));
     c1[g] = _mm256_srli_epi64(c0[g], 32);
     c2[g] = _mm256_set1_epi64x(key.stream);

@@ -18,10 +18,10 @@ static void transform_tile(const T* const* pixel, std::size_t channels, T* trans
     }
     T* to = transformed + c;
 #pragma GCC unroll 3
-    for (std::size_t i = 0; i < 3; ++i) {
-      simd::store(row[i][0] - row[i][1], to);
-      simd::store(row[i][1], to + step);
-      simd::store(row[i][1] - row[i][2], to + 2 * step);
+    for (const vector(&of_row)[3] : row) {
+      simd::store(of_row[0] - of_row[1], to);
+      simd::store(of_row[1], to + step);
+      simd::store(of_row[1] - of_row[2], to + 2 * step);
       to += 3 * step;
     }
   }
