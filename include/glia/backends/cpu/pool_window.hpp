@@ -27,6 +27,30 @@ struct pooled_window {
   std::uint32_t output;
 };
 
+/// The windows of some pooled rows after a convolution, and the rectangle of input elements that
+/// each of them sees.
+struct pooled_window_grid {
+  std::size_t rows;
+  std::size_t columns;
+  std::size_t row_step;     ///< input elements from a window to the one below
+  std::size_t column_step;  ///< input elements from a window to the one on its right
+  std::size_t seen_rows;
+  std::size_t seen_columns;   ///< elements
+  std::size_t seen_row_step;  ///< input elements from a seen row to the one below
+  std::size_t channels;       ///< of an output
+
+  [[nodiscard]] std::size_t count() const { return rows * columns; }
+};
+
+/// What the largest sum of a window is clamped to; `cut` stands for its position where that leaves
+/// it without a gradient.
+template <class T>
+struct pooled_clamp {
+  static constexpr std::uint8_t cut = 255;
+  T low;
+  T high;
+};
+
 /// The steps of a window along one axis that lie inside 0 ... extent - 1.
 struct inside_steps {
   inside_steps(std::size_t output, std::size_t stride, std::size_t dilation, std::size_t padding,

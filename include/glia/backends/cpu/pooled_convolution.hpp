@@ -22,8 +22,6 @@ namespace glia::cpu_loops {
 template <class T>
 class pooled_convolution {
  public:
-  static constexpr std::uint8_t cut = 255;
-
   explicit pooled_convolution(const workers& team) : team_(&team) {}
 
   /// `position` may be null.
@@ -31,10 +29,10 @@ class pooled_convolution {
                          std::uint8_t* position, const window_sizes& s, const window_sizes& pool,
                          const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
-    const clamp limits = clamp_of(map);
+    const pooled_clamp<T> clamp = clamp_of(map);
     with_widest_isa(team_->level(), [&](auto kernels) {
       if (winograd_pooling<T>::template applies<decltype(kernels)>(s, pool.window)) {
-        run_winograd(kernels, winograd_pooling<T>(kernels, w, s, pool, memory), x, bias, limits, y,
+        run_winograd(kernels, winograd_pooling<T>(kernels, w, s, pool, memory), x, bias, clamp, y,
                      position, memory);
         return;
       }
@@ -46,6 +44,8 @@ class pooled_convolution {
       const std::size_t padded = c.band_size(cut_into.convolved);
       const std::size_t each = padded + (in_registers ? 0 : cut_into.convolved * s.ow * s.o);
       const host_tensor<T> scratch(memory, {team_->threads(), each});
+      const std::size_t windows = in_registers ? cut_into.pooled * pool.ow : 0;
+      const host_tensor<pooled_window> windows_of(memory, {team_->threads(), windows});
       team_->run(s.n * cut_into.bands, [&](std::size_t task, std::size_t thread) {
         T* const room = scratch.data() + thread * each;
         const std::size_t image = task / cut_into.bands;
@@ -56,13 +56,14 @@ class pooled_convolution {
         const std::size_t to = (image * pool.oh + row) * pool.ow * s.o;
         std::uint8_t* const winners = position == nullptr ? nullptr : position + to;
         if (in_registers) {
-          pool_in_registers(kernels, c, from, packed, limits, pool, rows, y + to, winners);
+          pool_in_registers(kernels, c, from, packed, clamp, pool, rows,
+                            windows_of.data() + thread * windows, y + to, winners);
         } else {
           c.forward(kernels, from, band, packed, room + padded);
           for_windows(pool, rows, [&](std::size_t at, std::size_t out, const pool_window& window) {
             kernels.template max_of_window<true>(room + padded + at, window, s.o, y + to + out,
                                                  winners == nullptr ? nullptr : winners + out,
-                                                 limits.low, limits.high, cut);
+                                                 clamp.low, clamp.high, clamp.cut);
           });
         }
       });
@@ -112,7 +113,8 @@ class pooled_convolution {
               const std::size_t at_y = (image * pool.oh + row) * pool.ow * s.o;
               const row_band band = cut_into.band(c, row, rows);
               const T* from = c.image().read(x + at_x, band, read);
-              kernels.add_kept(dy + at_y, position + at_y, cut, rows * pool.ow, s.o, sum + size);
+              kernels.add_kept(dy + at_y, position + at_y, pooled_clamp<T>::cut, rows * pool.ow,
+                               s.o, sum + size);
               if (listed) {
                 sparse.list_pooled(kernels, dy + at_y, position + at_y, pool, rows, lists);
                 sparse.add_kernel_gradient(kernels, from, lists, sum);
@@ -154,11 +156,7 @@ class pooled_convolution {
   static constexpr std::size_t first_level_bytes = 24 << 10;
   static constexpr std::size_t second_level_bytes = 128 << 10;
 
-  struct clamp {
-    T low;
-    T high;
-  };
-  static clamp clamp_of(const unary_map& map) {
+  static pooled_clamp<T> clamp_of(const unary_map& map) {
     constexpr T infinity = std::numeric_limits<T>::infinity();
     return {map == identity_map ? -infinity : T{0},
             map.function == unary_function::relu6 ? T{6} : infinity};
@@ -212,96 +210,70 @@ class pooled_convolution {
     std::size_t count;
   };
 
-  /// The rectangle of input elements that a window's patches lie in.
-  struct seen_by_window {
-    seen_by_window(const patch_convolution<T>& c, const window2d& pool)
-        : rows(c.image().band(0, pool.height).input_rows), row_step(c.image().row_size()) {
-      const window2d& k = c.sizes().window;
-      columns =
-          ((pool.width - 1) * k.stride_width + (k.width - 1) * k.dilation_width + 1) * c.sizes().c;
-    }
-    std::size_t rows;
-    std::size_t row_step;
-    std::size_t columns;
-  };
+  static pooled_window_grid window_grid(const patch_convolution<T>& c, const window_sizes& pool,
+                                        std::size_t rows) {
+    const window2d& k = c.sizes().window;
+    const std::size_t row_size = c.image().row_size();
+    const std::size_t seen_columns =
+        (pool.window.width - 1) * k.stride_width + (k.width - 1) * k.dilation_width + 1;
+    return {.rows = rows,
+            .columns = pool.ow,
+            .row_step = pool.window.stride_height * k.stride_height * row_size,
+            .column_step = pool.window.stride_width * k.stride_width * c.sizes().c,
+            .seen_rows = c.image().band(0, pool.window.height).input_rows,
+            .seen_columns = seen_columns * c.sizes().c,
+            .seen_row_step = row_size,
+            .channels = pool.c};
+  }
 
   template <class Kernels>
   void run_winograd(const Kernels& kernels, const winograd_pooling<T>& w, const T* x, const T* bias,
-                    const clamp& limits, T* y, std::uint8_t* position,
+                    const pooled_clamp<T>& clamp, T* y, std::uint8_t* position,
                     const memory_pool& memory) const {
     const host_tensor<T> scratch(memory, {team_->threads(), w.scratch_size()});
     constexpr std::size_t block = winograd_pooling<T>::windows_per_block;
     team_->run((w.windows() + block - 1) / block, [&](std::size_t task, std::size_t thread) {
-      w.run(kernels, x, bias, {limits.low, limits.high, cut}, task * block,
-            std::min(block, w.windows() - task * block), y, position,
-            scratch.data() + thread * w.scratch_size());
+      w.run(kernels, x, bias, clamp, task * block, std::min(block, w.windows() - task * block), y,
+            position, scratch.data() + thread * w.scratch_size());
     });
   }
 
-  /// 2 x 2 windows: no output of the convolution is ever stored. Where all of a window's input is
-  /// zero, as on the black ground of drawings, only the bias is left.
+  /// 2 x 2 windows: no output of the convolution is ever stored. Windows that see nothing but
+  /// zeros, as on the black ground of drawings, all have the same outputs.
   template <class Kernels>
   static void pool_in_registers(const Kernels& kernels, const patch_convolution<T>& c, const T* x,
-                                const host_tensor<T>& packed, const clamp& limits,
-                                const window_sizes& pool, std::size_t rows, T* y,
-                                std::uint8_t* position) {
-    const patch_grid grid = c.image().grid(c.image().band(0, 1));
-    const window_patches patches(grid, pool.window);
-    const seen_by_window seen(c, pool.window);
-    const bool look_for_zeros = c.sizes().groups == 1;
-    const T* blank = nullptr;  // an output of a window of zeros
-    const std::uint8_t* blank_position = nullptr;
-    for (std::size_t row = 0; row < rows; ++row) {
-      for (std::size_t column = 0; column < pool.ow; ++column, y += pool.c) {
-        const T* first = x + row * pool.window.stride_height * grid.row_step +
-                         column * pool.window.stride_width * grid.column_step;
-        const bool zero =
-            look_for_zeros && kernels.all_zero(first, seen.rows, seen.row_step, seen.columns);
-        if (zero && blank != nullptr) {
-          std::copy_n(blank, pool.c, y);
-          if (position != nullptr) {
-            std::copy_n(blank_position, pool.c, position);
-          }
-        } else {
-          c.template for_panels<Kernels>([&](std::size_t panel, std::size_t group,
-                                             std::size_t output, std::size_t outputs) {
-            kernels.multiply_and_pool(
-                first + group * c.sizes().group_inputs(), patches.offset.data(), c.offsets(),
-                c.depth(), c.template panel<Kernels>(packed, panel), outputs, limits.low,
-                limits.high, cut, y + output, position == nullptr ? nullptr : position + output);
-          });
-          if (zero) {
-            blank = y;
-            blank_position = position;
-          }
-        }
-        position += position == nullptr ? 0 : pool.c;
+                                const host_tensor<T>& packed, const pooled_clamp<T>& clamp,
+                                const window_sizes& pool, std::size_t rows, pooled_window* windows,
+                                T* y, std::uint8_t* position) {
+    const pooled_window_grid grid = window_grid(c, pool, rows);
+    const window_patches patches(c.image().grid(c.image().band(0, 1)), pool.window);
+    const std::size_t listed = kernels.list_windows(x, grid, windows);
+    const std::size_t blank = grid.count() - listed;
+    c.template for_panels<Kernels>([&](std::size_t panel, std::size_t group, std::size_t output,
+                                       std::size_t outputs) {
+      kernels.multiply_and_pool(
+          x + group * c.sizes().group_inputs(), windows, listed + std::min<std::size_t>(blank, 1),
+          patches.offset.data(), c.offsets(), c.depth(), c.template panel<Kernels>(packed, panel),
+          outputs, clamp, y + output, position == nullptr ? nullptr : position + output);
+    });
+    if (blank > 1) {
+      kernels.repeat_output(y, windows + listed, blank, pool.c);
+      if (position != nullptr) {
+        kernels.repeat_output(position, windows + listed, blank, pool.c);
       }
     }
   }
 
-  /// dw += what the windows add whose input is not all zero.
+  /// dw += what the windows add that see anything but zeros.
   template <class Kernels>
   static void add_directly(const Kernels& kernels, const patch_convolution<T>& c, const T* x,
                            const T* dy, const std::uint8_t* position, const window_sizes& pool,
                            std::size_t rows, T* dw, pooled_window* windows) {
-    const patch_grid grid = c.image().grid(c.image().band(0, 1));
-    const window_patches patches(grid, pool.window);
-    const seen_by_window seen(c, pool.window);
-    std::size_t count = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-      for (std::size_t column = 0; column < pool.ow; ++column) {
-        const std::size_t at = row * pool.window.stride_height * grid.row_step +
-                               column * pool.window.stride_width * grid.column_step;
-        if (!kernels.all_zero(x + at, seen.rows, seen.row_step, seen.columns)) {
-          windows[count++] = {static_cast<std::uint32_t>(at),
-                              static_cast<std::uint32_t>((row * pool.ow + column) * pool.c)};
-        }
-      }
-    }
+    const window_patches patches(c.image().grid(c.image().band(0, 1)), pool.window);
+    const std::size_t listed = kernels.list_windows(x, window_grid(c, pool, rows), windows);
     constexpr std::size_t block = 6;
     for (std::size_t k = 0; k < c.depth(); k += block) {
-      kernels.add_pooled_kernel_gradient(x, windows, count, patches.offset.data(), patches.count,
+      kernels.add_pooled_kernel_gradient(x, windows, listed, patches.offset.data(), patches.count,
                                          c.offsets() + k, std::min(block, c.depth() - k), dy,
                                          position, pool.c, dw + k * pool.c);
     }

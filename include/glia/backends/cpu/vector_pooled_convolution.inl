@@ -1,26 +1,86 @@
 // Included by vector_kernels.inl inside the struct of one instruction set: convolution and 2 x 2
 // max-pooling in registers; see pooled_convolution.hpp.
 
-// Whether a rectangle of elements is all zero.
+// Lists first the windows that see anything but zeros, whose number is returned, then the others.
+// Windows too wide to look at are taken to see something.
 template <class T>
-static bool all_zero(const T* x, std::size_t rows, std::size_t row_step, std::size_t columns) {
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < columns; ++i) {
-      if (x[row * row_step + i] != 0) {
-        return false;
+static std::size_t list_windows(const T* x, const pooled_window_grid& grid,
+                                pooled_window* windows) {
+  constexpr std::size_t max_width = 64;
+  lane_integer<T> nonzero[max_width];  // in any of the rows that the windows see
+  const bool looks = grid.seen_columns <= max_width;
+  const std::size_t group =
+      looks ? (max_width - grid.seen_columns) / grid.column_step + 1 : grid.columns;
+  std::size_t first = 0;
+  std::size_t last = grid.count();
+  std::size_t output = 0;
+  for (std::size_t row = 0; row < grid.rows; ++row) {
+    for (std::size_t column = 0; column < grid.columns; column += group) {
+      const std::size_t left = grid.columns - column;
+      const std::size_t count = left < group ? left : group;
+      std::size_t input = row * grid.row_step + column * grid.column_step;
+      if (looks) {
+        find_nonzeros(x + input, grid, (count - 1) * grid.column_step + grid.seen_columns, nonzero);
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        bool blank = looks;
+        for (std::size_t j = 0; looks && j < grid.seen_columns; ++j) {
+          blank &= nonzero[i * grid.column_step + j] == 0;
+        }
+        last -= blank ? 1 : 0;
+        windows[blank ? last : first] = {static_cast<std::uint32_t>(input),
+                                         static_cast<std::uint32_t>(output)};
+        first += blank ? 0 : 1;
+        input += grid.column_step;
+        output += grid.channels;
       }
     }
   }
-  return true;
+  return first;
+}
+template <class T>
+static void find_nonzeros(const T* x, const pooled_window_grid& seen, std::size_t columns,
+                          lane_integer<T>* nonzero) {
+  for (std::size_t row = 0; row < seen.seen_rows; ++row) {
+    const T* from = x + row * seen.seen_row_step;
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < columns; ++i) {
+      nonzero[i] = (row == 0 ? 0 : nonzero[i]) | (from[i] != 0 ? 1 : 0);
+    }
+  }
+}
+
+// Copies the first window's outputs to the other ones.
+template <class T>
+static void repeat_output(T* y, const pooled_window* windows, std::size_t count,
+                          std::size_t channels) {
+  const T* from = y + windows[0].output;
+  for (std::size_t i = 1; i < count; ++i) {
+    T* to = y + windows[i].output;
+    GLIA_INDEPENDENT
+    for (std::size_t c = 0; c < channels; ++c) {
+      to[c] = from[c];
+    }
+  }
 }
 
 // The largest of four outputs, clamped, and its position, as in max_of_window.
 template <class T>
-static void store_pooled(const typename lanes_of<T>::vector (&output)[4], T low, T high,
-                         std::uint8_t cut, T* y, std::uint8_t* position) {
+static void store_pooled(const typename lanes_of<T>::vector (&output)[4],
+                         const pooled_clamp<T>& clamp, T* y, std::uint8_t* position) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
   using mask = decltype(vector{} > vector{});
+  const vector least = clamp.low - vector{};
+  const vector most = clamp.high - vector{};
+  if (position == nullptr) {
+    const vector top = output[0] < output[1] ? output[1] : output[0];
+    const vector bottom = output[2] < output[3] ? output[3] : output[2];
+    const vector largest = top < bottom ? bottom : top;
+    const vector raised = largest > least ? largest : least;
+    simd::store(raised < most ? raised : most, y);
+    return;
+  }
   vector best = output[0];
   mask at{};
 #pragma GCC unroll 4
@@ -29,23 +89,32 @@ static void store_pooled(const typename lanes_of<T>::vector (&output)[4], T low,
     best = wins ? output[p] : best;
     at = wins ? static_cast<lane_integer<T>>(p) - mask{} : at;
   }
-  const vector least = low - vector{};
-  const vector most = high - vector{};
-  at = ((best > least) & (best < most)) ? at : static_cast<lane_integer<T>>(cut) - mask{};
+  at = ((best > least) & (best < most)) ? at : static_cast<lane_integer<T>>(clamp.cut) - mask{};
   best = best > least ? best : least;
   best = best < most ? best : most;
   simd::store(best, y);
-  if (position != nullptr) {
-    store_positions(at, position);
-  }
+  store_positions(at, position);
 }
 
-// The products of four patches, `patch` apart, with a panel, as in multiply_patches, and of these
-// the largest, clamped, with its position, as in max_of_window.
+// Of each listed window the products of its four patches, `patch` apart, with a panel, as in
+// multiply_patches, and of these the largest, clamped, with its position, as in max_of_window.
+// position may be null.
 template <class T>
-static void multiply_and_pool(const T* x, const std::uint32_t* patch, const std::uint32_t* offset,
-                              std::size_t depth, const T* panel, std::size_t outputs, T low, T high,
-                              std::uint8_t cut, T* y, std::uint8_t* position) {
+static void multiply_and_pool(const T* x, const pooled_window* windows, std::size_t count,
+                              const std::uint32_t* patch, const std::uint32_t* offset,
+                              std::size_t depth, const T* panel, std::size_t outputs,
+                              const pooled_clamp<T>& clamp, T* y, std::uint8_t* position) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = windows[i].output;
+    multiply_and_pool_one(x + windows[i].input, patch, offset, depth, panel, outputs, clamp, y + at,
+                          position == nullptr ? nullptr : position + at);
+  }
+}
+template <class T>
+[[gnu::always_inline]] static inline void multiply_and_pool_one(
+    const T* x, const std::uint32_t* patch, const std::uint32_t* offset, std::size_t depth,
+    const T* panel, std::size_t outputs, const pooled_clamp<T>& clamp, T* y,
+    std::uint8_t* position) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
   constexpr std::size_t width = panel_width<T>;
@@ -76,7 +145,7 @@ static void multiply_and_pool(const T* x, const std::uint32_t* patch, const std:
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < 2; ++v) {
     const vector output[4] = {sum[0][v], sum[1][v], sum[2][v], sum[3][v]};
-    store_pooled<T>(output, low, high, cut, to + v * simd::count,
+    store_pooled<T>(output, clamp, to + v * simd::count,
                     position == nullptr ? nullptr : to_position + v * simd::count);
   }
   if (!whole) {

@@ -27,33 +27,72 @@ static void transform_tile(const T* const* pixel, std::size_t channels, T* trans
   }
 }
 
-// transformed (9, inputs, outputs) = G w G^T of a kernel w (2, 2, inputs, outputs), size = inputs *
-// outputs
+// Packs G w G^T of a kernel w (2, 2, inputs, outputs) as nine matrices, `step` apart, each cut into
+// panels with biases of zero.
 template <class T>
-static void transform_kernel(const T* w, std::size_t size, T* transformed) {
-  GLIA_INDEPENDENT
-  for (std::size_t i = 0; i < size; ++i) {
-    const T a = w[i];
-    const T b = w[size + i];
-    const T c = w[2 * size + i];
-    const T d = w[3 * size + i];
-    transformed[i] = a;
-    transformed[size + i] = a + b;
-    transformed[2 * size + i] = b;
-    transformed[3 * size + i] = a + c;
-    transformed[4 * size + i] = (a + b) + (c + d);
-    transformed[5 * size + i] = b + d;
-    transformed[6 * size + i] = c;
-    transformed[7 * size + i] = c + d;
-    transformed[8 * size + i] = d;
+static void pack_transformed_kernel(const T* w, std::size_t inputs, std::size_t outputs, T* packed,
+                                    std::size_t step) {
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  const std::size_t next = inputs * outputs;
+  for (std::size_t panel = 0; panel < outputs; panel += panel_width<T>) {
+    for (std::size_t v = 0; v < panel_width<T>; v += simd::count) {
+      store_products<T>({}, packed + v, step);
+    }
+    for (std::size_t i = 0; i < inputs; ++i) {
+      packed += panel_width<T>;
+      for (std::size_t v = 0; v < panel_width<T>; v += simd::count) {
+        const std::size_t at = i * outputs + panel + v;
+        if (panel + v >= outputs) {
+          store_products<T>({}, packed + v, step);
+          continue;
+        }
+        const vector a = simd::load(w + at);
+        const vector b = simd::load(w + next + at);
+        const vector c = simd::load(w + 2 * next + at);
+        const vector d = simd::load(w + 3 * next + at);
+        store_products<T>({a, a + b, b, a + c, (a + b) + (c + d), b + d, c, c + d, d}, packed + v,
+                          step);
+      }
+    }
+    packed += panel_width<T>;
+  }
+}
+template <class T>
+static void store_products(const typename lanes_of<T>::vector (&product)[9], T* to,
+                           std::size_t step) {
+#pragma GCC unroll 9
+  for (std::size_t i = 0; i < 9; ++i) {
+    lanes_of<T>::store(product[i], to + i * step);
+  }
+}
+
+// sums (count, panels * panel_width) = tiles (count, inputs) times the packed panels. `in_order` is
+// 0, 1, ..., inputs - 1.
+template <class T>
+static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs,
+                           const std::uint32_t* in_order, const T* panel, std::size_t panels,
+                           T* sums) {
+  constexpr std::size_t width = panel_width<T>;
+  for (std::size_t p = 0; p < panels; ++p, panel += (1 + inputs) * width) {
+    for (std::size_t i = 0; i < count; i += tile_patches) {
+      const std::size_t n = count - i < tile_patches ? count - i : tile_patches;
+      const T* from[tile_patches];
+      T* to[tile_patches];
+      for (std::size_t j = 0; j < n; ++j) {
+        from[j] = tiles + (i + j) * inputs;
+        to[j] = sums + ((i + j) * panels + p) * width;
+      }
+      multiply_patches<T, false>(from, n, in_order, inputs, panel, to, width);
+    }
   }
 }
 
 // The largest of the four outputs A^T m A + bias of a tile, clamped, and its position, as in
 // max_of_window; m's nine products are `step` apart.
 template <class T>
-static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t outputs, T low,
-                      T high, std::uint8_t cut, T* y, std::uint8_t* position) {
+static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t outputs,
+                      const pooled_clamp<T>& clamp, T* y, std::uint8_t* position) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
   for (std::size_t o = 0; o < outputs; o += simd::count) {
@@ -68,6 +107,6 @@ static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t o
     const vector output[4] = {
         column[0][0] + column[0][1] + shift, column[0][1] - column[0][2] + shift,
         column[1][0] + column[1][1] + shift, column[1][1] - column[1][2] + shift};
-    store_pooled<T>(output, low, high, cut, y + o, position == nullptr ? nullptr : position + o);
+    store_pooled<T>(output, clamp, y + o, position == nullptr ? nullptr : position + o);
   }
 }

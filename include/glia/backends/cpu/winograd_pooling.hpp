@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "glia/backends/cpu/panels.hpp"
+#include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/cpu/vector_kernels.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/backends/shape_rules.hpp"
@@ -29,24 +30,13 @@ class winograd_pooling {
            s.c >= 16 && s.o >= 16;
   }
 
-  /// What comes out of a window's four sums.
-  struct limits {
-    T low;
-    T high;
-    std::uint8_t cut;
-  };
-
   template <class Kernels>
   winograd_pooling(const Kernels& kernels, const T* w, const window_sizes& s,
                    const window_sizes& pool, const memory_pool& memory)
       : s_(s), pool_(pool), panels_(s.o, Kernels::template panel_width<T>), zeros_(memory, {s.c}) {
     std::fill_n(zeros_.data(), s.c, T{0});
-    const host_tensor<T> transformed(memory, {products, s.c, s.o});
-    kernels.transform_kernel(w, s.c * s.o, transformed.data());
     packed_ = host_tensor<T>(memory, {products, panels_.count(), 1 + s.c, panels_.width()});
-    for (std::size_t i = 0; i < products; ++i) {
-      panels_.pack(transformed.data() + i * s.c * s.o, s.c, packed_.data() + i * packed_size());
-    }
+    kernels.pack_transformed_kernel(w, s.c, s.o, packed_.data(), packed_size());
     in_order_ = host_tensor<std::uint32_t>(memory, {s.c});
     for (std::size_t c = 0; c < s.c; ++c) {
       in_order_.data()[c] = static_cast<std::uint32_t>(c);
@@ -62,8 +52,8 @@ class winograd_pooling {
 
   /// Windows first ... first + count - 1: y and, unless null, position, both (N, H, W, O).
   template <class Kernels>
-  void run(const Kernels& kernels, const T* x, const T* bias, const limits& l, std::size_t first,
-           std::size_t count, T* y, std::uint8_t* position, T* scratch) const {
+  void run(const Kernels& kernels, const T* x, const T* bias, const pooled_clamp<T>& clamp,
+           std::size_t first, std::size_t count, T* y, std::uint8_t* position, T* scratch) const {
     T* const tiles = scratch;
     T* const sums = scratch + products * windows_per_block * s_.c;
     const std::size_t tile_step = windows_per_block * s_.c;
@@ -84,13 +74,14 @@ class winograd_pooling {
       }
     }
     for (std::size_t product = 0; product < products; ++product) {
-      multiply(kernels, tiles + product * tile_step, count,
-               packed_.data() + product * packed_size(), sums + product * sum_step);
+      kernels.multiply_tiles(tiles + product * tile_step, count, s_.c, in_order_.data(),
+                             packed_.data() + product * packed_size(), panels_.count(),
+                             sums + product * sum_step);
     }
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = (first + i) * s_.o;
-      kernels.pool_tile(sums + i * panels_.columns(), sum_step, bias, s_.o, l.low, l.high, l.cut,
-                        y + at, position == nullptr ? nullptr : position + at);
+      kernels.pool_tile(sums + i * panels_.columns(), sum_step, bias, s_.o, clamp, y + at,
+                        position == nullptr ? nullptr : position + at);
     }
   }
 
@@ -110,25 +101,6 @@ class winograd_pooling {
       for (std::size_t j = 0; j < 3; ++j) {
         const bool inside = top + i < s_.h && left + j < s_.w;
         pixel[3 * i + j] = inside ? image + ((top + i) * s_.w + left + j) * s_.c : zeros_.data();
-      }
-    }
-  }
-
-  template <class Kernels>
-  void multiply(const Kernels& kernels, const T* tiles, std::size_t count, const T* packed,
-                T* sums) const {
-    for (std::size_t panel = 0; panel < panels_.count(); ++panel) {
-      for (std::size_t i = 0; i < count; i += Kernels::tile_patches) {
-        const std::size_t n = std::min(Kernels::tile_patches, count - i);
-        const T* from[Kernels::tile_patches];
-        T* to[Kernels::tile_patches];
-        for (std::size_t p = 0; p < n; ++p) {
-          from[p] = tiles + (i + p) * s_.c;
-          to[p] = sums + (i + p) * panels_.columns() + panel * panels_.width();
-        }
-        kernels.template multiply_patches<T, false>(from, n, in_order_.data(), s_.c,
-                                                    packed + panel * (1 + s_.c) * panels_.width(),
-                                                    to, panels_.width());
       }
     }
   }
