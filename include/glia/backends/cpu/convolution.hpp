@@ -1,10 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 
 #include "glia/backends/cpu/blas.hpp"
+#include "glia/backends/cpu/density.hpp"
 #include "glia/backends/cpu/depthwise_convolution.hpp"
 #include "glia/backends/cpu/epilogue.hpp"
 #include "glia/backends/cpu/gradient_lanes.hpp"
@@ -182,17 +182,8 @@ class convolution {
   }
 
   [[nodiscard]] bool few_nonzeros(const patch_convolution<T>& c, const T* dy) const {
-    if (!sparse_convolution<T>::possible(c)) {
-      return false;
-    }
-    const std::size_t size = c.sizes().output().size();
-    std::atomic<std::size_t> count{0};
-    team_->for_blocks(
-        size, workers::elements_per_block, [&](auto kernels, std::size_t first, std::size_t n) {
-          count.fetch_add(kernels.count_nonzeros(dy + first, n), std::memory_order_relaxed);
-        });
-    return static_cast<double>(count.load()) <
-           sparse_convolution<T>::worthwhile_density * static_cast<double>(size);
+    return sparse_convolution<T>::possible(c) && density(*team_, dy, c.sizes().output().size()) <
+                                                     sparse_convolution<T>::worthwhile_density;
   }
 
   const workers* team_;

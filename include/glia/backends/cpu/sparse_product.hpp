@@ -1,11 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "glia/backends/cpu/blas.hpp"
+#include "glia/backends/cpu/density.hpp"
 #include "glia/backends/cpu/epilogue.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -31,13 +31,7 @@ class sparse_product {
     if (s.m < 16 || s.n < 2 * lanes || s.k < 16) {
       return false;
     }
-    std::atomic<std::size_t> count{0};
-    team.for_blocks(s.m * s.k, workers::elements_per_block,
-                    [&](auto kernels, std::size_t first, std::size_t n) {
-                      count.fetch_add(kernels.count_nonzeros(a + first, n),
-                                      std::memory_order_relaxed);
-                    });
-    return static_cast<double>(count.load()) < worthwhile_density * static_cast<double>(s.m * s.k);
+    return density(team, a, s.m * s.k) < worthwhile_density;
   }
 
   static void multiply(const workers& team, const memory_pool& memory, const matrix<T>& a,

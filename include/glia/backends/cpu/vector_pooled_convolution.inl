@@ -23,10 +23,7 @@ static std::size_t list_windows(const T* x, const pooled_window_grid& grid,
         find_nonzeros(x + input, grid, (count - 1) * grid.column_step + grid.seen_columns, nonzero);
       }
       for (std::size_t i = 0; i < count; ++i) {
-        bool blank = looks;
-        for (std::size_t j = 0; looks && j < grid.seen_columns; ++j) {
-          blank &= nonzero[i * grid.column_step + j] == 0;
-        }
+        const bool blank = looks && all_zero(nonzero + i * grid.column_step, grid.seen_columns);
         last -= blank ? 1 : 0;
         windows[blank ? last : first] = {static_cast<std::uint32_t>(input),
                                          static_cast<std::uint32_t>(output)};
@@ -48,6 +45,14 @@ static void find_nonzeros(const T* x, const pooled_window_grid& seen, std::size_
       nonzero[i] = (row == 0 ? 0 : nonzero[i]) | (from[i] != 0 ? 1 : 0);
     }
   }
+}
+template <class Integer>
+static bool all_zero(const Integer* x, std::size_t n) {
+  Integer bits = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    bits |= x[i];
+  }
+  return bits == 0;
 }
 
 // Copies the first window's outputs to the other ones.

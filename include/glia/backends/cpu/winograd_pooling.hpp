@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "glia/backends/cpu/panels.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/cpu/vector_kernels.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -33,9 +32,13 @@ class winograd_pooling {
   template <class Kernels>
   winograd_pooling(const Kernels& kernels, const T* w, const window_sizes& s,
                    const window_sizes& pool, const memory_pool& memory)
-      : s_(s), pool_(pool), panels_(s.o, Kernels::template panel_width<T>), zeros_(memory, {s.c}) {
+      : s_(s),
+        pool_(pool),
+        panels_((s.o + Kernels::template panel_width<T> - 1) / Kernels::template panel_width<T>),
+        panel_width_(Kernels::template panel_width<T>),
+        zeros_(memory, {s.c}) {
     std::fill_n(zeros_.data(), s.c, T{0});
-    packed_ = host_tensor<T>(memory, {products, panels_.count(), 1 + s.c, panels_.width()});
+    packed_ = host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
     kernels.pack_transformed_kernel(w, s.c, s.o, packed_.data(), packed_size());
     in_order_ = host_tensor<std::uint32_t>(memory, {s.c});
     for (std::size_t c = 0; c < s.c; ++c) {
@@ -47,7 +50,7 @@ class winograd_pooling {
   static constexpr std::size_t windows_per_block = 12;
   [[nodiscard]] std::size_t windows() const { return s_.n * pool_.oh * pool_.ow; }
   [[nodiscard]] std::size_t scratch_size() const {
-    return products * windows_per_block * (s_.c + panels_.columns());
+    return products * windows_per_block * (s_.c + columns());
   }
 
   /// Windows first ... first + count - 1: y and, unless null, position, both (N, H, W, O).
@@ -57,7 +60,7 @@ class winograd_pooling {
     T* const tiles = scratch;
     T* const sums = scratch + products * windows_per_block * s_.c;
     const std::size_t tile_step = windows_per_block * s_.c;
-    const std::size_t sum_step = windows_per_block * panels_.columns();
+    const std::size_t sum_step = windows_per_block * columns();
     std::size_t column = first % pool_.ow;
     std::size_t row = first / pool_.ow % pool_.oh;
     const T* image = x + first / pool_.ow / pool_.oh * s_.h * s_.w * s_.c;
@@ -75,12 +78,12 @@ class winograd_pooling {
     }
     for (std::size_t product = 0; product < products; ++product) {
       kernels.multiply_tiles(tiles + product * tile_step, count, s_.c, in_order_.data(),
-                             packed_.data() + product * packed_size(), panels_.count(),
+                             packed_.data() + product * packed_size(), panels_,
                              sums + product * sum_step);
     }
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = (first + i) * s_.o;
-      kernels.pool_tile(sums + i * panels_.columns(), sum_step, bias, s_.o, clamp, y + at,
+      kernels.pool_tile(sums + i * columns(), sum_step, bias, s_.o, clamp, y + at,
                         position == nullptr ? nullptr : position + at);
     }
   }
@@ -88,9 +91,9 @@ class winograd_pooling {
  private:
   static constexpr std::size_t products = 9;
 
-  [[nodiscard]] std::size_t packed_size() const {
-    return panels_.count() * (1 + s_.c) * panels_.width();
-  }
+  /// Outputs, those that fill up the last panel included.
+  [[nodiscard]] std::size_t columns() const { return panels_ * panel_width_; }
+  [[nodiscard]] std::size_t packed_size() const { return (1 + s_.c) * columns(); }
 
   /// The 3 x 3 pixels that a window's outputs see, zeros outside the image.
   void find_pixels(const T* image, std::size_t row, std::size_t column,
@@ -107,7 +110,8 @@ class winograd_pooling {
 
   window_sizes s_;
   window_sizes pool_;
-  panels panels_;
+  std::size_t panels_;  // of outputs; the last may be filled up
+  std::size_t panel_width_;
   host_tensor<T> zeros_;
   host_tensor<T> packed_;
   host_tensor<std::uint32_t> in_order_;
