@@ -216,12 +216,19 @@ concept pooling_convolution_backend = backend<B> &&
     } -> std::same_as<convolution_gradients<typename B::tensor>>;
 };
 
+/// A backend that also has several convolutions one after the other in one, without gradients.
+/// Others are given one after the other; `chains` says which the kernel must take.
+template <class B>
+concept convolution_chain_backend = backend<B> &&
+    requires(const B& b, typename B::tensor t,
+             std::span<const chain_link<typename B::tensor>> links) {
+  { b.conv2d_chain(/*x*/ t, links) } -> std::same_as<typename B::tensor>;
+};
+
 /// Whether the fused kernels take this activation and pooling: one that clamps, so that a byte can
 /// say where no gradient gets through, and windows that neither overlap nor hang over the border.
 [[nodiscard]] constexpr bool pools_fuse(const unary_map& map, const window2d& pool) noexcept {
-  const bool clamps = map == identity_map || map.function == unary_function::relu ||
-                      map.function == unary_function::relu6;
-  return clamps && pool.height * pool.width < 255 && pool.stride_height >= pool.height &&
+  return clamps(map) && pool.height * pool.width < 255 && pool.stride_height >= pool.height &&
          pool.stride_width >= pool.width && pool.dilation_height == 1 && pool.dilation_width == 1 &&
          pool.pad_top + pool.pad_bottom + pool.pad_left + pool.pad_right == 0;
 }

@@ -8,6 +8,7 @@
 
 #include "glia/backends/cpu/classification.hpp"
 #include "glia/backends/cpu/convolution.hpp"
+#include "glia/backends/cpu/convolution_chain.hpp"
 #include "glia/backends/cpu/elementwise.hpp"
 #include "glia/backends/cpu/normalization.hpp"
 #include "glia/backends/cpu/pooled_convolution.hpp"
@@ -31,6 +32,7 @@ class cpu_kernels : private cpu_loops::workers,
                     public cpu_loops::elementwise<T>,
                     public cpu_loops::products<T>,
                     public cpu_loops::convolution<T>,
+                    public cpu_loops::convolution_chain<T>,
                     public cpu_loops::pooled_convolution<T>,
                     public cpu_loops::pooling<T>,
                     public cpu_loops::normalizing<T>,
@@ -40,12 +42,14 @@ class cpu_kernels : private cpu_loops::workers,
   using value_type = T;
   static constexpr std::string_view name = "cpu";
   static constexpr bool fuses_pooling = true;
+  static constexpr bool chains_convolutions = true;
 
   explicit cpu_kernels(const cpu_options& options)
       : cpu_loops::workers(options.threads, options.isa),
         cpu_loops::elementwise<T>(team()),
         cpu_loops::products<T>(team()),
         cpu_loops::convolution<T>(team()),
+        cpu_loops::convolution_chain<T>(team()),
         cpu_loops::pooled_convolution<T>(team()),
         cpu_loops::pooling<T>(team()),
         cpu_loops::normalizing<T>(team()),
@@ -99,6 +103,7 @@ class cpu : public host_backend<cpu_kernels<T>> {
 };
 
 static_assert(lane_backend<cpu<float>>);
+static_assert(convolution_chain_backend<cpu<float>>);
 static_assert(pooling_convolution_backend<cpu<float>> && pooling_convolution_backend<cpu<double>>);
 
 }  // namespace glia

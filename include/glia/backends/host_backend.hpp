@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -181,6 +182,30 @@ class host_backend {
                                          pointer(result.input), result.kernel.data(),
                                          result.bias.data(), sizes, pool, memory());
     return result;
+  }
+
+  // Only with loops that take several convolutions in one.
+  [[nodiscard]] tensor conv2d_chain(tensor x, std::span<const chain_link<tensor>> links) const
+      requires(Kernels::chains_convolutions) {
+    std::array<chain_link<const value_type*>, max_chain> bare;
+    std::array<window_sizes, max_chain> sizes;
+    require<value_error>(!links.empty() && links.size() <= max_chain,
+                         "conv2d_chain: expected 1 to ", max_chain, " convolutions, got ",
+                         links.size());
+    shape in = x.shape();
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      const chain_link<tensor>& link = links[i];
+      sizes[i] = conv2d_rule(in, link.kernel.shape(), link.window, link.groups);
+      check_bias("conv2d_chain", link.bias, sizes[i].o);
+      require<value_error>(chains(link.map, sizes[i], i == 0), "conv2d_chain: convolution ", i,
+                           " is not one that a chain takes; run it on its own");
+      bare[i] = {link.kernel.data(), pointer(link.bias), link.map, link.window, link.groups};
+      in = sizes[i].output();
+    }
+    tensor y = make(in);
+    kernels().conv2d_chain(x.data(), std::span(bare.data(), links.size()),
+                           std::span(sizes.data(), links.size()), y.data(), memory());
+    return y;
   }
 
   [[nodiscard]] pooled<tensor, indices> max_pool2d(tensor x, const window2d& window) const {

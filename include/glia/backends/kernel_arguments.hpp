@@ -40,6 +40,12 @@ struct unary_map {
 /// The map that leaves its operand as it is.
 inline constexpr unary_map identity_map{};
 
+/// Whether the map only bounds its operand, which kernels then do in registers.
+[[nodiscard]] constexpr bool clamps(const unary_map& map) noexcept {
+  return map == identity_map || map.function == unary_function::relu ||
+         map.function == unary_function::relu6;
+}
+
 [[nodiscard]] constexpr std::string_view name_of(unary_function function) noexcept {
   constexpr std::string_view names[] = {
       "affine",    "clamp",      "absolute", "square", "square_root", "exponential",
@@ -110,6 +116,20 @@ struct convolution_pooling {
   std::size_t groups = 1;
   window2d pool;
 };
+
+/// One of several convolutions that follow each other: map(x * kernel + bias). `Operand` is what a
+/// kernel or bias is passed as.
+template <class Operand>
+struct chain_link {
+  Operand kernel{};  ///< (height, width, C / groups, O)
+  Operand bias{};    ///< (O), or none
+  unary_map map = identity_map;
+  window2d window{};
+  std::size_t groups = 1;
+};
+
+/// The most links of a chain.
+inline constexpr std::size_t max_chain = 4;
 
 /// Which rows share a mean and a variance: `batch` normalises every channel (last axis) over all
 /// rows, `layer` every row over its features (last axis).

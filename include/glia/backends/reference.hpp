@@ -23,6 +23,7 @@ struct reference_kernels : reference_loops::elementwise<T>,
   using value_type = T;
   static constexpr std::string_view name = "reference";
   static constexpr bool fuses_pooling = false;
+  static constexpr bool chains_convolutions = false;
 };
 
 /// The oracle that every other backend is held to: each kernel is the plain loop of its formula, on

@@ -113,6 +113,16 @@ struct window_sizes {
   return sizes;
 }
 
+/// Whether the chained kernels take this convolution as a link of a chain: activations that clamp;
+/// behind the first, nothing but depthwise and pointwise convolutions.
+[[nodiscard]] inline bool chains(const unary_map& map, const window_sizes& s, bool first) {
+  constexpr std::size_t max_rows = 16;  // of a window
+  const bool depthwise = s.groups == s.c && s.groups == s.o && s.groups > 1;
+  const bool pointwise = s.groups == 1 && s.window == window2d{};
+  return clamps(map) && s.window.height <= max_rows &&
+         (first ? s.groups == 1 : depthwise || pointwise);
+}
+
 /// The shape of the statistics of `normalize`: (C) for batch, one a row for layer.
 [[nodiscard]] inline shape statistics_shape(const shape& x, normalization kind) {
   require<shape_error>(x.rank() >= 2 && x.size() > 0,

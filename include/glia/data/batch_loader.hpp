@@ -38,13 +38,15 @@ class batch_loader {
     thread_.join();
   }
 
-  /// Begins a pass over the samples in this order; the last batch may be short.
-  void start(std::span<const std::uint32_t> order) {
+  /// Begins a pass over the samples in this order, as they are in this epoch; the last batch may be
+  /// short.
+  void start(std::span<const std::uint32_t> order, std::size_t epoch = 0) {
     std::unique_lock lock(mutex_);
     // An abandoned pass: what the thread is at work on must be finished before its order goes away.
     order_ = {};
     changed_.wait(lock, [&] { return !gathering_; });
     order_ = order;
+    epoch_ = epoch;
     failure_ = nullptr;
     prepared_ = 0;
     taken_ = 0;
@@ -88,7 +90,7 @@ class batch_loader {
       lock.unlock();
       std::exception_ptr failure;
       try {
-        gather(*data_, samples, target);
+        gather(*data_, samples, target, epoch_);
       } catch (...) {
         failure = std::current_exception();
       }
@@ -107,6 +109,7 @@ class batch_loader {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::span<const std::uint32_t> order_;
+  std::size_t epoch_ = 0;
   std::array<batch, 2> batches_;
   std::size_t prepared_ = 0;  // batches gathered so far
   std::size_t taken_ = 0;     // batches handed out

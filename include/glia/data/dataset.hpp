@@ -35,6 +35,35 @@ concept valued_dataset = dataset<D> &&
   d.target(i, values);
 };
 
+/// A data set that is quicker at whole batches, for instance because it reads files on several
+/// threads: it writes the samples with these numbers side by side, as `input` would each.
+template <class D>
+concept batched_dataset = dataset<D> &&
+    requires(const D& d, std::span<const std::uint32_t> samples, std::span<float> values) {
+  d.inputs(samples, values);
+};
+
+/// A data set whose samples may differ from epoch to epoch, because they are changed at random:
+/// `inputs` is told the epoch, counted from 0, and gives the same for the same epoch. `varies` says
+/// whether they do differ; where it is false, what was computed from a sample may be kept.
+template <class D>
+concept varying_dataset = batched_dataset<D> &&
+    requires(const D& d, std::span<const std::uint32_t> samples, std::span<float> values,
+             std::size_t epoch) {
+  d.inputs(samples, values, epoch);
+  { d.varies() } -> std::convertible_to<bool>;
+};
+
+/// Whether a sample of the data set may differ from epoch to epoch.
+template <dataset D>
+[[nodiscard]] bool varies(const D& data) {
+  if constexpr (varying_dataset<D>) {
+    return data.varies();
+  } else {
+    return false;
+  }
+}
+
 /// A data set to train on or to evaluate with.
 template <class D>
 concept supervised_dataset = labelled_dataset<D> || valued_dataset<D>;
@@ -49,15 +78,23 @@ struct batch {
   std::vector<float> targets;
 };
 
-/// Writes the samples with the given numbers into `out`, reusing its memory.
+/// Writes the samples with the given numbers, as they are in this epoch, into `out`, reusing its
+/// memory.
 template <supervised_dataset D>
-void gather(const D& data, std::span<const std::uint32_t> samples, batch& out) {
+void gather(const D& data, std::span<const std::uint32_t> samples, batch& out,
+            [[maybe_unused]] std::size_t epoch = 0) {
   out.size = samples.size();
   out.input_shape = batch_of(samples.size(), data.input_shape());
   const std::size_t sample_size = shape(data.input_shape()).size();
   out.inputs.resize(samples.size() * sample_size);
-  for (std::size_t n = 0; n < samples.size(); ++n) {
-    data.input(samples[n], std::span(out.inputs).subspan(n * sample_size, sample_size));
+  if constexpr (varying_dataset<D>) {
+    data.inputs(samples, std::span(out.inputs), epoch);
+  } else if constexpr (batched_dataset<D>) {
+    data.inputs(samples, std::span(out.inputs));
+  } else {
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      data.input(samples[n], std::span(out.inputs).subspan(n * sample_size, sample_size));
+    }
   }
   if constexpr (labelled_dataset<D>) {
     out.classes.resize(samples.size());

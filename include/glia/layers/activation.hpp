@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "glia/layers/scope.hpp"
+#include "glia/ops/convolution_chain.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/products.hpp"
 #include "glia/ops/softmax.hpp"
@@ -19,6 +20,7 @@ struct activation {
   bool over_last_axis = false;  ///< softmax, the one that is no element-wise map
 
   static constexpr std::string_view type_name = "activation";
+  static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
@@ -29,6 +31,16 @@ struct activation {
   template <backend B>
   [[nodiscard]] variable<B> apply(variable<B> x) const {
     return over_last_axis ? ops::softmax(std::move(x)) : ops::unary(map, std::move(x));
+  }
+
+  /// Becomes part of a convolution that waits; see layer_chain.
+  template <backend B>
+  [[nodiscard]] bool join(scope<B>&, ops::pending_convolutions<B>& pending) const {
+    if (over_last_axis || !pending.open()) {
+      return false;
+    }
+    pending.apply(map);
+    return true;
   }
 
   /// The same function with another parameter: leaky_relu(0.2). Range: at least 0.

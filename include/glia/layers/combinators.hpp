@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "glia/layers/activation.hpp"
+#include "glia/layers/layer_chain.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/ops/elementwise.hpp"
 
@@ -35,6 +36,38 @@ pair_of_layers(const First&, const Second&) -> pair_of_layers<First, Second>;
 
 }  // namespace detail
 
+/// Runs what it holds as in inference also while the rest is trained, its parameters being left as
+/// they are: a network trained elsewhere whose features another is trained on.
+template <class Body>
+struct frozen {
+  Body body;
+
+  using holds_layers = void;
+  static constexpr bool treats_samples_alone(run_mode) {
+    return glia::treats_samples_alone<Body>(run_mode::inference);
+  }
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    const typename scope<B>::freeze as_in_inference(s);
+    return s.run(body, std::move(x), "frozen", 0);
+  }
+  [[nodiscard]] std::string description() const { return text("frozen(", body, ')'); }
+  friend bool operator==(const frozen&, const frozen&) = default;
+};
+
+template <class Body>
+frozen(Body) -> frozen<Body>;
+
+namespace detail {
+
+template <class Layer>
+inline constexpr bool is_frozen = false;
+template <class Body>
+inline constexpr bool is_frozen<frozen<Body>> = true;
+
+}  // namespace detail
+
 /// Layers one after the other: sequential{dense{400, relu}, dense{10}}. May be nested.
 template <class... Layers>
 class sequential {
@@ -45,18 +78,38 @@ class sequential {
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    return run_part<0, sizeof...(Layers)>(s, std::move(x));
+  }
+
+  /// Only the layers First ... End - 1.
+  template <std::size_t First, std::size_t End, backend B>
+  [[nodiscard]] variable<B> run_part(scope<B>& s, variable<B> x) const {
     if constexpr (same_stretches()) {
-      return run_from<run_mode::training, 0>(s, std::move(x));
+      return run_from<run_mode::training, First, End>(s, std::move(x));
     } else {
-      return s.training() ? run_from<run_mode::training, 0>(s, std::move(x))
-                          : run_from<run_mode::inference, 0>(s, std::move(x));
+      return s.training() ? run_from<run_mode::training, First, End>(s, std::move(x))
+                          : run_from<run_mode::inference, First, End>(s, std::move(x));
     }
+  }
+
+  /// How many of the first layers always give the same outputs for the same sample, however the
+  /// others are trained: frozen layers and what has no state around them. 0 if none is frozen.
+  [[nodiscard]] static constexpr std::size_t frozen_layers() {
+    constexpr bool is_frozen[] = {detail::is_frozen<Layers>..., false};
+    constexpr bool is_fixed[] = {(detail::is_frozen<Layers> || stateless_layer<Layers>)..., false};
+    std::size_t fixed = 0;
+    bool any = false;
+    for (; is_fixed[fixed]; ++fixed) {
+      any = any || is_frozen[fixed];
+    }
+    return any ? fixed : 0;
   }
 
   [[nodiscard]] static constexpr bool treats_samples_alone(run_mode mode) {
     return (glia::treats_samples_alone<Layers>(mode) && ...);
   }
 
+  [[nodiscard]] static constexpr std::size_t size() { return sizeof...(Layers); }
   /// The layers, as a tuple.
   [[nodiscard]] const std::tuple<Layers...>& layers() const noexcept { return layers_; }
 
@@ -73,7 +126,6 @@ class sequential {
   friend bool operator==(const sequential&, const sequential&) = default;
 
  private:
-  static constexpr std::size_t count = sizeof...(Layers);
   template <std::size_t I>
   using layer_at = std::tuple_element_t<I, std::tuple<Layers...>>;
 
@@ -84,50 +136,56 @@ class sequential {
   }
 
   /// The first layer from I on that needs the whole batch.
-  template <run_mode Mode, std::size_t I>
+  template <run_mode Mode, std::size_t I, std::size_t End>
   static constexpr std::size_t stretch_end() {
-    if constexpr (I < count) {
+    if constexpr (I < End) {
       if constexpr (glia::treats_samples_alone<layer_at<I>>(Mode)) {
-        return stretch_end<Mode, I + 1>();
+        return stretch_end<Mode, I + 1, End>();
       }
     }
     return I;
   }
 
-  /// The layers from I on, those between two that need the whole batch as one stretch.
-  template <run_mode Mode, std::size_t I, backend B>
+  /// The layers I ... End - 1, those between two that need the whole batch as one stretch.
+  template <run_mode Mode, std::size_t I, std::size_t End, backend B>
   [[nodiscard]] variable<B> run_from(scope<B>& s, variable<B> x) const {
-    if constexpr (I == count) {
+    if constexpr (I == End) {
       return x;
     } else {
-      constexpr std::size_t end = stretch_end<Mode, I>();
+      constexpr std::size_t end = stretch_end<Mode, I, End>();
       if constexpr (end > I + 1) {
-        return run_from<Mode, end>(
+        return run_from<Mode, end, End>(
             s, s.run_stretch(std::move(x), [this](scope<B>& inner, variable<B> piece) {
               return run_layers<I, end>(inner, std::move(piece));
             }));
       } else {
-        return run_from<Mode, I + 1>(s, run_layers<I, I + 1>(s, std::move(x)));
+        return run_from<Mode, I + 1, End>(s, run_layers<I, I + 1>(s, std::move(x)));
       }
     }
   }
 
-  /// Layers I ... end - 1, one after the other. A layer that can take the next one along, because
-  /// the backend has both in one kernel, does.
+  /// Layers I ... End - 1, one after the other.
   template <std::size_t I, std::size_t End, backend B>
   [[nodiscard]] variable<B> run_layers(scope<B>& s, variable<B> x) const {
-    if constexpr (I == End) {
-      return x;
-    } else {
+    layer_chain<B> chain(s, std::move(x));
+    add_layers<I, End>(s, chain);
+    return std::move(chain).result();
+  }
+
+  /// A layer that can take the next one along, because the backend has both in one kernel, does.
+  template <std::size_t I, std::size_t End, backend B>
+  void add_layers(scope<B>& s, layer_chain<B>& chain) const {
+    if constexpr (I < End) {
       const auto& layer = std::get<I>(layers_);
       if constexpr (I + 1 < End) {
         const auto& next = std::get<I + 1>(layers_);
-        if constexpr (requires { layer.followed_by(next, s, x); }) {
-          const detail::pair_of_layers both{layer, next};
-          return run_layers<I + 2, End>(s, s.run(both, std::move(x), "sequential", I));
+        if constexpr (requires(variable<B> x) { layer.followed_by(next, s, x); }) {
+          chain.run(detail::pair_of_layers{layer, next}, "sequential", I);
+          return add_layers<I + 2, End>(s, chain);
         }
       }
-      return run_layers<I + 1, End>(s, s.run(layer, std::move(x), "sequential", I));
+      chain.run(layer, "sequential", I);
+      add_layers<I + 1, End>(s, chain);
     }
   }
 
@@ -137,6 +195,7 @@ class sequential {
 /// Passes its input on.
 struct identity {
   static constexpr std::string_view type_name = "identity";
+  static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>

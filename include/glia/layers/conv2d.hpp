@@ -10,6 +10,7 @@
 #include "glia/layers/pooling.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/layers/window.hpp"
+#include "glia/ops/convolution_chain.hpp"
 #include "glia/ops/products.hpp"
 
 namespace glia {
@@ -42,6 +43,18 @@ struct conv2d {
     return activation.over_last_axis
                ? activation.apply(ops::conv2d(x, weights, shift, window, groups))
                : ops::conv2d(x, weights, shift, window, groups, activation.map);
+  }
+
+  /// Waits for what follows; see layer_chain.
+  template <backend B>
+  [[nodiscard]] bool join(scope<B>& s, ops::pending_convolutions<B>& pending) const {
+    if (activation.over_last_axis) {
+      return false;
+    }
+    const window2d window = window_on(s, pending.shape());
+    const auto [weights, shift] = parameters(s, pending.shape()[3]);
+    pending.add(weights, shift, window, groups, activation.map);
+    return true;
   }
 
   /// This layer and the pooling after it in one kernel, on backends that have it.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "glia/layers/scope.hpp"
+#include "glia/ops/convolution_chain.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/normalization.hpp"
 
@@ -43,17 +44,46 @@ struct batch_norm {
             std::move(result.variance));
       return std::move(result.output);
     }
-    tape<B>& owner = x.owner();
-    const variable<B> mean = owner.constant(running_mean);
-    const variable<B> variance =
-        owner.constant(s.state("moving_variance", channels, moving_variance_initializer));
-    const variable<B> scale = gamma / ops::square_root(variance + epsilon);
-    return x * scale + (beta - mean * scale);
+    const auto [scale, shift] = scale_and_shift(s, x.owner(), gamma, beta, running_mean);
+    return x * scale + shift;
+  }
+
+  /// Becomes part of a convolution that waits; see layer_chain.
+  template <backend B>
+  [[nodiscard]] bool join(scope<B>& s, ops::pending_convolutions<B>& pending) const {
+    if (!pending.open()) {
+      return false;
+    }
+    const shape channels{pending.shape().back()};
+    const variable<B> gamma = s.parameter("gamma", channels, gamma_initializer);
+    const variable<B> beta = s.parameter("beta", channels, beta_initializer);
+    const auto& running_mean = s.state("moving_mean", channels, moving_mean_initializer);
+    const auto [scale, shift] = scale_and_shift(s, gamma.owner(), gamma, beta, running_mean);
+    pending.scale_and_shift(scale, shift);
+    return true;
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const batch_norm&, const batch_norm&) = default;
 
  private:
+  template <backend B>
+  struct affine {
+    variable<B> scale;
+    variable<B> shift;
+  };
+
+  /// What the layer comes to in inference: x scale + shift.
+  template <backend B>
+  [[nodiscard]] affine<B> scale_and_shift(scope<B>& s, tape<B>& owner, const variable<B>& gamma,
+                                          const variable<B>& beta,
+                                          const typename B::tensor& running_mean) const {
+    const variable<B> mean = owner.constant(running_mean);
+    const variable<B> variance =
+        owner.constant(s.state("moving_variance", gamma.shape(), moving_variance_initializer));
+    const variable<B> scale = gamma / ops::square_root(variance + epsilon);
+    return {scale, beta - mean * scale};
+  }
+
   template <backend B>
   void blend(const B& device, typename B::tensor& running, typename B::tensor batch) const {
     running =

@@ -23,10 +23,17 @@ struct layer_summary {
   std::size_t activation_bytes = 0;  ///< kept until the backward pass, in float
 };
 
+/// Where one of the layers that a description holds directly begins.
+struct part_start {
+  std::size_t parameters = 0;  ///< of the layers before it
+  shape input;                 ///< with the batch axis, of extent 1
+};
+
 /// All that is known of a model before it has a device: its parameters and its layers.
 struct model_plan {
   std::vector<parameter_spec> parameters;
   std::vector<layer_summary> layers;
+  std::vector<part_start> parts;
   shape output;  ///< with the batch axis, of extent 1
 };
 
@@ -34,6 +41,8 @@ struct model_plan {
 class plan_writer {
  public:
   explicit plan_writer(cost<float> counter) : counter_(std::move(counter)) {}
+
+  void start_part(const shape& input) { plan_.parts.push_back({plan_.parameters.size(), input}); }
 
   /// Opens a row; what is counted until `finish_layer` belongs to it.
   void start_layer(std::string_view type, std::string description) {

@@ -50,6 +50,7 @@ struct max_pool2d {
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "max_pool2d";
+  static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
@@ -77,6 +78,7 @@ struct avg_pool2d {
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "avg_pool2d";
+  static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
@@ -93,6 +95,7 @@ struct avg_pool2d {
 /// The maximum of every channel: (N, H, W, C) to (N, C).
 struct global_max_pool2d {
   static constexpr std::string_view type_name = "global_max_pool2d";
+  static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
@@ -109,6 +112,7 @@ struct global_max_pool2d {
 /// The mean of every channel: (N, H, W, C) to (N, C).
 struct global_avg_pool2d {
   static constexpr std::string_view type_name = "global_avg_pool2d";
+  static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>

@@ -16,6 +16,7 @@ struct reshape {
   shape to;
 
   static constexpr std::string_view type_name = "reshape";
+  static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
@@ -32,6 +33,7 @@ struct reshape {
 /// Lays every sample out as one row: (N, ...) to (N, I).
 struct flatten {
   static constexpr std::string_view type_name = "flatten";
+  static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>

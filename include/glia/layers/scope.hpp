@@ -29,6 +29,13 @@ template <class Layer>
   }
 }
 
+/// A layer without parameters and randomness, which gives the same outputs for the same inputs in
+/// training and in inference. Layers say so in a static member `stateless`.
+template <class Layer>
+concept stateless_layer = requires {
+  requires Layer::stateless;
+};
+
 /// A layer that only arranges others: summaries list what it holds and not itself.
 template <class Layer>
 concept holder = requires {
@@ -66,6 +73,7 @@ class scope {
         parameters_(whole.parameters_),
         slots_(&lane.parameters),
         mode_(whole.mode_),
+        frozen_(whole.frozen_),
         random_(whole.random_),
         random_count_(whole.random_count_),
         first_parameter_(whole.first_parameter_ + whole.parameter_count_),
@@ -80,6 +88,32 @@ class scope {
   [[nodiscard]] run_mode mode() const { return mode_; }
   /// Which sample of the whole batch is the first here; not 0 where a piece of it runs.
   [[nodiscard]] std::size_t first_sample() const { return first_sample_; }
+
+  /// Goes on behind the first `count` parameters, for a part of a description.
+  void skip_parameters(std::size_t count) {
+    parameter_count_ = count;
+    slots_->resize(count);
+  }
+
+  /// While it lives, layers run as in inference and their parameters are not trained.
+  class freeze {
+   public:
+    explicit freeze(scope& s)
+        : scope_(&s),
+          mode_(std::exchange(s.mode_, run_mode::inference)),
+          frozen_(std::exchange(s.frozen_, true)) {}
+    freeze(const freeze&) = delete;
+    freeze& operator=(const freeze&) = delete;
+    ~freeze() {
+      scope_->mode_ = mode_;
+      scope_->frozen_ = frozen_;
+    }
+
+   private:
+    scope* scope_;
+    run_mode mode_;
+    bool frozen_;
+  };
 
   /// Lets stretches of layers run depth-first, in the memory given.
   void allow_depth_first(depth_first_memory<B>& memory) { depth_first_ = &memory; }
@@ -125,6 +159,9 @@ class scope {
                      }};
     place_ = &here;
     const bool listed = plan_ != nullptr && !holder<Layer>;
+    if (plan_ != nullptr && here.outer == nullptr) {
+      plan_->start_part(x.shape());
+    }
     if (listed) {
       plan_->start_layer(name_of_type<Layer>(), layer.description());
     }
@@ -218,6 +255,7 @@ class scope {
 
   typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
                            bool trainable) {
+    trainable = trainable && !frozen_;
     const std::size_t index = first_parameter_ + parameter_count_++;
     if (plan_ != nullptr) {
       plan_->add_parameter(name, s, initial, trainable);
@@ -242,6 +280,7 @@ class scope {
   parameter_list<B>* parameters_;
   std::vector<gradient_slot>* slots_;
   run_mode mode_;
+  bool frozen_ = false;
   random_key random_;
   std::uint32_t random_count_ = 0;
   std::size_t first_parameter_ = 0;  // of those that this scope hands out

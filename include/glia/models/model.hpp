@@ -25,8 +25,16 @@ struct model_options {
   bool depth_first = true;
 };
 
+/// How many samples of this shape make a batch where nobody asks for a number.
+[[nodiscard]] constexpr std::size_t samples_per_batch(const shape& sample) {
+  constexpr std::size_t bytes = 32 << 20;
+  constexpr std::size_t most = 256;
+  return std::clamp<std::size_t>(bytes / std::max<std::size_t>(sample.size() * sizeof(float), 1), 1,
+                                 most);
+}
+
 struct predict_options {
-  std::size_t batch_size = 256;  ///< at least 1; bounds the memory
+  std::size_t batch_size = 0;  ///< bounds the memory; 0: as many as take some 32 MB, at most 256
 };
 
 /// A description put on a backend: it has shapes, parameters and a device.
@@ -91,12 +99,46 @@ class model {
   /// receives where each parameter's gradient is collected; `random` names the step.
   [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
                                     const random_key& random) {
-    const shape expected = batch_of(x.shape().rank() == 0 ? 0 : x.shape()[0], sample_);
-    require<shape_error>(x.shape() == expected && x.shape()[0] > 0, "model: expected a batch ",
-                         batch_text(expected), " of at least one sample, got ", x.shape());
+    require_batch(x.shape(), sample_);
     scope<B> s(x.owner(), parameters_, slots, mode, random);
     s.allow_depth_first(stretches_);
     return s.run_model(description_, std::move(x));
+  }
+
+  /// How many of the first layers need to run only once for each sample; see
+  /// sequential::frozen_layers.
+  [[nodiscard]] static constexpr std::size_t frozen_layers() {
+    if constexpr (requires { Description::frozen_layers(); }) {
+      return Description::frozen_layers();
+    } else {
+      return 0;
+    }
+  }
+
+  /// The same as `forward` for a part of the description's layers only: with `frozen` those, with
+  /// `trained` the others, on what the frozen ones gave. Neither draws the other's randomness.
+  enum class part : std::uint8_t { frozen, trained };
+  template <part Which>
+  [[nodiscard]] variable<B> forward_part(variable<B> x, std::vector<gradient_slot>& slots,
+                                         run_mode mode, const random_key& random) {
+    constexpr std::size_t border = frozen_layers();
+    scope<B> s(x.owner(), parameters_, slots, mode, random);
+    if constexpr (Which == part::frozen) {
+      require_batch(x.shape(), sample_);
+      return description_.template run_part<0, border>(s, std::move(x));
+    } else {
+      require_batch(x.shape(), frozen_output_shape());
+      s.allow_depth_first(stretches_);
+      s.skip_parameters(border < plan_.parts.size() ? plan_.parts[border].parameters
+                                                    : parameters_.size());
+      return description_.template run_part<border, Description::size()>(s, std::move(x));
+    }
+  }
+
+  /// The shape of what the frozen layers give for one sample.
+  [[nodiscard]] shape frozen_output_shape() const {
+    constexpr std::size_t border = frozen_layers();
+    return border < plan_.parts.size() ? sample_of(plan_.parts[border].input) : output_shape();
   }
 
   /// The outputs (N, ...) for inputs (N, ...sample), an xtensor expression, computed in batches.
@@ -105,14 +147,15 @@ class model {
                                           const predict_options& options = {}) {
     const xt::xarray<float> x = inputs.derived_cast();
     const shape given(x.shape().begin(), x.shape().end());
-    require<value_error>(options.batch_size > 0, "predict: expected a batch size of at least 1");
+    const std::size_t batch_size =
+        options.batch_size > 0 ? options.batch_size : samples_per_batch(sample_);
     require<shape_error>(given.rank() > 0 && given == batch_of(given[0], sample_),
                          "predict: expected inputs ", batch_text(batch_of(1, sample_)), ", got ",
                          given);
     const shape out = batch_of(given[0], output_shape());
     xt::xarray<float> y(xt::xarray<float>::shape_type(out.begin(), out.end()));
-    for (std::size_t first = 0; first < given[0]; first += options.batch_size) {
-      const std::size_t count = std::min(options.batch_size, given[0] - first);
+    for (std::size_t first = 0; first < given[0]; first += batch_size) {
+      const std::size_t count = std::min(batch_size, given[0] - first);
       predict_batch(
           std::span(x.data() + first * sample_.size(), count * sample_.size()),
           std::span(y.data() + first * output_shape().size(), count * output_shape().size()));
@@ -130,6 +173,12 @@ class model {
   }
 
  private:
+  static void require_batch(const shape& got, const shape& sample) {
+    const shape expected = batch_of(got.rank() == 0 ? 0 : got[0], sample);
+    require<shape_error>(got == expected && got[0] > 0, "model: expected a batch ",
+                         batch_text(expected), " of at least one sample, got ", got);
+  }
+
   [[nodiscard]] std::size_t index_of(const std::string& name) const {
     std::string known;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {

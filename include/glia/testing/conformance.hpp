@@ -151,6 +151,20 @@ void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor&
   }
 }
 
+/// Convolutions one after the other, as one where the backend has that.
+template <class Bench, class Tensor>
+void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>& links) {
+  const auto& device = b.device();
+  if constexpr (convolution_chain_backend<std::remove_cvref_t<decltype(device)>>) {
+    b.out(device.conv2d_chain(x, links));
+  } else {
+    for (const chain_link<Tensor>& l : links) {
+      x = device.conv2d(x, l.kernel, l.bias, l.map, l.window, l.groups);
+    }
+    b.out(x);
+  }
+}
+
 /// Runs one case, a generic callable on a bench, on the candidate and on the reference.
 template <backend B, class Case>
 [[nodiscard]] conformance_result run_case(const B& candidate, std::string name,
@@ -331,6 +345,57 @@ template <backend B>
       check("convolution and max-pooling" + name, [&](auto& b) { run(b, 1, true); });
       check("convolution and max-pooling without bias" + name, [&](auto& b) { run(b, 5, false); });
     }
+  }
+
+  struct link {
+    shape w;
+    window2d window;
+    std::size_t groups;
+    unary_function function;
+  };
+  struct chain {
+    shape x;
+    std::vector<link> links;
+  };
+  constexpr window2d pixel{};
+  constexpr window2d three{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
+  constexpr window2d halved{3, 3, 2, 2, 1, 1, 1, 1, 1, 1};
+  constexpr window2d uneven{4, 3, 3, 1, 1, 2, 2, 0, 1, 3};
+  constexpr auto linear = unary_function::affine;
+  constexpr auto relu = unary_function::relu;
+  constexpr auto relu6 = unary_function::relu6;
+  const std::vector<chain> chained{
+      {{2, 9, 7, 5}, {{{1, 1, 5, 20}, pixel, 1, relu6}, {{3, 3, 1, 20}, three, 20, linear}}},
+      {{9, 11, 10, 3},
+       {{{3, 3, 3, 32}, halved, 1, relu6},
+        {{3, 3, 1, 32}, three, 32, relu6},
+        {{1, 1, 32, 17}, pixel, 1, linear}}},
+      {{2, 41, 50, 4},
+       {{{1, 1, 4, 96}, pixel, 1, relu},
+        {{3, 3, 1, 96}, halved, 96, relu6},
+        {{3, 3, 1, 96}, three, 96, linear},
+        {{1, 1, 96, 24}, pixel, 1, relu}}},
+      {{1, 70, 23, 4},
+       {{{2, 2, 4, 48}, {2, 2, 1, 1, 2, 1, 0, 1, 2, 0}, 1, linear},
+        {{4, 3, 1, 48}, uneven, 48, relu6},
+        {{1, 1, 48, 8}, pixel, 1, relu6},
+        {{3, 3, 1, 8}, three, 8, linear}}},
+      {{8, 1, 1, 6}, {{{1, 1, 6, 7}, pixel, 1, relu}, {{3, 3, 1, 7}, three, 7, relu}}}};
+  for (const chain& c : chained) {
+    const auto run = [&](auto& b, bool bias) {
+      std::vector<float> values = test_values(c.x, 15);
+      std::transform(values.begin(), values.end(), values.begin(), [](float v) { return 4 * v; });
+      const auto x = b.in(c.x, std::move(values));
+      std::vector<chain_link<std::remove_cvref_t<decltype(x)>>> links;
+      for (const link& l : c.links) {
+        const auto shift = bias ? b.in({l.w[3]}, 17) : decltype(b.in({}, 1)){};
+        links.push_back({b.in(l.w, 16), shift, {l.function}, l.window, l.groups});
+      }
+      detail::convolve_in_chain(b, x, links);
+    };
+    const std::string name = text(c.links.size(), " convolutions of ", c.x);
+    check(name, [&](auto& b) { run(b, true); });
+    check(name + " without bias", [&](auto& b) { run(b, false); });
   }
 
   struct pooling {

@@ -16,7 +16,7 @@
 namespace glia {
 
 struct evaluate_options {
-  std::size_t batch_size = 256;                     ///< at least 1
+  std::size_t batch_size = 0;                       ///< 0: as many as take some 32 MB, at most 256
   std::optional<std::vector<metric>> metrics = {};  ///< default: accuracy, where there are classes
 };
 
@@ -26,11 +26,11 @@ template <class Model, supervised_dataset D, loss_function<typename Model::backe
                               const evaluate_options& options = {}) {
   using B = typename Model::backend_type;
   require_fitting("evaluate", net, data);
-  require<value_error>(options.batch_size > 0, "evaluate: expected a batch size of at least 1");
-
+  const std::size_t batch_size =
+      options.batch_size > 0 ? options.batch_size : samples_per_batch(net.sample_shape());
   std::vector<std::uint32_t> order(data.size());
   std::iota(order.begin(), order.end(), 0U);
-  batch_loader<D> loader(data, options.batch_size);
+  batch_loader<D> loader(data, batch_size);
   running_scores<B> sums(net.device(), options.metrics.value_or(default_metrics<D>()));
   tape<B> record(net.device());
   std::vector<gradient_slot> slots;

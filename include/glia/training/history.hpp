@@ -25,7 +25,9 @@ struct epoch_record {
 struct history {
   std::vector<metric> metrics;  ///< what the scores' metrics are
   std::vector<epoch_record> epochs;
-  bool interrupted = false;  ///< by Ctrl-C; the last epoch may then be a part of one
+  double frozen_seconds = 0;  ///< computing the frozen layers' outputs, before the first epoch
+  std::string frozen_layers;  ///< what was done with frozen layers, and why; empty without any
+  bool interrupted = false;   ///< by Ctrl-C; the last epoch may then be a part of one
 
   /// Of training, all epochs together, without the validations.
   [[nodiscard]] double seconds() const {

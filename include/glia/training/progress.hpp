@@ -23,7 +23,16 @@ class progress {
       : out_(&out), terminal_(terminal), epochs_(epochs) {}
 
   void start_epoch(std::size_t epoch, std::size_t samples) {
-    epoch_ = epoch;
+    const std::string all = std::to_string(epochs_);
+    const std::string number = std::to_string(epoch);
+    start_pass("epoch " + std::string(all.size() - std::min(all.size(), number.size()), ' ') +
+                   number + '/' + all,
+               samples);
+  }
+
+  /// The same for a pass over the samples that is no epoch.
+  void start_pass(const std::string& label, std::size_t samples) {
+    label_ = label;
     samples_ = samples;
     started_ = clock::now();
     drawn_ = started_ - redraw_every;
@@ -33,32 +42,28 @@ class progress {
   /// the device.
   template <class Loss>
   void update(std::size_t done, const Loss& loss) {
-    const auto now = clock::now();
-    if (!terminal_ || now - drawn_ < redraw_every) {
-      return;
+    if (due()) {
+      draw(done, "  loss " + fixed(loss(), 4));
     }
-    drawn_ = now;
-    const double seconds = std::chrono::duration<double>(now - started_).count();
-    const double rate = static_cast<double>(done) / std::max(seconds, 1e-9);
-    const double left = static_cast<double>(samples_ - done) / std::max(rate, 1e-9);
-    const std::string before = epoch_text() + " [";
-    const std::string after = "] " + std::to_string(done) + '/' + std::to_string(samples_) + "  " +
-                              scaled(rate) + " images/s  loss " + fixed(loss(), 4) + "  ETA " +
-                              clock_text(left);
-    // The bar takes the room that is left: a line that wraps could not be redrawn.
-    const std::size_t columns = terminal_columns(*out_) - 1;
-    const std::size_t room = columns - std::min(columns, before.size() + after.size());
-    const std::size_t width = std::min<std::size_t>(room, 30);
-    const std::size_t filled = done * width / std::max<std::size_t>(samples_, 1);
-    const std::string bar = std::string(filled, '#') + std::string(width - filled, '.');
-    *out_ << "\r\033[K" << (before + bar + after).substr(0, columns) << std::flush;
+  }
+  void update(std::size_t done) {
+    if (due()) {
+      draw(done, "");
+    }
+  }
+
+  /// Ends a pass that is no epoch with a line that says what came of it.
+  void finish_pass(const std::string& result) {
+    const double seconds = std::chrono::duration<double>(clock::now() - started_).count();
+    note(label_ + "  " + fixed(seconds, 2) + " s  " +
+         scaled(static_cast<double>(samples_) / std::max(seconds, 1e-9)) + " images/s  " + result);
   }
 
   void finish_epoch(const epoch_record& record, const std::vector<metric>& metrics) {
     if (terminal_) {
       *out_ << "\r\033[K";
     }
-    *out_ << epoch_text() << "  " << fixed(record.seconds, 2) << " s  "
+    *out_ << label_ << "  " << fixed(record.seconds, 2) << " s  "
           << scaled(record.samples_per_second) << " images/s"
           << scores_text("", record.training, metrics);
     if (record.validation) {
@@ -75,11 +80,29 @@ class progress {
   using clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds redraw_every{100};
 
-  [[nodiscard]] std::string epoch_text() const {
-    const std::string all = std::to_string(epochs_);
-    const std::string number = std::to_string(epoch_);
-    return "epoch " + std::string(all.size() - std::min(all.size(), number.size()), ' ') + number +
-           '/' + all;
+  [[nodiscard]] bool due() {
+    const auto now = clock::now();
+    if (!terminal_ || now - drawn_ < redraw_every) {
+      return false;
+    }
+    drawn_ = now;
+    return true;
+  }
+
+  void draw(std::size_t done, const std::string& figures) {
+    const double seconds = std::chrono::duration<double>(drawn_ - started_).count();
+    const double rate = static_cast<double>(done) / std::max(seconds, 1e-9);
+    const double left = static_cast<double>(samples_ - done) / std::max(rate, 1e-9);
+    const std::string before = label_ + " [";
+    const std::string after = "] " + std::to_string(done) + '/' + std::to_string(samples_) + "  " +
+                              scaled(rate) + " images/s" + figures + "  ETA " + clock_text(left);
+    // The bar takes the room that is left: a line that wraps could not be redrawn.
+    const std::size_t columns = terminal_columns(*out_) - 1;
+    const std::size_t room = columns - std::min(columns, before.size() + after.size());
+    const std::size_t width = std::min<std::size_t>(room, 30);
+    const std::size_t filled = done * width / std::max<std::size_t>(samples_, 1);
+    const std::string bar = std::string(filled, '#') + std::string(width - filled, '.');
+    *out_ << "\r\033[K" << (before + bar + after).substr(0, columns) << std::flush;
   }
 
   static std::string fixed(double value, int decimals) {
@@ -107,7 +130,7 @@ class progress {
   std::ostream* out_;
   bool terminal_;
   std::size_t epochs_;
-  std::size_t epoch_ = 0;
+  std::string label_;
   std::size_t samples_ = 0;
   clock::time_point started_;
   clock::time_point drawn_;

@@ -20,6 +20,7 @@
 #include "glia/optimizers/optimizer.hpp"
 #include "glia/training/evaluate.hpp"
 #include "glia/training/feed.hpp"
+#include "glia/training/frozen_outputs.hpp"
 #include "glia/training/history.hpp"
 #include "glia/training/interrupt.hpp"
 #include "glia/training/progress.hpp"
@@ -38,6 +39,7 @@ struct fit_options {
   std::optional<std::vector<metric>> metrics = {};  ///< default: accuracy, where there are classes
   std::ostream* progress = &std::cout;              ///< nullptr: silent
   std::function<void(const epoch_record&)> on_epoch_end = {};
+  frozen_output_options frozen{};  ///< only for models that begin with frozen layers
 };
 
 /// Trains a model: holds the loss, the optimizer and what the optimizer remembers between steps. A
@@ -74,13 +76,36 @@ class trainer {
 
   /// One step on one batch: forward, backward, update. Adds the batch's loss and metrics to `sums`
   /// if given. After the first steps it allocates nothing from the system.
-  void step(const batch& b, running_scores<B>* sums = nullptr) {
-    const B& device = net_->device();
+  void step(const batch& b, running_scores<B>* sums = nullptr) { step(*net_, b, sums); }
+
+  /// Trains for a number of epochs and reports on each; `validation` is evaluated after each.
+  /// Ctrl-C stops after the step in progress and keeps the history.
+  ///
+  /// Where the model begins with frozen layers, their outputs are computed once and kept, unless
+  /// the options say otherwise or the samples vary from epoch to epoch.
+  template <supervised_dataset Train, supervised_dataset Validation>
+  history fit(const Train& train, const Validation& validation, const fit_options& options = {}) {
+    require_fitting("fit: validation", *net_, validation);
+    return run(train, options, &validation);
+  }
+  template <supervised_dataset Train>
+  history fit(const Train& train, const fit_options& options = {}) {
+    return run(train, options, static_cast<const Train*>(nullptr));
+  }
+
+ private:
+  /// Scores on the validation data, if there are any.
+  using validate_function = std::function<std::optional<scores>(const std::vector<metric>&)>;
+
+  // `net` is the model, or what of it comes behind its frozen layers.
+  template <class Net>
+  void step(Net& net, const batch& b, running_scores<B>* sums) {
+    const B& device = net.device();
     record_.clear();
-    const targets<B> t = targets_of(device, b, net_->output_shape());
+    const targets<B> t = targets_of(device, b, net.output_shape());
     const variable<B> x =
         record_.constant(device.from_host(std::span<const float>(b.inputs), b.input_shape));
-    const variable<B> y = net_->forward(
+    const variable<B> y = net.forward(
         x, slots_, run_mode::training,
         {.seed = options_.seed, .stream = 0, .step = static_cast<std::uint32_t>(step_)});
     const variable<B> losses = loss_(y, t);
@@ -91,22 +116,6 @@ class trainer {
     update();
   }
 
-  /// Trains for a number of epochs and reports on each; `validation` is evaluated after each.
-  /// Ctrl-C stops after the step in progress and keeps the history.
-  template <supervised_dataset Train, supervised_dataset Validation>
-  history fit(const Train& train, const Validation& validation, const fit_options& options = {}) {
-    require_fitting("fit: validation", *net_, validation);
-    return run(train, options, [&](const std::vector<metric>& metrics) {
-      return std::optional<scores>(
-          evaluate(*net_, validation, loss_, {.batch_size = 256, .metrics = metrics}));
-    });
-  }
-  template <supervised_dataset Train>
-  history fit(const Train& train, const fit_options& options = {}) {
-    return run(train, options, [](const std::vector<metric>&) { return std::optional<scores>(); });
-  }
-
- private:
   void update() {
     parameter_list<B>& parameters = net_->parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -123,28 +132,96 @@ class trainer {
     ++step_;
   }
 
-  template <class Train, class Validate>
-  history run(const Train& train, const fit_options& options, const Validate& validate) {
+  template <class Train, class Validation>
+  history run(const Train& train, const fit_options& options, const Validation* validation) {
     require_fitting("fit", *net_, train);
     require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
     history result;
     result.metrics = options.metrics.value_or(default_metrics<Train>());
-    running_scores<B> sums(net_->device(), result.metrics);
-    std::vector<std::uint32_t> order(train.size());
-    batch_loader<Train> loader(train, options.batch_size);
     const interrupt_guard interrupt;
     std::optional<progress> shown;
     if (options.progress != nullptr) {
       shown.emplace(*options.progress, is_terminal(*options.progress), options.epochs);
     }
+    session all{options, interrupt, shown, result};
+    if constexpr (Model::frozen_layers() > 0) {
+      run_behind_frozen_layers(train, validation, all);
+    } else {
+      run_epochs(*net_, train, all, scores_of(*net_, validation));
+    }
+    if (result.interrupted && shown) {
+      shown->note("interrupted; stopped after step " + std::to_string(step_));
+    }
+    return result;
+  }
+
+  /// What one call of fit hands down.
+  struct session {
+    const fit_options& options;
+    const interrupt_guard& interrupt;
+    std::optional<progress>& shown;
+    history& result;
+  };
+
+  template <class Net, class Validation>
+  [[nodiscard]] validate_function scores_of(Net& net, const Validation* validation) {
+    return [this, &net, validation](const std::vector<metric>& metrics) {
+      return validation == nullptr
+                 ? std::optional<scores>()
+                 : std::optional<scores>(evaluate(net, *validation, loss_, {.metrics = metrics}));
+    };
+  }
+
+  template <class Train, class Validation>
+  void run_behind_frozen_layers(const Train& train, const Validation* validation, session& all) {
+    const auto start = std::chrono::steady_clock::now();
+    const frozen_output_options& how = all.options.frozen;
+    const auto kept = [&](const auto& data, const char* what) {
+      return run_frozen_layers(*net_, data, what, how, all.interrupt, all.shown);
+    };
+    trained_part<Model> rest(*net_);
+    using kept_train = decltype(kept(train, ""));
+    using kept_validation = decltype(kept(*validation, ""));
+    const bool keep_train = how.keep && !varies(train);
+    const bool keep_validation = how.keep && validation != nullptr && !varies(*validation);
+    all.result.frozen_layers =
+        keep_train  ? "the outputs of the frozen layers were computed once and kept"
+        : !how.keep ? "the frozen layers run in every step, as the options ask"
+                    : "the frozen layers run in every step, as the training samples vary from "
+                      "epoch to epoch (they are augmented)";
+    if (!keep_train && all.shown) {
+      all.shown->note(all.result.frozen_layers);
+    }
+    const kept_train training = keep_train ? kept(train, "training") : kept_train();
+    const kept_validation validating = keep_validation && !all.interrupt.interrupted()
+                                           ? kept(*validation, "validation")
+                                           : kept_validation();
+    all.result.frozen_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    all.result.interrupted = all.interrupt.interrupted();
+    const validate_function validate =
+        validating ? scores_of(rest, &*validating) : scores_of(*net_, validation);
+    if (training) {
+      run_epochs(rest, *training, all, validate);
+    } else {
+      run_epochs(*net_, train, all, validate);
+    }
+  }
+
+  template <class Net, class Train>
+  void run_epochs(Net& net, const Train& train, session& all, const validate_function& validate) {
+    const auto& [options, interrupt, shown, result] = all;
+    running_scores<B> sums(net.device(), result.metrics);
+    std::vector<std::uint32_t> order(train.size());
+    batch_loader<Train> loader(train, options.batch_size);
     for (std::size_t epoch = 1; epoch <= options.epochs && !result.interrupted; ++epoch) {
       std::iota(order.begin(), order.end(), 0U);
       if (options.shuffle) {
         shuffle(std::span(order), {.seed = options_.seed,
                                    .stream = shuffle_stream,
-                                   .step = static_cast<std::uint32_t>(epochs_++)});
+                                   .step = static_cast<std::uint32_t>(epochs_)});
       }
-      epoch_record record = train_epoch(loader, order, sums, interrupt, shown, epoch);
+      epoch_record record = train_epoch(net, loader, order, sums, all, epoch);
       result.interrupted = interrupt.interrupted();
       if (!result.interrupted) {
         record.validation = validate(result.metrics);
@@ -158,25 +235,21 @@ class trainer {
         options.on_epoch_end(record);
       }
     }
-    if (result.interrupted && shown) {
-      shown->note("interrupted; stopped after step " + std::to_string(step_));
-    }
-    return result;
   }
 
-  template <class Loader>
-  epoch_record train_epoch(Loader& loader, const std::vector<std::uint32_t>& order,
-                           running_scores<B>& sums, const interrupt_guard& interrupt,
-                           std::optional<progress>& shown, std::size_t epoch) {
+  template <class Net, class Loader>
+  epoch_record train_epoch(Net& net, Loader& loader, const std::vector<std::uint32_t>& order,
+                           running_scores<B>& sums, session& all, std::size_t epoch) {
+    const auto& [options, interrupt, shown, result] = all;
     const auto start = std::chrono::steady_clock::now();
     if (shown) {
       shown->start_epoch(epoch, order.size());
     }
     sums.reset();
     std::size_t done = 0;
-    loader.start(order);
+    loader.start(order, epochs_++);
     while (const batch* b = loader.next()) {
-      step(*b, &sums);
+      step(net, *b, &sums);
       done += b->size;
       if (shown) {
         shown->update(done, [&] { return sums.loss(); });
@@ -205,7 +278,7 @@ class trainer {
   std::vector<tensor> gradients_;            // of the step in progress, one per parameter
   std::vector<std::vector<tensor>> memory_;  // the optimizer's slots, one list per parameter
   std::size_t step_ = 0;
-  std::size_t epochs_ = 0;  // shuffled so far
+  std::size_t epochs_ = 0;  // begun so far, in all calls of fit
 };
 
 }  // namespace glia

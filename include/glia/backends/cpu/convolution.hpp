@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/blas.hpp"
+#include "glia/backends/cpu/clamp_range.hpp"
 #include "glia/backends/cpu/density.hpp"
 #include "glia/backends/cpu/depthwise_convolution.hpp"
 #include "glia/backends/cpu/epilogue.hpp"
@@ -24,7 +25,6 @@ class convolution {
 
   void conv2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
               const window_sizes& s, const memory_pool& memory) const {
-    const epilogue<T> last{nullptr, map};
     if (pointwise(s)) {
       const epilogue<T> all{bias, map};
       for_pixel_blocks(s, [&](auto kernels, std::size_t first, std::size_t count) {
@@ -34,6 +34,8 @@ class convolution {
       return;
     }
     const patch_convolution<T> c(s, memory);
+    const clamp_range<T> range(map);
+    const epilogue<T> last{nullptr, clamps(map) ? identity_map : map};
     const bool depthwise = depthwise_convolution<T>::applies(s);
     with_widest_isa(team_->level(), [&](auto kernels) {
       const host_tensor<T> packed = depthwise ? host_tensor<T>{} : c.pack(kernels, w, bias, memory);
@@ -47,9 +49,9 @@ class convolution {
                                        scratch.data() + thread * c.band_size(rows));
         T* const to = y + (task / bands * s.oh + first) * s.ow * s.o;
         if (depthwise) {
-          depthwise_convolution<T>(c).forward(kernels, from, band, w, bias, to);
+          depthwise_convolution<T>(c).forward(kernels, from, band, w, bias, to, range);
         } else {
-          c.forward(kernels, from, band, packed, to);
+          c.forward(kernels, from, band, packed, to, range);
         }
         last.apply(kernels, to, s.ow * s.o, band.rows, 0, s.ow * s.o);
       });

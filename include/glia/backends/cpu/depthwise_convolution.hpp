@@ -13,30 +13,32 @@ namespace glia::cpu_loops {
 template <class T>
 class depthwise_convolution {
  public:
+  /// Of a window.
+  static constexpr std::size_t max_rows = 16;
+
   static bool applies(const window_sizes& s) {
-    return s.groups > 1 && s.group_inputs() == 1 && s.group_outputs() == 1;
+    return s.groups > 1 && s.group_inputs() == 1 && s.group_outputs() == 1 &&
+           s.window.height <= max_rows;
   }
 
   explicit depthwise_convolution(const patch_convolution<T>& c) : c_(&c) {}
 
-  /// y (rows, OW, C) of a band; w (height, width, 1, C), bias (C) or none.
+  /// y (rows, OW, C) of a band, clamped; w (height, width, 1, C), bias (C) or none.
   template <class Kernels>
   void forward(const Kernels& kernels, const T* x, const row_band& band, const T* w, const T* bias,
-               T* y) const {
-    const patch_grid grid = c_->image().grid(band);
-    const std::size_t channels = c_->sizes().c;
-    for (std::size_t row = 0; row < grid.rows; ++row) {
-      for (std::size_t column = 0; column < grid.columns; column += Kernels::tile_patches) {
-        const std::size_t n = std::min(Kernels::tile_patches, grid.columns - column);
-        std::array<const T*, 16> from{};
-        std::array<T*, 16> to{};
-        for (std::size_t p = 0; p < n; ++p) {
-          from[p] = x + row * grid.row_step + (column + p) * grid.column_step;
-          to[p] = y + (row * grid.columns + column + p) * channels;
-        }
-        kernels.multiply_channels(from.data(), n, c_->offsets(), c_->depth(), w, bias, channels,
-                                  to.data());
+               T* y, const clamp_range<T>& range) const {
+    const window_sizes& s = c_->sizes();
+    const window2d& k = s.window;
+    const std::size_t row_size = c_->image().row_size();
+    const depthwise_row all{
+        s.ow, s.c, k.height, k.width, k.stride_width * s.c, k.dilation_width * s.c, s.c, s.c};
+    for (std::size_t row = 0; row < band.rows; ++row) {
+      const T* top = x + row * k.stride_height * row_size;
+      std::array<const T*, max_rows> rows{};
+      for (std::size_t tap = 0; tap < k.height; ++tap) {
+        rows[tap] = top + tap * k.dilation_height * row_size;
       }
+      kernels.convolve_channels(all, rows.data(), w, bias, y + row * s.ow * s.c, range);
     }
   }
 

@@ -96,10 +96,11 @@ class patch_convolution {
     return packed.data() + panel * (1 + depth_) * Kernels::template panel_width<T>;
   }
 
-  /// y (rows, OW, O) of a band = its patches times the packed weights, and bias.
-  template <class Kernels>
+  /// y (rows, OW, O) of a band = its patches times the packed weights, and bias; `ending` as in
+  /// multiply_patches.
+  template <class Kernels, class Ending>
   void forward(const Kernels& kernels, const T* x, const row_band& band,
-               const host_tensor<T>& packed, T* y) const {
+               const host_tensor<T>& packed, T* y, const Ending& ending) const {
     constexpr std::size_t width = Kernels::template panel_width<T>;
     const patch_grid grid = image_.grid(band);
     const std::size_t size = (1 + depth_) * width;
@@ -115,8 +116,8 @@ class patch_convolution {
             from[p] = x + patches[p] + at.group * s_.group_inputs();
             to[p] = y + (pixel + p) * s_.o + at.first;
           }
-          kernels.template multiply_patches<T, false>(
-              from.data(), n, offsets(), depth_, packed.data() + panel * size, to.data(), at.count);
+          kernels.multiply_patches(from.data(), n, offsets(), depth_, packed.data() + panel * size,
+                                   to.data(), at.count, ending);
         }
       });
     }
@@ -198,9 +199,9 @@ class patch_convolution {
           from[p] = dy + (pixel + p) * s_.o + group * depth;
           to[p] = dx + patches[p] + place;
         }
-        kernels.template multiply_patches<T, true>(from.data(), n, in_order_.data(), depth,
-                                                   packed.data() + panel * (1 + depth) * width,
-                                                   to.data(), at.count);
+        kernels.multiply_patches(from.data(), n, in_order_.data(), depth,
+                                 packed.data() + panel * (1 + depth) * width, to.data(), at.count,
+                                 add_sums{});
       }
     });
   }

@@ -42,15 +42,6 @@ struct pooled_window_grid {
   [[nodiscard]] std::size_t count() const { return rows * columns; }
 };
 
-/// What the largest sum of a window is clamped to; `cut` stands for its position where that leaves
-/// it without a gradient.
-template <class T>
-struct pooled_clamp {
-  static constexpr std::uint8_t cut = 255;
-  T low;
-  T high;
-};
-
 /// The steps of a window along one axis that lie inside 0 ... extent - 1.
 struct inside_steps {
   inside_steps(std::size_t output, std::size_t stride, std::size_t dilation, std::size_t padding,

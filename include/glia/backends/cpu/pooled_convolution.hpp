@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
+#include "glia/backends/cpu/clamp_range.hpp"
 #include "glia/backends/cpu/gradient_lanes.hpp"
 #include "glia/backends/cpu/patch_convolution.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
@@ -29,7 +29,7 @@ class pooled_convolution {
                          std::uint8_t* position, const window_sizes& s, const window_sizes& pool,
                          const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
-    const pooled_clamp<T> clamp = clamp_of(map);
+    const clamp_range<T> clamp(map);
     with_widest_isa(team_->level(), [&](auto kernels) {
       if (winograd_pooling<T>::template applies<decltype(kernels)>(s, pool.window)) {
         run_winograd(kernels, winograd_pooling<T>(kernels, w, s, pool, memory), x, bias, clamp, y,
@@ -59,7 +59,7 @@ class pooled_convolution {
           pool_in_registers(kernels, c, from, packed, clamp, pool, rows,
                             windows_of.data() + thread * windows, y + to, winners);
         } else {
-          c.forward(kernels, from, band, packed, room + padded);
+          c.forward(kernels, from, band, packed, room + padded, store_sums{});
           for_windows(pool, rows, [&](std::size_t at, std::size_t out, const pool_window& window) {
             kernels.template max_of_window<true>(room + padded + at, window, s.o, y + to + out,
                                                  winners == nullptr ? nullptr : winners + out,
@@ -113,8 +113,8 @@ class pooled_convolution {
               const std::size_t at_y = (image * pool.oh + row) * pool.ow * s.o;
               const row_band band = cut_into.band(c, row, rows);
               const T* from = c.image().read(x + at_x, band, read);
-              kernels.add_kept(dy + at_y, position + at_y, pooled_clamp<T>::cut, rows * pool.ow,
-                               s.o, sum + size);
+              kernels.add_kept(dy + at_y, position + at_y, clamp_range<T>::cut, rows * pool.ow, s.o,
+                               sum + size);
               if (listed) {
                 sparse.list_pooled(kernels, dy + at_y, position + at_y, pool, rows, lists);
                 sparse.add_kernel_gradient(kernels, from, lists, sum);
@@ -155,12 +155,6 @@ class pooled_convolution {
   static constexpr std::size_t max_direct_depth = 32;
   static constexpr std::size_t first_level_bytes = 24 << 10;
   static constexpr std::size_t second_level_bytes = 128 << 10;
-
-  static pooled_clamp<T> clamp_of(const unary_map& map) {
-    constexpr T infinity = std::numeric_limits<T>::infinity();
-    return {map == identity_map ? -infinity : T{0},
-            map.function == unary_function::relu6 ? T{6} : infinity};
-  }
 
   /// How an image is cut into bands of pooled rows, and what of the convolution they need.
   struct pooled_rows {
@@ -228,7 +222,7 @@ class pooled_convolution {
 
   template <class Kernels>
   void run_winograd(const Kernels& kernels, const winograd_pooling<T>& w, const T* x, const T* bias,
-                    const pooled_clamp<T>& clamp, T* y, std::uint8_t* position,
+                    const clamp_range<T>& clamp, T* y, std::uint8_t* position,
                     const memory_pool& memory) const {
     const host_tensor<T> scratch(memory, {team_->threads(), w.scratch_size()});
     constexpr std::size_t block = winograd_pooling<T>::windows_per_block;
@@ -242,7 +236,7 @@ class pooled_convolution {
   /// zeros, as on the black ground of drawings, all have the same outputs.
   template <class Kernels>
   static void pool_in_registers(const Kernels& kernels, const patch_convolution<T>& c, const T* x,
-                                const host_tensor<T>& packed, const pooled_clamp<T>& clamp,
+                                const host_tensor<T>& packed, const clamp_range<T>& clamp,
                                 const window_sizes& pool, std::size_t rows, pooled_window* windows,
                                 T* y, std::uint8_t* position) {
     const pooled_window_grid grid = window_grid(c, pool, rows);

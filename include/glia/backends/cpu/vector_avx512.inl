@@ -10,6 +10,7 @@ struct avx512_kernels : avx2_kernels {
 #undef GLIA_ISA_IS_AVX512
 
 #include "glia/backends/cpu/vector_convolution.inl"
+#include "glia/backends/cpu/vector_depthwise.inl"
 #include "glia/backends/cpu/vector_pooled_convolution.inl"
 #include "glia/backends/cpu/vector_winograd.inl"
 };

@@ -1,16 +1,28 @@
 // Included by vector_kernels.inl inside the struct of one instruction set: convolution as products
 // of patches with panels of weights; see patch_grid.hpp for the words.
 
-// out[p][j] (= or +=) bias[j] + sum over k of patch[p][offset[k]] * panel[k][j], j < outputs, for
-// 1 <= patches <= Patches. A panel is a row of biases and then `depth` rows, panel_width each.
-template <class T, bool Add, std::size_t Patches = tile_patches>
+// Each lane within low ... high; what is not a number stays so.
+template <class T>
+static typename lanes_of<T>::vector clamped(const typename lanes_of<T>::vector& v,
+                                            const clamp_range<T>& range) {
+  using vector = typename lanes_of<T>::vector;
+  const vector least = range.low - vector{};
+  const vector most = range.high - vector{};
+  const vector raised = v < least ? least : v;
+  return most < raised ? most : raised;
+}
+
+// out[p][j] (=, += or = clamped) bias[j] + sum over k of patch[p][offset[k]] * panel[k][j],
+// j < outputs, for 1 <= patches <= Patches. A panel is a row of biases and then `depth` rows,
+// panel_width each. `ending` is store_sums, add_sums or a clamp_range.
+template <std::size_t Patches = tile_patches, class T, class Ending>
 static void multiply_patches(const T* const* patch, std::size_t patches,
                              const std::uint32_t* offset, std::size_t depth, const T* panel,
-                             T* const* out, std::size_t outputs) {
+                             T* const* out, std::size_t outputs, const Ending& ending) {
   if constexpr (Patches > 1) {
     if (patches < Patches) {
-      return multiply_patches<T, Add, Patches - 1>(patch, patches, offset, depth, panel, out,
-                                                   outputs);
+      return multiply_patches<Patches - 1>(patch, patches, offset, depth, panel, out, outputs,
+                                           ending);
     }
   }
   using simd = lanes_of<T>;
@@ -37,8 +49,12 @@ static void multiply_patches(const T* const* patch, std::size_t patches,
   }
 #pragma GCC unroll 12
   for (std::size_t p = 0; p < Patches; ++p) {
+    if constexpr (std::is_same_v<Ending, clamp_range<T>>) {
+      sum[p][0] = clamped<T>(sum[p][0], ending);
+      sum[p][1] = clamped<T>(sum[p][1], ending);
+    }
     if (outputs == width) {
-      if constexpr (Add) {
+      if constexpr (std::is_same_v<Ending, add_sums>) {
         sum[p][0] += simd::load(out[p]);
         sum[p][1] += simd::load(out[p] + simd::count);
       }
@@ -49,7 +65,7 @@ static void multiply_patches(const T* const* patch, std::size_t patches,
       simd::store(sum[p][0], some);
       simd::store(sum[p][1], some + simd::count);
       for (std::size_t j = 0; j < outputs; ++j) {
-        out[p][j] = Add ? out[p][j] + some[j] : some[j];
+        out[p][j] = std::is_same_v<Ending, add_sums> ? out[p][j] + some[j] : some[j];
       }
     }
   }
@@ -103,110 +119,6 @@ static void multiply_transposed_patches(const T* x, const patch_grid& grid,
     simd::store(sum[d][1], some + simd::count);
     for (std::size_t j = 0; j < outputs; ++j) {
       dw[d * dw_step + j] += some[j];
-    }
-  }
-}
-
-// Depthwise: y[p][c] = bias[c] + sum over k of patch[p][offset[k] + c] * w[k][c].
-template <class T, std::size_t Patches = tile_patches>
-static void multiply_channels(const T* const* patch, std::size_t patches,
-                              const std::uint32_t* offset, std::size_t depth, const T* w,
-                              const T* bias, std::size_t channels, T* const* out) {
-  if constexpr (Patches > 1) {
-    if (patches < Patches) {
-      return multiply_channels<T, Patches - 1>(patch, patches, offset, depth, w, bias, channels,
-                                               out);
-    }
-  }
-  using simd = lanes_of<T>;
-  using vector = typename simd::vector;
-  constexpr std::size_t lanes = simd::count;
-  const T* from[Patches];
-  T* to[Patches];
-  for (std::size_t p = 0; p < Patches; ++p) {
-    from[p] = patch[p];
-    to[p] = out[p];
-  }
-  std::size_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
-    vector sum[Patches];
-#pragma GCC unroll 12
-    for (std::size_t p = 0; p < Patches; ++p) {
-      sum[p] = bias == nullptr ? vector{} : simd::load(bias + c);
-    }
-    for (std::size_t k = 0; k < depth; ++k) {
-      const vector weight = simd::load(w + k * channels + c);
-      const std::size_t at = offset[k] + c;
-#pragma GCC unroll 12
-      for (std::size_t p = 0; p < Patches; ++p) {
-        sum[p] += simd::load(from[p] + at) * weight;
-      }
-    }
-#pragma GCC unroll 12
-    for (std::size_t p = 0; p < Patches; ++p) {
-      simd::store(sum[p], to[p] + c);
-    }
-  }
-  for (; c < channels; ++c) {
-    for (std::size_t p = 0; p < Patches; ++p) {
-      T sum = bias == nullptr ? T(0) : bias[c];
-      for (std::size_t k = 0; k < depth; ++k) {
-        sum += from[p][offset[k] + c] * w[k * channels + c];
-      }
-      to[p][c] = sum;
-    }
-  }
-}
-
-// Its adjoint to the kernel: dw[k][c] += sum over a grid's patches of patch[offset[k] + c] *
-// dy[patch][c], for as many k at once as there are sums.
-template <class T, std::size_t Depths = max_accumulators>
-static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
-                                        const std::uint32_t* offset, std::size_t depths,
-                                        const T* dy, std::size_t channels, T* dw) {
-  if constexpr (Depths > 1) {
-    if (depths < Depths) {
-      return add_channel_kernel_gradient<T, Depths - 1>(x, grid, offset, depths, dy, channels, dw);
-    }
-  }
-  using simd = lanes_of<T>;
-  using vector = typename simd::vector;
-  constexpr std::size_t lanes = simd::count;
-  std::size_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
-    vector sum[Depths];
-#pragma GCC unroll 8
-    for (std::size_t d = 0; d < Depths; ++d) {
-      sum[d] = simd::load(dw + d * channels + c);
-    }
-    const T* gradient = dy + c;
-    for (std::size_t row = 0; row < grid.rows; ++row) {
-      const T* from = x + row * grid.row_step + c;
-      for (std::size_t column = 0; column < grid.columns; ++column) {
-        const vector g = simd::load(gradient);
-#pragma GCC unroll 8
-        for (std::size_t d = 0; d < Depths; ++d) {
-          sum[d] += simd::load(from + offset[d]) * g;
-        }
-        gradient += channels;
-        from += grid.column_step;
-      }
-    }
-#pragma GCC unroll 8
-    for (std::size_t d = 0; d < Depths; ++d) {
-      simd::store(sum[d], dw + d * channels + c);
-    }
-  }
-  for (; c < channels; ++c) {
-    for (std::size_t d = 0; d < Depths; ++d) {
-      T sum = dw[d * channels + c];
-      for (std::size_t row = 0; row < grid.rows; ++row) {
-        for (std::size_t column = 0; column < grid.columns; ++column) {
-          sum += x[row * grid.row_step + column * grid.column_step + offset[d] + c] *
-                 dy[(row * grid.columns + column) * channels + c];
-        }
-      }
-      dw[d * channels + c] = sum;
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "glia/backends/cpu/clamp_range.hpp"
 #include "glia/backends/cpu/patch_grid.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/kernel_arguments.hpp"
@@ -36,6 +37,23 @@ struct nonzero_lists {
   std::size_t list_step;
   const std::uint32_t* counts;
   std::size_t rows;
+};
+
+/// What becomes of a product's sums; a `clamp_range` stores them clamped.
+struct store_sums {};
+struct add_sums {};
+
+/// One output row of a depthwise convolution: how many columns and channels, the window, and how
+/// far apart things lie, in elements.
+struct depthwise_row {
+  std::size_t columns;
+  std::size_t channels;
+  std::size_t height;
+  std::size_t width;
+  std::size_t column_step;  ///< from a window to the one on its right
+  std::size_t tap_step;     ///< from a pixel of a window to the one on its right
+  std::size_t w_step;       ///< from a pixel's weights to the next pixel's
+  std::size_t out_step;     ///< from an output to the one on its right
 };
 
 /// Vectors of sums that stay in registers: half of AVX2's sixteen leave room for factors.

@@ -14,6 +14,7 @@ struct GLIA_ISA {
 
  public:
 #include "glia/backends/cpu/vector_convolution.inl"
+#include "glia/backends/cpu/vector_depthwise.inl"
 #include "glia/backends/cpu/vector_elementwise.inl"
 #include "glia/backends/cpu/vector_pooled_convolution.inl"
 #include "glia/backends/cpu/vector_pooling.inl"

@@ -72,7 +72,7 @@ static void repeat_output(T* y, const pooled_window* windows, std::size_t count,
 // The largest of four outputs, clamped, and its position, as in max_of_window.
 template <class T>
 static void store_pooled(const typename lanes_of<T>::vector (&output)[4],
-                         const pooled_clamp<T>& clamp, T* y, std::uint8_t* position) {
+                         const clamp_range<T>& clamp, T* y, std::uint8_t* position) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
   using mask = decltype(vector{} > vector{});
@@ -108,7 +108,7 @@ template <class T>
 static void multiply_and_pool(const T* x, const pooled_window* windows, std::size_t count,
                               const std::uint32_t* patch, const std::uint32_t* offset,
                               std::size_t depth, const T* panel, std::size_t outputs,
-                              const pooled_clamp<T>& clamp, T* y, std::uint8_t* position) {
+                              const clamp_range<T>& clamp, T* y, std::uint8_t* position) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = windows[i].output;
     multiply_and_pool_one(x + windows[i].input, patch, offset, depth, panel, outputs, clamp, y + at,
@@ -118,7 +118,7 @@ static void multiply_and_pool(const T* x, const pooled_window* windows, std::siz
 template <class T>
 [[gnu::always_inline]] static inline void multiply_and_pool_one(
     const T* x, const std::uint32_t* patch, const std::uint32_t* offset, std::size_t depth,
-    const T* panel, std::size_t outputs, const pooled_clamp<T>& clamp, T* y,
+    const T* panel, std::size_t outputs, const clamp_range<T>& clamp, T* y,
     std::uint8_t* position) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;

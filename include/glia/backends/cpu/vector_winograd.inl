@@ -83,7 +83,7 @@ static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs
         from[j] = tiles + (i + j) * inputs;
         to[j] = sums + ((i + j) * panels + p) * width;
       }
-      multiply_patches<T, false>(from, n, in_order, inputs, panel, to, width);
+      multiply_patches(from, n, in_order, inputs, panel, to, width, store_sums{});
     }
   }
 }
@@ -92,7 +92,7 @@ static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs
 // max_of_window; m's nine products are `step` apart.
 template <class T>
 static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t outputs,
-                      const pooled_clamp<T>& clamp, T* y, std::uint8_t* position) {
+                      const clamp_range<T>& clamp, T* y, std::uint8_t* position) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
   for (std::size_t o = 0; o < outputs; o += simd::count) {

@@ -55,7 +55,7 @@ class winograd_pooling {
 
   /// Windows first ... first + count - 1: y and, unless null, position, both (N, H, W, O).
   template <class Kernels>
-  void run(const Kernels& kernels, const T* x, const T* bias, const pooled_clamp<T>& clamp,
+  void run(const Kernels& kernels, const T* x, const T* bias, const clamp_range<T>& clamp,
            std::size_t first, std::size_t count, T* y, std::uint8_t* position, T* scratch) const {
     T* const tiles = scratch;
     T* const sums = scratch + products * windows_per_block * s_.c;

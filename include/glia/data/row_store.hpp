@@ -1,0 +1,117 @@
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+
+namespace glia {
+
+/// Rows of floats of equal size, kept in memory or, where they are to take more than a limit, in a
+/// file without a name, which the system removes with the program, however it ends.
+///
+/// Different rows may be written from several threads. Throws `data_error`, naming the folder,
+/// where the file cannot be made, written or read.
+class row_store {
+ public:
+  struct options {
+    std::size_t memory_limit = std::size_t{1} << 30;  ///< bytes
+    std::filesystem::path folder = {};  ///< of the file; empty: the system's temporary
+  };
+
+  row_store(std::size_t rows, std::size_t row_size, const options& how)
+      : row_size_(row_size), folder_(how.folder) {
+    const std::size_t bytes = rows * row_size * sizeof(float);
+    if (bytes <= how.memory_limit) {
+      values_.resize(rows * row_size);
+    } else {
+      open_file(bytes);
+    }
+  }
+  row_store(row_store&& other) noexcept
+      : row_size_(other.row_size_),
+        values_(std::move(other.values_)),
+        folder_(std::move(other.folder_)),
+        file_(std::exchange(other.file_, -1)) {}
+  row_store(const row_store&) = delete;
+  row_store& operator=(const row_store&) = delete;
+  ~row_store() {
+    if (file_ >= 0) {
+      close(file_);
+    }
+  }
+
+  [[nodiscard]] bool in_memory() const { return file_ < 0; }
+
+  /// `values` may be several rows, the first being number `row`.
+  void write(std::size_t row, std::span<const float> values) {
+    if (in_memory()) {
+      std::copy(values.begin(), values.end(), values_.data() + row * row_size_);
+      return;
+    }
+    transfer(row, std::as_bytes(values), [this](const std::byte* from, std::size_t n, off_t at) {
+      return pwrite(file_, from, n, at);
+    });
+  }
+  void read(std::size_t row, std::span<float> values) const {
+    if (in_memory()) {
+      std::copy_n(values_.data() + row * row_size_, values.size(), values.data());
+      return;
+    }
+    transfer(row, std::as_writable_bytes(values),
+             [this](std::byte* to, std::size_t n, off_t at) { return pread(file_, to, n, at); });
+  }
+
+ private:
+  void open_file(std::size_t bytes) {
+    if (folder_.empty()) {
+      folder_ = std::filesystem::temp_directory_path();
+    }
+    std::string name = (folder_ / "glia-rows-XXXXXX").string();
+    file_ = mkstemp(name.data());
+    check(file_ >= 0);
+    unlink(name.c_str());
+    // The room is taken now, so that a full disk is found before the work and not after it.
+    const int failure = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+    errno = failure;
+    check(failure == 0);
+  }
+
+  template <class Bytes, class Call>
+  void transfer(std::size_t row, Bytes bytes, const Call& call) const {
+    auto at = static_cast<off_t>(row * row_size_ * sizeof(float));
+    while (!bytes.empty()) {
+      const ssize_t done = call(bytes.data(), bytes.size(), at);
+      if (done < 0 && errno == EINTR) {
+        continue;
+      }
+      check(done > 0);
+      bytes = bytes.subspan(static_cast<std::size_t>(done));
+      at += done;
+    }
+  }
+
+  void check(bool good) const {
+    require<data_error>(good, "row_store: a temporary file in ", folder_.string(), " failed (",
+                        std::strerror(errno),
+                        "); free some room there, name another folder or raise the memory limit");
+  }
+
+  std::size_t row_size_;
+  std::vector<float> values_;
+  std::filesystem::path folder_;
+  int file_ = -1;
+};
+
+}  // namespace glia

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/data/batch_loader.hpp"
+#include "glia/data/row_store.hpp"
+#include "glia/models/trained_part.hpp"
+#include "glia/training/feed.hpp"
+#include "glia/training/interrupt.hpp"
+#include "glia/training/progress.hpp"
+
+namespace glia {
+
+/// Whether the outputs of a model's first layers, which are frozen, are computed once for every
+/// sample and kept, and where.
+struct frozen_output_options {
+  bool keep = true;  ///< false: they are computed in every step. The numbers are the same
+  row_store::options store{};
+  std::size_t batch_size = 32;  ///< samples that go through the frozen layers at a time; at least 1
+};
+
+/// A data set seen through the frozen layers of a model: their outputs, computed once, with the
+/// data set's own labels or targets. The data set must outlive it.
+template <supervised_dataset D>
+class frozen_outputs {
+ public:
+  frozen_outputs(const D& data, shape output, row_store values)
+      : data_(&data), output_(output), values_(std::move(values)) {}
+
+  [[nodiscard]] std::size_t size() const { return data_->size(); }
+  [[nodiscard]] const shape& input_shape() const { return output_; }
+  void input(std::size_t i, std::span<float> values) const { values_.read(i, values); }
+  [[nodiscard]] std::int32_t label(std::size_t i) const requires labelled_dataset<D> {
+    return data_->label(i);
+  }
+  [[nodiscard]] shape target_shape() const requires valued_dataset<D> {
+    return data_->target_shape();
+  }
+  void target(std::size_t i, std::span<float> values) const requires valued_dataset<D> {
+    data_->target(i, values);
+  }
+
+  [[nodiscard]] bool in_memory() const { return values_.in_memory(); }
+  [[nodiscard]] std::size_t bytes() const { return size() * output_.size() * sizeof(float); }
+
+ private:
+  const D* data_;
+  shape output_;
+  row_store values_;
+};
+
+/// Runs all samples through the model's frozen layers; nothing where `interrupt` came between.
+/// `what` names the samples on the progress bar, if there is one.
+template <class Model, supervised_dataset D>
+[[nodiscard]] std::optional<frozen_outputs<D>> run_frozen_layers(
+    Model& net, const D& data, const std::string& what, const frozen_output_options& options,
+    const interrupt_guard& interrupt, std::optional<progress>& shown) {
+  using B = typename Model::backend_type;
+  require<value_error>(options.batch_size > 0,
+                       "fit: expected a batch size of at least 1 for the frozen layers");
+  const shape output = net.frozen_output_shape();
+  row_store values(data.size(), output.size(), options.store);
+  if (shown) {
+    shown->start_pass("frozen layers, " + what, data.size());
+  }
+  std::vector<std::uint32_t> order(data.size());
+  std::iota(order.begin(), order.end(), 0U);
+  batch_loader<D> loader(data, options.batch_size);
+  tape<B> record(net.device());
+  std::vector<gradient_slot> slots;
+  std::vector<float> rows;
+  std::size_t done = 0;
+  loader.start(order);
+  while (const batch* b = loader.next()) {
+    const variable<B> x =
+        record.constant(net.device().from_host(std::span<const float>(b->inputs), b->input_shape));
+    const variable<B> y = net.template forward_part<Model::part::frozen>(std::move(x), slots,
+                                                                         run_mode::inference, {});
+    rows.resize(b->size * output.size());
+    net.device().to_host(y.value(), std::span<float>(rows));
+    values.write(done, rows);
+    done += b->size;
+    if (shown) {
+      shown->update(done);
+    }
+    if (interrupt.interrupted()) {
+      return std::nullopt;
+    }
+  }
+  frozen_outputs<D> result(data, output, std::move(values));
+  if (shown) {
+    shown->finish_pass("kept in " + std::string(result.in_memory() ? "memory" : "a file") + ", " +
+                       scaled(static_cast<double>(result.bytes()), "B"));
+  }
+  return result;
+}
+
+}  // namespace glia
