@@ -14,8 +14,9 @@ class GliaConan(ConanFile):
     topics = ("neural-networks", "deep-learning", "machine-learning", "xtensor", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_compression": [True, False]}
-    default_options = {"with_compression": True}
+    options = {"with_compression": [True, False], "with_image": [True, False]}
+    default_options = {"with_compression": True, "with_image": True,
+                       "libjpeg-turbo/*:turbojpeg": True}
     exports_sources = "include/*", "LICENSE"
     no_copy_source = True
 
@@ -34,6 +35,10 @@ class GliaConan(ConanFile):
         self.requires("openblas/[>=0.3.20 <1]", transitive_headers=True, transitive_libs=True)
         if self.options.with_compression:
             self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_image:
+            self.requires("libjpeg-turbo/[>=2.1 <4]", transitive_headers=True,
+                          transitive_libs=True)
+            self.requires("libpng/[>=1.6.37 <2]", transitive_headers=True, transitive_libs=True)
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -59,3 +64,7 @@ class GliaConan(ConanFile):
             compression = self.cpp_info.components["compression"]
             compression.set_property("cmake_target_name", "glia::compression")
             compression.requires = ["glia", "zlib::zlib"]
+        if self.options.with_image:
+            image = self.cpp_info.components["image"]
+            image.set_property("cmake_target_name", "glia::image")
+            image.requires = ["glia", "libjpeg-turbo::turbojpeg", "libpng::libpng"]

@@ -10,6 +10,11 @@ if(TARGET glia_compression)
   install(TARGETS glia_compression EXPORT gliaCompressionTargets)
   install(EXPORT gliaCompressionTargets NAMESPACE glia:: DESTINATION "${package_dir}")
 endif()
+if(TARGET glia_image)
+  install(TARGETS glia_image EXPORT gliaImageTargets)
+  install(EXPORT gliaImageTargets NAMESPACE glia:: DESTINATION "${package_dir}")
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake" DESTINATION "${package_dir}")
+endif()
 
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/gliaConfig.cmake.in" "${PROJECT_BINARY_DIR}/gliaConfig.cmake"

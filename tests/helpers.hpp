@@ -2,30 +2,15 @@
 
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <glia/glia.hpp>
 #include <initializer_list>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "messages.hpp"
+#include "temporary_folder.hpp"
+
 namespace test {
-
-/// What a call throws: the message, or "" if it throws nothing of this type.
-template <class Error, class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// The elements of a device tensor.
 template <glia::backend B>
@@ -72,29 +57,6 @@ std::vector<float> run_layer(const Layer& layer, const glia::shape& batch,
   const auto y = s.run_model(layer, record.constant(tensor_of(device, batch, std::move(values))));
   return values_of(device, y.value());
 }
-
-/// A folder of its own that goes with the test.
-class temporary_folder {
- public:
-  temporary_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "glia-test-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  temporary_folder(const temporary_folder&) = delete;
-  temporary_folder& operator=(const temporary_folder&) = delete;
-  ~temporary_folder() { std::filesystem::remove_all(path_); }
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-  void write(const std::string& name, const std::vector<std::uint8_t>& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The bytes of an IDX file of the given extents and element bytes.
 inline std::vector<std::uint8_t> idx_file(std::initializer_list<std::uint32_t> extents,

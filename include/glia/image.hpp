@@ -1,0 +1,12 @@
+#pragma once
+
+// All of the component glia::image.
+#include "glia/image/augment.hpp"
+#include "glia/image/image.hpp"
+#include "glia/image/image_dataset.hpp"
+#include "glia/image/image_folder.hpp"
+#include "glia/image/image_grid.hpp"
+#include "glia/image/jpeg.hpp"
+#include "glia/image/png.hpp"
+#include "glia/image/read_image.hpp"
+#include "glia/image/resize.hpp"

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <png.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/image/image.hpp"
+
+namespace glia {
+
+namespace detail {
+
+class png_decoder {
+ public:
+  explicit png_decoder(std::span<const std::uint8_t> bytes) {
+    control_.version = PNG_IMAGE_VERSION;
+    judge(png_image_begin_read_from_memory(&control_, bytes.data(), bytes.size()));
+    control_.format = PNG_FORMAT_RGB;
+    // Else libpng would take the samples of 16-bit files without a colour space for linear light.
+    control_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
+  }
+  png_decoder(const png_decoder&) = delete;
+  png_decoder& operator=(const png_decoder&) = delete;
+  ~png_decoder() { png_image_free(&control_); }
+
+  [[nodiscard]] std::size_t height() const { return control_.height; }
+  [[nodiscard]] std::size_t width() const { return control_.width; }
+
+  [[nodiscard]] image decode() {
+    image result{height(), width(), std::vector<std::uint8_t>(height() * width() * 3)};
+    const png_color background{255, 255, 255};
+    judge(png_image_finish_read(&control_, &background, result.pixels.data(), 0, nullptr));
+    return result;
+  }
+
+ private:
+  void judge(int status) const {
+    require<data_error>(status != 0, "expected a whole PNG image, but the data are damaged or cut ",
+                        "short (", control_.message, "); fetch the file again or leave it out");
+  }
+
+  png_image control_{};
+};
+
+}  // namespace detail
+
+/// Decodes a PNG image of any colour type and bit depth to 8 bits. What is transparent is blended
+/// with white, in linear light as libpng does it; a gamma that the file states is converted to
+/// sRGB's. Needs libpng: link `glia::image`.
+///
+/// Throws `data_error` for data that are damaged or cut short, and for an image of more than
+/// `max_pixels`.
+[[nodiscard]] inline image decode_png(std::span<const std::uint8_t> bytes,
+                                      const decode_options& options = {}) {
+  detail::png_decoder decoder(bytes);
+  detail::require_allowed(decoder.height(), decoder.width(), options);
+  return decoder.decode();
+}
+
+/// Writes a picture as an 8-bit RGB PNG file. It is written beside the target, under the name with
+/// ".part" added, and renamed when it is whole: an interruption leaves the old file or none.
+///
+/// Throws `shape_error` for a picture without pixels, `data_error`, naming the path, where the file
+/// cannot be written.
+inline void write_png(const std::filesystem::path& path, const image& picture) {
+  detail::require_picture("write_png", picture);
+  png_image control{};
+  control.version = PNG_IMAGE_VERSION;
+  control.height = static_cast<png_uint_32>(picture.height);
+  control.width = static_cast<png_uint_32>(picture.width);
+  control.format = PNG_FORMAT_RGB;
+  const std::filesystem::path part = path.string() + ".part";
+  std::error_code failure;
+  const int status =
+      png_image_write_to_file(&control, part.c_str(), 0, picture.pixels.data(), 0, nullptr);
+  if (status != 0) {
+    std::filesystem::rename(part, path, failure);
+  }
+  if (status == 0 || failure) {
+    std::error_code ignored;
+    std::filesystem::remove(part, ignored);
+    throw data_error(text(path.string(), ": cannot be written (",
+                          status == 0 ? std::string(control.message) : failure.message(),
+                          "); expected a folder that exists and may be written to"));
+  }
+}
+
+}  // namespace glia

@@ -1,0 +1,151 @@
+#include <glia/image/png.hpp>
+#include <glia/image/read_image.hpp>
+
+#include "catch.hpp"
+#include "image/pictures.hpp"
+
+using test::contains;
+using test::difference;
+using test::message_of;
+using test::png_file;
+
+namespace {
+
+std::string error_of(const test::bytes& file, const glia::decode_options& options = {}) {
+  return message_of<glia::data_error>([&] { (void)glia::decode_png(file, options); });
+}
+
+std::string reading_error(const std::filesystem::path& path,
+                          const glia::decode_options& options = {}) {
+  return message_of<glia::data_error>([&] { (void)glia::read_image(path, options); });
+}
+
+}  // namespace
+
+TEST_CASE("PNG images are decoded to their pixels") {
+  const glia::image picture = test::scrambled(9, 14);
+  CHECK(glia::decode_png(png_file(picture)) == picture);
+  CHECK(glia::decode_png(png_file(9, 14, picture.pixels, {.interlaced = true})) == picture);
+}
+
+TEST_CASE("PNG images of other kinds become 8-bit RGB") {
+  using glia::decode_png;
+  using test::bytes;
+  SECTION("a palette of 1, 2 or 8 bits") {
+    const std::vector<png_color> palette{{10, 20, 30}, {40, 50, 60}, {70, 80, 90}};
+    const bytes colours{10, 20, 30, 70, 80, 90, 40, 50, 60};
+    CHECK(decode_png(png_file(1, 3, {0, 2, 1}, {8, PNG_COLOR_TYPE_PALETTE, palette})).pixels ==
+          colours);
+    CHECK(decode_png(png_file(1, 3, {0b00100100}, {2, PNG_COLOR_TYPE_PALETTE, palette})).pixels ==
+          colours);
+    CHECK(decode_png(
+              png_file(1, 2, {0b01000000}, {1, PNG_COLOR_TYPE_PALETTE, {palette[0], palette[1]}}))
+              .pixels == bytes{10, 20, 30, 40, 50, 60});
+  }
+  SECTION("grey of 8, 4 and 1 bits") {
+    CHECK(decode_png(png_file(1, 2, {7, 200}, {8, PNG_COLOR_TYPE_GRAY})).pixels ==
+          bytes{7, 7, 7, 200, 200, 200});
+    CHECK(decode_png(png_file(1, 2, {0x2F}, {4, PNG_COLOR_TYPE_GRAY})).pixels ==
+          bytes{34, 34, 34, 255, 255, 255});
+    CHECK(decode_png(png_file(1, 2, {0b01000000}, {1, PNG_COLOR_TYPE_GRAY})).pixels ==
+          bytes{0, 0, 0, 255, 255, 255});
+  }
+  SECTION("16 bits") {
+    const auto read = decode_png(png_file(1, 1, {0, 0, 0x80, 0x80, 0xFF, 0xFF}, {.bit_depth = 16}));
+    CHECK(difference(read, {1, 1, {0, 128, 255}}) <= 1);
+  }
+  SECTION("alpha is blended with white") {
+    const auto read = decode_png(png_file(1, 3, {9, 8, 7, 255, 9, 8, 7, 0, 0, 0, 0, 128},
+                                          {.colour_type = PNG_COLOR_TYPE_RGB_ALPHA}));
+    // Half of black on white in linear light: 0.498 of sRGB's scale is 0.735 of its values.
+    CHECK(difference(read, {1, 3, {9, 8, 7, 255, 255, 255, 187, 187, 187}}) <= 1);
+    const auto grey =
+        decode_png(png_file(1, 2, {9, 255, 9, 0}, {.colour_type = PNG_COLOR_TYPE_GRAY_ALPHA}));
+    CHECK(difference(grey, {1, 2, {9, 9, 9, 255, 255, 255}}) <= 1);
+  }
+}
+
+TEST_CASE("damaged PNG images are refused") {
+  const auto file = png_file(test::scrambled(30, 40));
+  const std::size_t pixels_end = file.size() - 12 - 4;  // the end chunk, the checksum
+  for (std::size_t size = 0; size < pixels_end; size += 7) {
+    INFO(size << " of " << file.size() << " bytes");
+    REQUIRE(contains(error_of(test::cut(file, size)), "damaged or cut short"));
+  }
+  auto damaged = file;
+  damaged[file.size() / 2] ^= 0xFF;
+  CHECK(contains(error_of(damaged), "expected a whole PNG image"));
+}
+
+TEST_CASE("a PNG header that declares too many pixels is found out before memory is taken") {
+  const auto file = png_file(test::scrambled(16, 16));
+  CHECK(contains(error_of(test::png_declaring(file, 30000, 30000)),
+                 "declares 30000 x 30000 pixels (height x width), more than the 100000000"));
+  CHECK(contains(error_of(file, {.max_pixels = 255}), "declares 16 x 16 pixels"));
+  CHECK(error_of(file, {.max_pixels = 256}).empty());
+}
+
+TEST_CASE("written PNG files are read again, and nothing is left beside them") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "picture.png";
+  const glia::image picture = test::scrambled(5, 8);
+  folder.write("picture.png", {1, 2, 3});
+  glia::write_png(path, picture);
+  CHECK(glia::read_image(path) == picture);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+
+  const auto nowhere = folder.path() / "missing" / "picture.png";
+  CHECK(contains(message_of<glia::data_error>([&] { glia::write_png(nowhere, picture); }),
+                 nowhere.string() + ": cannot be written ("));
+  // The target is a folder: the renaming fails, and the part that was written goes.
+  std::filesystem::create_directories(folder.path() / "taken.png" / "inside");
+  CHECK(contains(
+      message_of<glia::data_error>([&] { glia::write_png(folder.path() / "taken.png", picture); }),
+      "cannot be written ("));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "taken.png.part"));
+  CHECK_THROWS_AS(glia::write_png(path, {2, 2, {1}}), glia::shape_error);
+}
+
+TEST_CASE("a file is read by its first bytes, whatever its name") {
+  const test::temporary_folder folder;
+  const glia::image picture = test::gradient(20, 30);
+  folder.write("a.jpg", png_file(picture));
+  folder.write("b.png", test::jpeg_file(picture));
+  CHECK(glia::read_image(folder.path() / "a.jpg") == picture);
+  CHECK(difference(glia::read_image(folder.path() / "b.png"), picture) <= 4);
+  CHECK(glia::read_image(folder.path() / "b.png", {.min_height = 5, .min_width = 5}).width == 8);
+  const auto a = glia::read_image_info(folder.path() / "a.jpg");
+  CHECK(a.format == glia::image_format::png);
+  CHECK(a.height == 20);
+  CHECK(a.width == 30);
+  const auto b = glia::read_image_info(folder.path() / "b.png");
+  CHECK(b.format == glia::image_format::jpeg);
+  CHECK(b.height == 20);
+  CHECK(b.width == 30);
+}
+
+TEST_CASE("errors of image files name the file and what is wrong with it") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "photo.jpg";
+  const std::string name = path.string() + ": ";
+  CHECK(reading_error(path) == name + "no such file");
+  CHECK(reading_error(folder.path()) == folder.path().string() + ": no such file");
+  folder.write("photo.jpg", {});
+  CHECK(contains(reading_error(path), name + "empty; expected a JPEG or PNG image"));
+  folder.write("photo.jpg", test::text_file("Hello, world"));
+  CHECK(contains(reading_error(path), name + "no image that glia reads: expected a JPEG"));
+  CHECK(contains(reading_error(path), "got 48 65 6C 6C 6F 2C 20 77; convert the file"));
+  folder.write("photo.jpg", {0xFF, 0xD8});
+  CHECK(contains(reading_error(path), "got FF D8; convert the file"));
+  for (const auto& file :
+       {png_file(test::scrambled(9, 9)), test::jpeg_file(test::gradient(9, 9))}) {
+    folder.write("photo.jpg", test::cut(file, file.size() / 2));
+    CHECK(contains(reading_error(path), name + "expected a whole "));
+    CHECK(contains(reading_error(path), "fetch the file again or leave it out"));
+    folder.write("photo.jpg", file);
+    CHECK(contains(reading_error(path, {.max_pixels = 80}), name + "the header declares 9 x 9"));
+    folder.write("photo.jpg", test::cut(file, 12));
+    CHECK(contains(message_of<glia::data_error>([&] { (void)glia::read_image_info(path); }),
+                   name + "expected a whole "));
+  }
+}
