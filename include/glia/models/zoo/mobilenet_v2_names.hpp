@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "glia/core/error.hpp"
+#include "glia/io/parameters.hpp"
+#include "glia/models/zoo/mobilenet_v2.hpp"
+
+namespace glia {
+
+namespace detail {
+
+inline void add_normalization(name_map& map, const std::string& layer, const std::string& module) {
+  map.sources.push_back({layer + ".gamma", module + ".weight"});
+  map.sources.push_back({layer + ".beta", module + ".bias"});
+  map.sources.push_back({layer + ".moving_mean", module + ".running_mean"});
+  map.sources.push_back({layer + ".moving_variance", module + ".running_var"});
+}
+
+/// torchvision's name of a unit's convolution; its batch normalisation is the next module.
+[[nodiscard]] inline std::string torchvision_module(const std::string& unit) {
+  if (unit == "stem.conv") {
+    return "features.0.0";
+  }
+  if (unit == "head.conv") {
+    return "features.18.0";
+  }
+  const std::size_t dot = unit.find('.', 7);  // blocks.3.expand
+  const std::size_t block = std::stoul(unit.substr(7, dot - 7));
+  const std::string part = unit.substr(dot + 1);
+  const std::size_t expanded = block == 0 ? 0 : 1;
+  const std::string module = text("features.", block + 1, ".conv.");
+  if (part == "expand") {
+    return module + "0.0";
+  }
+  return part == "depthwise" ? text(module, expanded, ".0") : text(module, expanded + 1);
+}
+
+}  // namespace detail
+
+/// For weights with the batch normalisation folded into kernel and bias, under the names of the
+/// network's units: `stem.conv.weight`, `blocks.0.depthwise.bias`, ..., `head.conv.weight`; kernels
+/// OIHW. A network with batch normalisation takes them as well: its statistics become those that
+/// change nothing.
+///
+/// The map is for models in which no convolution comes before the network.
+[[nodiscard]] inline name_map folded_names(const mobilenet_v2& net) {
+  name_map map;
+  std::size_t i = 0;
+  for (const mobilenet_v2::unit& unit : net.units()) {
+    const std::string convolution = text("conv2d_", i);
+    map.sources.push_back({convolution + ".kernel", unit.name + ".weight", tensor_layout::oihw});
+    if (unit.normalization) {
+      const std::string norm = text("batch_norm_", i);
+      map.sources.push_back({norm + ".gamma", "", {}, 1});
+      map.sources.push_back({norm + ".beta", unit.name + ".bias"});
+      map.sources.push_back({norm + ".moving_mean", "", {}, 0});
+      map.sources.push_back(
+          {norm + ".moving_variance", "", {}, static_cast<float>(1 - unit.normalization->epsilon)});
+    } else {
+      map.sources.push_back({convolution + ".bias", unit.name + ".bias"});
+    }
+    ++i;
+  }
+  return map;
+}
+
+/// For torchvision's MobileNetV2: `features.0.0.weight`, `features.0.1.running_mean`, and so on,
+/// batch normalisation not folded. The classifier is taken where the network has one.
+///
+/// The map is for models in which no convolution and no dense layer comes before the network.
+/// Throws `value_error` for a network without batch normalisation.
+[[nodiscard]] inline name_map torchvision_names(const mobilenet_v2& net) {
+  require<value_error>(net.options().normalized,
+                       "torchvision_names: these weights have batch normalisation of their own; "
+                       "make the network with normalized = true");
+  name_map map;
+  std::size_t i = 0;
+  for (const mobilenet_v2::unit& unit : net.units()) {
+    const std::string module = detail::torchvision_module(unit.name);
+    map.sources.push_back({text("conv2d_", i, ".kernel"), module + ".weight", tensor_layout::oihw});
+    // The module after the convolution's: the last number of its name and one.
+    const std::size_t dot = module.rfind('.');
+    const std::size_t number = std::stoul(module.substr(dot + 1));
+    detail::add_normalization(map, text("batch_norm_", i),
+                              text(module.substr(0, dot + 1), number + 1));
+    ++i;
+  }
+  map.ignored = {".num_batches_tracked"};
+  if (net.options().classes > 0) {
+    map.sources.push_back({"dense_0.kernel", "classifier.1.weight", tensor_layout::oi});
+    map.sources.push_back({"dense_0.bias", "classifier.1.bias"});
+  } else {
+    map.ignored.insert(map.ignored.end(), {"classifier.1.weight", "classifier.1.bias"});
+  }
+  return map;
+}
+
+}  // namespace glia
