@@ -14,8 +14,10 @@ class GliaConan(ConanFile):
     topics = ("neural-networks", "deep-learning", "machine-learning", "xtensor", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_compression": [True, False], "with_image": [True, False]}
-    default_options = {"with_compression": True, "with_image": True,
+    options = {"with_compression": [True, False], "with_image": [True, False],
+               "with_safetensors": [True, False], "with_npz": [True, False]}
+    default_options = {"with_compression": True, "with_image": True, "with_safetensors": True,
+                       "with_npz": True,
                        "libjpeg-turbo/*:turbojpeg": True}
     exports_sources = "include/*", "LICENSE"
     no_copy_source = True
@@ -39,6 +41,10 @@ class GliaConan(ConanFile):
             self.requires("libjpeg-turbo/[>=2.1 <4]", transitive_headers=True,
                           transitive_libs=True)
             self.requires("libpng/[>=1.6.37 <2]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_safetensors:
+            self.requires("nlohmann_json/[>=3.11 <4]", transitive_headers=True)
+        if self.options.with_npz:
+            self.requires("libzip/[>=1.7 <2]", transitive_headers=True, transitive_libs=True)
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -68,3 +74,11 @@ class GliaConan(ConanFile):
             image = self.cpp_info.components["image"]
             image.set_property("cmake_target_name", "glia::image")
             image.requires = ["glia", "libjpeg-turbo::turbojpeg", "libpng::libpng"]
+        if self.options.with_safetensors:
+            safetensors = self.cpp_info.components["safetensors"]
+            safetensors.set_property("cmake_target_name", "glia::safetensors")
+            safetensors.requires = ["glia", "nlohmann_json::nlohmann_json"]
+        if self.options.with_npz:
+            npz = self.cpp_info.components["npz"]
+            npz.set_property("cmake_target_name", "glia::npz")
+            npz.requires = ["glia", "libzip::zip"]

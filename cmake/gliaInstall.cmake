@@ -15,6 +15,15 @@ if(TARGET glia_image)
   install(EXPORT gliaImageTargets NAMESPACE glia:: DESTINATION "${package_dir}")
   install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake" DESTINATION "${package_dir}")
 endif()
+if(TARGET glia_safetensors)
+  install(TARGETS glia_safetensors EXPORT gliaSafetensorsTargets)
+  install(EXPORT gliaSafetensorsTargets NAMESPACE glia:: DESTINATION "${package_dir}")
+endif()
+if(TARGET glia_npz)
+  install(TARGETS glia_npz EXPORT gliaNpzTargets)
+  install(EXPORT gliaNpzTargets NAMESPACE glia:: DESTINATION "${package_dir}")
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake" DESTINATION "${package_dir}")
+endif()
 
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/gliaConfig.cmake.in" "${PROJECT_BINARY_DIR}/gliaConfig.cmake"

@@ -96,12 +96,12 @@ TEST_CASE("written PNG files are read again, and nothing is left beside them") {
 
   const auto nowhere = folder.path() / "missing" / "picture.png";
   CHECK(contains(message_of<glia::data_error>([&] { glia::write_png(nowhere, picture); }),
-                 nowhere.string() + ": cannot be written ("));
+                 nowhere.string() + ": cannot be written;"));
   // The target is a folder: the renaming fails, and the part that was written goes.
   std::filesystem::create_directories(folder.path() / "taken.png" / "inside");
   CHECK(contains(
       message_of<glia::data_error>([&] { glia::write_png(folder.path() / "taken.png", picture); }),
-      "cannot be written ("));
+      "cannot be replaced ("));
   CHECK_FALSE(std::filesystem::exists(folder.path() / "taken.png.part"));
   CHECK_THROWS_AS(glia::write_png(path, {2, 2, {1}}), glia::shape_error);
 }

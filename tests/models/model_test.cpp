@@ -60,7 +60,7 @@ dense_1  dense(3)                     (N, 3)                18      33         1
 ------------------------------------  ------------  ----------  ------  -----------
 total                                 (N, 3)               355  9.62 k      1.98 kB
 FLOPs and activations are those of one sample.
-347 parameters are trained, 8 are running statistics
+347 parameters are trained, 8 are not (frozen layers, running statistics).
 )");
 }
 

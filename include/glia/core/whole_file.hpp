@@ -16,6 +16,9 @@ namespace glia {
 template <class Write>
 void write_whole_file(const std::filesystem::path& path, const Write& write) {
   const std::filesystem::path part = path.string() + ".part";
+  std::ofstream out(part, std::ios::binary);
+  require<data_error>(out.is_open(), path.string(),
+                      ": cannot be written; is there such a folder, and the right to write to it?");
   // Whatever goes wrong, nothing half-written stays; after the rename there is nothing to remove.
   const struct remover {
     const std::filesystem::path& part;
@@ -24,9 +27,6 @@ void write_whole_file(const std::filesystem::path& path, const Write& write) {
       std::filesystem::remove(part, ignored);
     }
   } remove_part{part};
-  std::ofstream out(part, std::ios::binary);
-  require<data_error>(out.is_open(), path.string(),
-                      ": cannot be written; is there such a folder, and the right to write to it?");
   write(static_cast<std::ostream&>(out));
   out.close();
   require<data_error>(out.good(), path.string(), ": writing failed; is the disk full?");

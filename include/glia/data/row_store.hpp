@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -76,14 +77,25 @@ class row_store {
  private:
   void open_file(std::size_t bytes) {
     if (folder_.empty()) {
-      folder_ = std::filesystem::temp_directory_path();
+      std::error_code failure;
+      folder_ = std::filesystem::temp_directory_path(failure);
+      require<data_error>(!failure,
+                          "row_store: the system's temporary folder, which TMPDIR names, ",
+                          "cannot be used (", failure.message(),
+                          "); name another folder or raise the memory limit");
     }
     std::string name = (folder_ / "glia-rows-XXXXXX").string();
     file_ = mkstemp(name.data());
     check(file_ >= 0);
     unlink(name.c_str());
     // The room is taken now, so that a full disk is found before the work and not after it.
-    const int failure = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+    int failure = EINTR;
+    while (failure == EINTR) {
+      failure = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+    }
+    if (failure != 0) {
+      close(std::exchange(file_, -1));
+    }
     errno = failure;
     check(failure == 0);
   }

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <ostream>
 #include <span>
-#include <string>
-#include <system_error>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/whole_file.hpp"
 #include "glia/image/image.hpp"
 
 namespace glia {
@@ -64,8 +64,7 @@ class png_decoder {
   return decoder.decode();
 }
 
-/// Writes a picture as an 8-bit RGB PNG file. It is written beside the target, under the name with
-/// ".part" added, and renamed when it is whole: an interruption leaves the old file or none.
+/// Writes a picture as an 8-bit RGB PNG file, which is there whole or not at all.
 ///
 /// Throws `shape_error` for a picture without pixels, `data_error`, naming the path, where the file
 /// cannot be written.
@@ -76,20 +75,15 @@ inline void write_png(const std::filesystem::path& path, const image& picture) {
   control.height = static_cast<png_uint_32>(picture.height);
   control.width = static_cast<png_uint_32>(picture.width);
   control.format = PNG_FORMAT_RGB;
-  const std::filesystem::path part = path.string() + ".part";
-  std::error_code failure;
-  const int status =
-      png_image_write_to_file(&control, part.c_str(), 0, picture.pixels.data(), 0, nullptr);
-  if (status != 0) {
-    std::filesystem::rename(part, path, failure);
-  }
-  if (status == 0 || failure) {
-    std::error_code ignored;
-    std::filesystem::remove(part, ignored);
-    throw data_error(text(path.string(), ": cannot be written (",
-                          status == 0 ? std::string(control.message) : failure.message(),
-                          "); expected a folder that exists and may be written to"));
-  }
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(control);
+  std::vector<char> bytes(size);
+  const int status = png_image_write_to_memory(&control, bytes.data(), &size, 0,
+                                               picture.pixels.data(), 0, nullptr);
+  require<data_error>(status != 0, path.string(), ": libpng cannot encode the picture (",
+                      control.message, ")");
+  write_whole_file(path, [&](std::ostream& out) {
+    out.write(bytes.data(), static_cast<std::streamsize>(size));
+  });
 }
 
 }  // namespace glia

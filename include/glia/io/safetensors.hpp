@@ -143,7 +143,9 @@ class safetensors_reader {
     in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     require<data_error>(in_.good(), where, ": reading failed");
     xt::xarray<float> values(xt::xarray<float>::shape_type(extents.begin(), extents.end()));
-    kind.read(bytes.data(), values.data(), values.size());
+    if (values.size() > 0) {
+      kind.read(bytes.data(), values.data(), values.size());
+    }
     return values;
   }
 
@@ -185,11 +187,14 @@ class safetensors_reader {
 
 /// Writes tensors as floats to a safetensors file, which is there whole or not at all.
 ///
-/// Throws `data_error`, naming the file, where it cannot be written.
+/// Throws `data_error`, naming the file, where it cannot be written, and for names that the format
+/// does not have: `__metadata__`, and what is no UTF-8.
 inline void write_safetensors(const std::filesystem::path& path, const tensor_map& tensors) {
   nlohmann::json header = nlohmann::json::object();
   std::uint64_t at = 0;
   for (const auto& [name, values] : tensors) {
+    require<data_error>(name != "__metadata__", path.string(), ": a tensor cannot be called '",
+                        name, "', which is the format's own");
     const std::uint64_t end = at + values.size() * sizeof(float);
     header[name] = {
         {"dtype", "F32"},
@@ -197,12 +202,17 @@ inline void write_safetensors(const std::filesystem::path& path, const tensor_ma
         {"data_offsets", {at, end}}};
     at = end;
   }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the elements are aligned
+  std::string head;
+  try {
+    head = header.dump();
+  } catch (const nlohmann::json::exception& e) {
+    throw data_error(text(path.string(), ": a tensor's name is no UTF-8 (", e.what(), ")"));
+  }
+  head.resize((head.size() + 7) / 8 * 8, ' ');  // so that the elements are aligned
   write_whole_file(path, [&](std::ostream& out) {
-    const std::uint64_t length = text.size();
+    const std::uint64_t length = head.size();
     out.write(reinterpret_cast<const char*>(&length), sizeof(length));
-    out.write(text.data(), static_cast<std::streamsize>(length));
+    out.write(head.data(), static_cast<std::streamsize>(length));
     for (const auto& [name, values] : tensors) {
       out.write(reinterpret_cast<const char*>(values.data()),
                 static_cast<std::streamsize>(values.size() * sizeof(float)));

@@ -21,6 +21,7 @@ struct layer_summary {
   std::size_t parameters = 0;        ///< elements, running statistics included
   double flops = 0;                  ///< forward; see `cost` for how they are counted
   std::size_t activation_bytes = 0;  ///< kept until the backward pass, in float
+  bool frozen = false;
 };
 
 /// Where one of the layers that a description holds directly begins.
@@ -45,11 +46,12 @@ class plan_writer {
   void start_part(const shape& input) { plan_.parts.push_back({plan_.parameters.size(), input}); }
 
   /// Opens a row; what is counted until `finish_layer` belongs to it.
-  void start_layer(std::string_view type, std::string description) {
+  void start_layer(std::string_view type, std::string description, bool frozen) {
     const std::string name = text(type, '_', counts_[std::string(type)]++);
     flops_before_ = counter_.totals().flops;
     live_bytes_.push_back(counter_.start_section());
     plan_.layers.push_back({name, std::move(description), {}});
+    plan_.layers.back().frozen = frozen;
   }
   void finish_layer(const shape& output) {
     layer_summary& row = plan_.layers.back();

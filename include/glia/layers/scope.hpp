@@ -163,7 +163,7 @@ class scope {
       plan_->start_part(x.shape());
     }
     if (listed) {
-      plan_->start_layer(name_of_type<Layer>(), layer.description());
+      plan_->start_layer(name_of_type<Layer>(), layer.description(), frozen_);
     }
     variable<B> y = layer(*this, std::move(x));
     if (listed) {

@@ -15,7 +15,7 @@ namespace glia {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3;) {
     at -= 3;
-    digits.insert(at, ",");
+    digits.insert(at, 1, ',');
   }
   return digits;
 }
@@ -35,8 +35,34 @@ namespace glia {
   return buffer.data() + (suffix.empty() ? "" : " " + suffix);
 }
 
+namespace detail {
+
+/// The layers as a summary lists them: frozen ones that follow each other as one.
+[[nodiscard]] inline std::vector<layer_summary> summary_rows(const model_plan& plan) {
+  std::vector<layer_summary> rows;
+  std::size_t together = 0;
+  for (const layer_summary& layer : plan.layers) {
+    together = layer.frozen ? together + 1 : 0;
+    if (together < 2) {
+      rows.push_back(layer);
+      continue;
+    }
+    layer_summary& row = rows.back();
+    row.name = text("frozen  ", together, " layers");
+    row.description = "to " + layer.name;
+    row.output = layer.output;
+    row.parameters += layer.parameters;
+    row.flops += layer.flops;
+    row.activation_bytes += layer.activation_bytes;
+  }
+  return rows;
+}
+
+}  // namespace detail
+
 /// The plan as a table: a row per layer with its output shape, parameters, forward floating-point
-/// operations and the memory that it keeps for the backward pass, both for one sample.
+/// operations and the memory that it keeps for the backward pass, both for one sample. Frozen
+/// layers share a row.
 [[nodiscard]] inline std::string summary_table(const model_plan& plan) {
   using row = std::array<std::string, 5>;
   std::vector<row> rows{{"layer", "output", "parameters", "FLOPs", "activations"}};
@@ -44,7 +70,7 @@ namespace glia {
   std::size_t frozen = 0;
   double flops = 0;
   std::size_t bytes = 0;
-  for (const layer_summary& layer : plan.layers) {
+  for (const layer_summary& layer : detail::summary_rows(plan)) {
     rows.push_back({layer.name + "  " + layer.description, batch_text(layer.output),
                     grouped(layer.parameters), scaled(layer.flops),
                     scaled(static_cast<double>(layer.activation_bytes), "B")});
@@ -83,7 +109,7 @@ namespace glia {
   result += "FLOPs and activations are those of one sample.\n";
   if (frozen > 0) {
     result += grouped(parameters - frozen) + " parameters are trained, " + grouped(frozen) +
-              " are running statistics\n";
+              " are not (frozen layers, running statistics).\n";
   }
   return result;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -28,16 +30,18 @@ struct frozen_output_options {
 };
 
 /// A data set seen through the frozen layers of a model: their outputs, computed once, with the
-/// data set's own labels or targets. The data set must outlive it.
+/// data set's own labels or targets. The data set must outlive it. Copies share the outputs.
 template <supervised_dataset D>
 class frozen_outputs {
  public:
   frozen_outputs(const D& data, shape output, row_store values)
-      : data_(&data), output_(output), values_(std::move(values)) {}
+      : data_(&data),
+        output_(output),
+        values_(std::make_shared<const row_store>(std::move(values))) {}
 
   [[nodiscard]] std::size_t size() const { return data_->size(); }
   [[nodiscard]] const shape& input_shape() const { return output_; }
-  void input(std::size_t i, std::span<float> values) const { values_.read(i, values); }
+  void input(std::size_t i, std::span<float> values) const { values_->read(i, values); }
   [[nodiscard]] std::int32_t label(std::size_t i) const requires labelled_dataset<D> {
     return data_->label(i);
   }
@@ -48,17 +52,25 @@ class frozen_outputs {
     data_->target(i, values);
   }
 
-  [[nodiscard]] bool in_memory() const { return values_.in_memory(); }
+  [[nodiscard]] bool in_memory() const { return values_->in_memory(); }
   [[nodiscard]] std::size_t bytes() const { return size() * output_.size() * sizeof(float); }
 
  private:
   const D* data_;
   shape output_;
-  row_store values_;
+  std::shared_ptr<const row_store> values_;
 };
 
+namespace detail {
+
+template <class D>
+inline constexpr bool is_frozen_outputs = false;
+template <class D>
+inline constexpr bool is_frozen_outputs<frozen_outputs<D>> = true;
+
 /// Runs all samples through the model's frozen layers; nothing where `interrupt` came between.
-/// `what` names the samples on the progress bar, if there is one.
+/// `what` names the samples on the progress bar, if there is one. Outputs that are there already
+/// are handed on.
 template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> run_frozen_layers(
     Model& net, const D& data, const std::string& what, const frozen_output_options& options,
@@ -80,7 +92,7 @@ template <class Model, supervised_dataset D>
   std::size_t done = 0;
   loader.start(order);
   while (const batch* b = loader.next()) {
-    const variable<B> x =
+    variable<B> x =
         record.constant(net.device().from_host(std::span<const float>(b->inputs), b->input_shape));
     const variable<B> y = net.template forward_part<Model::part::frozen>(std::move(x), slots,
                                                                          run_mode::inference, {});
@@ -101,6 +113,31 @@ template <class Model, supervised_dataset D>
                        scaled(static_cast<double>(result.bytes()), "B"));
   }
   return result;
+}
+template <class Model, supervised_dataset D>
+[[nodiscard]] std::optional<frozen_outputs<D>> run_frozen_layers(
+    Model&, const frozen_outputs<D>& data, const std::string&, const frozen_output_options&,
+    const interrupt_guard&, std::optional<progress>&) {
+  return data;
+}
+
+}  // namespace detail
+
+/// Runs all samples of a data set through a model's frozen layers, once and for all: `fit`,
+/// `evaluate` and `predict` take the result in place of the data set. Nothing where Ctrl-C came
+/// between. `what` names the samples in what is shown: frozen layers, validation.
+template <class Model, supervised_dataset D>
+[[nodiscard]] std::optional<frozen_outputs<D>> compute_frozen_outputs(
+    Model& net, const D& data, const std::string& what, const frozen_output_options& options = {},
+    std::ostream* out = &std::cout) {
+  static_assert(Model::frozen_layers() > 0, "the model does not begin with frozen layers");
+  require_fitting("compute_frozen_outputs", net, data);
+  std::optional<progress> shown;
+  if (out != nullptr) {
+    shown.emplace(*out, is_terminal(*out), 0);
+  }
+  const interrupt_guard interrupt;
+  return detail::run_frozen_layers(net, data, what, options, interrupt, shown);
 }
 
 }  // namespace glia

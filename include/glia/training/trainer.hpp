@@ -82,10 +82,13 @@ class trainer {
   /// Ctrl-C stops after the step in progress and keeps the history.
   ///
   /// Where the model begins with frozen layers, their outputs are computed once and kept, unless
-  /// the options say otherwise or the samples vary from epoch to epoch.
+  /// the options say otherwise or the samples vary from epoch to epoch. Data may also come as
+  /// `frozen_outputs`.
   template <supervised_dataset Train, supervised_dataset Validation>
   history fit(const Train& train, const Validation& validation, const fit_options& options = {}) {
-    require_fitting("fit: validation", *net_, validation);
+    if constexpr (!detail::is_frozen_outputs<Validation>) {
+      require_fitting("fit: validation", *net_, validation);
+    }
     return run(train, options, &validation);
   }
   template <supervised_dataset Train>
@@ -134,7 +137,9 @@ class trainer {
 
   template <class Train, class Validation>
   history run(const Train& train, const fit_options& options, const Validation* validation) {
-    require_fitting("fit", *net_, train);
+    if constexpr (!detail::is_frozen_outputs<Train>) {
+      require_fitting("fit", *net_, train);
+    }
     require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
     history result;
     result.metrics = options.metrics.value_or(default_metrics<Train>());
@@ -177,13 +182,14 @@ class trainer {
     const auto start = std::chrono::steady_clock::now();
     const frozen_output_options& how = all.options.frozen;
     const auto kept = [&](const auto& data, const char* what) {
-      return run_frozen_layers(*net_, data, what, how, all.interrupt, all.shown);
+      return detail::run_frozen_layers(*net_, data, what, how, all.interrupt, all.shown);
     };
     trained_part<Model> rest(*net_);
     using kept_train = decltype(kept(train, ""));
     using kept_validation = decltype(kept(*validation, ""));
-    const bool keep_train = how.keep && !varies(train);
-    const bool keep_validation = how.keep && validation != nullptr && !varies(*validation);
+    const bool keep_train = detail::is_frozen_outputs<Train> || (how.keep && !varies(train));
+    const bool keep_validation = validation != nullptr && (detail::is_frozen_outputs<Validation> ||
+                                                           (how.keep && !varies(*validation)));
     all.result.frozen_layers =
         keep_train  ? "the outputs of the frozen layers were computed once and kept"
         : !how.keep ? "the frozen layers run in every step, as the options ask"
@@ -203,7 +209,7 @@ class trainer {
         validating ? scores_of(rest, &*validating) : scores_of(*net_, validation);
     if (training) {
       run_epochs(rest, *training, all, validate);
-    } else {
+    } else if constexpr (!detail::is_frozen_outputs<Train>) {
       run_epochs(*net_, train, all, validate);
     }
   }

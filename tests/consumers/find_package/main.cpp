@@ -1,4 +1,8 @@
+#include <glia/compression/gzip.hpp>
 #include <glia/glia.hpp>
+#include <glia/image.hpp>
+#include <glia/io/npz.hpp>
+#include <glia/io/safetensors.hpp>
 #include <iostream>
 
 int main() {

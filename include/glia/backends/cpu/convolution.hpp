@@ -36,24 +36,28 @@ class convolution {
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> range(map);
     const epilogue<T> last{nullptr, clamps(map) ? identity_map : map};
+    const depthwise_convolution<T> d(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
     with_widest_isa(team_->level(), [&](auto kernels) {
       const host_tensor<T> packed = depthwise ? host_tensor<T>{} : c.pack(kernels, w, bias, memory);
       const std::size_t rows = rows_per_block(c);
       const std::size_t bands = (s.oh + rows - 1) / rows;
-      const host_tensor<T> scratch(memory, {team_->threads(), c.band_size(rows)});
+      const std::size_t room = depthwise ? d.scratch_size() : c.band_size(rows);
+      const host_tensor<T> scratch(memory, {team_->threads(), room});
       team_->run(s.n * bands, [&](std::size_t task, std::size_t thread) {
         const std::size_t first = task % bands * rows;
-        const row_band band = c.image().band(first, std::min(rows, s.oh - first));
-        const T* from = c.image().read(x + task / bands * s.h * s.w * s.c, band,
-                                       scratch.data() + thread * c.band_size(rows));
-        T* const to = y + (task / bands * s.oh + first) * s.ow * s.o;
+        const std::size_t count = std::min(rows, s.oh - first);
+        const T* const image = x + task / bands * s.h * s.w * s.c;
+        T* const out = y + task / bands * s.oh * s.ow * s.o;
+        T* const mine = scratch.data() + thread * room;
+        T* const to = out + first * s.ow * s.o;
         if (depthwise) {
-          depthwise_convolution<T>(c).forward(kernels, from, band, w, bias, to, range);
+          d.forward(kernels, image, first, count, w, bias, out, range, mine);
         } else {
-          c.forward(kernels, from, band, packed, to, range);
+          const row_band band = c.image().band(first, count);
+          c.forward(kernels, c.image().read(image, band, mine), band, packed, to, range);
         }
-        last.apply(kernels, to, s.ow * s.o, band.rows, 0, s.ow * s.o);
+        last.apply(kernels, to, s.ow * s.o, count, 0, s.ow * s.o);
       });
     });
   }

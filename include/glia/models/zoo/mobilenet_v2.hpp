@@ -19,6 +19,8 @@ struct mobilenet_v2_options {
   bool normalized = true;   ///< false: no batch normalisation, for weights that have it folded in
   padding2d padding = 1;    ///< of the 3x3 convolutions; `same` for weights that Keras trained
   batch_norm normalization = {.momentum = 0.9, .epsilon = 1e-5};  ///< epsilon 1e-3 for Keras's
+
+  friend bool operator==(const mobilenet_v2_options&, const mobilenet_v2_options&) = default;
 };
 
 /// MobileNetV2: images (N, H, W, 3) to features (N, F), F = 1280 for widths up to 1, or to the
@@ -63,7 +65,8 @@ class mobilenet_v2 {
     add_stages();
   }
 
-  /// Only the stages first ... end - 1: 0 is the stem, 1 to 17 are the blocks, 18 is the head.
+  /// Only the stages first ... end - 1: 0 is the stem, 1 to 17 are the blocks, 18 is the head with
+  /// what comes behind it. No stages pass their input on.
   [[nodiscard]] mobilenet_v2 stages(std::size_t first, std::size_t end) const {
     require<value_error>(first_ <= first && first <= end && end <= end_,
                          "mobilenet_v2: expected stages within ", first_, " ... ", end_, ", got ",
@@ -91,7 +94,7 @@ class mobilenet_v2 {
     for (std::size_t i = first_; i < end_; ++i) {
       run_stage(chain, i);
     }
-    if (end_ == stage_count) {
+    if (first_ < end_ && end_ == stage_count) {
       chain.run(global_avg_pool2d{}, type_name, stage_count);
       if (options_.classes > 0) {
         chain.run(dense{options_.classes}, type_name, stage_count + 1);
@@ -115,8 +118,9 @@ class mobilenet_v2 {
   void run_stage(layer_chain<B>& chain, std::size_t index) const {
     const stage& what = stages_[index];
     std::optional<variable<B>> shortcut;
-    // The first block has no expansion: it goes on from where the stem is. All others begin anew.
-    if (index != 1) {
+    // The first block has no expansion: unless it has a shortcut, as in the narrowest networks, it
+    // goes on from where the stem is. All others begin anew.
+    if (index != 1 || what.residual) {
       shortcut = chain.settle();
     }
     for (const unit& u : what.units) {

@@ -1,0 +1,116 @@
+// The convolutions of MobileNetV2's blocks: pointwise and depthwise on their own, the products of
+// the pointwise ones by OpenBLAS alone, and a whole block in one. Eight images, all threads.
+
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <glia/glia.hpp>
+#include <glia/testing/values.hpp>
+#include <vector>
+
+namespace {
+
+using cpu = glia::cpu<float>;
+
+const cpu& device() {
+  static const cpu value;
+  return value;
+}
+
+cpu::tensor values(const glia::shape& s) {
+  const auto numbers = glia::testing::test_values(s, 1);
+  return device().from_host(std::span<const float>(numbers), s);
+}
+
+constexpr glia::window2d pixel{};
+constexpr glia::window2d three{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
+
+/// A block's extent, the channels that come in and go out, and those in between.
+struct block {
+  explicit block(const benchmark::State& state)
+      : extent(static_cast<std::size_t>(state.range(0))),
+        channels(static_cast<std::size_t>(state.range(1))),
+        inner(6 * channels) {}
+
+  [[nodiscard]] double pixels() const { return static_cast<double>(8 * extent * extent); }
+  [[nodiscard]] glia::shape narrow() const { return {8, extent, extent, channels}; }
+  [[nodiscard]] glia::shape wide() const { return {8, extent, extent, inner}; }
+  [[nodiscard]] double pointwise_flops() const {
+    return 2 * pixels() * static_cast<double>(channels * inner);
+  }
+  [[nodiscard]] double depthwise_flops() const {
+    return 2 * 9 * pixels() * static_cast<double>(inner);
+  }
+
+  std::size_t extent, channels, inner;
+};
+
+void blocks(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"extent", "channels"})
+      ->Args({56, 24})
+      ->Args({28, 32})
+      ->Args({14, 64})
+      ->Args({14, 96})
+      ->Args({7, 160})
+      ->UseRealTime();
+}
+
+void report_flops(benchmark::State& state, double flops) {
+  state.counters["FLOP/s"] = benchmark::Counter(flops * static_cast<double>(state.iterations()),
+                                                benchmark::Counter::kIsRate);
+}
+
+void openblas_of_pointwise_size(benchmark::State& state) {
+  const block b(state);
+  const auto x = values(b.narrow());
+  const auto w = values({b.channels, b.inner});
+  const auto y = device().full(b.wide(), 0);
+  for (auto _ : state) {
+    glia::cpu_loops::gemm<float>(8 * b.extent * b.extent, b.inner, b.channels,
+                                 {x.data(), b.channels}, {w.data(), b.inner}, 0.0F, y.data(),
+                                 b.inner);
+    benchmark::ClobberMemory();
+  }
+  report_flops(state, b.pointwise_flops());
+}
+BENCHMARK(openblas_of_pointwise_size)->Apply(blocks);
+
+void pointwise(benchmark::State& state) {
+  const block b(state);
+  const auto x = values(b.narrow());
+  const auto w = values({1, 1, b.channels, b.inner});
+  const auto bias = values({b.inner});
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(device().conv2d(x, w, bias, glia::relu6.map, pixel, 1).data());
+  }
+  report_flops(state, b.pointwise_flops());
+}
+BENCHMARK(pointwise)->Apply(blocks);
+
+void depthwise(benchmark::State& state) {
+  const block b(state);
+  const auto x = values(b.wide());
+  const auto w = values({3, 3, 1, b.inner});
+  const auto bias = values({b.inner});
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(device().conv2d(x, w, bias, glia::relu6.map, three, b.inner).data());
+  }
+  report_flops(state, b.depthwise_flops());
+}
+BENCHMARK(depthwise)->Apply(blocks);
+
+void bottleneck_in_one(benchmark::State& state) {
+  const block b(state);
+  const auto x = values(b.narrow());
+  const std::array<glia::chain_link<cpu::tensor>, 3> links{
+      {{values({1, 1, b.channels, b.inner}), values({b.inner}), glia::relu6.map, pixel, 1},
+       {values({3, 3, 1, b.inner}), values({b.inner}), glia::relu6.map, three, b.inner},
+       {values({1, 1, b.inner, b.channels}), values({b.channels}), glia::identity_map, pixel, 1}}};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(device().conv2d_chain(x, links).data());
+  }
+  report_flops(state, 2 * b.pointwise_flops() + b.depthwise_flops());
+}
+BENCHMARK(bottleneck_in_one)->Apply(blocks);
+
+}  // namespace

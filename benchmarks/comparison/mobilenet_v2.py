@@ -1,0 +1,43 @@
+"""MobileNetV2 as a feature extractor: milliseconds for the features of one image, computed in batches."""
+
+import datetime
+import statistics
+
+from .contest import BUILD, PEER_PYTHON, PEERS, SYSTEM_PYTHON, Contestant, machine, run_rounds
+
+PROGRAMS = ["mobilenet_v2_report", "sgemm_report"]
+BATCHES = [32]
+
+FLOPS_PER_IMAGE = 601.6e6  # the convolutions' multiply-adds, two operations each
+
+CONTESTANTS = [
+    Contestant("glia", [BUILD / "benchmarks" / "mobilenet_v2_report"], 6, 256),
+    Contestant("Keras", [PEER_PYTHON, PEERS / "mobilenet_v2_keras.py"], 4, 256),
+    Contestant("PyTorch", [SYSTEM_PYTHON, PEERS / "mobilenet_v2_torch.py"], 4, 256),
+]
+
+
+def compare(batches, options):
+    results, skipped, peaks = run_rounds(CONTESTANTS, batches, options)
+    peak, about = machine(peaks)
+    out = [f"MobileNetV2's features (width 1, 224x224, batch normalisation folded), {options.threads} threads, "
+           f"{datetime.date.today()}", about, "",
+           "| batch | | per image | relative | spread | GFLOP/s | share of the matrix product's rate | "
+           "peak memory |", "| --- " * 8 + "|"]
+    for batch in batches:
+        own = None
+        for contestant in CONTESTANTS:
+            if (contestant.name, batch) not in results:
+                continue
+            r = results[contestant.name, batch]
+            times = [seconds / 60 for seconds in r.epoch_seconds()]  # ms an image, as 60,000 are counted
+            median = statistics.median(times)
+            own = own or median
+            rate = FLOPS_PER_IMAGE / median / 1e6
+            out.append(f"| {batch} | {contestant.name} {r.last('version')} | {median:.2f} ms | "
+                       f"{median / own:.2f} | {min(times):.2f}-{max(times):.2f} ms | {rate:.0f} | "
+                       f"{100 * rate / peak:.0f} % | {r.most('peak_mb'):.0f} MB |")
+    out += ["", f"Medians of {options.rounds} rounds in turns, 256 images in each pass, the first pass left out; "
+            f"{FLOPS_PER_IMAGE / 1e6:.0f} MFLOP an image."]
+    out += [f"{name}: {reason}" for name, reason in skipped.items()]
+    return "\n".join(out) + "\n"

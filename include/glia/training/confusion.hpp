@@ -1,0 +1,124 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/xtensor.hpp"
+
+namespace glia {
+
+/// How often samples of each class were taken for each class.
+class confusion_matrix {
+ public:
+  explicit confusion_matrix(std::size_t classes) : classes_(classes), counts_(classes * classes) {}
+
+  /// Counts samples by their outputs (N, K), the highest being the prediction, and classes (N).
+  /// Throws `shape_error` where their numbers disagree, `data_error` for a class beyond K.
+  confusion_matrix(const xt::xarray<float>& outputs, std::span<const std::int32_t> truth)
+      : confusion_matrix(outputs.dimension() == 2 ? outputs.shape()[1] : 0) {
+    require<shape_error>(outputs.dimension() == 2 && outputs.shape()[0] == truth.size(),
+                         "confusion_matrix: expected outputs (", truth.size(), ", K) for ",
+                         truth.size(), " classes");
+    for (std::size_t n = 0; n < truth.size(); ++n) {
+      const float* row = outputs.data() + n * classes_;
+      const auto label = static_cast<std::size_t>(truth[n]);
+      require<data_error>(label < classes_, "confusion_matrix: sample ", n, " is of class ",
+                          truth[n], ", the outputs know ", classes_);
+      add(label, static_cast<std::size_t>(std::max_element(row, row + classes_) - row));
+    }
+  }
+
+  void add(std::size_t truth, std::size_t prediction) { ++counts_[truth * classes_ + prediction]; }
+
+  [[nodiscard]] std::size_t classes() const { return classes_; }
+  [[nodiscard]] std::size_t count(std::size_t truth, std::size_t prediction) const {
+    return counts_[truth * classes_ + prediction];
+  }
+  [[nodiscard]] std::size_t total() const {
+    return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
+  }
+
+  /// The share of samples taken for what they are; like the next two 0 where there are none.
+  [[nodiscard]] double accuracy() const {
+    std::size_t right = 0;
+    for (std::size_t k = 0; k < classes_; ++k) {
+      right += count(k, k);
+    }
+    return share(right, total());
+  }
+  /// Of the samples taken for class k, the share that is.
+  [[nodiscard]] double precision(std::size_t k) const {
+    std::size_t taken = 0;
+    for (std::size_t truth = 0; truth < classes_; ++truth) {
+      taken += count(truth, k);
+    }
+    return share(count(k, k), taken);
+  }
+  /// Of the samples of class k, the share taken for it.
+  [[nodiscard]] double recall(std::size_t k) const {
+    std::size_t there = 0;
+    for (std::size_t prediction = 0; prediction < classes_; ++prediction) {
+      there += count(k, prediction);
+    }
+    return share(count(k, k), there);
+  }
+
+  /// A table with a row for each true and a column for each predicted class, and each class's
+  /// recall and precision in per cent.
+  [[nodiscard]] std::string table(std::span<const std::string> names) const {
+    require<value_error>(names.size() == classes_, "confusion_matrix: expected ", classes_,
+                         " names, got ", names.size());
+    constexpr std::string_view corner = "true \\ predicted";
+    std::size_t first = corner.size();
+    std::size_t width = 6;
+    for (const std::string& name : names) {
+      first = std::max(first, name.size());
+      width = std::max(width, name.size());
+    }
+    std::string result = padded(std::string(corner), first, false);
+    for (const std::string& name : names) {
+      result += "  " + padded(name, width);
+    }
+    result += "  recall %\n";
+    for (std::size_t truth = 0; truth < classes_; ++truth) {
+      result += padded(names[truth], first, false);
+      for (std::size_t k = 0; k < classes_; ++k) {
+        result += "  " + padded(std::to_string(count(truth, k)), width);
+      }
+      result += "  " + padded(percent(recall(truth)), 8) + '\n';
+    }
+    result += padded("precision %", first, false);
+    for (std::size_t k = 0; k < classes_; ++k) {
+      result += "  " + padded(percent(precision(k)), width);
+    }
+    return result + "  " + padded(percent(accuracy()), 8) + "  accuracy %\n";
+  }
+
+ private:
+  static double share(std::size_t part, std::size_t whole) {
+    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+  }
+  static std::string padded(const std::string& cell, std::size_t width, bool right = true) {
+    const std::string gap(width - std::min(width, cell.size()), ' ');
+    return right ? gap + cell : cell + gap;
+  }
+  static std::string percent(double value) {
+    std::array<char, 32> buffer{};
+    std::snprintf(buffer.data(), buffer.size(), "%.1f", 100 * value);
+    return buffer.data();
+  }
+
+  std::size_t classes_;
+  std::vector<std::size_t> counts_;  // (true, predicted)
+};
+
+}  // namespace glia

@@ -1,0 +1,176 @@
+#include <glia/io/parameters.hpp>
+#include <glia/io/safetensors.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using glia::tensor_layout;
+using test::contains;
+using test::message_of;
+
+namespace {
+
+auto network(std::uint64_t seed) {
+  return glia::model{
+      glia::sequential{glia::conv2d{.filters = 4, .kernel = {2, 3}}, glia::batch_norm{},
+                       glia::conv2d{.filters = 4, .kernel = 2, .groups = 4}, glia::flatten{},
+                       glia::dense{2}},
+      {3, 4, 2},
+      glia::cpu<float>(),
+      {.seed = seed}};
+}
+
+/// Every element another number.
+xt::xarray<float> counting(const glia::shape& s, float first) {
+  xt::xarray<float> values(xt::xarray<float>::shape_type(s.begin(), s.end()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values.data()[i] = first + static_cast<float>(i);
+  }
+  return values;
+}
+
+/// As PyTorch would name and lay them out.
+glia::tensor_map stored() {
+  return {{"conv.weight", counting({4, 2, 2, 3}, 100)},
+          {"norm.weight", counting({4}, 200)},
+          {"norm.bias", counting({4}, 300)},
+          {"norm.running_mean", counting({4}, 400)},
+          {"depth.weight", counting({4, 1, 2, 2}, 500)},
+          {"depth.bias", counting({4}, 600)},
+          {"linear.weight", counting({2, 4}, 700)},
+          {"linear.bias", counting({2}, 800)}};
+}
+
+glia::name_map names() {
+  return {{{"conv2d_0.kernel", "conv.weight", tensor_layout::oihw},
+           {"conv2d_0.bias", "", {}, 5},
+           {"batch_norm_0.gamma", "norm.weight"},
+           {"batch_norm_0.beta", "norm.bias"},
+           {"batch_norm_0.moving_mean", "norm.running_mean"},
+           {"conv2d_1.kernel", "depth.weight", tensor_layout::oihw},
+           {"conv2d_1.bias", "depth.bias"},
+           {"dense_0.kernel", "linear.weight", tensor_layout::oi},
+           {"dense_0.bias", "linear.bias"}},
+          {}};
+}
+
+/// What loading throws; the model must be the same afterwards as before.
+template <class Error>
+std::string error_of(const glia::tensor_map& tensors, const glia::name_map& map) {
+  auto net = network(1);
+  const glia::tensor_map before = glia::parameters_of(net);
+  const std::string message = message_of<Error>([&] { glia::load_parameters(net, tensors, map); });
+  CHECK((glia::parameters_of(net) == before));
+  return message;
+}
+
+}  // namespace
+
+TEST_CASE("kernels are turned into glia's layout exactly") {
+  auto net = network(1);
+  const xt::xarray<float> variance = xt::ones<float>({4}) * 3;
+  net.set("batch_norm_0.moving_variance", variance);
+  const glia::tensor_map tensors = stored();
+  glia::load_parameters(net, tensors, names());
+
+  const auto kernel = net.get("conv2d_0.kernel");
+  const auto depthwise = net.get("conv2d_1.kernel");
+  REQUIRE(glia::shape(kernel.shape().begin(), kernel.shape().end()) == glia::shape{2, 3, 2, 4});
+  for (std::size_t o = 0; o < 4; ++o) {
+    for (std::size_t y = 0; y < 2; ++y) {
+      for (std::size_t x = 0; x < 3; ++x) {
+        for (std::size_t i = 0; i < 2; ++i) {
+          CHECK(kernel(y, x, i, o) == tensors.at("conv.weight")(o, i, y, x));
+        }
+      }
+      for (std::size_t x = 0; x < 2; ++x) {
+        CHECK(depthwise(y, x, 0, o) == tensors.at("depth.weight")(o, 0, y, x));
+      }
+    }
+  }
+  CHECK((net.get("dense_0.kernel") == xt::transpose(tensors.at("linear.weight"))));
+  CHECK(net.get("dense_0.kernel")(3, 0) == 703);
+  CHECK((net.get("dense_0.bias") == tensors.at("linear.bias")));
+  CHECK((net.get("batch_norm_0.gamma") == tensors.at("norm.weight")));
+  CHECK((net.get("batch_norm_0.moving_mean") == tensors.at("norm.running_mean")));
+  // One value for all, and what the map does not name.
+  CHECK((net.get("conv2d_0.bias") == xt::xarray<float>{5, 5, 5, 5}));
+  CHECK((net.get("batch_norm_0.moving_variance") == variance));
+}
+
+TEST_CASE("tensors that are missing or too many are named") {
+  const std::string advice = "; is the file of this network, and the name map of this file?";
+  auto tensors = stored();
+  tensors.erase("norm.bias");
+  CHECK(error_of<glia::data_error>(tensors, names()) ==
+        "load_parameters: 1 tensors are missing: norm.bias" + advice);
+  tensors["norm.beta"] = tensors["norm.weight"];
+  CHECK(error_of<glia::data_error>(tensors, names()) ==
+        "load_parameters: 1 tensors are missing: norm.bias; there are others: norm.beta" + advice);
+  CHECK(error_of<glia::data_error>({}, names()) ==
+        "load_parameters: 8 tensors are missing: conv.weight, norm.weight, norm.bias, "
+        "norm.running_mean, depth.weight and 3 more" +
+            advice);
+  tensors = stored();
+  tensors["norm.num_batches"] = xt::xarray<float>(3.0F);
+  CHECK(error_of<glia::data_error>(tensors, names()) ==
+        "load_parameters: 1 tensors belong to no parameter: norm.num_batches" + advice);
+}
+
+TEST_CASE("only tensors whose names end in what is ignored may be too many") {
+  auto tensors = stored();
+  tensors["norm.num_batches"] = xt::xarray<float>(3.0F);
+  auto map = names();
+  map.ignored = {"other", ".num_batches"};
+  auto net = network(1);
+  glia::load_parameters(net, tensors, map);
+  CHECK((net.get("dense_0.bias") == tensors.at("linear.bias")));
+  tensors["norm.num_batches.more"] = xt::xarray<float>(3.0F);
+  CHECK(contains(error_of<glia::data_error>(tensors, map),
+                 "1 tensors belong to no parameter: norm.num_batches.more;"));
+  // Ignoring does not excuse what the map names from being there.
+  map.ignored = {"weight"};
+  tensors = stored();
+  tensors.erase("conv.weight");
+  CHECK(contains(error_of<glia::data_error>(tensors, map), "missing: conv.weight;"));
+}
+
+TEST_CASE("tensors of another shape are named with both shapes") {
+  auto tensors = stored();
+  tensors["linear.bias"] = xt::zeros<float>({3});
+  CHECK(error_of<glia::shape_error>(tensors, names()) ==
+        "load_parameters: tensor 'linear.bias' has the shape (3,) but 'dense_0.bias' of the model "
+        "has (2,)");
+  tensors = stored();
+  tensors["conv.weight"] = xt::zeros<float>({2, 3, 2, 4});  // glia's layout already
+  CHECK(error_of<glia::shape_error>(tensors, names()) ==
+        "load_parameters: tensor 'conv.weight' has the shape (2, 3, 2, 4), its axes in another "
+        "order, but 'conv2d_0.kernel' of the model has (2, 3, 2, 4)");
+  tensors = stored();
+  tensors["linear.weight"] = xt::zeros<float>({2, 4, 1, 1});
+  CHECK(contains(error_of<glia::shape_error>(tensors, names()), "has the shape (2, 4, 1, 1)"));
+  tensors = stored();
+  auto map = names();
+  map.sources.push_back({"dense_7.bias", "linear.bias"});
+  CHECK(
+      contains(error_of<glia::value_error>(tensors, map), "no parameter is called 'dense_7.bias'"));
+}
+
+TEST_CASE("the parameters of one model make another alike, through a file or not") {
+  auto first = network(1);
+  auto second = network(2);
+  auto third = network(3);
+  first.set("batch_norm_0.moving_mean", {1, 2, 3, 4});
+  const glia::tensor_map parameters = glia::parameters_of(first);
+  REQUIRE(parameters.size() == 10);
+  REQUIRE((glia::parameters_of(second) != parameters));
+  glia::load_parameters(second, parameters, glia::same_names(second));
+  CHECK((glia::parameters_of(second) == parameters));
+
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "net.safetensors";
+  glia::write_safetensors(path, parameters);
+  glia::load_parameters(third, glia::read_safetensors(path), glia::same_names(third));
+  const xt::xarray<float> x = counting({5, 3, 4, 2}, -60);
+  CHECK((third.predict(x) == first.predict(x)));
+}

@@ -1,0 +1,280 @@
+#include <bit>
+#include <cstring>
+#include <glia/io/safetensors.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::contains;
+using test::message_of;
+
+namespace {
+
+/// A file of a header, after its length, and bytes of data.
+std::vector<std::uint8_t> safetensors_file(const std::string& header,
+                                           const std::vector<std::uint8_t>& data) {
+  std::vector<std::uint8_t> bytes;
+  for (int shift = 0; shift < 64; shift += 8) {
+    bytes.push_back(static_cast<std::uint8_t>(std::uint64_t{header.size()} >> shift));
+  }
+  bytes.insert(bytes.end(), header.begin(), header.end());
+  bytes.insert(bytes.end(), data.begin(), data.end());
+  return bytes;
+}
+
+template <class T>
+std::vector<std::uint8_t> bytes_of(const std::vector<T>& values) {
+  std::vector<std::uint8_t> bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+/// A header of one tensor called w.
+std::string entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+  return R"({"w":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets +
+         "}}";
+}
+
+struct one_file {
+  test::temporary_folder folder;
+  std::filesystem::path path = folder.path() / "file.safetensors";
+
+  [[nodiscard]] glia::tensor_map read(const std::vector<std::uint8_t>& bytes) const {
+    folder.write("file.safetensors", bytes);
+    return glia::read_safetensors(path);
+  }
+  /// The elements of the tensor w, row-major.
+  template <class T>
+  [[nodiscard]] std::vector<float> elements(const std::string& dtype,
+                                            const std::vector<T>& stored) const {
+    const auto data = bytes_of(stored);
+    const auto w = read(safetensors_file(entry(dtype, "[" + std::to_string(stored.size()) + "]",
+                                               "[0," + std::to_string(data.size()) + "]"),
+                                         data))
+                       .at("w");
+    return {w.begin(), w.end()};
+  }
+  /// The message without the path, which it must begin with.
+  [[nodiscard]] std::string error_of(const std::vector<std::uint8_t>& bytes) const {
+    const std::string message =
+        message_of<glia::data_error>([&] { static_cast<void>(read(bytes)); });
+    return message.starts_with(path.string() + ": ") ? message.substr(path.string().size() + 2)
+                                                     : "(no path) " + message;
+  }
+  [[nodiscard]] std::string error_of(const std::string& header, std::size_t data) const {
+    return error_of(safetensors_file(header, std::vector<std::uint8_t>(data)));
+  }
+};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](float x, float y) {
+    return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+  });
+}
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+TEST_CASE("tensors written to a safetensors file come back bit by bit") {
+  const one_file file;
+  const glia::tensor_map tensors{{"a scalar", xt::xarray<float>(2.5F)},
+                                 {"empty", xt::zeros<float>({3, 0, 2})},
+                                 {"kernel \"quoted\"", {{1, -0.0F, 1e-45F}, {inf, -inf, 3}}},
+                                 {"vector", {0.1F, 0.2F}}};
+  glia::write_safetensors(file.path, tensors);
+  const glia::tensor_map read = glia::read_safetensors(file.path);
+  REQUIRE(read.size() == 4);
+  for (const auto& [name, values] : tensors) {
+    INFO(name);
+    const auto& back = read.at(name);
+    CHECK(back.shape() == values.shape());
+    CHECK(same_bits({back.begin(), back.end()}, {values.begin(), values.end()}));
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(file.folder.path()), {}) == 1);
+
+  // Another reader expects the elements at multiples of 8 bytes, the format's own to be in order.
+  std::ifstream in(file.path, std::ios::binary);
+  std::uint64_t header = 0;
+  in.read(reinterpret_cast<char*>(&header), sizeof(header));
+  CHECK(header % 8 == 0);
+  CHECK(std::filesystem::file_size(file.path) == 8 + header + (1 + 0 + 6 + 2) * sizeof(float));
+
+  glia::write_safetensors(file.path, {});
+  CHECK(glia::read_safetensors(file.path).empty());
+}
+
+TEST_CASE("safetensors that are not contiguous in memory are written row by row") {
+  const one_file file;
+  const xt::xarray<float> matrix{{1, 2, 3}, {4, 5, 6}};
+  glia::write_safetensors(file.path, {{"t", xt::transpose(matrix)}});
+  CHECK((glia::read_safetensors(file.path).at("t") == xt::transpose(matrix)));
+}
+
+TEST_CASE("elements of other types are read as floats") {
+  const one_file file;
+  CHECK(file.elements<double>("F64", {0.1, -1e300, 1e-60, 3}) ==
+        std::vector<float>{0.1F, -inf, 0, 3});
+  CHECK(file.elements<std::int64_t>("I64", {0, -1, 1LL << 40, 16777217}) ==
+        std::vector<float>{0, -1, 0x1p40F, 16777216});
+  CHECK(same_bits(file.elements<float>("F32", {-0.0F, 1e-45F, 7}), {-0.0F, 1e-45F, 7}));
+  // Half: signed zeros, the smallest and the largest subnormal, the smallest normal, one and the
+  // next number, a third, the largest, infinities.
+  CHECK(
+      same_bits(file.elements<std::uint16_t>("F16", {0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x3C00,
+                                                     0xBC01, 0x3555, 0x7BFF, 0x7C00, 0xFC00}),
+                {0, -0.0F, 0x1p-24F, -0x1.FF8p-15F, 0x1p-14F, 1, -0x1.004p0F, 0x1.554p-2F, 65504,
+                 inf, -inf}));
+  // Upper halves of floats.
+  CHECK(same_bits(file.elements<std::uint16_t>(
+                      "BF16", {0x0000, 0x8000, 0x0001, 0x3F80, 0xC049, 0x7F80, 0xFF80}),
+                  {0, -0.0F, 0x1p-133F, 1, -3.140625F, inf, -inf}));
+  for (const char* dtype : {"F16", "BF16"}) {
+    const auto nans = file.elements<std::uint16_t>(dtype, {0x7FC0, 0xFFFF});
+    CHECK(std::isnan(nans.at(0)));
+    CHECK(std::isnan(nans.at(1)));
+    CHECK(std::signbit(nans.at(1)));
+  }
+}
+
+TEST_CASE("every half is the float of its value") {
+  const one_file file;
+  std::vector<std::uint16_t> halves;
+  for (std::uint32_t bits = 0; bits < 0x7C00; ++bits) {
+    halves.push_back(static_cast<std::uint16_t>(bits));
+  }
+  const auto floats = file.elements("F16", halves);
+  for (std::size_t i = 0; i < halves.size(); ++i) {
+    const int exponent = static_cast<int>(i >> 10);
+    const int fraction = static_cast<int>(i & 0x3FF);
+    const double value =
+        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    REQUIRE(static_cast<double>(floats[i]) == value);
+  }
+}
+
+TEST_CASE("metadata is no tensor, and tensors may lie in any order, with gaps") {
+  const one_file file;
+  const std::string header = R"({"__metadata__":{"format":"pt"},)"
+                             R"("b":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},)"
+                             R"("a":{"dtype":"F64","shape":[],"data_offsets":[12,20]}}   )";
+  auto data = bytes_of<float>({1, 2, 0});
+  const auto last = bytes_of<double>({5});
+  data.insert(data.end(), last.begin(), last.end());
+  const auto read = file.read(safetensors_file(header, data));
+  REQUIRE(read.size() == 2);
+  CHECK((read.at("b") == xt::xarray<float>{{1, 2}}));
+  CHECK(read.at("a").dimension() == 0);
+  CHECK(read.at("a")() == 5);
+}
+
+TEST_CASE("files that are no safetensors are refused") {
+  const one_file file;
+  CHECK(message_of<glia::data_error>([&] { (void)glia::read_safetensors(file.path); }) ==
+        file.path.string() + ": cannot be opened for reading");
+  const std::string no_length =
+      "expected a safetensors file, which begins with its header's length, at most 100000000 "
+      "bytes; it is of another format or cut short";
+  const std::string no_object = "expected a safetensors file, but its header is no JSON object";
+  CHECK(file.error_of(std::vector<std::uint8_t>{}) == no_length);
+  CHECK(file.error_of({2, 0, 0, 0, 0, 0, 0}) == no_length);
+  CHECK(file.error_of({'T', 'h', 'i', 's', ' ', 'i', 's', ' ', 't', 'e', 'x', 't'}) == no_length);
+  // A header of 3 bytes of which 2 are there, then one of as many as the limit forbids.
+  CHECK(file.error_of({3, 0, 0, 0, 0, 0, 0, 0, '{', '}'}) == no_length);
+  CHECK(file.error_of({1, 0xE1, 0xF5, 5, 0, 0, 0, 0, '{', '}'}) == no_length);
+  CHECK(file.error_of({0xF9, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, '{', '}'}) == no_length);
+  CHECK(message_of<glia::data_error>([&] {
+          (void)glia::read_safetensors(file.folder.path());
+        }).starts_with(file.folder.path().string() + ": "));
+  for (const char* header : {"", "{", "[]", "7", "{\"w\":}", "{} {}", "\xFF\xFE"}) {
+    INFO(header);
+    CHECK(file.error_of(header, 0) == no_object);
+  }
+}
+
+TEST_CASE("damaged entries of a safetensors header name the tensor") {
+  const one_file file;
+  CHECK(file.error_of(entry("F32", "[2]", "[8,0]"), 8) ==
+        "tensor 'w': expected two rising data_offsets");
+  CHECK(file.error_of(entry("F32", "[2]", "[0,4,8]"), 8) ==
+        "tensor 'w': expected two rising data_offsets");
+  CHECK(file.error_of(entry("F32", "[2]", "[]"), 8) ==
+        "tensor 'w': expected two rising data_offsets");
+  CHECK(file.error_of(entry("I8", "[8]", "[0,8]"), 8) ==
+        "tensor 'w': has the dtype I8, expected F32, F64, F16, BF16 or I64; convert it before");
+  const std::string expected = "tensor 'w': expected dtype, shape and data_offsets (";
+  for (const char* header :
+       {R"({"w":{"shape":[2],"data_offsets":[0,8]}})", R"({"w":{"dtype":"F32","shape":[2]}})",
+        R"({"w":{"dtype":"F32","data_offsets":[0,8]}})",
+        R"({"w":{"dtype":7,"shape":[2],"data_offsets":[0,8]}})",
+        R"({"w":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})",
+        R"({"w":{"dtype":"F32","shape":["2"],"data_offsets":[0,8]}})",
+        R"({"w":{"dtype":"F32","shape":[2],"data_offsets":{"0":8}}})", R"({"w":[]})",
+        R"({"w":null})"}) {
+    INFO(header);
+    CHECK(file.error_of(header, 8).starts_with(expected));
+  }
+}
+
+TEST_CASE("offsets of safetensors that do not fit the shape or the file are found out") {
+  const one_file file;
+  CHECK(file.error_of(entry("F32", "[2]", "[0,8]"), 8).starts_with("(no path)"));
+  const auto refused = [&](const char* dtype, const char* shape, const char* offsets,
+                           std::size_t bytes) {
+    return contains(file.error_of(entry(dtype, shape, offsets), 8),
+                    "tensor 'w': its shape and dtype do not match the " + std::to_string(bytes) +
+                        " bytes that it is said to have, or these lie outside the file; the file "
+                        "is damaged or cut short");
+  };
+  CHECK(refused("F32", "[3]", "[0,12]", 12));  // 4 bytes more than there are
+  CHECK(refused("F32", "[2]", "[4,12]", 8));
+  CHECK(refused("F32", "[1]", "[1000,1004]", 4));
+  CHECK(refused("F32", "[0]", "[12,12]", 0));  // empty, but behind the end
+  CHECK(refused("F32", "[2]", "[0,4]", 4));
+  CHECK(refused("F32", "[1]", "[0,8]", 8));
+  CHECK(refused("F64", "[2]", "[0,8]", 8));
+  CHECK(refused("F16", "[2,2]", "[0,7]", 7));
+  CHECK(refused("F16", "[3]", "[0,8]", 8));
+  CHECK(refused("F16", "[2,1]", "[0,8]", 8));
+  CHECK(refused("F32", "[]", "[0,0]", 0));
+  CHECK(refused("F32", "[]", "[0,8]", 8));
+  CHECK(refused("F32", "[0]", "[0,4]", 4));
+  CHECK(refused("F32", "[-1]", "[0,4]", 4));
+  // Extents whose product is 2^64 and more: 0 and 2 as a 64-bit number.
+  CHECK(refused("F32", "[4294967296,4294967296]", "[0,0]", 0));
+  CHECK(refused("F32", "[9223372036854775809,2]", "[0,8]", 8));
+  CHECK(refused("F32", "[1152921504606846976]", "[0,4611686018427387904]", 1ULL << 62));
+  // In memory all of it would fit; in the file it is not there.
+  CHECK(refused("F32", "[250000]", "[0,1000000]", 1000000));
+}
+
+TEST_CASE("a safetensors file cut short anywhere is refused") {
+  const one_file file;
+  const auto whole = safetensors_file(entry("F32", "[4]", "[0,16]"), bytes_of<float>({1, 2, 3, 4}));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    INFO(size << " of " << whole.size() << " bytes");
+    const std::string error =
+        file.error_of({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
+    REQUIRE(contains(error, "cut short"));
+    REQUIRE_FALSE(contains(error, "(no path)"));
+  }
+}
+
+TEST_CASE("a safetensors file is written whole or not at all") {
+  const one_file file;
+  const auto nowhere = file.folder.path() / "missing" / "file.safetensors";
+  CHECK(contains(message_of<glia::data_error>([&] { glia::write_safetensors(nowhere, {}); }),
+                 nowhere.string() + ": cannot be written"));
+  glia::write_safetensors(file.path, {{"w", {1, 2}}});
+  const auto refused = [&](const char* name) {
+    return message_of<glia::data_error>([&] {
+      glia::write_safetensors(file.path, {{name, {3, 4}}});
+    });
+  };
+  // The format keeps one name for itself, and all names are Unicode.
+  CHECK(refused("__metadata__") ==
+        file.path.string() +
+            ": a tensor cannot be called '__metadata__', which is the format's own");
+  CHECK(contains(refused("\xFF"), file.path.string() + ": a tensor's name is no UTF-8 ("));
+  CHECK((glia::read_safetensors(file.path).at("w") == xt::xarray<float>{1, 2}));
+}

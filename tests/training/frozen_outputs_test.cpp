@@ -1,0 +1,486 @@
+#include <atomic>
+#include <csignal>
+#include <mutex>
+#include <sstream>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::contains;
+using test::message_of;
+
+namespace {
+
+using glia::batch_norm;
+using glia::conv2d;
+using glia::dense;
+using glia::dropout;
+using glia::frozen;
+using glia::sequential;
+
+/// Which samples were asked for and in which epoch, counted over all threads.
+struct witness {
+  std::mutex mutex;
+  std::vector<std::size_t> asked = std::vector<std::size_t>(1000, 0);
+  std::vector<std::size_t> epochs;
+  std::size_t interrupt_at = 1000;  // the sample that Ctrl-C comes with
+
+  void see(std::size_t sample) {
+    const std::lock_guard lock(mutex);
+    ++asked.at(sample);
+    if (sample == interrupt_at) {
+      std::raise(SIGINT);
+    }
+  }
+  [[nodiscard]] std::vector<std::size_t> first(std::size_t count) const {
+    return {asked.begin(), asked.begin() + static_cast<std::ptrdiff_t>(count)};
+  }
+};
+
+/// Small images whose class, or whose two targets, follow from them.
+struct labelled_images {
+  std::size_t count = 50;
+  std::shared_ptr<witness> seen = std::make_shared<witness>();
+
+  [[nodiscard]] std::size_t size() const { return count; }
+  [[nodiscard]] static glia::shape input_shape() { return {6, 5, 2}; }
+  static void fill(std::size_t i, std::span<float> values) {
+    for (std::size_t at = 0; at < values.size(); ++at) {
+      values[at] = static_cast<float>(glia::random_bits({.seed = 8}, 60 * i + at) * 0x1p-31 - 1);
+    }
+  }
+  void input(std::size_t i, std::span<float> values) const {
+    seen->see(i);
+    fill(i, values);
+  }
+  [[nodiscard]] static std::int32_t label(std::size_t i) {
+    std::vector<float> values(60);
+    fill(i, values);
+    return (values[0] > 0 ? 1 : 0) + (values[1] > 0 ? 1 : 0);
+  }
+};
+
+struct valued_images {
+  labelled_images images{};
+
+  [[nodiscard]] std::size_t size() const { return images.size(); }
+  [[nodiscard]] static glia::shape input_shape() { return labelled_images::input_shape(); }
+  void input(std::size_t i, std::span<float> values) const { images.input(i, values); }
+  [[nodiscard]] static glia::shape target_shape() { return {3}; }
+  static void target(std::size_t i, std::span<float> values) {
+    std::vector<float> image(60);
+    labelled_images::fill(i, image);
+    std::copy_n(image.begin(), 3, values.begin());
+  }
+};
+
+/// As an augmented data set is.
+struct varying_images {
+  labelled_images images{};
+  bool changes = true;
+
+  [[nodiscard]] std::size_t size() const { return images.size(); }
+  [[nodiscard]] static glia::shape input_shape() { return labelled_images::input_shape(); }
+  void input(std::size_t i, std::span<float> values) const { images.input(i, values); }
+  void inputs(std::span<const std::uint32_t> samples, std::span<float> values,
+              std::size_t epoch = 0) const {
+    {
+      const std::lock_guard lock(images.seen->mutex);
+      images.seen->epochs.push_back(epoch);
+    }
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      const auto image = values.subspan(n * 60, 60);
+      images.input(samples[n], image);
+      image[7] += changes ? static_cast<float>(epoch) : 0;
+    }
+  }
+  [[nodiscard]] bool varies() const { return changes; }
+  [[nodiscard]] static std::int32_t label(std::size_t i) { return labelled_images::label(i); }
+};
+static_assert(glia::varying_dataset<varying_images> && !glia::varying_dataset<labelled_images>);
+
+/// Layers that draw random numbers and keep statistics on both sides of the border.
+auto network() {
+  return glia::model{
+      sequential{frozen{sequential{conv2d{.filters = 5, .kernel = 3, .activation = glia::relu},
+                                   batch_norm{}, dropout{0.5}}},
+                 glia::max_pool2d{.window = {2, 1}}, conv2d{.filters = 6, .activation = glia::relu},
+                 batch_norm{}, glia::flatten{}, dropout{0.2}, dense{3}},
+      {6, 5, 2}};
+}
+
+struct outcome {
+  glia::history history;
+  glia::history again;  // a second call of fit
+  std::vector<std::vector<float>> weights;
+  std::string printed;
+};
+
+template <class Loss, class Train, class Validation>
+outcome train(const Loss& loss, const Train& data, const Validation& validation,
+              const glia::frozen_output_options& how) {
+  auto net = network();
+  glia::trainer trainer{net, loss, glia::adam{0.01}};
+  std::ostringstream out;
+  const glia::fit_options options{.epochs = 3, .batch_size = 8, .progress = &out, .frozen = how};
+  outcome result;
+  result.history = trainer.fit(data, validation, options);
+  result.again = trainer.fit(data, options);
+  for (const auto& p : net.parameters()) {
+    const auto values = net.get(p.spec.name);
+    result.weights.emplace_back(values.begin(), values.end());
+  }
+  result.printed = out.str();
+  return result;
+}
+
+double distance(const glia::history& a, const glia::history& b) {
+  double worst = a.epochs.size() == b.epochs.size() ? 0 : INFINITY;
+  const auto compare = [&](const glia::scores& one, const glia::scores& other) {
+    worst = std::max({worst, std::abs(one.loss - other.loss) / std::max(1.0, std::abs(one.loss)),
+                      test::distance(one.metrics, other.metrics)});
+  };
+  for (std::size_t i = 0; i < a.epochs.size() && i < b.epochs.size(); ++i) {
+    compare(a.epochs[i].training, b.epochs[i].training);
+    CHECK(a.epochs[i].samples == b.epochs[i].samples);
+    CHECK(a.epochs[i].learning_rate == b.epochs[i].learning_rate);
+    REQUIRE(a.epochs[i].validation.has_value() == b.epochs[i].validation.has_value());
+    if (a.epochs[i].validation) {
+      compare(*a.epochs[i].validation, *b.epochs[i].validation);
+    }
+  }
+  return worst;
+}
+
+double distance(const outcome& a, const outcome& b) {
+  double worst = std::max(distance(a.history, b.history), distance(a.again, b.again));
+  for (std::size_t i = 0; i < a.weights.size(); ++i) {
+    worst = std::max(worst, test::distance(a.weights[i], b.weights[i]));
+  }
+  return worst;
+}
+
+template <class Loss, class Data>
+void check_that_keeping_changes_nothing(const Loss& loss, const Data& data, const Data& validation,
+                                        std::size_t metrics) {
+  const test::temporary_folder folder;
+  const outcome every_step = train(loss, data, validation, {.keep = false});
+  const outcome kept = train(loss, data, validation, {.batch_size = 7});
+  REQUIRE(kept.history.epochs.size() == 3);
+  CHECK(kept.history.metrics.size() == metrics);
+  CHECK(kept.history.epochs[0].validation->metrics.size() == metrics);
+  CHECK(distance(every_step, kept) < 2e-5);
+  CHECK(kept.history.epochs[2].training.loss < kept.history.epochs[0].training.loss);
+  // From a file the very same bits come back.
+  const outcome in_file =
+      train(loss, data, validation,
+            {.store = {.memory_limit = 0, .folder = folder.path()}, .batch_size = 7});
+  CHECK(distance(in_file, kept) == 0);
+  CHECK(contains(kept.printed, "kept in memory, "));
+  CHECK(contains(in_file.printed, "kept in a file, "));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 0);
+}
+
+/// "12.34 s  5.67 k images/s" and the like, which differ from run to run, as dots.
+std::string without_times(const std::string& lines) {
+  std::istringstream in(lines);
+  std::string result;
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t from = line.find("  ");
+    const std::size_t rate = line.find("images/s");
+    result += rate == std::string::npos ? line : line.substr(0, from) + " ... " + line.substr(rate);
+    result += '\n';
+  }
+  return result;
+}
+
+const std::string once = "the outputs of the frozen layers were computed once and kept";
+const std::string as_asked = "the frozen layers run in every step, as the options ask";
+const std::string as_they_vary =
+    "the frozen layers run in every step, as the training samples vary from epoch to epoch (they "
+    "are augmented)";
+
+}  // namespace
+
+TEST_CASE("kept outputs of frozen layers train labelled data as the layers themselves do") {
+  check_that_keeping_changes_nothing(glia::softmax_cross_entropy{}, labelled_images{50},
+                                     labelled_images{21}, 1);
+}
+
+TEST_CASE("kept outputs of frozen layers train valued data as the layers themselves do") {
+  check_that_keeping_changes_nothing(glia::mean_squared_error{}, valued_images{{50}},
+                                     valued_images{{21}}, 0);
+}
+
+TEST_CASE("a model that is frozen to its last layer has nothing to train") {
+  glia::model net{sequential{glia::flatten{}, frozen{dense{3}}, glia::tanh}, {6, 5, 2}};
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
+  for (const bool keep : {true, false}) {
+    CHECK(contains(message_of<glia::error>([&] {
+                     trainer.fit(valued_images{}, {.progress = nullptr, .frozen = {.keep = keep}});
+                   }),
+                   "the result depends on no parameter, so there is nothing to differentiate"));
+  }
+}
+
+TEST_CASE("frozen layers run once for each sample, unless the options ask for more") {
+  for (const bool keep : {true, false}) {
+    const labelled_images data;
+    const labelled_images validation{20};
+    auto net = network();
+    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
+    const auto history =
+        trainer.fit(data, validation,
+                    {.epochs = 4, .batch_size = 9, .progress = nullptr, .frozen = {.keep = keep}});
+    CHECK(history.frozen_layers == (keep ? once : as_asked));
+    CHECK((history.frozen_seconds > 1e-5) == keep);
+    CHECK(data.seen->first(50) == std::vector<std::size_t>(50, keep ? 1 : 4));
+    CHECK(validation.seen->first(20) == std::vector<std::size_t>(20, keep ? 1 : 4));
+    CHECK(data.seen->asked[50] == 0);
+    CHECK(trainer.step_count() == 4 * 6);
+  }
+}
+
+TEST_CASE("a model without frozen layers says nothing of them") {
+  const labelled_images data;
+  glia::model net{sequential{glia::flatten{}, dense{3}}, {6, 5, 2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
+  const auto history = trainer.fit(data, {.epochs = 2, .progress = nullptr});
+  CHECK(history.frozen_layers.empty());
+  CHECK(history.frozen_seconds == 0);
+  CHECK(data.seen->first(50) == std::vector<std::size_t>(50, 2));
+}
+
+TEST_CASE("samples that vary are not kept, but the validation is") {
+  const varying_images data;
+  const labelled_images validation{20};
+  auto net = network();
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
+  std::ostringstream out;
+  const auto history =
+      trainer.fit(data, validation, {.epochs = 3, .batch_size = 25, .progress = &out});
+  CHECK(history.frozen_layers == as_they_vary);
+  REQUIRE(history.epochs.size() == 3);
+  CHECK(data.images.seen->first(50) == std::vector<std::size_t>(50, 3));
+  CHECK(validation.seen->first(20) == std::vector<std::size_t>(20, 1));
+  CHECK(contains(out.str(), as_they_vary + "\nfrozen layers, validation  "));
+  CHECK_FALSE(contains(out.str(), "frozen layers, training"));
+
+  // The same numbers as when nothing is kept.
+  auto other = network();
+  glia::trainer second{other, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
+  const auto every_step =
+      second.fit(varying_images{}, validation,
+                 {.epochs = 3, .batch_size = 25, .progress = nullptr, .frozen = {.keep = false}});
+  CHECK(every_step.frozen_layers == as_asked);
+  CHECK(distance(history, every_step) < 2e-5);
+}
+
+TEST_CASE("a validation that varies is computed anew, the training samples are kept") {
+  const labelled_images data;
+  const varying_images validation{{20}};
+  auto net = network();
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
+  const auto history = trainer.fit(data, validation, {.epochs = 3, .progress = nullptr});
+  CHECK(history.frozen_layers == once);
+  CHECK(data.seen->first(50) == std::vector<std::size_t>(50, 1));
+  CHECK(validation.images.seen->first(20) == std::vector<std::size_t>(20, 3));
+}
+
+TEST_CASE("the epoch that varying samples are told counts on over calls of fit") {
+  const varying_images data;
+  auto net = network();
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
+  const glia::fit_options quiet{.epochs = 2, .batch_size = 25, .progress = nullptr};
+  trainer.fit(data, quiet);
+  CHECK(data.images.seen->epochs == std::vector<std::size_t>{0, 0, 1, 1});
+  trainer.fit(data, quiet);
+  CHECK(data.images.seen->epochs == std::vector<std::size_t>{0, 0, 1, 1, 2, 2, 3, 3});
+  // The kept ones of a set that could vary and does not are those of epoch 0; its epochs count too.
+  const varying_images still{{50}, false};
+  CHECK(trainer.fit(still, quiet).frozen_layers == once);
+  CHECK(still.images.seen->epochs == std::vector<std::size_t>{0, 0});
+  trainer.fit(data, quiet);
+  CHECK(data.images.seen->epochs.back() == 7);
+}
+
+TEST_CASE("Ctrl-C while the frozen layers run ends without an epoch") {
+  for (const bool in_validation : {false, true}) {
+    const labelled_images data;
+    const labelled_images validation{20};
+    (in_validation ? validation : data).seen->interrupt_at = 3;
+    auto net = network();
+    const auto before = net.get("dense_0.kernel");
+    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
+    std::ostringstream out;
+    const auto history =
+        trainer.fit(data, validation,
+                    {.epochs = 4, .batch_size = 5, .progress = &out, .frozen = {.batch_size = 5}});
+    CHECK(history.interrupted);
+    CHECK(history.epochs.empty());
+    CHECK(trainer.step_count() == 0);
+    CHECK((net.get("dense_0.kernel") == before));
+    CHECK(contains(out.str(), "interrupted; stopped after step 0\n"));
+    // At most what the loader had ahead.
+    CHECK((in_validation ? validation : data).seen->asked[19] == 0);
+    CHECK(validation.seen->asked[0] == (in_validation ? 1U : 0U));
+    CHECK(data.seen->asked[49] == (in_validation ? 1U : 0U));
+  }
+}
+
+TEST_CASE("what a data set throws while the frozen layers run comes out") {
+  struct broken : labelled_images {
+    void input(std::size_t i, std::span<float> values) const {
+      glia::require<glia::data_error>(i != 33, "sample 33 is broken");
+      labelled_images::input(i, values);
+    }
+  };
+  auto net = network();
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
+  CHECK(message_of<glia::data_error>([&] { trainer.fit(broken{}, {.progress = nullptr}); }) ==
+        "sample 33 is broken");
+}
+
+TEST_CASE("options of frozen outputs that cannot be are refused") {
+  auto net = network();
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
+  CHECK(message_of<glia::value_error>([&] {
+          trainer.fit(labelled_images{}, {.progress = nullptr, .frozen = {.batch_size = 0}});
+        }) == "fit: expected a batch size of at least 1 for the frozen layers");
+  const glia::row_store::options nowhere{.memory_limit = 0, .folder = "/nowhere"};
+  CHECK(message_of<glia::data_error>([&] {
+          trainer.fit(labelled_images{}, {.progress = nullptr, .frozen = {.store = nowhere}});
+        }) ==
+        "row_store: a temporary file in /nowhere failed (No such file or directory); free some "
+        "room there, name another folder or raise the memory limit");
+  // Neither is looked at where nothing is kept.
+  CHECK(trainer
+            .fit(labelled_images{}, {.progress = nullptr,
+                                     .frozen = {.keep = false, .store = nowhere, .batch_size = 0}})
+            .epochs.size() == 1);
+}
+
+TEST_CASE("fit says what it does with frozen layers, a line each") {
+  const auto lines = [](const glia::frozen_output_options& how) {
+    auto net = network();
+    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.0001}};
+    std::ostringstream out;
+    trainer.fit(labelled_images{50}, labelled_images{20},
+                {.batch_size = 50,
+                 .metrics = std::vector<glia::metric>{},
+                 .progress = &out,
+                 .frozen = how});
+    const std::string all = without_times(out.str());
+    return all.substr(0, all.rfind("  loss")) + '\n';  // without the losses
+  };
+  // 50 and 20 times 2 x 3 x 5 floats: the pooling behind the frozen layers is computed with them.
+  CHECK(lines({}) ==
+        "frozen layers, training ... images/s  kept in memory, 6.00 kB\n"
+        "frozen layers, validation ... images/s  kept in memory, 2.40 kB\n"
+        "epoch 1/1 ... images/s\n");
+  CHECK(lines({.store = {.memory_limit = 3000}}) ==
+        "frozen layers, training ... images/s  kept in a file, 6.00 kB\n"
+        "frozen layers, validation ... images/s  kept in memory, 2.40 kB\n"
+        "epoch 1/1 ... images/s\n");
+  CHECK(lines({.keep = false}) == as_asked + "\nepoch 1/1 ... images/s\n");
+}
+
+TEST_CASE("on a terminal, the pass through frozen layers has a bar") {
+  std::ostringstream out;
+  glia::progress bar(out, true, 12);
+  bar.start_pass("frozen layers, training", 200);
+  bar.update(50);
+  CHECK(contains(out.str(), "\r\033[Kfrozen layers, training [##"));
+  CHECK(contains(out.str(), ".] 50/200  "));
+  CHECK(contains(out.str(), " images/s  ETA 0:0"));
+  CHECK_FALSE(contains(out.str(), "loss"));
+  CHECK_FALSE(contains(out.str(), "\n"));
+  bar.finish_pass("done");
+  CHECK(contains(out.str(), "\r\033[Kfrozen layers, training  0."));
+  CHECK(contains(out.str(), "images/s  done\n"));
+}
+
+TEST_CASE("outputs of frozen layers are a data set") {
+  const labelled_images data{13};
+  auto net = network();
+  std::ostringstream out;
+  const auto kept = glia::compute_frozen_outputs(net, data, "some", {.batch_size = 4}, &out);
+  REQUIRE(kept);
+  CHECK(without_times(out.str()) == "frozen layers, some ... images/s  kept in memory, 1.56 kB\n");
+  CHECK(kept->size() == 13);
+  CHECK(kept->in_memory());
+  CHECK(kept->input_shape() == glia::shape{2, 3, 5});
+  CHECK(kept->bytes() == 13 * 30 * sizeof(float));
+  CHECK(kept->label(5) == labelled_images::label(5));
+  // Against the frozen layers as a model of their own.
+  glia::model alone{sequential{conv2d{.filters = 5, .kernel = 3, .activation = glia::relu},
+                               batch_norm{}, glia::max_pool2d{.window = {2, 1}}},
+                    {6, 5, 2}};
+  for (const auto& p : alone.parameters()) {
+    alone.set(p.spec.name, net.get(p.spec.name));
+  }
+  xt::xarray<float> images = xt::zeros<float>({13, 6, 5, 2});
+  for (std::size_t i = 0; i < 13; ++i) {
+    labelled_images::fill(i, std::span(images.data() + 60 * i, 60));
+  }
+  const auto expected = alone.predict(images);
+  for (std::size_t i = 0; i < 13; ++i) {
+    std::vector<float> row(30);
+    kept->input(i, row);
+    CHECK(test::distance(row, std::span(expected.data() + 30 * i, 30)) < 1e-6);
+  }
+  const auto valued = glia::compute_frozen_outputs(net, valued_images{{4}}, "some", {}, nullptr);
+  CHECK(valued->target_shape() == glia::shape{3});
+  std::vector<float> target(3);
+  std::vector<float> same(3);
+  valued->target(2, target);
+  valued_images::target(2, same);
+  CHECK(target == same);
+}
+
+TEST_CASE("a model is fitted, evaluated and asked on outputs that were kept before") {
+  const labelled_images data;
+  const labelled_images validation{20};
+  auto net = network();
+  auto other = network();
+  const auto kept = glia::compute_frozen_outputs(net, data, "training", {}, nullptr);
+  const auto kept_validation =
+      glia::compute_frozen_outputs(net, validation, "validation", {}, nullptr);
+  const glia::softmax_cross_entropy loss;
+  glia::trainer trainer{net, loss, glia::adam{0.01}};
+  glia::trainer second{other, loss, glia::adam{0.01}};
+  const glia::fit_options quiet{.epochs = 3, .batch_size = 8, .progress = nullptr};
+  const auto history = trainer.fit(*kept, *kept_validation, quiet);
+  // Options that would not keep them do not matter to what is kept already.
+  trainer.fit(*kept, {.batch_size = 8, .progress = nullptr, .frozen = {.keep = false}});
+  CHECK(data.seen->first(50) == std::vector<std::size_t>(50, 1));
+  CHECK(validation.seen->first(20) == std::vector<std::size_t>(20, 1));
+  const auto expected = second.fit(labelled_images{}, labelled_images{20}, quiet);
+  second.fit(labelled_images{}, {.batch_size = 8, .progress = nullptr});
+  CHECK(distance(history, expected) == 0);
+  for (const auto& p : net.parameters()) {
+    CHECK((net.get(p.spec.name) == other.get(p.spec.name)));
+  }
+  const auto scores = glia::evaluate(net, *kept_validation, loss);
+  const auto same = glia::evaluate(other, validation, loss);
+  CHECK(std::abs(scores.loss - same.loss) < 1e-5);
+  CHECK(scores.metrics == same.metrics);
+  const auto outputs = glia::predict(net, *kept_validation);
+  CHECK(outputs.dimension() == 2);
+  CHECK(test::distance(outputs, glia::predict(other, validation, {.batch_size = 3})) < 1e-5);
+}
+
+TEST_CASE("outputs are not kept of data that do not fit, and not after Ctrl-C") {
+  auto net = network();
+  CHECK(message_of<glia::data_error>([&] {
+          (void)glia::compute_frozen_outputs(net, labelled_images{0}, "no", {}, nullptr);
+        }) == "compute_frozen_outputs: the data set is empty");
+  CHECK(contains(message_of<glia::shape_error>([&] {
+                   (void)glia::compute_frozen_outputs(net, test::quadrants{}, "no", {}, nullptr);
+                 }),
+                 "the model takes samples of shape (6, 5, 2), the data set has (2,)"));
+  const labelled_images data;
+  data.seen->interrupt_at = 3;
+  CHECK_FALSE(glia::compute_frozen_outputs(net, data, "some", {.batch_size = 5}, nullptr));
+  CHECK(data.seen->asked[30] == 0);
+}
