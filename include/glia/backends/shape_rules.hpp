@@ -116,10 +116,10 @@ struct window_sizes {
 /// Whether the chained kernels take this convolution as a link of a chain: activations that clamp;
 /// behind the first, nothing but depthwise and pointwise convolutions.
 [[nodiscard]] inline bool chains(const unary_map& map, const window_sizes& s, bool first) {
-  constexpr std::size_t max_rows = 16;  // of a window
+  constexpr std::size_t max_window = 16;  // rows
   const bool depthwise = s.groups == s.c && s.groups == s.o && s.groups > 1;
   const bool pointwise = s.groups == 1 && s.window == window2d{};
-  return clamps(map) && s.window.height <= max_rows &&
+  return clamps(map) && s.window.height <= max_window &&
          (first ? s.groups == 1 : depthwise || pointwise);
 }
 

@@ -167,14 +167,25 @@ class sequential {
   /// Layers I ... End - 1, one after the other.
   template <std::size_t I, std::size_t End, backend B>
   [[nodiscard]] variable<B> run_layers(scope<B>& s, variable<B> x) const {
-    layer_chain<B> chain(s, std::move(x));
-    add_layers<I, End>(s, chain);
-    return std::move(chain).result();
+    // Only where there is something to join, since that takes long to compile.
+    using chain = std::conditional_t<starts_chain<I, End>(), layer_chain<B>, plain_chain<B>>;
+    chain layers(s, std::move(x));
+    add_layers<I, End>(s, layers);
+    return std::move(layers).result();
+  }
+
+  template <std::size_t I, std::size_t End>
+  static constexpr bool starts_chain() {
+    if constexpr (I < End) {
+      return chain_start<layer_at<I>> || starts_chain<I + 1, End>();
+    } else {
+      return false;
+    }
   }
 
   /// A layer that can take the next one along, because the backend has both in one kernel, does.
-  template <std::size_t I, std::size_t End, backend B>
-  void add_layers(scope<B>& s, layer_chain<B>& chain) const {
+  template <std::size_t I, std::size_t End, backend B, class Chain>
+  void add_layers(scope<B>& s, Chain& chain) const {
     if constexpr (I < End) {
       const auto& layer = std::get<I>(layers_);
       if constexpr (I + 1 < End) {

@@ -34,6 +34,7 @@ struct conv2d {
   initializer bias_initializer = constant(0);
 
   static constexpr std::string_view type_name = "conv2d";
+  static constexpr bool starts_chain = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>

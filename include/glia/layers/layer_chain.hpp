@@ -9,6 +9,32 @@
 
 namespace glia {
 
+/// A layer whose work may wait for that of those behind it; see `layer_chain`. Layers say so in a
+/// static member `starts_chain`.
+template <class Layer>
+concept chain_start = requires {
+  requires Layer::starts_chain;
+};
+
+/// Runs layers one after the other, each at once.
+template <backend B>
+class plain_chain {
+ public:
+  plain_chain(scope<B>& s, variable<B> x) : scope_(&s), x_(std::move(x)) {}
+
+  /// Runs a layer that a holder of the given name holds at position `index`.
+  template <class Layer>
+  void run(const Layer& layer, std::string_view holder, std::size_t index) {
+    x_ = scope_->run(layer, std::move(x_), holder, index);
+  }
+  /// What the last layer gave.
+  [[nodiscard]] variable<B> result() && { return std::move(x_); }
+
+ private:
+  scope<B>* scope_;
+  variable<B> x_;
+};
+
 /// Runs layers one after the other; what combinators that hold a sequence of layers are made of.
 ///
 /// In inference, on backends that have several convolutions in one, a layer may join those before

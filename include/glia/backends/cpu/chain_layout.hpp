@@ -67,6 +67,10 @@ class chain_layout {
     const ring& r = rings_[link];
     return r.first + (panel * r.pixels() + row % r.rows * r.columns) * panel_width_;
   }
+  /// How many of its rows from this one on lie below each other before the ring begins anew.
+  [[nodiscard]] std::size_t rows_until_turn(std::size_t link, std::size_t row) const {
+    return rings_[link].rows - row % rings_[link].rows;
+  }
   /// Where a row of zeros begins, as long as any, and where it ends, as do the rings and it.
   [[nodiscard]] std::size_t zeros() const { return zeros_; }
   [[nodiscard]] std::size_t end() const { return end_; }

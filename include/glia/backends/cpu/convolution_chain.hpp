@@ -103,27 +103,24 @@ class chain_run {
     const window2d& k = size.window;
     const clamp_range<T> range(links_[i].map);
     const bool last = layout_.last(i);
-    depthwise_row row{size.ow,
-                      width,
-                      k.height,
-                      k.width,
-                      k.stride_width * width,
-                      k.dilation_width * width,
-                      width,
-                      last ? size.o : width};
-    for (std::size_t panel = 0; panel < layout_.behind(i - 1).panels; ++panel) {
-      const T* bias = packed_[i].data() + panel * (1 + k.height * k.width) * width;
-      row.channels = last ? std::min(width, size.o - panel * width) : width;
-      for (std::size_t r = first; r < end; ++r) {
-        std::array<const T*, depthwise_convolution<T>::max_rows> seen{};
-        for (std::size_t tap = 0; tap < k.height; ++tap) {
-          const std::size_t at = r * k.stride_height + tap * k.dilation_height - k.pad_top;
-          seen[tap] =
-              s.scratch + (at < size.h ? layout_.padded_row(i - 1, panel, at) : layout_.zeros());
-        }
-        T* const to = last ? s.y + r * size.ow * size.o + panel * width
-                           : s.scratch + layout_.row(i, panel, r);
-        kernels_.convolve_channels(row, seen.data(), bias + width, bias, to, range);
+    for (std::size_t some = 0; first < end; first += some) {
+      // Rows that are to lie in one piece: all that are left or, in a ring, until it turns.
+      some = std::min(end - first, seen_rows<T>::most(size));
+      some = last ? some : std::min(some, layout_.rows_until_turn(i, first));
+      for (std::size_t panel = 0; panel < layout_.behind(i - 1).panels; ++panel) {
+        const T* bias = packed_[i].data() + panel * (1 + k.height * k.width) * width;
+        const seen_rows<T> seen(size, first, some, [&](std::size_t row) {
+          return s.scratch +
+                 (row < size.h ? layout_.padded_row(i - 1, panel, row) : layout_.zeros());
+        });
+        T* const to = last ? s.y + first * size.ow * size.o + panel * width
+                           : s.scratch + layout_.row(i, panel, first);
+        kernels_.convolve_channels(
+            depthwise_rows{some, size.ow, last ? std::min(width, size.o - panel * width) : width,
+                           k.height, k.width, k.stride_width * width, k.dilation_width * width,
+                           width, last ? size.o : width,
+                           last ? size.ow * size.o : layout_.behind(i).columns * width},
+            seen.data(), bias + width, bias, to, range);
       }
     }
   }

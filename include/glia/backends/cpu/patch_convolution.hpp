@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "glia/backends/cpu/patch_grid.hpp"
+#include "glia/backends/cpu/vector_kernels.hpp"
 #include "glia/core/memory_pool.hpp"
 
 namespace glia::cpu_loops {

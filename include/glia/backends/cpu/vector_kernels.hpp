@@ -43,17 +43,19 @@ struct nonzero_lists {
 struct store_sums {};
 struct add_sums {};
 
-/// One output row of a depthwise convolution: how many columns and channels, the window, and how
-/// far apart things lie, in elements.
-struct depthwise_row {
+/// Some output rows of a depthwise convolution: how many rows, columns and channels, the window,
+/// and how far apart things lie, in elements.
+struct depthwise_rows {
+  std::size_t rows;
   std::size_t columns;
   std::size_t channels;
   std::size_t height;
   std::size_t width;
-  std::size_t column_step;  ///< from a window to the one on its right
-  std::size_t tap_step;     ///< from a pixel of a window to the one on its right
-  std::size_t w_step;       ///< from a pixel's weights to the next pixel's
-  std::size_t out_step;     ///< from an output to the one on its right
+  std::size_t column_step;   ///< from a window to the one on its right
+  std::size_t tap_step;      ///< from a pixel of a window to the one on its right
+  std::size_t w_step;        ///< from a pixel's weights to the next pixel's
+  std::size_t out_step;      ///< from an output to the one on its right
+  std::size_t out_row_step;  ///< and to the one below
 };
 
 /// Vectors of sums that stay in registers: half of AVX2's sixteen leave room for factors.
