@@ -168,16 +168,16 @@ class sequential {
   template <std::size_t I, std::size_t End, backend B>
   [[nodiscard]] variable<B> run_layers(scope<B>& s, variable<B> x) const {
     // Only where there is something to join, since that takes long to compile.
-    using chain = std::conditional_t<starts_chain<I, End>(), layer_chain<B>, plain_chain<B>>;
+    using chain = std::conditional_t<any_starts_chain<I, End>(), layer_chain<B>, plain_chain<B>>;
     chain layers(s, std::move(x));
     add_layers<I, End>(s, layers);
     return std::move(layers).result();
   }
 
   template <std::size_t I, std::size_t End>
-  static constexpr bool starts_chain() {
+  static constexpr bool any_starts_chain() {
     if constexpr (I < End) {
-      return chain_start<layer_at<I>> || starts_chain<I + 1, End>();
+      return chain_start<layer_at<I>> || any_starts_chain<I + 1, End>();
     } else {
       return false;
     }
