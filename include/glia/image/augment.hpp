@@ -119,10 +119,12 @@ inline void recolour(image& picture, double saturation, double brightness) {
   const auto of_luma = static_cast<float>(brightness * (1 - saturation));
   for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
     std::uint8_t* pixel = picture.pixels.data() + i;
-    const float luma = 0.299F * pixel[0] + 0.587F * pixel[1] + 0.114F * pixel[2];
+    const std::array<float, 3> colour{static_cast<float>(pixel[0]), static_cast<float>(pixel[1]),
+                                      static_cast<float>(pixel[2])};
+    const float luma = 0.299F * colour[0] + 0.587F * colour[1] + 0.114F * colour[2];
     const float base = of_luma * luma + 0.5F;
     for (std::size_t c = 0; c < 3; ++c) {
-      const auto changed = static_cast<int>(base + of_pixel * pixel[c]);
+      const auto changed = static_cast<int>(base + of_pixel * colour[c]);
       pixel[c] = static_cast<std::uint8_t>(std::clamp(changed, 0, 255));
     }
   }

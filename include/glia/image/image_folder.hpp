@@ -139,7 +139,7 @@ class image_folder {
  private:
   [[nodiscard]] std::vector<std::filesystem::path> find_classes(
       const std::filesystem::path& folder) {
-    const auto folders = detail::entries_of(folder, true);
+    auto folders = detail::entries_of(folder, true);
     if (class_names_.empty()) {
       for (const std::filesystem::path& path : folders) {
         class_names_.push_back(path.filename().string());

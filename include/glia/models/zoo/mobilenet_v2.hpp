@@ -58,8 +58,7 @@ class mobilenet_v2 {
     friend bool operator==(const stage&, const stage&) = default;
   };
 
-  explicit mobilenet_v2(const mobilenet_v2_options& options = {})
-      : options_(options), first_(0), end_(stage_count) {
+  explicit mobilenet_v2(const mobilenet_v2_options& options = {}) : options_(options) {
     require<value_error>(options.width > 0, "mobilenet_v2: expected a positive width, got ",
                          options.width);
     add_stages();
@@ -212,8 +211,8 @@ class mobilenet_v2 {
   }
 
   mobilenet_v2_options options_;
-  std::size_t first_;
-  std::size_t end_;
+  std::size_t first_ = 0;
+  std::size_t end_ = stage_count;
   std::vector<stage> stages_;
 };
 
