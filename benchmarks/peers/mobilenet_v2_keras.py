@@ -1,6 +1,7 @@
 """The features of MobileNetV2 (width 1, 224x224, random weights) in Keras 3 on TensorFlow's CPU.
 
-Tried at batch 32 with two threads on a busy machine with TensorFlow 2.21, milliseconds an image:
+Tried at batch 32 with two threads and TensorFlow 2.21 beside other programs, which oneDNN's threads suffer from:
+only the order counts, not the milliseconds an image:
 
      40   model.predict
      26   a tf.function of the model

@@ -1,7 +1,8 @@
 """The features of MobileNetV2 (width 1, 224x224, random weights) in PyTorch on the CPU.
 
-Written for Debian's python3-torch 1.13, which has no torchvision. Tried at batch 32 with two threads on a
-busy machine, milliseconds an image (NCHW, channels_last):
+Written for Debian's python3-torch 1.13, which has no torchvision. Tried at batch 32 with two threads beside
+other programs, which oneDNN's threads suffer from: only the order counts, not the milliseconds an image
+(NCHW, channels_last):
 
     82   58   the plain model in inference mode
     68   43   traced and frozen, which folds the batch normalisation
