@@ -34,18 +34,18 @@ struct batch_norm {
     s.expect_value(momentum >= 0 && momentum <= 1 && epsilon > 0,
                    "expected a momentum in [0, 1] and a positive epsilon");
     const shape channels{x.shape().back()};
+    if (!s.training()) {
+      const auto [scale, shift] = scale_and_shift(s, channels);
+      return x * scale + shift;
+    }
     const variable<B> gamma = s.parameter("gamma", channels, gamma_initializer);
     const variable<B> beta = s.parameter("beta", channels, beta_initializer);
     auto& running_mean = s.state("moving_mean", channels, moving_mean_initializer);
-    if (s.training()) {
-      auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
-      blend(s.device(), running_mean, std::move(result.mean));
-      blend(s.device(), s.state("moving_variance", channels, moving_variance_initializer),
-            std::move(result.variance));
-      return std::move(result.output);
-    }
-    const auto [scale, shift] = scale_and_shift(s, x.owner(), gamma, beta, running_mean);
-    return x * scale + shift;
+    auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
+    blend(s.device(), running_mean, std::move(result.mean));
+    blend(s.device(), s.state("moving_variance", channels, moving_variance_initializer),
+          std::move(result.variance));
+    return std::move(result.output);
   }
 
   /// Becomes part of a convolution that waits; see layer_chain.
@@ -54,11 +54,7 @@ struct batch_norm {
     if (!pending.open()) {
       return false;
     }
-    const shape channels{pending.shape().back()};
-    const variable<B> gamma = s.parameter("gamma", channels, gamma_initializer);
-    const variable<B> beta = s.parameter("beta", channels, beta_initializer);
-    const auto& running_mean = s.state("moving_mean", channels, moving_mean_initializer);
-    const auto [scale, shift] = scale_and_shift(s, gamma.owner(), gamma, beta, running_mean);
+    const auto [scale, shift] = scale_and_shift(s, {pending.shape().back()});
     pending.scale_and_shift(scale, shift);
     return true;
   }
@@ -74,12 +70,14 @@ struct batch_norm {
 
   /// What the layer comes to in inference: x scale + shift.
   template <backend B>
-  [[nodiscard]] affine<B> scale_and_shift(scope<B>& s, tape<B>& owner, const variable<B>& gamma,
-                                          const variable<B>& beta,
-                                          const typename B::tensor& running_mean) const {
-    const variable<B> mean = owner.constant(running_mean);
+  [[nodiscard]] affine<B> scale_and_shift(scope<B>& s, const shape& channels) const {
+    const variable<B> gamma = s.parameter("gamma", channels, gamma_initializer);
+    const variable<B> beta = s.parameter("beta", channels, beta_initializer);
+    tape<B>& owner = gamma.owner();
+    const variable<B> mean =
+        owner.constant(s.state("moving_mean", channels, moving_mean_initializer));
     const variable<B> variance =
-        owner.constant(s.state("moving_variance", gamma.shape(), moving_variance_initializer));
+        owner.constant(s.state("moving_variance", channels, moving_variance_initializer));
     const variable<B> scale = gamma / ops::square_root(variance + epsilon);
     return {scale, beta - mean * scale};
   }

@@ -25,12 +25,13 @@ struct model_options {
   bool depth_first = true;
 };
 
-/// How many samples of this shape make a batch where nobody asks for a number.
-[[nodiscard]] constexpr std::size_t samples_per_batch(const shape& sample) {
+/// How many samples make a batch: as many as are asked for or, for 0, as many of this shape as take
+/// some 32 MB, at most 256.
+[[nodiscard]] constexpr std::size_t batch_size_for(std::size_t asked, const shape& sample) {
   constexpr std::size_t bytes = 32 << 20;
   constexpr std::size_t most = 256;
-  return std::clamp<std::size_t>(bytes / std::max<std::size_t>(sample.size() * sizeof(float), 1), 1,
-                                 most);
+  const std::size_t each = std::max<std::size_t>(sample.size() * sizeof(float), 1);
+  return asked > 0 ? asked : std::clamp<std::size_t>(bytes / each, 1, most);
 }
 
 struct predict_options {
@@ -147,8 +148,7 @@ class model {
                                           const predict_options& options = {}) {
     const xt::xarray<float> x = inputs.derived_cast();
     const shape given(x.shape().begin(), x.shape().end());
-    const std::size_t batch_size =
-        options.batch_size > 0 ? options.batch_size : samples_per_batch(sample_);
+    const std::size_t batch_size = batch_size_for(options.batch_size, sample_);
     require<shape_error>(given.rank() > 0 && given == batch_of(given[0], sample_),
                          "predict: expected inputs ", batch_text(batch_of(1, sample_)), ", got ",
                          given);

@@ -1,14 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "glia/data/batch_loader.hpp"
 #include "glia/losses/targets.hpp"
 #include "glia/models/model.hpp"
 #include "glia/training/feed.hpp"
@@ -28,22 +25,16 @@ template <class Model, supervised_dataset D, loss_function<typename Model::backe
                               const evaluate_options& options = {}) {
   using B = typename Model::backend_type;
   require_fitting("evaluate", net, data);
-  const std::size_t batch_size =
-      options.batch_size > 0 ? options.batch_size : samples_per_batch(net.sample_shape());
-  std::vector<std::uint32_t> order(data.size());
-  std::iota(order.begin(), order.end(), 0U);
-  batch_loader<D> loader(data, batch_size);
   running_scores<B> sums(net.device(), options.metrics.value_or(default_metrics<D>()));
-  tape<B> record(net.device());
   std::vector<gradient_slot> slots;
-  loader.start(order);
-  while (const batch* b = loader.next()) {
-    const targets<B> t = targets_of(net.device(), *b, net.output_shape());
-    const variable<B> x =
-        record.constant(net.device().from_host(std::span<const float>(b->inputs), b->input_shape));
-    const variable<B> y = net.forward(x, slots, run_mode::inference, {});
-    sums.add(loss(y, t).value(), y.value(), t);
-  }
+  for_each_output(
+      net.device(), data, batch_size_for(options.batch_size, net.sample_shape()),
+      [&](variable<B> x) { return net.forward(std::move(x), slots, run_mode::inference, {}); },
+      [&](const batch& b, const variable<B>& y) {
+        const targets<B> t = targets_of(net.device(), b, net.output_shape());
+        sums.add(loss(y, t).value(), y.value(), t);
+        return true;
+      });
   return sums.means();
 }
 
@@ -53,24 +44,18 @@ template <class Model, supervised_dataset D>
                                         const predict_options& options = {}) {
   using B = typename Model::backend_type;
   require_fitting("predict", net, data);
-  const std::size_t batch_size =
-      options.batch_size > 0 ? options.batch_size : samples_per_batch(net.sample_shape());
   const shape all = batch_of(data.size(), net.output_shape());
   xt::xarray<float> outputs(xt::xarray<float>::shape_type(all.begin(), all.end()));
-  std::vector<std::uint32_t> order(data.size());
-  std::iota(order.begin(), order.end(), 0U);
-  batch_loader<D> loader(data, batch_size);
-  tape<B> record(net.device());
-  std::vector<gradient_slot> slots;
   float* to = outputs.data();
-  loader.start(order);
-  while (const batch* b = loader.next()) {
-    const variable<B> x =
-        record.constant(net.device().from_host(std::span<const float>(b->inputs), b->input_shape));
-    const variable<B> y = net.forward(x, slots, run_mode::inference, {});
-    net.device().to_host(y.value(), std::span<float>(to, y.shape().size()));
-    to += y.shape().size();
-  }
+  std::vector<gradient_slot> slots;
+  for_each_output(
+      net.device(), data, batch_size_for(options.batch_size, net.sample_shape()),
+      [&](variable<B> x) { return net.forward(std::move(x), slots, run_mode::inference, {}); },
+      [&](const batch&, const variable<B>& y) {
+        net.device().to_host(y.value(), std::span<float>(to, y.shape().size()));
+        to += y.shape().size();
+        return true;
+      });
   return outputs;
 }
 

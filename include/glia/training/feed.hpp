@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "glia/data/batch_loader.hpp"
 #include "glia/data/dataset.hpp"
 #include "glia/losses/targets.hpp"
+#include "glia/ops/tape.hpp"
 #include "glia/training/metrics.hpp"
 
 namespace glia {
@@ -26,6 +31,25 @@ void require_fitting(std::string_view what, const Model& net, const D& data) {
     require<shape_error>(shape(data.target_shape()) == net.output_shape(), what,
                          ": the model gives ", net.output_shape(), ", the data set's targets are ",
                          shape(data.target_shape()));
+  }
+}
+
+/// Runs `forward(x)` on all samples of a data set, in order and in batches, and calls
+/// use(batch, outputs) for each; stops where that returns false.
+template <backend B, supervised_dataset D, class Forward, class Use>
+void for_each_output(const B& device, const D& data, std::size_t batch_size, const Forward& forward,
+                     const Use& use) {
+  std::vector<std::uint32_t> order(data.size());
+  std::iota(order.begin(), order.end(), 0U);
+  batch_loader<D> loader(data, batch_size);
+  tape<B> record(device);
+  loader.start(order);
+  while (const batch* b = loader.next()) {
+    variable<B> x =
+        record.constant(device.from_host(std::span<const float>(b->inputs), b->input_shape));
+    if (!use(*b, forward(std::move(x)))) {
+      return;
+    }
   }
 }
 

@@ -1,18 +1,15 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "glia/data/batch_loader.hpp"
 #include "glia/data/row_store.hpp"
 #include "glia/models/trained_part.hpp"
 #include "glia/training/feed.hpp"
@@ -83,29 +80,27 @@ template <class Model, supervised_dataset D>
   if (shown) {
     shown->start_pass("frozen layers, " + what, data.size());
   }
-  std::vector<std::uint32_t> order(data.size());
-  std::iota(order.begin(), order.end(), 0U);
-  batch_loader<D> loader(data, options.batch_size);
-  tape<B> record(net.device());
   std::vector<gradient_slot> slots;
   std::vector<float> rows;
   std::size_t done = 0;
-  loader.start(order);
-  while (const batch* b = loader.next()) {
-    variable<B> x =
-        record.constant(net.device().from_host(std::span<const float>(b->inputs), b->input_shape));
-    const variable<B> y = net.template forward_part<Model::part::frozen>(std::move(x), slots,
-                                                                         run_mode::inference, {});
-    rows.resize(b->size * output.size());
-    net.device().to_host(y.value(), std::span<float>(rows));
-    values.write(done, rows);
-    done += b->size;
-    if (shown) {
-      shown->update(done);
-    }
-    if (interrupt.interrupted()) {
-      return std::nullopt;
-    }
+  for_each_output(
+      net.device(), data, options.batch_size,
+      [&](variable<B> x) {
+        return net.template forward_part<Model::part::frozen>(std::move(x), slots,
+                                                              run_mode::inference, {});
+      },
+      [&](const batch& b, const variable<B>& y) {
+        rows.resize(b.size * output.size());
+        net.device().to_host(y.value(), std::span<float>(rows));
+        values.write(done, rows);
+        done += b.size;
+        if (shown) {
+          shown->update(done);
+        }
+        return !interrupt.interrupted();
+      });
+  if (interrupt.interrupted()) {
+    return std::nullopt;
   }
   frozen_outputs<D> result(data, output, std::move(values));
   if (shown) {
