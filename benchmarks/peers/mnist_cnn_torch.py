@@ -26,24 +26,15 @@ Inference, for 10,000 images in batches of 250 and for one image (from NumPy to 
              320-400 us   traced and frozen, one thread
 """
 
-import ctypes
-import glob
-import os
 import re
 import time
 
-from mnist_data import emit, emit_inference, keep_freed_memory, parse_flags, read_split
+from mnist_data import emit, emit_inference, keep_freed_memory, parse_flags, read_split, use_openmp_blas
 
 flags = parse_flags("train the MNIST convolutional network with PyTorch", epochs=10, batch=1024)
 keep_freed_memory()
 
-# The environment is read once, when the libraries load, so this comes before the import of torch. A
-# library that is loaded already satisfies torch's (and NumPy's) need of the same soname: this picks the
-# OpenMP build of OpenBLAS for this process and leaves the system's choice alone.
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(flags.threads)
-for library in ("libblas.so.3", "liblapack.so.3"):
-    for path in glob.glob(f"/usr/lib/*/openblas-openmp/{library}"):
-        ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
+use_openmp_blas(flags.threads)
 
 import torch  # noqa: E402
 from torch.nn import functional  # noqa: E402

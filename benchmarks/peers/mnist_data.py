@@ -2,6 +2,7 @@
 
 import argparse
 import ctypes
+import glob
 import gzip
 import json
 import os
@@ -36,6 +37,16 @@ def keep_freed_memory():
     mallopt(trim_threshold, -1)
     mallopt(top_pad, 1 << 26)
     mallopt(arena_max, 1)
+
+
+def use_openmp_blas(threads):
+    """Picks the OpenMP build of OpenBLAS for this process and leaves the system's choice alone. To be called
+    before the import of torch or NumPy: the environment is read once, when the libraries load, and a library
+    that is loaded already satisfies their need of the same soname."""
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(threads)
+    for library in ("libblas.so.3", "liblapack.so.3"):
+        for path in glob.glob(f"/usr/lib/*/openblas-openmp/{library}"):
+            ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
 
 
 def read_split(folder, split):

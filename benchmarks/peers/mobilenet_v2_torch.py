@@ -9,19 +9,13 @@ other programs, which oneDNN's threads suffer from: only the order counts, not t
     27   30   ... with optimize_for_inference, which hands convolutions to oneDNN: kept here, in NCHW
 """
 
-import ctypes
-import glob
-import os
 import time
 
-from mnist_data import emit, keep_freed_memory, parse_flags
+from mnist_data import emit, keep_freed_memory, parse_flags, use_openmp_blas
 
 flags = parse_flags("compute MobileNetV2's features with PyTorch", epochs=3, batch=32)
 keep_freed_memory()
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(flags.threads)
-for library in ("libblas.so.3", "liblapack.so.3"):
-    for path in glob.glob(f"/usr/lib/*/openblas-openmp/{library}"):
-        ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
+use_openmp_blas(flags.threads)
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
