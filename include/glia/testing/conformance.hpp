@@ -288,6 +288,10 @@ template <backend B>
       {{2, 6, 5, 4}, {3, 3, 2, 6}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 2},
       {{2, 7, 6, 5}, {3, 3, 1, 5}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 5},
       {{2, 7, 6, 3}, {3, 3, 1, 6}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 3},
+      {{1, 4, 3, 100}, {2, 1, 100, 120}, {2, 1}, 1},
+      {{2, 9, 7, 20}, {3, 3, 1, 20}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 20},
+      {{1, 8, 16, 9}, {3, 3, 1, 9}, {3, 3, 2, 2, 1, 1, 0, 1, 0, 1}, 9},
+      {{1, 8, 13, 8}, {3, 3, 1, 8}, {3, 3, 1, 1, 2, 2, 1, 1, 1, 1}, 8},
       {{11, 14, 13, 3}, {2, 2, 3, 8}, {2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1},
       {{2, 4, 4, 3}, {1, 1, 3, 2}, {1, 1, 2, 2}, 1}};
   for (const convolution& c : convolutions) {
@@ -364,7 +368,7 @@ template <backend B>
   constexpr auto linear = unary_function::affine;
   constexpr auto relu = unary_function::relu;
   constexpr auto relu6 = unary_function::relu6;
-  const std::vector<chain> chained{
+  std::vector<chain> chained{
       {{2, 9, 7, 5}, {{{1, 1, 5, 20}, pixel, 1, relu6}, {{3, 3, 1, 20}, three, 20, linear}}},
       {{9, 11, 10, 3},
        {{{3, 3, 3, 32}, halved, 1, relu6},
@@ -380,7 +384,19 @@ template <backend B>
         {{4, 3, 1, 48}, uneven, 48, relu6},
         {{1, 1, 48, 8}, pixel, 1, relu6},
         {{3, 3, 1, 8}, three, 8, linear}}},
+      {{1, 3, 3, 200},
+       {{{1, 1, 200, 120}, pixel, 1, relu},
+        {{3, 3, 1, 120}, three, 120, relu6},
+        {{1, 1, 120, 150}, pixel, 1, linear}}},
       {{8, 1, 1, 6}, {{{1, 1, 6, 7}, pixel, 1, relu}, {{3, 3, 1, 7}, three, 7, relu}}}};
+  for (std::size_t width = 1; width < 9; ++width) {
+    for (const window2d& window : {three, halved}) {
+      chained.push_back({{2, 5, width, 3},
+                         {{{1, 1, 3, 9}, pixel, 1, relu6},
+                          {{3, 3, 1, 9}, window, 9, linear},
+                          {{1, 1, 9, 4}, pixel, 1, relu}}});
+    }
+  }
   for (const chain& c : chained) {
     const auto run = [&](auto& b, bool bias) {
       std::vector<float> values = test_values(c.x, 15);
@@ -393,7 +409,8 @@ template <backend B>
       }
       detail::convolve_in_chain(b, x, links);
     };
-    const std::string name = text(c.links.size(), " convolutions of ", c.x);
+    const std::string name = text(c.links.size(), " convolutions of ", c.x, ", the second with ",
+                                  c.links[1].window.stride_height, " rows a step");
     check(name, [&](auto& b) { run(b, true); });
     check(name + " without bias", [&](auto& b) { run(b, false); });
   }

@@ -27,12 +27,12 @@ class chain_run {
     for (std::size_t i = 0; i < links.size(); ++i) {
       const patch_convolution<T> c(as_one_group(sizes[i]), memory);
       packed_[i] = c.pack(kernels, links[i].kernel, links[i].bias, memory);
-      offsets_[i] = host_tensor<std::uint32_t>(memory, {c.depth()});
       // A product finds a pixel's channels in panels, but for the first one's.
-      for (std::size_t k = 0; k < c.depth(); ++k) {
-        offsets_[i].data()[k] =
-            i == 0 ? first_.offsets()[k]
-                   : static_cast<std::uint32_t>(k / width * layout_.panel_step(i - 1) + k % width);
+      if (i > 0) {
+        runs_[i] = host_tensor<std::uint32_t>(memory, {layout_.behind(i - 1).panels});
+        for (std::size_t panel = 0; panel < runs_[i].size(); ++panel) {
+          runs_[i].data()[panel] = static_cast<std::uint32_t>(panel * layout_.panel_step(i - 1));
+        }
       }
     }
     const bool copies = !first_.image().unpadded();
@@ -129,39 +129,42 @@ class chain_run {
     const window_sizes& size = layout_.size(i);
     const clamp_range<T> range(links_[i].map);
     const bool last = layout_.last(i);
-    const std::size_t depth = offsets_[i].size();
+    // A link behind the first sees one pixel at a time.
+    const std::size_t depth = size.window.height * size.window.width * size.c;
     const std::size_t panel_size = (1 + depth) * width;
-    const std::size_t panels = packed_[i].shape()[0];
     const std::size_t block =
-        std::max<std::size_t>(1, panel_block_bytes / (panel_size * sizeof(T)));
+        std::max<std::size_t>(1, panel_block_bytes / (panel_size * sizeof(T))) * width;
+    // Between links whole panels are written, filling included.
     const std::size_t panel_step = last ? width : layout_.panel_step(i);
+    const std::size_t columns = last ? size.o : layout_.behind(i).panels * width;
     const std::size_t outputs = (end - first) * size.ow;
     const std::size_t tiles = (outputs + Kernels::tile_patches - 1) / Kernels::tile_patches;
     const T* const image = i == 0
                                ? first_.image().read(s.x, first_.image().band(first, end - first),
                                                      s.scratch + layout_.end())
                                : nullptr;
-    for (std::size_t from_panel = 0; from_panel < panels; from_panel += block) {
+    patch_products<T> by{i == 0 ? first_.runs().data() : runs_[i].data(),
+                         i == 0 ? first_.run_length() : width,
+                         depth,
+                         packed_[i].data(),
+                         0,
+                         panel_step};
+    for (std::size_t from_output = 0; from_output < columns; from_output += block) {
+      by.outputs = std::min(block, columns - from_output);
       pixels at(*this, s, i, image, first);
       for (std::size_t tile = 0; tile < tiles; ++tile) {
         // Tiles of nearly one size: a small one at the end would wait for its own few sums.
         const std::size_t n = (tile + 1) * outputs / tiles - tile * outputs / tiles;
-        std::array<const T*, 16> from{};
-        std::array<T*, 16> to{};
+        std::array<const T*, Kernels::tile_patches> from;
+        std::array<T*, Kernels::tile_patches> to;
         for (std::size_t j = 0; j < n; ++j) {
           from[j] = at.from;
-          to[j] = at.to + from_panel * panel_step;
+          to[j] = at.to + from_output / width * panel_step;
           at.advance();
         }
-        for (std::size_t p = from_panel; p < std::min(from_panel + block, panels); ++p) {
-          kernels_.multiply_patches(from.data(), n, offsets_[i].data(), depth,
-                                    packed_[i].data() + p * panel_size, to.data(),
-                                    last ? std::min(width, size.o - p * width) : width, range);
-          for (std::size_t j = 0; j < n; ++j) {
-            to[j] += panel_step;
-          }
-        }
+        kernels_.multiply_patches(by, from.data(), n, to.data(), range);
       }
+      by.panels += block / width * panel_size;
     }
   }
 
@@ -219,7 +222,7 @@ class chain_run {
   chain_layout layout_;
   patch_convolution<T> first_;
   std::array<host_tensor<T>, max_chain> packed_;
-  std::array<host_tensor<std::uint32_t>, max_chain> offsets_;
+  std::array<host_tensor<std::uint32_t>, max_chain> runs_;
   std::size_t scratch_size_ = 0;  // elements for each thread: the layout's, then a padded band
   host_tensor<T> scratch_;
 };

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <span>
 
 #include "glia/backends/cpu/patch_grid.hpp"
 #include "glia/backends/cpu/vector_kernels.hpp"
@@ -25,9 +25,11 @@ class patch_convolution {
         image_(s_),
         depth_(s.window.height * s.window.width * s.group_inputs()),
         offsets_(memory, {depth_}),
-        in_order_(memory, {s.group_outputs()}) {
+        runs_(memory, {depth_ / run_length()}) {
     image_.patch_offsets(offsets_.data());
-    std::iota(in_order_.data(), in_order_.data() + in_order_.size(), 0U);
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      runs_.data()[run] = offsets_.data()[run * run_length()];
+    }
   }
   patch_convolution(const patch_convolution&) = delete;
   patch_convolution& operator=(const patch_convolution&) = delete;
@@ -42,7 +44,8 @@ class patch_convolution {
     return s_.window.dilation_width == 1 && s_.groups == 1 ? s_.window.width * s_.c
                                                            : s_.group_inputs();
   }
-  [[nodiscard]] std::size_t runs() const { return depth_ / run_length(); }
+  /// Where they begin within a patch.
+  [[nodiscard]] std::span<const std::uint32_t> runs() const { return {runs_.data(), runs_.size()}; }
 
   /// Rows of output whose patches take about half a second-level cache.
   [[nodiscard]] std::size_t rows_per_band() const {
@@ -103,24 +106,25 @@ class patch_convolution {
   void forward(const Kernels& kernels, const T* x, const row_band& band,
                const host_tensor<T>& packed, T* y, const Ending& ending) const {
     constexpr std::size_t width = Kernels::template panel_width<T>;
-    const patch_grid grid = image_.grid(band);
     const std::size_t size = (1 + depth_) * width;
-    const std::size_t count = packed.shape()[0];
     const std::size_t block = std::max<std::size_t>(1, panel_block_bytes / (size * sizeof(T)));
-    for (std::size_t first = 0; first < count; first += block) {
-      for_tiles<Kernels>(grid, [&](const auto& patches, std::size_t pixel, std::size_t n) {
-        tile<const T*> from{};
-        tile<T*> to{};
-        for (std::size_t panel = first; panel < std::min(first + block, count); ++panel) {
-          const panel_columns at = columns<Kernels>(panel, s_.group_outputs());
-          for (std::size_t p = 0; p < n; ++p) {
-            from[p] = x + patches[p] + at.group * s_.group_inputs();
-            to[p] = y + (pixel + p) * s_.o + at.first;
-          }
-          kernels.multiply_patches(from.data(), n, offsets(), depth_, packed.data() + panel * size,
-                                   to.data(), at.count, ending);
-        }
-      });
+    const T* panels = packed.data();
+    for (std::size_t group = 0; group < s_.groups; ++group) {
+      for (std::size_t first = 0; first < s_.group_outputs(); first += block * width) {
+        const std::size_t outputs = std::min(block * width, s_.group_outputs() - first);
+        const patch_products<T> by{runs_.data(), run_length(), depth_, panels, outputs, width};
+        for_tiles<Kernels>(image_.grid(band),
+                           [&](const auto& patches, std::size_t pixel, std::size_t n) {
+                             tile<const T*> from;
+                             tile<T*> to;
+                             for (std::size_t p = 0; p < n; ++p) {
+                               from[p] = x + patches[p] + group * s_.group_inputs();
+                               to[p] = y + (pixel + p) * s_.o + group * s_.group_outputs() + first;
+                             }
+                             kernels.multiply_patches(by, from.data(), n, to.data(), ending);
+                           });
+        panels += (outputs + width - 1) / width * size;
+      }
     }
   }
 
@@ -164,13 +168,13 @@ class patch_convolution {
                                                const memory_pool& memory) const {
     constexpr std::size_t width = Kernels::template panel_width<T>;
     const std::size_t depth = s_.group_outputs();
-    const std::size_t count = s_.groups * runs() * panels<Kernels>(run_length());
+    const std::size_t count = s_.groups * runs_.size() * panels<Kernels>(run_length());
     host_tensor<T> packed(memory, {count, 1 + depth, width});
     std::fill_n(packed.data(), packed.size(), T{0});
     for (std::size_t panel = 0; panel < count; ++panel) {
       const panel_columns at = columns<Kernels>(panel, run_length());
-      const T* from =
-          w + (at.group % runs() * run_length() + at.within) * s_.o + at.group / runs() * depth;
+      const T* from = w + (at.group % runs_.size() * run_length() + at.within) * s_.o +
+                      at.group / runs_.size() * depth;
       T* to = packed.data() + (panel * (1 + depth) + 1) * width;
       for (std::size_t j = 0; j < at.count; ++j) {
         for (std::size_t o = 0; o < depth; ++o) {
@@ -187,24 +191,22 @@ class patch_convolution {
                           const host_tensor<T>& packed, T* dx) const {
     constexpr std::size_t width = Kernels::template panel_width<T>;
     const std::size_t depth = s_.group_outputs();
-    const patch_grid grid = image_.grid(band);
-    for_tiles<Kernels>(grid, [&](const auto& patches, std::size_t pixel, std::size_t n) {
-      tile<const T*> from{};
-      tile<T*> to{};
-      for (std::size_t panel = 0; panel < packed.shape()[0]; ++panel) {
-        const panel_columns at = columns<Kernels>(panel, run_length());
-        const std::size_t group = at.group / runs();
-        const std::size_t place =
-            offsets()[at.group % runs() * run_length()] + at.within + group * s_.group_inputs();
-        for (std::size_t p = 0; p < n; ++p) {
-          from[p] = dy + (pixel + p) * s_.o + group * depth;
-          to[p] = dx + patches[p] + place;
-        }
-        kernels.multiply_patches(from.data(), n, in_order_.data(), depth,
-                                 packed.data() + panel * (1 + depth) * width, to.data(), at.count,
-                                 add_sums{});
-      }
-    });
+    for_tiles<Kernels>(
+        image_.grid(band), [&](const auto& patches, std::size_t pixel, std::size_t n) {
+          tile<const T*> from;
+          tile<T*> to;
+          patch_products<T> by{&single_run, depth, depth, packed.data(), run_length(), width};
+          for (std::size_t group = 0; group < s_.groups; ++group) {
+            for (const std::uint32_t run : runs()) {
+              for (std::size_t p = 0; p < n; ++p) {
+                from[p] = dy + (pixel + p) * s_.o + group * depth;
+                to[p] = dx + patches[p] + run + group * s_.group_inputs();
+              }
+              kernels.multiply_patches(by, from.data(), n, to.data(), add_sums{});
+              by.panels += panels<Kernels>(run_length()) * (1 + depth) * width;
+            }
+          }
+        });
   }
 
  private:
@@ -258,7 +260,7 @@ class patch_convolution {
   padded_image image_;
   std::size_t depth_;
   host_tensor<std::uint32_t> offsets_;
-  host_tensor<std::uint32_t> in_order_;
+  host_tensor<std::uint32_t> runs_;
 };
 
 }  // namespace glia::cpu_loops

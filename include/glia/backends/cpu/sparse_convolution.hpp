@@ -171,7 +171,7 @@ class sparse_convolution {
   void for_run_blocks(const Visit& visit) const {
     const std::size_t vectors = c_->run_length() / lanes;
     const std::size_t blocks = (vectors + max_accumulators - 1) / max_accumulators;
-    for (std::size_t run = 0; run < c_->runs(); ++run) {
+    for (std::size_t run = 0; run < c_->runs().size(); ++run) {
       for (std::size_t b = 0; b < blocks; ++b) {
         const std::size_t first = b * vectors / blocks;
         visit(run * c_->run_length() + first * lanes, (b + 1) * vectors / blocks - first);

@@ -12,60 +12,106 @@ static typename lanes_of<T>::vector clamped(const typename lanes_of<T>::vector& 
   return most < raised ? most : raised;
 }
 
-// out[p][j] (=, += or = clamped) bias[j] + sum over k of patch[p][offset[k]] * panel[k][j],
-// j < outputs, for 1 <= patches <= Patches. A panel is a row of biases and then `depth` rows,
-// panel_width each. `ending` is store_sums, add_sums or a clamp_range.
+// out[p][j] (=, += or = clamped) bias[j] + sum over k of patch[p][k] * panel[k][j] for all patches
+// and all outputs of `by`, whose runs give the k-th element of a patch. A panel is a row of biases
+// and then `depth` rows, panel_width each; its outputs follow those of the panel before it at
+// out_step. `ending` is store_sums, add_sums or a clamp_range.
 template <std::size_t Patches = tile_patches, class T, class Ending>
-static void multiply_patches(const T* const* patch, std::size_t patches,
-                             const std::uint32_t* offset, std::size_t depth, const T* panel,
-                             T* const* out, std::size_t outputs, const Ending& ending) {
-  if constexpr (Patches > 1) {
-    if (patches < Patches) {
-      return multiply_patches<Patches - 1>(patch, patches, offset, depth, panel, out, outputs,
-                                           ending);
+static void multiply_patches(const patch_products<T>& by, const T* const* patch,
+                             std::size_t patches, T* const* out, const Ending& ending) {
+  // Tiles that are nearly full are treated as they are, smaller ones in pieces: fewer of these
+  // functions take less time to compile.
+  constexpr bool nearly_full = Patches + 2 > tile_patches;
+  for (; patches >= Patches; patches -= Patches, patch += Patches, out += Patches) {
+    const T* panel = by.panels;
+    std::size_t at = 0;
+    for (std::size_t left = by.outputs; left > 0;) {
+      const std::size_t outputs = left < panel_width<T> ? left : panel_width<T>;
+      if (nearly_full && outputs <= lanes_of<T>::count) {
+        // A panel's second half may be nothing but filling.
+        multiply_panel<Patches, nearly_full ? 1 : 2>(by, patch, panel, out, at, outputs, ending);
+      } else {
+        multiply_panel<Patches, 2>(by, patch, panel, out, at, outputs, ending);
+      }
+      panel += (1 + by.depth) * panel_width<T>;
+      at += by.out_step;
+      left -= outputs;
     }
   }
+  if constexpr (Patches > 1) {
+    if (patches > 0) {
+      constexpr std::size_t fewer = nearly_full ? Patches - 1 : Patches / 2;
+      multiply_patches<fewer>(by, patch, patches, out, ending);
+    }
+  }
+}
+
+// The same for one panel, or its first register's worth, whose outputs begin at out[p] + at.
+template <std::size_t Patches, std::size_t Registers, class T, class Ending>
+static void multiply_panel(const patch_products<T>& by, const T* const* patch, const T* panel,
+                           T* const* out, std::size_t at, std::size_t outputs,
+                           const Ending& ending) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
   constexpr std::size_t width = panel_width<T>;
+  constexpr std::size_t lanes = simd::count;
   const T* from[Patches];
-  vector sum[Patches][2];
+  vector sum[Patches][Registers];
 #pragma GCC unroll 12
   for (std::size_t p = 0; p < Patches; ++p) {
     from[p] = patch[p];
-    sum[p][0] = simd::load(panel);
-    sum[p][1] = simd::load(panel + simd::count);
+#pragma GCC unroll 2
+    for (std::size_t r = 0; r < Registers; ++r) {
+      sum[p][r] = simd::load(panel + r * lanes);
+    }
   }
-  for (std::size_t k = 0; k < depth; ++k) {
-    panel += width;
-    const vector weight[2] = {simd::load(panel), simd::load(panel + simd::count)};
-    const std::size_t at = offset[k];
+  panel += width;
+  const std::uint32_t* run = by.run;
+  for (std::size_t left = by.depth; left > 0; ++run) {
+    const std::size_t length = left < by.run_length ? left : by.run_length;
+    left -= length;
+#pragma GCC unroll 2
+    for (std::size_t k = *run, end = k + length; k < end; ++k, panel += width) {
+      vector weight[Registers];
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        weight[r] = simd::load(panel + r * lanes);
+      }
 #pragma GCC unroll 12
-    for (std::size_t p = 0; p < Patches; ++p) {
-      const vector x = from[p][at] - vector{};
-      sum[p][0] += x * weight[0];
-      sum[p][1] += x * weight[1];
+      for (std::size_t p = 0; p < Patches; ++p) {
+        const vector x = from[p][k] - vector{};
+#pragma GCC unroll 2
+        for (std::size_t r = 0; r < Registers; ++r) {
+          sum[p][r] += x * weight[r];
+        }
+      }
     }
   }
 #pragma GCC unroll 12
   for (std::size_t p = 0; p < Patches; ++p) {
+    T* const to = out[p] + at;
     if constexpr (std::is_same_v<Ending, clamp_range<T>>) {
-      sum[p][0] = clamped<T>(sum[p][0], ending);
-      sum[p][1] = clamped<T>(sum[p][1], ending);
-    }
-    if (outputs == width) {
-      if constexpr (std::is_same_v<Ending, add_sums>) {
-        sum[p][0] += simd::load(out[p]);
-        sum[p][1] += simd::load(out[p] + simd::count);
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        sum[p][r] = clamped<T>(sum[p][r], ending);
       }
-      simd::store(sum[p][0], out[p]);
-      simd::store(sum[p][1], out[p] + simd::count);
+    }
+    if (outputs == Registers * lanes) {
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        if constexpr (std::is_same_v<Ending, add_sums>) {
+          sum[p][r] += simd::load(to + r * lanes);
+        }
+        simd::store(sum[p][r], to + r * lanes);
+      }
     } else {
-      T some[width];
-      simd::store(sum[p][0], some);
-      simd::store(sum[p][1], some + simd::count);
+      T some[Registers * lanes];
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        simd::store(sum[p][r], some + r * lanes);
+      }
       for (std::size_t j = 0; j < outputs; ++j) {
-        out[p][j] = std::is_same_v<Ending, add_sums> ? out[p][j] + some[j] : some[j];
+        to[j] = std::is_same_v<Ending, add_sums> ? to[j] + some[j] : some[j];
       }
     }
   }

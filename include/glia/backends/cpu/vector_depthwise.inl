@@ -11,71 +11,111 @@ static void convolve_channels(const depthwise_rows& r, const T* const* seen, con
     convolve_few_channels(r, seen, w, bias, out, range);
     return;
   }
-  for (std::size_t c = 0; c < r.channels; c += lanes) {
-    // The last register overlaps the one before it and computes the same once more.
-    const std::size_t at = c + lanes <= r.channels ? c : r.channels - lanes;
-    if (r.height == 3 && r.width == 3) {
-      convolve_lanes_3x3(r, seen, w, bias, out, range, at);
-    } else {
-      convolve_lanes(r, seen, w, bias, out, range, at);
+  // Registers share cache lines: one works on as many rows as the next one still finds in the
+  // first-level cache.
+  constexpr std::size_t cached_pixels = (16 << 10) / 64;
+  const std::size_t row_pixels = r.columns * r.column_step / r.tap_step + 1;
+  const std::size_t block = row_pixels < cached_pixels ? cached_pixels / row_pixels : 1;
+  depthwise_rows some = r;
+  for (std::size_t row = 0; row < r.rows; row += block) {
+    some.rows = r.rows - row < block ? r.rows - row : block;
+    for (std::size_t c = 0; c < r.channels; c += lanes) {
+      // The last register overlaps the one before it and computes the same once more.
+      const std::size_t at = c + lanes <= r.channels ? c : r.channels - lanes;
+      convolve_lanes(some, seen + row * r.height, w, bias, out + row * r.out_row_step, range, at);
     }
   }
 }
 
-// One register of channels for all rows: the weights are loaded once, and the rows that two output
-// rows share are still in the first-level cache.
+// One register of channels for all rows.
 template <class T>
-static void convolve_lanes_3x3(const depthwise_rows& r, const T* const* seen, const T* w,
-                               const T* bias, T* out, const clamp_range<T>& range, std::size_t c) {
+static void convolve_lanes(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
+                           T* out, const clamp_range<T>& range, std::size_t c) {
+  const bool is_3x3 = r.height == 3 && r.width == 3;
+  const bool in_tiles = r.columns > 2 && r.columns != 5;
+  const std::size_t stride = r.column_step % r.tap_step == 0 ? r.column_step / r.tap_step : 0;
+  if (is_3x3 && in_tiles && stride == 1) {
+    convolve_3x3<1>(r, seen, w, bias, out, range, c);
+  } else if (is_3x3 && in_tiles && stride == 2) {
+    convolve_3x3<2>(r, seen, w, bias, out, range, c);
+  } else {
+    convolve_any_window(r, seen, w, bias, out, range, c);
+  }
+}
+
+template <std::size_t Stride, class T>
+static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
+                         T* out, const clamp_range<T>& range, std::size_t c) {
+  // Steps known to the compiler make a fifth of the speed.
+  if (r.tap_step == panel_width<T> && r.out_step == panel_width<T>) {
+    convolve_3x3<Stride, panel_width<T>>(r, seen, w, bias, out, range, c);
+  } else {
+    convolve_3x3<Stride, 0>(r, seen, w, bias, out, range, c);
+  }
+}
+
+// Windows Stride pixels apart, neither 1, 2 nor 5 of them in a row. The weights are loaded once, a
+// pixel of a row once for all windows of a tile that see it. Step is how far pixels and outputs are
+// apart, 0 if that is for `r` to say.
+template <std::size_t Stride, std::size_t Step, class T>
+static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
+                         T* out, const clamp_range<T>& range, std::size_t c) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
-  constexpr std::size_t tile = 4;  // with nine weights, so many sums stay in registers
+  const clamp_range<T> limits = range;  // which no store may change
+  const std::size_t step = Step == 0 ? r.tap_step : Step;
+  const std::size_t out_step = Step == 0 ? r.out_step : Step;
   vector weight[9];
 #pragma GCC unroll 9
   for (std::size_t k = 0; k < 9; ++k) {
     weight[k] = simd::load(w + k * r.w_step + c);
   }
   const vector start = bias == nullptr ? vector{} : simd::load(bias + c);
-  for (std::size_t row = 0; row < r.rows; ++row, seen += 3) {
-    const T* from[3] = {seen[0] + c, seen[1] + c, seen[2] + c};
-    T* to = out + row * r.out_row_step + c;
-    std::size_t column = 0;
-    for (; column + tile <= r.columns; column += tile) {
-      vector sum[tile] = {start, start, start, start};
-#pragma GCC unroll 9
-      for (std::size_t k = 0; k < 9; ++k) {
+  const auto tile = [&]<std::size_t Columns>(std::integral_constant<std::size_t, Columns>,
+                                             const T* const(&from)[3], std::size_t at, T* to) {
+    vector sum[Columns];
 #pragma GCC unroll 4
-        for (std::size_t j = 0; j < tile; ++j) {
-          sum[j] += simd::load(from[k / 3] + j * r.column_step + k % 3 * r.tap_step) * weight[k];
+    for (std::size_t j = 0; j < Columns; ++j) {
+      sum[j] = start;
+    }
+#pragma GCC unroll 9
+    for (std::size_t pixel = 0; pixel < (Columns - 1) * Stride + 3; ++pixel, at += step) {
+#pragma GCC unroll 3
+      for (std::size_t y = 0; y < 3; ++y) {
+        const vector value = simd::load(from[y] + at);
+#pragma GCC unroll 4
+        for (std::size_t j = 0; j < Columns; ++j) {
+          if (pixel >= j * Stride && pixel - j * Stride < 3) {
+            sum[j] += value * weight[3 * y + pixel - j * Stride];
+          }
         }
       }
-#pragma GCC unroll 4
-      for (std::size_t j = 0; j < tile; ++j) {
-        simd::store(clamped<T>(sum[j], range), to + j * r.out_step);
-      }
-      from[0] += tile * r.column_step;
-      from[1] += tile * r.column_step;
-      from[2] += tile * r.column_step;
-      to += tile * r.out_step;
     }
-    for (; column < r.columns; ++column) {
-      vector sum = start;
-#pragma GCC unroll 9
-      for (std::size_t k = 0; k < 9; ++k) {
-        sum += simd::load(from[k / 3] + k % 3 * r.tap_step) * weight[k];
-      }
-      simd::store(clamped<T>(sum, range), to);
-      from[0] += r.column_step;
-      from[1] += r.column_step;
-      from[2] += r.column_step;
-      to += r.out_step;
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < Columns; ++j) {
+      simd::store(clamped<T>(sum[j], limits), to + j * out_step);
+    }
+  };
+  // Beside nine weights four sums stay in registers. Tiles of three make up for what does not come
+  // out even; one of one would wait for its own sum.
+  const std::size_t tiles = (r.columns + 3) / 4;
+  const std::size_t threes = 4 * tiles - r.columns;
+  for (std::size_t row = 0; row < r.rows; ++row, seen += 3) {
+    const T* const from[3] = {seen[0] + c, seen[1] + c, seen[2] + c};
+    T* to = out + row * r.out_row_step + c;
+    std::size_t at = 0;
+    for (std::size_t i = threes; i < tiles; ++i, at += 4 * Stride * step, to += 4 * out_step) {
+      tile(std::integral_constant<std::size_t, 4>{}, from, at, to);
+    }
+    for (std::size_t i = 0; i < threes; ++i, at += 3 * Stride * step, to += 3 * out_step) {
+      tile(std::integral_constant<std::size_t, 3>{}, from, at, to);
     }
   }
 }
 
 template <class T>
-static void convolve_lanes(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
-                           T* out, const clamp_range<T>& range, std::size_t c) {
+static void convolve_any_window(const depthwise_rows& r, const T* const* seen, const T* w,
+                                const T* bias, T* out, const clamp_range<T>& range, std::size_t c) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
   const vector start = bias == nullptr ? vector{} : simd::load(bias + c);

@@ -67,12 +67,10 @@ static void store_products(const typename lanes_of<T>::vector (&product)[9], T* 
   }
 }
 
-// sums (count, panels * panel_width) = tiles (count, inputs) times the packed panels. `in_order` is
-// 0, 1, ..., inputs - 1.
+// sums (count, panels * panel_width) = tiles (count, inputs) times the packed panels.
 template <class T>
-static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs,
-                           const std::uint32_t* in_order, const T* panel, std::size_t panels,
-                           T* sums) {
+static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs, const T* panel,
+                           std::size_t panels, T* sums) {
   constexpr std::size_t width = panel_width<T>;
   for (std::size_t p = 0; p < panels; ++p, panel += (1 + inputs) * width) {
     for (std::size_t i = 0; i < count; i += tile_patches) {
@@ -83,7 +81,8 @@ static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs
         from[j] = tiles + (i + j) * inputs;
         to[j] = sums + ((i + j) * panels + p) * width;
       }
-      multiply_patches(from, n, in_order, inputs, panel, to, width, store_sums{});
+      multiply_patches(patch_products<T>{&single_run, inputs, inputs, panel, width, width}, from, n,
+                       to, store_sums{});
     }
   }
 }

@@ -40,10 +40,6 @@ class winograd_pooling {
     std::fill_n(zeros_.data(), s.c, T{0});
     packed_ = host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
     kernels.pack_transformed_kernel(w, s.c, s.o, packed_.data(), packed_size());
-    in_order_ = host_tensor<std::uint32_t>(memory, {s.c});
-    for (std::size_t c = 0; c < s.c; ++c) {
-      in_order_.data()[c] = static_cast<std::uint32_t>(c);
-    }
   }
 
   /// All windows of all images are numbered through; so many are worked on together.
@@ -77,7 +73,7 @@ class winograd_pooling {
       }
     }
     for (std::size_t product = 0; product < products; ++product) {
-      kernels.multiply_tiles(tiles + product * tile_step, count, s_.c, in_order_.data(),
+      kernels.multiply_tiles(tiles + product * tile_step, count, s_.c,
                              packed_.data() + product * packed_size(), panels_,
                              sums + product * sum_step);
     }
@@ -114,7 +110,6 @@ class winograd_pooling {
   std::size_t panel_width_;
   host_tensor<T> zeros_;
   host_tensor<T> packed_;
-  host_tensor<std::uint32_t> in_order_;
 };
 
 }  // namespace glia::cpu_loops
