@@ -10,10 +10,13 @@ BATCHES = [32]
 
 FLOPS_PER_IMAGE = 599.0e6  # the convolutions' multiply-adds, two operations each
 
+TORCH = [SYSTEM_PYTHON, PEERS / "mobilenet_v2_torch.py"]
 CONTESTANTS = [
     Contestant("glia", [BUILD / "benchmarks" / "mobilenet_v2_report"], 6, 256),
-    Contestant("Keras", [PEER_PYTHON, PEERS / "mobilenet_v2_keras.py"], 4, 256),
-    Contestant("PyTorch", [SYSTEM_PYTHON, PEERS / "mobilenet_v2_torch.py"], 4, 256),
+    Contestant("Keras, frozen constants", [PEER_PYTHON, PEERS / "mobilenet_v2_keras.py"], 4, 256),
+    Contestant("PyTorch, optimize_for_inference", TORCH, 4, 256),
+    Contestant("PyTorch, plain, channels_last", [*TORCH, "--optimized", "0", "--nchw", "0"], 4, 256),
+    Contestant("PyTorch, plain", [*TORCH, "--optimized", "0"], 4, 256),
 ]
 
 

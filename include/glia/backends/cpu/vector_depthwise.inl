@@ -32,11 +32,10 @@ template <class T>
 static void convolve_lanes(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
                            T* out, const clamp_range<T>& range, std::size_t c) {
   const bool is_3x3 = r.height == 3 && r.width == 3;
-  const bool in_tiles = r.columns > 2 && r.columns != 5;
   const std::size_t stride = r.column_step % r.tap_step == 0 ? r.column_step / r.tap_step : 0;
-  if (is_3x3 && in_tiles && stride == 1) {
+  if (is_3x3 && r.columns > 2 && stride == 1) {
     convolve_3x3<1>(r, seen, w, bias, out, range, c);
-  } else if (is_3x3 && in_tiles && stride == 2) {
+  } else if (is_3x3 && r.columns > 2 && stride == 2) {
     convolve_3x3<2>(r, seen, w, bias, out, range, c);
   } else {
     convolve_any_window(r, seen, w, bias, out, range, c);
@@ -54,7 +53,7 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T*
   }
 }
 
-// Windows Stride pixels apart, neither 1, 2 nor 5 of them in a row. The weights are loaded once, a
+// Windows Stride pixels apart, at least three of them in a row. The weights are loaded once, a
 // pixel of a row once for all windows of a tile that see it. Step is how far pixels and outputs are
 // apart, 0 if that is for `r` to say.
 template <std::size_t Stride, std::size_t Step, class T>
@@ -97,9 +96,10 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T*
     }
   };
   // Beside nine weights four sums stay in registers. Tiles of three make up for what does not come
-  // out even; one of one would wait for its own sum.
+  // out even, overlapping where that is five; one of one would wait for its own sum.
   const std::size_t tiles = (r.columns + 3) / 4;
-  const std::size_t threes = 4 * tiles - r.columns;
+  const std::size_t threes = r.columns == 5 ? 2 : 4 * tiles - r.columns;
+  const std::size_t apart = r.columns == 5 ? 2 : 3;
   for (std::size_t row = 0; row < r.rows; ++row, seen += 3) {
     const T* const from[3] = {seen[0] + c, seen[1] + c, seen[2] + c};
     T* to = out + row * r.out_row_step + c;
@@ -107,7 +107,7 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T*
     for (std::size_t i = threes; i < tiles; ++i, at += 4 * Stride * step, to += 4 * out_step) {
       tile(std::integral_constant<std::size_t, 4>{}, from, at, to);
     }
-    for (std::size_t i = 0; i < threes; ++i, at += 3 * Stride * step, to += 3 * out_step) {
+    for (std::size_t i = 0; i < threes; ++i, at += apart * Stride * step, to += apart * out_step) {
       tile(std::integral_constant<std::size_t, 3>{}, from, at, to);
     }
   }
