@@ -40,21 +40,21 @@ class convolution {
     const bool depthwise = depthwise_convolution<T>::applies(s);
     with_widest_isa(team_->level(), [&](auto kernels) {
       const host_tensor<T> packed = depthwise ? host_tensor<T>{} : c.pack(kernels, w, bias, memory);
-      const std::size_t rows = rows_per_block(c);
+      const std::size_t rows =
+          rows_per_block(s, depthwise ? d.rows_per_band(kernels) : c.rows_per_band());
       const std::size_t bands = (s.oh + rows - 1) / rows;
-      const std::size_t room = depthwise ? d.scratch_size() : c.band_size(rows);
+      const std::size_t room = depthwise ? d.scratch_size(kernels, rows) : c.band_size(rows);
       const host_tensor<T> scratch(memory, {team_->threads(), room});
       team_->run(s.n * bands, [&](std::size_t task, std::size_t thread) {
         const std::size_t first = task % bands * rows;
         const std::size_t count = std::min(rows, s.oh - first);
         const T* const image = x + task / bands * s.h * s.w * s.c;
-        T* const out = y + task / bands * s.oh * s.ow * s.o;
         T* const mine = scratch.data() + thread * room;
-        T* const to = out + first * s.ow * s.o;
+        T* const to = y + (task / bands * s.oh + first) * s.ow * s.o;
+        const row_band band = c.image().band(first, count);
         if (depthwise) {
-          d.forward(kernels, image, first, count, w, bias, out, range, mine);
+          d.forward(kernels, image, band, w, bias, to, range, mine);
         } else {
-          const row_band band = c.image().band(first, count);
           c.forward(kernels, c.image().read(image, band, mine), band, packed, to, range);
         }
         last.apply(kernels, to, s.ow * s.o, count, 0, s.ow * s.o);
@@ -175,9 +175,8 @@ class convolution {
     return s.window == window2d{.height = 1, .width = 1} && s.groups == 1;
   }
 
-  static std::size_t rows_per_block(const patch_convolution<T>& c) {
-    const std::size_t rows = c.rows_per_band();
-    return c.sizes().n >= few_images ? rows : std::min(rows, (c.sizes().oh + 3) / 4);
+  static std::size_t rows_per_block(const window_sizes& s, std::size_t most) {
+    return s.n >= few_images ? most : std::min(most, (s.oh + 3) / 4);
   }
 
   /// body(kernels, first, count) for blocks of the pixels of all images.

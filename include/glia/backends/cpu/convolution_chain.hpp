@@ -117,8 +117,8 @@ class chain_run {
                            : s.scratch + layout_.row(i, panel, first);
         kernels_.convolve_channels(
             depthwise_rows{some, size.ow, last ? std::min(width, size.o - panel * width) : width,
-                           k.height, k.width, k.stride_width * width, k.dilation_width * width,
-                           width, last ? size.o : width,
+                           k.height, k.width, k.stride_width, k.dilation_width, width,
+                           last ? size.o : width,
                            last ? size.ow * size.o : layout_.behind(i).columns * width},
             seen.data(), bias + width, bias, to, range);
       }

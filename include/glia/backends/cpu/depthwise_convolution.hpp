@@ -30,12 +30,6 @@ class seen_rows {
   [[nodiscard]] static std::size_t most(const window_sizes& s) { return size / s.window.height; }
 
   [[nodiscard]] const T* const* data() const { return rows_.data(); }
-  /// Moves all by so many elements.
-  void advance(std::ptrdiff_t elements) {
-    for (const T*& row : rows_) {
-      row = row == nullptr ? nullptr : row + elements;
-    }
-  }
 
  private:
   static constexpr std::size_t size = 64;
@@ -53,46 +47,50 @@ class depthwise_convolution {
 
   explicit depthwise_convolution(const patch_convolution<T>& c) : c_(&c) {}
 
-  /// Elements of scratch memory that `forward` takes: a row of zeros.
-  [[nodiscard]] std::size_t scratch_size() const { return c_->sizes().w * c_->sizes().c; }
-
-  /// Rows first ... first + rows - 1 of y (OH, OW, C), clamped, from an image x that needs no
-  /// padding around it; w (height, width, 1, C), bias (C) or none.
+  /// Rows of output whose panel of input takes an eighth of a second-level cache.
   template <class Kernels>
-  void forward(const Kernels& kernels, const T* x, std::size_t first, std::size_t rows, const T* w,
-               const T* bias, T* y, const clamp_range<T>& range, T* zeros) const {
+  [[nodiscard]] std::size_t rows_per_band(const Kernels& kernels) const {
+    std::size_t rows = 1;
+    while (rows < c_->sizes().oh && scratch_size(kernels, rows + 1) * sizeof(T) <= panel_bytes) {
+      ++rows;
+    }
+    return rows;
+  }
+  /// Elements of scratch memory that `forward` takes.
+  template <class Kernels>
+  [[nodiscard]] std::size_t scratch_size(const Kernels&, std::size_t rows) const {
+    return c_->image().band(0, rows).input_rows * c_->image().row_size() / c_->sizes().c *
+           Kernels::template panel_width<T>;
+  }
+
+  /// y (rows, OW, C) of a band, clamped; x is the image, w (height, width, 1, C), bias (C) or none.
+  /// Channels are taken out of the image panel by panel, with the padding around them: in it they
+  /// are so far apart that a cache would keep but few.
+  template <class Kernels>
+  void forward(const Kernels& kernels, const T* x, const row_band& band, const T* w, const T* bias,
+               T* y, const clamp_range<T>& range, T* scratch) const {
+    constexpr std::size_t width = Kernels::template panel_width<T>;
     const window_sizes& s = c_->sizes();
     const window2d& k = s.window;
-    std::fill_n(zeros, s.w * s.c, T{0});
-    // Outputs inside ... outside - 1 of a row see the image only.
-    const std::size_t reach = (k.width - 1) * k.dilation_width + 1;
-    const std::size_t steps =
-        s.w + k.pad_left < reach ? 0 : (s.w + k.pad_left - reach) / k.stride_width + 1;
-    const std::size_t outside = std::min(steps, s.ow);
-    const std::size_t inside =
-        std::min((k.pad_left + k.stride_width - 1) / k.stride_width, outside);
-    for (const std::size_t end = first + rows; first < end;) {
-      const std::size_t some = std::min(end - first, seen_rows<T>::most(s));
-      seen_rows<T> seen(s, first, some,
-                        [&](std::size_t row) { return row < s.h ? x + row * s.w * s.c : zeros; });
-      T* const to = y + first * s.ow * s.c;
-      for (std::size_t row = 0; row < some; ++row) {
-        for (std::size_t column = 0; column < s.ow; ++column) {
-          column = column == inside ? outside : column;
-          if (column < s.ow) {
-            border(kernels, seen.data() + row * k.height, column, w, bias,
-                   to + (row * s.ow + column) * s.c, range, zeros);
-          }
-        }
+    const std::size_t top = band.first * k.stride_height - k.pad_top;  // may wrap around
+    const std::size_t row_size = c_->image().row_size() / s.c * width;
+    const std::size_t channels = std::min(width, s.c);
+    for (std::size_t panel = 0; panel < s.c; panel += width) {
+      // The last panel overlaps the one before it and computes the same once more.
+      const std::size_t first = std::min(panel, s.c - channels);
+      for (std::size_t row = 0; row < band.input_rows; ++row) {
+        gather(kernels, x + first, top + row, channels, scratch + row * row_size);
       }
-      if (inside < outside) {
-        seen.advance(static_cast<std::ptrdiff_t>((inside * k.stride_width - k.pad_left) * s.c));
+      for (std::size_t row = 0, some = 0; row < band.rows; row += some) {
+        some = std::min(band.rows - row, seen_rows<T>::most(s));
+        const seen_rows<T> seen(s, band.first + row, some,
+                                [&](std::size_t at) { return scratch + (at - top) * row_size; });
         kernels.convolve_channels(
-            depthwise_rows{some, outside - inside, s.c, k.height, k.width, k.stride_width * s.c,
-                           k.dilation_width * s.c, s.c, s.c, s.ow * s.c},
-            seen.data(), w, bias, to + inside * s.c, range);
+            depthwise_rows{some, s.ow, channels, k.height, k.width, k.stride_width,
+                           k.dilation_width, s.c, s.c, s.ow * s.c},
+            seen.data(), w + first, bias == nullptr ? nullptr : bias + first,
+            y + row * s.ow * s.c + first, range);
       }
-      first += some;
     }
   }
 
@@ -128,18 +126,29 @@ class depthwise_convolution {
   // Rows and columns of a window.
   static constexpr std::size_t max_window = 16;
 
-  /// One output at the border: zeros stand for the pixels outside.
+  static constexpr std::size_t panel_bytes = 64 << 10;
+
+  /// A row of an image's channels from x on, with its padding; zeros for rows outside the image.
   template <class Kernels>
-  void border(const Kernels& kernels, const T* const* seen, std::size_t column, const T* w,
-              const T* bias, T* y, const clamp_range<T>& range, const T* zeros) const {
+  void gather(const Kernels& kernels, const T* x, std::size_t row, std::size_t channels,
+              T* to) const {
+    constexpr std::size_t width = Kernels::template panel_width<T>;
     const window_sizes& s = c_->sizes();
     const window2d& k = s.window;
-    std::array<const T*, max_window * max_window> pixels;
-    for (std::size_t i = 0; i < k.height * k.width; ++i) {
-      const std::size_t at = column * k.stride_width + i % k.width * k.dilation_width - k.pad_left;
-      pixels[i] = at < s.w ? seen[i / k.width] + at * s.c : zeros;
+    if (row >= s.h) {
+      std::fill_n(to, (k.pad_left + s.w + k.pad_right) * width, T{0});
+      return;
     }
-    kernels.convolve_pixels(pixels.data(), k.height * k.width, s.c, w, bias, y, range);
+    to = std::fill_n(to, k.pad_left * width, T{0});
+    const T* const from = x + row * s.w * s.c;
+    if (channels == width) {
+      kernels.gather_panel(from, s.w, s.c, to);
+    } else {
+      for (std::size_t column = 0; column < s.w; ++column) {
+        std::copy_n(from + column * s.c, channels, to + column * width);
+      }
+    }
+    std::fill_n(to + s.w * width, k.pad_right * width, T{0});
   }
 
   const patch_convolution<T>* c_;

@@ -1,8 +1,9 @@
 // Included by vector_kernels.inl inside the struct of one instruction set: convolutions that treat
 // every channel on its own, channels being the lanes.
 
-// out[i][j][c] = clamped(bias[c] + sum over y, x of seen[i * height + y][j + x][c] * w[y, x][c]),
-// with the steps that `r` gives: `seen` has the rows of every output row's windows.
+// out[i][j][c] = clamped(bias[c] + sum over y, x of
+// seen[i * height + y][j * stride + x * dilation][c] * w[y, x][c]): `seen` has the rows of every
+// output row's windows, their pixels panel_width apart, and `r` says how far apart the others are.
 template <class T>
 static void convolve_channels(const depthwise_rows& r, const T* const* seen, const T* w,
                               const T* bias, T* out, const clamp_range<T>& range) {
@@ -14,7 +15,7 @@ static void convolve_channels(const depthwise_rows& r, const T* const* seen, con
   // Registers share cache lines: one works on as many rows as the next one still finds in the
   // first-level cache.
   constexpr std::size_t cached_pixels = (16 << 10) / 64;
-  const std::size_t row_pixels = r.columns * r.column_step / r.tap_step + 1;
+  const std::size_t row_pixels = r.columns * r.stride;
   const std::size_t block = row_pixels < cached_pixels ? cached_pixels / row_pixels : 1;
   depthwise_rows some = r;
   for (std::size_t row = 0; row < r.rows; row += block) {
@@ -31,39 +32,26 @@ static void convolve_channels(const depthwise_rows& r, const T* const* seen, con
 template <class T>
 static void convolve_lanes(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
                            T* out, const clamp_range<T>& range, std::size_t c) {
-  const bool is_3x3 = r.height == 3 && r.width == 3;
-  const std::size_t stride = r.column_step % r.tap_step == 0 ? r.column_step / r.tap_step : 0;
-  if (is_3x3 && r.columns > 2 && stride == 1) {
+  const bool in_tiles = r.height == 3 && r.width == 3 && r.dilation == 1 && r.columns > 2;
+  if (in_tiles && r.stride == 1) {
     convolve_3x3<1>(r, seen, w, bias, out, range, c);
-  } else if (is_3x3 && r.columns > 2 && stride == 2) {
+  } else if (in_tiles && r.stride == 2) {
     convolve_3x3<2>(r, seen, w, bias, out, range, c);
   } else {
     convolve_any_window(r, seen, w, bias, out, range, c);
   }
 }
 
-template <std::size_t Stride, class T>
-static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
-                         T* out, const clamp_range<T>& range, std::size_t c) {
-  // Steps known to the compiler make a fifth of the speed.
-  if (r.tap_step == panel_width<T> && r.out_step == panel_width<T>) {
-    convolve_3x3<Stride, panel_width<T>>(r, seen, w, bias, out, range, c);
-  } else {
-    convolve_3x3<Stride, 0>(r, seen, w, bias, out, range, c);
-  }
-}
-
 // Windows Stride pixels apart, at least three of them in a row. The weights are loaded once, a
-// pixel of a row once for all windows of a tile that see it. Step is how far pixels and outputs are
-// apart, 0 if that is for `r` to say.
-template <std::size_t Stride, std::size_t Step, class T>
+// pixel of a row once for all windows of a tile that see it.
+template <std::size_t Stride, class T>
 static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
                          T* out, const clamp_range<T>& range, std::size_t c) {
   using simd = lanes_of<T>;
   using vector = typename simd::vector;
   const clamp_range<T> limits = range;  // which no store may change
-  const std::size_t step = Step == 0 ? r.tap_step : Step;
-  const std::size_t out_step = Step == 0 ? r.out_step : Step;
+  constexpr std::size_t step = panel_width<T>;
+  const std::size_t out_step = r.out_step;
   vector weight[9];
 #pragma GCC unroll 9
   for (std::size_t k = 0; k < 9; ++k) {
@@ -131,9 +119,9 @@ static void convolve_any_window(const depthwise_rows& r, const T* const* seen, c
       for (std::size_t y = 0; y < r.height; ++y) {
         for (std::size_t x = 0; x < r.width; ++x) {
           const vector weight = simd::load(w + (y * r.width + x) * r.w_step + c);
-          const T* from = seen[y] + column * r.column_step + x * r.tap_step + c;
+          const T* from = seen[y] + (column * r.stride + x * r.dilation) * panel_width<T> + c;
           for (std::size_t j = 0; j < count; ++j) {
-            sum[j] += simd::load(from + j * r.column_step) * weight;
+            sum[j] += simd::load(from + j * r.stride * panel_width<T>) * weight;
           }
         }
       }
@@ -153,7 +141,7 @@ static void convolve_few_channels(const depthwise_rows& r, const T* const* seen,
         T sum = bias == nullptr ? T(0) : bias[c];
         for (std::size_t y = 0; y < r.height; ++y) {
           for (std::size_t x = 0; x < r.width; ++x) {
-            sum += seen[y][column * r.column_step + x * r.tap_step + c] *
+            sum += seen[y][(column * r.stride + x * r.dilation) * panel_width<T> + c] *
                    w[(y * r.width + x) * r.w_step + c];
           }
         }
@@ -164,33 +152,17 @@ static void convolve_few_channels(const depthwise_rows& r, const T* const* seen,
   }
 }
 
-// One output for all channels, whose window's pixels lie anywhere:
-// out[c] = clamped(bias[c] + sum over k of pixel[k][c] * w[k * channels + c]).
+// A panel's channels of some pixels that are `step` elements apart, side by side.
 template <class T>
-static void convolve_pixels(const T* const* pixel, std::size_t count, std::size_t channels,
-                            const T* w, const T* bias, T* out, const clamp_range<T>& range) {
+static void gather_panel(const T* from, std::size_t pixels, std::size_t step, T* to) {
   using simd = lanes_of<T>;
-  using vector = typename simd::vector;
-  constexpr std::size_t lanes = simd::count;
-  std::size_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
-    vector sum = bias == nullptr ? vector{} : simd::load(bias + c);
-    for (std::size_t k = 0; k < count; ++k) {
-      sum += simd::load(pixel[k] + c) * simd::load(w + k * channels + c);
-    }
-    simd::store(clamped<T>(sum, range), out + c);
-  }
-  for (; c < channels; ++c) {
-    T sum = bias == nullptr ? T(0) : bias[c];
-    for (std::size_t k = 0; k < count; ++k) {
-      sum += pixel[k][c] * w[k * channels + c];
-    }
-    sum = sum < range.low ? range.low : sum;
-    out[c] = range.high < sum ? range.high : sum;
+  for (std::size_t i = 0; i < pixels; ++i, from += step, to += panel_width<T>) {
+    simd::store(simd::load(from), to);
+    simd::store(simd::load(from + simd::count), to + simd::count);
   }
 }
 
-// Its adjoint to the kernel: dw[k][c] += sum over a grid's patches of patch[offset[k] + c] *
+// The adjoint to the kernel: dw[k][c] += sum over a grid's patches of patch[offset[k] + c] *
 // dy[patch][c], for as many k at once as there are sums.
 template <class T, std::size_t Depths = max_accumulators>
 static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,

@@ -57,16 +57,16 @@ inline constexpr std::uint32_t single_run = 0;
 struct store_sums {};
 struct add_sums {};
 
-/// Some output rows of a depthwise convolution: how many rows, columns and channels, the window,
-/// and how far apart things lie, in elements.
+/// Some output rows of a depthwise convolution of a panel of channels: how many rows, columns and
+/// channels, the window with its steps in pixels, and how far apart things lie, in elements.
 struct depthwise_rows {
   std::size_t rows;
   std::size_t columns;
   std::size_t channels;
   std::size_t height;
   std::size_t width;
-  std::size_t column_step;   ///< from a window to the one on its right
-  std::size_t tap_step;      ///< from a pixel of a window to the one on its right
+  std::size_t stride;
+  std::size_t dilation;
   std::size_t w_step;        ///< from a pixel's weights to the next pixel's
   std::size_t out_step;      ///< from an output to the one on its right
   std::size_t out_row_step;  ///< and to the one below
