@@ -75,11 +75,15 @@ class depthwise_convolution {
     const std::size_t top = band.first * k.stride_height - k.pad_top;  // may wrap around
     const std::size_t row_size = c_->image().row_size() / s.c * width;
     const std::size_t channels = std::min(width, s.c);
+    std::fill_n(scratch, band.input_rows * row_size, T{0});  // of which the padding stays so
     for (std::size_t panel = 0; panel < s.c; panel += width) {
       // The last panel overlaps the one before it and computes the same once more.
       const std::size_t first = std::min(panel, s.c - channels);
       for (std::size_t row = 0; row < band.input_rows; ++row) {
-        gather(kernels, x + first, top + row, channels, scratch + row * row_size);
+        if (top + row < s.h) {
+          gather(kernels, x + (top + row) * s.w * s.c + first, channels,
+                 scratch + row * row_size + k.pad_left * width);
+        }
       }
       for (std::size_t row = 0, some = 0; row < band.rows; row += some) {
         some = std::min(band.rows - row, seen_rows<T>::most(s));
@@ -128,27 +132,18 @@ class depthwise_convolution {
 
   static constexpr std::size_t panel_bytes = 64 << 10;
 
-  /// A row of an image's channels from x on, with its padding; zeros for rows outside the image.
+  /// A row of an image's channels.
   template <class Kernels>
-  void gather(const Kernels& kernels, const T* x, std::size_t row, std::size_t channels,
-              T* to) const {
+  void gather(const Kernels& kernels, const T* x, std::size_t channels, T* to) const {
     constexpr std::size_t width = Kernels::template panel_width<T>;
     const window_sizes& s = c_->sizes();
-    const window2d& k = s.window;
-    if (row >= s.h) {
-      std::fill_n(to, (k.pad_left + s.w + k.pad_right) * width, T{0});
+    if (channels == width) {
+      kernels.gather_panel(x, s.w, s.c, to);
       return;
     }
-    to = std::fill_n(to, k.pad_left * width, T{0});
-    const T* const from = x + row * s.w * s.c;
-    if (channels == width) {
-      kernels.gather_panel(from, s.w, s.c, to);
-    } else {
-      for (std::size_t column = 0; column < s.w; ++column) {
-        std::copy_n(from + column * s.c, channels, to + column * width);
-      }
+    for (std::size_t column = 0; column < s.w; ++column) {
+      std::copy_n(x + column * s.c, channels, to + column * width);
     }
-    std::fill_n(to + s.w * width, k.pad_right * width, T{0});
   }
 
   const patch_convolution<T>* c_;
