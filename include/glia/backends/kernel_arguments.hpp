@@ -131,6 +131,9 @@ struct chain_link {
 /// The most links of a chain.
 inline constexpr std::size_t max_chain = 4;
 
+/// Rows of a window that kernels treating every channel on its own take, and chains with them.
+inline constexpr std::size_t max_window_rows = 16;
+
 /// Which rows share a mean and a variance: `batch` normalises every channel (last axis) over all
 /// rows, `layer` every row over its features (last axis).
 enum class normalization : std::uint8_t { batch, layer };

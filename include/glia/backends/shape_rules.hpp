@@ -116,10 +116,9 @@ struct window_sizes {
 /// Whether the chained kernels take this convolution as a link of a chain: activations that clamp;
 /// behind the first, nothing but depthwise and pointwise convolutions.
 [[nodiscard]] inline bool chains(const unary_map& map, const window_sizes& s, bool first) {
-  constexpr std::size_t max_window = 16;  // rows
   const bool depthwise = s.groups == s.c && s.groups == s.o && s.groups > 1;
   const bool pointwise = s.groups == 1 && s.window == window2d{};
-  return clamps(map) && s.window.height <= max_window &&
+  return clamps(map) && s.window.height <= max_window_rows &&
          (first ? s.groups == 1 : depthwise || pointwise);
 }
 

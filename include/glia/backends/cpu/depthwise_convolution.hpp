@@ -32,7 +32,7 @@ class seen_rows {
   [[nodiscard]] const T* const* data() const { return rows_.data(); }
 
  private:
-  static constexpr std::size_t size = 64;
+  static constexpr std::size_t size = 4 * max_window_rows;
   std::array<const T*, size> rows_{};
 };
 
@@ -42,7 +42,7 @@ class depthwise_convolution {
  public:
   static bool applies(const window_sizes& s) {
     return s.groups > 1 && s.group_inputs() == 1 && s.group_outputs() == 1 &&
-           s.window.height <= max_window && s.window.width <= max_window;
+           s.window.height <= max_window_rows;
   }
 
   explicit depthwise_convolution(const patch_convolution<T>& c) : c_(&c) {}
@@ -127,9 +127,6 @@ class depthwise_convolution {
   }
 
  private:
-  // Rows and columns of a window.
-  static constexpr std::size_t max_window = 16;
-
   static constexpr std::size_t panel_bytes = 64 << 10;
 
   /// A row of an image's channels.

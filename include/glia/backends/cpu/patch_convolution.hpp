@@ -108,11 +108,11 @@ class patch_convolution {
     constexpr std::size_t width = Kernels::template panel_width<T>;
     const std::size_t size = (1 + depth_) * width;
     const std::size_t block = std::max<std::size_t>(1, panel_block_bytes / (size * sizeof(T)));
-    const T* panels = packed.data();
+    const T* weights = packed.data();
     for (std::size_t group = 0; group < s_.groups; ++group) {
       for (std::size_t first = 0; first < s_.group_outputs(); first += block * width) {
         const std::size_t outputs = std::min(block * width, s_.group_outputs() - first);
-        const patch_products<T> by{runs_.data(), run_length(), depth_, panels, outputs, width};
+        const patch_products<T> by{runs_.data(), run_length(), depth_, weights, outputs, width};
         for_tiles<Kernels>(image_.grid(band),
                            [&](const auto& patches, std::size_t pixel, std::size_t n) {
                              tile<const T*> from;
@@ -123,7 +123,7 @@ class patch_convolution {
                              }
                              kernels.multiply_patches(by, from.data(), n, to.data(), ending);
                            });
-        panels += (outputs + width - 1) / width * size;
+        weights += panels<Kernels>(outputs) * size;
       }
     }
   }
