@@ -1,6 +1,8 @@
 #pragma once
 
-/// Everything but the optional components.
+/// What a program needs that defines, trains and runs a model. Readers and writers of files
+/// (glia/io/), the model zoo (glia/models/zoo/), the confusion matrix and the optional components
+/// have headers of their own, so that programs without them do not compile them.
 
 #include "glia/backends/cost.hpp"
 #include "glia/backends/cpu.hpp"

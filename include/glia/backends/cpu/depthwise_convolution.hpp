@@ -32,8 +32,8 @@ class seen_rows {
   [[nodiscard]] const T* const* data() const { return rows_.data(); }
 
  private:
-  static constexpr std::size_t size = 4 * max_window_rows;
-  std::array<const T*, size> rows_{};
+  static constexpr std::size_t size = 8 * max_window_rows;
+  std::array<const T*, size> rows_;  // as far as listed
 };
 
 /// Convolutions that treat every channel on its own, channels being the vectors' lanes.
@@ -47,11 +47,13 @@ class depthwise_convolution {
 
   explicit depthwise_convolution(const patch_convolution<T>& c) : c_(&c) {}
 
-  /// Rows of output whose panel of input takes an eighth of a second-level cache.
+  /// Rows of output whose panel of input takes an eighth of a second-level cache, and that one list
+  /// of seen rows has room for.
   template <class Kernels>
   [[nodiscard]] std::size_t rows_per_band(const Kernels& kernels) const {
+    const std::size_t most = std::min(c_->sizes().oh, seen_rows<T>::most(c_->sizes()));
     std::size_t rows = 1;
-    while (rows < c_->sizes().oh && scratch_size(kernels, rows + 1) * sizeof(T) <= panel_bytes) {
+    while (rows < most && scratch_size(kernels, rows + 1) * sizeof(T) <= panel_bytes) {
       ++rows;
     }
     return rows;
@@ -63,9 +65,9 @@ class depthwise_convolution {
            Kernels::template panel_width<T>;
   }
 
-  /// y (rows, OW, C) of a band, clamped; x is the image, w (height, width, 1, C), bias (C) or none.
-  /// Channels are taken out of the image panel by panel, with the padding around them: in it they
-  /// are so far apart that a cache would keep but few.
+  /// y (rows, OW, C) of a band of at most rows_per_band(), clamped; x is the image, w (height,
+  /// width, 1, C), bias (C) or none. Channels are taken out of the image panel by panel, with the
+  /// padding around them: in it they are so far apart that a cache would keep but few.
   template <class Kernels>
   void forward(const Kernels& kernels, const T* x, const row_band& band, const T* w, const T* bias,
                T* y, const clamp_range<T>& range, T* scratch) const {
@@ -76,6 +78,8 @@ class depthwise_convolution {
     const std::size_t row_size = c_->image().row_size() / s.c * width;
     const std::size_t channels = std::min(width, s.c);
     std::fill_n(scratch, band.input_rows * row_size, T{0});  // of which the padding stays so
+    const seen_rows<T> seen(s, band.first, band.rows,
+                            [&](std::size_t row) { return scratch + (row - top) * row_size; });
     for (std::size_t panel = 0; panel < s.c; panel += width) {
       // The last panel overlaps the one before it and computes the same once more.
       const std::size_t first = std::min(panel, s.c - channels);
@@ -85,16 +89,10 @@ class depthwise_convolution {
                  scratch + row * row_size + k.pad_left * width);
         }
       }
-      for (std::size_t row = 0, some = 0; row < band.rows; row += some) {
-        some = std::min(band.rows - row, seen_rows<T>::most(s));
-        const seen_rows<T> seen(s, band.first + row, some,
-                                [&](std::size_t at) { return scratch + (at - top) * row_size; });
-        kernels.convolve_channels(
-            depthwise_rows{some, s.ow, channels, k.height, k.width, k.stride_width,
-                           k.dilation_width, s.c, s.c, s.ow * s.c},
-            seen.data(), w + first, bias == nullptr ? nullptr : bias + first,
-            y + row * s.ow * s.c + first, range);
-      }
+      kernels.convolve_channels(
+          depthwise_rows{band.rows, s.ow, channels, k.height, k.width, k.stride_width,
+                         k.dilation_width, s.c, s.c, s.ow * s.c},
+          seen.data(), w + first, bias == nullptr ? nullptr : bias + first, y + first, range);
     }
   }
 
