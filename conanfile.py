@@ -7,6 +7,16 @@ from conan.tools.files import copy, load
 from conan.tools.layout import basic_layout
 
 
+# What each optional component requires, and the libraries of it that it links.
+COMPONENTS = {
+    "compression": {"zlib/[>=1.2.11 <2]": "zlib::zlib"},
+    "image": {"libjpeg-turbo/[>=2.1 <4]": "libjpeg-turbo::turbojpeg",
+              "libpng/[>=1.6.37 <2]": "libpng::libpng"},
+    "safetensors": {"nlohmann_json/[>=3.11 <4]": "nlohmann_json::nlohmann_json"},
+    "npz": {"libzip/[>=1.7 <2]": "libzip::zip"},
+}
+
+
 class GliaConan(ConanFile):
     name = "glia"
     description = "Header-only C++20 library that trains and runs neural networks on xtensor"
@@ -14,10 +24,8 @@ class GliaConan(ConanFile):
     topics = ("neural-networks", "deep-learning", "machine-learning", "xtensor", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_compression": [True, False], "with_image": [True, False],
-               "with_safetensors": [True, False], "with_npz": [True, False]}
-    default_options = {"with_compression": True, "with_image": True, "with_safetensors": True,
-                       "with_npz": True,
+    options = {f"with_{name}": [True, False] for name in COMPONENTS}
+    default_options = {**{f"with_{name}": True for name in COMPONENTS},
                        "libjpeg-turbo/*:turbojpeg": True}
     exports_sources = "include/*", "LICENSE"
     no_copy_source = True
@@ -35,16 +43,9 @@ class GliaConan(ConanFile):
         self.requires("xtensor/[>=0.24 <0.26]", transitive_headers=True)
         self.requires("xtensor-blas/[>=0.20 <1]", transitive_headers=True)
         self.requires("openblas/[>=0.3.20 <1]", transitive_headers=True, transitive_libs=True)
-        if self.options.with_compression:
-            self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
-        if self.options.with_image:
-            self.requires("libjpeg-turbo/[>=2.1 <4]", transitive_headers=True,
-                          transitive_libs=True)
-            self.requires("libpng/[>=1.6.37 <2]", transitive_headers=True, transitive_libs=True)
-        if self.options.with_safetensors:
-            self.requires("nlohmann_json/[>=3.11 <4]", transitive_headers=True)
-        if self.options.with_npz:
-            self.requires("libzip/[>=1.7 <2]", transitive_headers=True, transitive_libs=True)
+        for component in self._components():
+            for reference in COMPONENTS[component]:
+                self.requires(reference, transitive_headers=True, transitive_libs=True)
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -66,19 +67,10 @@ class GliaConan(ConanFile):
         core.requires = ["xtensor::xtensor", "xtensor-blas::xtensor-blas", "openblas::openblas"]
         if self.settings.os in ("Linux", "FreeBSD"):
             core.system_libs = ["pthread", "m"]
-        if self.options.with_compression:
-            compression = self.cpp_info.components["compression"]
-            compression.set_property("cmake_target_name", "glia::compression")
-            compression.requires = ["glia", "zlib::zlib"]
-        if self.options.with_image:
-            image = self.cpp_info.components["image"]
-            image.set_property("cmake_target_name", "glia::image")
-            image.requires = ["glia", "libjpeg-turbo::turbojpeg", "libpng::libpng"]
-        if self.options.with_safetensors:
-            safetensors = self.cpp_info.components["safetensors"]
-            safetensors.set_property("cmake_target_name", "glia::safetensors")
-            safetensors.requires = ["glia", "nlohmann_json::nlohmann_json"]
-        if self.options.with_npz:
-            npz = self.cpp_info.components["npz"]
-            npz.set_property("cmake_target_name", "glia::npz")
-            npz.requires = ["glia", "libzip::zip"]
+        for name in self._components():
+            component = self.cpp_info.components[name]
+            component.set_property("cmake_target_name", f"glia::{name}")
+            component.requires = ["glia", *COMPONENTS[name].values()]
+
+    def _components(self):
+        return [name for name in COMPONENTS if self.options.get_safe(f"with_{name}")]
