@@ -7,7 +7,7 @@
 # GLIA_SKIP_SETUP=1 leaves the system alone, for those who provide the packages in another way.
 set -euo pipefail
 
-packages=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libxsimd-dev libopenblas-dev
+packages=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-dev
   catch2 libbenchmark-dev zlib1g-dev libturbojpeg0-dev libpng-dev libzip-dev libcli11-dev
   nlohmann-json3-dev gnuplot-nox fonts-dejavu-core)
 if [[ "${1:-}" == ci ]]; then

@@ -19,10 +19,14 @@ SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
 class Contestant:
     """A program, how many epochs it runs and on how many images; slow ones see fewer."""
 
-    name: str
+    name: str  # "library", or "library, variant"
     command: list
     epochs: int
     images: int = 60000
+
+    def versioned(self, version):
+        library, comma, variant = self.name.partition(",")
+        return f"{library} {version}{comma}{variant}"
 
 
 @dataclass

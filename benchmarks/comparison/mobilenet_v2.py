@@ -37,7 +37,7 @@ def compare(batches, options):
             median = statistics.median(times)
             own = own or median
             rate = FLOPS_PER_IMAGE / median / 1e6
-            out.append(f"| {batch} | {contestant.name} {r.last('version')} | {median:.2f} ms | "
+            out.append(f"| {batch} | {contestant.versioned(r.last('version'))} | {median:.2f} ms | "
                        f"{median / own:.2f} | {min(times):.2f}-{max(times):.2f} ms | {rate:.0f} | "
                        f"{100 * rate / peak:.0f} % | {r.most('peak_mb'):.0f} MB |")
     out += ["", f"Medians of {options.rounds} rounds in turns, 256 images in each pass, the first pass left out; "

@@ -1,6 +1,7 @@
 // Teaches MobileNetV2, trained on ImageNet, to tell five flowers apart, in half a minute on a CPU.
 //
 //     examples/run flowers --data PHOTOS --weights mobilenet_v2.safetensors
+//     examples/run flowers --data PETS --classes cat dog
 //     examples/run flowers --predict photo.jpg another.jpg
 //     examples/run flowers --demo
 //
@@ -25,14 +26,13 @@ struct settings {
   std::string data = GLIA_EXAMPLE_DATA "/flowers";
   std::string weights = GLIA_EXAMPLE_DATA "/mobilenet_v2/mobilenet_v2.safetensors";
   std::filesystem::path output = "flowers_results";
+  std::vector<std::string> classes{"daisy", "dandelion", "rose", "sunflower", "tulip"};
   std::vector<std::string> predict;
   bool demo = false, skip_broken = false, augment = false;
   std::size_t epochs = 12, batch_size = 32, fine_tune = 0, threads = 0, extent = 224;
   std::uint64_t seed = 1;
   double learning_rate = 1e-3;
 };
-
-const std::vector<std::string> flowers{"daisy", "dandelion", "rose", "sunflower", "tulip"};
 
 glia::image_dataset_options photo(const settings& s) {
   return {.height = s.extent,
@@ -49,7 +49,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 int train(const settings& s) {
   const auto start = std::chrono::steady_clock::now();
   const glia::interrupt_guard interrupt;
-  const glia::image_folder folder = photos_of(s.demo, s.data, s.output, flowers, s.skip_broken);
+  const glia::image_folder folder = photos_of(s.demo, s.data, s.output, s.classes, s.skip_broken);
   const auto [training, held_out] = folder.split(0.2);
   glia::image_dataset_options varied = photo(s);
   if (s.augment) {
@@ -67,10 +67,11 @@ int train(const settings& s) {
 
   const std::optional<weights> from =
       s.demo ? std::nullopt : std::optional<weights>(std::in_place, s.weights);
-  glia::model net{flowers_network(from ? from->features : demo_network(), s.fine_tune),
-                  train.input_shape(),
-                  glia::cpu<>({.threads = s.threads}),
-                  {.seed = s.seed}};
+  glia::model net{
+      flowers_network(from ? from->features : demo_network(), s.fine_tune, s.classes.size()),
+      train.input_shape(),
+      glia::cpu<>({.threads = s.threads}),
+      {.seed = s.seed}};
   if (from) {
     from->load_into(net);
   }
@@ -97,14 +98,16 @@ int train(const settings& s) {
 
   const xt::xarray<float> probabilities = probabilities_of(glia::predict(net, *kept));
   const glia::confusion_matrix confusion(probabilities, labels_of(held_out));
-  std::cout << '\n' << confusion.table(flowers) << '\n';
-  write_labels(s.output / "labels.txt", flowers);
+  std::cout << '\n' << confusion.table(s.classes) << '\n';
+  write_labels(s.output / "labels.txt", s.classes);
   glia::write_safetensors(s.output / "model.safetensors", glia::parameters_of(net));
   glia::write_history_csv(s.output / "history.csv", history);
   glia::write_whole_file(s.output / "confusion.txt",
-                         [&](std::ostream& out) { out << confusion.table(flowers); });
-  write_charts(s.output, ends);
-  write_grid(s.output / "validation.png", validation, probabilities, flowers);
+                         [&](std::ostream& out) { out << confusion.table(s.classes); });
+  if (s.classes == settings{}.classes) {  // else there is nothing to compare with
+    write_charts(s.output, ends);
+  }
+  write_grid(s.output / "validation.png", validation, probabilities, s.classes);
   std::cout << std::fixed << std::setprecision(2) << "validation accuracy "
             << 100 * confusion.accuracy() << " %, " << ends.back() << " s for " << ends.size()
             << " epochs, " << seconds_since(start) << " s in all, peak memory "
@@ -114,10 +117,12 @@ int train(const settings& s) {
 }
 
 int predict(const settings& s) {
+  const std::vector<std::string> classes = read_labels(s.output / "labels.txt");
   const weights trained(s.output / "model.safetensors");
-  glia::model net{flowers_network(s.demo ? demo_network() : trained.features, s.fine_tune),
-                  {s.extent, s.extent, 3},
-                  glia::cpu<>({.threads = s.threads})};
+  glia::model net{
+      flowers_network(s.demo ? demo_network() : trained.features, s.fine_tune, classes.size()),
+      {s.extent, s.extent, 3},
+      glia::cpu<>({.threads = s.threads})};
   trained.load_into(net);
   int failures = 0;
   for (const std::string& path : s.predict) {
@@ -126,7 +131,7 @@ int predict(const settings& s) {
       const xt::xarray<float> p = probabilities_of(glia::predict(net, one));
       std::cout << path << ':' << std::fixed << std::setprecision(1);
       for (const std::size_t k : ranking(p, 0)) {
-        std::cout << "  " << flowers[k] << ' ' << 100 * p(0, k) << " %";
+        std::cout << "  " << classes[k] << ' ' << 100 * p(0, k) << " %";
       }
       std::cout << '\n';
     } catch (const glia::data_error& e) {  // the other photos are still of interest
@@ -142,11 +147,14 @@ int main(int argc, char** argv) try {
   CLI::App app{"Teaches MobileNetV2 to tell five flowers apart"};
   app.option_defaults()->always_capture_default();
   const auto at_least_one = CLI::Range(1, 1'000'000);
-  app.add_option("--data", s.data, "folder with a folder of photos for each flower");
+  app.add_option("--data", s.data, "folder with a folder of photos for each class");
   app.add_option("--weights", s.weights, "MobileNetV2's, as safetensors");
+  auto* const classes =
+      app.add_option("--classes", s.classes, "names of its folders")->expected(2, 1000);
   app.add_option("--output", s.output, "folder for the results");
   app.add_option("--predict", s.predict, "photos to judge with the model in the output folder");
-  app.add_flag("--demo", s.demo, "draw the flowers and train a small network from nothing");
+  app.add_flag("--demo", s.demo, "draw the flowers and train a small network from nothing")
+      ->excludes(classes);
   app.add_option("--epochs", s.epochs, "passes over the photos")->check(at_least_one);
   app.add_option("--batch-size", s.batch_size, "photos per step")->check(at_least_one);
   app.add_option("--learning-rate", s.learning_rate, "of Adam; 1e-4 suits fine-tuning");

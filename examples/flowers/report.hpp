@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <glia/core/whole_file.hpp>
 #include <glia/core/xtensor.hpp>
 #include <glia/image.hpp>
@@ -24,10 +25,25 @@ inline void write_labels(const std::filesystem::path& path, const std::vector<st
   });
 }
 
+/// What `write_labels` wrote.
+inline std::vector<std::string> read_labels(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  if (!in) {
+    throw glia::data_error(
+        path.string() +
+        ": cannot be read; train first, or name the folder of the results by --output");
+  }
+  std::vector<std::string> names;
+  for (std::string name; std::getline(in, name);) {
+    names.push_back(name);
+  }
+  return names;
+}
+
 /// As gnuplot reads it.
-inline std::string quoted(const std::filesystem::path& path) {
+inline std::string quoted(const std::string& text) {
   std::string result = "'";
-  for (const char c : path.string()) {
+  for (const char c : text) {
     result += c == '\'' ? "''" : std::string(1, c);
   }
   return result + "'";
@@ -41,7 +57,7 @@ inline void plot(const std::filesystem::path& path, std::size_t width, std::size
   const std::string terminal = path.extension() == ".svg" ? "svg" : "pngcairo";
   const std::string all = glia::text("set terminal ", terminal, " size ", width, ',', height,
                                      " font 'DejaVu Sans,13' background '#ffffff'\nset output ",
-                                     quoted(part), '\n', script, "\nset output\n");
+                                     quoted(part.string()), '\n', script, "\nset output\n");
   std::signal(SIGPIPE, SIG_IGN);  // where there is no gnuplot, nobody reads the script
   std::FILE* const gnuplot = popen("gnuplot", "w");
   const bool sent = gnuplot != nullptr && std::fwrite(all.data(), 1, all.size(), gnuplot) != 0;
@@ -151,14 +167,20 @@ inline void write_grid(const std::filesystem::path& path, const glia::image_data
     cells.push_back({glia::resize(photos.picture(n), extent, extent), good ? right : wrong});
     const std::size_t x = layout.gap + i % layout.columns * step + extent / 2 + layout.border;
     const std::size_t y = (i / layout.columns + 1) * step + 13;
-    labels << "set label \"" << names[taken_for] << ' '
-           << std::lround(100 * probabilities(n, taken_for)) << " %"
-           << (good ? "" : "\\n(is: " + names[truth] + ")") << "\" at " << x << ',' << height - y
-           << " center front font ',11' tc '" << (good ? "#2f7a45" : "#c0282d") << "'\n";
+    const auto write = [&](const std::string& line, std::size_t below) {
+      labels << "set label " << quoted(line) << " at " << x << ',' << height - y - below
+             << " center front noenhanced font ',11' tc '" << (good ? "#2f7a45" : "#c0282d")
+             << "'\n";
+    };
+    write(glia::text(names[taken_for], ' ', std::lround(100 * probabilities(n, taken_for)), " %"),
+          0);
+    if (!good) {
+      write("(is: " + names[truth] + ")", 15);
+    }
   }
   glia::write_png(path, glia::image_grid(cells, layout));
   plot(path, width, height,
        glia::text("set margins 0,0,0,0\nunset key\nunset border\nunset tics\nset xrange [0:", width,
-                  "]\nset yrange [0:", height, "]\n", labels.str(), "plot ", quoted(path),
+                  "]\nset yrange [0:", height, "]\n", labels.str(), "plot ", quoted(path.string()),
                   " binary filetype=png with rgbimage"));
 }
