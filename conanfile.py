@@ -13,7 +13,7 @@ COMPONENTS = {
     "image": {"libjpeg-turbo/[>=2.1 <4]": "libjpeg-turbo::turbojpeg",
               "libpng/[>=1.6.37 <2]": "libpng::libpng"},
     "safetensors": {"nlohmann_json/[>=3.11 <4]": "nlohmann_json::nlohmann_json"},
-    "npz": {"libzip/[>=1.7 <2]": "libzip::zip"},
+    "npz": {"libzip/[>=1.7 <2]": "libzip::libzip"},
 }
 
 
@@ -42,7 +42,7 @@ class GliaConan(ConanFile):
     def requirements(self):
         self.requires("xtensor/[>=0.24 <0.26]", transitive_headers=True)
         self.requires("xtensor-blas/[>=0.20 <1]", transitive_headers=True)
-        self.requires("openblas/[>=0.3.20 <1]", transitive_headers=True, transitive_libs=True)
+        self.requires("openblas/[>=0.3.17 <1]", transitive_headers=True, transitive_libs=True)
         for component in self._components():
             for reference in COMPONENTS[component]:
                 self.requires(reference, transitive_headers=True, transitive_libs=True)
@@ -62,6 +62,7 @@ class GliaConan(ConanFile):
         self.cpp_info.bindirs = []
         self.cpp_info.libdirs = []
         self.cpp_info.set_property("cmake_file_name", "glia")
+        self.cpp_info.set_property("cmake_config_version_compat", "SameMinorVersion")
         core = self.cpp_info.components["glia"]
         core.set_property("cmake_target_name", "glia::glia")
         core.requires = ["xtensor::xtensor", "xtensor-blas::xtensor-blas", "openblas::openblas"]

@@ -13,6 +13,7 @@ endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake" DESTINATION "${package_dir}")
 
+list(JOIN glia_components ", " glia_component_names)
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/gliaConfig.cmake.in" "${PROJECT_BINARY_DIR}/gliaConfig.cmake"
   INSTALL_DESTINATION "${package_dir}")

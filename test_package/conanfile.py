@@ -2,18 +2,25 @@ import os
 
 from conan import ConanFile
 from conan.tools.build import can_run
-from conan.tools.cmake import CMake, cmake_layout
+from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 
 
 class TestPackageConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
-    generators = "CMakeDeps", "CMakeToolchain"
+    generators = "CMakeDeps"
 
     def requirements(self):
         self.requires(self.tested_reference_str)
 
     def layout(self):
         cmake_layout(self)
+
+    def generate(self):
+        options = self.dependencies["glia"].options.items()
+        toolchain = CMakeToolchain(self)
+        toolchain.variables["GLIA_COMPONENTS"] = ";".join(
+            name.removeprefix("with_") for name, value in options if value == "True")
+        toolchain.generate()
 
     def build(self):
         cmake = CMake(self)

@@ -1,3 +1,4 @@
+// Uses something of every component that is there, so that each has to compile and to link.
 #include <glia/glia.hpp>
 #include <iostream>
 
@@ -19,9 +20,31 @@ int main() {
   glia::model net{glia::sequential{glia::dense{4, glia::relu}, glia::dense{2}}, {3}};
   const xt::xarray<float> x = xt::ones<float>({5, 3});
   std::cout << net.summary() << net.predict(x) << '\n';
+  bool good = net.parameter_count() == 26;
+#ifdef WITH_compression
+  try {
+    (void)glia::load_mnist("nowhere", glia::gzip_files{});
+    good = false;
+  } catch (const glia::data_error& e) {
+    std::cout << "gzip: " << e.what() << '\n';
+  }
+#endif
+#ifdef WITH_image
+  const glia::image grey = glia::filled_image(2, 3, {128, 128, 128});
+  glia::write_png("grey.png", grey);
+  good = good && glia::read_image("grey.png") == grey;
+#endif
 #ifdef WITH_safetensors
   glia::write_safetensors("net.safetensors", glia::parameters_of(net));
   glia::load_parameters(net, glia::read_safetensors("net.safetensors"), glia::same_names(net));
 #endif
-  return net.parameter_count() == 26 ? 0 : 1;
+#ifdef WITH_npz
+  try {
+    (void)glia::read_npz("nowhere.npz");
+    good = false;
+  } catch (const glia::data_error& e) {
+    std::cout << "npz: " << e.what() << '\n';
+  }
+#endif
+  return good ? 0 : 1;
 }

@@ -68,8 +68,9 @@ inline glia::image draw_flower(const flower_shape& flower, std::size_t extent,
 }
 
 /// Draws `count` pictures of each flower, extent x extent, into a folder for each name.
-inline void draw_flowers(const std::filesystem::path& folder, const std::vector<std::string>& names,
-                         std::size_t count, std::size_t extent) {
+inline std::filesystem::path draw_flowers(const std::filesystem::path& folder,
+                                          const std::vector<std::string>& names, std::size_t count,
+                                          std::size_t extent) {
   for (std::size_t k = 0; k < names.size(); ++k) {
     std::filesystem::create_directories(folder / names[k]);
     for (std::size_t i = 0; i < count; ++i) {
@@ -78,4 +79,5 @@ inline void draw_flowers(const std::filesystem::path& folder, const std::vector<
                       draw_flower(flower_shapes[k], extent, {.stream = stream}));
     }
   }
+  return folder;
 }

@@ -23,8 +23,8 @@
 #include "report.hpp"
 
 struct settings {
-  std::string data = GLIA_EXAMPLE_DATA "/flowers";
-  std::string weights = GLIA_EXAMPLE_DATA "/mobilenet_v2/mobilenet_v2.safetensors";
+  std::filesystem::path data = GLIA_EXAMPLE_DATA "/flowers";
+  std::filesystem::path weights = GLIA_EXAMPLE_DATA "/mobilenet_v2/mobilenet_v2.safetensors";
   std::filesystem::path output = "flowers_results";
   std::vector<std::string> classes{"daisy", "dandelion", "rose", "sunflower", "tulip"};
   std::vector<std::string> predict;
@@ -39,7 +39,8 @@ glia::image_dataset_options photo(const settings& s) {
           .width = s.extent,
           .seed = s.seed,
           .mean = glia::imagenet_mean,
-          .std = glia::imagenet_std};
+          .std = glia::imagenet_std,
+          .threads = s.threads};
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -49,7 +50,10 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 int train(const settings& s) {
   const auto start = std::chrono::steady_clock::now();
   const glia::interrupt_guard interrupt;
-  const glia::image_folder folder = photos_of(s.demo, s.data, s.output, s.classes, s.skip_broken);
+  std::filesystem::create_directories(s.output);
+  const glia::image_folder folder =
+      photos_of(s.demo ? draw_flowers(s.output / "demo", s.classes, 60, s.extent) : s.data,
+                {.classes = s.classes, .skip_broken = s.skip_broken, .threads = s.threads});
   const auto [training, held_out] = folder.split(0.2);
   glia::image_dataset_options varied = photo(s);
   if (s.augment) {
@@ -77,11 +81,11 @@ int train(const settings& s) {
   }
   std::cout << net.summary() << '\n';
 
+  glia::trainer trainer{
+      net, glia::softmax_cross_entropy{}, glia::adam{s.learning_rate}, {.seed = s.seed}};
   const auto fit_start = std::chrono::steady_clock::now();
   std::vector<double> ends;  // of the epochs
   const auto kept = glia::compute_frozen_outputs(net, validation, "validation", feature_store);
-  glia::trainer trainer{
-      net, glia::softmax_cross_entropy{}, glia::adam{s.learning_rate}, {.seed = s.seed}};
   glia::history history;
   history.interrupted = !kept;
   if (kept) {
@@ -99,14 +103,17 @@ int train(const settings& s) {
   const xt::xarray<float> probabilities = probabilities_of(glia::predict(net, *kept));
   const glia::confusion_matrix confusion(probabilities, labels_of(held_out));
   std::cout << '\n' << confusion.table(s.classes) << '\n';
-  write_labels(s.output / "labels.txt", s.classes);
+  // Last of the two comes what --predict reads first: it stands for both.
+  std::filesystem::remove(s.output / "labels.txt");
   glia::write_safetensors(s.output / "model.safetensors", glia::parameters_of(net));
+  write_labels(s.output / "labels.txt", s.classes);
   glia::write_history_csv(s.output / "history.csv", history);
   glia::write_whole_file(s.output / "confusion.txt",
                          [&](std::ostream& out) { out << confusion.table(s.classes); });
-  if (s.classes == settings{}.classes) {  // else there is nothing to compare with
-    write_charts(s.output, ends);
-  }
+  // Others reported one task; a chart of another would compare nothing.
+  const bool as_reported =
+      !s.demo && s.epochs == settings{}.epochs && s.classes == settings{}.classes;
+  as_reported ? write_charts(s.output, ends) : remove_charts(s.output);
   write_grid(s.output / "validation.png", validation, probabilities, s.classes);
   std::cout << std::fixed << std::setprecision(2) << "validation accuracy "
             << 100 * confusion.accuracy() << " %, " << ends.back() << " s for " << ends.size()
@@ -147,19 +154,22 @@ int main(int argc, char** argv) try {
   CLI::App app{"Teaches MobileNetV2 to tell five flowers apart"};
   app.option_defaults()->always_capture_default();
   const auto at_least_one = CLI::Range(1, 1'000'000);
-  app.add_option("--data", s.data, "folder with a folder of photos for each class");
-  app.add_option("--weights", s.weights, "MobileNetV2's, as safetensors");
+  auto* const data = app.add_option("--data", s.data, "folder with a folder for each class");
+  auto* const weights = app.add_option("--weights", s.weights, "MobileNetV2's, as safetensors");
   auto* const classes =
       app.add_option("--classes", s.classes, "names of its folders")->expected(2, 1000);
   app.add_option("--output", s.output, "folder for the results");
-  app.add_option("--predict", s.predict, "photos to judge with the model in the output folder");
-  app.add_flag("--demo", s.demo, "draw the flowers and train a small network from nothing")
-      ->excludes(classes);
+  app.add_option("--predict", s.predict,
+                 "photos to judge with the model in the output folder (a demonstration's: --demo)");
+  auto* const demo =
+      app.add_flag("--demo", s.demo, "draw the flowers and train a small network from nothing");
   app.add_option("--epochs", s.epochs, "passes over the photos")->check(at_least_one);
   app.add_option("--batch-size", s.batch_size, "photos per step")->check(at_least_one);
   app.add_option("--learning-rate", s.learning_rate, "of Adam; 1e-4 suits fine-tuning");
-  app.add_option("--fine-tune", s.fine_tune, "train the last so many blocks and the head, too")
-      ->check(CLI::Range(0, 17));
+  auto* const fine_tune =
+      app.add_option("--fine-tune", s.fine_tune, "train the last so many blocks and the head, too")
+          ->check(CLI::Range(0, 17));
+  demo->excludes(data, weights, classes, fine_tune);
   app.add_flag("--augment", s.augment, "vary the photos; the frozen layers then run every time");
   app.add_flag("--skip-broken", s.skip_broken, "leave out files that cannot be read");
   app.add_option("--threads", s.threads, "0: one per core");
@@ -174,7 +184,9 @@ int main(int argc, char** argv) try {
   if (!s.predict.empty()) {
     return predict(s);
   }
-  require_downloads(s.demo, s.data, s.weights);
+  if (!s.demo) {
+    require_downloads(s.data, s.weights, s.classes);
+  }
   return train(s);
 } catch (const std::exception& e) {
   std::cerr << "flowers: " << e.what() << '\n';

@@ -83,16 +83,33 @@ inline const std::vector<timings> reported{
     {"Colab GPU", {885, 599, 26}},
     {"Cloud TPU v2-8\\n(Xception, fine-tuned)", {167, 68, 9}}};
 
+inline constexpr std::array chart_names{"all_epochs", "first_epoch", "second_epoch"};
+inline constexpr std::array chart_endings{".png", ".svg"};
+
+inline std::filesystem::path chart_file(const std::filesystem::path& folder, std::size_t chart,
+                                        const char* ending) {
+  return folder / (std::string("seconds_") + chart_names[chart] + ending);
+}
+
+/// Those of an earlier run.
+inline void remove_charts(const std::filesystem::path& folder) {
+  for (std::size_t chart = 0; chart < chart_names.size(); ++chart) {
+    for (const char* ending : chart_endings) {
+      std::filesystem::remove(chart_file(folder, chart, ending));
+    }
+  }
+}
+
 /// A bar chart for each of the three times, this run beside the reported ones, as SVG and PNG.
 /// `ends` are the seconds at which this run's epochs were over.
 inline void write_charts(const std::filesystem::path& folder, const std::vector<double>& ends) {
   const std::size_t epochs = ends.size();
   const double second = epochs > 1 ? ends[1] - ends[0] : 0;
   const timings own{"glia\\n(this CPU)", {ends.back(), ends.front(), second}};
-  constexpr std::array names{"all_epochs", "first_epoch", "second_epoch"};
   const std::array titles{glia::text(epochs, " epochs"), std::string("First epoch"),
                           std::string("Second epoch")};
-  for (std::size_t chart = 0; chart < std::min<std::size_t>(names.size(), epochs + 1); ++chart) {
+  for (std::size_t chart = 0; chart < std::min<std::size_t>(chart_names.size(), epochs + 1);
+       ++chart) {
     std::vector<timings> bars{own};
     bars.insert(bars.end(), reported.begin(), reported.end());
     std::ostringstream script;
@@ -115,8 +132,8 @@ inline void write_charts(const std::filesystem::path& folder, const std::vector<
               "',10' tc '#666666'\n"
            << "plot $bars using 1:3:4:xtic(2) with boxes lc rgb variable, "
               "'' using 1:3:5 with labels offset 0,0.8";
-    for (const char* ending : {".png", ".svg"}) {
-      plot(folder / (std::string("seconds_") + names[chart] + ending), 960, 540, script.str());
+    for (const char* ending : chart_endings) {
+      plot(chart_file(folder, chart, ending), 960, 540, script.str());
     }
   }
 }

@@ -41,7 +41,7 @@ counts count(const glia::mobilenet_v2_options& options, std::size_t extent = 224
 /// The outputs of the stem, of every stage's last block and of the head.
 std::vector<std::size_t> channels(double width) {
   std::vector<std::size_t> result;
-  for (const std::size_t stage : {0, 1, 3, 6, 10, 13, 16, 17, 18}) {
+  for (const std::size_t stage : std::vector<std::size_t>{0, 1, 3, 6, 10, 13, 16, 17, 18}) {
     const mobilenet_v2 net{{.width = width}};
     result.push_back(net.stages(stage, stage + 1).units().back().convolution.filters);
   }
@@ -285,10 +285,10 @@ TEST_CASE("blocks of MobileNetV2 with a shortcut pass their input on where they 
     const xt::xarray<float> x = images({2, 6, 6, inputs});
     return net.predict(x) == x;
   };
-  for (const std::size_t stage : {1, 2, 4, 7, 11, 14, 17}) {
+  for (const std::size_t stage : std::vector<std::size_t>{1, 2, 4, 7, 11, 14, 17}) {
     CHECK_FALSE(shortcut(1, stage));
   }
-  for (const std::size_t stage : {3, 5, 6, 8, 9, 10, 12, 13, 15, 16}) {
+  for (const std::size_t stage : std::vector<std::size_t>{3, 5, 6, 8, 9, 10, 12, 13, 15, 16}) {
     CHECK(shortcut(1, stage));
   }
   CHECK(shortcut(0.25, 1));

@@ -48,6 +48,16 @@ TEST_CASE("schedules compare and print") {
   CHECK_THROWS_AS(glia::cosine_decay(1, 0), glia::value_error);
 }
 
+TEST_CASE("a learning rate is finite and not negative") {
+  const glia::schedule falling = [](std::size_t step) { return 1 - static_cast<double>(step); };
+  CHECK(falling(1) == 0);
+  CHECK_THROWS_WITH(falling(2),
+                    "learning rate custom: expected a finite number of at least 0, "
+                    "got -1 at step 2");
+  CHECK_THROWS_AS(glia::adam{-1e-3}, glia::value_error);
+  CHECK_THROWS_AS(glia::schedule(std::nan("")), glia::value_error);
+}
+
 TEST_CASE("a trainer asks the schedule once per step, whatever the number of parameters") {
   std::vector<std::size_t> asked;
   const glia::schedule recording = [&](std::size_t step) {

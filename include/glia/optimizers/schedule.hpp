@@ -20,9 +20,14 @@ namespace glia {
 ///
 /// Schedules are compared and printed by their descriptions; two of a user's own callables are
 /// equal only as copies of each other.
+///
+/// Throws `value_error` for a rate that is negative or not finite: a number's at once, a function's
+/// when it gives it.
 class schedule {
  public:
-  schedule(double rate) : schedule(text(rate), [rate](std::size_t) { return rate; }) {}
+  schedule(double rate) : schedule(text(rate), [rate](std::size_t) { return rate; }) {
+    (void)(*this)(0);
+  }
 
   template <std::invocable<std::size_t> Function>
   requires(!std::same_as<Function, schedule>) schedule(Function rate)
@@ -33,7 +38,12 @@ class schedule {
         rate_(std::make_shared<const std::function<double(std::size_t)>>(std::move(rate))) {}
 
   /// The learning rate of a step.
-  [[nodiscard]] double operator()(std::size_t step) const { return (*rate_)(step); }
+  [[nodiscard]] double operator()(std::size_t step) const {
+    const double rate = (*rate_)(step);
+    require<value_error>(std::isfinite(rate) && rate >= 0, "learning rate ", description_,
+                         ": expected a finite number of at least 0, got ", rate, " at step ", step);
+    return rate;
+  }
 
   friend bool operator==(const schedule& a, const schedule& b) {
     return a.rate_ == b.rate_ || (a.description_ != "custom" && a.description_ == b.description_);
