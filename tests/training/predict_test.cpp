@@ -25,7 +25,7 @@ TEST_CASE("predict gives a data set's outputs in its order, whatever the batch")
   glia::model net{network(), {2}};
   const test::quadrants data{37};
   const xt::xarray<float> expected = net.predict(inputs_of(data));
-  for (const std::size_t batch_size : {0, 1, 10, 37, 100}) {
+  for (const std::size_t batch_size : std::vector<std::size_t>{0, 1, 10, 37, 100}) {
     const xt::xarray<float> outputs = glia::predict(net, data, {.batch_size = batch_size});
     REQUIRE(outputs.shape() == expected.shape());
     CHECK(test::distance(outputs, expected) < 1e-6);
