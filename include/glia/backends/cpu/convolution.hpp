@@ -169,7 +169,6 @@ class convolution {
  private:
   // With fewer images than this, rows are shared out among the threads as well.
   static constexpr std::size_t few_images = 8;
-  static constexpr std::size_t pixels_per_block = 512;
 
   static bool pointwise(const window_sizes& s) {
     return s.window == window2d{.height = 1, .width = 1} && s.groups == 1;
@@ -183,7 +182,18 @@ class convolution {
   template <class Body>
   void for_pixel_blocks(const window_sizes& s, const Body& body) const {
     const single_threaded_blas one_thread_each;
-    team_->for_blocks(s.n * s.h * s.w, pixels_per_block, body);
+    const std::size_t pixels = s.n * s.h * s.w;
+    team_->for_blocks(pixels, pixels_per_block(pixels), body);
+  }
+
+  /// Every block packs the weights, so it is not to be small; few pixels are to reach several
+  /// threads nevertheless.
+  static std::size_t pixels_per_block(std::size_t pixels) {
+    constexpr std::size_t least = 96, most = 512, few_blocks = 8, alignment = 8;
+    const std::size_t blocks = std::max(
+        {(pixels + most - 1) / most, std::min(pixels / least, few_blocks), std::size_t{1}});
+    const std::size_t block = (pixels + blocks - 1) / blocks;
+    return (block + alignment - 1) / alignment * alignment;
   }
 
   [[nodiscard]] bool few_nonzeros(const patch_convolution<T>& c, const T* dy) const {
