@@ -67,7 +67,8 @@ inline glia::image draw_flower(const flower_shape& flower, std::size_t extent,
   return picture;
 }
 
-/// Draws `count` pictures of each flower, extent x extent, into a folder for each name.
+/// Draws `count` pictures of each flower, extent x extent, into a folder for each name in `folder`,
+/// which it gives back.
 inline std::filesystem::path draw_flowers(const std::filesystem::path& folder,
                                           const std::vector<std::string>& names, std::size_t count,
                                           std::size_t extent) {
