@@ -2,9 +2,10 @@
 #
 #   glia_component(NAME PACKAGES package... LIBRARIES target...)
 #
-# glia_components lists those that are there, glia_component_packages what gliaConfig.cmake has to
-# find for each.
+# glia_components lists those that are there, glia_missing_components the others, and
+# glia_component_packages what gliaConfig.cmake has to find for each.
 set(glia_components)
+set(glia_missing_components)
 set(glia_component_packages)
 
 function(glia_component name)
@@ -13,6 +14,7 @@ function(glia_component name)
     find_package(${package} QUIET)
     if(NOT ${package}_FOUND)
       message(STATUS "glia::${name} is left out: ${package} was not found")
+      set(glia_missing_components ${glia_missing_components} ${name} PARENT_SCOPE)
       return()
     endif()
   endforeach()

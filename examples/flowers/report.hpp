@@ -28,11 +28,9 @@ inline void write_labels(const std::filesystem::path& path, const std::vector<st
 /// What `write_labels` wrote.
 inline std::vector<std::string> read_labels(const std::filesystem::path& path) {
   std::ifstream in(path);
-  if (!in) {
-    throw glia::data_error(
-        path.string() +
-        ": cannot be read; train first, or name the folder of the results by --output");
-  }
+  glia::require<glia::data_error>(
+      in.is_open(), path.string(),
+      ": cannot be read; train first, or name the folder of the results by --output");
   std::vector<std::string> names;
   for (std::string name; std::getline(in, name);) {
     names.push_back(name);
@@ -101,15 +99,12 @@ inline void remove_charts(const std::filesystem::path& folder) {
 }
 
 /// A bar chart for each of the three times, this run beside the reported ones, as SVG and PNG.
-/// `ends` are the seconds at which this run's epochs were over.
+/// `ends` are the seconds at which this run's epochs, at least two, were over.
 inline void write_charts(const std::filesystem::path& folder, const std::vector<double>& ends) {
-  const std::size_t epochs = ends.size();
-  const double second = epochs > 1 ? ends[1] - ends[0] : 0;
-  const timings own{"glia\\n(this CPU)", {ends.back(), ends.front(), second}};
-  const std::array titles{glia::text(epochs, " epochs"), std::string("First epoch"),
+  const timings own{"glia\\n(this CPU)", {ends.back(), ends[0], ends[1] - ends[0]}};
+  const std::array titles{glia::text(ends.size(), " epochs"), std::string("First epoch"),
                           std::string("Second epoch")};
-  for (std::size_t chart = 0; chart < std::min<std::size_t>(chart_names.size(), epochs + 1);
-       ++chart) {
+  for (std::size_t chart = 0; chart < chart_names.size(); ++chart) {
     std::vector<timings> bars{own};
     bars.insert(bars.end(), reported.begin(), reported.end());
     std::ostringstream script;
