@@ -16,8 +16,9 @@ class host_tensor {
   using value_type = T;
 
   host_tensor() = default;
+  /// Throws `shape_error` for a shape that no memory holds.
   host_tensor(const memory_pool& pool, const glia::shape& extents)
-      : block_(pool.allocate(extents.size() * sizeof(T))), shape_(extents) {}
+      : block_(pool.allocate(byte_size(extents, sizeof(T)))), shape_(extents) {}
 
   [[nodiscard]] const glia::shape& shape() const noexcept { return shape_; }
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
@@ -38,7 +39,7 @@ class host_tensor {
   /// handle nor the new one is the only one while both live.
   [[nodiscard]] host_tensor rows(std::size_t first, std::size_t count) const {
     host_tensor result = *this;
-    result.offset_ += first * (size() / shape_[0]);
+    result.offset_ += first * sample_of(shape_).size();
     result.shape_ = batch_of(count, sample_of(shape_));
     return result;
   }

@@ -73,6 +73,24 @@ class shape {
   std::size_t rank_ = 0;
 };
 
+/// What a tensor of this shape takes in memory. Throws `shape_error` where no machine has so much,
+/// which would otherwise wrap around to a small number.
+[[nodiscard]] inline std::size_t byte_size(const shape& s, std::size_t element_bytes) {
+  constexpr std::size_t most = std::size_t{1} << 56;
+  std::size_t bytes = element_bytes;
+  for (const std::size_t extent : s) {
+    if (extent == 0) {
+      return 0;
+    }
+  }
+  for (const std::size_t extent : s) {
+    require<shape_error>(extent <= most / bytes, "a tensor of shape ", s,
+                         " is larger than any machine's memory; check its extents");
+    bytes *= extent;
+  }
+  return bytes;
+}
+
 /// The shape of `count` samples of shape `sample`: (N, ...sample).
 [[nodiscard]] constexpr shape batch_of(std::size_t count, const shape& sample) {
   shape result{count};

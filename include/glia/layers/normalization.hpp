@@ -40,10 +40,11 @@ struct batch_norm {
     }
     const variable<B> gamma = s.parameter("gamma", channels, gamma_initializer);
     const variable<B> beta = s.parameter("beta", channels, beta_initializer);
-    auto& running_mean = s.state("moving_mean", channels, moving_mean_initializer);
+    auto& running_mean = s.changing_state("moving_mean", channels, moving_mean_initializer);
     auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
     blend(s.device(), running_mean, std::move(result.mean));
-    blend(s.device(), s.state("moving_variance", channels, moving_variance_initializer),
+    blend(s.device(),
+          s.changing_state("moving_variance", channels, moving_variance_initializer),
           std::move(result.variance));
     return std::move(result.output);
   }

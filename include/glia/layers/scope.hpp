@@ -55,9 +55,14 @@ class scope {
   /// the gradient of each parameter is collected.
   scope(tape<B>& record, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
         run_mode mode, const random_key& random)
-      : tape_(&record), parameters_(&parameters), slots_(&slots), mode_(mode), random_(random) {
-    slots.clear();
+      : scope(record, parameters, slots, mode) {
+    changing_ = &parameters;
+    random_ = random;
   }
+
+  /// Runs in inference, which leaves the parameters as they are.
+  scope(tape<B>& record, const parameter_list<B>& parameters, std::vector<gradient_slot>& slots)
+      : scope(record, parameters, slots, run_mode::inference) {}
 
   /// Runs a description for the first time: parameters are created and written down in `plan`.
   scope(tape<B>& record, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
@@ -71,6 +76,7 @@ class scope {
   scope(const scope& whole, lane_record<B>& lane, std::size_t first_sample)
       : tape_(&lane.record),
         parameters_(whole.parameters_),
+        changing_(whole.changing_),
         slots_(&lane.parameters),
         mode_(whole.mode_),
         frozen_(whole.frozen_),
@@ -116,7 +122,7 @@ class scope {
   };
 
   /// Lets stretches of layers run depth-first, in the memory given.
-  void allow_depth_first(depth_first_memory<B>& memory) { depth_first_ = &memory; }
+  void allow_depth_first(const depth_first_memory<B>& memory) { depth_first_ = &memory; }
 
   /// A trainable parameter of the layer that is running. Initialisers are best members of the
   /// layer: making one allocates, which a training step should not.
@@ -134,13 +140,21 @@ class scope {
 
   /// A tensor that the layer itself updates while training, such as a running mean. The reference
   /// is good until the next parameter is asked for.
-  [[nodiscard]] typename B::tensor& state(std::string_view name, const shape& s,
-                                          const initializer& initial) {
-    auto& value = next(name, s, initial, false);
+  [[nodiscard]] const typename B::tensor& state(std::string_view name, const shape& s,
+                                                const initializer& initial) {
+    const auto& value = next(name, s, initial, false);
     if (parameter_count_ > slots_->size()) {
       slots_->emplace_back();
     }
     return value;
+  }
+  /// The same to be changed, which layers do in training only: predictions may run side by side.
+  [[nodiscard]] typename B::tensor& changing_state(std::string_view name, const shape& s,
+                                                   const initializer& initial) {
+    static_cast<void>(state(name, s, initial));
+    expect_value(changing_ != nullptr && training(), "changes '", name,
+                 "' in inference; do so only where training() is true");
+    return (*changing_)[first_parameter_ + parameter_count_ - 1].value;
   }
 
   /// A key of its own for every call within a step.
@@ -253,13 +267,21 @@ class scope {
     }
   }
 
-  typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
-                           bool trainable) {
+  scope(tape<B>& record, const parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
+        run_mode mode)
+      : tape_(&record), parameters_(&parameters), slots_(&slots), mode_(mode) {
+    slots.clear();
+  }
+
+  const typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
+                                 bool trainable) {
     trainable = trainable && !frozen_;
     const std::size_t index = first_parameter_ + parameter_count_++;
     if (plan_ != nullptr) {
+      expect(byte_size(s, sizeof(float)) > 0, "parameter '", name, "' of shape ", s,
+             " has no elements");
       plan_->add_parameter(name, s, initial, trainable);
-      parameters_->push_back({{std::string(name), s, initial, trainable}, device().full(s, 0)});
+      changing_->push_back({{std::string(name), s, initial, trainable}, device().full(s, 0)});
     }
     expect_value(index < parameters_->size() && (*parameters_)[index].spec.shape == s,
                  "asked for parameter '", name, "' of shape ", s,
@@ -277,7 +299,8 @@ class scope {
   }
 
   tape<B>* tape_;
-  parameter_list<B>* parameters_;
+  const parameter_list<B>* parameters_;
+  parameter_list<B>* changing_ = nullptr;  // the same, where they may be changed
   std::vector<gradient_slot>* slots_;
   run_mode mode_;
   bool frozen_ = false;
@@ -286,7 +309,7 @@ class scope {
   std::size_t first_parameter_ = 0;  // of those that this scope hands out
   std::size_t parameter_count_ = 0;  // handed out so far
   std::size_t first_sample_ = 0;
-  depth_first_memory<B>* depth_first_ = nullptr;
+  const depth_first_memory<B>* depth_first_ = nullptr;
   const place* place_ = nullptr;
   plan_writer* plan_ = nullptr;
 };

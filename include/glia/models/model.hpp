@@ -11,6 +11,7 @@
 #include "glia/backends/cpu.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/layers/scope.hpp"
+#include "glia/models/model_access.hpp"
 #include "glia/models/plan_model.hpp"
 #include "glia/models/summary.hpp"
 
@@ -43,6 +44,10 @@ struct predict_options {
 ///     glia::model net{glia::sequential{glia::dense{400, glia::relu}, glia::dense{10}}, {784}};
 ///
 /// Throws, naming the layer, when the description does not fit samples of the given shape.
+///
+/// Any number of threads may predict with one model, or with copies of it, at the same time; they
+/// share the device's threads. A prediction beside a training step of the same model waits for it.
+/// What changes the model otherwise (`set`, `parameters()`, assignment) must not run beside others.
 template <layer Description, backend B = cpu<float>>
 class model {
  public:
@@ -55,7 +60,10 @@ class model {
         device_(std::move(device)),
         plan_(plan_model(description_, sample)),
         parameters_(make_parameters(plan_.parameters, device_, options.seed)),
-        stretches_(options.depth_first ? samples_at_a_time() : 0) {}
+        stretches_(options.depth_first ? samples_at_a_time() : 0) {
+    require<shape_error>(sample_.size() > 0, "model: expected samples with at least one element, got ",
+                         sample_);
+  }
 
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] const B& device() const { return device_; }
@@ -96,12 +104,27 @@ class model {
   /// A table of the layers: output shape, parameters, operations, memory.
   [[nodiscard]] std::string summary() const { return summary_table(plan_); }
 
+  /// What keeps threads apart that predict and that train.
+  [[nodiscard]] const model_access& access() const { return access_; }
+
   /// Runs the description on x (N, ...sample). What the backward pass needs is on x's tape; `slots`
-  /// receives where each parameter's gradient is collected; `random` names the step.
+  /// receives where each parameter's gradient is collected; `random` names the step. For one thread
+  /// at a time.
   [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
                                     const random_key& random) {
     require_batch(x.shape(), sample_);
     scope<B> s(x.owner(), parameters_, slots, mode, random);
+    s.allow_depth_first(stretches_);
+    return s.run_model(description_, std::move(x));
+  }
+
+  /// The same in inference, which any number of threads may run at the same time.
+  [[nodiscard]] variable<B> infer(variable<B> x) const {
+    require_batch(x.shape(), sample_);
+    const model_access::reading unchanged(access_);
+    std::vector<gradient_slot> slots;
+    slots.reserve(parameters_.size());
+    scope<B> s(x.owner(), parameters_, slots);
     s.allow_depth_first(stretches_);
     return s.run_model(description_, std::move(x));
   }
@@ -122,18 +145,15 @@ class model {
   template <part Which>
   [[nodiscard]] variable<B> forward_part(variable<B> x, std::vector<gradient_slot>& slots,
                                          run_mode mode, const random_key& random) {
-    constexpr std::size_t border = frozen_layers();
     scope<B> s(x.owner(), parameters_, slots, mode, random);
-    if constexpr (Which == part::frozen) {
-      require_batch(x.shape(), sample_);
-      return description_.template run_part<0, border>(s, std::move(x));
-    } else {
-      require_batch(x.shape(), frozen_output_shape());
-      s.allow_depth_first(stretches_);
-      s.skip_parameters(border < plan_.parts.size() ? plan_.parts[border].parameters
-                                                    : parameters_.size());
-      return description_.template run_part<border, Description::size()>(s, std::move(x));
-    }
+    return run_part<Which>(s, std::move(x));
+  }
+  template <part Which>
+  [[nodiscard]] variable<B> infer_part(variable<B> x) const {
+    const model_access::reading unchanged(access_);
+    std::vector<gradient_slot> slots;
+    scope<B> s(x.owner(), parameters_, slots);
+    return run_part<Which>(s, std::move(x));
   }
 
   /// The shape of what the frozen layers give for one sample.
@@ -145,7 +165,7 @@ class model {
   /// The outputs (N, ...) for inputs (N, ...sample), an xtensor expression, computed in batches.
   template <class Expression>
   [[nodiscard]] xt::xarray<float> predict(const xt::xexpression<Expression>& inputs,
-                                          const predict_options& options = {}) {
+                                          const predict_options& options = {}) const {
     const xt::xarray<float> x = inputs.derived_cast();
     const shape given(x.shape().begin(), x.shape().end());
     const std::size_t batch_size = batch_size_for(options.batch_size, sample_);
@@ -164,12 +184,11 @@ class model {
   }
 
   /// The same for a batch in plain memory, without copies of its own.
-  void predict_batch(std::span<const float> inputs, std::span<float> outputs) {
+  void predict_batch(std::span<const float> inputs, std::span<float> outputs) const {
     tape<B> record(device_);
-    std::vector<gradient_slot> slots;
     const std::size_t count = inputs.size() / sample_.size();
     variable<B> x = record.constant(device_.from_host(inputs, batch_of(count, sample_)));
-    device_.to_host(forward(std::move(x), slots, run_mode::inference, {}).value(), outputs);
+    device_.to_host(infer(std::move(x)).value(), outputs);
   }
 
  private:
@@ -177,6 +196,21 @@ class model {
     const shape expected = batch_of(got.rank() == 0 ? 0 : got[0], sample);
     require<shape_error>(got == expected && got[0] > 0, "model: expected a batch ",
                          batch_text(expected), " of at least one sample, got ", got);
+  }
+
+  template <part Which>
+  [[nodiscard]] variable<B> run_part(scope<B>& s, variable<B> x) const {
+    constexpr std::size_t border = frozen_layers();
+    if constexpr (Which == part::frozen) {
+      require_batch(x.shape(), sample_);
+      return description_.template run_part<0, border>(s, std::move(x));
+    } else {
+      require_batch(x.shape(), frozen_output_shape());
+      s.allow_depth_first(stretches_);
+      s.skip_parameters(border < plan_.parts.size() ? plan_.parts[border].parameters
+                                                    : parameters_.size());
+      return description_.template run_part<border, Description::size()>(s, std::move(x));
+    }
   }
 
   [[nodiscard]] std::size_t index_of(const std::string& name) const {
@@ -207,6 +241,7 @@ class model {
   model_plan plan_;
   parameter_list<B> parameters_;
   depth_first_memory<B> stretches_;
+  model_access access_;
 };
 
 }  // namespace glia

@@ -8,7 +8,7 @@
 namespace glia {
 
 /// What comes behind a model's frozen layers, as a model of its own that takes their outputs.
-/// Parameters are the whole model's, which must outlive it.
+/// Parameters are the whole model's, which must outlive it. Of a const model it only infers.
 template <class Model>
 class trained_part {
  public:
@@ -24,6 +24,9 @@ class trained_part {
                                                std::vector<gradient_slot>& slots, run_mode mode,
                                                const random_key& random) {
     return whole_->template forward_part<Model::part::trained>(std::move(x), slots, mode, random);
+  }
+  [[nodiscard]] variable<backend_type> infer(variable<backend_type> x) const {
+    return whole_->template infer_part<Model::part::trained>(std::move(x));
   }
 
  private:

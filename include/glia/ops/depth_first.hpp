@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "glia/backends/backend.hpp"
+#include "glia/core/spin_lock.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
@@ -37,46 +39,78 @@ template <backend B>
 struct stretch_record {
   std::vector<std::unique_ptr<lane_record<B>>> lanes;
   std::vector<gradient_slot> parameters;
-};
 
-/// How many samples go through a stretch at a time, and the memory of its records, which is reused
-/// from step to step.
-template <backend B>
-class depth_first_memory {
- public:
-  /// 0 samples: nothing runs depth-first.
-  explicit depth_first_memory(std::size_t samples) : samples_(samples) {}
-
-  [[nodiscard]] std::size_t samples() const { return samples_; }
-
-  /// An empty record that nobody else holds.
-  [[nodiscard]] std::shared_ptr<stretch_record<B>> take(const B& device) {
-    for (const auto& record : records_) {
-      if (record.use_count() == 1) {
-        clear(*record);
-        return record;
-      }
-    }
-    auto record = std::make_shared<stretch_record<B>>();
-    for (std::size_t i = 0; i < device.lane_count(); ++i) {
-      record->lanes.push_back(std::make_unique<lane_record<B>>(device.lane(i)));
-    }
-    records_.push_back(record);
-    return record;
-  }
-
- private:
-  static void clear(stretch_record<B>& record) {
-    record.parameters.clear();
-    for (const auto& lane : record.lanes) {
+  void clear() {
+    parameters.clear();
+    for (const auto& lane : lanes) {
       lane->pieces.clear();
       lane->parameters.clear();
       lane->record.clear();
+      lane->failure = nullptr;
     }
   }
+};
 
+/// How many samples go through a stretch at a time, and the memory of its records, which is reused
+/// from step to step. Copies share it; any number of threads may take records at the same time.
+template <backend B>
+class depth_first_memory {
+  struct records {
+    spin_lock lock;
+    std::vector<std::unique_ptr<stretch_record<B>>> free;
+    std::size_t made = 0;
+  };
+
+ public:
+  /// A record that nobody else holds, until the lease ends.
+  class lease {
+   public:
+    lease(std::shared_ptr<records> home, std::unique_ptr<stretch_record<B>> record)
+        : home_(std::move(home)), record_(std::move(record)) {}
+    lease(lease&&) noexcept = default;
+    lease& operator=(lease&&) = delete;
+    ~lease() {
+      if (record_) {
+        record_->clear();
+        const std::lock_guard guard(home_->lock);
+        home_->free.push_back(std::move(record_));  // has room: see take
+      }
+    }
+    [[nodiscard]] stretch_record<B>& operator*() const noexcept { return *record_; }
+    [[nodiscard]] stretch_record<B>* operator->() const noexcept { return record_.get(); }
+
+   private:
+    std::shared_ptr<records> home_;
+    std::unique_ptr<stretch_record<B>> record_;
+  };
+
+  /// 0 samples: nothing runs depth-first.
+  explicit depth_first_memory(std::size_t samples)
+      : samples_(samples), records_(std::make_shared<records>()) {}
+
+  [[nodiscard]] std::size_t samples() const { return samples_; }
+
+  [[nodiscard]] lease take(const B& device) const {
+    {
+      const std::lock_guard guard(records_->lock);
+      if (!records_->free.empty()) {
+        std::unique_ptr<stretch_record<B>> record = std::move(records_->free.back());
+        records_->free.pop_back();
+        return {records_, std::move(record)};
+      }
+    }
+    auto record = std::make_unique<stretch_record<B>>();
+    for (std::size_t i = 0; i < device.lane_count(); ++i) {
+      record->lanes.push_back(std::make_unique<lane_record<B>>(device.lane(i)));
+    }
+    const std::lock_guard guard(records_->lock);
+    records_->free.reserve(++records_->made);
+    return {records_, std::move(record)};
+  }
+
+ private:
   std::size_t samples_;
-  std::vector<std::shared_ptr<stretch_record<B>>> records_;
+  std::shared_ptr<records> records_;
 };
 
 }  // namespace glia
@@ -98,7 +132,7 @@ void for_each_lane(const B& device, const stretch_record<B>& record, const Work&
   });
   for (const auto& lane : record.lanes) {
     if (lane->failure) {
-      std::rethrow_exception(std::exchange(lane->failure, nullptr));
+      std::rethrow_exception(lane->failure);
     }
   }
 }
@@ -156,11 +190,11 @@ void run_backward(gradients<B>& to, const stretch_record<B>& record, const typen
 /// in `lane.parameters`, the same for all pieces. `adopt(record)` then gives each of them its slot
 /// on x's tape in `record.parameters`.
 template <lane_backend B, class Body, class Adopt>
-[[nodiscard]] variable<B> depth_first(const variable<B>& x, depth_first_memory<B>& memory,
+[[nodiscard]] variable<B> depth_first(const variable<B>& x, const depth_first_memory<B>& memory,
                                       const Body& body, const Adopt& adopt) {
   const B& device = x.device();
   const std::size_t samples = x.shape()[0];
-  const std::shared_ptr<stretch_record<B>> record = memory.take(device);
+  typename depth_first_memory<B>::lease record = memory.take(device);
   detail::for_each_lane(device, *record, [&](lane_record<B>& lane, std::size_t i) {
     const std::size_t end = (i + 1) * samples / record->lanes.size();
     for (std::size_t first = i * samples / record->lanes.size(); first < end;) {
@@ -180,7 +214,8 @@ template <lane_backend B, class Body, class Adopt>
   auto y = detail::assemble(device, *record, batch_of(samples, sample_of(some.shape())),
                             [](auto&, auto& piece) { return std::move(piece.output).value(); });
   return x.owner().record(std::move(y), wanted,
-                          [record, from = x.slot(), input = x.shape()](auto& to, auto dy) {
+                          [record = std::move(record), from = x.slot(),
+                           input = x.shape()](auto& to, auto dy) {
                             detail::run_backward(to, *record, dy, from, input);
                           });
 }

@@ -21,15 +21,14 @@ struct evaluate_options {
 
 /// The mean loss and metrics of a model over a data set, layers such as dropout being off.
 template <class Model, supervised_dataset D, loss_function<typename Model::backend_type> Loss>
-[[nodiscard]] scores evaluate(Model& net, const D& data, const Loss& loss,
+[[nodiscard]] scores evaluate(const Model& net, const D& data, const Loss& loss,
                               const evaluate_options& options = {}) {
   using B = typename Model::backend_type;
   require_fitting("evaluate", net, data);
   running_scores<B> sums(net.device(), options.metrics.value_or(default_metrics<D>()));
-  std::vector<gradient_slot> slots;
   for_each_output(
       net.device(), data, batch_size_for(options.batch_size, net.sample_shape()),
-      [&](variable<B> x) { return net.forward(std::move(x), slots, run_mode::inference, {}); },
+      [&](variable<B> x) { return net.infer(std::move(x)); },
       [&](const batch& b, const variable<B>& y) {
         const targets<B> t = targets_of(net.device(), b, net.output_shape());
         sums.add(loss(y, t).value(), y.value(), t);
@@ -40,17 +39,16 @@ template <class Model, supervised_dataset D, loss_function<typename Model::backe
 
 /// The outputs (N, ...) of a model for all samples of a data set, layers such as dropout being off.
 template <class Model, supervised_dataset D>
-[[nodiscard]] xt::xarray<float> predict(Model& net, const D& data,
+[[nodiscard]] xt::xarray<float> predict(const Model& net, const D& data,
                                         const predict_options& options = {}) {
   using B = typename Model::backend_type;
   require_fitting("predict", net, data);
   const shape all = batch_of(data.size(), net.output_shape());
   xt::xarray<float> outputs(xt::xarray<float>::shape_type(all.begin(), all.end()));
   float* to = outputs.data();
-  std::vector<gradient_slot> slots;
   for_each_output(
       net.device(), data, batch_size_for(options.batch_size, net.sample_shape()),
-      [&](variable<B> x) { return net.forward(std::move(x), slots, run_mode::inference, {}); },
+      [&](variable<B> x) { return net.infer(std::move(x)); },
       [&](const batch&, const variable<B>& y) {
         net.device().to_host(y.value(), std::span<float>(to, y.shape().size()));
         to += y.shape().size();
@@ -62,16 +60,16 @@ template <class Model, supervised_dataset D>
 /// The same for samples that have gone through the model's frozen layers already.
 template <class Model, supervised_dataset D, loss_function<typename Model::backend_type> Loss>
 requires(Model::frozen_layers() > 0) [[nodiscard]] scores
-    evaluate(Model& net, const frozen_outputs<D>& data, const Loss& loss,
+    evaluate(const Model& net, const frozen_outputs<D>& data, const Loss& loss,
              const evaluate_options& options = {}) {
-  trained_part<Model> rest(net);
+  const trained_part<const Model> rest(net);
   return evaluate(rest, data, loss, options);
 }
 template <class Model, supervised_dataset D>
 requires(Model::frozen_layers() > 0)
-    [[nodiscard]] xt::xarray<float> predict(Model& net, const frozen_outputs<D>& data,
+    [[nodiscard]] xt::xarray<float> predict(const Model& net, const frozen_outputs<D>& data,
                                             const predict_options& options = {}) {
-  trained_part<Model> rest(net);
+  const trained_part<const Model> rest(net);
   return predict(rest, data, options);
 }
 

@@ -70,7 +70,7 @@ inline constexpr bool is_frozen_outputs<frozen_outputs<D>> = true;
 /// are handed on.
 template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> run_frozen_layers(
-    Model& net, const D& data, const std::string& what, const frozen_output_options& options,
+    const Model& net, const D& data, const std::string& what, const frozen_output_options& options,
     const interrupt_guard& interrupt, std::optional<progress>& shown) {
   using B = typename Model::backend_type;
   require<value_error>(options.batch_size > 0,
@@ -80,15 +80,11 @@ template <class Model, supervised_dataset D>
   if (shown) {
     shown->start_pass("frozen layers, " + what, data.size());
   }
-  std::vector<gradient_slot> slots;
   std::vector<float> rows;
   std::size_t done = 0;
   for_each_output(
       net.device(), data, options.batch_size,
-      [&](variable<B> x) {
-        return net.template forward_part<Model::part::frozen>(std::move(x), slots,
-                                                              run_mode::inference, {});
-      },
+      [&](variable<B> x) { return net.template infer_part<Model::part::frozen>(std::move(x)); },
       [&](const batch& b, const variable<B>& y) {
         rows.resize(b.size * output.size());
         net.device().to_host(y.value(), std::span<float>(rows));
@@ -111,7 +107,7 @@ template <class Model, supervised_dataset D>
 }
 template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> run_frozen_layers(
-    Model&, const frozen_outputs<D>& data, const std::string&, const frozen_output_options&,
+    const Model&, const frozen_outputs<D>& data, const std::string&, const frozen_output_options&,
     const interrupt_guard&, std::optional<progress>&) {
   return data;
 }
@@ -123,7 +119,7 @@ template <class Model, supervised_dataset D>
 /// between. `what` names the samples in what is shown: frozen layers, validation.
 template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> compute_frozen_outputs(
-    Model& net, const D& data, const std::string& what, const frozen_output_options& options = {},
+    const Model& net, const D& data, const std::string& what, const frozen_output_options& options = {},
     std::ostream* out = &std::cout) {
   static_assert(Model::frozen_layers() > 0, "the model does not begin with frozen layers");
   require_fitting("compute_frozen_outputs", net, data);

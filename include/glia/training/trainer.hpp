@@ -48,7 +48,8 @@ struct fit_options {
 ///     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
 ///     trainer.fit(train, test, {.epochs = 20, .batch_size = 100});
 ///
-/// The model must outlive the trainer.
+/// The model must outlive the trainer. Trainers of different models may run on threads of their own,
+/// on one device too; a step of a model that another thread is just training throws `value_error`.
 template <class Model, loss_function<typename Model::backend_type> Loss,
           optimizer<typename Model::backend_type> Optimizer>
 class trainer {
@@ -103,6 +104,7 @@ class trainer {
   // `net` is the model, or what of it comes behind its frozen layers.
   template <class Net>
   void step(Net& net, const batch& b, running_scores<B>* sums) {
+    const model_access::training alone(net_->access());
     const B& device = net.device();
     record_.clear();
     const targets<B> t = targets_of(device, b, net.output_shape());

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <mutex>
 
 #include "glia/backends/kernel_arguments.hpp"
+#include "glia/core/spin_lock.hpp"
 #include "glia/core/xtensor.hpp"
 
 // Declared here since xtensor-blas's CBLAS header lacks them; weak, for other BLAS libraries do
@@ -16,24 +19,53 @@ namespace glia::cpu_loops {
 
 /// Holds OpenBLAS to one thread while it lives: the cpu backend calls it from threads of its own,
 /// and two pools of threads on the same cores slow each other down. The setting is the program's,
-/// so it is put back afterwards.
+/// so the last one to go, on whatever thread, puts it back.
 class single_threaded_blas {
  public:
-  single_threaded_blas() : before_(openblas_get_num_threads ? openblas_get_num_threads() : 1) {
-    set(1);
+  single_threaded_blas() {
+    for (std::size_t holders = shared().holders.load(); holders > 0;) {
+      if (shared().holders.compare_exchange_weak(holders, holders + 1)) {
+        return;
+      }
+    }
+    const std::lock_guard guard(shared().lock);
+    if (shared().holders.load() == 0) {
+      shared().before = openblas_get_num_threads ? openblas_get_num_threads() : 1;
+      set(1);
+    }
+    shared().holders.fetch_add(1);
   }
   single_threaded_blas(const single_threaded_blas&) = delete;
   single_threaded_blas& operator=(const single_threaded_blas&) = delete;
-  ~single_threaded_blas() { set(before_); }
-
- private:
-  void set(int threads) const {
-    if (before_ != 1) {
-      openblas_set_num_threads(threads);
+  ~single_threaded_blas() {
+    for (std::size_t holders = shared().holders.load(); holders > 1;) {
+      if (shared().holders.compare_exchange_weak(holders, holders - 1)) {
+        return;
+      }
+    }
+    const std::lock_guard guard(shared().lock);
+    if (shared().holders.fetch_sub(1) == 1) {
+      set(shared().before);
     }
   }
 
-  int before_;
+ private:
+  // OpenBLAS has one setting for the whole program, so this must have as well.
+  struct state {
+    spin_lock lock;
+    std::atomic<std::size_t> holders{0};
+    int before = 1;
+  };
+  static state& shared() noexcept {
+    static state value;
+    return value;
+  }
+
+  static void set(int threads) {
+    if (shared().before != 1) {
+      openblas_set_num_threads(threads);
+    }
+  }
 };
 
 /// A matrix in memory: its elements, the distance between rows, and whether it is stored

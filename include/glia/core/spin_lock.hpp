@@ -1,0 +1,45 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "glia/core/process.hpp"
+
+namespace glia {
+
+/// Tells the processor that a loop waits for another thread.
+inline void spin_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#else
+  std::this_thread::yield();
+#endif
+}
+
+/// A lock for sections of a few instructions, as `std::mutex` otherwise. A child process takes over
+/// a lock that a thread of its parent held when it was forked: what it guards must be usable after
+/// each of its writes.
+class spin_lock {
+ public:
+  void lock() noexcept {
+    const std::uint32_t mine = process_number() + 1;
+    for (int tries = 0;; ++tries) {
+      std::uint32_t holder = holder_.load(std::memory_order_relaxed);
+      if (holder != mine && holder_.compare_exchange_weak(holder, mine, std::memory_order_acquire,
+                                                          std::memory_order_relaxed)) {
+        return;
+      }
+      // The holder may be waiting for this core.
+      tries < 64 ? spin_pause() : std::this_thread::yield();
+    }
+  }
+  void unlock() noexcept { holder_.store(0, std::memory_order_release); }
+
+ private:
+  std::atomic<std::uint32_t> holder_{0};  // 0: nobody; else the number of its process, plus 1
+};
+
+}  // namespace glia
