@@ -5,6 +5,7 @@
 
 #include "glia/backends/cpu/blas.hpp"
 #include "glia/backends/cpu/clamp_range.hpp"
+#include "glia/backends/cpu/dense_product.hpp"
 #include "glia/backends/cpu/density.hpp"
 #include "glia/backends/cpu/depthwise_convolution.hpp"
 #include "glia/backends/cpu/epilogue.hpp"
@@ -28,7 +29,8 @@ class convolution {
     if (pointwise(s)) {
       const epilogue<T> all{bias, map};
       for_pixel_blocks(s, [&](auto kernels, std::size_t first, std::size_t count) {
-        gemm<T>(count, s.o, s.c, {x + first * s.c, s.c}, {w, s.o}, T{0}, y + first * s.o, s.o);
+        multiply_here(kernels, {x + first * s.c, s.c}, {w, s.o}, y + first * s.o, s.o,
+                      {count, s.o, s.c});
         all.apply(kernels, y + first * s.o, s.o, count, 0, s.o);
       });
       return;
@@ -65,17 +67,18 @@ class convolution {
   void conv2d_input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
                              const memory_pool& memory) const {
     if (pointwise(s)) {
-      for_pixel_blocks(s, [&](auto, std::size_t first, std::size_t count) {
-        gemm<T>(count, s.c, s.o, {dy + first * s.o, s.o}, {w, s.o, true}, T{0}, dx + first * s.c,
-                s.c);
+      for_pixel_blocks(s, [&](auto kernels, std::size_t first, std::size_t count) {
+        multiply_here(kernels, {dy + first * s.o, s.o}, {w, s.o, true}, dx + first * s.c, s.c,
+                      {count, s.c, s.o});
       });
       return;
     }
     const patch_convolution<T> c(s, memory);
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
-    const bool listed = !depthwise && few_nonzeros(c, dy);
-    with_widest_isa(team_->level(), [&](auto kernels) {
+    const bool listed =
+        !depthwise && few_nonzeros(c, dy) && all_finite(*team_, w, c.depth() * s.o);
+    with_widest_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto kernels) {
       host_tensor<T> weights;
       if (listed) {
         weights = host_tensor<T>(memory, {s.o, c.depth()});
@@ -114,21 +117,25 @@ class convolution {
   void conv2d_kernel_gradient(const T* x, const T* dy, T* dw, const window_sizes& s,
                               const memory_pool& memory) const {
     if (pointwise(s)) {
-      sum_over_lanes(*team_, memory, s.n, s.c * s.o, dw,
-                     [&](auto, std::size_t first, std::size_t images, T* sum, std::size_t) {
-                       const std::size_t pixels = s.h * s.w;
-                       gemm<T>(s.c, s.o, images * pixels, {x + first * pixels * s.c, s.c, true},
-                               {dy + first * pixels * s.o, s.o}, T{0}, sum, s.o);
-                     });
+      sum_over_lanes(
+          *team_, team_->level(), memory, s.n, s.c * s.o, dw,
+          [&](auto kernels, std::size_t first, std::size_t images, T* sum, std::size_t) {
+            const std::size_t pixels = s.h * s.w;
+            multiply_here(kernels, {x + first * pixels * s.c, s.c, true},
+                          {dy + first * pixels * s.o, s.o}, sum, s.o,
+                          {s.c, s.o, images * pixels});
+          });
       return;
     }
     const patch_convolution<T> c(s, memory);
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
-    const bool listed = !depthwise && few_nonzeros(c, dy);
+    const bool listed =
+        !depthwise && few_nonzeros(c, dy) && all_finite(*team_, x, s.input().size());
+    const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
     const std::size_t size = c.depth() * s.o;
     const std::size_t rows = c.rows_per_band();
-    const std::size_t extra = with_widest_isa(team_->level(), [&](auto kernels) {
+    const std::size_t extra = with_widest_isa(level, [&](auto kernels) {
       return c.template kernel_gradient_scratch<decltype(kernels)>(rows);
     });
     const std::size_t each = c.band_size(rows) + extra;
@@ -137,7 +144,7 @@ class convolution {
                                                        memory);
     const host_tensor<T> transposed(memory, {listed ? size : 0});
     sum_over_lanes(
-        *team_, memory, s.n, size, listed ? transposed.data() : dw,
+        *team_, level, memory, s.n, size, listed ? transposed.data() : dw,
         [&](auto kernels, std::size_t image, std::size_t images, T* sum, std::size_t thread) {
           T* const padded = scratch.data() + thread * each;
           std::fill_n(sum, size, T{0});
@@ -174,6 +181,17 @@ class convolution {
     return s.window == window2d{.height = 1, .width = 1} && s.groups == 1;
   }
 
+  /// One of several products that threads take on side by side.
+  template <class Kernels>
+  void multiply_here(const Kernels& kernels, const matrix<T>& a, const matrix<T>& b, T* c,
+                     std::size_t c_row, const matmul_sizes& sizes) const {
+    if (team_->blas_fits()) {
+      gemm<T>(sizes.m, sizes.n, sizes.k, a, b, T{0}, c, c_row);
+    } else {
+      dense_product<T, Kernels>::multiply_here(kernels, a, b, c, c_row, sizes);
+    }
+  }
+
   static std::size_t rows_per_block(const window_sizes& s, std::size_t most) {
     return s.n >= few_images ? most : std::min(most, (s.oh + 3) / 4);
   }
@@ -183,7 +201,12 @@ class convolution {
   void for_pixel_blocks(const window_sizes& s, const Body& body) const {
     const single_threaded_blas one_thread_each;
     const std::size_t pixels = s.n * s.h * s.w;
-    team_->for_blocks(pixels, pixels_per_block(pixels), body);
+    const std::size_t block = pixels_per_block(pixels);
+    with_widest_isa(team_->level(), [&](auto kernels) {
+      team_->run((pixels + block - 1) / block, [&](std::size_t task, std::size_t) {
+        body(kernels, task * block, std::min(block, pixels - task * block));
+      });
+    });
   }
 
   /// Every block packs the weights, so it is not to be small; few pixels are to reach several

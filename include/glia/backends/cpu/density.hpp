@@ -18,4 +18,17 @@ template <class T>
   return static_cast<double>(count.load()) / static_cast<double>(n);
 }
 
+/// Whether none of x[0] ... x[n - 1] is infinite or not a number.
+template <class T>
+[[nodiscard]] bool all_finite(const workers& team, const T* x, std::size_t n) {
+  std::atomic<bool> finite{true};
+  team.for_blocks(
+      n, workers::elements_per_block, [&](auto kernels, std::size_t first, std::size_t some) {
+        if (!kernels.all_finite(x + first, some)) {
+          finite.store(false, std::memory_order_relaxed);
+        }
+      });
+  return finite.load(std::memory_order_relaxed);
+}
+
 }  // namespace glia::cpu_loops

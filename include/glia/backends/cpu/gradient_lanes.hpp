@@ -11,15 +11,15 @@ namespace glia::cpu_loops {
 
 /// A sum over images, of `size` elements: images are dealt out to lanes whose number depends on
 /// theirs alone, each lane sums its own, and the lanes are added in order. So the threads do not
-/// show in the result. body(kernels, first image, images, sum, thread) writes a lane's sum.
+/// show in the result. Loops are those of `level`; body(kernels, first image, images, sum, thread) writes a lane's sum.
 template <class T, class Body>
-void sum_over_lanes(const workers& team, const memory_pool& memory, std::size_t images,
+void sum_over_lanes(const workers& team, isa level, const memory_pool& memory, std::size_t images,
                     std::size_t size, T* sum, const Body& body) {
   // A few images are not worth the sums of their own.
   const std::size_t lanes = images < 8 ? 1 : 8;
   const host_tensor<T> partial(memory, {lanes - 1, size});
   const single_threaded_blas one_thread_each;
-  with_widest_isa(team.level(), [&](auto kernels) {
+  with_widest_isa(level, [&](auto kernels) {
     team.run(lanes, [&](std::size_t lane, std::size_t thread) {
       const std::size_t first = lane * images / lanes;
       body(kernels, first, (lane + 1) * images / lanes - first,

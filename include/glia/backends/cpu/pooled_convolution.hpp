@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "glia/backends/cpu/clamp_range.hpp"
+#include "glia/backends/cpu/density.hpp"
 #include "glia/backends/cpu/gradient_lanes.hpp"
 #include "glia/backends/cpu/patch_convolution.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
@@ -31,7 +32,9 @@ class pooled_convolution {
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> clamp(map);
     with_widest_isa(team_->level(), [&](auto kernels) {
-      if (winograd_pooling<T>::template applies<decltype(kernels)>(s, pool.window)) {
+      // Winograd's differences of pixels make what is not finite spread to its neighbours.
+      if (winograd_pooling<T>::template applies<decltype(kernels)>(s, pool.window) &&
+          all_finite(*team_, x, s.input().size())) {
         run_winograd(kernels, winograd_pooling<T>(kernels, w, s, pool, memory), x, bias, clamp, y,
                      position, memory);
         return;
@@ -76,14 +79,20 @@ class pooled_convolution {
                                   const window_sizes& pool, const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
     const sparse_convolution<T> sparse(c);
-    const bool listed = sparse_convolution<T>::possible(c);
+    const bool listed = sparse_convolution<T>::possible(c) &&
+                        all_finite(*team_, x, s.input().size()) &&
+                        (dx == nullptr || all_finite(*team_, w, c.depth() * s.o));
+    const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
     // Without an input gradient to compute, a few products per output need no copy spread out.
-    const bool direct = !listed && dx == nullptr && s.groups == 1 && c.depth() <= max_direct_depth;
+    // Windows that see only zeros are left out, which is right where dy is finite.
+    const bool direct = !listed && dx == nullptr && s.groups == 1 &&
+                        c.depth() <= max_direct_depth &&
+                        all_finite(*team_, dy, pool.output().size());
     const std::size_t size = c.depth() * s.o;
     const pooled_rows cut_into(s, pool, listed ? second_level_bytes : first_level_bytes);
     const std::size_t padded = c.band_size(cut_into.convolved);
     const std::size_t spread = listed || direct ? 0 : cut_into.convolved * s.ow * s.o;
-    const std::size_t extra = with_widest_isa(team_->level(), [&](auto kernels) {
+    const std::size_t extra = with_widest_isa(level, [&](auto kernels) {
       return listed || direct
                  ? std::size_t{0}
                  : c.template kernel_gradient_scratch<decltype(kernels)>(cut_into.convolved);
@@ -98,7 +107,7 @@ class pooled_convolution {
     const host_tensor<T> sums(memory, {size + s.o});
 
     sum_over_lanes(
-        *team_, memory, s.n, size + s.o, sums.data(),
+        *team_, level, memory, s.n, size + s.o, sums.data(),
         [&](auto kernels, std::size_t image, std::size_t images, T* sum, std::size_t thread) {
           T* const read = scratch.data() + thread * each;
           T* const written = read + padded;

@@ -4,6 +4,8 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/blas.hpp"
+#include "glia/backends/cpu/dense_product.hpp"
+#include "glia/backends/cpu/density.hpp"
 #include "glia/backends/cpu/epilogue.hpp"
 #include "glia/backends/cpu/sparse_product.hpp"
 #include "glia/backends/cpu/workers.hpp"
@@ -45,21 +47,39 @@ class products {
     const bool tb = which == transpose::second;
     const matrix<T> left{a, ta ? s.m : s.k, ta};
     const matrix<T> right{b, tb ? s.k : s.n, tb};
-    if (sparse_product<T>::worthwhile(*team_, a, s)) {
-      sparse_product<T>::multiply(*team_, memory, left, right, c, s, last);
+    if (s.m == 0 || s.n == 0) {
       return;
     }
+    with_widest_isa(team_->level(), [&](auto kernels) {
+      using sparse = sparse_product<T, decltype(kernels)>;
+      using dense = dense_product<T, decltype(kernels)>;
+      if (sparse::possible(s) && density(*team_, a, s.m * s.k) < sparse::worthwhile_density &&
+          sparse::multiply(kernels, *team_, memory, left, right, c, s, last)) {
+        return;
+      }
+      if (dense::preferred(*team_, s)) {
+        dense::multiply(kernels, *team_, left, right, c, s, last);
+      } else {
+        multiply_by_blas(left, right, c, s, last);
+      }
+    });
+  }
+
+  void multiply_by_blas(const matrix<T>& a, const matrix<T>& b, T* c, const matmul_sizes& s,
+                        const epilogue<T>& last) const {
     const bool by_columns = s.n >= s.m;
     const std::size_t extent = by_columns ? s.n : s.m;
     const std::size_t block = block_of(extent, 2 * s.m * s.n * s.k);
     const single_threaded_blas one_thread_each;
     team_->for_blocks(extent, block, [&](auto kernels, std::size_t first, std::size_t count) {
       if (by_columns) {
-        gemm<T>(s.m, count, s.k, left, {b + (tb ? first * s.k : first), right.row_step, tb}, T{0},
+        gemm<T>(s.m, count, s.k, a,
+                {b.data + (b.transposed ? first * s.k : first), b.row_step, b.transposed}, T{0},
                 c + first, s.n);
         last.apply(kernels, c, s.n, s.m, first, count);
       } else {
-        gemm<T>(count, s.n, s.k, {a + (ta ? first : first * s.k), left.row_step, ta}, right, T{0},
+        gemm<T>(count, s.n, s.k,
+                {a.data + (a.transposed ? first : first * s.k), a.row_step, a.transposed}, b, T{0},
                 c + first * s.n, s.n);
         last.apply(kernels, c + first * s.n, s.n, count, 0, s.n);
       }

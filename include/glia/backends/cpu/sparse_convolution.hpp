@@ -29,9 +29,16 @@ class sparse_convolution {
   /// Below this share of nonzeros the lists win against dense products; measured with 64 channels.
   static constexpr double worthwhile_density = 0.35;
 
-  /// Whether patches consist of long enough runs of whole vectors.
+  /// Whether patches consist of long enough runs of whole vectors. What is listed skips products
+  /// with 0, so the other factors must be finite.
   [[nodiscard]] static bool possible(const patch_convolution<T>& c) {
+    constexpr std::size_t lanes = vector_bytes / sizeof(T);
     return c.sizes().groups == 1 && c.run_length() % lanes == 0 && c.run_length() >= 4 * lanes;
+  }
+
+  /// The widest instruction set up to `level` whose registers the runs fill.
+  [[nodiscard]] isa fitting(isa level) const {
+    return c_->run_length() % (64 / sizeof(T)) == 0 ? level : std::min(level, isa::avx2);
   }
 
   explicit sparse_convolution(const patch_convolution<T>& c) : c_(&c) {}
@@ -116,7 +123,7 @@ class sparse_convolution {
   void add_kernel_gradient(const Kernels& kernels, const T* x, const gradient_lists<T>& lists,
                            T* dwt) const {
     const std::size_t outputs = c_->sizes().o;
-    for_run_blocks([&](std::size_t k, std::size_t vectors) {
+    for_run_blocks<Kernels>([&](std::size_t k, std::size_t vectors) {
       kernels.multiply_nonzeros(
           nonzero_lists<T>{lists.by_channel, lists.positions, lists.channel_count, outputs},
           x + c_->offsets()[k], 1, dwt + k, c_->depth(), vectors, true);
@@ -131,7 +138,7 @@ class sparse_convolution {
     const patch_grid grid = c_->image().grid(band);
     for (std::size_t row = 0; row < grid.rows; ++row) {
       const std::size_t first = row * grid.columns;
-      for_run_blocks([&](std::size_t k, std::size_t vectors) {
+      for_run_blocks<Kernels>([&](std::size_t k, std::size_t vectors) {
         kernels.multiply_nonzeros(nonzero_lists<T>{lists.by_position + first * outputs, outputs,
                                                    lists.position_count + first, grid.columns},
                                   wt + k, c_->depth(), dx + row * grid.row_step + c_->offsets()[k],
@@ -141,7 +148,6 @@ class sparse_convolution {
   }
 
  private:
-  static constexpr std::size_t lanes = vector_bytes / sizeof(T);
   static constexpr std::size_t max_outputs = 256;
 
   static void append_to_channel(const gradient_lists<T>& lists, std::size_t channel,
@@ -167,10 +173,11 @@ class sparse_convolution {
   }
 
   /// visit(first row of the kernel, vectors) for pieces of the runs that fit into registers.
-  template <class Visit>
+  template <class Kernels, class Visit>
   void for_run_blocks(const Visit& visit) const {
+    constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
     const std::size_t vectors = c_->run_length() / lanes;
-    const std::size_t blocks = (vectors + max_accumulators - 1) / max_accumulators;
+    const std::size_t blocks = (vectors + Kernels::max_sums - 1) / Kernels::max_sums;
     for (std::size_t run = 0; run < c_->runs().size(); ++run) {
       for (std::size_t b = 0; b < blocks; ++b) {
         const std::size_t first = b * vectors / blocks;

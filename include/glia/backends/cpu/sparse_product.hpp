@@ -1,12 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "glia/backends/cpu/blas.hpp"
-#include "glia/backends/cpu/density.hpp"
 #include "glia/backends/cpu/epilogue.hpp"
+#include "glia/backends/cpu/product_panel.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/backends/shape_rules.hpp"
@@ -18,36 +19,56 @@ namespace glia::cpu_loops {
 /// rows of B that its list names, panel of columns by panel of columns, so that the panel is in the
 /// first-level cache and the sums are in registers.
 ///
-/// The order of the sums depends on the positions of the nonzeros alone, not on the threads.
-template <class T>
+/// What is skipped is 0 times an element of B, which is 0 only where that is finite; B is looked at
+/// while A is listed. The order of the sums depends on the positions of the nonzeros alone, not on
+/// the threads.
+template <class T, class Kernels>
 class sparse_product {
  public:
-  /// Below this share of nonzeros listing them pays off against a dense product; measured at
-  /// products of 100 x 784 x 400.
+  /// Below this share of nonzeros listing them pays off against a dense product. Where the two meet
+  /// lies between 0.4 and 0.6 for most sizes, with AVX2 as with AVX-512: benchmarks/tune prints it.
   static constexpr double worthwhile_density = 0.5;
 
-  /// Whether A, stored as it is, is worth the lists. Products too small for panels are not.
-  static bool worthwhile(const workers& team, const T* a, const matmul_sizes& s) {
-    if (s.m < 16 || s.n < 2 * lanes || s.k < 16) {
-      return false;
-    }
-    return density(team, a, s.m * s.k) < worthwhile_density;
+  /// Products too small for panels are not worth the lists whatever the density.
+  [[nodiscard]] static bool possible(const matmul_sizes& s) {
+    return s.m >= 16 && s.n >= 16 && s.k >= 16;
   }
 
-  static void multiply(const workers& team, const memory_pool& memory, const matrix<T>& a,
-                       const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last) {
+  /// False, and nothing computed, where B has an element that is not finite.
+  [[nodiscard]] static bool multiply(const Kernels& kernels, const workers& team,
+                                     const memory_pool& memory, const matrix<T>& a,
+                                     const matrix<T>& b, T* c, const matmul_sizes& s,
+                                     const epilogue<T>& last) {
     const depths depth(s.k);
     const host_tensor<nonzero<T>> entries(memory, {depth.blocks * s.m, depth.size});
     const host_tensor<std::uint32_t> counts(memory, {depth.blocks, s.m});
     const row_lists lists{depth, s.m, entries.data(), counts.data()};
-    list(team, a, lists);
+    const std::size_t list_tasks = (s.m + rows_per_list_task - 1) / rows_per_list_task;
+    const std::size_t check_tasks =
+        (s.k * s.n + workers::elements_per_block - 1) / workers::elements_per_block;
+    std::atomic<bool> finite{true};
+    team.run(list_tasks + check_tasks, [&](std::size_t task, std::size_t) {
+      if (task < list_tasks) {
+        const std::size_t row = task * rows_per_list_task;
+        list(kernels, a, lists, row, std::min(rows_per_list_task, s.m - row));
+      } else {
+        const std::size_t first = (task - list_tasks) * workers::elements_per_block;
+        if (!kernels.all_finite(b.data + first,
+                                std::min(workers::elements_per_block, s.k * s.n - first))) {
+          finite.store(false, std::memory_order_relaxed);
+        }
+      }
+    });
+    if (!finite.load(std::memory_order_relaxed)) {
+      return false;
+    }
 
     const panels cut{(s.n + lanes - 1) / lanes};
     const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
     // Tasks that pack nothing may as well be small, which shares them out more evenly.
-    const std::size_t row_blocks =
-        readable_in_place(b) && s.m >= 64 ? std::max<std::size_t>(least_blocks, 2) : least_blocks;
-    team.for_each(cut.count() * row_blocks, [&](auto kernels, std::size_t task) {
+    const bool small_tasks = !b.transposed && s.m >= 64;
+    const std::size_t row_blocks = small_tasks ? std::max<std::size_t>(least_blocks, 2) : least_blocks;
+    team.run(cut.count() * row_blocks, [&](std::size_t task, std::size_t) {
       const std::size_t panel = task / row_blocks;
       const std::size_t block = task % row_blocks;
       const std::size_t row = block * s.m / row_blocks;
@@ -58,11 +79,13 @@ class sparse_product {
       multiply_block(kernels, lists, b, c, s.n, where);
       last.apply(kernels, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
     });
+    return true;
   }
 
  private:
-  static constexpr std::size_t lanes = vector_bytes / sizeof(T);
-  static constexpr std::size_t max_vectors = max_accumulators;
+  static constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
+  static constexpr std::size_t max_vectors = Kernels::max_sums;
+  static constexpr std::size_t rows_per_list_task = 8;
   // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
   static constexpr std::size_t max_block_rows = 256;
 
@@ -78,7 +101,7 @@ class sparse_product {
   /// The inner extent cut into equal blocks. A panel of one block's rows and max_vectors vectors
   /// takes 26 KiB of a first-level cache of 32.
   struct depths {
-    static constexpr std::size_t max_size = 104;
+    static constexpr std::size_t max_size = (26 << 10) / (max_vectors * Kernels::register_bytes);
     explicit depths(std::size_t k)
         : extent(k), blocks((k + max_size - 1) / max_size), size((k + blocks - 1) / blocks) {}
     [[nodiscard]] std::size_t rows(std::size_t block) const {
@@ -111,86 +134,57 @@ class sparse_product {
     }
   };
 
-  static void list(const workers& team, const matrix<T>& a, const row_lists& lists) {
+  /// Lists some rows of A.
+  static void list(const Kernels& kernels, const matrix<T>& a, const row_lists& lists,
+                   std::size_t row, std::size_t rows) {
     const depths& depth = lists.depth;
-    team.for_blocks(lists.rows, 8, [&](auto kernels, std::size_t row, std::size_t rows) {
-      for (std::size_t block = 0; block < depth.blocks; ++block) {
-        const std::size_t first = block * depth.size;
-        const std::size_t length = depth.rows(block);
-        std::size_t i = row;
-        for (; a.transposed && i + 8 <= row + rows; i += 8) {
-          std::size_t eight[8];
-          kernels.list_nonzeros_of_columns(a.data + first * a.row_step + i, a.row_step, length,
-                                           lists.list(block, i), depth.size, eight);
-          for (std::size_t j = 0; j < 8; ++j) {
-            lists.count(block, i + j) = static_cast<std::uint32_t>(eight[j]);
-          }
-        }
-        for (; i < row + rows; ++i) {
-          T column[depths::max_size];
-          const T* from = a.data + i * a.row_step + first;
-          if (a.transposed) {
-            from = column;
-            for (std::size_t k = 0; k < length; ++k) {
-              column[k] = a.data[(first + k) * a.row_step + i];
-            }
-          }
-          lists.count(block, i) =
-              static_cast<std::uint32_t>(kernels.list_nonzeros(from, length, lists.list(block, i)));
+    for (std::size_t block = 0; block < depth.blocks; ++block) {
+      const std::size_t first = block * depth.size;
+      const std::size_t length = depth.rows(block);
+      std::size_t i = row;
+      for (; a.transposed && i + 8 <= row + rows; i += 8) {
+        std::size_t eight[8];
+        kernels.list_nonzeros_of_columns(a.data + first * a.row_step + i, a.row_step, length,
+                                         lists.list(block, i), depth.size, eight);
+        for (std::size_t j = 0; j < 8; ++j) {
+          lists.count(block, i + j) = static_cast<std::uint32_t>(eight[j]);
         }
       }
-    });
+      for (; i < row + rows; ++i) {
+        T column[depths::max_size];
+        const T* from = a.data + i * a.row_step + first;
+        if (a.transposed) {
+          from = column;
+          for (std::size_t k = 0; k < length; ++k) {
+            column[k] = a.data[(first + k) * a.row_step + i];
+          }
+        }
+        lists.count(block, i) =
+            static_cast<std::uint32_t>(kernels.list_nonzeros(from, length, lists.list(block, i)));
+      }
+    }
   }
 
   /// The sums of one block of rows of C in one panel.
-  template <class Kernels>
   static void multiply_block(const Kernels& kernels, const row_lists& lists, const matrix<T>& b,
                              T* c, std::size_t c_step, const region& where) {
     const depths& depth = lists.depth;
     const bool whole = where.columns == where.width;
-    const bool in_place = whole && readable_in_place(b);
-    alignas(vector_bytes) T packed[depths::max_size * max_vectors * lanes];
-    alignas(vector_bytes) T padded[max_block_rows * max_vectors * lanes];
+    product_panel<T, Kernels, depths::max_size, max_vectors> panel(kernels, b, where.column,
+                                                                  where.columns);
+    alignas(Kernels::register_bytes) T padded[max_block_rows * max_vectors * lanes];
     T* const to = whole ? c + where.row * c_step + where.column : padded;
     const std::size_t to_step = whole ? c_step : where.width;
     for (std::size_t block = 0; block < depth.blocks; ++block) {
-      const std::size_t first = block * depth.size;
-      if (!in_place) {
-        pack(kernels, b, where, first, depth.rows(block), packed);
-      }
+      const T* const rows = panel.rows(block * depth.size, depth.rows(block));
       kernels.multiply_nonzeros(nonzero_lists<T>{lists.list(block, where.row), depth.size,
                                                  &lists.count(block, where.row), where.rows},
-                                in_place ? b.data + first * b.row_step + where.column : packed,
-                                in_place ? b.row_step : where.width, to, to_step,
-                                where.width / lanes, block > 0);
+                                rows, panel.row_step(), to, to_step, where.width / lanes,
+                                block > 0);
     }
     for (std::size_t i = 0; !whole && i < where.rows; ++i) {
       std::copy_n(padded + i * where.width, where.columns,
                   c + (where.row + i) * c_step + where.column);
-    }
-  }
-
-  /// Whether the rows of B can be read where they are: aligned to vectors, and not at a distance
-  /// that makes them compete for the same cache sets.
-  static bool readable_in_place(const matrix<T>& b) {
-    return !b.transposed && b.row_step % lanes == 0 && b.row_step * sizeof(T) % 1024 != 0;
-  }
-
-  /// Copies a depth block of a panel of B to contiguous rows, the last vector padded with zeros.
-  template <class Kernels>
-  static void pack(const Kernels& kernels, const matrix<T>& b, const region& where,
-                   std::size_t first, std::size_t rows, T* to) {
-    if (where.columns < where.width) {
-      std::fill_n(to, rows * where.width, T{0});
-    }
-    if (b.transposed) {
-      kernels.transpose_matrix(b.data + where.column * b.row_step + first, b.row_step, to,
-                               where.width, where.columns, rows);
-      return;
-    }
-    for (std::size_t k = 0; k < rows; ++k) {
-      std::copy_n(b.data + (first + k) * b.row_step + where.column, where.columns,
-                  to + k * where.width);
     }
   }
 };

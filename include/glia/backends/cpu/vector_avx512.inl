@@ -7,10 +7,12 @@ struct avx512_kernels : avx2_kernels {
   static constexpr std::size_t tile_patches = 12;
 #define GLIA_ISA_IS_AVX512
 #include "glia/backends/cpu/vector_registers.inl"
-#undef GLIA_ISA_IS_AVX512
 
 #include "glia/backends/cpu/vector_convolution.inl"
 #include "glia/backends/cpu/vector_depthwise.inl"
 #include "glia/backends/cpu/vector_pooled_convolution.inl"
+#include "glia/backends/cpu/vector_product.inl"
+#include "glia/backends/cpu/vector_sparse.inl"
 #include "glia/backends/cpu/vector_winograd.inl"
+#undef GLIA_ISA_IS_AVX512
 };

@@ -18,6 +18,7 @@ struct GLIA_ISA {
 #include "glia/backends/cpu/vector_elementwise.inl"
 #include "glia/backends/cpu/vector_pooled_convolution.inl"
 #include "glia/backends/cpu/vector_pooling.inl"
+#include "glia/backends/cpu/vector_product.inl"
 #include "glia/backends/cpu/vector_random.inl"
 #include "glia/backends/cpu/vector_rows.inl"
 #include "glia/backends/cpu/vector_sparse.inl"

@@ -11,6 +11,18 @@ static T dot(const T* x, const T* y, std::size_t n) {
   return reduce<T>(n, [=](std::size_t i) { return x[i] * y[i]; });
 }
 
+// Whether no element is infinite or not a number: an exponent of all ones says that it is.
+template <class T>
+static bool all_finite(const T* x, std::size_t n) {
+  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr bits exponent = sizeof(T) == 4 ? bits{0x7F800000} : static_cast<bits>(0x7FF0000000000000);
+  bits found = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    found |= (__builtin_bit_cast(bits, x[i]) & exponent) == exponent ? bits{1} : bits{0};
+  }
+  return found == 0;
+}
+
 // y = map(y + bias); bias may be null
 template <class T>
 static void bias_unary(const unary_map& map, const T* bias, T* y, std::size_t n) {
@@ -21,7 +33,7 @@ static void bias_unary(const unary_map& map, const T* bias, T* y, std::size_t n)
   } else if (map == identity_map) {
     add(bias, y, n);
   } else if (map.function == unary_function::relu) {
-    each(bias, y, y, n, [](T u, T v) { return u + v > 0 ? u + v : T(0); });
+    each(bias, y, y, n, [](T u, T v) { return u + v < 0 ? T(0) : u + v; });
   } else {
     add(bias, y, n);
     unary(map, y, y, n);

@@ -1,5 +1,8 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: products with a factor
-// that has many zeros; see sparse_product.hpp.
+// Included inside the struct of one instruction set: products with a factor that has many zeros; see
+// sparse_product.hpp.
+
+// Vectors of sums that stay in registers.
+static constexpr std::size_t max_sums = 8;
 
 template <class T>
 static std::size_t count_nonzeros(const T* x, std::size_t n) {
@@ -16,6 +19,13 @@ template <class T>
 static std::size_t list_nonzeros(const T* x, std::size_t n, nonzero<T>* entries) {
   std::size_t count = 0;
   std::size_t i = 0;
+#if defined(GLIA_ISA_IS_AVX512)
+  if constexpr (sizeof(T) == 4) {
+    for (; i + 16 <= n; i += 16) {
+      count += append_sixteen(x + i, i, entries + count);
+    }
+  }
+#endif
   for (; i + 8 <= n; i += 8) {
     count += append_nonzeros(x + i, i, entries + count);
   }
@@ -53,8 +63,8 @@ static void list_nonzeros_of_columns(const T* x, std::size_t x_step, std::size_t
 }
 
 // Each row of c (rows, vectors * lanes) = or += the sum over its list's entries of value * row of
-// b; the sums stay in registers. 1 <= vectors <= max_accumulators.
-template <class T, std::size_t Vectors = max_accumulators>
+// b; the sums stay in registers. 1 <= vectors <= max_sums.
+template <class T, std::size_t Vectors = max_sums>
 static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::size_t b_step, T* c,
                               std::size_t c_step, std::size_t vectors, bool add) {
   if constexpr (Vectors > 1) {
@@ -62,14 +72,15 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
       return multiply_nonzeros<T, Vectors - 1>(lists, b, b_step, c, c_step, vectors, add);
     }
   }
-  constexpr std::size_t lanes = vector_bytes / sizeof(T);
-  using vector [[gnu::vector_size(vector_bytes)]] = T;
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  constexpr std::size_t lanes = simd::count;
   for (std::size_t r = 0; r < lists.rows; ++r, c += c_step) {
     vector sum[Vectors];
     if (add) {
 #pragma GCC unroll 8
       for (std::size_t v = 0; v < Vectors; ++v) {
-        __builtin_memcpy(&sum[v], c + v * lanes, sizeof(vector));
+        sum[v] = simd::load(c + v * lanes);
       }
     } else {
 #pragma GCC unroll 8
@@ -84,14 +95,12 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
       const T* row = b + entry->index * b_step;
 #pragma GCC unroll 8
       for (std::size_t v = 0; v < Vectors; ++v) {
-        vector factor;
-        __builtin_memcpy(&factor, row + v * lanes, sizeof(vector));
-        sum[v] += value * factor;
+        sum[v] += value * simd::load(row + v * lanes);
       }
     }
 #pragma GCC unroll 8
     for (std::size_t v = 0; v < Vectors; ++v) {
-      __builtin_memcpy(c + v * lanes, &sum[v], sizeof(vector));
+      simd::store(sum[v], c + v * lanes);
     }
   }
 }
@@ -122,7 +131,7 @@ static void transpose_matrix(const T* x, std::size_t x_step, T* y, std::size_t y
 // Appends those of 8 values that are not zero, without branches: what a mask keeps is moved to
 // the front, all 8 places are written, and the caller advances by the number returned.
 static std::size_t append_nonzeros(const float* x, std::size_t first, nonzero<float>* entries) {
-#if defined(GLIA_ISA_IS_AVX2)
+#if defined(GLIA_ISA_IS_AVX2) || defined(GLIA_ISA_IS_AVX512)
   const __m256 values = _mm256_loadu_ps(x);
   const auto mask = static_cast<unsigned>(
       _mm256_movemask_ps(_mm256_cmp_ps(values, _mm256_setzero_ps(), _CMP_NEQ_UQ)));
@@ -152,9 +161,27 @@ static std::size_t append_nonzeros(const T* x, std::size_t first, nonzero<T>* en
   return count;
 }
 
+#if defined(GLIA_ISA_IS_AVX512)
+// The same for 16 values: those that a mask keeps are packed, and pairs made of them and their
+// indices.
+static std::size_t append_sixteen(const float* x, std::size_t first, nonzero<float>* entries) {
+  const __m512 values = _mm512_loadu_ps(x);
+  const __mmask16 mask = _mm512_cmp_ps_mask(values, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  const __m512i steps = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i packed = _mm512_castps_si512(_mm512_maskz_compress_ps(mask, values));
+  const __m512i indices = _mm512_maskz_compress_epi32(
+      mask, _mm512_add_epi32(steps, _mm512_set1_epi32(static_cast<int>(first))));
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+  _mm512_storeu_si512(entries, _mm512_permutex2var_epi32(packed, low, indices));
+  _mm512_storeu_si512(entries + 8, _mm512_permutex2var_epi32(packed, high, indices));
+  return static_cast<std::size_t>(__builtin_popcount(mask));
+}
+#endif
+
 // An 8 x 8 tile transposed: pairs, then quadruples, then halves of rows change places.
 static void transpose_tile(const float* x, std::size_t x_step, float* y, std::size_t y_step) {
-#if defined(GLIA_ISA_IS_AVX2)
+#if defined(GLIA_ISA_IS_AVX2) || defined(GLIA_ISA_IS_AVX512)
   __m256 r[8];
   __m256 t[8];
 #pragma GCC unroll 8

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "glia/backends/cpu/blas_core.hpp"
 #include "glia/backends/cpu/vector_kernels.hpp"
 #include "glia/core/thread_pool.hpp"
 
@@ -11,10 +12,13 @@ namespace glia::cpu_loops {
 /// The threads and the instruction set that the cpu backend's loops run on.
 class workers {
  public:
-  explicit workers(std::size_t threads, isa level) : pool_(threads), level_(level) {}
+  explicit workers(std::size_t threads, isa level)
+      : pool_(threads), level_(level), blas_fits_(blas_knows(level)) {}
 
   [[nodiscard]] std::size_t threads() const noexcept { return pool_.size(); }
   [[nodiscard]] isa level() const noexcept { return level_; }
+  /// Whether BLAS has kernels for this instruction set.
+  [[nodiscard]] bool blas_fits() const noexcept { return blas_fits_; }
 
   /// body(kernels, first, count) for consecutive blocks that cover 0 ... n - 1. The borders depend
   /// on n and `block` alone, never on the number of threads.
@@ -64,6 +68,7 @@ class workers {
  private:
   mutable thread_pool pool_;
   isa level_;
+  bool blas_fits_;
 };
 
 }  // namespace glia::cpu_loops

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "glia/backends/cpu/blas.hpp"
+#include "glia/backends/cpu/epilogue.hpp"
+#include "glia/backends/cpu/product_panel.hpp"
+#include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/shape_rules.hpp"
+
+namespace glia::cpu_loops {
+
+/// C = A B by glia's own loops: panels of columns of B, two registers wide, are multiplied by some
+/// rows of A at a time, the sums being in registers.
+///
+/// The order of the sums depends on the sizes alone.
+template <class T, class Kernels>
+class dense_product {
+ public:
+  /// Whether these loops are faster than BLAS: always where that does not know the processor, else
+  /// while A stays in a second-level cache, since BLAS packs it and these read it where it is.
+  [[nodiscard]] static bool preferred(const workers& team, const matmul_sizes& s) {
+    constexpr std::size_t most_bytes = 1 << 20;
+    return !team.blas_fits() || s.m * s.k * sizeof(T) <= most_bytes;
+  }
+
+  /// On the calling thread; rows of C are c_row elements apart.
+  static void multiply_here(const Kernels& kernels, const matrix<T>& a, const matrix<T>& b, T* c,
+                            std::size_t c_row, const matmul_sizes& s) {
+    for (std::size_t column = 0; column < s.n; column += width) {
+      for (std::size_t row = 0; row < s.m; row += max_block_rows) {
+        multiply_block(kernels, a, b, c, c_row, s.k,
+                       {row, std::min(max_block_rows, s.m - row), column,
+                        std::min(width, s.n - column)});
+      }
+    }
+  }
+
+  static void multiply(const Kernels& kernels, const workers& team, const matrix<T>& a,
+                       const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last) {
+    const std::size_t panels = (s.n + width - 1) / width;
+    const std::size_t blocks = row_blocks(s, panels);
+    team.run(panels * blocks, [&](std::size_t task, std::size_t) {
+      const std::size_t block = task % blocks;
+      const std::size_t row = block * s.m / blocks;
+      const std::size_t column = task / blocks * width;
+      const region where{row, (block + 1) * s.m / blocks - row, column,
+                         std::min(width, s.n - column)};
+      multiply_block(kernels, a, b, c, s.n, s.k, where);
+      last.apply(kernels, c + row * s.n, s.n, where.rows, column, where.columns);
+    });
+  }
+
+ private:
+  struct region {
+    std::size_t row;
+    std::size_t rows;
+    std::size_t column;
+    std::size_t columns;
+  };
+
+  static constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
+  static constexpr std::size_t width = Kernels::template panel_width<T>;
+  static constexpr std::size_t tile = Kernels::tile_patches;
+  // Rows of a panel that take three quarters of a first-level cache of 32 KiB.
+  static constexpr std::size_t max_depth = (24 << 10) / (width * sizeof(T));
+  // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
+  static constexpr std::size_t max_block_rows = 128;
+
+  static std::size_t row_blocks(const matmul_sizes& s, std::size_t panels) {
+    const std::size_t least = (s.m + max_block_rows - 1) / max_block_rows;
+    // A few tasks are hard to share out evenly.
+    const std::size_t halved = panels % 2 != 0 && s.m >= 4 * tile ? 2 : 1;
+    return std::max(least, halved);
+  }
+
+  static void multiply_block(const Kernels& kernels, const matrix<T>& a, const matrix<T>& b, T* c,
+                             std::size_t c_row, std::size_t k, const region& where) {
+    product_panel<T, Kernels, max_depth, width / lanes> panel(kernels, b, where.column,
+                                                              where.columns);
+    const std::size_t a_row = a.transposed ? 1 : a.row_step;
+    const std::size_t a_step = a.transposed ? a.row_step : 1;
+    const bool whole = where.columns % lanes == 0;
+    alignas(64) T some[tile * width];
+    const std::size_t tiles = (where.rows + tile - 1) / tile;
+    const std::size_t blocks = std::max<std::size_t>((k + max_depth - 1) / max_depth, 1);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::size_t first = block * k / blocks;
+      const std::size_t depth = (block + 1) * k / blocks - first;
+      const T* const rows = panel.rows(first, depth);
+      for (std::size_t i = 0; i < tiles; ++i) {
+        // Tiles of nearly one size.
+        const std::size_t row = where.row + i * where.rows / tiles;
+        const std::size_t count = where.row + (i + 1) * where.rows / tiles - row;
+        T* const to = c + row * c_row + where.column;
+        if (!whole && block > 0) {
+          copy_rows(to, c_row, some, width, count, where.columns);
+        }
+        kernels.multiply_tile(a.data + row * a_row + first * a_step, a_row, a_step, rows,
+                              panel.row_step(), depth, whole ? to : some,
+                              whole ? c_row : width, count, panel.registers(),
+                              block > 0);
+        if (!whole) {
+          copy_rows(some, width, to, c_row, count, where.columns);
+        }
+      }
+    }
+  }
+
+  static void copy_rows(const T* from, std::size_t from_step, T* to, std::size_t to_step,
+                        std::size_t rows, std::size_t columns) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      std::copy_n(from + i * from_step, columns, to + i * to_step);
+    }
+  }
+};
+
+}  // namespace glia::cpu_loops

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "glia/backends/cpu/blas.hpp"
+
+namespace glia::cpu_loops {
+
+/// Rows of B for the products of one panel of its columns, whole registers wide: where they are, if
+/// they can be read there, else in a copy that transposes them or fills them up with zeros.
+template <class T, class Kernels, std::size_t MaxDepth, std::size_t MaxRegisters>
+class product_panel {
+ public:
+  static constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
+
+  /// The columns first ... first + count - 1 of b.
+  product_panel(const Kernels& kernels, const matrix<T>& b, std::size_t first, std::size_t count)
+      : kernels_(kernels),
+        b_(b),
+        first_(first),
+        count_(count),
+        in_place_(!b.transposed && count % lanes == 0 && b.row_step % lanes == 0 &&
+                  !competes(b.row_step)) {}
+
+  [[nodiscard]] std::size_t registers() const { return (count_ + lanes - 1) / lanes; }
+  [[nodiscard]] std::size_t row_step() const {
+    return in_place_ ? b_.row_step : registers() * lanes;
+  }
+
+  /// The rows from `row` on, at most MaxDepth.
+  [[nodiscard]] const T* rows(std::size_t row, std::size_t depth) {
+    if (in_place_) {
+      return b_.data + row * b_.row_step + first_;
+    }
+    if (count_ < row_step()) {
+      std::fill_n(copy_, depth * row_step(), T{0});
+    }
+    if (b_.transposed) {
+      kernels_.transpose_matrix(b_.data + first_ * b_.row_step + row, b_.row_step, copy_,
+                                row_step(), count_, depth);
+    } else {
+      for (std::size_t k = 0; k < depth; ++k) {
+        std::copy_n(b_.data + (row + k) * b_.row_step + first_, count_, copy_ + k * row_step());
+      }
+    }
+    return copy_;
+  }
+
+ private:
+  /// Whether rows so far apart compete for the same cache sets.
+  static bool competes(std::size_t row_step) { return row_step * sizeof(T) % 1024 == 0; }
+
+  Kernels kernels_;
+  matrix<T> b_;
+  std::size_t first_;
+  std::size_t count_;
+  bool in_place_;
+  alignas(64) T copy_[MaxDepth * MaxRegisters * lanes];
+};
+
+}  // namespace glia::cpu_loops

@@ -1,0 +1,77 @@
+// Included inside the struct of one instruction set: tiles of a matrix product; see
+// dense_product.hpp.
+
+// c (rows, columns) = or += a b for up to tile_patches rows and up to panel_width columns, of which
+// whole registers are written. Row i of a begins at a + i * a_row, its elements a_step apart; b has
+// `depth` rows of whole registers, b_row apart.
+template <class T, std::size_t Rows = tile_patches>
+static void multiply_tile(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
+                          std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
+                          std::size_t rows, std::size_t registers, bool add) {
+  // Tiles that are nearly full are treated as they are, smaller ones in pieces, as patches are.
+  constexpr bool nearly_full = Rows + 2 > tile_patches;
+  if (rows >= Rows) {
+    if (registers == 2) {
+      multiply_whole_tile<Rows, 2>(a, a_row, a_step, b, b_row, depth, c, c_row, add);
+    } else {
+      multiply_whole_tile<Rows, 1>(a, a_row, a_step, b, b_row, depth, c, c_row, add);
+    }
+    rows -= Rows;
+    a += Rows * a_row;
+    c += Rows * c_row;
+  }
+  if constexpr (Rows > 1) {
+    if (rows > 0) {
+      constexpr std::size_t fewer = nearly_full ? Rows - 1 : (Rows + 1) / 2;
+      multiply_tile<T, fewer>(a, a_row, a_step, b, b_row, depth, c, c_row, rows, registers, add);
+    }
+  }
+}
+template <std::size_t Rows, std::size_t Registers, class T>
+static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
+                                std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
+                                bool add) {
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  // An address of x86 reaches three rows from one pointer: 0, 1 and 2 steps on.
+  constexpr std::size_t pointers = (Rows + 2) / 3;
+  const T* from[pointers];
+  vector sum[Rows][Registers];
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < pointers; ++i) {
+    from[i] = a + 3 * i * a_row;
+  }
+#pragma GCC unroll 12
+  for (std::size_t i = 0; i < Rows; ++i) {
+#pragma GCC unroll 2
+    for (std::size_t r = 0; r < Registers; ++r) {
+      sum[i][r] = add ? simd::load(c + i * c_row + r * simd::count) : vector{};
+    }
+  }
+  for (std::size_t k = 0; k < depth; ++k, b += b_row) {
+    vector factor[Registers];
+#pragma GCC unroll 2
+    for (std::size_t r = 0; r < Registers; ++r) {
+      factor[r] = simd::load(b + r * simd::count);
+    }
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < Rows; ++i) {
+      const vector value = from[i / 3][i % 3 * a_row] - vector{};
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < Registers; ++r) {
+        sum[i][r] += value * factor[r];
+      }
+    }
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < pointers; ++i) {
+      from[i] += a_step;
+    }
+  }
+#pragma GCC unroll 12
+  for (std::size_t i = 0; i < Rows; ++i) {
+#pragma GCC unroll 2
+    for (std::size_t r = 0; r < Registers; ++r) {
+      simd::store(sum[i][r], c + i * c_row + r * simd::count);
+    }
+  }
+}
