@@ -5,6 +5,7 @@
 
 #include "glia/backends/cpu/blas_core.hpp"
 #include "glia/backends/cpu/vector_kernels.hpp"
+#include "glia/core/flush_denormals.hpp"
 #include "glia/core/thread_pool.hpp"
 
 namespace glia::cpu_loops {
@@ -34,8 +35,11 @@ class workers {
   /// thread), thread < threads().
   template <class Body>
   void for_blocks_by_thread(std::size_t n, std::size_t block, const Body& body) const {
+    if (n == 0) {
+      return;
+    }
     with_isa(level_, [&](auto kernels) {
-      pool_.parallel_for((n + block - 1) / block, [&](std::size_t i, std::size_t thread) {
+      run((n + block - 1) / block, [&](std::size_t i, std::size_t thread) {
         body(kernels, i * block, std::min(block, n - i * block), thread);
       });
     });
@@ -45,7 +49,10 @@ class workers {
   /// them already.
   template <class Body>
   void run(std::size_t count, const Body& body) const {
-    pool_.parallel_for(count, body);
+    pool_.parallel_for(count, [&](std::size_t task, std::size_t thread) {
+      const flush_denormals on_this_thread;
+      body(task, thread);
+    });
   }
 
   /// The same with blocks of at least one row and about `elements_per_block` elements.
