@@ -123,7 +123,7 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
     } -> std::same_as<typename B::tensor>;
 
   // Pooling. Padding never wins a maximum and does not count in an average. The first of equal
-  // values wins.
+  // values wins, what is not a number over all others.
   { b.max_pool2d(t, window) } -> std::same_as<pooled<typename B::tensor, typename B::indices>>;
   {
     b.max_pool2d_gradient(/*dy*/ t, /*position*/ i, window, /*input shape*/ s)
@@ -159,7 +159,8 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
     } -> std::same_as<typename B::tensor>;
 
   // Classes. one_hot gives (N, K) with `on` at each class and `off` elsewhere; in_top_k gives (N)
-  // with 1 where fewer than k scores of the row are greater than that of its class, else 0.
+  // with 1 where the class has one of the row's k highest scores, of equal ones the first, else 0;
+  // rows with a score that is not a number have none.
   {
     b.one_hot(i, /*classes*/ count, /*on*/ number, /*off*/ number)
     } -> std::same_as<typename B::tensor>;

@@ -49,7 +49,7 @@ class broadcast_plan {
     inner_ = extent[0];
     inner_step_a_ = step_a[0];
     inner_step_b_ = step_b[0];
-    rows_ = result.size() / inner_;
+    rows_ = inner_ == 0 ? 0 : result.size() / inner_;
     extent_ = extent;
     step_a_ = step_a;
     step_b_ = step_b;

@@ -333,11 +333,13 @@ class host_backend {
     for (std::size_t n = 0; n < hits.size(); ++n) {
       const value_type* row = scores.data() + n * columns;
       const auto truth = static_cast<std::size_t>(classes.data()[n]);
-      const bool hit =
-          truth < columns &&
-          static_cast<std::size_t>(std::count_if(
-              row, row + columns, [&](value_type score) { return score > row[truth]; })) < k;
-      hits.data()[n] = hit ? value_type{1} : value_type{0};
+      std::size_t higher = 0;
+      bool numbers = truth < columns;
+      for (std::size_t i = 0; numbers && i < columns; ++i) {
+        numbers = row[i] == row[i];
+        higher += row[i] > row[truth] || (row[i] == row[truth] && i < truth) ? 1U : 0U;
+      }
+      hits.data()[n] = numbers && higher < k ? value_type{1} : value_type{0};
     }
     return hits;
   }

@@ -73,22 +73,24 @@ class shape {
   std::size_t rank_ = 0;
 };
 
-/// What a tensor of this shape takes in memory. Throws `shape_error` where no machine has so much,
-/// which would otherwise wrap around to a small number.
-[[nodiscard]] inline std::size_t byte_size(const shape& s, std::size_t element_bytes) {
-  constexpr std::size_t most = std::size_t{1} << 56;
-  std::size_t bytes = element_bytes;
+/// Whether there is a machine whose memory holds a tensor of this shape: sizes beyond that would
+/// wrap around to small numbers.
+[[nodiscard]] constexpr bool fits_memory(const shape& s, std::size_t element_bytes) noexcept {
+  std::size_t left = (std::size_t{1} << 56) / element_bytes;
   for (const std::size_t extent : s) {
-    if (extent == 0) {
-      return 0;
+    if (extent > left) {
+      return std::find(s.begin(), s.end(), std::size_t{0}) != s.end();
     }
+    left /= std::max<std::size_t>(extent, 1);
   }
-  for (const std::size_t extent : s) {
-    require<shape_error>(extent <= most / bytes, "a tensor of shape ", s,
-                         " is larger than any machine's memory; check its extents");
-    bytes *= extent;
-  }
-  return bytes;
+  return true;
+}
+
+/// What a tensor of this shape takes in memory. Throws `shape_error` where none holds it.
+[[nodiscard]] inline std::size_t byte_size(const shape& s, std::size_t element_bytes) {
+  require<shape_error>(fits_memory(s, element_bytes), "a tensor of shape ", s,
+                       " is larger than any machine's memory; check its extents");
+  return s.size() * element_bytes;
 }
 
 /// The shape of `count` samples of shape `sample`: (N, ...sample).

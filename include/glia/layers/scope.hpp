@@ -278,8 +278,8 @@ class scope {
     trainable = trainable && !frozen_;
     const std::size_t index = first_parameter_ + parameter_count_++;
     if (plan_ != nullptr) {
-      expect(byte_size(s, sizeof(float)) > 0, "parameter '", name, "' of shape ", s,
-             " has no elements");
+      expect(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
+             " is larger than any machine's memory; check the layer's units or filters");
       plan_->add_parameter(name, s, initial, trainable);
       changing_->push_back({{std::string(name), s, initial, trainable}, device().full(s, 0)});
     }

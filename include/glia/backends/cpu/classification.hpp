@@ -32,7 +32,8 @@ class classification {
                              std::size_t rows, std::size_t columns) const {
     for_each_row(rows, columns, [&](auto kernels, std::size_t n, std::size_t at) {
       // Before softmax, which may overwrite the logits.
-      const T dot = kernels.dot(logits + at, targets + at, columns);
+      const T highest = kernels.largest_of(logits + at, columns);
+      const T dot = kernels.dot_below(logits + at, targets + at, highest, columns);
       const T log_sum = kernels.softmax(logits + at, probabilities + at, columns);
       loss[n] = kernels.sum(targets + at, columns) * log_sum - dot;
     });
@@ -41,9 +42,8 @@ class classification {
   void softmax_cross_entropy_gradient(const T* dloss, const T* probabilities, const T* targets,
                                       T* dlogits, std::size_t rows, std::size_t columns) const {
     for_each_row(rows, columns, [&](auto kernels, std::size_t n, std::size_t at) {
-      const double scale = kernels.sum(targets + at, columns) * dloss[n];
-      kernels.unary({unary_function::affine, scale, 0}, probabilities + at, dlogits + at, columns);
-      kernels.add_scaled(-dloss[n], targets + at, dlogits + at, columns);
+      kernels.scaled_difference(dloss[n], kernels.sum(targets + at, columns), probabilities + at,
+                                targets + at, dlogits + at, columns);
     });
   }
 

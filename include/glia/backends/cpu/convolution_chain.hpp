@@ -88,6 +88,8 @@ class chain_run {
       return;
     }
     if (i > 0) {
+      // Rows that no window sees, as where strides are longer than windows, are not made.
+      s.made[i - 1] = std::max(s.made[i - 1], layout_.first_seen(i, first));
       make(s, i - 1, layout_.end_seen(i, end));
     }
     if (layout_.size(i).groups > 1) {

@@ -34,7 +34,7 @@ class pooled_convolution {
     with_widest_isa(team_->level(), [&](auto kernels) {
       // Winograd's differences of pixels make what is not finite spread to its neighbours.
       if (winograd_pooling<T>::template applies<decltype(kernels)>(s, pool.window) &&
-          all_finite(*team_, x, s.input().size())) {
+          all_finite(*team_, x, s.input().size()) && all_finite(*team_, w, c.depth() * s.o)) {
         run_winograd(kernels, winograd_pooling<T>(kernels, w, s, pool, memory), x, bias, clamp, y,
                      position, memory);
         return;

@@ -31,11 +31,11 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
     case unary_function::softplus:
       return each(x, y, n, [](T v) { return softplus_of(v); });
     case unary_function::relu:
-      return each(x, y, n, [](T v) { return v > 0 ? v : T(0); });
+      return each(x, y, n, [](T v) { return v < 0 ? T(0) : v; });
     case unary_function::relu6:
       return each(x, y, n, [](T v) {
-        v = v > 0 ? v : T(0);
-        return v < 6 ? v : T(6);
+        v = v < 0 ? T(0) : v;
+        return v > 6 ? T(6) : v;
       });
     case unary_function::leaky_relu:
       return each(x, y, n, [=](T v) { return v > 0 ? v : a * v; });
@@ -64,11 +64,11 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
     case unary_function::affine:
       return each(dy, dx, n, [=](T g) { return a * g; });
     case unary_function::clamp:
-      return each(dy, saved, dx, n, [=](T g, T s) { return s >= a && s <= b ? g : T(0); });
+      return each(dy, saved, dx, n, [=](T g, T s) { return s < a || s > b ? T(0) : g; });
     case unary_function::absolute:
       return each(dy, saved, dx, n, [](T g, T s) {
-        const T negative = s < 0 ? -g : T(0);
-        return s > 0 ? g : negative;
+        const T signed_g = s < 0 ? -g : g;
+        return s == 0 ? T(0) : signed_g;
       });
     case unary_function::square:
       return each(dy, saved, dx, n, [](T g, T s) { return 2 * g * s; });
@@ -83,9 +83,9 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
     case unary_function::softplus:
       return each(dy, saved, dx, n, [](T g, T s) { return g * sigmoid_of(s); });
     case unary_function::relu:
-      return each(dy, saved, dx, n, [](T g, T s) { return s > 0 ? g : T(0); });
+      return each(dy, saved, dx, n, [](T g, T s) { return s <= 0 ? T(0) : g; });
     case unary_function::relu6:
-      return each(dy, saved, dx, n, [](T g, T s) { return s > 0 && s < 6 ? g : T(0); });
+      return each(dy, saved, dx, n, [](T g, T s) { return s <= 0 || s >= 6 ? T(0) : g; });
     case unary_function::leaky_relu:
       return each(dy, saved, dx, n, [=](T g, T s) { return s > 0 ? g : a * g; });
     case unary_function::elu:
@@ -121,9 +121,9 @@ static void binary(binary_function function, const T* a, std::size_t step_a, con
     case binary_function::divide:
       return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return u / v; });
     case binary_function::maximum:
-      return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return u < v ? v : u; });
+      return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return u < v || v != v ? v : u; });
     case binary_function::minimum:
-      return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return v < u ? v : u; });
+      return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return v < u || v != v ? v : u; });
     case binary_function::greater:
       return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return u > v ? T(1) : T(0); });
     case binary_function::equal:

@@ -12,11 +12,16 @@
 
 [[gnu::always_inline]] static float exp_of(float x) {
   // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes' expf (S. Moshier); about
-  // 1e-7 relative. Outside [-87.3, 88.3] the result stays at the bounds' values.
-  x = x < -87.3F ? -87.3F : x;
-  x = x > 88.3F ? 88.3F : x;
+  // 1e-7 relative, and 1e-6 where the result nears the largest number, since n is at most 127.
+  // Where it would be beyond that or denormal it is infinite or 0.
+  constexpr float least = -87.33654F;
+  constexpr float most = 88.72283F;
+  const float argument = x;
+  x = x < least ? least : x;
+  x = x > most ? most : x;
   const float scaled = x * 1.44269504F;
-  const int n = static_cast<int>(scaled + __builtin_copysignf(0.5F, scaled));
+  int n = static_cast<int>(scaled + __builtin_copysignf(0.5F, scaled));
+  n = n > 127 ? 127 : n;
   const auto whole = static_cast<float>(n);
   const float r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F;
   float p = 1.9875691500e-4F;
@@ -26,7 +31,9 @@
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * r * r + r + 1.0F;
-  return p * __builtin_bit_cast(float, (n + 127) << 23);
+  const float result = p * __builtin_bit_cast(float, (n + 127) << 23);
+  const float bounded = select_of(argument > most, __builtin_inff(), result);
+  return select_of(argument < least, 0.0F, bounded);
 }
 [[gnu::always_inline]] static double exp_of(double x) { return __builtin_exp(x); }
 

@@ -81,22 +81,25 @@ static void store_pooled(const typename lanes_of<T>::vector (&output)[4],
   if (position == nullptr) {
     const vector top = output[0] < output[1] ? output[1] : output[0];
     const vector bottom = output[2] < output[3] ? output[3] : output[2];
-    const vector largest = top < bottom ? bottom : top;
-    const vector raised = largest > least ? largest : least;
-    simd::store(raised < most ? raised : most, y);
+    const vector number = top < bottom ? bottom : top;
+    const mask none = (output[0] != output[0]) | (output[1] != output[1]) |
+                      (output[2] != output[2]) | (output[3] != output[3]);
+    const vector largest = none ? output[0] + output[1] + output[2] + output[3] : number;
+    const vector raised = largest < least ? least : largest;
+    simd::store(raised > most ? most : raised, y);
     return;
   }
   vector best = output[0];
   mask at{};
 #pragma GCC unroll 4
   for (std::size_t p = 1; p < 4; ++p) {
-    const mask wins = output[p] > best;
+    const mask wins = (output[p] > best) | (output[p] != output[p]);
     best = wins ? output[p] : best;
     at = wins ? static_cast<lane_integer<T>>(p) - mask{} : at;
   }
-  at = ((best > least) & (best < most)) ? at : static_cast<lane_integer<T>>(clamp.cut) - mask{};
-  best = best > least ? best : least;
-  best = best < most ? best : most;
+  at = ((best <= least) | (best >= most)) ? static_cast<lane_integer<T>>(clamp.cut) - mask{} : at;
+  best = best < least ? least : best;
+  best = best > most ? most : best;
   simd::store(best, y);
   store_positions(at, position);
 }
@@ -208,10 +211,10 @@ static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows,
   for (; c < channels; ++c) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t winner = position[windows[i].output + c];
-      if (winner < patches) {
+      for (std::size_t p = 0; p < patches; ++p) {
+        const T part = winner == p ? dy[windows[i].output + c] : T(0);
         for (std::size_t d = 0; d < Depths; ++d) {
-          dw[d * channels + c] +=
-              dy[windows[i].output + c] * x[windows[i].input + patch[winner] + offset[d]];
+          dw[d * channels + c] += part * x[windows[i].input + patch[p] + offset[d]];
         }
       }
     }

@@ -1,7 +1,8 @@
 // Included by vector_kernels.inl inside the struct of one instruction set: what happens to the
 // channels of one window of a pooling.
 
-// y[c] = the largest x[c] in the window, position[c] = where it stood, the first of equals. With
+// y[c] = the largest x[c] in the window, position[c] = where it stood, the first of equals; what is
+// not a number wins over all. With
 // Clamp, y is clamped to low ... high, and where that changed or met it, `cut` is the position:
 // nothing of y's gradient gets through.
 template <bool Clamp, class T, class Position>
@@ -21,7 +22,7 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
       for (std::size_t column = 0; column < window.columns; ++column) {
         vector value;
         __builtin_memcpy(&value, from, sizeof(value));
-        const mask wins = value > best;
+        const mask wins = (value > best) | (value != value);
         best = wins ? value : best;
         at = wins ? here - mask{} : at;
         from += window.column_step;
@@ -31,9 +32,9 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
     if constexpr (Clamp) {
       const vector least = low - vector{};
       const vector most = high - vector{};
-      at = ((best > least) & (best < most)) ? at : static_cast<lane_integer<T>>(cut) - mask{};
-      best = best > least ? best : least;
-      best = best < most ? best : most;
+      at = ((best <= least) | (best >= most)) ? static_cast<lane_integer<T>>(cut) - mask{} : at;
+      best = best < least ? least : best;
+      best = best > most ? most : best;
     }
     __builtin_memcpy(y + c, &best, sizeof(best));
     if (position != nullptr) {
@@ -46,16 +47,16 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
     for (std::size_t row = 0; row < window.rows; ++row) {
       for (std::size_t column = 0; column < window.columns; ++column) {
         const T value = x[row * window.row_step + column * window.column_step + c];
-        if (value > best) {
+        if (value > best || value != value) {
           best = value;
           at = window.first + row * window.positions_per_row + column;
         }
       }
     }
     if constexpr (Clamp) {
-      at = best > low && best < high ? at : static_cast<std::size_t>(cut);
-      best = best > low ? best : low;
-      best = best < high ? best : high;
+      at = best <= low || best >= high ? static_cast<std::size_t>(cut) : at;
+      best = best < low ? low : best;
+      best = best > high ? high : best;
     }
     y[c] = best;
     if (position != nullptr) {

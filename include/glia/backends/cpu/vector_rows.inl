@@ -11,16 +11,32 @@ static T dot(const T* x, const T* y, std::size_t n) {
   return reduce<T>(n, [=](std::size_t i) { return x[i] * y[i]; });
 }
 
-// Whether no element is infinite or not a number: an exponent of all ones says that it is.
+// y = scale (weight a - b)
+template <class T>
+static void scaled_difference(T scale, T weight, const T* a, const T* b, T* y, std::size_t n) {
+  each(a, b, y, n, [=](T u, T v) { return scale * (weight * u - v); });
+}
+
+// sum((x - highest) t), where t is not 0: a class that cannot be, whose logit is -infinity, has no
+// part in it.
+template <class T>
+static T dot_below(const T* x, const T* t, T highest, std::size_t n) {
+  return reduce<T>(n, [=](std::size_t i) { return t[i] == 0 ? T(0) : (x[i] - highest) * t[i]; });
+}
+
+// Whether no element is infinite or not a number, which an exponent of all ones says: shifted past
+// the sign, such elements are the largest integers.
 template <class T>
 static bool all_finite(const T* x, std::size_t n) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr bits exponent = sizeof(T) == 4 ? bits{0x7F800000} : static_cast<bits>(0x7FF0000000000000);
-  bits found = 0;
+  constexpr bits least = sizeof(T) == 4 ? static_cast<bits>(0xFF000000)
+                                        : static_cast<bits>(0xFFE0000000000000);
+  bits largest = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    found |= (__builtin_bit_cast(bits, x[i]) & exponent) == exponent ? bits{1} : bits{0};
+    const bits shifted = __builtin_bit_cast(bits, x[i]) << 1;
+    largest = shifted > largest ? shifted : largest;
   }
-  return found == 0;
+  return largest < least;
 }
 
 // y = map(y + bias); bias may be null
@@ -40,18 +56,24 @@ static void bias_unary(const unary_map& map, const T* bias, T* y, std::size_t n)
   }
 }
 
-// y = softmax(x), y may be x; returns ln(sum(exp(x)))
 template <class T>
-static T softmax(const T* x, T* y, std::size_t n) {
+static T largest_of(const T* x, std::size_t n) {
   T highest = x[0];
   for (std::size_t i = 1; i < n; ++i) {
     highest = x[i] > highest ? x[i] : highest;
   }
+  return highest;
+}
+
+// y = softmax(x), y may be x; returns ln(sum(exp(x - largest x)))
+template <class T>
+static T softmax(const T* x, T* y, std::size_t n) {
+  const T highest = largest_of(x, n);
   each(x, y, n, [=](T v) { return exp_of(v - highest); });
   const T total = sum(y, n);
   const T scale = T(1) / total;
   each(y, y, n, [=](T v) { return v * scale; });
-  return highest + log_of(total);
+  return log_of(total);
 }
 
 // Normalisation.

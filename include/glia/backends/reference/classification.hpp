@@ -10,7 +10,7 @@ template <class T>
 struct classification {
   void softmax(const T* x, T* y, std::size_t rows, std::size_t columns) const {
     for (std::size_t n = 0; n < rows; ++n, x += columns, y += columns) {
-      log_sum_exp(x, y, columns);
+      log_sum_exp(x, *std::max_element(x, x + columns), y, columns);
     }
   }
 
@@ -32,13 +32,18 @@ struct classification {
     for (std::size_t n = 0; n < rows; ++n) {
       const T* x = logits + n * columns;
       const T* t = targets + n * columns;
-      T target_sum = 0;
-      T dot = 0;
+      const T highest = *std::max_element(x, x + columns);
+      // In double: the oracle's sums over many classes must be better than those it judges.
+      double target_sum = 0;
+      double dot = 0;
       for (std::size_t k = 0; k < columns; ++k) {
-        target_sum += t[k];
-        dot += t[k] * x[k];
+        if (t[k] != 0) {  // where it is, the logit may be -infinity: a class that cannot be
+          target_sum += t[k];
+          dot += static_cast<double>(t[k]) * (x[k] - highest);
+        }
       }
-      loss[n] = target_sum * log_sum_exp(x, probabilities + n * columns, columns) - dot;
+      const T log_sum = log_sum_exp(x, highest, probabilities + n * columns, columns);
+      loss[n] = static_cast<T>(target_sum * log_sum - dot);
     }
   }
 
@@ -57,9 +62,8 @@ struct classification {
   }
 
  private:
-  /// Writes softmax(x) to y, which may be x, and returns ln(sum(exp(x))).
-  static T log_sum_exp(const T* x, T* y, std::size_t columns) {
-    const T highest = *std::max_element(x, x + columns);
+  /// Writes softmax(x) to y, which may be x, and returns ln(sum(exp(x - highest))).
+  static T log_sum_exp(const T* x, T highest, T* y, std::size_t columns) {
     T sum = 0;
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] = std::exp(x[k] - highest);
@@ -68,7 +72,7 @@ struct classification {
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] /= sum;
     }
-    return highest + std::log(sum);
+    return std::log(sum);
   }
 };
 

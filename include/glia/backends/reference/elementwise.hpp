@@ -66,6 +66,12 @@ T apply(const unary_map& map, T x) {
   return x;
 }
 
+/// Whether the function lets nothing through where its derivative is 0.
+[[nodiscard]] constexpr bool cuts(unary_function function) noexcept {
+  return function == unary_function::relu || function == unary_function::relu6 ||
+         function == unary_function::clamp || function == unary_function::absolute;
+}
+
 /// The derivative at the operand `s` that saved_for_gradient names: the input x or the output y.
 template <class T>
 T derivative(const unary_map& map, T s) {
@@ -75,9 +81,9 @@ T derivative(const unary_map& map, T s) {
     case unary_function::affine:
       return a;
     case unary_function::clamp:
-      return s >= a && s <= b ? T{1} : T{0};
+      return s < a || s > b ? T{0} : T{1};
     case unary_function::absolute:
-      return s > 0 ? T{1} : s < 0 ? T{-1} : T{0};
+      return s == 0 ? T{0} : s < 0 ? T{-1} : T{1};
     case unary_function::square:
       return 2 * s;
     case unary_function::square_root:
@@ -91,9 +97,9 @@ T derivative(const unary_map& map, T s) {
     case unary_function::softplus:
       return sigmoid(s);
     case unary_function::relu:
-      return s > 0 ? T{1} : T{0};
+      return s <= 0 ? T{0} : T{1};
     case unary_function::relu6:
-      return s > 0 && s < 6 ? T{1} : T{0};
+      return s <= 0 || s >= 6 ? T{0} : T{1};
     case unary_function::leaky_relu:
       return s > 0 ? T{1} : a;
     case unary_function::elu:
@@ -126,9 +132,9 @@ T apply(binary_function function, T a, T b) {
     case binary_function::divide:
       return a / b;
     case binary_function::maximum:
-      return std::max(a, b);
+      return a < b || std::isnan(b) ? b : a;
     case binary_function::minimum:
-      return std::min(a, b);
+      return b < a || std::isnan(b) ? b : a;
     case binary_function::greater:
       return a > b ? T{1} : T{0};
     case binary_function::equal:
@@ -148,7 +154,9 @@ struct elementwise {
   void unary_gradient(const unary_map& map, const T* dy, const T* saved, T* dx,
                       std::size_t n) const {
     for (std::size_t i = 0; i < n; ++i) {
-      dx[i] = dy[i] * derivative(map, saved == nullptr ? T{0} : saved[i]);
+      const T slope = derivative(map, saved == nullptr ? T{0} : saved[i]);
+      // What an activation cuts off is 0, whatever it was.
+      dx[i] = slope == 0 && cuts(map.function) ? T{0} : dy[i] * slope;
     }
   }
 

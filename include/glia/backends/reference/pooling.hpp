@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,7 +15,7 @@ struct pooling {
     for_each_output(s, [&](std::size_t at_y, const auto& for_each_input) {
       bool first = true;
       for_each_input([&](std::size_t at_x, std::int32_t at_window) {
-        if (first || x[at_x] > y[at_y]) {
+        if (first || x[at_x] > y[at_y] || std::isnan(x[at_x])) {
           first = false;
           y[at_y] = x[at_x];
           position[at_y] = at_window;

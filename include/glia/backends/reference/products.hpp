@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 #include "glia/backends/kernel_arguments.hpp"
 #include "glia/backends/reference/elementwise.hpp"
@@ -38,7 +39,7 @@ struct products {
               const window_sizes& s, const memory_pool&) const {
     std::fill_n(y, s.output().size(), T{0});
     for_each_product(s, [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-      y[at_y] += x[at_x] * w[at_w];
+      y[at_y] += (at_x == padding ? T{0} : x[at_x]) * w[at_w];
     });
     add_bias_and_apply(bias, map, y, s.n * s.oh * s.ow, s.o);
   }
@@ -47,7 +48,9 @@ struct products {
                              const memory_pool&) const {
     std::fill_n(dx, s.input().size(), T{0});
     for_each_product(s, [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-      dx[at_x] += dy[at_y] * w[at_w];
+      if (at_x != padding) {
+        dx[at_x] += dy[at_y] * w[at_w];
+      }
     });
   }
 
@@ -55,7 +58,7 @@ struct products {
                               const memory_pool&) const {
     std::fill_n(dw, s.window.height * s.window.width * s.group_inputs() * s.o, T{0});
     for_each_product(s, [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-      dw[at_w] += x[at_x] * dy[at_y];
+      dw[at_w] += (at_x == padding ? T{0} : x[at_x]) * dy[at_y];
     });
   }
 
@@ -66,6 +69,9 @@ struct products {
       y[i] = apply(map, bias == nullptr ? y[i] : y[i] + bias[i % columns]);
     }
   }
+
+  // Stands for the index of a zero around the image, which is multiplied as any other element.
+  static constexpr std::size_t padding = std::numeric_limits<std::size_t>::max();
 
   template <class Visit>
   static void for_each_product(const window_sizes& s, const Visit& visit) {
@@ -78,13 +84,11 @@ struct products {
               // Unsigned wrap-around makes positions in the padding above and left compare large.
               const std::size_t iy = oy * k.stride_height + ky * k.dilation_height - k.pad_top;
               const std::size_t ix = ox * k.stride_width + kx * k.dilation_width - k.pad_left;
-              if (iy >= s.h || ix >= s.w) {
-                continue;
-              }
+              const bool inside = iy < s.h && ix < s.w;
               for (std::size_t o = 0; o < s.o; ++o) {
                 const std::size_t first = o / s.group_outputs() * s.group_inputs();
                 for (std::size_t i = 0; i < s.group_inputs(); ++i) {
-                  visit(((n * s.h + iy) * s.w + ix) * s.c + first + i,
+                  visit(inside ? ((n * s.h + iy) * s.w + ix) * s.c + first + i : padding,
                         ((ky * k.width + kx) * s.group_inputs() + i) * s.o + o,
                         ((n * s.oh + oy) * s.ow + ox) * s.o + o);
                 }
