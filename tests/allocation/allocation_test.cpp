@@ -118,7 +118,7 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
 
 TEST_CASE("resizing a long picture takes the memory of the result, not of the source") {
   constexpr std::size_t result = std::size_t{224} * 224 * 3;
-  const auto bytes_of = [](const auto& call) {
+  const auto bytes_of = [&](const auto& call) {
     allocated = 0;
     counting = true;
     const glia::image resized = call();

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <glia/core/whole_file.hpp>
 #include <iterator>
+#include <locale>
 #include <thread>
 
 #include "catch.hpp"
@@ -47,6 +48,18 @@ TEST_CASE("a file is there whole, under its name, when it has been written and n
   glia::write_whole_file(file.path, [](std::ostream&) {});
   CHECK(file.content().empty());
   CHECK(file.alone());
+}
+
+TEST_CASE("numbers are written the same whatever the program's locale") {
+  struct commas : std::numpunct<char> {
+    [[nodiscard]] char do_decimal_point() const override { return ','; }
+    [[nodiscard]] std::string do_grouping() const override { return "\3"; }
+  };
+  const one_file file;
+  const std::locale before = std::locale::global(std::locale(std::locale(), new commas));
+  glia::write_whole_file(file.path, [](std::ostream& out) { out << 12345 << ' ' << 0.5; });
+  std::locale::global(before);
+  CHECK(file.content() == "12345 0.5");
 }
 
 TEST_CASE("what other programs left beside a file stays") {

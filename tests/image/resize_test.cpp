@@ -111,6 +111,11 @@ TEST_CASE("long pictures are resized as others are") {
 TEST_CASE("errors of resizing say what was expected") {
   CHECK(contains(message_of<glia::shape_error>([] { (void)glia::resize({}, 2, 2); }),
                  "resize: expected a picture (H, W, 3) of at least one pixel, got 0 bytes"));
+  // Extents whose product is 0 where it overflows.
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   (void)glia::resize({std::size_t{1} << 32, std::size_t{1} << 32, {}}, 2, 2);
+                 }),
+                 "got 0 bytes for height 4294967296 and width 4294967296"));
   CHECK(contains(message_of<glia::value_error>([] { (void)glia::resize(scrambled(2, 2), 0, 2); }),
                  "resize: expected extents of at least 1, got 0 x 2"));
 }

@@ -1,5 +1,6 @@
 #include <glia/io/npy.hpp>
 #include <limits>
+#include <locale>
 
 #if __has_include(<xtensor/io/xnpy.hpp>)
 #include <xtensor/io/xnpy.hpp>
@@ -183,6 +184,19 @@ TEST_CASE("elements of NumPy that a type cannot represent are an error") {
   CHECK_FALSE(file.refusal<std::uint8_t>("<f4", -1.0F).empty());
   CHECK_FALSE(file.refusal<std::int32_t>("<f4", std::nanf("")).empty());
   CHECK_FALSE(file.refusal<std::int32_t>("<f4", INFINITY).empty());
+}
+
+TEST_CASE("NumPy arrays are read whatever the program's locale") {
+  struct grouping : std::numpunct<char> {
+    [[nodiscard]] char do_thousands_sep() const override { return ','; }
+    [[nodiscard]] std::string do_grouping() const override { return "\3"; }
+  };
+  const one_file file;
+  const auto bytes = npy_file(header_of("<f4", "(2, 300)"), 2400);
+  const std::locale before = std::locale::global(std::locale(std::locale(), new grouping));
+  const auto read = file.read(bytes);
+  std::locale::global(before);
+  CHECK(glia::shape(read.shape().begin(), read.shape().end()) == glia::shape{2, 300});
 }
 
 TEST_CASE("what xtensor writes as NumPy's format is read") {

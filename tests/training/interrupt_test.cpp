@@ -1,4 +1,4 @@
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction is POSIX's
 
 #include <glia/training/interrupt.hpp>
 #include <thread>

@@ -7,11 +7,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <locale>
 #include <ostream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "glia/core/error.hpp"
 
@@ -49,8 +52,8 @@ class part_file {
     do {
       path_ = target.parent_path() /
               text(".glia-part-", getpid(), '-', made.fetch_add(1, std::memory_order_relaxed));
-      file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,  // NOLINT(*-vararg)
-                   mode_ | S_IRUSR | S_IWUSR);
+      file_ =
+          open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_ | S_IRUSR | S_IWUSR);
     } while (file_ < 0 && errno == EEXIST);
     require<data_error>(
         file_ >= 0, name_,
@@ -82,7 +85,7 @@ class part_file {
     // The file is whole whichever name it has after a loss of power; a folder that may not be
     // opened, or not be kept, is no error.
     const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
-    const int names = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);  // NOLINT(*-vararg)
+    const int names = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (names >= 0) {
       fsync(names);
       close(names);
@@ -106,7 +109,8 @@ class part_file {
 /// and renames it when it is whole and on the disk: an interruption leaves the old file or none,
 /// never a half-written one of that name. Of several writers of one path, threads or programs, each
 /// succeeds, and the last one's file stays. Symbolic links stay, and what they lead to is replaced;
-/// a file that is replaced hands on its rights.
+/// a file that is replaced hands on its rights. The stream writes numbers in the same way whatever
+/// the program's locale.
 ///
 /// Throws `data_error`, naming the path, where that fails; what `write` throws is passed on.
 template <class Write>
@@ -120,6 +124,7 @@ void write_whole_file(const std::filesystem::path& path, const Write& write) {
                       path.string(), ": is no file that can be replaced, but a device or a pipe");
   detail::part_file part(target, path.string());
   std::ofstream out(part.path(), std::ios::binary);
+  out.imbue(std::locale::classic());
   write(static_cast<std::ostream&>(out));
   out.close();
   require<data_error>(out.good(), path.string(), ": writing failed; is the disk full?");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -13,8 +14,8 @@
 #include <istream>
 #include <limits>
 #include <regex>
-#include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -132,10 +133,15 @@ class npy_reader {
     elements_ = parts[1];
     first_axis_fastest_ = parts[2] == "True";
     shape_text_ = parts[3];
-    std::istringstream extents(shape_text_);
-    char comma = ',';
-    for (std::size_t extent = 0; extents >> extent; extents >> comma) {
-      shape_.push_back(extent);
+    // A stream would read numbers as the program's locale writes them, commas and all.
+    const char* at = shape_text_.data();
+    const char* const end = at + shape_text_.size();
+    for (std::size_t extent = 0; at != end;) {
+      const auto [next, failure] = std::from_chars(at, end, extent);
+      if (failure == std::errc()) {
+        shape_.push_back(extent);
+      }
+      at = failure == std::errc() ? next : at + 1;
     }
   }
 

@@ -43,8 +43,8 @@ class interrupt_guard {
     }
     struct sigaction now {};
     sigaction(SIGINT, nullptr, &now);
-    const bool simple = (now.sa_flags & SA_SIGINFO) == 0;
-    if (simple && (now.sa_handler == note || (all.noted && now.sa_handler == SIG_DFL))) {
+    // The flags say nothing here: they stay when the system takes a handler away.
+    if (now.sa_handler == note || (all.noted && now.sa_handler == SIG_DFL)) {
       sigaction(SIGINT, &all.before, nullptr);
     }
   }
