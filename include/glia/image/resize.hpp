@@ -119,7 +119,7 @@ inline void resize_row(const resize_axis& axis, std::size_t left, const float* f
 template <bool First, bool Last>
 void blend_rows(std::span<const float> weights, const float* from, std::size_t stride, float* sums,
                 std::uint8_t* bytes) {
-  const auto begun = [sums](std::size_t x) {
+  const auto begun = [&](std::size_t x) {
     four some{0.5F, 0.5F, 0.5F, 0.5F};  // rounds
     if constexpr (!First) {
       std::copy_n(sums + x, 4, some.begin());
