@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <glia/glia.hpp>
+#include <glia/image/resize.hpp>
 
 #include "catch.hpp"
 #include "helpers.hpp"
@@ -19,37 +20,39 @@ void* __libc_realloc(void* pointer, std::size_t size);
 namespace {
 std::atomic<bool> counting{false};
 std::atomic<std::size_t> allocations{0};
+std::atomic<std::size_t> allocated{0};  // bytes
 
-void note() {
+void note(std::size_t size) {
   if (counting.load(std::memory_order_relaxed)) {
     allocations.fetch_add(1, std::memory_order_relaxed);
+    allocated.fetch_add(size, std::memory_order_relaxed);
   }
 }
 }  // namespace
 
 extern "C" {
 void* malloc(std::size_t size) {
-  note();
+  note(size);
   return __libc_malloc(size);
 }
 void* calloc(std::size_t count, std::size_t size) {
-  note();
+  note(count * size);
   return __libc_calloc(count, size);
 }
 void* realloc(void* pointer, std::size_t size) {
-  note();
+  note(size);
   return __libc_realloc(pointer, size);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  note();
+  note(size);
   return __libc_memalign(alignment, size);
 }
 void* memalign(std::size_t alignment, std::size_t size) {
-  note();
+  note(size);
   return __libc_memalign(alignment, size);
 }
 int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
-  note();
+  note(size);
   *out = __libc_memalign(alignment, size);
   return *out == nullptr ? 12 : 0;
 }
@@ -111,4 +114,25 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
                              glia::layer_norm{}}},
                          glia::avg_pool2d{}, glia::flatten{}, glia::dense{10}},
         {12, 14, 1}, glia::sgd{.learning_rate = 0.1, .momentum = 0.9}, glia::clip_by_norm(1));
+}
+
+TEST_CASE("resizing a long picture takes the memory of the result, not of the source") {
+  constexpr std::size_t result = std::size_t{224} * 224 * 3;
+  const auto bytes_of = [&](const auto& call) {
+    allocated = 0;
+    counting = true;
+    const glia::image resized = call();
+    counting = false;
+    REQUIRE(resized.pixels.size() == result);
+    return allocated.load();
+  };
+  // Weights, sums and rows as floats come to a few times the result.
+  const auto tall = glia::filled_image(20'000, 1, {9, 9, 9});
+  const auto wide = glia::filled_image(1, 20'000, {9, 9, 9});
+  const auto long_one = glia::filled_image(100'000, 10, {9, 9, 9});
+  CHECK(bytes_of([&] { return glia::resize_and_crop(tall, 224, 224); }) < 12 * result);
+  CHECK(bytes_of([&] { return glia::resize_and_crop(wide, 224, 224); }) < 12 * result);
+  CHECK(bytes_of([&] { return glia::resize(tall, 224, 224); }) < 12 * result);
+  CHECK(bytes_of([&] { return glia::resize(wide, 224, 224); }) < 12 * result);
+  CHECK(bytes_of([&] { return glia::resize(long_one, 224, 224); }) < 12 * result);
 }

@@ -1,5 +1,10 @@
+#include <sys/stat.h>
+
+#include <atomic>
 #include <glia/core/whole_file.hpp>
 #include <iterator>
+#include <locale>
+#include <thread>
 
 #include "catch.hpp"
 #include "messages.hpp"
@@ -13,7 +18,6 @@ namespace {
 struct one_file {
   test::temporary_folder folder;
   std::filesystem::path path = folder.path() / "file";
-  std::filesystem::path part = folder.path() / "file.part";
 
   one_file() { folder.write("file", {'o', 'l', 'd'}); }
 
@@ -21,9 +25,10 @@ struct one_file {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  [[nodiscard]] bool alone() const {
-    return std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1;
+  [[nodiscard]] std::ptrdiff_t count() const {
+    return std::distance(std::filesystem::directory_iterator(folder.path()), {});
   }
+  [[nodiscard]] bool alone() const { return count() == 1; }
 };
 
 }  // namespace
@@ -33,7 +38,10 @@ TEST_CASE("a file is there whole, under its name, when it has been written and n
   glia::write_whole_file(file.path, [&](std::ostream& out) {
     out << "new\r\n" << '\0' << '\xFF' << std::flush;
     CHECK(file.content() == "old");
-    CHECK(std::filesystem::file_size(file.part) == 7);
+    REQUIRE(file.count() == 2);
+    for (const auto& entry : std::filesystem::directory_iterator(file.folder.path())) {
+      CHECK((entry.path() == file.path || entry.file_size() == 7));
+    }
   });
   CHECK(file.content() == std::string("new\r\n\0\xFF", 7));
   CHECK(file.alone());
@@ -42,12 +50,107 @@ TEST_CASE("a file is there whole, under its name, when it has been written and n
   CHECK(file.alone());
 }
 
-TEST_CASE("a .part left by an interruption is written over") {
+TEST_CASE("numbers are written the same whatever the program's locale") {
+  struct commas : std::numpunct<char> {
+    [[nodiscard]] char do_decimal_point() const override { return ','; }
+    [[nodiscard]] std::string do_grouping() const override { return "\3"; }
+  };
   const one_file file;
-  file.folder.write("file.part", std::vector<std::uint8_t>(1000, 'x'));
+  const std::locale before = std::locale::global(std::locale(std::locale(), new commas));
+  glia::write_whole_file(file.path, [](std::ostream& out) { out << 12345 << ' ' << 0.5; });
+  std::locale::global(before);
+  CHECK(file.content() == "12345 0.5");
+}
+
+TEST_CASE("what other programs left beside a file stays") {
+  const one_file file;
+  // The names that this one would take next, as far as they can be foretold.
+  std::filesystem::path part;
+  glia::write_whole_file(file.path, [&](std::ostream&) {
+    for (const auto& entry : std::filesystem::directory_iterator(file.folder.path())) {
+      part = entry.path() == file.path ? part : entry.path();
+    }
+  });
+  const std::string name = part.filename().string();
+  const std::size_t dash = name.rfind('-') + 1;
+  const std::string next = name.substr(0, dash) + std::to_string(std::stoul(name.substr(dash)) + 1);
+  file.folder.write(next, {'k', 'e', 'p', 't'});
+  file.folder.write("file.part", {'k', 'e', 'p', 't'});
   glia::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
   CHECK(file.content() == "new");
+  CHECK(file.count() == 3);
+  CHECK(std::filesystem::file_size(file.folder.path() / next) == 4);
+}
+
+TEST_CASE("of many writers of one file each succeeds, and one of them is heard") {
+  const one_file file;
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (const char letter : {'a', 'b', 'c', 'd'}) {
+    threads.emplace_back([&, letter] {
+      for (int i = 0; i < 25; ++i) {
+        try {
+          glia::write_whole_file(file.path,
+                                 [&](std::ostream& out) { out << std::string(20000, letter); });
+        } catch (const glia::error&) {
+          ++failures;
+        }
+      }
+    });
+  }
+  for (std::thread& t : threads) {
+    t.join();
+  }
+  CHECK(failures == 0);
+  const std::string content = file.content();
+  REQUIRE(content.size() == 20000);
+  CHECK(content == std::string(20000, content.front()));
   CHECK(file.alone());
+}
+
+TEST_CASE("a file is written through symbolic links, which stay") {
+  const one_file file;
+  std::filesystem::create_directory(file.folder.path() / "inner");
+  const auto link = file.folder.path() / "inner" / "link";
+  const auto second = file.folder.path() / "second";
+  std::filesystem::create_symlink("../file", link);
+  std::filesystem::create_symlink(std::filesystem::absolute(link), second);
+  glia::write_whole_file(second, [](std::ostream& out) { out << "new"; });
+  CHECK(std::filesystem::is_symlink(second));
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(std::filesystem::is_regular_file(std::filesystem::symlink_status(file.path)));
+  CHECK(file.content() == "new");
+
+  // To what is not there yet.
+  std::filesystem::remove(file.path);
+  glia::write_whole_file(second, [](std::ostream& out) { out << "again"; });
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(file.content() == "again");
+
+  std::filesystem::create_symlink("circle", file.folder.path() / "circle");
+  CHECK(contains(message_of<glia::data_error>([&] {
+                   glia::write_whole_file(file.folder.path() / "circle", [](std::ostream&) {});
+                 }),
+                 "circle: its symbolic links lead in a circle"));
+}
+
+TEST_CASE("a file that is replaced hands on its rights, a new one has the usual ones") {
+  const one_file file;
+  const auto mode = [&] {
+    struct stat status {};
+    REQUIRE(stat(file.path.c_str(), &status) == 0);
+    return status.st_mode & 0777U;
+  };
+  const mode_t before = umask(027);
+  for (const mode_t rights : {0600U, 0664U, 0440U}) {
+    chmod(file.path.c_str(), rights);
+    glia::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
+    CHECK(mode() == rights);
+  }
+  std::filesystem::remove(file.path);
+  glia::write_whole_file(file.path, [](std::ostream& out) { out << "new"; });
+  CHECK(mode() == 0640U);
+  umask(before);
 }
 
 TEST_CASE("what write throws is passed on, and the old file stays alone") {
@@ -89,12 +192,24 @@ TEST_CASE("files that cannot be written or replaced are named") {
                               "write to it?");
   const auto taken = file.folder.path() / "taken";
   std::filesystem::create_directories(taken / "inside");
-  CHECK(contains(error(taken), taken.string() + ": cannot be replaced ("));
-  CHECK_FALSE(std::filesystem::exists(taken.string() + ".part"));
+  CHECK(error(taken) == taken.string() + ": is a folder; expected a file");
   CHECK(std::filesystem::exists(taken / "inside"));
-  // What has the name of the part and is no part of ours is not touched.
-  std::filesystem::create_directory(file.part);
-  CHECK(contains(error(file.path), file.path.string() + ": cannot be written"));
-  CHECK(std::filesystem::is_directory(file.part));
+  const auto pipe = file.folder.path() / "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(error(pipe) == pipe.string() + ": is no file that can be replaced, but a device or a pipe");
+  CHECK(std::filesystem::is_fifo(pipe));
   CHECK(file.content() == "old");
+  CHECK(file.count() == 3);
+}
+
+TEST_CASE("a file that cannot be replaced is named, and stays") {
+  const one_file file;
+  const auto target = file.folder.path() / "taken";
+  CHECK(contains(message_of<glia::data_error>([&] {
+                   glia::write_whole_file(
+                       target, [&](std::ostream&) { std::filesystem::create_directory(target); });
+                 }),
+                 target.string() + ": cannot be replaced ("));
+  CHECK(std::filesystem::is_directory(target));
+  CHECK(file.count() == 2);
 }

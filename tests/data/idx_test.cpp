@@ -76,6 +76,81 @@ TEST_CASE("errors of IDX files name the file and what is wrong with it") {
   CHECK(contains(error_of(path), "but only 7 follow it"));
 }
 
+TEST_CASE("extents whose product overflows are no small file") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "file";
+  // 2^64 bytes, which is 0 where it overflows.
+  folder.write("file", idx_file({65536, 65536, 65536, 65536}, {}));
+  CHECK(error_of(path) == path.string() +
+                              ": cut short: the header announces (65536, 65536, 65536, 65536), "
+                              "that is more bytes than can be counted, but only 0 follow it");
+  folder.write("file", idx_file({0x80000000, 0x80000000, 4, 1}, counting(3)));
+  CHECK(contains(error_of(path), "more bytes than can be counted, but only 3 follow it"));
+  CHECK(contains(error_of(path, glia::gzip_files{}), "but only 3 follow it"));
+  // An extent of 0 makes all of it empty, however large the others are.
+  folder.write("file", idx_file({0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0}, {}));
+  CHECK(glia::read_idx(path).values.empty());
+}
+
+TEST_CASE("compressed data that come to more than is allowed are refused") {
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "file";
+  const std::vector<std::uint8_t> zeros(3 << 20);
+  write_gzip(path, idx_file({3, 1 << 20}, zeros));
+  const auto error = [&](std::uint64_t limit) {
+    return message_of<glia::data_error>(
+        [&] { (void)glia::read_idx(path, glia::gzip_files{}, {.max_bytes = limit}); });
+  };
+  CHECK(error(3 << 20).empty());
+  CHECK(error((3 << 20) - 1) ==
+        path.string() +
+            ": the header announces (3, 1048576), that is 3145728 bytes, more than the 3145727 "
+            "that are allowed; fetch the file again or, if it is to be trusted, raise max_bytes");
+  // Without an option there is a limit, too: this announces 64 GB, and begins with some.
+  write_gzip(path, idx_file({1 << 16, 1 << 20}, zeros));
+  CHECK(contains(
+      message_of<glia::data_error>([&] { (void)glia::read_idx(path, glia::gzip_files{}); }),
+      "that is 68719476736 bytes, more than the 1073741824 that are allowed"));
+  // A file that is as large as what it holds cannot hold more than was looked for.
+  folder.write("file", idx_file({3, 1 << 20}, zeros));
+  CHECK(glia::read_idx(path, {}, {.max_bytes = 1}).values == zeros);
+}
+
+TEST_CASE("data are read in pieces of any number") {
+  const test::temporary_folder folder;
+  const std::size_t size = (40U << 20) + 5;
+  std::vector<std::uint8_t> values(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    values[i] = static_cast<std::uint8_t>(i * 7 / 3);
+  }
+  folder.write("file", idx_file({static_cast<std::uint32_t>(size)}, values));
+  CHECK((glia::read_idx(folder.path() / "file").values == values));
+  folder.write("file", idx_file({static_cast<std::uint32_t>(size) + 1}, values));
+  CHECK(contains(error_of(folder.path() / "file"), "but only 41943045 follow it"));
+}
+
+TEST_CASE("a folder in place of an IDX file is called one") {
+  const test::temporary_folder folder;
+  const std::string expected = folder.path().string() + ": is a folder; expected a file";
+  CHECK(error_of(folder.path()) == expected);
+  CHECK(error_of(folder.path(), glia::gzip_files{}) == expected);
+  CHECK(message_of<glia::data_error>([&] { (void)glia::plain_files{}.open(folder.path()); }) ==
+        expected);
+  CHECK(message_of<glia::data_error>([&] { (void)glia::gzip_files{}.open(folder.path()); }) ==
+        expected);
+
+  // Some unpackers put a file into a folder of its own name.
+  write_sets(folder);
+  const auto images = folder.path() / "train-images-idx3-ubyte";
+  write_gzip(folder.path() / "train-images-idx3-ubyte.gz", idx_file({3, 2, 2}, counting(12)));
+  std::filesystem::remove(images);
+  std::filesystem::create_directory(images);
+  CHECK(glia::load_mnist(folder.path(), glia::gzip_files{}).train.size() == 3);
+  std::filesystem::remove(folder.path() / "train-images-idx3-ubyte.gz");
+  CHECK(message_of<glia::data_error>([&] { (void)glia::load_mnist(folder.path()); }) ==
+        images.string() + ": is a folder; expected a file");
+}
+
 TEST_CASE("compressed files that are damaged, or read without zlib, are refused") {
   const test::temporary_folder folder;
   const auto path = folder.path() / "file.gz";

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include <glia/data/row_store.hpp>
 #include <numeric>
 #include <optional>
@@ -85,6 +87,31 @@ TEST_CASE("a store of rows moves, and closes its file once") {
     CHECK(read(memory, 1, 1) == std::vector<float>{4, 5, 6});
   }
   CHECK(entries_of("/proc/self/fd") == before);
+}
+
+TEST_CASE("programs that are started do not inherit the file of rows") {
+  const test::temporary_folder folder;
+  const auto store = filled({.memory_limit = 0, .folder = folder.path()});
+  std::size_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code closed;
+    const auto target = std::filesystem::read_symlink(entry.path(), closed);
+    if (target.parent_path() == folder.path()) {
+      ++found;
+      const int flags = fcntl(std::stoi(entry.path().filename().string()), F_GETFD);
+      CHECK((flags & FD_CLOEXEC) != 0);
+    }
+  }
+  CHECK(found == 1);
+}
+
+TEST_CASE("rows that nothing could hold are refused before their number overflows") {
+  for (const std::size_t rows : {std::size_t{1} << 32, std::size_t{1} << 40, ~std::size_t{0}}) {
+    CHECK(contains(message_of<glia::value_error>(
+                       [&] { (void)glia::row_store(rows, std::size_t{1} << 32, {}); }),
+                   "row_store: " + std::to_string(rows) + " rows of 4294967296 floats are more"));
+  }
+  CHECK(glia::row_store(~std::size_t{0}, 0, {}).in_memory());
 }
 
 TEST_CASE("threads write rows of one file side by side") {

@@ -97,12 +97,10 @@ TEST_CASE("written PNG files are read again, and nothing is left beside them") {
   const auto nowhere = folder.path() / "missing" / "picture.png";
   CHECK(contains(message_of<glia::data_error>([&] { glia::write_png(nowhere, picture); }),
                  nowhere.string() + ": cannot be written;"));
-  // The target is a folder: the renaming fails, and the part that was written goes.
   std::filesystem::create_directories(folder.path() / "taken.png" / "inside");
   CHECK(contains(
       message_of<glia::data_error>([&] { glia::write_png(folder.path() / "taken.png", picture); }),
-      "cannot be replaced ("));
-  CHECK_FALSE(std::filesystem::exists(folder.path() / "taken.png.part"));
+      "taken.png: is a folder; expected a file"));
   CHECK_THROWS_AS(glia::write_png(path, {2, 2, {1}}), glia::shape_error);
 }
 
@@ -129,7 +127,10 @@ TEST_CASE("errors of image files name the file and what is wrong with it") {
   const auto path = folder.path() / "photo.jpg";
   const std::string name = path.string() + ": ";
   CHECK(reading_error(path) == name + "no such file");
-  CHECK(reading_error(folder.path()) == folder.path().string() + ": no such file");
+  const std::string no_file = folder.path().string() + ": is a folder; expected a file";
+  CHECK(reading_error(folder.path()) == no_file);
+  CHECK(message_of<glia::data_error>([&] { (void)glia::read_image_info(folder.path()); }) ==
+        no_file);
   folder.write("photo.jpg", {});
   CHECK(contains(reading_error(path), name + "empty; expected a JPEG or PNG image"));
   folder.write("photo.jpg", test::text_file("Hello, world"));
@@ -148,4 +149,16 @@ TEST_CASE("errors of image files name the file and what is wrong with it") {
     CHECK(contains(message_of<glia::data_error>([&] { (void)glia::read_image_info(path); }),
                    name + "expected a whole "));
   }
+}
+
+TEST_CASE("an image that takes more memory than there is, is named") {
+  CHECK(message_of<glia::data_error>(
+            [] { glia::detail::naming("photo.jpg", []() -> int { throw std::bad_alloc(); }); }) ==
+        "photo.jpg: takes more memory than can be had; is the file damaged, or does the program "
+        "have too little?");
+  CHECK(contains(message_of<glia::data_error>([] {
+                   glia::detail::naming("photo.jpg",
+                                        []() -> int { throw std::length_error("vector"); });
+                 }),
+                 "photo.jpg: takes more memory"));
 }

@@ -68,9 +68,54 @@ TEST_CASE("pictures are resized and cropped in their own proportions") {
   CHECK(odd.width == 31);
 }
 
+TEST_CASE("a part of a resized picture is what is cut out of all of it") {
+  // Windows of one row to all, whole among the rows that are there at a time and not.
+  for (const std::size_t height : {1U, 2U, 7U, 8U, 9U, 40U, 61U}) {
+    for (const std::size_t width : {1U, 3U, 8U, 40U, 57U}) {
+      const glia::image picture = scrambled(height, width);
+      for (const std::size_t high : {1U, 2U, 9U, 23U, 40U, 90U}) {
+        for (const std::size_t wide : {1U, 5U, 40U, 71U}) {
+          const std::size_t down = high / 2;
+          const std::size_t right = wide - wide / 3;
+          const glia::image all = glia::resize(picture, high, wide);
+          const glia::image part = glia::detail::resize_part(
+              picture, high, wide, {down, high - down}, {wide - right, right});
+          REQUIRE(part.height == high - down);
+          bool same = true;
+          for (std::size_t y = 0; y < part.height; ++y) {
+            same = same && std::equal(part.pixels.data() + y * right * 3,
+                                      part.pixels.data() + (y + 1) * right * 3,
+                                      all.pixels.data() + ((down + y) * wide + wide - right) * 3);
+          }
+          REQUIRE(same);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("long pictures are resized as others are") {
+  // A step down the middle: what is cropped is all there is to see.
+  glia::image tall = glia::filled_image(20'000, 1, {10, 20, 30});
+  std::fill(tall.pixels.begin() + 30'000, tall.pixels.end(), std::uint8_t{200});
+  const glia::image middle = glia::resize_and_crop(tall, 4, 4);
+  CHECK(middle.pixels[0] == 34);  // by hand: centres 3/8 above the step, weights 7/8 and 1/8
+  CHECK(middle.pixels.back() == 179);
+  const glia::image all = glia::resize(tall, 2, 2);
+  // A seventh of each half's triangle reaches into the other half.
+  CHECK(difference(all, {2, 2, {37, 46, 54, 37, 46, 54, 173, 174, 176, 173, 174, 176}}) <= 1);
+  const glia::image once = glia::resize(glia::filled_image(100'000, 3, {7, 8, 9}), 1, 2);
+  CHECK(once == glia::filled_image(1, 2, {7, 8, 9}));
+}
+
 TEST_CASE("errors of resizing say what was expected") {
   CHECK(contains(message_of<glia::shape_error>([] { (void)glia::resize({}, 2, 2); }),
                  "resize: expected a picture (H, W, 3) of at least one pixel, got 0 bytes"));
+  // Extents whose product is 0 where it overflows.
+  CHECK(contains(message_of<glia::shape_error>([] {
+                   (void)glia::resize({std::size_t{1} << 32, std::size_t{1} << 32, {}}, 2, 2);
+                 }),
+                 "got 0 bytes for height 4294967296 and width 4294967296"));
   CHECK(contains(message_of<glia::value_error>([] { (void)glia::resize(scrambled(2, 2), 0, 2); }),
                  "resize: expected extents of at least 1, got 0 x 2"));
 }

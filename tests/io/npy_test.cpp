@@ -1,5 +1,12 @@
 #include <glia/io/npy.hpp>
 #include <limits>
+#include <locale>
+
+#if __has_include(<xtensor/io/xnpy.hpp>)
+#include <xtensor/io/xnpy.hpp>
+#else
+#include <xtensor/xnpy.hpp>
+#endif
 
 #include "catch.hpp"
 #include "helpers.hpp"
@@ -36,9 +43,28 @@ struct one_file {
   test::temporary_folder folder;
   std::filesystem::path path = folder.path() / "array.npy";
 
-  [[nodiscard]] xt::xarray<float> read(const std::vector<std::uint8_t>& bytes) const {
+  template <class T = float>
+  [[nodiscard]] xt::xarray<T> read(const std::vector<std::uint8_t>& bytes) const {
     folder.write("array.npy", bytes);
-    return glia::read_npy(path);
+    return glia::read_npy<T>(path);
+  }
+  /// A vector of elements that NumPy calls `descr`, read as T.
+  template <class T, class Stored>
+  [[nodiscard]] std::vector<T> elements(const std::string& descr,
+                                        const std::vector<Stored>& values) const {
+    const auto read_back =
+        read<T>(with_elements(npy_file(header_of(descr, "(" + std::to_string(values.size()) + ",)"),
+                                       values.size() * sizeof(Stored)),
+                              values));
+    return {read_back.begin(), read_back.end()};
+  }
+  /// What is said of one element that T cannot be.
+  template <class T, class Stored>
+  [[nodiscard]] std::string refusal(const std::string& descr, Stored value) const {
+    const std::string message = message_of<glia::data_error>([&] {
+      (void)elements<T>(descr, std::vector<Stored>{0, value});
+    });
+    return message.empty() ? "" : message.substr(path.string().size() + 2);
   }
   /// The message without the path, which it must begin with.
   [[nodiscard]] std::string error_of(const std::vector<std::uint8_t>& bytes) const {
@@ -83,20 +109,113 @@ TEST_CASE("NumPy arrays may be scalars or empty") {
   CHECK(glia::shape(empty.shape().begin(), empty.shape().end()) == glia::shape{3, 0, 2});
 }
 
+TEST_CASE("doubles of NumPy are read as doubles where these are asked for") {
+  const one_file file;
+  const std::vector<double> doubles{0.1, 1e300, -1e-300, 16777217};
+  CHECK(file.elements<double>("<f8", doubles) == doubles);
+  CHECK(file.elements<double>("<f4", std::vector<float>{0.1F, 3}) ==
+        std::vector<double>{static_cast<double>(0.1F), 3});
+  const std::string header = "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1, 3), }";
+  const auto read = file.read<double>(
+      with_elements(npy_file(header, 48), std::vector<double>{1, 2, 3, 4, 5, 6.5}));
+  CHECK((read == xt::xarray<double>{{{1, 3, 5}}, {{2, 4, 6.5}}}));
+}
+
+TEST_CASE("integers and truth values of NumPy are read exactly, as any type") {
+  const one_file file;
+  const auto expect = [&](const std::string& descr, auto least, auto most) {
+    INFO(descr);
+    using stored = decltype(least);
+    const std::vector<stored> values{least, 0, 1, 100, most};
+    CHECK(file.elements<stored>(descr, values) == values);
+    CHECK(file.elements<float>(descr, std::vector<stored>{0, 1, 100}) ==
+          std::vector<float>{0, 1, 100});
+    CHECK(file.elements<double>(descr, std::vector<stored>{least, 7}) ==
+          std::vector<double>{static_cast<double>(least), 7});
+  };
+  const auto limits = [&]<class T>(const std::string& descr, T) {
+    expect(descr, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+  };
+  limits("|i1", std::int8_t{});
+  limits("|u1", std::uint8_t{});
+  limits("<i2", std::int16_t{});
+  limits("<u2", std::uint16_t{});
+  limits("<i4", std::int32_t{});
+  limits("<u4", std::uint32_t{});
+  limits("<i8", std::int64_t{});
+  limits("<u8", std::uint64_t{});
+  CHECK(file.elements<float>("|b1", std::vector<std::uint8_t>{0, 1, 255}) ==
+        std::vector<float>{0, 1, 1});
+  // Many, so that they come in several pieces.
+  std::vector<std::int32_t> many(20'001);
+  std::vector<float> floats(many.size());
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    many[i] = static_cast<std::int32_t>(i * 3) - 9;
+    floats[i] = static_cast<float>(many[i]);
+  }
+  CHECK((file.elements<float>("<i4", many) == floats));
+}
+
+TEST_CASE("elements of NumPy that a type cannot represent are an error") {
+  const one_file file;
+  CHECK(file.refusal<float>("<i8", std::int64_t{16777217}) ==
+        "element 1, 16777217 (<i8), cannot be kept as a floating-point number of 32 bits; name "
+        "another type to read it as, such as read_npy<std::int64_t>");
+  CHECK(file.refusal<float>("<i8", std::int64_t{16777216}).empty());
+  CHECK(file.refusal<std::int32_t>("<f8", 1.5) ==
+        "element 1, 1.5 (<f8), cannot be kept as an integer of 32 bits; name another type to read "
+        "it as, such as read_npy<double>");
+  // What rounds to 2^63 and 2^64 could not be turned back to be compared.
+  using i8 = std::numeric_limits<std::int64_t>;
+  using u8 = std::numeric_limits<std::uint64_t>;
+  CHECK_FALSE(file.refusal<float>("<i8", i8::max()).empty());
+  CHECK_FALSE(file.refusal<double>("<i8", i8::max()).empty());
+  CHECK_FALSE(file.refusal<double>("<u8", u8::max()).empty());
+  CHECK_FALSE(file.refusal<double>("<i8", (std::int64_t{1} << 53) + 1).empty());
+  CHECK(file.refusal<double>("<u8", std::uint64_t{1} << 63).empty());
+  CHECK(file.refusal<float>("<i8", i8::min()).empty());
+  CHECK_FALSE(file.refusal<std::int64_t>("<u8", std::uint64_t{1} << 63).empty());
+  CHECK_FALSE(file.refusal<std::uint8_t>("|i1", std::int8_t{-1}).empty());
+  CHECK_FALSE(file.refusal<std::int8_t>("<i4", 128).empty());
+  CHECK(file.refusal<std::int8_t>("<i4", -128).empty());
+  CHECK_FALSE(file.refusal<std::int64_t>("<f8", 0x1p63).empty());
+  CHECK(file.refusal<std::int64_t>("<f8", -0x1p63).empty());
+  CHECK(file.refusal<std::uint64_t>("<f4", 0x1p63F).empty());
+  CHECK_FALSE(file.refusal<std::uint8_t>("<f4", -1.0F).empty());
+  CHECK_FALSE(file.refusal<std::int32_t>("<f4", std::nanf("")).empty());
+  CHECK_FALSE(file.refusal<std::int32_t>("<f4", INFINITY).empty());
+}
+
+TEST_CASE("NumPy arrays are read whatever the program's locale") {
+  struct grouping : std::numpunct<char> {
+    [[nodiscard]] char do_thousands_sep() const override { return ','; }
+    [[nodiscard]] std::string do_grouping() const override { return "\3"; }
+  };
+  const one_file file;
+  const auto bytes = npy_file(header_of("<f4", "(2, 300)"), 2400);
+  const std::locale before = std::locale::global(std::locale(std::locale(), new grouping));
+  const auto read = file.read(bytes);
+  std::locale::global(before);
+  CHECK(glia::shape(read.shape().begin(), read.shape().end()) == glia::shape{2, 300});
+}
+
 TEST_CASE("what xtensor writes as NumPy's format is read") {
   const one_file file;
   const xt::xarray<double> values = xt::arange<double>(24).reshape({2, 3, 4});
   xt::dump_npy(file.path.string(), values);
   CHECK((glia::read_npy(file.path) == xt::cast<float>(values)));
+  CHECK((glia::read_npy<double>(file.path) == values));
+  xt::dump_npy(file.path.string(), xt::xarray<std::int16_t>{{1, -2}, {3, 4}});
+  CHECK((glia::read_npy(file.path) == xt::xarray<float>{{1, -2}, {3, 4}}));
 }
 
 TEST_CASE("errors of NumPy files name the file, what was expected and what came") {
   const one_file file;
   CHECK(message_of<glia::data_error>([&] { static_cast<void>(glia::read_npy(file.path)); }) ==
         file.path.string() + ": cannot be opened for reading");
-  CHECK(contains(
-      message_of<glia::data_error>([&] { static_cast<void>(glia::read_npy(file.folder.path())); }),
-      file.folder.path().string() + ": expected a file of numpy.save"));
+  CHECK(message_of<glia::data_error>([&] {
+          static_cast<void>(glia::read_npy(file.folder.path()));
+        }) == file.folder.path().string() + ": is a folder; expected a file");
   const auto good = npy_file(header_of("<f4", "(2, 3)"), 24);
   for (std::size_t size = 0; size < good.size(); ++size) {
     INFO(size << " of " << good.size() << " bytes");
@@ -111,11 +230,13 @@ TEST_CASE("errors of NumPy files name the file, what was expected and what came"
   CHECK(file.error_of(other) == "expected version 1.0 of NumPy's format, got 3.0");
   other = good;
   other[9] = 0xFF;
-  CHECK(file.error_of(other) == "expected a header of at most 127 bytes, got one of 65398");
-  CHECK(file.error_of(npy_file(header_of("<f4", "(2, 3)"), 24, 182)) ==
-        "expected a header of at most 127 bytes, got one of 182");
-  CHECK(file.error_of(npy_file(header_of("<i8", "(3,)"), 24)) ==
-        "expected float or double elements (<f4 or <f8), got <i8; convert it before");
+  CHECK(file.error_of(other) == "expected a header of at most 1024 bytes, got one of 65398");
+  CHECK(file.error_of(npy_file(header_of("<f4", "(2, 3)"), 24, 1025)) ==
+        "expected a header of at most 1024 bytes, got one of 1025");
+  CHECK(file.read(npy_file(header_of("<f4", "(2, 3)"), 24, 1024)).size() == 6);
+  CHECK(file.error_of(npy_file(header_of("<c8", "(3,)"), 24)) ==
+        "expected elements that are floats (<f4), doubles (<f8), integers (|i1, |u1, <i2, <u2, "
+        "<i4, <u4, <i8, <u8) or truth values (|b1), got <c8; convert it before");
   CHECK(contains(file.error_of(npy_file(header_of(">f4", "(3,)"), 12)), "got >f4"));
 }
 

@@ -135,6 +135,42 @@ TEST_CASE("what is wrong with an npz file is said with its path and the array's 
                  where + "declares 528 bytes, more than the 500 that are allowed"));
 }
 
+TEST_CASE("the arrays of an npz file may be read as doubles") {
+  const one_file file;
+  file.folder.write("arrays.npz", zipped({{"a.npy", npy_file({1.5F, 2})}}));
+  const std::map<std::string, xt::xarray<double>> arrays = glia::read_npz<double>(file.path);
+  CHECK((arrays.at("a") == xt::xarray<double>{1.5, 2}));
+}
+
+TEST_CASE("the limit of an npz file holds for all its arrays together") {
+  const one_file file;
+  const std::string array = npy_file(std::vector<float>(93, 1));  // 500 bytes
+  const auto bytes = zipped({{"a.npy", array, true}, {"b.npy", array, true}, {"c.npy", array}});
+  CHECK(file.error_of(bytes, {.max_bytes = 1500}).empty());
+  CHECK(file.error_of(bytes, {.max_bytes = 1499}) ==
+        file.path.string() +
+            ": c.npy: declares 500 bytes, with the arrays before it more than the 1499 that are "
+            "allowed; raise max_bytes if the file is to be trusted");
+  // Before anything is unpacked: the first array is none.
+  CHECK(
+      contains(file.error_of(zipped({{"a.npy", "no array"}, {"b.npy", array}}), {.max_bytes = 499}),
+               "b.npy: declares"));
+}
+
+TEST_CASE("an npz file with two arrays of one name is refused, and a folder is called one") {
+  const one_file file;
+  CHECK(file.error_of(zipped({{"a.npy", npy_file({1})}, {"a.npy", npy_file({2})}})) ==
+        file.path.string() + ": a.npy: there are two arrays of this name; the file is damaged");
+  CHECK(message_of<glia::data_error>([&] { (void)glia::read_npz(file.folder.path()); }) ==
+        file.folder.path().string() + ": is a folder; expected a file");
+}
+
+TEST_CASE("an array that declares more than it has is found out before memory is taken") {
+  const one_file file;
+  CHECK(contains(file.error_of(zipped({{"a.npy", npy_file({1}), true, 0xFFFFFFF0}})),
+                 "a.npy: cannot be unpacked; the file is damaged"));
+}
+
 TEST_CASE("the arrays beside a network in ONNX are read") {
   const std::filesystem::path path = GLIA_SHARED_DATA "/mnist_onnx/test_data_0.npz";
   if (!std::filesystem::exists(path)) {

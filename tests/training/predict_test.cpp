@@ -33,6 +33,22 @@ TEST_CASE("predict gives a data set's outputs in its order, whatever the batch")
   CHECK_THROWS_AS(glia::predict(net, test::quadrants{0}), glia::data_error);
 }
 
+TEST_CASE("more samples than can be numbered are refused") {
+  glia::model net{network(), {2}};
+  const test::quadrants data{std::size_t{1} << 32};
+  const std::string expected =
+      ": the data set has 4294967296 samples, more than the 4294967295 that can be numbered; give "
+      "it in parts";
+  const glia::softmax_cross_entropy loss;
+  const auto error = [](const auto& call) { return test::message_of<glia::data_error>(call); };
+  CHECK(error([&] { (void)glia::predict(net, data); }) == "predict" + expected);
+  CHECK(error([&] { (void)glia::evaluate(net, data, loss); }) == "evaluate" + expected);
+  glia::trainer trainer{net, loss, glia::adam{}};
+  CHECK(error([&] { trainer.fit(data, {.progress = nullptr}); }) == "fit" + expected);
+  CHECK(error([&] { trainer.fit(test::quadrants{}, data, {.progress = nullptr}); }) ==
+        "fit: validation" + expected);
+}
+
 TEST_CASE("frozen outputs stand in for their data set in predict, evaluate and fit") {
   const test::quadrants data{60};
   const test::quadrants validation{30};

@@ -12,18 +12,20 @@
 #include <string_view>
 
 #include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
 #include "glia/data/file_reader.hpp"
 
 namespace glia {
 
 /// Reads files plain or compressed with gzip, whichever they are. Needs zlib: link
-/// `glia::compression`. Throws `data_error` for a file that cannot be opened or whose compressed
-/// data are damaged or cut short.
+/// `glia::compression`. Throws `data_error` for a file that cannot be opened or is a folder, and
+/// for compressed data that are damaged or cut short.
 struct gzip_files {
   class source {
    public:
     explicit source(const std::filesystem::path& path)
         : path_(path), file_(gzopen(path.c_str(), "rb"), &gzclose) {
+      detail::require_no_folder(path);
       require<data_error>(file_ != nullptr, path.string(), ": cannot be opened for reading");
       gzbuffer(file_.get(), 256 * 1024);
     }

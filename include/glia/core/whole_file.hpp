@@ -1,38 +1,134 @@
 #pragma once
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <locale>
 #include <ostream>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "glia/core/error.hpp"
 
 namespace glia {
 
-/// Writes a file by `write(stream)`, under the name with ".part" added, and renames it when it is
-/// whole: an interruption leaves the old file or none, never a half-written one of that name.
+namespace detail {
+
+/// Where symbolic links lead from a path, whether there is such a file yet or not.
+[[nodiscard]] inline std::filesystem::path followed(const std::filesystem::path& path) {
+  constexpr int most_links = 40;  // as Linux
+  std::filesystem::path target = path;
+  for (int links = 0; links < most_links; ++links) {
+    std::error_code failure;
+    const std::filesystem::path next = std::filesystem::read_symlink(target, failure);
+    if (failure) {  // no link: also where nothing is
+      return target;
+    }
+    target = target.parent_path() / next;
+  }
+  throw data_error(text(path.string(), ": its symbolic links lead in a circle"));
+}
+
+/// A new, empty file beside another one, which it may take the place of. Nothing else has its name,
+/// in this program or another; it goes with the object.
+class part_file {
+ public:
+  /// `name` is what errors call the target. Throws `data_error` where the file cannot be made.
+  part_file(const std::filesystem::path& target, std::string name) : name_(std::move(name)) {
+    struct stat old {};
+    replaces_ = stat(target.c_str(), &old) == 0;
+    mode_ = replaces_ ? old.st_mode & 0777U : 0666U;
+    // Programs of other machines, or in containers, may have the same number, and one that was
+    // ended may have left its files: then the next name is tried.
+    static std::atomic<std::uint64_t> made{0};
+    do {
+      path_ = target.parent_path() /
+              text(".glia-part-", getpid(), '-', made.fetch_add(1, std::memory_order_relaxed));
+      file_ =
+          open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_ | S_IRUSR | S_IWUSR);
+    } while (file_ < 0 && errno == EEXIST);
+    require<data_error>(
+        file_ >= 0, name_,
+        ": cannot be written; is there such a folder, and the right to write to it?");
+  }
+  part_file(const part_file&) = delete;
+  part_file& operator=(const part_file&) = delete;
+  ~part_file() {
+    close(file_);
+    if (!replaced_) {
+      unlink(path_.c_str());
+    }
+  }
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  /// Gives the file the target's name and rights, once its bytes are on the disk: else a loss of
+  /// power could leave the new name without them.
+  void replace(const std::filesystem::path& target) {
+    if (replaces_) {
+      // Where the file system has no such rights, there are none to keep.
+      [[maybe_unused]] const int ignored = fchmod(file_, mode_);
+    }
+    const bool kept = fsync(file_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
+    require<data_error>(kept, name_, ": writing failed (", reason(), ")");
+    require<data_error>(std::rename(path_.c_str(), target.c_str()) == 0, name_,
+                        ": cannot be replaced (", reason(), ")");
+    replaced_ = true;
+    // The file is whole whichever name it has after a loss of power; a folder that may not be
+    // opened, or not be kept, is no error.
+    const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+    const int names = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (names >= 0) {
+      fsync(names);
+      close(names);
+    }
+  }
+
+ private:
+  [[nodiscard]] static std::string reason() { return std::generic_category().message(errno); }
+
+  std::string name_;
+  std::filesystem::path path_;
+  mode_t mode_ = 0;
+  int file_ = -1;
+  bool replaces_ = false;
+  bool replaced_ = false;
+};
+
+}  // namespace detail
+
+/// Writes a file by `write(stream)`, under a name of its own in the same folder (.glia-part-...),
+/// and renames it when it is whole and on the disk: an interruption leaves the old file or none,
+/// never a half-written one of that name. Of several writers of one path, threads or programs, each
+/// succeeds, and the last one's file stays. Symbolic links stay, and what they lead to is replaced;
+/// a file that is replaced hands on its rights. The stream writes numbers in the same way whatever
+/// the program's locale.
 ///
 /// Throws `data_error`, naming the path, where that fails; what `write` throws is passed on.
 template <class Write>
 void write_whole_file(const std::filesystem::path& path, const Write& write) {
-  const std::filesystem::path part = path.string() + ".part";
-  std::ofstream out(part, std::ios::binary);
-  require<data_error>(out.is_open(), path.string(),
-                      ": cannot be written; is there such a folder, and the right to write to it?");
-  // Whatever goes wrong, nothing half-written stays; after the rename there is nothing to remove.
-  const struct remover {
-    const std::filesystem::path& part;
-    ~remover() {
-      std::error_code ignored;
-      std::filesystem::remove(part, ignored);
-    }
-  } remove_part{part};
+  const std::filesystem::path target = detail::followed(path);
+  std::error_code ignored;
+  const std::filesystem::file_status there = std::filesystem::status(target, ignored);
+  require<data_error>(!std::filesystem::is_directory(there), path.string(),
+                      ": is a folder; expected a file");
+  require<data_error>(!std::filesystem::exists(there) || std::filesystem::is_regular_file(there),
+                      path.string(), ": is no file that can be replaced, but a device or a pipe");
+  detail::part_file part(target, path.string());
+  std::ofstream out(part.path(), std::ios::binary);
+  out.imbue(std::locale::classic());
   write(static_cast<std::ostream&>(out));
   out.close();
   require<data_error>(out.good(), path.string(), ": writing failed; is the disk full?");
-  std::error_code failure;
-  std::filesystem::rename(part, path, failure);
-  require<data_error>(!failure, path.string(), ": cannot be replaced (", failure.message(), ")");
+  part.replace(target);
 }
 
 }  // namespace glia

@@ -1,8 +1,7 @@
 #pragma once
 
-// The only header that includes xtensor and xtensor-blas, but for what reads NumPy's files
-// (io/npy.hpp): everything else asks for this one, so the day a release moves its files, one header
-// changes.
+// The only header that includes xtensor and xtensor-blas: everything else asks for this one, so the
+// day a release moves its files, one header changes.
 
 #if __has_include(<xtensor/containers/xarray.hpp>)
 #include <xtensor/containers/xadapt.hpp>

@@ -3,7 +3,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "glia/core/error.hpp"
@@ -53,6 +55,18 @@ concept varying_dataset = batched_dataset<D> &&
   d.inputs(samples, values, epoch);
   { d.varies() } -> std::convertible_to<bool>;
 };
+
+namespace detail {
+
+/// Throws `data_error` for more samples than their 32-bit numbers tell apart: they would be
+/// numbered from 0 again.
+inline void require_numbered(std::string_view what, std::size_t samples) {
+  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+  require<data_error>(samples <= most, what, ": the data set has ", samples,
+                      " samples, more than the ", most, " that can be numbered; give it in parts");
+}
+
+}  // namespace detail
 
 /// Whether a sample of the data set may differ from epoch to epoch.
 template <dataset D>

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
 
 namespace glia {
 
@@ -27,11 +28,12 @@ concept file_reader = requires(const R& r, const std::filesystem::path& path) {
   { r.open(path) } -> byte_source;
 };
 
-/// Reads files as they are. Throws `data_error` for one that cannot be opened.
+/// Reads files as they are. Throws `data_error` for one that cannot be opened, or is a folder.
 struct plain_files {
   class source {
    public:
     explicit source(const std::filesystem::path& path) : path_(path), in_(path, std::ios::binary) {
+      detail::require_no_folder(path);
       require<data_error>(in_.is_open(), path.string(), ": cannot be opened for reading");
     }
     [[nodiscard]] std::size_t read(std::span<std::uint8_t> buffer) {

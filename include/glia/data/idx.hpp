@@ -1,15 +1,18 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
-#include <utility>
+#include <system_error>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/data/file_reader.hpp"
 
@@ -21,15 +24,40 @@ struct idx_bytes {
   std::vector<std::uint8_t> values;
 };
 
+struct idx_options {
+  /// Data that come to more than this, and to more than the file itself has, which may be
+  /// compressed without a bound, are refused before memory is taken for them.
+  std::uint64_t max_bytes = std::uint64_t{1} << 30;
+};
+
+namespace detail {
+
+/// The product of the extents, or the largest number where it is larger than that.
+[[nodiscard]] inline std::uint64_t announced_size(const shape& extents) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t size = 1;
+  for (const std::size_t extent : extents) {
+    if (extent == 0) {
+      return 0;
+    }
+    size = size > most / extent ? most : size * extent;
+  }
+  return size;
+}
+
+}  // namespace detail
+
 /// Reads an IDX file of unsigned bytes: two zero bytes, the type 0x08, the number of axes, each
 /// extent as a big-endian 32-bit number, then the elements, last axis fastest.
 /// Format: LeCun, Cortes and Burges, "The MNIST database of handwritten digits".
 ///
-/// Throws `data_error`, naming the file, for one that cannot be read, is of another format or is
-/// shorter or longer than it says.
+/// Throws `data_error`, naming the file, for one that cannot be read, is of another format, is
+/// shorter or longer than it says or larger than allowed.
 template <file_reader Reader = plain_files>
-[[nodiscard]] idx_bytes read_idx(const std::filesystem::path& path, const Reader& reader = {}) {
+[[nodiscard]] idx_bytes read_idx(const std::filesystem::path& path, const Reader& reader = {},
+                                 const idx_options& options = {}) {
   const std::string name = path.string();
+  detail::require_no_folder(path);
   require<data_error>(std::filesystem::is_regular_file(path), name, ": no such file");
   auto source = reader.open(path);
 
@@ -61,20 +89,28 @@ template <file_reader Reader = plain_files>
     result.extents.push_back(value);
   }
 
-  // In pieces, so that a header that lies about its size is found out before memory is.
-  constexpr std::size_t piece = std::size_t{16} << 20;
-  const std::size_t expected = result.extents.size();
-  if (expected <= piece * 16) {
-    result.values.reserve(expected);
-  }
-  while (result.values.size() < expected) {
-    const std::size_t have = result.values.size();
-    const std::size_t wanted = std::min(piece, expected - have);
-    result.values.resize(have + wanted);
-    const std::size_t got = source.read(std::span(result.values).subspan(have, wanted));
-    require<data_error>(got == wanted, name, ": cut short: the header announces ", result.extents,
-                        ", that is ", expected, " bytes, but only ", have + got, " follow it");
-  }
+  const std::uint64_t expected = detail::announced_size(result.extents);
+  std::error_code unknown;
+  const std::uint64_t stored = std::filesystem::file_size(path, unknown);
+  const bool allowed = expected <= std::max(options.max_bytes, unknown ? 0 : stored);
+  // What is not allowed is read a little way, to tell data without a bound from a damaged header.
+  constexpr std::uint64_t little = 1 << 20;
+  const std::uint64_t wanted = allowed ? expected : std::min(expected, little);
+  result.values = detail::within_memory(name, [&] {
+    return detail::read_announced<std::vector<std::uint8_t>>(
+        wanted, [&](std::uint8_t* to, std::size_t count) {
+          return source.read({to, count});
+        });
+  });
+  const std::string announced =
+      text("the header announces ", result.extents, ", that is ",
+           expected == std::numeric_limits<std::uint64_t>::max() ? "more bytes than can be counted"
+                                                                 : text(expected, " bytes"));
+  require<data_error>(result.values.size() == wanted, name, ": cut short: ", announced,
+                      ", but only ", result.values.size(), " follow it");
+  require<data_error>(allowed, name, ": ", announced, ", more than the ", options.max_bytes,
+                      " that are allowed; fetch the file again or, if it is to be trusted, raise "
+                      "max_bytes");
   std::array<std::uint8_t, 1> surplus{};
   require<data_error>(source.read(surplus) == 0, name, ": longer than the ", expected,
                       " bytes that its header announces with ", result.extents);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <system_error>
@@ -22,8 +23,9 @@ namespace glia {
 /// Rows of floats of equal size, kept in memory or, where they are to take more than a limit, in a
 /// file without a name, which the system removes with the program, however it ends.
 ///
-/// Different rows may be written from several threads. Throws `data_error`, naming the folder,
-/// where the file cannot be made, written or read.
+/// Different rows may be written from several threads. Programs that are started meanwhile do not
+/// inherit the file. Throws `value_error` for more rows than can be counted in bytes, `data_error`,
+/// naming the folder, where the file cannot be made, written or read.
 class row_store {
  public:
   struct options {
@@ -33,6 +35,11 @@ class row_store {
 
   row_store(std::size_t rows, std::size_t row_size, const options& how)
       : row_size_(row_size), folder_(how.folder) {
+    // A file has as many bytes as a signed number can count.
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<off_t>::max());
+    require<value_error>(row_size == 0 || rows <= most / sizeof(float) / row_size,
+                         "row_store: ", rows, " rows of ", row_size,
+                         " floats are more than any memory or file holds");
     const std::size_t bytes = rows * row_size * sizeof(float);
     if (bytes <= how.memory_limit) {
       values_.resize(rows * row_size);
@@ -85,7 +92,7 @@ class row_store {
                           "); name another folder or raise the memory limit");
     }
     std::string name = (folder_ / "glia-rows-XXXXXX").string();
-    file_ = mkstemp(name.data());
+    file_ = mkostemp(name.data(), O_CLOEXEC);
     check(file_ >= 0);
     unlink(name.c_str());
     // The room is taken now, so that a full disk is found before the work and not after it.

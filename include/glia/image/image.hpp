@@ -45,9 +45,11 @@ struct decode_options {
 namespace detail {
 
 inline void require_picture(std::string_view what, const image& picture) {
-  require<shape_error>(picture.height > 0 && picture.width > 0 &&
-                           picture.pixels.size() == picture.height * picture.width * 3,
-                       what, ": expected a picture (H, W, 3) of at least one pixel, got ",
+  // Compared by division, as a product could overflow.
+  const std::size_t size = picture.pixels.size();
+  const bool whole = picture.height > 0 && picture.width > 0 && size % 3 == 0 &&
+                     size / 3 % picture.width == 0 && size / 3 / picture.width == picture.height;
+  require<shape_error>(whole, what, ": expected a picture (H, W, 3) of at least one pixel, got ",
                        picture.pixels.size(), " bytes for height ", picture.height, " and width ",
                        picture.width);
 }

@@ -92,13 +92,15 @@ class image_dataset {
 
   /// Sample i as a picture, before it is normalised.
   [[nodiscard]] image picture(std::size_t i, std::size_t epoch = 0) const {
-    const image photo = read_image(files_[i].path, {.max_pixels = options_.max_pixels,
-                                                    .min_height = options_.height,
-                                                    .min_width = options_.width});
-    image fitted = options_.fit == image_fit::stretch
-                       ? resize(photo, options_.height, options_.width)
-                       : resize_and_crop(photo, options_.height, options_.width);
-    return varies() ? augment(std::move(fitted), options_.augment, key_of(i, epoch)) : fitted;
+    return detail::naming(files_[i].path, [&] {
+      const image photo = detail::decode_file(files_[i].path, {.max_pixels = options_.max_pixels,
+                                                               .min_height = options_.height,
+                                                               .min_width = options_.width});
+      image fitted = options_.fit == image_fit::stretch
+                         ? resize(photo, options_.height, options_.width)
+                         : resize_and_crop(photo, options_.height, options_.width);
+      return varies() ? augment(std::move(fitted), options_.augment, key_of(i, epoch)) : fitted;
+    });
   }
 
   void input(std::size_t i, std::span<float> values, std::size_t epoch = 0) const {

@@ -15,6 +15,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/random.hpp"
 #include "glia/core/thread_pool.hpp"
+#include "glia/data/dataset.hpp"
 #include "glia/image/image.hpp"
 #include "glia/image/read_image.hpp"
 
@@ -105,6 +106,7 @@ class image_folder {
         files_.push_back({path, static_cast<std::int32_t>(label)});
       }
     }
+    detail::require_numbered(folder.string(), files_.size());
     if (options.skip_broken) {
       leave_out_broken(options);
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
 #include "glia/image/image.hpp"
 #include "glia/image/jpeg.hpp"
 #include "glia/image/png.hpp"
@@ -84,14 +85,25 @@ struct image_file_bytes {
   return file;
 }
 
-/// What `call` throws about an image's data, with the file's name put in front.
+/// What `call` throws about an image's data or for want of memory, with the file's name put in
+/// front.
 template <class Call>
 auto naming(const std::filesystem::path& path, const Call& call) {
-  try {
-    return call();
-  } catch (const data_error& e) {
-    throw data_error(text(path.string(), ": ", e.what()));
-  }
+  require_no_folder(path);
+  return within_memory(path.string(), [&] {
+    try {
+      return call();
+    } catch (const data_error& e) {
+      throw data_error(text(path.string(), ": ", e.what()));
+    }
+  });
+}
+
+[[nodiscard]] inline image decode_file(const std::filesystem::path& path,
+                                       const decode_options& options) {
+  const image_file_bytes file = load_image_file(path);
+  return file.format == image_format::jpeg ? decode_jpeg(file.bytes, options)
+                                           : decode_png(file.bytes, options);
 }
 
 }  // namespace detail
@@ -102,14 +114,10 @@ auto naming(const std::filesystem::path& path, const Call& call) {
 ///     const glia::image photo = glia::read_image("rose.jpg");
 ///
 /// Throws `data_error`, naming the file, for one that is missing, empty, no such image, damaged or
-/// cut short, or declares more than `max_pixels`.
+/// cut short, declares more than `max_pixels` or takes more memory than can be had.
 [[nodiscard]] inline image read_image(const std::filesystem::path& path,
                                       const decode_options& options = {}) {
-  return detail::naming(path, [&] {
-    const detail::image_file_bytes file = detail::load_image_file(path);
-    return file.format == image_format::jpeg ? decode_jpeg(file.bytes, options)
-                                             : decode_png(file.bytes, options);
-  });
+  return detail::naming(path, [&] { return detail::decode_file(path, options); });
 }
 
 /// Reads an image file's format and extents without decoding its pixels, which may be damaged.

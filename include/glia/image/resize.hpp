@@ -15,25 +15,33 @@ namespace glia {
 
 namespace detail {
 
+/// A part of an axis, in pixels.
+struct pixel_range {
+  std::size_t first = 0;
+  std::size_t size = 0;
+};
+
 /// One axis of a resize: pixel i of the result is the sum over t < count of
-/// weights[i count + t] times pixel first[i] + t of the source.
+/// weights[i count + t] times pixel first[i] + t of the source. `first` rises, or stays the same.
 struct resize_axis {
   std::size_t count = 0;
   std::vector<std::size_t> first;
   std::vector<float> weights;
 };
 
-[[nodiscard]] inline resize_axis plan_resize(std::size_t from, std::size_t to) {
+/// The part `wanted` of an axis that is resized from `from` to `to` pixels.
+[[nodiscard]] inline resize_axis plan_resize(std::size_t from, std::size_t to,
+                                             const pixel_range& wanted) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
   const double support = std::max(1.0, scale);
   resize_axis axis;
   // Windows at the borders are moved inwards, weights outside the filter being 0, so that all are
   // equally long.
   axis.count = from == to ? 1 : std::min(from, static_cast<std::size_t>(std::ceil(2 * support)));
-  axis.first.resize(to);
-  axis.weights.resize(to * axis.count);
-  for (std::size_t i = 0; i < to; ++i) {
-    const double centre = (static_cast<double>(i) + 0.5) * scale;
+  axis.first.resize(wanted.size);
+  axis.weights.resize(wanted.size * axis.count);
+  for (std::size_t i = 0; i < wanted.size; ++i) {
+    const double centre = (static_cast<double>(wanted.first + i) + 0.5) * scale;
     const double left = std::max(0.0, std::floor(centre - support + 0.5));
     axis.first[i] = std::min(static_cast<std::size_t>(left), from - axis.count);
     const std::span weights = std::span(axis.weights).subspan(i * axis.count, axis.count);
@@ -50,6 +58,18 @@ struct resize_axis {
     }
   }
   return axis;
+}
+
+/// How many pixels of the result take from one pixel of the source, at most.
+[[nodiscard]] inline std::size_t overlap_of(const resize_axis& axis) {
+  std::size_t most = 1;
+  for (std::size_t i = 0, oldest = 0; i < axis.first.size(); ++i) {
+    while (axis.first[oldest] + axis.count <= axis.first[i]) {
+      ++oldest;
+    }
+    most = std::max(most, i + 1 - oldest);
+  }
+  return most;
 }
 
 // Four values side by side, in loops of a constant length: those compilers vectorise at -O2, too,
@@ -78,12 +98,13 @@ inline void widen(std::span<const std::uint8_t> bytes, float* values) {
   }
 }
 
-/// A row (W, 3) to a row (to, 3). Four lanes hold one pixel and one value that is not used, so both
-/// rows have room for one value more.
-inline void resize_row(const resize_axis& axis, const float* from, float* to) {
+/// A row of pixels, of which the first is number `left` of the source's, to a row of the result.
+/// Four lanes hold one pixel and one value that is not used, so both rows have room for one value
+/// more.
+inline void resize_row(const resize_axis& axis, std::size_t left, const float* from, float* to) {
   for (std::size_t i = 0; i < axis.first.size(); ++i) {
     const float* weights = axis.weights.data() + i * axis.count;
-    const float* pixel = from + axis.first[i] * 3;
+    const float* pixel = from + (axis.first[i] - left) * 3;
     four sum{};
     for (std::size_t t = 0; t < axis.count; ++t) {
       add(sum, weights[t], pixel + t * 3);
@@ -92,15 +113,24 @@ inline void resize_row(const resize_axis& axis, const float* from, float* to) {
   }
 }
 
-/// The weighted sum of rows of `stride` values, a multiple of 16, rounded to bytes.
-inline void blend_rows(std::span<const float> weights, const float* from, std::size_t stride,
-                       std::uint8_t* to) {
-  constexpr four half{0.5F, 0.5F, 0.5F, 0.5F};  // rounds
+/// The weighted sum of some of the rows of a window, of `stride` values, a multiple of 16. Begins
+/// with what `sums` has of the window's rows before these, unless these are its First; the sums of
+/// its Last ones are rounded to `bytes`, others are left in `sums`.
+template <bool First, bool Last>
+void blend_rows(std::span<const float> weights, const float* from, std::size_t stride, float* sums,
+                std::uint8_t* bytes) {
+  const auto begun = [&](std::size_t x) {
+    four some{0.5F, 0.5F, 0.5F, 0.5F};  // rounds
+    if constexpr (!First) {
+      std::copy_n(sums + x, 4, some.begin());
+    }
+    return some;
+  };
   for (std::size_t x = 0; x < stride; x += 16) {
-    four a = half;
-    four b = half;
-    four c = half;
-    four d = half;
+    four a = begun(x);
+    four b = begun(x + 4);
+    four c = begun(x + 8);
+    four d = begun(x + 12);
     for (std::size_t t = 0; t < weights.size(); ++t) {
       const float* values = from + t * stride + x;
       add(a, weights[t], values);
@@ -108,17 +138,73 @@ inline void blend_rows(std::span<const float> weights, const float* from, std::s
       add(c, weights[t], values + 8);
       add(d, weights[t], values + 12);
     }
-    std::array<float, 16> sums;
-    std::copy(a.begin(), a.end(), sums.begin());
-    std::copy(b.begin(), b.end(), sums.begin() + 4);
-    std::copy(c.begin(), c.end(), sums.begin() + 8);
-    std::copy(d.begin(), d.end(), sums.begin() + 12);
-    std::array<std::uint8_t, 16> bytes;
-    for (std::size_t lane = 0; lane < 16; ++lane) {
-      bytes[lane] = static_cast<std::uint8_t>(static_cast<int>(sums[lane]));
+    std::array<float, 16> all;
+    std::copy(a.begin(), a.end(), all.begin());
+    std::copy(b.begin(), b.end(), all.begin() + 4);
+    std::copy(c.begin(), c.end(), all.begin() + 8);
+    std::copy(d.begin(), d.end(), all.begin() + 12);
+    if constexpr (Last) {
+      std::array<std::uint8_t, 16> some;
+      for (std::size_t lane = 0; lane < 16; ++lane) {
+        some[lane] = static_cast<std::uint8_t>(static_cast<int>(all[lane]));
+      }
+      std::copy(some.begin(), some.end(), bytes + x);
+    } else {
+      std::copy(all.begin(), all.end(), sums + x);
     }
-    std::copy(bytes.begin(), bytes.end(), to + x);
   }
+}
+
+/// The part of a picture that begins at (down.first, right.first), of (down.size, right.size),
+/// after the picture was resized to height x width. Nothing but this part is computed or takes
+/// memory, and of the source a few rows at a time are there as floats: windows that reach beyond
+/// them are kept as sums.
+[[nodiscard]] inline image resize_part(const image& picture, std::size_t height, std::size_t width,
+                                       const pixel_range& down, const pixel_range& right) {
+  constexpr std::size_t rows_at_a_time = 8;  // of 224 pixels, these stay in the nearest cache
+  const resize_axis rows = plan_resize(picture.height, height, down);
+  const resize_axis columns = plan_resize(picture.width, width, right);
+  const std::size_t left = columns.first.front();
+  const std::size_t used = columns.first.back() + columns.count - left;
+  const std::size_t end = rows.first.back() + rows.count;
+  const std::size_t stride = (right.size * 3 + 16) / 16 * 16;  // at least one value of padding
+  const std::size_t overlap = overlap_of(rows);
+  std::vector<float> row(used * 3 + 1);
+  std::vector<float> narrow(rows_at_a_time * stride);
+  std::vector<float> sums(overlap * stride);
+  std::vector<std::uint8_t> bytes(stride);
+  image result{down.size, right.size, std::vector<std::uint8_t>(down.size * right.size * 3)};
+  std::size_t done = 0;
+  for (std::size_t top = rows.first.front(); top < end; top += rows_at_a_time) {
+    const std::size_t bottom = std::min(top + rows_at_a_time, end);
+    for (std::size_t y = top; y < bottom; ++y) {
+      const auto pixels =
+          std::span(picture.pixels).subspan((y * picture.width + left) * 3, used * 3);
+      float* const to = narrow.data() + (y - top) * stride;
+      if (picture.width == width) {
+        widen(pixels, to);
+      } else {
+        widen(pixels, row.data());
+        resize_row(columns, left, row.data(), to);
+      }
+    }
+    for (std::size_t i = done; i < down.size && rows.first[i] < bottom; ++i) {
+      const std::size_t first = std::max(rows.first[i], top);
+      const std::size_t last = std::min(rows.first[i] + rows.count, bottom);
+      const bool begins = rows.first[i] >= top;
+      const bool ends = rows.first[i] + rows.count <= bottom;
+      const auto blend = begins ? (ends ? blend_rows<true, true> : blend_rows<true, false>)
+                                : (ends ? blend_rows<false, true> : blend_rows<false, false>);
+      blend(std::span(rows.weights).subspan(i * rows.count + first - rows.first[i], last - first),
+            narrow.data() + (first - top) * stride, stride, sums.data() + i % overlap * stride,
+            bytes.data());
+      if (ends) {
+        std::copy_n(bytes.data(), right.size * 3, result.pixels.data() + i * right.size * 3);
+        ++done;
+      }
+    }
+  }
+  return result;
 }
 
 }  // namespace detail
@@ -136,30 +222,7 @@ inline void blend_rows(std::span<const float> weights, const float* from, std::s
   if (picture.height == height && picture.width == width) {
     return picture;
   }
-  const detail::resize_axis rows = detail::plan_resize(picture.height, height);
-  const detail::resize_axis columns = detail::plan_resize(picture.width, width);
-  const std::size_t stride = (width * 3 + 16) / 16 * 16;  // at least one value of padding
-  std::vector<float> narrow(picture.height * stride);
-  std::vector<float> row(picture.width * 3 + 1);
-  for (std::size_t y = 0; y < picture.height; ++y) {
-    const auto pixels = std::span(picture.pixels).subspan(y * picture.width * 3, picture.width * 3);
-    float* to = narrow.data() + y * stride;
-    if (picture.width == width) {
-      detail::widen(pixels, to);
-    } else {
-      detail::widen(pixels, row.data());
-      detail::resize_row(columns, row.data(), to);
-    }
-  }
-
-  image result{height, width, std::vector<std::uint8_t>(height * width * 3)};
-  std::vector<std::uint8_t> bytes(stride);
-  for (std::size_t y = 0; y < height; ++y) {
-    detail::blend_rows(std::span(rows.weights).subspan(y * rows.count, rows.count),
-                       narrow.data() + rows.first[y] * stride, stride, bytes.data());
-    std::copy_n(bytes.data(), width * 3, result.pixels.data() + y * width * 3);
-  }
-  return result;
+  return detail::resize_part(picture, height, width, {0, height}, {0, width});
 }
 
 /// The middle of a picture; where what is cut off is odd, one pixel more goes at the bottom or the
@@ -197,8 +260,13 @@ inline void blend_rows(std::span<const float> weights, const float* from, std::s
     return std::max(needed,
                     static_cast<std::size_t>(std::llround(static_cast<double>(extent) * factor)));
   };
-  return center_crop(resize(picture, scaled(picture.height, height), scaled(picture.width, width)),
-                     height, width);
+  const std::size_t high = scaled(picture.height, height);
+  const std::size_t wide = scaled(picture.width, width);
+  if (high == picture.height && wide == picture.width) {
+    return center_crop(picture, height, width);
+  }
+  return detail::resize_part(picture, high, wide, {(high - height) / 2, height},
+                             {(wide - width) / 2, width});
 }
 
 }  // namespace glia

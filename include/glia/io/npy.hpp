@@ -1,61 +1,111 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <ios>
 #include <istream>
+#include <limits>
 #include <regex>
-#include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
 #include "glia/core/xtensor.hpp"
-
-#if __has_include(<xtensor/io/xnpy.hpp>)
-#include <xtensor/io/xnpy.hpp>
-#else
-#include <xtensor/xnpy.hpp>
-#endif
 
 namespace glia {
 
+/// What the elements of a file can be read as: float, double, or integers of 8 to 64 bits.
+template <class T>
+concept npy_element = std::same_as<T, float> || std::same_as<T, double> ||
+    (std::integral<T> && !std::same_as<T, bool>);
+
 namespace detail {
 
-// xtensor reads NumPy's files, but trusts them: what a file cut short does not hold comes from
-// memory that nobody has written, and a header of another form from outside it. What it trusts is
-// checked here, before it takes any memory.
+/// Whether `to` can be of the value, but for what doubles lose when they become floats.
+template <npy_element To, class From>
+[[nodiscard]] bool representable(From value) {
+  if constexpr (std::floating_point<To> && std::floating_point<From>) {
+    return true;
+  } else if constexpr (std::floating_point<To>) {
+    // A rounded value may be one more than From has, and could not be compared as a From.
+    const To rounded = static_cast<To>(value);
+    return rounded < std::ldexp(To{1}, std::numeric_limits<From>::digits) &&
+           static_cast<From>(rounded) == value;
+  } else if constexpr (std::floating_point<From>) {
+    return std::trunc(value) == value &&
+           value >= static_cast<From>(std::numeric_limits<To>::min()) &&
+           value < std::ldexp(From{1}, std::numeric_limits<To>::digits);
+  } else {
+    return std::in_range<To>(value);
+  }
+}
+
+static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
+
+// What a file says of itself is checked before it takes any memory.
 class npy_reader {
  public:
   /// `where` names the array in errors.
   npy_reader(std::istream& in, std::string where) : path_(std::move(where)), in_(in) {}
 
-  [[nodiscard]] xt::xarray<float> read() {
+  template <npy_element T>
+  [[nodiscard]] xt::xarray<T> read() {
     read_header();
-    require<data_error>(elements_ == "<f4" || elements_ == "<f8", path_,
-                        ": expected float or double elements (<f4 or <f8), got ", elements_,
-                        "; convert it before");
-    require_size(elements_ == "<f4" ? sizeof(float) : sizeof(double));
-    in_.seekg(0);
-    try {
-      return elements_ == "<f4" ? xt::xarray<float>(xt::load_npy<float>(in_))
-                                : xt::xarray<float>(xt::cast<float>(xt::load_npy<double>(in_)));
-    } catch (const std::exception& e) {
-      throw data_error(text(path_, ": reading failed (", e.what(), ")"));
-    }
+    return within_memory(path_, [&] {
+      if (elements_ == "<f4") {
+        return elements<T, float>();
+      }
+      if (elements_ == "<f8") {
+        return elements<T, double>();
+      }
+      if (elements_ == "|i1") {
+        return elements<T, std::int8_t>();
+      }
+      if (elements_ == "|u1" || elements_ == "|b1") {
+        return elements<T, std::uint8_t>();
+      }
+      if (elements_ == "<i2") {
+        return elements<T, std::int16_t>();
+      }
+      if (elements_ == "<u2") {
+        return elements<T, std::uint16_t>();
+      }
+      if (elements_ == "<i4") {
+        return elements<T, std::int32_t>();
+      }
+      if (elements_ == "<u4") {
+        return elements<T, std::uint32_t>();
+      }
+      if (elements_ == "<i8") {
+        return elements<T, std::int64_t>();
+      }
+      if (elements_ == "<u8") {
+        return elements<T, std::uint64_t>();
+      }
+      throw data_error(text(path_,
+                            ": expected elements that are floats (<f4), doubles (<f8), integers "
+                            "(|i1, |u1, <i2, <u2, <i4, <u4, <i8, <u8) or truth values (|b1), got ",
+                            elements_, "; convert it before"));
+    });
   }
 
  private:
   static constexpr std::size_t preamble = 10;  // bytes: the magic, the version, the header's length
-  // xtensor takes the length's bytes for signed; NumPy's headers have 118 up to some 15 axes.
-  static constexpr std::size_t max_header = 127;
+  // NumPy's headers have 118 bytes up to some 15 axes; a regular expression's stack has its limits.
+  static constexpr std::size_t max_header = 1024;
 
-  /// Finds out elements and shape, and leaves the file where the elements begin.
+  /// Finds out elements, order and shape, and leaves the file where the elements begin.
   void read_header() {
     std::string start(preamble, '\0');
     in_.read(start.data(), preamble);
@@ -73,20 +123,25 @@ class npy_reader {
     std::string header(length, '\0');
     in_.read(header.data(), static_cast<std::streamsize>(length));
     require<data_error>(in_.good(), path_, ": cut short in its header of ", length, " bytes");
-    const std::regex form(
-        R"(\{ *'descr': *'([^']*)', *'fortran_order': *(?:True|False), *'shape': *)"
-        R"(\(((?:|[0-9]{1,18},|[0-9]{1,18}(?:, *[0-9]{1,18})+,?))\),? *\} *\n)");
+    const std::regex form(R"(\{ *'descr': *'([^']*)', *'fortran_order': *(True|False), *'shape': *)"
+                          R"(\(((?:|[0-9]{1,18},|[0-9]{1,18}(?:, *[0-9]{1,18})+,?))\),? *\} *\n)");
     std::smatch parts;
     require<data_error>(std::regex_match(header, parts, form), path_,
                         ": expected a header as numpy.save writes it, with descr, fortran_order "
                         "and shape, got ",
                         header.substr(0, header.find_last_not_of(" \n") + 1));
     elements_ = parts[1];
-    shape_text_ = parts[2];
-    std::istringstream extents(shape_text_);
-    char comma = ',';
-    for (std::uint64_t extent = 0; extents >> extent; extents >> comma) {
-      shape_.push_back(extent);
+    first_axis_fastest_ = parts[2] == "True";
+    shape_text_ = parts[3];
+    // A stream would read numbers as the program's locale writes them, commas and all.
+    const char* at = shape_text_.data();
+    const char* const end = at + shape_text_.size();
+    for (std::size_t extent = 0; at != end;) {
+      const auto [next, failure] = std::from_chars(at, end, extent);
+      if (failure == std::errc()) {
+        shape_.push_back(extent);
+      }
+      at = failure == std::errc() ? next : at + 1;
     }
   }
 
@@ -96,6 +151,7 @@ class npy_reader {
     const std::streamoff first = in_.tellg();
     in_.seekg(0, std::ios::end);
     const auto bytes = static_cast<std::uint64_t>(in_.tellg() - first);
+    in_.seekg(first);
     const bool empty = std::find(shape_.begin(), shape_.end(), 0U) != shape_.end();
     bool whole = bytes % element == 0;
     std::uint64_t left = bytes / element;
@@ -108,23 +164,71 @@ class npy_reader {
                         bytes, " bytes, which are not as many; the file is damaged or cut short");
   }
 
+  template <class T, class Stored>
+  [[nodiscard]] xt::xarray<T> elements() {
+    require_size(sizeof(Stored));
+    typename xt::xarray<T>::shape_type extents(shape_.begin(), shape_.end());
+    if (first_axis_fastest_) {
+      std::reverse(extents.begin(), extents.end());
+    }
+    xt::xarray<T> values(extents);
+    const bool truth = elements_ == "|b1";
+    constexpr std::size_t piece = 4096;
+    std::vector<Stored> some(std::min(piece, values.size()));
+    for (std::size_t done = 0; done < values.size(); done += some.size()) {
+      some.resize(std::min(some.size(), values.size() - done));
+      in_.read(reinterpret_cast<char*>(some.data()),
+               static_cast<std::streamsize>(some.size() * sizeof(Stored)));
+      require<data_error>(in_.good(), path_, ": reading failed");
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const Stored value = truth ? static_cast<Stored>(some[i] != 0) : some[i];
+        require_representable<T>(value, done + i);
+        values.data()[done + i] = static_cast<T>(value);
+      }
+    }
+    if (first_axis_fastest_ && shape_.size() > 1) {
+      return xt::xarray<T>(xt::transpose(values));
+    }
+    return values;
+  }
+
+  // The text is only made where it is needed.
+  template <class T, class Stored>
+  void require_representable(Stored value, std::size_t element) const {
+    if (!representable<T>(value)) {
+      throw data_error(
+          text(path_, ": element ", element, ", ", +value, " (", elements_, "), cannot be kept as ",
+               std::floating_point<T> ? "a floating-point number" : "an integer", " of ",
+               8 * sizeof(T), " bits; name another type to read it as, such as read_npy<",
+               std::floating_point<Stored> ? "double" : "std::int64_t", ">"));
+    }
+  }
+
   std::string path_;
   std::istream& in_;
-  std::string elements_;    // what NumPy calls them: <f4
+  std::string elements_;  // what NumPy calls them: <f4
+  bool first_axis_fastest_ = false;
   std::string shape_text_;  // without the parentheses
-  std::vector<std::uint64_t> shape_;
+  std::vector<std::size_t> shape_;
 };
 
 }  // namespace detail
 
-/// Reads a NumPy array of floats or doubles, as numpy.save writes it, as floats.
+/// Reads a NumPy array of floats, doubles, integers or truth values, as numpy.save writes it, as
+/// floats or as another type that is named: `read_npy<double>(path)`.
+///
+/// Doubles that are read as floats are rounded. Everything else comes exactly as it is stored or
+/// not at all: an integer that a float cannot represent, such as 2^24 + 1, a fraction that is to be
+/// an integer, or a number outside the range of the type is an error.
 ///
 /// Throws `data_error`, naming the file, for one that cannot be opened, is of another format,
 /// damaged or cut short, or has other elements.
-[[nodiscard]] inline xt::xarray<float> read_npy(const std::filesystem::path& path) {
+template <npy_element T = float>
+[[nodiscard]] xt::xarray<T> read_npy(const std::filesystem::path& path) {
+  detail::require_no_folder(path);
   std::ifstream in(path, std::ios::binary);
   require<data_error>(in.is_open(), path.string(), ": cannot be opened for reading");
-  return detail::npy_reader(in, path.string()).read();
+  return detail::npy_reader(in, path.string()).read<T>();
 }
 
 }  // namespace glia

@@ -2,51 +2,99 @@
 
 #include <zip.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
 #include "glia/io/npy.hpp"
 #include "glia/io/tensor_map.hpp"
 
 namespace glia {
 
 struct npz_options {
-  /// An array that declares to be larger is refused before any memory is taken for it.
+  /// Arrays that together declare to be larger are refused before any memory is taken for them.
   std::size_t max_bytes = std::size_t{1} << 32;
 };
 
 namespace detail {
 
-[[nodiscard]] inline std::string unpacked(zip_t* archive, zip_uint64_t index, std::uint64_t size,
+/// One array of an archive.
+struct npz_entry {
+  zip_uint64_t index = 0;
+  std::string name;
+  std::uint64_t size = 0;  // in bytes, as it declares
+};
+
+/// What an archive holds; all of it is looked at before anything is unpacked.
+[[nodiscard]] inline std::vector<npz_entry> npz_entries(zip_t* archive, const std::string& path,
+                                                        const npz_options& options) {
+  std::vector<npz_entry> entries;
+  std::set<std::string> names;
+  std::uint64_t total = 0;
+  const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive, 0));
+  for (zip_uint64_t i = 0; i < count; ++i) {
+    zip_stat_t entry;
+    const bool known = zip_stat_index(archive, i, 0, &entry) == 0 &&
+                       (entry.valid & ZIP_STAT_NAME) != 0 && (entry.valid & ZIP_STAT_SIZE) != 0;
+    require<data_error>(known, path, ": entry ", i, " has no name or size");
+    const std::string where = path + ": " + entry.name;
+    require<data_error>(where.ends_with(".npy"), where,
+                        ": expected arrays only, whose names end in .npy");
+    require<data_error>(names.insert(entry.name).second, where,
+                        ": there are two arrays of this name; the file is damaged");
+    require<data_error>(entry.size <= options.max_bytes - total, where, ": declares ", entry.size,
+                        " bytes, ", total == 0 ? "" : "with the arrays before it ",
+                        "more than the ", options.max_bytes,
+                        " that are allowed; raise max_bytes if the file is to be trusted");
+    total += entry.size;
+    entries.push_back({i, entry.name, entry.size});
+  }
+  return entries;
+}
+
+[[nodiscard]] inline std::string unpacked(zip_t* archive, const npz_entry& entry,
                                           const std::string& where) {
-  const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen_index(archive, index, 0),
-                                                               &zip_fclose);
-  std::string bytes(size, '\0');
-  const bool whole = file != nullptr &&
-                     zip_fread(file.get(), bytes.data(), size) == static_cast<zip_int64_t>(size);
+  const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(
+      zip_fopen_index(archive, entry.index, 0), &zip_fclose);
+  std::string bytes;
+  if (file != nullptr) {
+    bytes = within_memory(where, [&] {
+      return read_announced<std::string>(entry.size, [&](char* to, std::size_t size) {
+        return std::max<zip_int64_t>(0, zip_fread(file.get(), to, size));
+      });
+    });
+  }
   // Reading on to the end is what checks the sum over all bytes.
   char beyond = 0;
-  require<data_error>(whole && zip_fread(file.get(), &beyond, 1) == 0, where,
-                      ": cannot be unpacked; the file is damaged, cut short or encrypted");
+  require<data_error>(
+      file != nullptr && bytes.size() == entry.size && zip_fread(file.get(), &beyond, 1) == 0,
+      where, ": cannot be unpacked; the file is damaged, cut short or encrypted");
   return bytes;
 }
 
 }  // namespace detail
 
-/// Reads all arrays of a file of numpy.savez or numpy.savez_compressed, floats or doubles, as
-/// floats, by their names. Needs libzip: link `glia::npz`.
+/// Reads all arrays of a file of numpy.savez or numpy.savez_compressed by their names, as floats or
+/// as another type that is named: `read_npz<double>(path)`; as floats it is a `tensor_map`.
+/// Elements are those of `read_npy`. Needs libzip: link `glia::npz`.
 ///
 /// Throws `data_error`, naming file and array, for what cannot be opened, is of another format,
-/// damaged, cut short or larger than allowed.
-[[nodiscard]] inline tensor_map read_npz(const std::filesystem::path& path,
-                                         const npz_options& options = {}) {
+/// damaged, cut short or larger than allowed, and for elements that the type cannot represent.
+template <npy_element T = float>
+[[nodiscard]] std::map<std::string, xt::xarray<T>> read_npz(const std::filesystem::path& path,
+                                                            const npz_options& options = {}) {
+  detail::require_no_folder(path);
   int failure = 0;
   const std::unique_ptr<zip_t, void (*)(zip_t*)> archive(
       zip_open(path.c_str(), ZIP_RDONLY, &failure), &zip_discard);
@@ -55,23 +103,12 @@ namespace detail {
                           ? ": cannot be opened for reading"
                           : ": expected a file of numpy.savez, which is a zip archive; it is of "
                             "another format or cut short");
-  tensor_map arrays;
-  const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive.get(), 0));
-  for (zip_uint64_t i = 0; i < count; ++i) {
-    zip_stat_t entry;
-    const bool known = zip_stat_index(archive.get(), i, 0, &entry) == 0 &&
-                       (entry.valid & ZIP_STAT_NAME) != 0 && (entry.valid & ZIP_STAT_SIZE) != 0;
-    require<data_error>(known, path.string(), ": entry ", i, " has no name or size");
-    std::string name = entry.name;
-    const std::string where = path.string() + ": " + name;
-    require<data_error>(name.ends_with(".npy"), where,
-                        ": expected arrays only, whose names end in .npy");
-    require<data_error>(entry.size <= options.max_bytes, where, ": declares ", entry.size,
-                        " bytes, more than the ", options.max_bytes,
-                        " that are allowed; raise max_bytes if the file is to be trusted");
-    std::istringstream in(detail::unpacked(archive.get(), i, entry.size, where));
-    name.resize(name.size() - std::string_view(".npy").size());
-    arrays.emplace(std::move(name), detail::npy_reader(in, where).read());
+  std::map<std::string, xt::xarray<T>> arrays;
+  for (detail::npz_entry& entry : detail::npz_entries(archive.get(), path.string(), options)) {
+    const std::string where = path.string() + ": " + entry.name;
+    std::istringstream in(detail::unpacked(archive.get(), entry, where));
+    entry.name.resize(entry.name.size() - std::string_view(".npy").size());
+    arrays.emplace(std::move(entry.name), detail::npy_reader(in, where).template read<T>());
   }
   return arrays;
 }

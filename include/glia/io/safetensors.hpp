@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -9,12 +10,15 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/io/tensor_map.hpp"
 
@@ -47,6 +51,27 @@ void convert_elements(const char* bytes, float* to, std::size_t count, const Con
     std::memcpy(&value, bytes + i * sizeof(From), sizeof(From));
     to[i] = convert(value);
   }
+}
+
+/// Parses a header; where it is no JSON, the result is discarded. A name that is given twice in one
+/// object, of which the parser would keep the later one, goes to `repeated`.
+[[nodiscard]] inline nlohmann::json parse_header(const std::string& text,
+                                                 std::optional<std::string>& repeated) {
+  // The tensors' names stand at depth 1, what is said of one at depth 2.
+  std::array<std::set<std::string>, 2> names;
+  const auto note = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == nlohmann::json::parse_event_t::object_start && level < names.size()) {
+      names[level].clear();
+    } else if (event == nlohmann::json::parse_event_t::key && level <= names.size()) {
+      const auto& name = parsed.get_ref<const std::string&>();
+      if (!names[level - 1].insert(name).second) {
+        repeated = name;
+      }
+    }
+    return true;
+  };
+  return nlohmann::json::parse(text, note, false);
 }
 
 /// A reader of elements of some dtype: their size, and how they become floats.
@@ -90,6 +115,7 @@ class safetensors_reader {
  public:
   explicit safetensors_reader(const std::filesystem::path& path)
       : path_(path.string()), in_(path, std::ios::binary) {
+    require_no_folder(path);
     require<data_error>(in_.is_open(), path_, ": cannot be opened for reading");
     in_.seekg(0, std::ios::end);
     const auto size = static_cast<std::uint64_t>(in_.tellg());
@@ -102,19 +128,28 @@ class safetensors_reader {
                         "short");
     std::string text(header, '\0');
     in_.read(text.data(), static_cast<std::streamsize>(header));
-    header_ = nlohmann::json::parse(text, nullptr, false);
+    std::optional<std::string> repeated;
+    header_ = parse_header(text, repeated);
     require<data_error>(in_.good() && header_.is_object(), path_,
                         ": expected a safetensors file, but its header is no JSON object");
+    require<data_error>(!repeated, path_, ": its header has the name '", repeated.value_or(""),
+                        "' twice; the file is damaged");
     data_ = sizeof(header) + header;
     data_size_ = size - data_;
   }
 
+  /// All is checked before any elements are read.
   [[nodiscard]] tensor_map read() {
-    tensor_map tensors;
+    std::vector<place> places;
     for (const auto& [name, entry] : header_.items()) {
       if (name != "__metadata__") {
-        tensors.emplace(name, read(name, entry));
+        places.push_back(place_of(name, entry));
       }
+    }
+    require_contiguous(places);
+    tensor_map tensors;
+    for (const place& p : places) {
+      tensors.emplace(p.name, read(p));
     }
     return tensors;
   }
@@ -122,49 +157,93 @@ class safetensors_reader {
  private:
   static constexpr std::uint64_t max_header = 100'000'000;
 
-  [[nodiscard]] xt::xarray<float> read(const std::string& name, const nlohmann::json& entry) {
-    const std::string where = path_ + ": tensor '" + name + "'";
-    const auto [dtype, extents, first, end] = place_of(entry, where);
-    const element_kind kind = kind_of(dtype, where);
-    // The product of the extents is compared by division, as a product could overflow.
-    std::uint64_t left = (end - first) / kind.size;
-    bool whole = (end - first) % kind.size == 0;
-    const bool empty = std::find(extents.begin(), extents.end(), 0U) != extents.end();
-    for (std::size_t extent : extents) {
-      whole = whole && (empty || left % extent == 0);
-      left = empty ? left : left / extent;
-    }
-    require<data_error>(whole && left == (empty ? 0U : 1U) && first <= end && end <= data_size_,
-                        where, ": its shape and dtype do not match the ", end - first,
-                        " bytes that it is said to have, or these lie outside the file; the file ",
-                        "is damaged or cut short");
-    std::vector<char> bytes(end - first);
-    in_.seekg(static_cast<std::streamoff>(data_ + first));
-    in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    require<data_error>(in_.good(), where, ": reading failed");
-    xt::xarray<float> values(xt::xarray<float>::shape_type(extents.begin(), extents.end()));
-    if (values.size() > 0) {
-      kind.read(bytes.data(), values.data(), values.size());
-    }
-    return values;
+  /// Where one tensor lies, in bytes behind the header.
+  struct place {
+    std::string name;
+    element_kind kind{};
+    std::vector<std::uint64_t> extents;
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+  };
+
+  [[nodiscard]] std::string called(const std::string& name) const {
+    return path_ + ": tensor '" + name + "'";
   }
 
-  struct place {
-    std::string dtype;
-    std::vector<std::size_t> extents;
-    std::uint64_t first;
-    std::uint64_t end;
-  };
-  [[nodiscard]] static place place_of(const nlohmann::json& entry, const std::string& where) {
+  [[nodiscard]] place place_of(const std::string& name, const nlohmann::json& entry) const {
+    const std::string where = called(name);
+    place result;
+    result.name = name;
     try {
-      const auto offsets = entry.at("data_offsets").get<std::vector<std::uint64_t>>();
+      const auto offsets = whole_numbers(entry, "data_offsets", where);
       require<data_error>(offsets.size() == 2 && offsets[0] <= offsets[1], where,
                           ": expected two rising data_offsets");
-      return {entry.at("dtype").get<std::string>(),
-              entry.at("shape").get<std::vector<std::size_t>>(), offsets[0], offsets[1]};
+      result.first = offsets[0];
+      result.end = offsets[1];
+      result.extents = whole_numbers(entry, "shape", where);
+      result.kind = kind_of(entry.at("dtype").get<std::string>(), where);
     } catch (const nlohmann::json::exception& e) {
       throw data_error(text(where, ": expected dtype, shape and data_offsets (", e.what(), ")"));
     }
+    // The product of the extents is compared by division, as a product could overflow.
+    const auto& [ignored, kind, extents, first, end] = result;
+    std::uint64_t left = (end - first) / kind.size;
+    bool whole = (end - first) % kind.size == 0;
+    const bool empty = std::find(extents.begin(), extents.end(), 0U) != extents.end();
+    for (std::uint64_t extent : extents) {
+      whole = whole && (empty || left % extent == 0);
+      left = empty ? left : left / extent;
+    }
+    require<data_error>(whole && left == (empty ? 0U : 1U) && end <= data_size_, where,
+                        ": its shape and dtype do not match the ", end - first,
+                        " bytes that it is said to have, or these lie outside the file; the file ",
+                        "is damaged or cut short");
+    return result;
+  }
+
+  /// The parser would make whole numbers of fractions, truth values and negative numbers.
+  [[nodiscard]] static std::vector<std::uint64_t> whole_numbers(const nlohmann::json& entry,
+                                                                const char* key,
+                                                                const std::string& where) {
+    const nlohmann::json& numbers = entry.at(key);
+    const bool whole = numbers.is_array() &&
+                       std::all_of(numbers.begin(), numbers.end(),
+                                   [](const auto& number) { return number.is_number_unsigned(); });
+    require<data_error>(whole, where, ": expected dtype, shape and data_offsets (", key,
+                        " must be a list of whole numbers of at least 0)");
+    return numbers.get<std::vector<std::uint64_t>>();
+  }
+
+  /// Each byte behind the header belongs to one tensor, as the format asks: in a file with holes or
+  /// overlapping tensors something is not what its writer meant.
+  void require_contiguous(std::vector<place>& places) const {
+    std::sort(places.begin(), places.end(), [](const place& a, const place& b) {
+      return std::pair(a.first, a.end) < std::pair(b.first, b.end);
+    });
+    std::uint64_t at = 0;
+    for (const place& p : places) {
+      require<data_error>(p.first == at, called(p.name), ": begins at byte ", p.first,
+                          " of the data, expected ", at, ", where the one before it ends; the ",
+                          p.first < at ? "tensors overlap" : "bytes between them are nobody's",
+                          ", and the file is damaged");
+      at = p.end;
+    }
+    require<data_error>(at == data_size_, path_, ": its tensors end at byte ", at, " of the ",
+                        data_size_, " bytes behind the header; the file is damaged");
+  }
+
+  [[nodiscard]] xt::xarray<float> read(const place& p) {
+    return within_memory(called(p.name), [&] {
+      std::vector<char> bytes(p.end - p.first);
+      in_.seekg(static_cast<std::streamoff>(data_ + p.first));
+      in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      require<data_error>(in_.good(), called(p.name), ": reading failed");
+      xt::xarray<float> values(xt::xarray<float>::shape_type(p.extents.begin(), p.extents.end()));
+      if (values.size() > 0) {
+        p.kind.read(bytes.data(), values.data(), values.size());
+      }
+      return values;
+    });
   }
 
   std::string path_;
@@ -180,7 +259,8 @@ class safetensors_reader {
 /// integer elements. Needs nlohmann-json: link `glia::safetensors`.
 ///
 /// Throws `data_error`, naming file and tensor, for a file that cannot be opened, is of another
-/// format, damaged or cut short.
+/// format, damaged or cut short, and for what the format forbids: a name given twice, tensors that
+/// overlap, and bytes that belong to none.
 [[nodiscard]] inline tensor_map read_safetensors(const std::filesystem::path& path) {
   return detail::safetensors_reader(path).read();
 }

@@ -17,10 +17,12 @@
 
 namespace glia {
 
-/// Throws where a data set does not fit a model: no samples, or samples of another shape.
+/// Throws where a data set does not fit a model: no samples or more than can be numbered, or
+/// samples of another shape.
 template <class Model, supervised_dataset D>
 void require_fitting(std::string_view what, const Model& net, const D& data) {
   require<data_error>(data.size() > 0, what, ": the data set is empty");
+  detail::require_numbered(what, data.size());
   const shape sample = data.input_shape();
   require<shape_error>(sample == net.sample_shape(), what, ": the model takes samples of shape ",
                        net.sample_shape(), ", the data set has ", sample,
