@@ -78,6 +78,8 @@ class thread_pool {
   static void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield" ::: "memory");
 #else
     std::this_thread::yield();
 #endif

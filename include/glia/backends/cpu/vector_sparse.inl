@@ -62,36 +62,29 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
       return multiply_nonzeros<T, Vectors - 1>(lists, b, b_step, c, c_step, vectors, add);
     }
   }
-  constexpr std::size_t lanes = vector_bytes / sizeof(T);
-  using vector [[gnu::vector_size(vector_bytes)]] = T;
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  // The compiler would split wider vectors as well, but leave the sums in memory.
+  constexpr std::size_t registers = Vectors * (vector_bytes / register_bytes);
   for (std::size_t r = 0; r < lists.rows; ++r, c += c_step) {
-    vector sum[Vectors];
-    if (add) {
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < Vectors; ++v) {
-        __builtin_memcpy(&sum[v], c + v * lanes, sizeof(vector));
-      }
-    } else {
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < Vectors; ++v) {
-        sum[v] = vector{};
-      }
+    vector sum[registers];
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < registers; ++v) {
+      sum[v] = add ? simd::load(c + v * simd::count) : vector{};
     }
     const nonzero<T>* const first = lists.entries + r * lists.list_step;
     const nonzero<T>* const last = first + lists.counts[r];
     for (const nonzero<T>* entry = first; entry != last; ++entry) {
       const vector value = entry->value - vector{};
       const T* row = b + entry->index * b_step;
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < Vectors; ++v) {
-        vector factor;
-        __builtin_memcpy(&factor, row + v * lanes, sizeof(vector));
-        sum[v] += value * factor;
+#pragma GCC unroll 16
+      for (std::size_t v = 0; v < registers; ++v) {
+        sum[v] += value * simd::load(row + v * simd::count);
       }
     }
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      __builtin_memcpy(c + v * lanes, &sum[v], sizeof(vector));
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < registers; ++v) {
+      simd::store(sum[v], c + v * simd::count);
     }
   }
 }
