@@ -18,9 +18,11 @@ TEST_CASE("the perceptron's first steps on MNIST are those on x86") {
   const auto history =
       trainer.fit(training, test, {.epochs = 1, .batch_size = 100, .progress = nullptr});
 
-  // Of the same 30 steps on x86-64; another seed is off by more than 0.03.
+  // Of the same 30 steps on x86-64. A ReLU whose input rounds to the other side of zero can give a
+  // weight its first gradient, which Adam makes a whole step of: 7e-4 in the loss. Another seed is
+  // off by 4e-2, a product that leaves out some columns by 3e-2.
   const glia::epoch_record& epoch = history.epochs.at(0);
   CHECK(std::abs(epoch.training.loss - 0.921958) < tolerance::short_training);
   CHECK(std::abs(epoch.validation->loss - 0.468771) < tolerance::short_training);
-  CHECK(std::abs(epoch.validation->metrics.at(0) - 0.862) < 0.005);
+  CHECK(std::abs(epoch.validation->metrics.at(0) - 0.862) < 0.01);
 }
