@@ -2,7 +2,8 @@
 # Installs the system packages that glia's programs need and that are missing.
 #
 #   cmake/setup.sh        to build and run tests and examples
-#   cmake/setup.sh ci     also what CI checks with
+#   cmake/setup.sh arm    also what tests/run_arm builds and runs with
+#   cmake/setup.sh ci     also what CI checks with, that included
 #
 # GLIA_SKIP_SETUP=1 leaves the system alone, for those who provide the packages in another way.
 set -euo pipefail
@@ -12,6 +13,9 @@ packages=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-d
   nlohmann-json3-dev gnuplot-nox fonts-dejavu-core)
 if [[ "${1:-}" == ci ]]; then
   packages+=(clang clang-format clang-tidy)
+fi
+if [[ "${1:-}" == ci || "${1:-}" == arm ]]; then
+  packages+=(g++-aarch64-linux-gnu qemu-user)
 fi
 
 [[ "${GLIA_SKIP_SETUP:-0}" == 1 ]] && exit 0

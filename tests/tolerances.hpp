@@ -7,6 +7,7 @@ inline constexpr double float_kernel = 5e-5;      // one kernel in float against
 inline constexpr double double_kernel = 1e-11;    // one kernel in double against double
 inline constexpr double gradient = 1e-6;          // adjoints against central differences, relative
 inline constexpr double golden = 1e-5;            // ten training steps against another library
+inline constexpr double short_training = 3e-3;    // 30 steps of Adam and ReLU, on another processor
 inline constexpr double trained_features = 1e-4;  // 52 convolutions against another library
 inline constexpr double hand_computed = 1e-6;     // short float sums against numbers on paper
 

@@ -108,6 +108,10 @@ static void square_roots(float* x, std::size_t n) {
   for (; i + 4 <= n; i += 4) {
     _mm_storeu_ps(x + i, _mm_sqrt_ps(_mm_loadu_ps(x + i)));
   }
+#elif defined(__aarch64__)
+  for (; i + 4 <= n; i += 4) {
+    vst1q_f32(x + i, vsqrtq_f32(vld1q_f32(x + i)));
+  }
 #endif
   for (; i < n; ++i) {
     x[i] = __builtin_sqrtf(x[i]);

@@ -5,18 +5,16 @@
 template <class T>
 using lane_integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-// One register's worth of elements. Registers are loaded and stored one by one: sums that are
-// copied as an array do not stay in registers.
+// One register's worth of elements. Registers are loaded and stored one by one and as what they
+// are: sums that are copied as an array, or on ARM by memcpy, do not stay in registers.
 template <class T>
 struct lanes_of {
   using vector [[gnu::vector_size(register_bytes)]] = T;
+  using in_memory [[gnu::vector_size(register_bytes), gnu::aligned(alignof(T)), gnu::may_alias]] =
+      T;
   static constexpr std::size_t count = register_bytes / sizeof(T);
-  static vector load(const T* from) {
-    vector v;
-    __builtin_memcpy(&v, from, sizeof(v));
-    return v;
-  }
-  static void store(const vector& v, T* to) { __builtin_memcpy(to, &v, sizeof(v)); }
+  static vector load(const T* from) { return *reinterpret_cast<const in_memory*>(from); }
+  static void store(const vector& v, T* to) { *reinterpret_cast<in_memory*>(to) = v; }
 };
 
 // Outputs of a panel of weights: two registers.
