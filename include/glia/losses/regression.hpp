@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include "glia/core/described.hpp"
@@ -11,6 +12,8 @@ namespace glia {
 
 /// (y - t)^2, averaged over a sample's outputs.
 struct mean_squared_error {
+  static constexpr bool nears_targets = true;
+
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
     const variable<B> values =
@@ -23,6 +26,8 @@ struct mean_squared_error {
 
 /// |y - t|, averaged over a sample's outputs.
 struct mean_absolute_error {
+  static constexpr bool nears_targets = true;
+
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
     const variable<B> values =
@@ -40,9 +45,12 @@ struct mean_absolute_error {
 struct huber {
   double delta = 1;  ///< > 0
 
+  static constexpr bool nears_targets = true;
+
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
-    require<value_error>(delta > 0, "huber: expected a positive delta, got ", delta);
+    require<value_error>(delta > 0 && std::isfinite(delta),
+                         "huber: expected a positive delta, got ", delta);
     const variable<B> values = y.owner().constant(detail::target_values("huber", y, t));
     const variable<B> error = ops::absolute(y - values);
     const variable<B> bounded = ops::clamp(error, 0, delta);

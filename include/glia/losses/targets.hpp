@@ -1,8 +1,10 @@
 #pragma once
 
+#include <concepts>
 #include <string_view>
 
 #include "glia/core/error.hpp"
+#include "glia/core/output_kind.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
@@ -16,11 +18,34 @@ struct targets {
 };
 
 /// A loss turns a model's outputs and the targets into one number per sample: a variable (N).
-/// Losses are recipes of ops; a user's own is any callable of this form.
+/// Losses are recipes of ops; a user's own is any callable of this form. It may say more of itself
+/// by the static members that the next two functions read.
 template <class L, class B>
 concept loss_function = backend<B> && requires(const L& l, variable<B> y, const targets<B>& t) {
   { l(y, t) } -> std::same_as<variable<B>>;
 };
+
+/// The function that a loss applies to the model's outputs before it compares them; it then takes
+/// logits, outputs of a model that ends without that function. From its static member `applies`.
+template <class Loss>
+[[nodiscard]] constexpr output_kind applied_by() noexcept {
+  if constexpr (requires { Loss::applies; }) {
+    return Loss::applies;
+  } else {
+    return output_kind::other;
+  }
+}
+
+/// Whether a loss brings outputs close to the targets themselves, as in a regression. From its
+/// static member `nears_targets`.
+template <class Loss>
+[[nodiscard]] constexpr bool nears_targets() noexcept {
+  if constexpr (requires { Loss::nears_targets; }) {
+    return Loss::nears_targets;
+  } else {
+    return false;
+  }
+}
 
 namespace detail {
 

@@ -19,7 +19,7 @@ template <layer Description>
   tape<cost<float>> record(counter);
   parameter_list<cost<float>> parameters;
   std::vector<gradient_slot> slots;
-  plan_writer plan(counter);
+  plan_writer plan(counter, batch_of(1, sample));
   scope<cost<float>> s(record, parameters, slots, plan);
   const variable<cost<float>> y =
       s.run_model(description, record.constant(counter.full(batch_of(1, sample), 0)));
