@@ -65,3 +65,15 @@ TEST_CASE("an activation called with an array gives its values") {
   CHECK(glia::softmax(xt::xarray<float>(xt::zeros<float>({0, 3}))).size() == 0);
   CHECK_THROWS_AS(glia::softmax(xt::xarray<float>(1.0F)), glia::shape_error);
 }
+
+TEST_CASE("activations refuse parameters that they do not have or that are out of range") {
+  using test::message_of;
+  CHECK(message_of<glia::value_error>([] { (void)glia::leaky_relu(-1); }) ==
+        "leaky_relu(-1): expected a finite parameter of at least 0");
+  CHECK_THROWS_AS(glia::elu(NAN), glia::value_error);
+  CHECK_THROWS_AS(glia::elu(INFINITY), glia::value_error);
+  CHECK(message_of<glia::value_error>([] { (void)glia::relu(0.1); }) ==
+        "relu(0.1): expected no number; it has no parameter");
+  constexpr glia::activation slope = glia::leaky_relu(0.2);
+  CHECK(slope.map.a == 0.2);
+}

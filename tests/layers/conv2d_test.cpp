@@ -116,3 +116,19 @@ TEST_CASE("samples that look like images with their channels first are refused")
   const glia::conv2d wide{.filters = 8, .kernel = {3, 1}};
   CHECK(message(glia::sequential{wide, pointwise}, {3, 8, 2}).empty());
 }
+
+TEST_CASE("negative numbers taken for sizes of windows are refused") {
+  const auto refused = [](const auto& layer) {
+    return contains(message_of<glia::value_error>([&] {
+                      glia::model net{layer, {4, 4, 2}};
+                    }),
+                    "at most 1048576");
+  };
+  const auto minus_one = static_cast<std::size_t>(-1);
+  const auto overflowing = (std::size_t{1} << 63) + 1;  // times 2, and 1 more: 3
+  CHECK(refused(glia::conv2d{.filters = 1, .kernel = overflowing, .dilation = 2}));
+  CHECK(refused(glia::conv2d{.filters = 1, .kernel = 1, .padding = minus_one}));
+  CHECK(refused(glia::conv2d{.filters = 1, .kernel = 1, .stride = minus_one}));
+  CHECK(refused(glia::max_pool2d{.window = 2, .stride = minus_one}));
+  CHECK(refused(glia::avg_pool2d{.window = minus_one}));
+}

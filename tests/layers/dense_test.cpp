@@ -63,3 +63,11 @@ TEST_CASE("a softmax over one unit is refused") {
                  }),
                  "a softmax over 1 filter is always 1"));
 }
+
+TEST_CASE("parameters larger than any memory are refused by name") {
+  CHECK(contains(message_of<glia::value_error>([] {
+                   glia::model net{glia::dense{static_cast<std::size_t>(-1)}, {2}};
+                 }),
+                 "parameter 'kernel' of shape (2, 18446744073709551615) has more than "));
+  CHECK_THROWS_AS((glia::model{glia::dense{std::size_t{1} << 62}, {4}}), glia::value_error);
+}

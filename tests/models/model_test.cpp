@@ -184,3 +184,9 @@ TEST_CASE("a plan knows what a model's outputs are and which layer made them so"
                    glia::lambda{"log", [](auto x) { return glia::ops::logarithm(x); }}},
         output_kind::other, "");
 }
+
+TEST_CASE("samples without elements are refused") {
+  CHECK(message_of<glia::shape_error>([] {
+          glia::model net{glia::dense{2}, {3, 0}};
+        }) == "model: expected samples of extents of at least 1, got shape (3, 0)");
+}

@@ -322,3 +322,40 @@ TEST_CASE("scores are summed in double") {
   digits.add(exact.full({1}, 0.1), exact.full({1, 1}, 0), {});
   CHECK(digits.loss() == 0.1);
 }
+
+TEST_CASE("targets that a loss does not take are refused") {
+  const auto message = [](const valued& data, const auto& loss) {
+    return message_of<glia::data_error>([&] {
+      glia::model net{glia::dense{data.rows[0].size()}, {1}};
+      glia::trainer trainer{net, loss, glia::sgd{}};
+      trainer.fit(data, {.progress = nullptr});
+    });
+  };
+  CHECK(message({{{0}, {1}, {2}}}, glia::binary_cross_entropy{}) ==
+        "the loss takes targets from 0 to 1, the data hold 2");
+  CHECK_FALSE(message({{{1, -1}}}, glia::binary_cross_entropy{}).empty());
+  CHECK_FALSE(message({{{NAN}}}, glia::binary_cross_entropy{}).empty());
+  CHECK(message({{{1}, {0}}}, glia::hinge{}) == "the loss takes targets -1 and 1, the data hold 0");
+  CHECK(message({{{0}, {0.5F}, {1}}}, glia::binary_cross_entropy{}).empty());
+  CHECK(message({{{-1}, {1}}}, glia::hinge{}).empty());
+  CHECK(message({{{7}}}, glia::mean_squared_error{}).empty());
+  glia::model net{glia::dense{1}, {1}};
+  CHECK_THROWS_AS(glia::evaluate(net, valued{{{2}}}, glia::binary_cross_entropy{}),
+                  glia::data_error);
+}
+
+TEST_CASE("a trainer notices that its model has become another") {
+  const glia::fit_options quiet{.progress = nullptr};
+  const auto check = [&](const auto& change) {
+    glia::model net{glia::dense{3}, {2}};
+    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
+    const glia::labelled_arrays data(xt::ones<float>({4, 2}), {0, 1, 2, 0});
+    trainer.fit(data, quiet);
+    change(net);
+    return contains(message_of<glia::value_error>([&] { trainer.fit(data, quiet); }),
+                    "make a new trainer after assigning or moving a model");
+  };
+  CHECK(check([](auto& net) { net = glia::model{glia::dense{4}, {2}}; }));
+  CHECK(check([](auto& net) { const auto other = std::move(net); }));
+  CHECK_FALSE(check([](auto& net) { net = glia::model{glia::dense{3}, {2}}; }));
+}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,20 +107,29 @@ struct activation {
     return x;
   }
 
-  /// The same function with another parameter: leaky_relu(0.2). Range: at least 0.
+  /// The same function with another parameter, at least 0: leaky_relu(0.2). Throws `value_error`
+  /// for one that is negative or not finite, and for functions without a parameter.
   [[nodiscard]] constexpr activation operator()(double a) const {
+    if (!has_parameter() || !(a >= 0) || a > std::numeric_limits<double>::max()) {
+      throw value_error(text(
+          name, '(', a, "): expected ",
+          has_parameter() ? "a finite parameter of at least 0" : "no number; it has no parameter"));
+    }
     activation result = *this;
     result.map.a = a;
     return result;
   }
 
   [[nodiscard]] std::string description() const {
-    const bool has_parameter =
-        map.function == unary_function::leaky_relu || map.function == unary_function::elu;
-    return has_parameter ? text(name, '(', map.a, ')') : std::string(name);
+    return has_parameter() ? text(name, '(', map.a, ')') : std::string(name);
   }
 
   friend constexpr bool operator==(const activation&, const activation&) = default;
+
+ private:
+  [[nodiscard]] constexpr bool has_parameter() const {
+    return map.function == unary_function::leaky_relu || map.function == unary_function::elu;
+  }
 };
 
 /// x

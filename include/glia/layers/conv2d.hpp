@@ -121,6 +121,10 @@ struct conv2d {
                    ") must divide the input's channels (", x[3], ") and the filters (", filters,
                    ")");
     const window2d window = resolve_window(x, kernel, stride, dilation, padding);
+    s.expect_value(within_largest_window(window),
+                   "expected a kernel, stride, dilation and padding of "
+                   "at most ",
+                   largest_window);
     s.expect(
         x[1] + window.pad_top + window.pad_bottom >= (kernel.height - 1) * dilation.height + 1 &&
             x[2] + window.pad_left + window.pad_right >= (kernel.width - 1) * dilation.width + 1,

@@ -25,6 +25,8 @@ template <backend B>
   const extent2d step{stride.height == 0 ? size.height : stride.height,
                       stride.width == 0 ? size.width : stride.width};
   const window2d window = resolve_window(x, size, step, 1, padding);
+  s.expect_value(within_largest_window(window), "expected a window, stride and padding of at most ",
+                 largest_window);
   s.expect(
       x[1] + window.pad_top + window.pad_bottom >= size.height &&
           x[2] + window.pad_left + window.pad_right >= size.width,

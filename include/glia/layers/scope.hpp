@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -305,6 +306,13 @@ class scope {
     trainable = trainable && !frozen_;
     const std::size_t index = first_parameter_ + parameter_count_++;
     if (plan_ != nullptr) {
+      constexpr std::size_t most = std::size_t{1} << 40;
+      std::size_t room = most;
+      for (const std::size_t extent : s) {
+        room /= std::max<std::size_t>(extent, 1);
+      }
+      expect_value(room > 0, "parameter '", name, "' of shape ", s, " has more than ", most,
+                   " elements");
       plan_->add_parameter(name, s, initial, trainable);
       parameters_->push_back({{std::string(name), s, initial, trainable}, device().full(s, 0)});
     }

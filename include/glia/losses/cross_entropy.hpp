@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,8 @@ struct softmax_cross_entropy {
 /// one output against the rest for several.
 struct binary_cross_entropy {
   static constexpr output_kind applies = output_kind::sigmoid;
+  static constexpr std::string_view target_range = "from 0 to 1";
+  static constexpr bool takes_target(float t) { return t >= 0 && t <= 1; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& logits, const targets<B>& t) const {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "glia/core/described.hpp"
 #include "glia/losses/targets.hpp"
@@ -63,6 +64,9 @@ struct huber {
 /// max(1 - t y, 0), averaged over a sample's outputs. Targets are -1 or 1; classes become 1 at the
 /// class and -1 elsewhere.
 struct hinge {
+  static constexpr std::string_view target_range = "-1 and 1";
+  static constexpr bool takes_target(float t) { return t == -1 || t == 1; }
+
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
     const variable<B> values = y.owner().constant(detail::target_values("hinge", y, t, 1, -1));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <span>
 #include <string_view>
 
 #include "glia/core/error.hpp"
@@ -44,6 +45,18 @@ template <class Loss>
     return Loss::nears_targets;
   } else {
     return false;
+  }
+}
+
+/// Throws `data_error` for a target value that the loss does not take. Which it takes it says in
+/// static members `takes_target`, a function, and `target_range`, in words.
+template <class Loss>
+void require_targets([[maybe_unused]] std::span<const float> values) {
+  if constexpr (requires { Loss::takes_target(0.0F); }) {
+    for (const float value : values) {
+      require<data_error>(Loss::takes_target(value), "the loss takes targets ", Loss::target_range,
+                          ", the data hold ", value);
+    }
   }
 }
 

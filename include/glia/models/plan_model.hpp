@@ -15,6 +15,8 @@ namespace glia {
 /// Throws what the layers throw when something does not fit, naming the layer.
 template <layer Description>
 [[nodiscard]] model_plan plan_model(const Description& description, const shape& sample) {
+  require<shape_error>(sample.size() > 0,
+                       "model: expected samples of extents of at least 1, got shape ", sample);
   const cost<float> counter;
   tape<cost<float>> record(counter);
   parameter_list<cost<float>> parameters;

@@ -33,6 +33,7 @@ template <class Model, supervised_dataset D, loss_function<typename Model::backe
       net.device(), data, batch_size_for(options.batch_size, net.sample_shape()),
       [&](variable<B> x) { return net.forward(std::move(x), slots, run_mode::inference, {}); },
       [&](const batch& b, const variable<B>& y) {
+        require_targets<Loss>(b.targets);
         require_classes<Loss>(sums.metrics(), b);
         const targets<B> t = targets_of(net.device(), b, net.output_shape());
         sums.add(loss(y, t).value(), y.value(), t);

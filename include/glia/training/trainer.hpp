@@ -117,6 +117,8 @@ class trainer {
   void step(Net& net, const batch& b, running_scores<B>* sums) {
     const B& device = net.device();
     record_.clear();
+    require_same_parameters();
+    require_targets<Loss>(b.targets);
     if (sums != nullptr) {
       require_classes<Loss>(sums->metrics(), b);
     }
@@ -132,6 +134,18 @@ class trainer {
     }
     record_.backward(ops::mean(losses));
     update();
+  }
+
+  /// Throws where the model has been given another one's parameters, or its own were moved away.
+  void require_same_parameters() const {
+    const parameter_list<B>& parameters = net_->parameters();
+    bool unchanged = parameters.size() == memory_.size();
+    for (std::size_t i = 0; unchanged && i < memory_.size(); ++i) {
+      unchanged = memory_[i].empty() || memory_[i][0].shape() == parameters[i].spec.shape;
+    }
+    require<value_error>(unchanged,
+                         "trainer: the model's parameters are no longer those that the trainer was "
+                         "made for; make a new trainer after assigning or moving a model");
   }
 
   void update() {
