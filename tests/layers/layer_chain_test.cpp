@@ -257,8 +257,10 @@ TEST_CASE("a layer of chains adds shortcuts and settles") {
   glia::tape<spy> record(device);
   glia::parameter_list<spy> parameters;
   std::vector<glia::gradient_slot> slots;
-  const conv2d twice{
-      .filters = 1, .kernel_initializer = glia::constant(2), .bias_initializer = glia::constant(1)};
+  const conv2d twice{.filters = 1,
+                     .kernel = 1,
+                     .kernel_initializer = glia::constant(2),
+                     .bias_initializer = glia::constant(1)};
   for (int i = 0; i < 3; ++i) {
     parameters.push_back(
         {{"kernel", {1, 1, 1, 1}, glia::constant(0), true}, device.full({1, 1, 1, 1}, 2)});

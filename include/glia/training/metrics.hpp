@@ -84,7 +84,7 @@ class running_scores {
   }
 
  private:
-  static constexpr std::size_t batches_at_a_time = 64;
+  static constexpr std::size_t batches_at_a_time = 4;
 
   [[nodiscard]] double mean(std::size_t i) const {
     return count_ == 0 ? 0 : sum(i) / static_cast<double>(count_);

@@ -166,6 +166,7 @@ class trainer {
 
   template <class Train, class Validation>
   history run(const Train& train, const fit_options& options, const Validation* validation) {
+    require_same_parameters();
     if constexpr (!detail::is_frozen_outputs<Train>) {
       require_fitting("fit", *net_, train);
     }
