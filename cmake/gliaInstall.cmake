@@ -10,7 +10,8 @@ foreach(component IN LISTS glia_components)
   install(TARGETS glia_${component} EXPORT glia_${component})
   install(EXPORT glia_${component} NAMESPACE glia:: DESTINATION "${package_dir}")
 endforeach()
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake"
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/gliaBuildType.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake" DESTINATION "${package_dir}")
 
 list(JOIN glia_components ", " glia_component_names)

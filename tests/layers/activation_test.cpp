@@ -40,3 +40,40 @@ TEST_CASE("activations describe themselves") {
   CHECK(glia::text(glia::leaky_relu(0.2)) == "leaky_relu(0.2)");
   CHECK(glia::relu != glia::relu6);
 }
+
+TEST_CASE("an activation of one's own is made by naming its members") {
+  constexpr glia::activation square{.name = "square", .map = {glia::unary_function::square}};
+  static_assert(square == square && square != glia::linear);
+  CHECK(glia::text(glia::dense{2, square}) == "dense(2, square)");
+  CHECK(test::run_layer(square, {1, 2}, {3, -2}, {}) == std::vector<float>{9, 4});
+}
+
+TEST_CASE("an activation called with an array gives its values") {
+  const xt::xarray<float> logits{{1, 2, 3}, {0, 0, 0}};
+  const xt::xarray<float> p = glia::softmax(logits);
+  const double total = std::exp(1.0) + std::exp(2.0) + std::exp(3.0);
+  CHECK(test::distance(p, std::vector<double>{std::exp(1.0) / total, std::exp(2.0) / total,
+                                              std::exp(3.0) / total, 1.0 / 3, 1.0 / 3, 1.0 / 3}) <
+        tolerance::hand_computed);
+  CHECK((p.shape() == logits.shape()));
+  const xt::xarray<double> one = glia::sigmoid(xt::xarray<double>{-1, 0});
+  CHECK(test::distance(one, std::vector<double>{1 / (1 + std::exp(1.0)), 0.5}) < 1e-15);
+  // Rows are rows, whatever the layout; numbers are still parameters.
+  const xt::xarray<float, xt::layout_type::column_major> columns = logits;
+  CHECK((glia::softmax(columns) == p));
+  CHECK(glia::leaky_relu(1).map.a == 1);
+  CHECK(glia::softmax(xt::xarray<float>(xt::zeros<float>({0, 3}))).size() == 0);
+  CHECK_THROWS_AS(glia::softmax(xt::xarray<float>(1.0F)), glia::shape_error);
+}
+
+TEST_CASE("activations refuse parameters that they do not have or that are out of range") {
+  using test::message_of;
+  CHECK(message_of<glia::value_error>([] { (void)glia::leaky_relu(-1); }) ==
+        "leaky_relu(-1): expected a finite parameter of at least 0");
+  CHECK_THROWS_AS(glia::elu(NAN), glia::value_error);
+  CHECK_THROWS_AS(glia::elu(INFINITY), glia::value_error);
+  CHECK(message_of<glia::value_error>([] { (void)glia::relu(0.1); }) ==
+        "relu(0.1): expected no number; it has no parameter");
+  constexpr glia::activation slope = glia::leaky_relu(0.2);
+  CHECK(slope.map.a == 0.2);
+}

@@ -67,7 +67,68 @@ TEST_CASE("conv2d says what does not fit") {
         "reshape{{H, W, C}} before it");
   CHECK(contains(message_of<glia::shape_error>(build({.filters = 2, .kernel = 5}, {4, 9, 1})),
                  "the kernel is larger than the padded input (N, 4, 9, 1)"));
-  CHECK(contains(message_of<glia::value_error>(build({.filters = 4, .groups = 2}, {4, 9, 3})),
-                 "groups (2) must divide the input's channels (3)"));
-  CHECK(contains(message_of<glia::value_error>(build({.filters = 0}, {4, 9, 3})), "at least 1"));
+  CHECK(contains(
+      message_of<glia::value_error>(build({.filters = 4, .kernel = 1, .groups = 2}, {4, 9, 3})),
+      "groups (2) must divide the input's channels (3)"));
+  CHECK(contains(message_of<glia::value_error>(build({.filters = 0, .kernel = 1}, {4, 9, 3})),
+                 "at least 1"));
+}
+
+TEST_CASE("conv2d wants to be told its kernel") {
+  CHECK(message_of<glia::value_error>([] {
+          glia::model net{glia::sequential{glia::conv2d{.filters = 4}}, {8, 8, 1}};
+        }) ==
+        "sequential[0] conv2d(4, 0x0, valid): expected a kernel; give .kernel = 3, or 1 for one of "
+        "1x1");
+}
+
+TEST_CASE("samples that look like images with their channels first are refused") {
+  const auto message = [](const auto& layers, const glia::shape& sample) {
+    return message_of<glia::shape_error>([&] { glia::model net{layers, sample}; });
+  };
+  const glia::conv2d layer{.filters = 4, .kernel = 3};
+  CHECK(message(glia::sequential{layer}, {3, 32, 32}) ==
+        "sequential[0] conv2d(4, 3x3, valid): samples of shape (3, 32, 32) look like images (C, H, "
+        "W); glia's are (N, H, W, C), channels last: give the model (32, 32, 3) and transpose the "
+        "samples or, if they do have 32 channels, say so by reshape{{3, 32, 32}} before it");
+  const auto refused = [&](const auto& layers, const glia::shape& sample) {
+    return contains(message(layers, sample), "(N, H, W, C), channels last");
+  };
+  const glia::conv2d pointwise{.filters = 4, .kernel = 1};
+  CHECK(refused(glia::sequential{pointwise}, {1, 28, 28}));
+  CHECK(refused(glia::sequential{pointwise}, {4, 84, 84}));
+  CHECK(refused(glia::sequential{glia::batch_norm{}, glia::relu, layer}, {3, 32, 32}));
+  CHECK(refused(glia::sequential{glia::residual{pointwise, pointwise}}, {3, 8, 8}));
+  CHECK(refused(glia::sequential{glia::avg_pool2d{.window = 1}}, {1, 8, 8}));
+  CHECK(refused(glia::sequential{layer}, {1, 30, 20}));  // does not fit, and says why
+
+  // Those who mean it say so, and nobody else has to.
+  CHECK(message(glia::sequential{glia::reshape{{3, 32, 32}}, layer}, {3, 32, 32}).empty());
+  CHECK(
+      message(glia::sequential{glia::conv2d{.filters = 4, .kernel = {1, 5}}}, {1, 32, 32}).empty());
+  CHECK(message(glia::sequential{glia::max_pool2d{.window = {1, 2}}}, {1, 32, 32}).empty());
+  CHECK(message(glia::sequential{glia::flatten{}, glia::dense{2}}, {3, 32, 32}).empty());
+  CHECK(message(glia::sequential{layer}, {32, 32, 3}).empty());
+  CHECK(message(glia::sequential{layer}, {8, 8, 8}).empty());
+  CHECK(message(glia::sequential{layer}, {3, 32, 16}).empty());
+  CHECK(message(glia::sequential{layer}, {3, 4, 4}).empty());
+  // Within a network such shapes come about by themselves.
+  const glia::conv2d wide{.filters = 8, .kernel = {3, 1}};
+  CHECK(message(glia::sequential{wide, pointwise}, {3, 8, 2}).empty());
+}
+
+TEST_CASE("negative numbers taken for sizes of windows are refused") {
+  const auto refused = [](const auto& layer) {
+    return contains(message_of<glia::value_error>([&] {
+                      glia::model net{layer, {4, 4, 2}};
+                    }),
+                    "at most 1048576");
+  };
+  const auto minus_one = static_cast<std::size_t>(-1);
+  const auto overflowing = (std::size_t{1} << 63) + 1;  // times 2, and 1 more: 3
+  CHECK(refused(glia::conv2d{.filters = 1, .kernel = overflowing, .dilation = 2}));
+  CHECK(refused(glia::conv2d{.filters = 1, .kernel = 1, .padding = minus_one}));
+  CHECK(refused(glia::conv2d{.filters = 1, .kernel = 1, .stride = minus_one}));
+  CHECK(refused(glia::max_pool2d{.window = 2, .stride = minus_one}));
+  CHECK(refused(glia::avg_pool2d{.window = minus_one}));
 }

@@ -51,3 +51,23 @@ TEST_CASE("dense says where it stands and what it expected") {
   CHECK(message_of<glia::value_error>(nested) ==
         "sequential[1] residual[0] sequential[1] dense(0): expected at least 1 unit");
 }
+
+TEST_CASE("a softmax over one unit is refused") {
+  CHECK(message_of<glia::value_error>([] {
+          glia::model net{glia::dense{1, glia::softmax}, {2}};
+        }) ==
+        "model[0] dense(1, softmax): a softmax over 1 unit is always 1; use sigmoid, or 2 units");
+  CHECK(contains(message_of<glia::value_error>([] {
+                   const glia::conv2d layer{.filters = 1, .kernel = 1, .activation = glia::softmax};
+                   glia::model net{layer, {2, 2, 1}};
+                 }),
+                 "a softmax over 1 filter is always 1"));
+}
+
+TEST_CASE("parameters larger than any memory are refused by name") {
+  CHECK(contains(message_of<glia::value_error>([] {
+                   glia::model net{glia::dense{static_cast<std::size_t>(-1)}, {2}};
+                 }),
+                 "parameter 'kernel' of shape (2, 18446744073709551615) has more than "));
+  CHECK_THROWS_AS((glia::model{glia::dense{std::size_t{1} << 62}, {4}}), glia::value_error);
+}

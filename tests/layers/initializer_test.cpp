@@ -76,3 +76,7 @@ TEST_CASE("initial parameters depend on the seed and not on the backend") {
   CHECK((a.get("dense_0.kernel") == b.get("dense_0.kernel")));
   CHECK((a.get("dense_0.kernel") != c.get("dense_0.kernel")));
 }
+
+TEST_CASE("an initialiser without a function is refused") {
+  CHECK_THROWS_AS(glia::initializer("none", {}), glia::value_error);
+}

@@ -87,7 +87,7 @@ conv2d depthwise(std::size_t channels, std::size_t stride) {
           .groups = channels,
           .bias = false};
 }
-conv2d pointwise(std::size_t filters) { return {.filters = filters, .bias = false}; }
+conv2d pointwise(std::size_t filters) { return {.filters = filters, .kernel = 1, .bias = false}; }
 
 /// More convolutions than one chain takes; channels that fill no vector; a stride in the middle.
 auto bottlenecks() {
@@ -116,7 +116,7 @@ struct two_in_a_chain {
   template <glia::backend B>
   [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
     glia::layer_chain<B> chain(s, std::move(x));
-    chain.run(conv2d{.filters = 1}, "chain", 0);
+    chain.run(conv2d{.filters = 1, .kernel = 1}, "chain", 0);
     chain.run(batch_norm{.epsilon = 1e-9}, "chain", 1);
     return std::move(chain).result();
   }
@@ -157,9 +157,10 @@ TEST_CASE("chains give the same bits for 1, 2 and 3 threads") {
 }
 
 TEST_CASE("a batch_norm behind a convolution with a bias becomes part of it") {
-  const auto result = compare(sequential{conv2d{.filters = 5, .kernel = 3}, batch_norm{},
-                                         conv2d{.filters = 4}, batch_norm{}, batch_norm{}, relu6},
-                              {6, 7, 2});
+  const auto result =
+      compare(sequential{conv2d{.filters = 5, .kernel = 3}, batch_norm{},
+                         conv2d{.filters = 4, .kernel = 1}, batch_norm{}, batch_norm{}, relu6},
+              {6, 7, 2});
   CHECK(result.distance < tolerance::float_kernel);
   CHECK(result.chains == std::vector<std::size_t>{2});
 }
@@ -167,7 +168,7 @@ TEST_CASE("a batch_norm behind a convolution with a bias becomes part of it") {
 TEST_CASE("a batch_norm behind a convolution's own activation is applied after it") {
   // Folded, the map would come after the normalisation: that gives other numbers.
   const conv2d activated{.filters = 5, .kernel = 3, .activation = glia::relu};
-  const sequential layers{activated, batch_norm{}, conv2d{.filters = 4}, batch_norm{}};
+  const sequential layers{activated, batch_norm{}, conv2d{.filters = 4, .kernel = 1}, batch_norm{}};
   const auto result = compare(layers, {6, 7, 2});
   CHECK(result.distance < tolerance::float_kernel);
   CHECK(result.chains.empty());
@@ -176,15 +177,16 @@ TEST_CASE("a batch_norm behind a convolution's own activation is applied after i
             .distance < tolerance::float_kernel);
   CHECK(compare(sequential{conv2d{.filters = 5, .kernel = 3}, relu6, glia::tanh}, {6, 7, 2})
             .distance < tolerance::float_kernel);
-  CHECK(compare(sequential{activated, conv2d{.filters = 4}, glia::relu}, {6, 7, 2}).chains ==
-        std::vector<std::size_t>{2});
+  CHECK(compare(sequential{activated, conv2d{.filters = 4, .kernel = 1}, glia::relu}, {6, 7, 2})
+            .chains == std::vector<std::size_t>{2});
 }
 
 TEST_CASE("activations that no chain takes are applied all the same") {
   const auto result =
-      compare(sequential{conv2d{.filters = 5}, batch_norm{}, glia::gelu, conv2d{.filters = 4},
-                         batch_norm{}, glia::leaky_relu(0.2), conv2d{.filters = 3}, glia::linear,
-                         conv2d{.filters = 6}, glia::tanh},
+      compare(sequential{conv2d{.filters = 5, .kernel = 1}, batch_norm{}, glia::gelu,
+                         conv2d{.filters = 4, .kernel = 1}, batch_norm{}, glia::leaky_relu(0.2),
+                         conv2d{.filters = 3, .kernel = 1}, glia::linear,
+                         conv2d{.filters = 6, .kernel = 1}, glia::tanh},
               {4, 5, 2});
   CHECK(result.distance < tolerance::float_kernel);
   CHECK(result.chains.empty());
@@ -192,11 +194,13 @@ TEST_CASE("activations that no chain takes are applied all the same") {
 
 TEST_CASE("softmax behind a convolution is over the channels") {
   const auto result =
-      compare(sequential{conv2d{.filters = 5}, glia::softmax, conv2d{.filters = 4}, batch_norm{},
-                         conv2d{.filters = 3, .activation = glia::softmax}},
+      compare(sequential{conv2d{.filters = 5, .kernel = 1}, glia::softmax,
+                         conv2d{.filters = 4, .kernel = 1}, batch_norm{},
+                         conv2d{.filters = 3, .kernel = 1, .activation = glia::softmax}},
               {4, 5, 2});
   CHECK(result.distance < tolerance::float_kernel);
-  const auto y = predictions(sequential{conv2d{.filters = 4}, conv2d{.filters = 5}, glia::softmax},
+  const auto y = predictions(sequential{conv2d{.filters = 4, .kernel = 1},
+                                        conv2d{.filters = 5, .kernel = 1}, glia::softmax},
                              {4, 5, 2}, 2, glia::cpu<float>());
   for (std::size_t i = 0; i < y.size(); i += 5) {
     REQUIRE(std::abs(std::accumulate(y.data() + i, y.data() + i + 5, 0.0F) - 1) < 1e-5F);
@@ -206,7 +210,7 @@ TEST_CASE("softmax behind a convolution is over the channels") {
 TEST_CASE("pooling behind a convolution goes on in one kernel, chained or not") {
   const auto result =
       compare(sequential{conv2d{.filters = 8, .kernel = 3, .activation = glia::relu},
-                         glia::max_pool2d{}, conv2d{.filters = 8}, batch_norm{}, relu6,
+                         glia::max_pool2d{}, conv2d{.filters = 8, .kernel = 1}, batch_norm{}, relu6,
                          glia::max_pool2d{}, pointwise(6), depthwise(6, 1), glia::avg_pool2d{}},
               {18, 18, 2});
   CHECK(result.distance < tolerance::float_kernel);
@@ -214,22 +218,24 @@ TEST_CASE("pooling behind a convolution goes on in one kernel, chained or not") 
 }
 
 TEST_CASE("a batch_norm with no convolution before it runs on its own") {
-  CHECK(compare(sequential{batch_norm{}, conv2d{.filters = 4}, batch_norm{}}, {4, 5, 2}).distance <
-        tolerance::float_kernel);
+  CHECK(
+      compare(sequential{batch_norm{}, conv2d{.filters = 4, .kernel = 1}, batch_norm{}}, {4, 5, 2})
+          .distance < tolerance::float_kernel);
   CHECK(compare(sequential{glia::flatten{}, glia::dense{6}, batch_norm{}, glia::relu, batch_norm{}},
                 {4, 5, 2})
             .distance < tolerance::float_kernel);
-  CHECK(compare(sequential{conv2d{.filters = 4}, glia::flatten{}, batch_norm{}, glia::relu},
+  CHECK(compare(sequential{conv2d{.filters = 4, .kernel = 1}, glia::flatten{}, batch_norm{},
+                           glia::relu},
                 {4, 5, 2})
             .distance < tolerance::float_kernel);
 }
 
 TEST_CASE("convolutions that no chain takes break it") {
   const auto result = compare(
-      sequential{conv2d{.filters = 6, .groups = 2}, batch_norm{}, pointwise(6), depthwise(6, 1),
-                 conv2d{.filters = 5, .kernel = 3, .padding = 1}, relu6, pointwise(4),
-                 conv2d{.filters = 4, .kernel = 2, .dilation = 2, .groups = 4}, pointwise(3),
-                 batch_norm{}},
+      sequential{conv2d{.filters = 6, .kernel = 1, .groups = 2}, batch_norm{}, pointwise(6),
+                 depthwise(6, 1), conv2d{.filters = 5, .kernel = 3, .padding = 1}, relu6,
+                 pointwise(4), conv2d{.filters = 4, .kernel = 2, .dilation = 2, .groups = 4},
+                 pointwise(3), batch_norm{}},
       {8, 9, 4});
   CHECK(result.distance < tolerance::float_kernel);
   CHECK(result.chains == std::vector<std::size_t>{2, 3});
@@ -251,8 +257,10 @@ TEST_CASE("a layer of chains adds shortcuts and settles") {
   glia::tape<spy> record(device);
   glia::parameter_list<spy> parameters;
   std::vector<glia::gradient_slot> slots;
-  const conv2d twice{
-      .filters = 1, .kernel_initializer = glia::constant(2), .bias_initializer = glia::constant(1)};
+  const conv2d twice{.filters = 1,
+                     .kernel = 1,
+                     .kernel_initializer = glia::constant(2),
+                     .bias_initializer = glia::constant(1)};
   for (int i = 0; i < 3; ++i) {
     parameters.push_back(
         {{"kernel", {1, 1, 1, 1}, glia::constant(0), true}, device.full({1, 1, 1, 1}, 2)});

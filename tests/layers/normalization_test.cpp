@@ -50,5 +50,10 @@ TEST_CASE("normalisation layers say what does not fit") {
         }) == "sequential[0] batch_norm: expected input (N, ..., C), got (N)");
   CHECK(test::message_of<glia::value_error>([] {
           glia::model net{glia::sequential{glia::layer_norm{.epsilon = 0}}, {4}};
-        }) == "sequential[0] layer_norm: expected a positive epsilon");
+        }) == "sequential[0] layer_norm: expected a finite positive epsilon");
+}
+
+TEST_CASE("an infinite epsilon is refused") {
+  CHECK_THROWS_AS((glia::model{glia::batch_norm{.epsilon = INFINITY}, {2}}), glia::value_error);
+  CHECK_THROWS_AS((glia::model{glia::layer_norm{.epsilon = INFINITY}, {2}}), glia::value_error);
 }

@@ -136,3 +136,19 @@ TEST_CASE("losses say what does not fit") {
                  }),
                  "positive delta"));
 }
+
+TEST_CASE("losses refuse hyper-parameters that are negative or not finite") {
+  using test::contains;
+  using test::message_of;
+  for (const float weight : {-1.0F, NAN, INFINITY}) {
+    CHECK(contains(message_of<glia::value_error>([&] {
+                     (void)losses(glia::softmax_cross_entropy{.class_weights = {1, 2, weight}},
+                                  {1, 3}, {1, 2, 3}, {0});
+                   }),
+                   "expected finite class weights of at least 0, got "));
+  }
+  CHECK_THROWS_AS(
+      losses(glia::softmax_cross_entropy{.label_smoothing = NAN}, {1, 3}, {1, 2, 3}, {0}),
+      glia::value_error);
+  CHECK_THROWS_AS(losses(glia::huber{INFINITY}, {1, 1}, {1}, {}, {2}), glia::value_error);
+}

@@ -48,7 +48,7 @@ auto description() {
       sequential{conv2d{.filters = 16, .kernel = 2, .padding = same, .activation = relu},
                  max_pool2d{}, dropout{0.3}},
       residual{sequential{same3(16, 1), same3(16, 16)}},
-      conv2d{.filters = 8},
+      conv2d{.filters = 8, .kernel = 1},
       max_pool2d{},
       batch_norm{},
       same3(8, 2),
@@ -139,8 +139,8 @@ TEST_CASE("depth-first sends pieces of large batches through a stretch, and smal
 TEST_CASE("batch normalisation sees the whole batch in training, pieces afterwards") {
   const watcher before;
   const watcher after;
-  glia::model net{glia::sequential{glia::conv2d{.filters = 4}, glia::batch_norm{}, after,
-                                   glia::max_pool2d{}, glia::flatten{}},
+  glia::model net{glia::sequential{glia::conv2d{.filters = 4, .kernel = 1}, glia::batch_norm{},
+                                   after, glia::max_pool2d{}, glia::flatten{}},
                   {8, 8, 3}};
   const xt::xarray<float> x = xt::ones<float>({100, 8, 8, 3});
   *after.largest = 0;
@@ -153,8 +153,9 @@ TEST_CASE("batch normalisation sees the whole batch in training, pieces afterwar
 }
 
 TEST_CASE("what a layer throws on a piece comes out, and the model goes on") {
-  glia::model net{glia::sequential{glia::conv2d{.filters = 2}, thrower{}, glia::flatten{}},
-                  {4, 4, 1}};
+  glia::model net{
+      glia::sequential{glia::conv2d{.filters = 2, .kernel = 1}, thrower{}, glia::flatten{}},
+      {4, 4, 1}};
   const xt::xarray<float> many = xt::ones<float>({64, 4, 4, 1});
   const xt::xarray<float> one = xt::ones<float>({1, 4, 4, 1});
   CHECK(test::contains(test::message_of<glia::shape_error>([&] { (void)net.predict(many); }),

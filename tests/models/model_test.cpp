@@ -136,3 +136,57 @@ TEST_CASE("a layer that changes its mind about its parameters is found out") {
                  }),
                  "sequential[0] lambda(fickle): asked for parameter 'factor' of shape (3,)"));
 }
+
+TEST_CASE("a backend in double takes and gives all digits") {
+  glia::model net{glia::dense{1}, {1}, glia::reference<double>()};
+  xt::xarray<double> kernel{0.1};
+  kernel.reshape({1, 1});
+  net.set("dense_0.kernel", kernel);
+  CHECK(net.get<double>("dense_0.kernel")(0, 0) == 0.1);
+  CHECK(net.get("dense_0.kernel")(0, 0) == 0.1F);
+  net.set("dense_0.bias", xt::zeros<double>({1}));
+  xt::xarray<double> x{3.3};
+  x.reshape({1, 1});
+  CHECK(net.predict<double>(x)(0, 0) == 3.3 * 0.1);
+  double y = 0;
+  net.predict_batch(std::span<const double>(x.data(), 1), std::span<double>(&y, 1));
+  CHECK(y == 3.3 * 0.1);
+}
+
+TEST_CASE("a plan knows what a model's outputs are and which layer made them so") {
+  const auto check = [](const auto& layers, glia::output_kind kind, const std::string& giver) {
+    const glia::model_plan plan = glia::plan_model(layers, {4});
+    CHECK(plan.gives == kind);
+    CHECK(plan.giver == giver);
+  };
+  using glia::dense;
+  using glia::output_kind;
+  using glia::sequential;
+  check(dense{3, glia::softmax}, output_kind::softmax, "model[0] dense(3, softmax)");
+  check(sequential{dense{3}, glia::softmax}, output_kind::softmax, "sequential[1] softmax");
+  check(sequential{dense{3}, sequential{dense{3}, sequential{glia::sigmoid}}}, output_kind::sigmoid,
+        "sequential[1] sequential[1] sequential[0] sigmoid");
+  check(sequential{dense{3, glia::softmax}, glia::dropout{0.5}, glia::reshape{{1, 3}},
+                   glia::flatten{}, glia::identity{}},
+        output_kind::softmax, "sequential[0] dense(3, softmax)");
+  check(sequential{glia::frozen{dense{3, glia::softmax}}}, output_kind::softmax,
+        "sequential[0] frozen[0] dense(3, softmax)");
+  check(glia::residual{dense{4}, glia::identity{}, glia::sigmoid}, output_kind::sigmoid,
+        "residual(dense(4))");
+  check(sequential{glia::relu, glia::residual{dense{4}, dense{4}, glia::softmax}},
+        output_kind::softmax, "sequential[1] residual(dense(4), dense(4))");
+  // Sums, products and functions of probabilities are something else.
+  check(glia::residual{dense{4, glia::softmax}, dense{4, glia::softmax}}, output_kind::other,
+        "residual(dense(4, softmax), dense(4, softmax))");
+  check(sequential{dense{4, glia::softmax}, dense{3}}, output_kind::other,
+        "sequential[1] dense(3)");
+  check(sequential{dense{4, glia::softmax},
+                   glia::lambda{"log", [](auto x) { return glia::ops::logarithm(x); }}},
+        output_kind::other, "");
+}
+
+TEST_CASE("samples without elements are refused") {
+  CHECK(message_of<glia::shape_error>([] {
+          glia::model net{glia::dense{2}, {3, 0}};
+        }) == "model: expected samples of extents of at least 1, got shape (3, 0)");
+}

@@ -131,3 +131,37 @@ TEST_CASE("clipping bounds every value, or the joint norm") {
   CHECK(test::distance(clipped(glia::clip_by_norm(1)), std::vector<double>{0.6, 0, -0.8}) <
         tolerance::hand_computed);
 }
+
+TEST_CASE("optimizers refuse decays and epsilons that are negative or not finite") {
+  const auto refused = [](const auto& optimizer, const std::string& what) {
+    return test::contains(test::message_of<glia::value_error>([&] { (void)optimizer.at(0); }),
+                          what);
+  };
+  for (const double decay : {-1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    const std::string what = ": expected a finite weight decay of at least 0, got ";
+    CHECK(refused(glia::sgd{.weight_decay = decay}, "sgd" + what));
+    CHECK(refused(glia::adam{.weight_decay = decay}, "adam" + what));
+    CHECK(refused(glia::adamw{.weight_decay = decay}, "adamw" + what));
+    CHECK(refused(glia::rmsprop{.weight_decay = decay}, "rmsprop" + what));
+    CHECK(refused(glia::adagrad{.weight_decay = decay}, "adagrad" + what));
+  }
+  for (const double epsilon : {0.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    const std::string what = ": expected a finite positive epsilon, got ";
+    CHECK(refused(glia::adam{.epsilon = epsilon}, "adam" + what));
+    CHECK(refused(glia::adamw{.epsilon = epsilon}, "adamw" + what));
+    CHECK(refused(glia::rmsprop{.epsilon = epsilon}, "rmsprop" + what));
+    CHECK(refused(glia::adagrad{.epsilon = epsilon}, "adagrad" + what));
+  }
+  CHECK(refused(glia::adagrad{.initial_accumulator = INFINITY}, "initial accumulator"));
+}
+
+TEST_CASE("clipping refuses bounds that bound nothing or make nothing of gradients") {
+  for (const double bound : {0.0, -1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    CHECK_THROWS_AS(glia::clip_by_norm(bound), glia::value_error);
+    CHECK_THROWS_AS(glia::clip_by_value(bound), glia::value_error);
+  }
+  std::vector<glia::cpu<float>::tensor> gradients;
+  CHECK_THROWS_AS(glia::clip({.norm = INFINITY}, glia::cpu<float>(), gradients), glia::value_error);
+  constexpr glia::gradient_clipping how = glia::clip_by_norm(2);
+  CHECK(how.norm == 2);
+}

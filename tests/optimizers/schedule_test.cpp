@@ -71,3 +71,12 @@ TEST_CASE("a trainer asks the schedule once per step, whatever the number of par
   // Two steps, and once more for the epoch's record.
   CHECK(asked == std::vector<std::size_t>{0, 1, 1});
 }
+
+TEST_CASE("schedules refuse rates and factors that would fail at a later step, and no function") {
+  CHECK_THROWS_AS(glia::step_decay(0.1, -1, 2), glia::value_error);
+  CHECK_THROWS_AS(glia::step_decay(0.1, NAN, 2), glia::value_error);
+  CHECK_THROWS_AS(glia::exponential_decay(0.1, INFINITY), glia::value_error);
+  CHECK_THROWS_AS(glia::cosine_decay(0.1, 10, -1), glia::value_error);
+  CHECK_THROWS_AS(glia::linear_warm_up(10, 0.1, NAN), glia::value_error);
+  CHECK_THROWS_AS(glia::schedule(std::function<double(std::size_t)>()), glia::value_error);
+}

@@ -65,3 +65,18 @@ TEST_CASE("a confusion matrix refuses what does not fit") {
   const std::vector<std::string> two{"ox", "ape"};
   CHECK_THROWS_AS(glia::confusion_matrix(outputs, truth).table(two), glia::value_error);
 }
+
+TEST_CASE("a confusion matrix knows its classes, and that what is no number is none") {
+  glia::confusion_matrix m(2);
+  CHECK(test::message_of<glia::value_error>([&] { m.add(2, 0); }) ==
+        "confusion_matrix: expected classes below 2, got 2 and 0");
+  CHECK_THROWS_AS(m.add(0, 2), glia::value_error);
+  CHECK_THROWS_AS(m.count(5, 5), glia::value_error);
+  CHECK_THROWS_AS(m.recall(2), glia::value_error);
+  CHECK_THROWS_AS(m.precision(2), glia::value_error);
+  CHECK_THROWS_AS(glia::confusion_matrix(std::size_t{1} << 33), glia::value_error);
+  const std::vector<std::int32_t> one{1};
+  CHECK(test::message_of<glia::data_error>([&] {
+          glia::confusion_matrix(xt::xarray<float>{{NAN, 1}}, one);
+        }) == "confusion_matrix: the outputs of sample 0 are not numbers");
+}

@@ -104,8 +104,9 @@ auto network() {
   return glia::model{
       sequential{frozen{sequential{conv2d{.filters = 5, .kernel = 3, .activation = glia::relu},
                                    batch_norm{}, dropout{0.5}}},
-                 glia::max_pool2d{.window = {2, 1}}, conv2d{.filters = 6, .activation = glia::relu},
-                 batch_norm{}, glia::flatten{}, dropout{0.2}, dense{3}},
+                 glia::max_pool2d{.window = {2, 1}},
+                 conv2d{.filters = 6, .kernel = 1, .activation = glia::relu}, batch_norm{},
+                 glia::flatten{}, dropout{0.2}, dense{3}},
       {6, 5, 2}};
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 
@@ -180,4 +181,181 @@ TEST_CASE("a user's own loss is a function of ops") {
   glia::trainer trainer{net, loss, glia::adam{0.05}};
   const auto history = trainer.fit(line{}, {.epochs = 150, .batch_size = 16, .progress = nullptr});
   CHECK(history.epochs.back().training.loss < 1e-3);
+}
+
+TEST_CASE("a model that ends in a softmax or sigmoid is refused by losses that apply one") {
+  const auto message = [](const auto& layers, const auto& loss) {
+    return message_of<glia::value_error>([&] {
+      glia::model net{layers, {2}};
+      glia::trainer trainer{net, loss, glia::sgd{}};
+    });
+  };
+  const glia::softmax_cross_entropy softmax_loss;
+  const glia::binary_cross_entropy sigmoid_loss;
+  const glia::sequential to_probabilities{glia::dense{8, glia::relu},
+                                          glia::dense{3, glia::softmax}};
+  CHECK(message(to_probabilities, softmax_loss) ==
+        "sequential[1] dense(3, softmax): the model ends in a softmax, but softmax_cross_entropy "
+        "takes logits and applies a softmax itself; end the model without it, as by dense{3}; "
+        "probabilities are glia::softmax(net.predict(x)) then");
+  CHECK(message(glia::sequential{glia::dense{1}, glia::sigmoid}, sigmoid_loss) ==
+        "sequential[1] sigmoid: the model ends in a sigmoid, but binary_cross_entropy takes logits "
+        "and applies a sigmoid itself; end the model without it, as by dense{1}; probabilities are "
+        "glia::sigmoid(net.predict(x)) then");
+  CHECK(contains(message(glia::dense{3, glia::sigmoid}, softmax_loss), "ends in a sigmoid"));
+  CHECK(contains(message(to_probabilities, sigmoid_loss), "ends in a softmax"));
+
+  glia::model net{to_probabilities, {2}};
+  CHECK(contains(message_of<glia::value_error>(
+                     [&] { (void)glia::evaluate(net, test::quadrants{10}, softmax_loss); }),
+                 "the model ends in a softmax"));
+
+  // Others take what the model gives.
+  CHECK(message(glia::dense{3}, softmax_loss).empty());
+  CHECK(message(glia::dense{3, glia::relu}, softmax_loss).empty());
+  CHECK(message(to_probabilities, glia::mean_squared_error{}).empty());
+  const auto own = [](const auto& y, const auto&) { return glia::ops::mean_per_sample(y); };
+  CHECK(message(to_probabilities, own).empty());
+}
+
+namespace {
+
+/// A point for each row of targets.
+struct valued {
+  std::vector<std::vector<float>> rows;
+
+  [[nodiscard]] std::size_t size() const { return rows.size(); }
+  [[nodiscard]] static glia::shape input_shape() { return {1}; }
+  static void input(std::size_t i, std::span<float> x) { x[0] = static_cast<float>(i); }
+  [[nodiscard]] glia::shape target_shape() const { return {rows[0].size()}; }
+  void target(std::size_t i, std::span<float> t) const { std::ranges::copy(rows[i], t.begin()); }
+};
+
+/// The accuracy of a model x -> (slope x + offset, 0, ...).
+template <class Loss, class Data>
+double accuracy_of(const Data& data, const Loss& loss, std::size_t outputs, float slope,
+                   float offset, const glia::activation& last = glia::linear) {
+  glia::model net{glia::dense{outputs, last}, {1}};
+  xt::xarray<float> kernel = xt::zeros<float>({std::size_t{1}, outputs});
+  xt::xarray<float> bias = xt::zeros<float>({outputs});
+  kernel(0, 0) = slope;
+  bias(0) = offset;
+  net.set("dense_0.kernel", kernel);
+  net.set("dense_0.bias", bias);
+  return glia::evaluate(net, data, loss, {.metrics = std::vector{glia::accuracy()}}).metrics.at(0);
+}
+
+}  // namespace
+
+TEST_CASE("metrics that count classes refuse targets that are none") {
+  const auto refused = [](const valued& data, const auto& loss) {
+    return message_of<glia::data_error>(
+        [&] { (void)accuracy_of(data, loss, data.rows[0].size(), 1, 0); });
+  };
+  CHECK(refused({{{0}, {1}, {2.5F}}}, glia::mean_squared_error{}) ==
+        "accuracy: counts samples by their class, and the data's targets are no classes (2.5); "
+        "leave it out: the loss says how far off a regression is");
+  CHECK(contains(refused({{{0.2F, 3}, {1, 2}}}, glia::huber{}), "no classes (0.2, ...)"));
+  CHECK_FALSE(refused({{{0.3F}}}, glia::mean_squared_error{}).empty());
+  CHECK_FALSE(refused({{{1, 1, 0}}}, glia::binary_cross_entropy{}).empty());  // several at once
+  CHECK(refused({{{0.3F}, {1}, {0}}}, glia::binary_cross_entropy{}).empty());
+  CHECK(refused({{{0.1F, 0.9F}, {1, 0}}}, glia::softmax_cross_entropy{}).empty());
+  CHECK(refused({{{0, 1}, {1, 0}}}, glia::mean_squared_error{}).empty());
+  CHECK(refused({{{-1, 1, -1}}}, glia::hinge{}).empty());
+
+  // Training asks the same; without metrics any targets will do.
+  glia::model net{glia::dense{1}, {1}};
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{1e-3}};
+  CHECK_THROWS_AS(
+      trainer.fit(line{}, {.metrics = std::vector{glia::accuracy()}, .progress = nullptr}),
+      glia::data_error);
+  CHECK(trainer.step_count() == 0);
+  trainer.fit(line{}, {.progress = nullptr});
+}
+
+TEST_CASE("a single output stands for class 1 above 0 as a logit, above 1/2 as a value") {
+  // Samples 0 to 3, of class 1 from 2 on.
+  const valued ones{{{0}, {0}, {1}, {1}}};
+  const valued signs{{{-1}, {-1}, {1}, {1}}};
+  const valued soft{{{0.1F}, {0.4F}, {0.6F}, {0.9F}}};
+  CHECK(accuracy_of(ones, glia::binary_cross_entropy{}, 1, 1, -1.5F) == 1);
+  CHECK(accuracy_of(soft, glia::binary_cross_entropy{}, 1, 1, -1.5F) == 1);
+  CHECK(accuracy_of(signs, glia::hinge{}, 1, 1, -1.5F) == 1);
+  // Outputs 0.2, 0.4, 0.6, 0.8: what a regression to 0 and 1 comes to.
+  CHECK(accuracy_of(ones, glia::mean_squared_error{}, 1, 0.2F, 0.2F) == 1);
+  CHECK(accuracy_of(ones, glia::mean_squared_error{}, 1, 1, -1.5F, glia::sigmoid) == 1);
+  const auto own = [](const auto& y, const auto&) { return glia::ops::mean_per_sample(y); };
+  CHECK(accuracy_of(ones, own, 1, 1, -1.5F, glia::sigmoid) == 1);
+  CHECK(accuracy_of(ones, own, 1, 1, -1.5F) == 1);
+}
+
+TEST_CASE("metrics ask for no more classes than there are") {
+  glia::model net{glia::dense{4}, {2}};
+  const auto message = [&](const glia::metric& m) {
+    return message_of<glia::value_error>([&] {
+      (void)glia::evaluate(net, test::quadrants{10}, glia::softmax_cross_entropy{},
+                           {.metrics = std::vector{m}});
+    });
+  };
+  CHECK(message(glia::top_k(5)) == "top_5: expected k from 1 to the model's 4 outputs, got 5");
+  CHECK(contains(message({.name = "none", .k = 0}), "got 0"));
+  CHECK(message(glia::top_k(4)).empty());
+}
+
+TEST_CASE("scores are summed in double") {
+  const glia::reference<float> single;
+  glia::running_scores<glia::reference<float>> sums(single, {});
+  const auto add = [&](double loss) {
+    sums.add(single.full({1}, loss), single.full({1, 1}, 0), {});
+  };
+  add(0x1p24);
+  for (int i = 0; i < 1000; ++i) {
+    add(1);
+  }
+  CHECK(sums.loss() == (0x1p24 + 1000) / 1001);
+  CHECK(sums.means().loss == sums.loss());
+  sums.reset();
+  CHECK(sums.loss() == 0);
+
+  const glia::reference<double> exact;
+  glia::running_scores<glia::reference<double>> digits(exact, {});
+  digits.add(exact.full({1}, 0.1), exact.full({1, 1}, 0), {});
+  CHECK(digits.loss() == 0.1);
+}
+
+TEST_CASE("targets that a loss does not take are refused") {
+  const auto message = [](const valued& data, const auto& loss) {
+    return message_of<glia::data_error>([&] {
+      glia::model net{glia::dense{data.rows[0].size()}, {1}};
+      glia::trainer trainer{net, loss, glia::sgd{}};
+      trainer.fit(data, {.progress = nullptr});
+    });
+  };
+  CHECK(message({{{0}, {1}, {2}}}, glia::binary_cross_entropy{}) ==
+        "the loss takes targets from 0 to 1, the data hold 2");
+  CHECK_FALSE(message({{{1, -1}}}, glia::binary_cross_entropy{}).empty());
+  CHECK_FALSE(message({{{NAN}}}, glia::binary_cross_entropy{}).empty());
+  CHECK(message({{{1}, {0}}}, glia::hinge{}) == "the loss takes targets -1 and 1, the data hold 0");
+  CHECK(message({{{0}, {0.5F}, {1}}}, glia::binary_cross_entropy{}).empty());
+  CHECK(message({{{-1}, {1}}}, glia::hinge{}).empty());
+  CHECK(message({{{7}}}, glia::mean_squared_error{}).empty());
+  glia::model net{glia::dense{1}, {1}};
+  CHECK_THROWS_AS(glia::evaluate(net, valued{{{2}}}, glia::binary_cross_entropy{}),
+                  glia::data_error);
+}
+
+TEST_CASE("a trainer notices that its model has become another") {
+  const glia::fit_options quiet{.progress = nullptr};
+  const auto check = [&](const auto& change) {
+    glia::model net{glia::dense{3}, {2}};
+    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
+    const glia::labelled_arrays data(xt::ones<float>({4, 2}), {0, 1, 2, 0});
+    trainer.fit(data, quiet);
+    change(net);
+    return contains(message_of<glia::value_error>([&] { trainer.fit(data, quiet); }),
+                    "make a new trainer after assigning or moving a model");
+  };
+  CHECK(check([](auto& net) { net = glia::model{glia::dense{4}, {2}}; }));
+  CHECK(check([](auto& net) { const auto other = std::move(net); }));
+  CHECK_FALSE(check([](auto& net) { net = glia::model{glia::dense{3}, {2}}; }));
 }

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
@@ -12,16 +15,24 @@
 
 namespace glia {
 
-/// Samples (N, ...) and their classes (N), both xtensor arrays.
+/// Samples (N, ...) and their classes, counted from 0: (N) or (N, 1), both xtensor arrays. Labels
+/// may be of any type of numbers, as long as they are whole.
 ///
-/// Throws `shape_error` when the counts differ.
+/// Throws `shape_error` when the counts differ, `data_error` for labels that are no classes.
 class labelled_arrays {
  public:
-  labelled_arrays(xt::xarray<float> inputs, xt::xarray<std::int32_t> labels)
-      : inputs_(std::move(inputs)), labels_(std::move(labels)) {
-    require<shape_error>(
-        inputs_.dimension() > 0 && labels_.dimension() == 1 && labels_.size() == inputs_.shape()[0],
-        "labelled_arrays: expected inputs (N, ...) and labels (N)");
+  template <class Labels>
+  labelled_arrays(xt::xarray<float> inputs, const xt::xexpression<Labels>& labels)
+      : inputs_(std::move(inputs)) {
+    using number = typename Labels::value_type;
+    const xt::xarray<number> given = labels.derived_cast();
+    take_labels(shape(given.shape().begin(), given.shape().end()),
+                std::span<const number>(given.data(), given.size()));
+  }
+  labelled_arrays(xt::xarray<float> inputs, const xt::xarray<std::int32_t>& labels)
+      : inputs_(std::move(inputs)) {
+    take_labels(shape(labels.shape().begin(), labels.shape().end()),
+                std::span<const std::int32_t>(labels.data(), labels.size()));
   }
 
   [[nodiscard]] std::size_t size() const { return labels_.size(); }
@@ -31,11 +42,31 @@ class labelled_arrays {
   void input(std::size_t i, std::span<float> values) const {
     std::copy_n(inputs_.data() + i * values.size(), values.size(), values.begin());
   }
-  [[nodiscard]] std::int32_t label(std::size_t i) const { return labels_.data()[i]; }
+  [[nodiscard]] std::int32_t label(std::size_t i) const { return labels_[i]; }
 
  private:
+  template <class Number>
+  void take_labels(const shape& s, std::span<const Number> given) {
+    const shape inputs(inputs_.shape().begin(), inputs_.shape().end());
+    const bool one_column = s.rank() == 1 || (s.rank() == 2 && s[1] == 1);
+    require<shape_error>(
+        inputs.rank() > 0 && one_column && s[0] == inputs[0],
+        "labelled_arrays: expected inputs (N, ...) and labels (N) or (N, 1), got ", inputs, " and ",
+        s, s.rank() == 2 && s[1] > 1 ? "; rows of scores or probabilities are valued_arrays" : "");
+    labels_.reserve(given.size());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const auto label = static_cast<double>(given[i]);
+      require<data_error>(label >= 0 && label <= std::numeric_limits<std::int32_t>::max() &&
+                              label == std::floor(label),
+                          "labelled_arrays: sample ", i, " has the label ", label,
+                          "; expected a class, a whole number from 0 on; values to come close to "
+                          "are valued_arrays");
+      labels_.push_back(static_cast<std::int32_t>(label));
+    }
+  }
+
   xt::xarray<float> inputs_;
-  xt::xarray<std::int32_t> labels_;
+  std::vector<std::int32_t> labels_;
 };
 
 /// Samples (N, ...) and the values (N, ...) that a model should give for them, both xtensor arrays.
@@ -45,9 +76,11 @@ class valued_arrays {
  public:
   valued_arrays(xt::xarray<float> inputs, xt::xarray<float> targets)
       : inputs_(std::move(inputs)), targets_(std::move(targets)) {
-    require<shape_error>(inputs_.dimension() > 0 && targets_.dimension() > 0 &&
-                             targets_.shape()[0] == inputs_.shape()[0],
-                         "valued_arrays: expected inputs (N, ...) and targets (N, ...)");
+    const shape x(inputs_.shape().begin(), inputs_.shape().end());
+    const shape t(targets_.shape().begin(), targets_.shape().end());
+    require<shape_error>(x.rank() > 0 && t.rank() > 0 && t[0] == x[0],
+                         "valued_arrays: expected inputs (N, ...) and targets (N, ...), got ", x,
+                         " and ", t);
   }
 
   [[nodiscard]] std::size_t size() const { return inputs_.shape()[0]; }

@@ -40,9 +40,12 @@ pair_of_layers(const First&, const Second&) -> pair_of_layers<First, Second>;
 /// they are: a network trained elsewhere whose features another is trained on.
 template <class Body>
 struct frozen {
+  static_assert(layer<Body>, "frozen: expected a layer, such as glia::sequential{...}");
+
   Body body;
 
   using holds_layers = void;
+  static constexpr bool hands_on = true;
   static constexpr bool treats_samples_alone(run_mode) {
     return glia::treats_samples_alone<Body>(run_mode::inference);
   }
@@ -73,6 +76,14 @@ template <class... Layers>
 class sequential {
  public:
   using holds_layers = void;
+  static constexpr bool hands_on = true;
+
+  static_assert(
+      (layer<Layers> && ...),
+      "sequential: every argument must be a layer, such as glia::dense{10}, glia::relu or a "
+      "type of your own that meets the concept glia::layer: copyable, with "
+      "`variable<B> operator()(scope<B>&, variable<B>) const` for any backend B and "
+      "`std::string description() const`");
 
   explicit constexpr sequential(Layers... layers) : layers_(std::move(layers)...) {}
 
@@ -206,6 +217,7 @@ class sequential {
 /// Passes its input on.
 struct identity {
   static constexpr std::string_view type_name = "identity";
+  static constexpr bool hands_on = true;
   static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
@@ -222,6 +234,10 @@ struct identity {
 /// Throws `shape_error` where the two branches end in different shapes.
 template <class Body, class Shortcut = identity>
 struct residual {
+  static_assert(layer<Body> && layer<Shortcut>,
+                "residual: expected layers for its body and its shortcut, such as "
+                "glia::sequential{...}");
+
   Body body;
   Shortcut shortcut{};
   glia::activation activation = linear;
@@ -240,6 +256,7 @@ struct residual {
              "; give residual{} a shortcut that changes the shape alike");
     return activation.apply(main + side);
   }
+  [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }
   [[nodiscard]] std::string description() const {
     return std::is_same_v<Shortcut, identity>
                ? text("residual(", body.description(), ')')

@@ -29,6 +29,8 @@ struct dense {
     s.expect(x.shape().rank() == 2, "expected input (N, I), got ", batch_text(x.shape()),
              "; add flatten{} before it");
     s.expect_value(units > 0, "expected at least 1 unit");
+    s.expect_value(units > 1 || !activation.over_last_axis, "a ", activation.name,
+                   " over 1 unit is always 1; use sigmoid, or 2 units");
     const variable<B> kernel = s.parameter("kernel", {x.shape()[1], units}, kernel_initializer);
     std::optional<variable<B>> shift;
     if (bias) {
@@ -38,6 +40,7 @@ struct dense {
                                      : ops::dense(x, kernel, shift, activation.map);
   }
 
+  [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }
   [[nodiscard]] std::string description() const {
     return activation == linear ? text("dense(", units, ')')
                                 : text("dense(", units, ", ", activation, ')');

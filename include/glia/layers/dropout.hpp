@@ -20,6 +20,7 @@ struct dropout {
   double rate = 0.5;  ///< in [0, 1); rounded up to a multiple of 2^-16 for the decision
 
   static constexpr std::string_view type_name = "dropout";
+  static constexpr bool hands_on = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>

@@ -22,7 +22,10 @@ class initializer {
   using function = std::function<void(std::span<float>, const shape&, random_stream&)>;
 
   initializer(std::string name, function fill)
-      : name_(std::move(name)), fill_(std::make_shared<const function>(std::move(fill))) {}
+      : name_(std::move(name)), fill_(std::make_shared<const function>(std::move(fill))) {
+    require<value_error>(*fill_ != nullptr, "initializer ", name_,
+                         ": expected a function, got an empty one");
+  }
 
   void operator()(std::span<float> values, const shape& s, random_stream& random) const {
     (*fill_)(values, s, random);

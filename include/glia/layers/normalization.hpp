@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,8 +32,8 @@ struct batch_norm {
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     s.expect(x.shape().rank() >= 2, "expected input (N, ..., C), got ", batch_text(x.shape()));
-    s.expect_value(momentum >= 0 && momentum <= 1 && epsilon > 0,
-                   "expected a momentum in [0, 1] and a positive epsilon");
+    s.expect_value(momentum >= 0 && momentum <= 1 && epsilon > 0 && std::isfinite(epsilon),
+                   "expected a momentum in [0, 1] and a finite positive epsilon");
     const shape channels{x.shape().back()};
     if (!s.training()) {
       const auto [scale, shift] = scale_and_shift(s, channels);
@@ -107,7 +108,7 @@ struct layer_norm {
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     s.expect(x.shape().rank() >= 2, "expected input (N, ..., C), got ", batch_text(x.shape()));
-    s.expect_value(epsilon > 0, "expected a positive epsilon");
+    s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
     const shape features{x.shape().back()};
     const variable<B> gamma = s.parameter("gamma", features, gamma_initializer);
     const variable<B> beta = s.parameter("beta", features, beta_initializer);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "glia/backends/cost.hpp"
+#include "glia/core/output_kind.hpp"
 #include "glia/layers/parameters.hpp"
 
 namespace glia {
@@ -36,12 +37,16 @@ struct model_plan {
   std::vector<layer_summary> layers;
   std::vector<part_start> parts;
   shape output;  ///< with the batch axis, of extent 1
+  output_kind gives = output_kind::other;
+  std::string giver;  ///< the layer that made them so: sequential[2] dense(3, softmax)
 };
 
 /// Writes the plan while a description runs on the counting backend; layers do not see it.
 class plan_writer {
  public:
-  explicit plan_writer(cost<float> counter) : counter_(std::move(counter)) {}
+  /// For a model of inputs of this shape.
+  plan_writer(cost<float> counter, const shape& input)
+      : counter_(std::move(counter)), given_(input) {}
 
   void start_part(const shape& input) { plan_.parts.push_back({plan_.parameters.size(), input}); }
 
@@ -53,7 +58,8 @@ class plan_writer {
     plan_.layers.push_back({name, std::move(description), {}});
     plan_.layers.back().frozen = frozen;
   }
-  void finish_layer(const shape& output) {
+  void finish_layer(const shape& output, bool arranges_axes) {
+    as_given_ = as_given_ && !arranges_axes && output == given_;
     layer_summary& row = plan_.layers.back();
     row.output = output;
     row.flops = counter_.totals().flops - flops_before_;
@@ -65,6 +71,16 @@ class plan_writer {
     row.parameters += s.size();
     plan_.parameters.push_back({text(row.name, '.', name), s, initial, trainable});
   }
+
+  /// What the outputs of the layer that has just run are.
+  void gives(output_kind kind, std::string giver) {
+    plan_.gives = kind;
+    plan_.giver = std::move(giver);
+  }
+
+  /// Whether a tensor of this shape still has the axes of the model's samples: no layer before has
+  /// said what they are, nor changed the shape.
+  [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == given_; }
 
   /// Ends the plan, while all that the backward pass would need still exists.
   [[nodiscard]] model_plan finish(const shape& output) && {
@@ -78,6 +94,8 @@ class plan_writer {
 
  private:
   cost<float> counter_;
+  shape given_;
+  bool as_given_ = true;
   double flops_before_ = 0;
   std::vector<std::shared_ptr<const std::size_t>> live_bytes_;  // of each layer's tensors
   model_plan plan_;

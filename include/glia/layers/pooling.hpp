@@ -18,14 +18,21 @@ template <backend B>
 [[nodiscard]] window2d pool_window(const scope<B>& s, const shape& x, extent2d size,
                                    extent2d stride, const padding2d& padding) {
   s.expect(x.rank() == 4, "expected images (N, H, W, C), got ", batch_text(x));
+  if (size.height > 1 || size.width == 1) {  // not along rows alone; see conv2d
+    s.expect_channels_last(x);
+  }
   s.expect_value(size.height > 0 && size.width > 0, "expected a window of at least 1x1");
   const extent2d step{stride.height == 0 ? size.height : stride.height,
                       stride.width == 0 ? size.width : stride.width};
   const window2d window = resolve_window(x, size, step, 1, padding);
-  s.expect(x[1] + window.pad_top + window.pad_bottom >= size.height &&
-               x[2] + window.pad_left + window.pad_right >= size.width,
-           "the window is larger than the padded input ", batch_text(x),
-           "; use a smaller window or padding same");
+  s.expect_value(within_largest_window(window), "expected a window, stride and padding of at most ",
+                 largest_window);
+  s.expect(
+      x[1] + window.pad_top + window.pad_bottom >= size.height &&
+          x[2] + window.pad_left + window.pad_right >= size.width,
+      "the window is larger than the padded input ", batch_text(x),
+      "; images are (N, H, W, C), channels last; if these are, use a smaller window or padding "
+      "same");
   s.expect_value(window.pad_top < size.height && window.pad_bottom < size.height &&
                      window.pad_left < size.width && window.pad_right < size.width,
                  "padding must be smaller than the window, which could otherwise lie outside the "

@@ -9,13 +9,16 @@
 
 namespace glia {
 
-/// Gives every sample another shape of the same size: (N, ...) to (N, ...to).
+/// Gives every sample another shape of the same size: (N, ...) to (N, ...to). With the shape that
+/// it has already, it says that the axes are meant so.
 ///
 /// Throws `shape_error` where the sizes differ.
 struct reshape {
   shape to;
 
   static constexpr std::string_view type_name = "reshape";
+  static constexpr bool hands_on = true;
+  static constexpr bool arranges_axes = true;
   static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 
@@ -33,6 +36,7 @@ struct reshape {
 /// Lays every sample out as one row: (N, ...) to (N, I).
 struct flatten {
   static constexpr std::string_view type_name = "flatten";
+  static constexpr bool hands_on = true;
   static constexpr bool stateless = true;
   static constexpr bool treats_samples_alone(run_mode) { return true; }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,21 @@ template <class Layer>
 template <class Layer>
 concept stateless_layer = requires {
   requires Layer::stateless;
+};
+
+/// A layer whose outputs are, as far as losses have to know, what its inputs are or what the last
+/// of the layers that it holds gives. Layers say so in a static member `hands_on`. Others may say
+/// what they give in a member function `gives`, which returns an `output_kind`.
+template <class Layer>
+concept hands_on = requires {
+  requires Layer::hands_on;
+};
+
+/// A layer that says what its outputs' axes are, as `reshape` does. Layers say so in a static
+/// member `arranges_axes`.
+template <class Layer>
+concept arranges_axes = requires {
+  requires Layer::arranges_axes;
 };
 
 /// A layer that only arranges others: summaries list what it holds and not itself.
@@ -181,8 +197,9 @@ class scope {
     }
     variable<B> y = layer(*this, std::move(x));
     if (listed) {
-      plan_->finish_layer(y.shape());
+      plan_->finish_layer(y.shape(), arranges_axes<Layer>);
     }
+    note_outputs(layer);
     place_ = here.outer;
     return y;
   }
@@ -226,10 +243,26 @@ class scope {
   template <class Description>
   [[nodiscard]] variable<B> run_model(const Description& description, variable<B> x) {
     if constexpr (holder<Description>) {
-      return description(*this, std::move(x));
+      variable<B> y = description(*this, std::move(x));
+      note_outputs(description);
+      return y;
     } else {
       return run(description, std::move(x), "model", 0);
     }
+  }
+
+  /// Throws a `shape_error` if a model's samples, which come to this layer as they are, look like
+  /// images with their channels first: 1, 3 or 4 rows, and as many columns as channels, 8 or more.
+  /// Samples that are so indeed say it by a reshape to their own shape before this layer.
+  void expect_channels_last(const shape& x) const {
+    if (plan_ == nullptr || x.rank() != 4 || !plan_->as_given(x)) {
+      return;
+    }
+    const bool rows_of_channels = x[1] == 1 || x[1] == 3 || x[1] == 4;
+    expect(!rows_of_channels || x[2] != x[3] || x[3] < 8, "samples of shape ", sample_of(x),
+           " look like images (C, H, W); glia's are (N, H, W, C), channels last: give the model ",
+           shape{x[2], x[3], x[1]}, " and transpose the samples or, if they do have ", x[3],
+           " channels, say so by reshape{{", x[1], ", ", x[2], ", ", x[3], "}} before it");
   }
 
   /// Throws a `shape_error` that names the running layer, unless `condition` holds.
@@ -273,13 +306,28 @@ class scope {
     slots.clear();
   }
 
+  /// Writes into the plan what the outputs of a layer that has just run are.
+  template <class Layer>
+  void note_outputs(const Layer& layer) const {
+    if constexpr (!hands_on<Layer>) {
+      if (plan_ == nullptr) {
+        return;
+      }
+      if constexpr (requires { layer.gives(); }) {
+        plan_->gives(layer.gives(), place_ == nullptr ? layer.description() : place_text());
+      } else {
+        plan_->gives(output_kind::other, "");
+      }
+    }
+  }
+
   const typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
                                  bool trainable) {
     trainable = trainable && !frozen_;
     const std::size_t index = first_parameter_ + parameter_count_++;
     if (plan_ != nullptr) {
-      expect(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
-             " is larger than any machine's memory; check the layer's units or filters");
+      expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
+                   " is larger than any machine's memory; check the layer's units or filters");
       plan_->add_parameter(name, s, initial, trainable);
       changing_->push_back({{std::string(name), s, initial, trainable}, device().full(s, 0)});
     }
@@ -289,14 +337,16 @@ class scope {
     return (*parameters_)[index].value;
   }
 
-  [[nodiscard]] std::string where() const {
+  /// The running layer: sequential[3] dense(256).
+  [[nodiscard]] std::string place_text() const {
     std::string result;
     for (const place* at = place_; at != nullptr; at = at->outer) {
       const std::string step = text(at->holder_name, '[', at->index, "] ");
-      result.insert(0, at == place_ ? text(step, at->describe(at->layer), ": ") : step);
+      result.insert(0, at == place_ ? step + at->describe(at->layer) : step);
     }
     return result;
   }
+  [[nodiscard]] std::string where() const { return place_ == nullptr ? "" : place_text() + ": "; }
 
   tape<B>* tape_;
   const parameter_list<B>* parameters_;

@@ -57,6 +57,21 @@ inline constexpr padding2d valid{padding2d::mode::valid};
 /// bottom and right, as in TensorFlow.
 inline constexpr padding2d same{padding2d::mode::same};
 
+/// The most that a window's size, stride, dilation and padding may be: beyond it they are negative
+/// numbers taken for positive ones, and sums of them would overflow.
+inline constexpr std::size_t largest_window = 1 << 20;
+
+[[nodiscard]] constexpr bool within_largest_window(const window2d& w) {
+  for (const std::size_t extent :
+       {w.height, w.width, w.stride_height, w.stride_width, w.dilation_height, w.dilation_width,
+        w.pad_top, w.pad_bottom, w.pad_left, w.pad_right}) {
+    if (extent > largest_window) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// The window with its padding in numbers, for images x (N, H, W, C).
 [[nodiscard]] constexpr window2d resolve_window(const shape& x, extent2d size, extent2d stride,
                                                 extent2d dilation, const padding2d& padding) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,17 +15,21 @@
 
 namespace glia {
 
-/// -sum_k w_k t_nk ln softmax(y)_nk for logits y (N, K): the model ends without a softmax.
+/// -sum_k w_k t_nk ln softmax(y)_nk for logits y (N, K): scores of any size, of which the softmax
+/// makes probabilities. The loss applies it, the model ends without one, in dense{K}; predictions
+/// are logits then, and glia::softmax(net.predict(x)) are probabilities.
 ///
 /// Targets are classes (N) or distributions (N, K). Label smoothing replaces t by
 /// (1 - s) t + s / K (Szegedy et al., CVPR 2016). With class weights the mean over a batch divides
 /// by its size, as in Keras, not by the sum of the weights, as in PyTorch.
 ///
 /// Throws `shape_error` where logits, targets or weights disagree, `value_error` for a smoothing
-/// outside its range.
+/// or weights outside their ranges.
 struct softmax_cross_entropy {
   double label_smoothing = 0;          ///< s, in [0, 1)
   std::vector<float> class_weights{};  ///< w (K), at least 0 each; empty: all 1
+
+  static constexpr output_kind applies = output_kind::softmax;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(variable<B> logits, const targets<B>& t) const {
@@ -46,6 +52,12 @@ struct softmax_cross_entropy {
       require<shape_error>(class_weights.size() == classes,
                            "softmax_cross_entropy: ", class_weights.size(), " class weights for ",
                            classes, " classes");
+      for (const float weight : class_weights) {
+        require<value_error>(weight >= 0 && std::isfinite(weight),
+                             "softmax_cross_entropy: expected finite class weights of at least 0, "
+                             "got ",
+                             weight);
+      }
       values = device.binary(binary_function::multiply, std::move(values),
                              device.from_host(std::span<const float>(class_weights), {classes}));
     }
@@ -61,11 +73,17 @@ struct softmax_cross_entropy {
 };
 
 /// -t ln sigmoid(y) - (1 - t) ln(1 - sigmoid(y)) for logits y, averaged over a sample's outputs and
-/// computed as softplus(y) - t y, which neither overflows nor cancels.
+/// computed as softplus(y) - t y, which neither overflows nor cancels. The loss applies the
+/// sigmoid, the model ends without one, in dense{1}; predictions are logits then, above 0 for class
+/// 1, and glia::sigmoid(net.predict(x)) are probabilities.
 ///
 /// Targets are values in [0, 1] of the logits' shape, or classes: 0 and 1 for a single output,
 /// one output against the rest for several.
 struct binary_cross_entropy {
+  static constexpr output_kind applies = output_kind::sigmoid;
+  static constexpr std::string_view target_range = "from 0 to 1";
+  static constexpr bool takes_target(float t) { return t >= 0 && t <= 1; }
+
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& logits, const targets<B>& t) const {
     const variable<B> values =

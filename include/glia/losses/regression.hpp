@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <string>
+#include <string_view>
 
 #include "glia/core/described.hpp"
 #include "glia/losses/targets.hpp"
@@ -11,6 +13,8 @@ namespace glia {
 
 /// (y - t)^2, averaged over a sample's outputs.
 struct mean_squared_error {
+  static constexpr bool nears_targets = true;
+
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
     const variable<B> values =
@@ -23,6 +27,8 @@ struct mean_squared_error {
 
 /// |y - t|, averaged over a sample's outputs.
 struct mean_absolute_error {
+  static constexpr bool nears_targets = true;
+
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
     const variable<B> values =
@@ -40,9 +46,12 @@ struct mean_absolute_error {
 struct huber {
   double delta = 1;  ///< > 0
 
+  static constexpr bool nears_targets = true;
+
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
-    require<value_error>(delta > 0, "huber: expected a positive delta, got ", delta);
+    require<value_error>(delta > 0 && std::isfinite(delta),
+                         "huber: expected a positive delta, got ", delta);
     const variable<B> values = y.owner().constant(detail::target_values("huber", y, t));
     const variable<B> error = ops::absolute(y - values);
     const variable<B> bounded = ops::clamp(error, 0, delta);
@@ -55,6 +64,9 @@ struct huber {
 /// max(1 - t y, 0), averaged over a sample's outputs. Targets are -1 or 1; classes become 1 at the
 /// class and -1 elsewhere.
 struct hinge {
+  static constexpr std::string_view target_range = "-1 and 1";
+  static constexpr bool takes_target(float t) { return t == -1 || t == 1; }
+
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
     const variable<B> values = y.owner().constant(detail::target_values("hinge", y, t, 1, -1));

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <concepts>
+#include <span>
 #include <string_view>
 
 #include "glia/core/error.hpp"
+#include "glia/core/output_kind.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
@@ -16,11 +19,46 @@ struct targets {
 };
 
 /// A loss turns a model's outputs and the targets into one number per sample: a variable (N).
-/// Losses are recipes of ops; a user's own is any callable of this form.
+/// Losses are recipes of ops; a user's own is any callable of this form. It may say more of itself
+/// by the static members that the next two functions read.
 template <class L, class B>
 concept loss_function = backend<B> && requires(const L& l, variable<B> y, const targets<B>& t) {
   { l(y, t) } -> std::same_as<variable<B>>;
 };
+
+/// The function that a loss applies to the model's outputs before it compares them; it then takes
+/// logits, outputs of a model that ends without that function. From its static member `applies`.
+template <class Loss>
+[[nodiscard]] constexpr output_kind applied_by() noexcept {
+  if constexpr (requires { Loss::applies; }) {
+    return Loss::applies;
+  } else {
+    return output_kind::other;
+  }
+}
+
+/// Whether a loss brings outputs close to the targets themselves, as in a regression. From its
+/// static member `nears_targets`.
+template <class Loss>
+[[nodiscard]] constexpr bool nears_targets() noexcept {
+  if constexpr (requires { Loss::nears_targets; }) {
+    return Loss::nears_targets;
+  } else {
+    return false;
+  }
+}
+
+/// Throws `data_error` for a target value that the loss does not take. Which it takes it says in
+/// static members `takes_target`, a function, and `target_range`, in words.
+template <class Loss>
+void require_targets([[maybe_unused]] std::span<const float> values) {
+  if constexpr (requires { Loss::takes_target(0.0F); }) {
+    for (const float value : values) {
+      require<data_error>(Loss::takes_target(value), "the loss takes targets ", Loss::target_range,
+                          ", the data hold ", value);
+    }
+  }
+}
 
 namespace detail {
 

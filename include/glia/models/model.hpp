@@ -1,10 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -85,20 +87,26 @@ class model {
     return count;
   }
 
-  /// A parameter's values, and new ones for it. Throws `value_error` for a name that the model does
-  /// not have, `shape_error` for another shape.
-  [[nodiscard]] xt::xarray<float> get(const std::string& name) const {
+  /// A parameter's values, and new ones for it; get<double>, and doubles given to set, keep all
+  /// digits of a backend in double. Throws `value_error` for a name that the model does not have,
+  /// `shape_error` for another shape.
+  template <std::floating_point T = float>
+  [[nodiscard]] xt::xarray<T> get(const std::string& name) const {
     const glia::parameter<B>& p = parameters_[index_of(name)];
-    xt::xarray<float> values(
-        xt::xarray<float>::shape_type(p.spec.shape.begin(), p.spec.shape.end()));
-    device_.to_host(p.value, std::span<float>(values.data(), values.size()));
+    xt::xarray<T> values(
+        typename xt::xarray<T>::shape_type(p.spec.shape.begin(), p.spec.shape.end()));
+    device_.to_host(p.value, std::span<T>(values.data(), values.size()));
     return values;
   }
-  void set(const std::string& name, const xt::xarray<float>& values) {
-    glia::parameter<B>& p = parameters_[index_of(name)];
-    require_same_shape(name.c_str(), p.spec.shape,
-                       shape(values.shape().begin(), values.shape().end()));
-    p.value = device_.from_host(std::span<const float>(values.data(), values.size()), p.spec.shape);
+  void set(const std::string& name, const xt::xarray<float>& values) { set_values(name, values); }
+  template <class Expression>
+  void set(const std::string& name, const xt::xexpression<Expression>& values) {
+    using T = std::conditional_t < std::same_as<typename Expression::value_type, double>&& requires(
+                                       std::span<const double> x) {
+      device_.from_host(x, sample_);
+    }
+    , double, float > ;
+    set_values(name, xt::xarray<T>(values.derived_cast()));
   }
 
   /// A table of the layers: output shape, parameters, operations, memory.
@@ -162,18 +170,21 @@ class model {
     return border < plan_.parts.size() ? sample_of(plan_.parts[border].input) : output_shape();
   }
 
-  /// The outputs (N, ...) for inputs (N, ...sample), an xtensor expression, computed in batches.
-  template <class Expression>
-  [[nodiscard]] xt::xarray<float> predict(const xt::xexpression<Expression>& inputs,
-                                          const predict_options& options = {}) const {
-    const xt::xarray<float> x = inputs.derived_cast();
+  /// The outputs (N, ...) for inputs (N, ...sample), an xtensor expression, computed in batches;
+  /// predict<double> keeps all digits of a backend in double. Of a model that is trained with a
+  /// loss which takes logits they are logits: glia::softmax(net.predict(x)) or, with
+  /// binary_cross_entropy, glia::sigmoid(net.predict(x)) are probabilities.
+  template <std::floating_point T = float, class Expression>
+  [[nodiscard]] xt::xarray<T> predict(const xt::xexpression<Expression>& inputs,
+                                      const predict_options& options = {}) const {
+    const xt::xarray<T> x = inputs.derived_cast();
     const shape given(x.shape().begin(), x.shape().end());
     const std::size_t batch_size = batch_size_for(options.batch_size, sample_);
     require<shape_error>(given.rank() > 0 && given == batch_of(given[0], sample_),
                          "predict: expected inputs ", batch_text(batch_of(1, sample_)), ", got ",
                          given);
     const shape out = batch_of(given[0], output_shape());
-    xt::xarray<float> y(xt::xarray<float>::shape_type(out.begin(), out.end()));
+    xt::xarray<T> y(typename xt::xarray<T>::shape_type(out.begin(), out.end()));
     for (std::size_t first = 0; first < given[0]; first += batch_size) {
       const std::size_t count = std::min(batch_size, given[0] - first);
       predict_batch(
@@ -185,13 +196,29 @@ class model {
 
   /// The same for a batch in plain memory, without copies of its own.
   void predict_batch(std::span<const float> inputs, std::span<float> outputs) const {
+    run_batch(inputs, outputs);
+  }
+  void predict_batch(std::span<const double> inputs, std::span<double> outputs) const {
+    run_batch(inputs, outputs);
+  }
+
+ private:
+  template <class T>
+  void run_batch(std::span<const T> inputs, std::span<T> outputs) const {
     tape<B> record(device_);
     const std::size_t count = inputs.size() / sample_.size();
     variable<B> x = record.constant(device_.from_host(inputs, batch_of(count, sample_)));
     device_.to_host(infer(std::move(x)).value(), outputs);
   }
 
- private:
+  template <class T>
+  void set_values(const std::string& name, const xt::xarray<T>& values) {
+    glia::parameter<B>& p = parameters_[index_of(name)];
+    require_same_shape(name.c_str(), p.spec.shape,
+                       shape(values.shape().begin(), values.shape().end()));
+    p.value = device_.from_host(std::span<const T>(values.data(), values.size()), p.spec.shape);
+  }
+
   static void require_batch(const shape& got, const shape& sample) {
     const shape expected = batch_of(got.rank() == 0 ? 0 : got[0], sample);
     require<shape_error>(got == expected && got[0] > 0, "model: expected a batch ",

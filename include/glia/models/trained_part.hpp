@@ -17,6 +17,8 @@ class trained_part {
   explicit trained_part(Model& whole) : whole_(&whole) {}
 
   [[nodiscard]] const backend_type& device() const { return whole_->device(); }
+  /// The whole model's.
+  [[nodiscard]] const model_plan& plan() const { return whole_->plan(); }
   [[nodiscard]] shape sample_shape() const { return whole_->frozen_output_shape(); }
   [[nodiscard]] shape output_shape() const { return whole_->output_shape(); }
 

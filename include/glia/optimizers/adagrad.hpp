@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/core/described.hpp"
+#include "glia/optimizers/ranges.hpp"
 #include "glia/optimizers/schedule.hpp"
 
 namespace glia {
@@ -23,9 +25,10 @@ struct adagrad {
   [[nodiscard]] double slot_start() const { return initial_accumulator; }
 
   [[nodiscard]] adagrad_rule at(std::size_t step) const {
-    require<value_error>(initial_accumulator >= 0 && epsilon > 0,
-                         "adagrad: expected an initial accumulator of at least 0 and a positive "
-                         "epsilon");
+    detail::require_ranges("adagrad", weight_decay, epsilon);
+    require<value_error>(initial_accumulator >= 0 && std::isfinite(initial_accumulator),
+                         "adagrad: expected a finite initial accumulator of at least 0, got ",
+                         initial_accumulator);
     return {learning_rate(step), epsilon, weight_decay};
   }
   template <backend B>

@@ -9,6 +9,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/core/described.hpp"
+#include "glia/optimizers/ranges.hpp"
 #include "glia/optimizers/schedule.hpp"
 
 namespace glia {
@@ -19,9 +20,8 @@ namespace detail {
 /// into rate and epsilon, so that the loop over the parameters need not know them.
 [[nodiscard]] inline adam_rule adam_rule_at(std::string_view name, std::size_t step, double rate,
                                             double beta1, double beta2, double epsilon) {
-  require<value_error>(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1 && epsilon > 0, name,
-                       ": expected betas in [0, 1) and a positive epsilon, got ", beta1, ", ",
-                       beta2, " and ", epsilon);
+  require<value_error>(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1, name,
+                       ": expected betas in [0, 1), got ", beta1, " and ", beta2);
   const auto power = static_cast<double>(step + 1);
   const double correction1 = 1 - std::pow(beta1, power);
   const double correction2 = std::sqrt(1 - std::pow(beta2, power));
@@ -55,6 +55,7 @@ struct adam {
   [[nodiscard]] double slot_start() const { return 0; }
 
   [[nodiscard]] adam_rule at(std::size_t step) const {
+    detail::require_ranges("adam", weight_decay, epsilon);
     adam_rule rule = detail::adam_rule_at("adam", step, learning_rate(step), beta1, beta2, epsilon);
     rule.coupled_decay = weight_decay;
     return rule;
@@ -83,6 +84,7 @@ struct adamw {
   [[nodiscard]] double slot_start() const { return 0; }
 
   [[nodiscard]] adam_rule at(std::size_t step) const {
+    detail::require_ranges("adamw", weight_decay, epsilon);
     adam_rule rule =
         detail::adam_rule_at("adamw", step, learning_rate(step), beta1, beta2, epsilon);
     rule.decoupled_decay = learning_rate(step) * weight_decay;

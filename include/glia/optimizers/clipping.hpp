@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,16 +21,36 @@ struct gradient_clipping {
   friend constexpr bool operator==(const gradient_clipping&, const gradient_clipping&) = default;
 };
 
-[[nodiscard]] constexpr gradient_clipping clip_by_value(double value) { return {.value = value}; }
+namespace detail {
+
+[[nodiscard]] constexpr double positive_bound(const char* name, double bound) {
+  if (!(bound > 0) || bound > std::numeric_limits<double>::max()) {
+    throw value_error(text(name, ": expected a positive finite bound, got ", bound,
+                           "; without clipping, leave it out"));
+  }
+  return bound;
+}
+
+}  // namespace detail
+
+/// Bounds every element. Throws `value_error` for a bound that is not positive and finite.
+[[nodiscard]] constexpr gradient_clipping clip_by_value(double value) {
+  return {.value = detail::positive_bound("clip_by_value", value)};
+}
 /// Pascanu, Mikolov and Bengio, ICML 2013, algorithm 1, with the norm over all parameters.
-[[nodiscard]] constexpr gradient_clipping clip_by_norm(double norm) { return {.norm = norm}; }
+/// Throws `value_error` for a bound that is not positive and finite.
+[[nodiscard]] constexpr gradient_clipping clip_by_norm(double norm) {
+  return {.norm = detail::positive_bound("clip_by_norm", norm)};
+}
 
 /// Clips by value first, then by norm. The scale stays on the device: no number is read back.
 template <backend B>
 void clip(const gradient_clipping& clipping, const B& device,
           std::vector<typename B::tensor>& gradients) {
-  require<value_error>(clipping.value >= 0 && clipping.norm >= 0,
-                       "gradient_clipping: expected bounds of at least 0");
+  require<value_error>(clipping.value >= 0 && clipping.norm >= 0 && std::isfinite(clipping.value) &&
+                           std::isfinite(clipping.norm),
+                       "gradient_clipping: expected finite bounds of at least 0, got ",
+                       clipping.value, " and ", clipping.norm);
   using tensor = typename B::tensor;
   if (clipping.value > 0) {
     for (tensor& g : gradients) {

@@ -7,6 +7,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/core/described.hpp"
+#include "glia/optimizers/ranges.hpp"
 #include "glia/optimizers/schedule.hpp"
 
 namespace glia {
@@ -25,8 +26,10 @@ struct rmsprop {
   [[nodiscard]] double slot_start() const { return 0; }
 
   [[nodiscard]] rmsprop_rule at(std::size_t step) const {
-    require<value_error>(rho >= 0 && rho < 1 && momentum >= 0 && momentum < 1 && epsilon > 0,
-                         "rmsprop: expected rho and momentum in [0, 1) and a positive epsilon");
+    detail::require_ranges("rmsprop", weight_decay, epsilon);
+    require<value_error>(rho >= 0 && rho < 1 && momentum >= 0 && momentum < 1,
+                         "rmsprop: expected rho and momentum in [0, 1), got ", rho, " and ",
+                         momentum);
     return {learning_rate(step), rho, momentum, epsilon, weight_decay};
   }
   template <backend B>

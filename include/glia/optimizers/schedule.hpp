@@ -5,10 +5,12 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <numbers>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "glia/core/error.hpp"
@@ -35,7 +37,10 @@ class schedule {
 
   schedule(std::string description, std::function<double(std::size_t)> rate)
       : description_(std::move(description)),
-        rate_(std::make_shared<const std::function<double(std::size_t)>>(std::move(rate))) {}
+        rate_(std::make_shared<const std::function<double(std::size_t)>>(std::move(rate))) {
+    require<value_error>(*rate_ != nullptr, "learning rate ", description_,
+                         ": expected a function of the step, got an empty one");
+  }
 
   /// The learning rate of a step.
   [[nodiscard]] double operator()(std::size_t step) const {
@@ -57,9 +62,23 @@ class schedule {
   std::shared_ptr<const std::function<double(std::size_t)>> rate_;
 };
 
+namespace detail {
+
+/// Throws `value_error` for a rate, or a factor of one, that is negative or not finite.
+inline void require_rates(std::string_view schedule, std::initializer_list<double> values) {
+  for (const double value : values) {
+    require<value_error>(value >= 0 && std::isfinite(value), schedule,
+                         ": expected rates and factors that are finite and at least 0, got ",
+                         value);
+  }
+}
+
+}  // namespace detail
+
 /// rate * factor^floor(step / every)
 [[nodiscard]] inline schedule step_decay(double rate, double factor, std::size_t every) {
   require<value_error>(every > 0, "step_decay: expected a positive number of steps");
+  detail::require_rates("step_decay", {rate, factor});
   return {text("step_decay(", rate, ", factor ", factor, " every ", every, " steps)"),
           [=](std::size_t step) {
             return rate * std::pow(factor, std::floor(static_cast<double>(step) /
@@ -70,6 +89,7 @@ class schedule {
 /// rate * factor^(step / every), without steps.
 [[nodiscard]] inline schedule exponential_decay(double rate, double factor, std::size_t every = 1) {
   require<value_error>(every > 0, "exponential_decay: expected a positive number of steps");
+  detail::require_rates("exponential_decay", {rate, factor});
   return {text("exponential_decay(", rate, ", factor ", factor, " per ", every, " steps)"),
           [=](std::size_t step) {
             return rate * std::pow(factor, static_cast<double>(step) / static_cast<double>(every));
@@ -80,6 +100,7 @@ class schedule {
 /// Hutter, ICLR 2017, eq. 5 without restarts.
 [[nodiscard]] inline schedule cosine_decay(double rate, std::size_t steps, double last = 0) {
   require<value_error>(steps > 0, "cosine_decay: expected a positive number of steps");
+  detail::require_rates("cosine_decay", {rate, last});
   return {
       text("cosine_decay(", rate, " to ", last, " in ", steps, " steps)"), [=](std::size_t step) {
         const double done = static_cast<double>(std::min(step, steps)) / static_cast<double>(steps);
@@ -90,6 +111,7 @@ class schedule {
 /// Linearly from `first` to the start of `then` over `steps` steps, then `then` from its beginning.
 [[nodiscard]] inline schedule linear_warm_up(std::size_t steps, const schedule& then,
                                              double first = 0) {
+  detail::require_rates("linear_warm_up", {first});
   return {text("linear_warm_up(", steps, " steps from ", first, ", then ", then, ")"),
           [=](std::size_t step) {
             if (step >= steps) {

@@ -7,6 +7,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/core/described.hpp"
+#include "glia/optimizers/ranges.hpp"
 #include "glia/optimizers/schedule.hpp"
 
 namespace glia {
@@ -24,8 +25,9 @@ struct sgd {
   [[nodiscard]] double slot_start() const { return 0; }
 
   [[nodiscard]] sgd_rule at(std::size_t step) const {
-    require<value_error>(momentum >= 0 && momentum < 1 && weight_decay >= 0,
-                         "sgd: expected a momentum in [0, 1) and a weight decay of at least 0");
+    detail::require_ranges("sgd", weight_decay);
+    require<value_error>(momentum >= 0 && momentum < 1, "sgd: expected a momentum in [0, 1), got ",
+                         momentum);
     require<value_error>(!nesterov || momentum > 0, "sgd: nesterov needs a momentum");
     return {learning_rate(step), momentum, weight_decay, nesterov};
   }

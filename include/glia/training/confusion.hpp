@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -19,10 +20,14 @@ namespace glia {
 /// How often samples of each class were taken for each class.
 class confusion_matrix {
  public:
-  explicit confusion_matrix(std::size_t classes) : classes_(classes), counts_(classes * classes) {}
+  /// Throws `value_error` for more than 65,536 classes.
+  explicit confusion_matrix(std::size_t classes) : classes_(checked(classes)) {
+    counts_.resize(classes * classes);
+  }
 
   /// Counts samples by their outputs (N, K), the highest being the prediction, and classes (N).
-  /// Throws `shape_error` where their numbers disagree, `data_error` for a class beyond K.
+  /// Throws `shape_error` where their numbers disagree, `data_error` for a class beyond K and for
+  /// outputs that are not numbers.
   confusion_matrix(const xt::xarray<float>& outputs, std::span<const std::int32_t> truth)
       : confusion_matrix(outputs.dimension() == 2 ? outputs.shape()[1] : 0) {
     require<shape_error>(outputs.dimension() == 2 && outputs.shape()[0] == truth.size(),
@@ -33,15 +38,18 @@ class confusion_matrix {
       const auto label = static_cast<std::size_t>(truth[n]);
       require<data_error>(label < classes_, "confusion_matrix: sample ", n, " is of class ",
                           truth[n], ", the outputs know ", classes_);
+      require<data_error>(std::none_of(row, row + classes_, [](float y) { return std::isnan(y); }),
+                          "confusion_matrix: the outputs of sample ", n, " are not numbers");
       add(label, static_cast<std::size_t>(std::max_element(row, row + classes_) - row));
     }
   }
 
-  void add(std::size_t truth, std::size_t prediction) { ++counts_[truth * classes_ + prediction]; }
+  /// This and the members below throw `value_error` for classes that there are not.
+  void add(std::size_t truth, std::size_t prediction) { ++counts_[place(truth, prediction)]; }
 
   [[nodiscard]] std::size_t classes() const { return classes_; }
   [[nodiscard]] std::size_t count(std::size_t truth, std::size_t prediction) const {
-    return counts_[truth * classes_ + prediction];
+    return counts_[place(truth, prediction)];
   }
   [[nodiscard]] std::size_t total() const {
     return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
@@ -104,6 +112,18 @@ class confusion_matrix {
   }
 
  private:
+  static std::size_t checked(std::size_t classes) {
+    constexpr std::size_t most = 65536;
+    require<value_error>(classes <= most, "confusion_matrix: expected at most ", most,
+                         " classes, got ", classes);
+    return classes;
+  }
+  [[nodiscard]] std::size_t place(std::size_t truth, std::size_t prediction) const {
+    require<value_error>(truth < classes_ && prediction < classes_,
+                         "confusion_matrix: expected classes below ", classes_, ", got ", truth,
+                         " and ", prediction);
+    return truth * classes_ + prediction;
+  }
   static double share(std::size_t part, std::size_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
   }

@@ -25,11 +25,15 @@ template <class Model, supervised_dataset D, loss_function<typename Model::backe
                               const evaluate_options& options = {}) {
   using B = typename Model::backend_type;
   require_fitting("evaluate", net, data);
-  running_scores<B> sums(net.device(), options.metrics.value_or(default_metrics<D>()));
+  require_logits(net, loss);
+  running_scores<B> sums(net.device(), options.metrics.value_or(default_metrics<D>()),
+                         class_border<Loss>(net));
   for_each_output(
       net.device(), data, batch_size_for(options.batch_size, net.sample_shape()),
       [&](variable<B> x) { return net.infer(std::move(x)); },
       [&](const batch& b, const variable<B>& y) {
+        require_targets<Loss>(b.targets);
+        require_classes<Loss>(sums.metrics(), b);
         const targets<B> t = targets_of(net.device(), b, net.output_shape());
         sums.add(loss(y, t).value(), y.value(), t);
         return true;

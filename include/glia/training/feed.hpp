@@ -1,16 +1,20 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "glia/core/described.hpp"
 #include "glia/data/batch_loader.hpp"
 #include "glia/data/dataset.hpp"
+#include "glia/layers/plan.hpp"
 #include "glia/losses/targets.hpp"
 #include "glia/ops/tape.hpp"
 #include "glia/training/metrics.hpp"
@@ -71,6 +75,64 @@ template <backend B>
                         "; end it with more units or mend the labels");
   }
   return {device.from_host(std::span<const std::int32_t>(b.classes), {b.classes.size()}), {}};
+}
+
+/// Throws `value_error` where a model ends in a sigmoid or softmax and the loss applies one itself.
+template <class Loss, class Model>
+void require_logits(const Model& net, const Loss& loss) {
+  constexpr output_kind applied = applied_by<Loss>();
+  if constexpr (applied != output_kind::other) {
+    const model_plan& plan = net.plan();
+    std::string name = "the loss";
+    if constexpr (described<Loss>) {
+      name = loss.description();
+    }
+    require<value_error>(plan.gives == output_kind::other, plan.giver, ": the model ends in a ",
+                         name_of(plan.gives), ", but ", name, " takes logits and applies a ",
+                         name_of(applied), " itself; end the model without it, as by dense{",
+                         plan.output.back(), "}; probabilities are glia::", name_of(applied),
+                         "(net.predict(x)) then");
+  }
+}
+
+/// Above which number a single output stands for class 1.
+template <class Loss, class Model>
+[[nodiscard]] double class_border(const Model& net) {
+  return nears_targets<Loss>() || net.plan().gives == output_kind::sigmoid ? 0.5 : 0;
+}
+
+/// Whether a sample's targets stand for a class: a row of probabilities or one that is 1 for one
+/// class and -1 for the others; a single one -1, 0 or 1 or, with `probabilities`, between 0 and 1.
+[[nodiscard]] inline bool is_class(std::span<const float> row, bool probabilities) {
+  if (row.size() == 1) {
+    const float t = row[0];
+    return t == 0 || t == 1 || t == -1 || (probabilities && t > 0 && t < 1);
+  }
+  constexpr double rounding = 1e-3;
+  double sum = 0;
+  bool positive = true;
+  bool signs = true;
+  for (const float t : row) {
+    sum += t;
+    positive = positive && t >= 0;
+    signs = signs && (t == 1 || t == -1);
+  }
+  return (positive && std::abs(sum - 1) < rounding) ||
+         (signs && sum == 2 - static_cast<double>(row.size()));
+}
+
+/// Throws `data_error` where metrics, which count samples by their class, are asked for and a
+/// batch's targets are no classes, as those of a regression.
+template <class Loss>
+void require_classes(const std::vector<metric>& metrics, const batch& b) {
+  const std::size_t size = b.size == 0 ? 0 : b.targets.size() / b.size;
+  for (std::size_t n = 0; !metrics.empty() && b.classes.empty() && n < b.size; ++n) {
+    const std::span row = std::span<const float>(b.targets).subspan(n * size, size);
+    require<data_error>(is_class(row, applied_by<Loss>() != output_kind::other), metrics[0].name,
+                        ": counts samples by their class, and the data's targets are no classes (",
+                        row.empty() ? 0 : row[0], row.size() > 1 ? ", ..." : "",
+                        "); leave it out: the loss says how far off a regression is");
+  }
 }
 
 /// What is measured when nothing is asked for: accuracy where samples have classes.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct metric {
 };
 
 /// The share of samples whose class has the highest score; for a model with one output, of those
-/// where the logit's sign agrees with the class.
+/// that lie on their class's side of the border: 0 for a logit, 1/2 where the model ends in a
+/// sigmoid or the loss is that of a regression, which brings outputs close to 0 and 1.
 [[nodiscard]] inline metric accuracy() { return {"accuracy", 1}; }
 /// The share of samples whose class is among the k highest scores.
 [[nodiscard]] inline metric top_k(std::size_t k) {
@@ -34,53 +36,75 @@ struct scores {
   std::vector<double> metrics;  ///< in the order in which they were asked for
 };
 
-/// Sums loss and metrics over batches on the device; numbers are read back only when asked for.
+/// Sums loss and metrics over batches: each batch's on the device, these in double on the host.
+/// Numbers are read back when they are asked for, and every so many batches.
 template <backend B>
 class running_scores {
  public:
-  running_scores(B device, std::vector<metric> metrics)
-      : device_(std::move(device)), metrics_(std::move(metrics)) {
+  /// A single output above `border` is taken for class 1.
+  running_scores(B device, std::vector<metric> metrics, double border = 0)
+      : device_(std::move(device)), metrics_(std::move(metrics)), border_(border) {
+    pending_.reserve(batches_at_a_time * (1 + metrics_.size()));
     reset();
   }
 
   void reset() {
     count_ = 0;
-    sums_.assign(1 + metrics_.size(), device_.full({}, 0));
+    pending_.clear();
+    sums_.assign(1 + metrics_.size(), 0);
   }
 
-  /// `losses` (N) and outputs `y` of a batch.
+  /// `losses` (N) and outputs `y` of a batch. Throws where a metric cannot count such outputs.
   void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t) {
+    if (pending_.size() == batches_at_a_time * sums_.size()) {
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        sums_[i] = sum(i);
+      }
+      pending_.clear();
+    }
     count_ += y.shape()[0];
-    accumulate(sums_[0], losses);
-    for (std::size_t i = 0; i < metrics_.size(); ++i) {
-      accumulate(sums_[i + 1], hits(metrics_[i], y, t));
+    pending_.push_back(device_.sum_to(losses, {}));
+    for (const metric& m : metrics_) {
+      pending_.push_back(device_.sum_to(hits(m, y, t), {}));
     }
   }
 
   [[nodiscard]] const std::vector<metric>& metrics() const { return metrics_; }
 
   /// The mean loss so far.
-  [[nodiscard]] double loss() const { return mean_of(sums_[0]); }
+  [[nodiscard]] double loss() const { return mean(0); }
 
   [[nodiscard]] scores means() const {
     scores result;
     result.loss = loss();
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
-      result.metrics.push_back(mean_of(sums_[i + 1]));
+      result.metrics.push_back(mean(i + 1));
     }
     return result;
   }
 
  private:
-  void accumulate(typename B::tensor& sum, typename B::tensor values) const {
-    sum =
-        device_.binary(binary_function::add, std::move(sum), device_.sum_to(std::move(values), {}));
+  static constexpr std::size_t batches_at_a_time = 4;
+
+  [[nodiscard]] double mean(std::size_t i) const {
+    return count_ == 0 ? 0 : sum(i) / static_cast<double>(count_);
   }
 
-  [[nodiscard]] double mean_of(const typename B::tensor& sum) const {
-    float value = 0;
-    device_.to_host(sum, std::span(&value, 1));
-    return count_ == 0 ? 0 : static_cast<double>(value) / static_cast<double>(count_);
+  /// Over all batches; the loss is number 0, the metrics follow.
+  [[nodiscard]] double sum(std::size_t i) const {
+    double result = sums_[i];
+    for (std::size_t at = i; at < pending_.size(); at += sums_.size()) {
+      result += number_in(pending_[at]);
+    }
+    return result;
+  }
+
+  [[nodiscard]] double number_in(const typename B::tensor& t) const {
+    using number = std::conditional_t < requires(std::span<double> out) { device_.to_host(t, out); }
+    , double, float > ;
+    number value = 0;
+    device_.to_host(t, std::span(&value, 1));
+    return static_cast<double>(value);
   }
 
   /// (N): 1 for samples that the metric counts, else 0.
@@ -88,9 +112,15 @@ class running_scores {
                                         const targets<B>& t) const {
     require<shape_error>(y.shape().rank() == 2, m.name, ": expected outputs (N, K), got ",
                          y.shape());
-    if (y.shape()[1] == 1) {
-      const auto truth = t.values ? t.values : device_.one_hot(t.classes, 1, 0, 1);
-      const auto guess = device_.binary(binary_function::greater, y, device_.full({}, 0));
+    const std::size_t outputs = y.shape()[1];
+    require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
+                         outputs, " outputs, got ", m.k);
+    if (outputs == 1) {
+      // Classes may also be given as the values 0 and 1, as probabilities, or as -1 and 1.
+      const auto truth =
+          t.values ? device_.binary(binary_function::greater, t.values, device_.full({}, 0.5))
+                   : device_.one_hot(t.classes, 1, 0, 1);
+      const auto guess = device_.binary(binary_function::greater, y, device_.full({}, border_));
       return device_.binary(binary_function::equal, guess, truth);
     }
     return device_.in_top_k(y, t.values ? device_.argmax(t.values) : t.classes, m.k);
@@ -98,7 +128,9 @@ class running_scores {
 
   B device_;
   std::vector<metric> metrics_;
-  std::vector<typename B::tensor> sums_;
+  double border_;
+  std::vector<double> sums_;                 // the loss, then each metric
+  std::vector<typename B::tensor> pending_;  // the same for each batch not yet in the sums
   std::size_t count_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -64,6 +65,7 @@ class trainer {
         options_(options),
         record_(net.device()),
         gradients_(net.parameters().size()) {
+    require_logits(net, loss_);
     for (const parameter<B>& p : net.parameters()) {
       std::vector<tensor>& own = memory_.emplace_back();
       for (std::size_t i = 0; p.spec.trainable && i < optimizer_.slot_count(); ++i) {
@@ -96,6 +98,16 @@ class trainer {
   history fit(const Train& train, const fit_options& options = {}) {
     return run(train, options, static_cast<const Train*>(nullptr));
   }
+  /// Says what to do where one of the two is no data set.
+  template <class Train, class Second = fit_options>
+  requires(!supervised_dataset<Train> ||
+           !(supervised_dataset<Second> || std::same_as<Second, fit_options>)) history
+      fit(const Train&, const Second& = {}, const fit_options& = {}) {
+    static_assert(!std::same_as<Train, Train>,
+                  "fit takes data sets: make one of arrays by glia::labelled_arrays{x, classes} or "
+                  "glia::valued_arrays{x, values}; of a type of your own, see data/dataset.hpp");
+    return {};
+  }
 
  private:
   /// Scores on the validation data, if there are any.
@@ -107,6 +119,11 @@ class trainer {
     const model_access::training alone(net_->access());
     const B& device = net.device();
     record_.clear();
+    require_same_parameters();
+    require_targets<Loss>(b.targets);
+    if (sums != nullptr) {
+      require_classes<Loss>(sums->metrics(), b);
+    }
     const targets<B> t = targets_of(device, b, net.output_shape());
     const variable<B> x =
         record_.constant(device.from_host(std::span<const float>(b.inputs), b.input_shape));
@@ -119,6 +136,18 @@ class trainer {
     }
     record_.backward(ops::mean(losses));
     update();
+  }
+
+  /// Throws where the model has been given another one's parameters, or its own were moved away.
+  void require_same_parameters() const {
+    const parameter_list<B>& parameters = net_->parameters();
+    bool unchanged = parameters.size() == memory_.size();
+    for (std::size_t i = 0; unchanged && i < memory_.size(); ++i) {
+      unchanged = memory_[i].empty() || memory_[i][0].shape() == parameters[i].spec.shape;
+    }
+    require<value_error>(unchanged,
+                         "trainer: the model's parameters are no longer those that the trainer was "
+                         "made for; make a new trainer after assigning or moving a model");
   }
 
   void update() {
@@ -139,6 +168,7 @@ class trainer {
 
   template <class Train, class Validation>
   history run(const Train& train, const fit_options& options, const Validation* validation) {
+    require_same_parameters();
     if constexpr (!detail::is_frozen_outputs<Train>) {
       require_fitting("fit", *net_, train);
     }
@@ -219,7 +249,7 @@ class trainer {
   template <class Net, class Train>
   void run_epochs(Net& net, const Train& train, session& all, const validate_function& validate) {
     const auto& [options, interrupt, shown, result] = all;
-    running_scores<B> sums(net.device(), result.metrics);
+    running_scores<B> sums(net.device(), result.metrics, class_border<Loss>(net));
     std::vector<std::uint32_t> order(train.size());
     batch_loader<Train> loader(train, options.batch_size);
     for (std::size_t epoch = 1; epoch <= options.epochs && !result.interrupted; ++epoch) {

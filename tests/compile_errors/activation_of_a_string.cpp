@@ -1,0 +1,4 @@
+// expects: write glia::relu
+#include <glia/layers/activation.hpp>
+
+const glia::activation layer{"relu"};
