@@ -82,7 +82,7 @@ def run_rounds(contestants, batches, options):
     results, skipped, peaks = {}, {}, []
     for round_number in range(1, options.rounds + 1):
         for batch in batches:
-            peaks.append(measure_sgemm(options.threads))
+            peaks.append(measure_sgemm(options.threads, better_core()))
             for contestant in contestants:
                 if contestant.name in skipped:
                     continue
@@ -107,9 +107,10 @@ def fastest_peer(times, what):
     return f"The fastest peer {what} is {name}: {peers[name] / times['glia']:.2f} times glia's time."
 
 
-def measure_sgemm(threads):
+def measure_sgemm(threads, core=None):
+    """What sgemm_report prints, with the kernels of that core if OpenBLAS is to be told one."""
     done = subprocess.run([str(BUILD / "benchmarks" / "sgemm_report"), "--threads", str(threads)],
-                          capture_output=True, text=True, check=True)
+                          env=told_core(core), capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -131,15 +132,18 @@ def blas_core(measured):
     return words[-1]
 
 
-def core_for_peers():
-    """The kernels that peers are told to take from OpenBLAS, or none where its own choice is right or was
-    made by the user."""
+def better_core():
+    """The core whose kernels the peers, and the measured matrix product, are told to take from OpenBLAS; none
+    where its own choice is right or was made by the user."""
     told = "OPENBLAS_CORETYPE" in os.environ
     return AVX512_CORE if not told and has_avx512() and detected_core() == FALLBACK_CORE else None
 
 
 def environment(contestant):
-    core = core_for_peers() if contestant.is_peer() else None
+    return told_core(better_core() if contestant.is_peer() else None)
+
+
+def told_core(core):
     return {**os.environ, "OPENBLAS_CORETYPE": core} if core else None
 
 
@@ -150,9 +154,9 @@ def machine(peaks):
     blas = f"{peaks[0]['blas'].split(' NO_')[0]} with its {blas_core(peaks[0])} kernels"
     about = (f"{processor(cpu_facts())}, {platform.system()}; single-precision matrix product "
              f"{rate:.0f} GFLOP/s ({spread}, {blas})")
-    if core := core_for_peers():
-        about += (f"\n\nThat OpenBLAS does not know this processor, so the peers that use it were told "
-                  f"OPENBLAS_CORETYPE={core}; glia was not.")
+    if core := better_core():
+        about += (f"\n\nThat OpenBLAS does not know this processor and takes its {detected_core()} kernels by itself: "
+                  f"the matrix product and\nthe peers were told OPENBLAS_CORETYPE={core}, glia was not.")
     return rate, about
 
 

@@ -20,7 +20,7 @@ CONTESTANTS = [
     Contestant("PyTorch, optimize_for_inference", TORCH, 4, 256),
     Contestant("PyTorch, plain, channels_last", [*TORCH, "--optimized", "0", "--nchw", "0"], 4, 256),
     Contestant("PyTorch, plain", [*TORCH, "--optimized", "0"], 4, 256),
-    Contestant("PyTorch 2, eager, channels_last", [*TORCH2, "--compiled", 0], 4, 256),
+    Contestant("PyTorch 2, traced and frozen", [*TORCH2, "--compiled", 0], 4, 256),
     Contestant("PyTorch 2, compiled, frozen constants", [*TORCH2, "--compiled", 1], 4, 256),
     Contestant("OpenVINO, a stream for each thread", [*ONNX, "--openvino", 1], 4, 256),
     Contestant("ONNX Runtime", [*ONNX, "--openvino", 0], 4, 256),

@@ -5,7 +5,9 @@ As fast as we could get both. Tried with two threads of an Intel Xeon (family 6,
 2026.4.1 and ONNX Runtime 1.31.1, in one process in turns, from NumPy to NumPy; milliseconds for 10,000 images, least
 and median of seven:
 
-    CNN_TABLE
+    336  394   OpenVINO, one stream with both threads, batches of 100: kept (of 20: 376, 471; of 1000: 456, 553)
+    371  408   ... a stream for each thread, batches of 50 (of 100: 371, 462; of 1000: 479, 539)
+    261  343   ONNX Runtime, batches of 50: kept (of 10: 259, 382; of 100: 284, 385; of 1000: 371, 466)
 
 Microseconds for one image, median and 99th percentile:
 
@@ -24,7 +26,7 @@ from mnist_data import emit_inference, keep_freed_memory, parse_flags, read_spli
 flags = parse_flags("predict with the MNIST convolutional network", switches=["openvino"])
 keep_freed_memory()
 
-BATCH = 100
+BATCH = 100 if flags.openvino else 50
 
 
 def main():

@@ -27,7 +27,10 @@ Compiled; forward, backward and Adam as one graph if not told otherwise, channel
     16.6  17.8   dropout masks from 16 random bits: kept as compiled (eager in that process: 14.8, 18.2)
     59.9  64.6   ... and pooling as the maximum of slices
 
-INFERENCE_TABLE
+Inference, for 10,000 images in batches of 250 and for one image (from NumPy to NumPy; median and 99th percentile):
+
+    0.85 s   216 us  433 us   traced and frozen, whose kernels are the eager ones: kept as eager
+    0.79 s   370 us  537 us   torch.compile with freezing: kept as compiled
 """
 
 import time
