@@ -4,7 +4,8 @@ which its first users reported GPUs and TPUs, whose figures stand beside."""
 import datetime
 import statistics
 
-from .contest import BUILD, PEER_PYTHON, PEERS, SYSTEM_PYTHON, Contestant, machine, run_rounds
+from .contest import (BUILD, PEER_PYTHON, PEERS, SYSTEM_PYTHON, TORCH2_PYTHON, Contestant, fastest_peer,
+                      machine, run_rounds)
 
 PROGRAMS = ["mnist_cnn_report", "sgemm_report"]
 BATCHES = [256, 512, 1024]
@@ -16,6 +17,8 @@ CONVOLUTION_2 = 2 * 14 * 14 * 32 * 256
 DENSE = 2 * (1568 * 256 + 256 * 10)
 FLOPS_PER_IMAGE = 2 * CONVOLUTION_1 + 3 * (CONVOLUTION_2 + DENSE)
 
+ONNX = [PEER_PYTHON, PEERS / "mnist_cnn_onnx.py"]
+TORCH2 = [TORCH2_PYTHON, PEERS / "mnist_cnn_torch2.py"]
 REPORT = BUILD / "benchmarks" / "mnist_cnn_report"
 CONTESTANTS = [
     Contestant("glia", [REPORT], 4),
@@ -24,7 +27,11 @@ CONTESTANTS = [
     Contestant("Keras with XLA", [PEER_PYTHON, PEERS / "mnist_cnn_keras.py", "--xla", "1"], 2),
     Contestant("Keras without XLA", [PEER_PYTHON, PEERS / "mnist_cnn_keras.py", "--xla", "0"], 2),
     Contestant("PyTorch", [SYSTEM_PYTHON, PEERS / "mnist_cnn_torch.py"], 2),
+    Contestant("PyTorch 2, eager", [*TORCH2, "--compiled", 0], 2),
+    Contestant("PyTorch 2, compiled", [*TORCH2, "--compiled", 1], 2),
     Contestant("tiny-dnn", [BUILD / "peers" / "mnist_cnn_tiny_dnn"], 2, 256),
+    Contestant("OpenVINO", [*ONNX, "--openvino", 1], 0),
+    Contestant("ONNX Runtime", [*ONNX, "--openvino", 0], 0),
 ]
 
 # As reported for Keras on Colab: seconds an epoch, microseconds an image in a step.
@@ -35,8 +42,9 @@ REPORTED = {"GPU": {256: (6, 94), 512: (5, 82), 1024: (4, 79)},
 def compare(batches, options):
     results, skipped, peaks = run_rounds(CONTESTANTS, batches, options)
     peak, about = machine(peaks)
-    names = [c.name for c in CONTESTANTS if (c.name, batches[0]) in results]
-    seconds = {key: statistics.median(r.epoch_seconds()) for key, r in results.items()}
+    run = [c for c in CONTESTANTS if (c.name, batches[0]) in results]
+    names = [c.name for c in run if c.epochs]  # of those that train; the others only predict
+    seconds = {key: statistics.median(r.epoch_seconds()) for key, r in results.items() if key[0] in names}
     out = ["MNIST convolutional network (conv 64 2x2, pool, conv 32 2x2, pool, dense 256, dense 10; "
            f"dropout; Adam), {options.threads} threads, {datetime.date.today()}", about, "",
            "Medians over the epochs after the first one; GPU and TPU as reported for Keras on Colab.", "",
@@ -62,16 +70,21 @@ def compare(batches, options):
                         f"{min(spread):.2f}-{max(spread):.2f} s", f"{bound:.2f} s", f"{mine / bound:.2f}"]))
     out += ["", row(["", "10,000 images", "/ glia's", "one image, median", "99th percentile", "/ glia's",
                      f"peak memory at {batches[-1]}"]), "| --- " * 7 + "|"]
-    own = predictions(results, "glia", batches)
-    for name in names:
-        whole, one, tail = predictions(results, name, batches)
-        out.append(row([f"{name} {results[name, batches[-1]].last('version')}", f"{1000 * whole:.0f} ms",
+    measured = {c.name: predictions(results, c.name, batches) for c in run}
+    own = measured["glia"]
+    for contestant in run:
+        whole, one, tail = measured[contestant.name]
+        last = results[contestant.name, batches[-1]]
+        out.append(row([contestant.versioned(last.last("version")), f"{1000 * whole:.0f} ms",
                         f"{whole / own[0]:.2f}", f"{one:.0f} µs", f"{tail:.0f} µs", f"{one / own[1]:.2f}",
-                        f"{results[name, batches[-1]].most('peak_mb'):.0f} MB"]))
+                        f"{last.most('peak_mb'):.0f} MB"]))
+    out += ["", fastest_peer({name: m[0] for name, m in measured.items()}, "with 10,000 images"),
+            fastest_peer({name: m[1] for name, m in measured.items()}, "with one image"),
+            "OpenVINO and ONNX Runtime predict only, with random weights."]
     out += ["", f"The bound takes {FLOPS_PER_IMAGE / 1e6:.1f} MFLOP an image, all products dense; glia skips "
             "those of which it knows that a", "factor is zero: three in four positions before a max-pooling, "
             "what ReLU cut, windows of the black ground."]
-    few = [c for c in CONTESTANTS if c.name in names and c.images < 60000]
+    few = [c for c in run if c.images < 60000]
     out += [f"{c.name} was timed on {c.images} images and scaled." for c in few]
     out += [f"{name}: {reason}" for name, reason in skipped.items()]
     return "\n".join(out) + "\n"

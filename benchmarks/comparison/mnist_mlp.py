@@ -3,7 +3,8 @@
 import datetime
 import statistics
 
-from .contest import BUILD, PEER_PYTHON, PEERS, SYSTEM_PYTHON, Contestant, machine, run_rounds
+from .contest import (BUILD, PEER_PYTHON, PEERS, SYSTEM_PYTHON, TORCH2_PYTHON, Contestant, fastest_peer,
+                      machine, run_rounds)
 
 PROGRAMS = ["mnist_mlp_report", "sgemm_report"]
 BATCHES = [100]
@@ -11,10 +12,13 @@ BATCHES = [100]
 # Multiply-adds of 784-400-400-500-10, forward and both adjoints: what a step is usually taken to cost.
 FLOPS_PER_IMAGE = 3 * 2 * (784 * 400 + 400 * 400 + 400 * 500 + 500 * 10)
 
+TORCH2 = [TORCH2_PYTHON, PEERS / "mnist_mlp_torch2.py"]
 CONTESTANTS = [
     Contestant("glia", [BUILD / "benchmarks" / "mnist_mlp_report"], 4),
     Contestant("TensorFlow/Keras", [PEER_PYTHON, PEERS / "mnist_mlp_keras.py"], 4),
     Contestant("PyTorch", [SYSTEM_PYTHON, PEERS / "mnist_mlp_torch.py"], 3),
+    Contestant("PyTorch 2, eager", [*TORCH2, "--compiled", 0], 4),
+    Contestant("PyTorch 2, compiled", [*TORCH2, "--compiled", 1], 4),
     Contestant("tiny-dnn", [BUILD / "peers" / "mnist_mlp_tiny_dnn"], 2, 1000),
 ]
 
@@ -31,14 +35,19 @@ def table(batch, options):
            f"{options.threads} threads, {datetime.date.today()}", about, "",
            "| | epoch | spread | images/s | epoch / glia's | of sgemm | peak memory | BLAS |",
            "| --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for (name, _), result in results.items():
+    for contestant in CONTESTANTS:
+        name = contestant.name
+        if name not in seconds:
+            continue
+        result = results[name, batch]
         spread = result.epoch_seconds()
         rate = FLOPS_PER_IMAGE * 60000 / seconds[name] / 1e9
-        out.append(f"| {name} {result.last('version')} | {seconds[name]:.2f} s "
+        out.append(f"| {contestant.versioned(result.last('version'))} | {seconds[name]:.2f} s "
                    f"| {min(spread):.2f}-{max(spread):.2f} | {60000 / seconds[name]:,.0f} "
                    f"| {seconds[name] / seconds['glia']:.2f} | {100 * rate / peak:.0f} % "
                    f"| {result.most('peak_mb'):.0f} MB | {result.last('blas')} |")
-    out += ["", "'of sgemm' takes a dense step, 407 MFLOP for 100 images, as done in the measured "
+    out += ["", fastest_peer(seconds, "in an epoch"), "",
+            "'of sgemm' takes a dense step, 407 MFLOP for 100 images, as done in the measured "
             "time: glia skips products with", "zeros, of which ReLU and the images make many, and "
             "the first layer's input gradient, so it can exceed 100 %."]
     if "tiny-dnn" in seconds:

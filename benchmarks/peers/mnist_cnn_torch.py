@@ -26,7 +26,6 @@ Inference, for 10,000 images in batches of 250 and for one image (from NumPy to 
              320-400 us   traced and frozen, one thread
 """
 
-import re
 import time
 
 from mnist_data import emit, emit_inference, keep_freed_memory, parse_flags, read_split, use_openmp_blas
@@ -38,53 +37,7 @@ use_openmp_blas(flags.threads)
 
 import torch  # noqa: E402
 from torch.nn import functional  # noqa: E402
-
-
-def blas_name():
-    """The BLAS that is loaded, such as OpenBLAS 0.3.21 (openmp)."""
-    with open("/proc/self/maps") as maps:
-        mapped = maps.read()
-    openblas = re.search(r"/openblas-(\w+)/libopenblasp?-r([\d.]+)\.so", mapped)
-    if openblas:
-        return f"OpenBLAS {openblas[2]} ({openblas[1]})"
-    others = sorted(set(re.findall(r"/(lib[\w.-]*(?:blas|mkl)[\w.-]*)$", mapped, re.MULTILINE)))
-    return ", ".join(others) or "unknown"
-
-
-class dropout(torch.nn.Module):
-    """torch.nn.Dropout, but with 16 random bits for each element and not a Bernoulli draw of its own."""
-
-    def __init__(self, rate: float):
-        super().__init__()
-        self.rate = rate
-
-    def forward(self, x):
-        if not self.training:
-            return x
-        bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-        keep = bits.view(torch.int16)[: x.numel()] >= int(65536 * self.rate) - 32768
-        # In x's own memory order: the same strides make the product one pass over memory.
-        keep = keep.as_strided(x.size(), x.stride())
-        return x * (keep * (1 / (1 - self.rate)))
-
-
-class convnet(torch.nn.Sequential):
-    def __init__(self):
-        # padding="same" would pad a 2x2 kernel at the bottom and at the right, too, and warn of the copy.
-        # ReLU and maximum commute: the pooling comes first, so that ReLU sees a quarter.
-        def block(inputs, outputs):
-            return [torch.nn.ZeroPad2d((0, 1, 0, 1)), torch.nn.Conv2d(inputs, outputs, 2),
-                    torch.nn.MaxPool2d(2), torch.nn.ReLU(inplace=True), dropout(0.3)]
-
-        # Flattened is (channel, row, column) here and (row, column, channel) in Keras: the same network
-        # with the dense kernel's rows in another order.
-        super().__init__(*block(1, 64), *block(64, 32), torch.nn.Flatten(), torch.nn.Linear(1568, 256),
-                         torch.nn.ReLU(inplace=True), dropout(0.5), torch.nn.Linear(256, 10))
-        for layer in self:
-            if hasattr(layer, "weight"):
-                torch.nn.init.xavier_uniform_(layer.weight)
-                torch.nn.init.zeros_(layer.bias)
-        self.to(memory_format=torch.channels_last)
+from torch_models import as_images, blas_name, convnet  # noqa: E402
 
 
 @torch.jit.script
@@ -109,11 +62,6 @@ class adam:
         for parameter, mean, variance in self.state:
             adam_step(parameter, parameter.grad, mean, variance, rate, 1e-8 * correction)
             parameter.grad = None
-
-
-def as_images(rows):
-    """(n, 784) as (n, 1, 28, 28); with one channel both memory formats are the same bytes."""
-    return rows.view(-1, 1, 28, 28).as_strided((len(rows), 1, 28, 28), (784, 1, 28, 1))
 
 
 def train_epoch(model, optimizer, images, labels):

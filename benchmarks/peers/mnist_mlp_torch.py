@@ -15,7 +15,6 @@ fifth):
      3.2  ... both scripted
 """
 
-import re
 import time
 
 from mnist_data import emit, parse_flags, read_split, use_openmp_blas
@@ -25,30 +24,7 @@ flags = parse_flags("train the MNIST perceptron with PyTorch")
 use_openmp_blas(flags.threads)
 
 import torch  # noqa: E402
-
-
-def blas_name():
-    """The BLAS that is loaded, such as OpenBLAS 0.3.21 (openmp)."""
-    with open("/proc/self/maps") as maps:
-        mapped = maps.read()
-    openblas = re.search(r"/openblas-(\w+)/libopenblasp?-r([\d.]+)\.so", mapped)
-    if openblas:
-        return f"OpenBLAS {openblas[2]} ({openblas[1]})"
-    others = sorted(set(re.findall(r"/(lib[\w.-]*(?:blas|mkl)[\w.-]*)$", mapped, re.MULTILINE)))
-    return ", ".join(others) or "unknown"
-
-
-class perceptron(torch.nn.Sequential):
-    def __init__(self):
-        super().__init__()
-        sizes = [784, 400, 400, 500, 10]
-        for inputs, outputs in zip(sizes, sizes[1:]):
-            dense = torch.nn.Linear(inputs, outputs)
-            torch.nn.init.xavier_uniform_(dense.weight)
-            torch.nn.init.zeros_(dense.bias)
-            self.append(dense)
-            if outputs != sizes[-1]:
-                self.append(torch.nn.ReLU(inplace=True))
+from torch_models import blas_name, perceptron  # noqa: E402
 
 
 @torch.jit.script

@@ -18,42 +18,7 @@ keep_freed_memory()
 use_openmp_blas(flags.threads)
 
 import torch  # noqa: E402
-from torch import nn  # noqa: E402
-
-
-def unit(inputs, outputs, kernel, stride=1, groups=1, activation=True):
-    layers = [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
-              nn.BatchNorm2d(outputs)]
-    return layers + [nn.ReLU6(inplace=True)] * activation
-
-
-class Bottleneck(nn.Module):
-    def __init__(self, inputs, outputs, stride, expansion):
-        super().__init__()
-        inner = inputs * expansion
-        self.residual = stride == 1 and inputs == outputs
-        self.body = nn.Sequential(*(unit(inputs, inner, 1) if expansion > 1 else []),
-                                  *unit(inner, inner, 3, stride, inner),
-                                  *unit(inner, outputs, 1, activation=False))
-
-    def forward(self, x):
-        return x + self.body(x) if self.residual else self.body(x)
-
-
-class MobileNetV2(nn.Module):
-    def __init__(self):
-        super().__init__()
-        rows = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
-                (6, 160, 3, 2), (6, 320, 1, 1)]
-        layers, channels = unit(3, 32, 3, 2), 32
-        for expansion, outputs, blocks, stride in rows:
-            for i in range(blocks):
-                layers.append(Bottleneck(channels, outputs, stride if i == 0 else 1, expansion))
-                channels = outputs
-        self.features = nn.Sequential(*layers, *unit(channels, 1280, 1))
-
-    def forward(self, x):
-        return self.features(x).mean((2, 3))
+from torch_models import MobileNetV2  # noqa: E402
 
 
 def main():

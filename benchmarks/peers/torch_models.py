@@ -1,0 +1,112 @@
+"""What the PyTorch peers share, whatever PyTorch's version: the networks and the name of the BLAS.
+
+To be imported after `use_openmp_blas`, which must come before torch.
+"""
+
+import re
+
+import torch
+from torch import nn
+
+
+def blas_name():
+    """The BLAS that is loaded, such as OpenBLAS 0.3.21 (openmp), or the one that torch was linked with."""
+    linked = re.search(r"(?:Math Kernel Library|oneAPI MKL) Version ([\d.]+)", torch.__config__.show())
+    if linked:
+        return f"MKL {linked[1]}"
+    with open("/proc/self/maps") as maps:
+        mapped = maps.read()
+    openblas = re.search(r"/openblas-(\w+)/libopenblasp?-r([\d.]+)\.so", mapped)
+    if openblas:
+        return f"OpenBLAS {openblas[2]} ({openblas[1]})"
+    others = sorted(set(re.findall(r"/(lib[\w.-]*(?:blas|mkl)[\w.-]*)$", mapped, re.MULTILINE)))
+    return ", ".join(others) or "unknown"
+
+
+class perceptron(torch.nn.Sequential):
+    def __init__(self):
+        super().__init__()
+        sizes = [784, 400, 400, 500, 10]
+        for inputs, outputs in zip(sizes, sizes[1:]):
+            dense = torch.nn.Linear(inputs, outputs)
+            torch.nn.init.xavier_uniform_(dense.weight)
+            torch.nn.init.zeros_(dense.bias)
+            self.append(dense)
+            if outputs != sizes[-1]:
+                self.append(torch.nn.ReLU(inplace=True))
+
+
+class dropout(torch.nn.Module):
+    """torch.nn.Dropout, but with 16 random bits for each element and not a Bernoulli draw of its own."""
+
+    def __init__(self, rate: float):
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+        keep = bits.view(torch.int16)[: x.numel()] >= int(65536 * self.rate) - 32768
+        # In x's own memory order: the same strides make the product one pass over memory.
+        keep = keep.as_strided(x.size(), x.stride())
+        return x * (keep * (1 / (1 - self.rate)))
+
+
+class convnet(torch.nn.Sequential):
+    def __init__(self):
+        # padding="same" would pad a 2x2 kernel at the bottom and at the right, too, and warn of the copy.
+        # ReLU and maximum commute: the pooling comes first, so that ReLU sees a quarter.
+        def block(inputs, outputs):
+            return [torch.nn.ZeroPad2d((0, 1, 0, 1)), torch.nn.Conv2d(inputs, outputs, 2),
+                    torch.nn.MaxPool2d(2), torch.nn.ReLU(inplace=True), dropout(0.3)]
+
+        # Flattened is (channel, row, column) here and (row, column, channel) in Keras: the same network
+        # with the dense kernel's rows in another order.
+        super().__init__(*block(1, 64), *block(64, 32), torch.nn.Flatten(), torch.nn.Linear(1568, 256),
+                         torch.nn.ReLU(inplace=True), dropout(0.5), torch.nn.Linear(256, 10))
+        for layer in self:
+            if hasattr(layer, "weight"):
+                torch.nn.init.xavier_uniform_(layer.weight)
+                torch.nn.init.zeros_(layer.bias)
+        self.to(memory_format=torch.channels_last)
+
+
+def as_images(rows):
+    """(n, 784) as (n, 1, 28, 28); with one channel both memory formats are the same bytes."""
+    return rows.view(-1, 1, 28, 28).as_strided((len(rows), 1, 28, 28), (784, 1, 28, 1))
+
+
+def unit(inputs, outputs, kernel, stride=1, groups=1, activation=True):
+    layers = [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
+              nn.BatchNorm2d(outputs)]
+    return layers + [nn.ReLU6(inplace=True)] * activation
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, inputs, outputs, stride, expansion):
+        super().__init__()
+        inner = inputs * expansion
+        self.residual = stride == 1 and inputs == outputs
+        self.body = nn.Sequential(*(unit(inputs, inner, 1) if expansion > 1 else []),
+                                  *unit(inner, inner, 3, stride, inner),
+                                  *unit(inner, outputs, 1, activation=False))
+
+    def forward(self, x):
+        return x + self.body(x) if self.residual else self.body(x)
+
+
+class MobileNetV2(nn.Module):
+    def __init__(self):
+        super().__init__()
+        rows = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
+                (6, 160, 3, 2), (6, 320, 1, 1)]
+        layers, channels = unit(3, 32, 3, 2), 32
+        for expansion, outputs, blocks, stride in rows:
+            for i in range(blocks):
+                layers.append(Bottleneck(channels, outputs, stride if i == 0 else 1, expansion))
+                channels = outputs
+        self.features = nn.Sequential(*layers, *unit(channels, 1280, 1))
+
+    def forward(self, x):
+        return self.features(x).mean((2, 3))
