@@ -28,6 +28,20 @@ class host_tensor {
   /// Whether the handle refers to a tensor at all.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(block_); }
 
+  /// A handle that others need not know of, good while this one lives; see memory_block.
+  [[nodiscard]] host_tensor borrowed() const {
+    host_tensor result;
+    result.block_ = block_.borrowed();
+    result.offset_ = offset_;
+    result.shape_ = shape_;
+    return result;
+  }
+  /// The same as any other handle again.
+  [[nodiscard]] host_tensor counted() && {
+    block_ = block_.counted();
+    return std::move(*this);
+  }
+
   /// The same elements under another shape of the same size.
   [[nodiscard]] host_tensor reshaped(const glia::shape& extents) && {
     host_tensor result = std::move(*this);

@@ -26,11 +26,11 @@ class memory_block;
 /// serve. What the pool keeps is bounded: before it asks the system for more than twice of what was
 /// ever in use at once, it gives back what lies idle. Blocks are aligned to 64 bytes, a cache line.
 ///
-/// A copy shares the pool; blocks keep it alive. Safe to use from several threads, which come into
-/// each other's way only where one has nothing left.
+/// A copy shares the pool; blocks keep it alive. Safe to use from several threads: each has lists
+/// of its own, and looks at the others' where these are empty.
 class memory_pool {
  public:
-  memory_pool() : state_(std::make_shared<state>()) {}
+  memory_pool() : state_(new state, [](state* last) { last->close(); }) {}
 
   /// Throws `value_error` for sizes that no machine has, `std::bad_alloc` where this one has not.
   [[nodiscard]] memory_block allocate(std::size_t bytes) const;
@@ -39,7 +39,7 @@ class memory_pool {
   [[nodiscard]] std::size_t reserved_bytes() const noexcept { return state_->reserved.load(); }
 
   /// Gives back to the system what is not in use.
-  void trim() const noexcept { state_->trim(); }
+  void trim() const { state_->trim(); }
 
  private:
   friend class memory_block;
@@ -54,68 +54,165 @@ class memory_pool {
     std::atomic<std::size_t> owners;
     std::size_t size_class;
     header* next_free;
-    std::shared_ptr<state> home;  // only while the block is in use: a free one must not hold it
+    state* home;
   };
   static_assert(sizeof(header) <= alignment);
 
-  struct state {
+  /// The free blocks of some threads.
+  struct alignas(64) shard {
     spin_lock lock;
+    bool closed = false;
+    std::size_t idle = 0;       // bytes in the lists
+    std::ptrdiff_t in_use = 0;  // blocks handed out here less those that came back here
     std::array<header*, classes> free{};
-    std::size_t idle = 0;          // bytes in the lists
-    std::size_t most_in_use = 0;   // as far as seen when the system was asked
+  };
+
+  struct state {
+    static constexpr std::size_t max_shards = 8;
+    std::array<std::atomic<shard*>, max_shards> shards{};  // made when a thread comes for one
+    spin_lock growing;
+    bool closed = false;
+    std::size_t most_in_use = 0;  // bytes, as far as seen when the system was asked
     std::atomic<std::size_t> reserved{0};
+    std::atomic<std::ptrdiff_t> left{0};  // blocks that are still in use after the pool
 
     state() = default;
     state(const state&) = delete;
     state& operator=(const state&) = delete;
-    ~state() { trim(); }
+    ~state() {
+      trim();
+      for (auto& one : shards) {
+        delete one.load();
+      }
+    }
 
-    /// A free block for the class, or none.
-    header* take(std::size_t size_class) noexcept {
+    shard& of_this_thread() {
+      static std::atomic<std::size_t> threads{0};
+      thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
+      std::atomic<shard*>& mine = shards[number % max_shards];
+      if (shard* const made = mine.load(std::memory_order_acquire)) {
+        return *made;
+      }
+      const std::lock_guard guard(growing);
+      if (mine.load(std::memory_order_relaxed) == nullptr) {
+        auto made = std::make_unique<shard>();
+        made->closed = closed;
+        mine.store(made.release(), std::memory_order_release);
+      }
+      return *mine.load(std::memory_order_relaxed);
+    }
+
+    template <class Visit>
+    void for_each_shard(const Visit& visit) {
+      for (auto& one : shards) {
+        if (shard* const s = one.load(std::memory_order_acquire)) {
+          const std::lock_guard guard(s->lock);
+          visit(*s);
+        }
+      }
+    }
+
+    static header* take_from(shard& s, std::size_t size_class) noexcept {
       const std::size_t last = std::min(size_class + steps_per_power, classes - 1);
-      const std::lock_guard guard(lock);
       for (std::size_t c = size_class; c <= last; ++c) {
-        if (header* const head = free[c]) {
-          free[c] = head->next_free;
-          idle -= total_of(c);
+        if (header* const head = s.free[c]) {
+          s.free[c] = head->next_free;
+          s.idle -= total_of(c);
+          ++s.in_use;
           return head;
         }
       }
       return nullptr;
     }
-    void give_back(header* head) noexcept {
-      const std::lock_guard guard(lock);
-      head->next_free = std::exchange(free[head->size_class], head);
-      idle += total_of(head->size_class);
-    }
-    void trim() noexcept {
-      std::array<header*, classes> old{};
+    /// A free block for the class, or none.
+    header* take(std::size_t size_class) {
+      shard& mine = of_this_thread();
+      header* found = nullptr;
       {
-        const std::lock_guard guard(lock);
-        old = std::exchange(free, {});
-        idle = 0;
+        const std::lock_guard guard(mine.lock);
+        found = take_from(mine, size_class);
       }
-      for (header* head : old) {
-        while (head != nullptr) {
-          header* const next = head->next_free;
-          reserved.fetch_sub(total_of(head->size_class));
-          head->~header();
-          ::operator delete (head, std::align_val_t{alignment});
-          head = next;
+      if (found == nullptr) {
+        for_each_shard(
+            [&](shard& s) { found = found == nullptr ? take_from(s, size_class) : found; });
+      }
+      return found;
+    }
+    /// A block from the system.
+    header* make(std::size_t size_class) {
+      const std::size_t total = total_of(size_class);
+      make_room(total);
+      auto* head = new (::operator new (total, std::align_val_t{alignment})) header{};
+      head->size_class = size_class;
+      head->home = this;
+      reserved.fetch_add(total);
+      shard& mine = of_this_thread();
+      const std::lock_guard guard(mine.lock);
+      ++mine.in_use;
+      return head;
+    }
+    void give_back(header* head) {
+      shard& mine = of_this_thread();
+      {
+        const std::lock_guard guard(mine.lock);
+        if (!mine.closed) {
+          --mine.in_use;
+          head->next_free = std::exchange(mine.free[head->size_class], head);
+          mine.idle += total_of(head->size_class);
+          return;
         }
       }
+      release(head);
+      if (left.fetch_sub(1) == 1) {
+        delete this;
+      }
+    }
+
+    void release(header* head) noexcept {
+      reserved.fetch_sub(total_of(head->size_class));
+      head->~header();
+      ::operator delete (head, std::align_val_t{alignment});
+    }
+    void trim() {
+      for_each_shard([&](shard& s) {
+        for (header*& list : s.free) {
+          while (list != nullptr) {
+            release(std::exchange(list, list->next_free));
+          }
+        }
+        s.idle = 0;
+      });
     }
     /// Makes sure that `bytes` more keep within the bound.
-    void make_room(std::size_t bytes) noexcept {
+    void make_room(std::size_t bytes) {
+      std::size_t idle = 0;
+      for_each_shard([&](const shard& s) { idle += s.idle; });
       bool too_much = false;
       {
-        const std::lock_guard guard(lock);
-        const std::size_t in_use = reserved.load() - idle;
-        most_in_use = std::max(most_in_use, in_use + bytes);
-        too_much = reserved.load() + bytes > 2 * most_in_use;
+        const std::lock_guard guard(growing);
+        const std::size_t all = reserved.load();
+        most_in_use = std::max(most_in_use, all - std::min(idle, all) + bytes);
+        too_much = all + bytes > 2 * most_in_use;
       }
       if (too_much) {
         trim();
+      }
+    }
+
+    /// No pool is left: what is in use goes when it comes back, the last block takes this along.
+    void close() {
+      trim();
+      {
+        const std::lock_guard guard(growing);
+        closed = true;
+      }
+      left.store(1);  // this call
+      for_each_shard([&](shard& s) {
+        s.closed = true;
+        left.fetch_add(s.in_use);
+      });
+      if (left.fetch_sub(1) == 1) {
+        delete this;
       }
     }
   };
@@ -142,20 +239,22 @@ class memory_pool {
 class memory_block {
  public:
   memory_block() = default;
-  memory_block(const memory_block& other) noexcept : head_(other.head_) {
-    if (head_ != nullptr) {
+  memory_block(const memory_block& other) noexcept : head_(other.head_), counted_(other.counted_) {
+    if (counted_) {
       head_->owners.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  memory_block(memory_block&& other) noexcept : head_(std::exchange(other.head_, nullptr)) {}
+  memory_block(memory_block&& other) noexcept
+      : head_(std::exchange(other.head_, nullptr)),
+        counted_(std::exchange(other.counted_, false)) {}
   memory_block& operator=(memory_block other) noexcept {
     std::swap(head_, other.head_);
+    std::swap(counted_, other.counted_);
     return *this;
   }
   ~memory_block() {
-    if (head_ != nullptr && head_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      const std::shared_ptr<memory_pool::state> home = std::move(head_->home);
-      home->give_back(head_);
+    if (counted_ && head_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      head_->home->give_back(head_);
     }
   }
 
@@ -165,16 +264,28 @@ class memory_block {
 
   /// Whether nobody else can see the memory, which is then free to be overwritten.
   [[nodiscard]] bool unique() const noexcept {
-    return head_ != nullptr && head_->owners.load(std::memory_order_acquire) == 1;
+    return counted_ && head_->owners.load(std::memory_order_acquire) == 1;
+  }
+
+  /// A reference that is not counted, nor are its copies: for as long as this one lives. Counting
+  /// is what threads that read one block side by side would get into each other's way by.
+  [[nodiscard]] memory_block borrowed() const noexcept { return {head_, false}; }
+  /// A counted one, made while one that is lives.
+  [[nodiscard]] memory_block counted() const noexcept {
+    if (head_ != nullptr) {
+      head_->owners.fetch_add(1, std::memory_order_relaxed);
+    }
+    return {head_, head_ != nullptr};
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return head_ != nullptr; }
 
  private:
   friend class memory_pool;
-  explicit memory_block(memory_pool::header* head) noexcept : head_(head) {}
+  memory_block(memory_pool::header* head, bool counts) noexcept : head_(head), counted_(counts) {}
 
   memory_pool::header* head_ = nullptr;
+  bool counted_ = false;
 };
 
 inline memory_block memory_pool::allocate(std::size_t bytes) const {
@@ -183,15 +294,10 @@ inline memory_block memory_pool::allocate(std::size_t bytes) const {
   const std::size_t size_class = class_of(bytes);
   header* head = state_->take(size_class);
   if (head == nullptr) {
-    const std::size_t total = total_of(size_class);
-    state_->make_room(total);
-    head = new (::operator new (total, std::align_val_t{alignment})) header{};
-    head->size_class = size_class;
-    state_->reserved.fetch_add(total);
+    head = state_->make(size_class);
   }
-  head->home = state_;
   head->owners.store(1, std::memory_order_relaxed);
-  return memory_block(head);
+  return {head, true};
 }
 
 }  // namespace glia

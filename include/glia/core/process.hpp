@@ -13,8 +13,8 @@ namespace detail {
 
 inline std::atomic<std::uint32_t> forks{0};
 #if __has_include(<pthread.h>)
-inline const int counting_forks = pthread_atfork(
-    nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+inline const int counting_forks =
+    pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
 #endif
 
 }  // namespace detail

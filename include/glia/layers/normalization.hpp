@@ -44,8 +44,7 @@ struct batch_norm {
     auto& running_mean = s.changing_state("moving_mean", channels, moving_mean_initializer);
     auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
     blend(s.device(), running_mean, std::move(result.mean));
-    blend(s.device(),
-          s.changing_state("moving_variance", channels, moving_variance_initializer),
+    blend(s.device(), s.changing_state("moving_variance", channels, moving_variance_initializer),
           std::move(result.variance));
     return std::move(result.output);
   }

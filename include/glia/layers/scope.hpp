@@ -146,6 +146,13 @@ class scope {
                                       const initializer& initial) {
     const auto& value = next(name, s, initial, true);
     const std::size_t at = parameter_count_ - 1;
+    if (changing_ == nullptr) {
+      // The model outlives what runs here: see model::infer.
+      if (at >= slots_->size()) {
+        slots_->emplace_back();
+      }
+      return tape_->constant(borrowed(value));
+    }
     if (at < slots_->size()) {
       return {*tape_, value, (*slots_)[at]};  // a lane's first piece has asked for it already
     }
@@ -318,6 +325,14 @@ class scope {
       } else {
         plan_->gives(output_kind::other, "");
       }
+    }
+  }
+
+  static typename B::tensor borrowed(const typename B::tensor& value) {
+    if constexpr (requires { value.borrowed(); }) {
+      return value.borrowed();
+    } else {
+      return value;
     }
   }
 

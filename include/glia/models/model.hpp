@@ -63,8 +63,8 @@ class model {
         plan_(plan_model(description_, sample)),
         parameters_(make_parameters(plan_.parameters, device_, options.seed)),
         stretches_(options.depth_first ? samples_at_a_time() : 0) {
-    require<shape_error>(sample_.size() > 0, "model: expected samples with at least one element, got ",
-                         sample_);
+    require<shape_error>(sample_.size() > 0,
+                         "model: expected samples with at least one element, got ", sample_);
   }
 
   [[nodiscard]] const Description& description() const { return description_; }
@@ -134,7 +134,7 @@ class model {
     slots.reserve(parameters_.size());
     scope<B> s(x.owner(), parameters_, slots);
     s.allow_depth_first(stretches_);
-    return s.run_model(description_, std::move(x));
+    return kept(s.run_model(description_, std::move(x)));
   }
 
   /// How many of the first layers need to run only once for each sample; see
@@ -161,7 +161,7 @@ class model {
     const model_access::reading unchanged(access_);
     std::vector<gradient_slot> slots;
     scope<B> s(x.owner(), parameters_, slots);
-    return run_part<Which>(s, std::move(x));
+    return kept(run_part<Which>(s, std::move(x)));
   }
 
   /// The shape of what the frozen layers give for one sample.
@@ -237,6 +237,16 @@ class model {
       s.skip_parameters(border < plan_.parts.size() ? plan_.parts[border].parameters
                                                     : parameters_.size());
       return description_.template run_part<border, Description::size()>(s, std::move(x));
+    }
+  }
+
+  /// Parameters are only borrowed while a description runs; an output that is one must last.
+  [[nodiscard]] static variable<B> kept(variable<B> y) {
+    if constexpr (requires(typename B::tensor t) { std::move(t).counted(); }) {
+      tape<B>& owner = y.owner();
+      return owner.constant(std::move(y).value().counted());
+    } else {
+      return y;
     }
   }
 

@@ -213,11 +213,11 @@ template <lane_backend B, class Body, class Adopt>
   const bool wanted = some.needs_gradient();
   auto y = detail::assemble(device, *record, batch_of(samples, sample_of(some.shape())),
                             [](auto&, auto& piece) { return std::move(piece.output).value(); });
-  return x.owner().record(std::move(y), wanted,
-                          [record = std::move(record), from = x.slot(),
-                           input = x.shape()](auto& to, auto dy) {
-                            detail::run_backward(to, *record, dy, from, input);
-                          });
+  return x.owner().record(
+      std::move(y), wanted,
+      [record = std::move(record), from = x.slot(), input = x.shape()](auto& to, auto dy) {
+        detail::run_backward(to, *record, dy, from, input);
+      });
 }
 
 }  // namespace glia::ops

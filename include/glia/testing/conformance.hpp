@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -25,6 +26,7 @@ struct conformance_result {
   double error = 0;           ///< largest |x - r| / max(1, |r|) over all outputs
   bool operands_kept = true;  ///< operands that the caller still holds were left alone
   bool reuse_agrees = true;   ///< giving operands up changes nothing in the results
+  std::string where;          ///< of special values, which one the error is for
   [[nodiscard]] bool passed(double tolerance) const {
     return error <= tolerance && operands_kept && reuse_agrees;
   }
@@ -41,6 +43,15 @@ class bench {
   using indices = typename B::indices;
 
   bench(const B& device, bool keep) : device_(&device), keep_(keep) {}
+
+  /// Puts `value` at an element of the operand that is made as number `operand`.
+  struct injection {
+    std::size_t operand;
+    std::size_t element;
+    float value;
+  };
+  bench(const B& device, const injection& special)
+      : device_(&device), keep_(false), special_(special) {}
 
   [[nodiscard]] const B& device() const { return *device_; }
 
@@ -61,6 +72,10 @@ class bench {
     return in(s, std::move(values));
   }
   [[nodiscard]] tensor in(const shape& s, std::vector<float> values) {
+    if (special_ && special_->operand == sizes_.size()) {
+      values[special_->element] = special_->value;
+    }
+    sizes_.push_back(values.size());
     tensor t = device_->from_host(std::span<const float>(values), s);
     if (keep_) {
       kept_.push_back({t, std::move(values)});
@@ -91,6 +106,8 @@ class bench {
 
   [[nodiscard]] const std::vector<double>& outputs() const { return outputs_; }
   [[nodiscard]] const std::vector<shape>& shapes() const { return shapes_; }
+  /// Elements of the operands made so far.
+  [[nodiscard]] const std::vector<std::size_t>& operand_sizes() const { return sizes_; }
 
   [[nodiscard]] bool operands_kept() const {
     return std::all_of(kept_.begin(), kept_.end(), [&](const auto& operand) {
@@ -103,6 +120,8 @@ class bench {
  private:
   const B* device_;
   bool keep_;
+  std::optional<injection> special_;
+  std::vector<std::size_t> sizes_;
   std::vector<std::pair<tensor, std::vector<float>>> kept_;
   std::vector<double> outputs_;
   std::vector<shape> shapes_;
@@ -115,8 +134,10 @@ class bench {
   }
   double worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error = std::abs(got[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
-    worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+    const bool same = got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i]));
+    const double error =
+        same ? 0 : std::abs(got[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
+    worst = std::isfinite(error) ? std::max(worst, error) : std::numeric_limits<double>::infinity();
   }
   return worst;
 }
@@ -185,21 +206,51 @@ template <backend B, class Case>
   return result;
 }
 
-}  // namespace detail
-
-/// Holds every kernel of a backend to the reference backend, on odd shapes: height and width
-/// different, strides that do not divide, one channel, one image, blocks that do not fill. Also
-/// checks that a kernel overwrites only operands that were given up.
-///
-/// Errors come out below 3e-5 in float (the longest sums have 2,000 terms) and below 1e-12 in
-/// double.
-template <backend B>
-[[nodiscard]] std::vector<conformance_result> run_conformance(const B& candidate) {
-  std::vector<conformance_result> results;
-  const auto check = [&](std::string name, const auto& kernel) {
-    results.push_back(detail::run_case(candidate, std::move(name), kernel));
+/// The same case with a number that is none or infinite at one element of one operand after the
+/// other: small operands at every element, others at a few.
+template <backend B, class Case>
+[[nodiscard]] conformance_result run_special_case(const B& candidate, std::string name,
+                                                  const Case& kernel) {
+  const reference<double> oracle;
+  bench<reference<double>> plain(oracle, false);
+  kernel(plain);
+  std::size_t elements = 0;
+  for (const std::size_t size : plain.operand_sizes()) {
+    elements += size;
+  }
+  constexpr float specials[] = {std::numeric_limits<float>::quiet_NaN(),
+                                std::numeric_limits<float>::infinity(),
+                                -std::numeric_limits<float>::infinity()};
+  conformance_result result{std::move(name)};
+  const auto run = [&](std::size_t operand, std::size_t element, float value) {
+    bench<reference<double>> expected(oracle, {operand, element, value});
+    bench<B> got(candidate, {operand, element, value});
+    kernel(expected);
+    kernel(got);
+    const double error = largest_difference(got.outputs(), expected.outputs());
+    if (error > result.error) {
+      result.error = error;
+      result.where = text(value, " at element ", element, " of operand ", operand);
+    }
   };
+  for (std::size_t operand = 0; operand < plain.operand_sizes().size(); ++operand) {
+    const std::size_t size = plain.operand_sizes()[operand];
+    const std::size_t steps = std::clamp<std::size_t>(30000 / elements, 2, 3 * size);
+    for (std::size_t i = 0; i < steps; ++i) {
+      // Each element with each value where there are steps enough, else the first, the last, and
+      // others that are no multiples of anything between them.
+      const std::size_t element = 3 * size == steps ? i / 3
+                                  : i + 1 == steps  ? size - 1
+                                                    : i * size / steps + i % 3;
+      run(operand, std::min(element, size - 1), specials[(i + operand) % 3]);
+    }
+  }
+  return result;
+}
 
+/// check(name, kernel) for every case of the suite: a generic callable on a bench.
+template <class Check>
+void for_each_case(const Check& check) {
   check("full", [](auto& b) { b.out(b.device().full({2, 3}, 1.5)); });
   check("reshape", [](auto& b) { b.out(b.device().reshape(b.in({4, 6}, 1), {2, 3, 4})); });
 
@@ -244,8 +295,9 @@ template <backend B>
           [&](auto& b) { b.out(b.device().sum_to(b.in(broadcast_shape(a, c), 8), c)); });
   }
 
-  const std::vector<matmul_sizes> products{{1, 1, 1},     {3, 5, 7},       {17, 33, 9},
-                                           {100, 60, 70}, {129, 200, 300}, {20, 24, 200}};
+  const std::vector<matmul_sizes> products{{1, 1, 1},      {3, 5, 7},       {17, 33, 9},
+                                           {100, 60, 70},  {129, 200, 300}, {20, 24, 200},
+                                           {300, 24, 1000}};
   for (const matmul_sizes& size : products) {
     const matmul_sizes s = size;
     for (const bool zeros : {false, true}) {
@@ -564,6 +616,33 @@ template <backend B>
       b.out(result.slot);
     });
   }
+}
+
+}  // namespace detail
+
+/// Holds every kernel of a backend to the reference backend, on odd shapes: height and width
+/// different, strides that do not divide, one channel, one image, blocks that do not fill. Also
+/// checks that a kernel overwrites only operands that were given up.
+///
+/// Errors come out below 3e-5 in float (the longest sums have 2,000 terms) and below 1e-12 in
+/// double.
+template <backend B>
+[[nodiscard]] std::vector<conformance_result> run_conformance(const B& candidate) {
+  std::vector<conformance_result> results;
+  detail::for_each_case([&](std::string name, const auto& kernel) {
+    results.push_back(detail::run_case(candidate, std::move(name), kernel));
+  });
+  return results;
+}
+
+/// Holds every kernel to the reference backend with operands that hold a NaN or an infinity, which
+/// must come out where it says: 0 times either is NaN, sums and maxima pass them on.
+template <backend B>
+[[nodiscard]] std::vector<conformance_result> run_special_values(const B& candidate) {
+  std::vector<conformance_result> results;
+  detail::for_each_case([&](std::string name, const auto& kernel) {
+    results.push_back(detail::run_special_case(candidate, std::move(name), kernel));
+  });
   return results;
 }
 

@@ -119,8 +119,8 @@ template <class Model, supervised_dataset D>
 /// between. `what` names the samples in what is shown: frozen layers, validation.
 template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> compute_frozen_outputs(
-    const Model& net, const D& data, const std::string& what, const frozen_output_options& options = {},
-    std::ostream* out = &std::cout) {
+    const Model& net, const D& data, const std::string& what,
+    const frozen_output_options& options = {}, std::ostream* out = &std::cout) {
   static_assert(Model::frozen_layers() > 0, "the model does not begin with frozen layers");
   require_fitting("compute_frozen_outputs", net, data);
   std::optional<progress> shown;

@@ -49,8 +49,9 @@ struct fit_options {
 ///     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
 ///     trainer.fit(train, test, {.epochs = 20, .batch_size = 100});
 ///
-/// The model must outlive the trainer. Trainers of different models may run on threads of their own,
-/// on one device too; a step of a model that another thread is just training throws `value_error`.
+/// The model must outlive the trainer. Trainers of different models may run on threads of their
+/// own, on one device too; a step of a model that another thread is just training throws
+/// `value_error`.
 template <class Model, loss_function<typename Model::backend_type> Loss,
           optimizer<typename Model::backend_type> Optimizer>
 class trainer {

@@ -7,22 +7,26 @@
 
 namespace glia::cpu_loops {
 
-/// What an activation that clamps (see `glia::clamps`) leaves of its operand: low ... high.
+/// What an activation that clamps (see `glia::clamps`) leaves of its operand: low ... high. Where
+/// it leaves no gradient, at results up to cut_low and from cut_high on, the position of a pooled
+/// maximum is `cut`.
 template <class T>
 struct clamp_range {
-  /// Stands for the position of a pooled maximum that the clamp leaves without a gradient.
   static constexpr std::uint8_t cut = 255;
+  static constexpr T nothing = std::numeric_limits<T>::quiet_NaN();  // no number compares with it
 
   T low = -std::numeric_limits<T>::infinity();
   T high = std::numeric_limits<T>::infinity();
+  T cut_low = nothing;
+  T cut_high = nothing;
 
   clamp_range() = default;
   explicit clamp_range(const unary_map& map) {
     if (map.function == unary_function::relu || map.function == unary_function::relu6) {
-      low = 0;
+      low = cut_low = 0;
     }
     if (map.function == unary_function::relu6) {
-      high = 6;
+      high = cut_high = 6;
     }
   }
 };

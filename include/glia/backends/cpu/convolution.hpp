@@ -76,8 +76,7 @@ class convolution {
     const patch_convolution<T> c(s, memory);
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
-    const bool listed =
-        !depthwise && few_nonzeros(c, dy) && all_finite(*team_, w, c.depth() * s.o);
+    const bool listed = !depthwise && few_nonzeros(c, dy) && all_finite(*team_, w, c.depth() * s.o);
     with_widest_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto kernels) {
       host_tensor<T> weights;
       if (listed) {
@@ -117,14 +116,13 @@ class convolution {
   void conv2d_kernel_gradient(const T* x, const T* dy, T* dw, const window_sizes& s,
                               const memory_pool& memory) const {
     if (pointwise(s)) {
-      sum_over_lanes(
-          *team_, team_->level(), memory, s.n, s.c * s.o, dw,
-          [&](auto kernels, std::size_t first, std::size_t images, T* sum, std::size_t) {
-            const std::size_t pixels = s.h * s.w;
-            multiply_here(kernels, {x + first * pixels * s.c, s.c, true},
-                          {dy + first * pixels * s.o, s.o}, sum, s.o,
-                          {s.c, s.o, images * pixels});
-          });
+      sum_over_lanes(*team_, team_->level(), memory, s.n, s.c * s.o, dw,
+                     [&](auto kernels, std::size_t first, std::size_t images, T* sum, std::size_t) {
+                       const std::size_t pixels = s.h * s.w;
+                       multiply_here(kernels, {x + first * pixels * s.c, s.c, true},
+                                     {dy + first * pixels * s.o, s.o}, sum, s.o,
+                                     {s.c, s.o, images * pixels});
+                     });
       return;
     }
     const patch_convolution<T> c(s, memory);

@@ -30,15 +30,20 @@ class dense_product {
                             std::size_t c_row, const matmul_sizes& s) {
     for (std::size_t column = 0; column < s.n; column += width) {
       for (std::size_t row = 0; row < s.m; row += max_block_rows) {
-        multiply_block(kernels, a, b, c, c_row, s.k,
-                       {row, std::min(max_block_rows, s.m - row), column,
-                        std::min(width, s.n - column)});
+        multiply_block(
+            kernels, a, b, c, c_row, s.k,
+            {row, std::min(max_block_rows, s.m - row), column, std::min(width, s.n - column)});
       }
     }
   }
 
   static void multiply(const Kernels& kernels, const workers& team, const matrix<T>& a,
                        const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last) {
+    if (2 * s.m * s.n * s.k < flops_worth_sharing) {
+      multiply_here(kernels, a, b, c, s.n, s);
+      last.apply(kernels, c, s.n, s.m, 0, s.n);
+      return;
+    }
     const std::size_t panels = (s.n + width - 1) / width;
     const std::size_t blocks = row_blocks(s, panels);
     team.run(panels * blocks, [&](std::size_t task, std::size_t) {
@@ -63,6 +68,8 @@ class dense_product {
   static constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
   static constexpr std::size_t width = Kernels::template panel_width<T>;
   static constexpr std::size_t tile = Kernels::tile_patches;
+  // Handing half of a smaller product to a second thread takes longer than doing it.
+  static constexpr std::size_t flops_worth_sharing = 500'000;
   // Rows of a panel that take three quarters of a first-level cache of 32 KiB.
   static constexpr std::size_t max_depth = (24 << 10) / (width * sizeof(T));
   // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
@@ -78,7 +85,7 @@ class dense_product {
   static void multiply_block(const Kernels& kernels, const matrix<T>& a, const matrix<T>& b, T* c,
                              std::size_t c_row, std::size_t k, const region& where) {
     product_panel<T, Kernels, max_depth, width / lanes> panel(kernels, b, where.column,
-                                                              where.columns);
+                                                              where.columns, where.rows);
     const std::size_t a_row = a.transposed ? 1 : a.row_step;
     const std::size_t a_step = a.transposed ? a.row_step : 1;
     const bool whole = where.columns % lanes == 0;
@@ -98,9 +105,8 @@ class dense_product {
           copy_rows(to, c_row, some, width, count, where.columns);
         }
         kernels.multiply_tile(a.data + row * a_row + first * a_step, a_row, a_step, rows,
-                              panel.row_step(), depth, whole ? to : some,
-                              whole ? c_row : width, count, panel.registers(),
-                              block > 0);
+                              panel.row_step(), depth, whole ? to : some, whole ? c_row : width,
+                              count, panel.registers(), block > 0);
         if (!whole) {
           copy_rows(some, width, to, c_row, count, where.columns);
         }

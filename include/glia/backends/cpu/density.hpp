@@ -22,12 +22,12 @@ template <class T>
 template <class T>
 [[nodiscard]] bool all_finite(const workers& team, const T* x, std::size_t n) {
   std::atomic<bool> finite{true};
-  team.for_blocks(
-      n, workers::elements_per_block, [&](auto kernels, std::size_t first, std::size_t some) {
-        if (!kernels.all_finite(x + first, some)) {
-          finite.store(false, std::memory_order_relaxed);
-        }
-      });
+  team.for_blocks(n, workers::elements_per_block,
+                  [&](auto kernels, std::size_t first, std::size_t some) {
+                    if (!kernels.all_finite(x + first, some)) {
+                      finite.store(false, std::memory_order_relaxed);
+                    }
+                  });
   return finite.load(std::memory_order_relaxed);
 }
 

@@ -11,7 +11,8 @@ namespace glia::cpu_loops {
 
 /// A sum over images, of `size` elements: images are dealt out to lanes whose number depends on
 /// theirs alone, each lane sums its own, and the lanes are added in order. So the threads do not
-/// show in the result. Loops are those of `level`; body(kernels, first image, images, sum, thread) writes a lane's sum.
+/// show in the result. Loops are those of `level`; body(kernels, first image, images, sum, thread)
+/// writes a lane's sum.
 template <class T, class Body>
 void sum_over_lanes(const workers& team, isa level, const memory_pool& memory, std::size_t images,
                     std::size_t size, T* sum, const Body& body) {

@@ -25,7 +25,6 @@ class normalizing {
     }
     team_->for_blocks(columns, channels, [&](auto kernels, std::size_t first, std::size_t count) {
       T scale[channels];
-      T shift[channels];
       T* m = mean + first;
       T* v = variance + first;
       std::fill_n(m, count, T{0});
@@ -42,11 +41,10 @@ class normalizing {
       for (std::size_t c = 0; c < count; ++c) {
         v[c] /= static_cast<T>(rows);
         scale[c] = gamma[first + c] * inverse_deviation(v[c], epsilon);
-        shift[c] = beta[first + c] - m[c] * scale[c];
       }
       for (std::size_t r = 0; r < rows; ++r) {
-        kernels.scale_and_shift(x + r * columns + first, scale, shift, y + r * columns + first,
-                                count);
+        kernels.center_and_scale(x + r * columns + first, m, scale, beta + first,
+                                 y + r * columns + first, count);
       }
     });
   }
@@ -62,34 +60,32 @@ class normalizing {
       return;
     }
     team_->for_blocks(columns, channels, [&](auto kernels, std::size_t first, std::size_t count) {
+      const T* m = mean + first;
+      const T none[channels] = {};
       T inverse[channels];
-      T shift[channels];
       T h[channels];
       for (std::size_t c = 0; c < count; ++c) {
         inverse[c] = inverse_deviation(variance[first + c], epsilon);
-        shift[c] = -mean[first + c] * inverse[c];
       }
       std::fill_n(dgamma + first, count, T{0});
       std::fill_n(dbeta + first, count, T{0});
       for (std::size_t r = 0; r < rows; ++r) {
-        kernels.scale_and_shift(x + r * columns + first, inverse, shift, h, count);
+        kernels.center_and_scale(x + r * columns + first, m, inverse, none, h, count);
         kernels.add_product(dy + r * columns + first, h, dgamma + first, count);
         kernels.add(dy + r * columns + first, dbeta + first, count);
       }
-      // dx = gamma inverse (dy - dbeta / rows - h dgamma / rows), regrouped by dy, x and 1.
-      T by_dy[channels];
-      T by_x[channels];
-      T constant[channels];
+      // dx = gamma inverse (dy - dbeta / rows - h dgamma / rows)
+      T scale[channels];
+      T mean_dy[channels];
+      T slope[channels];
       for (std::size_t c = 0; c < count; ++c) {
-        by_dy[c] = gamma[first + c] * inverse[c];
-        by_x[c] = -by_dy[c] * inverse[c] * dgamma[first + c] / static_cast<T>(rows);
-        constant[c] =
-            -by_dy[c] * dbeta[first + c] / static_cast<T>(rows) - by_x[c] * mean[first + c];
+        scale[c] = gamma[first + c] * inverse[c];
+        mean_dy[c] = dbeta[first + c] / static_cast<T>(rows);
+        slope[c] = inverse[c] * dgamma[first + c] / static_cast<T>(rows);
       }
       for (std::size_t r = 0; r < rows; ++r) {
-        T* to = dx + r * columns + first;
-        kernels.scale_and_shift(dy + r * columns + first, by_dy, constant, to, count);
-        kernels.add_product(x + r * columns + first, by_x, to, count);
+        const std::size_t at = r * columns + first;
+        kernels.normalized_gradient(dy + at, x + at, m, mean_dy, slope, scale, dx + at, count);
       }
     });
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "glia/backends/cpu/clamp_range.hpp"
+#include "glia/backends/cpu/convolution.hpp"
 #include "glia/backends/cpu/density.hpp"
 #include "glia/backends/cpu/gradient_lanes.hpp"
 #include "glia/backends/cpu/patch_convolution.hpp"
@@ -66,7 +67,7 @@ class pooled_convolution {
           for_windows(pool, rows, [&](std::size_t at, std::size_t out, const pool_window& window) {
             kernels.template max_of_window<true>(room + padded + at, window, s.o, y + to + out,
                                                  winners == nullptr ? nullptr : winners + out,
-                                                 clamp.low, clamp.high, clamp.cut);
+                                                 clamp);
           });
         }
       });
@@ -78,16 +79,17 @@ class pooled_convolution {
                                   T* dx, T* dw, T* db, const window_sizes& s,
                                   const window_sizes& pool, const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
+    if (!all_finite(*team_, x, s.input().size()) || !all_finite(*team_, w, c.depth() * s.o) ||
+        !all_finite(*team_, dy, pool.output().size())) {
+      // What follows leaves out products with zeros, which then are not all zero.
+      gradient_of_both(dy, x, w, position, dx, dw, db, s, pool, memory);
+      return;
+    }
     const sparse_convolution<T> sparse(c);
-    const bool listed = sparse_convolution<T>::possible(c) &&
-                        all_finite(*team_, x, s.input().size()) &&
-                        (dx == nullptr || all_finite(*team_, w, c.depth() * s.o));
+    const bool listed = sparse_convolution<T>::possible(c);
     const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
     // Without an input gradient to compute, a few products per output need no copy spread out.
-    // Windows that see only zeros are left out, which is right where dy is finite.
-    const bool direct = !listed && dx == nullptr && s.groups == 1 &&
-                        c.depth() <= max_direct_depth &&
-                        all_finite(*team_, dy, pool.output().size());
+    const bool direct = !listed && dx == nullptr && s.groups == 1 && c.depth() <= max_direct_depth;
     const std::size_t size = c.depth() * s.o;
     const pooled_rows cut_into(s, pool, listed ? second_level_bytes : first_level_bytes);
     const std::size_t padded = c.band_size(cut_into.convolved);
@@ -279,6 +281,34 @@ class pooled_convolution {
       kernels.add_pooled_kernel_gradient(x, windows, listed, patches.offset.data(), patches.count,
                                          c.offsets() + k, std::min(block, c.depth() - k), dy,
                                          position, pool.c, dw + k * pool.c);
+    }
+  }
+
+  /// The same with the pooling's gradient spread out over the convolution's outputs.
+  void gradient_of_both(const T* dy, const T* x, const T* w, const std::uint8_t* position, T* dx,
+                        T* dw, T* db, const window_sizes& s, const window_sizes& pool,
+                        const memory_pool& memory) const {
+    const std::size_t rows = s.oh * s.ow;
+    const host_tensor<T> spread(memory, s.output());
+    std::fill_n(spread.data(), spread.size(), T{0});
+    std::fill_n(db, s.o, T{0});
+    with_isa(team_->level(), [&](auto kernels) {
+      for (std::size_t image = 0; image < s.n; ++image) {
+        const std::size_t pooled = image * pool.oh * pool.ow * s.o;
+        T* const to = spread.data() + image * rows * s.o;
+        for_windows(pool, pool.oh, [&](std::size_t at, std::size_t out, const pool_window& window) {
+          kernels.template spread_max<false>(dy + pooled + out, position + pooled + out, window,
+                                             s.o, to + at);
+        });
+        for (std::size_t row = 0; row < rows; ++row) {
+          kernels.add(to + row * s.o, db, s.o);
+        }
+      }
+    });
+    const convolution<T> apart(*team_);
+    apart.conv2d_kernel_gradient(x, spread.data(), dw, s, memory);
+    if (dx != nullptr) {
+      apart.conv2d_input_gradient(spread.data(), w, dx, s, memory);
     }
   }
 

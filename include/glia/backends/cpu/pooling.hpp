@@ -18,8 +18,8 @@ class pooling {
 
   void max_pool2d(const T* x, T* y, std::int32_t* position, const window_sizes& s) const {
     for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
-      kernels.template max_of_window<false>(x + at_x, w, s.c, y + at_y, position + at_y, T{}, T{},
-                                            std::int32_t{});
+      kernels.template max_of_window<false>(x + at_x, w, s.c, y + at_y, position + at_y,
+                                            clamp_range<T>());
     });
   }
 

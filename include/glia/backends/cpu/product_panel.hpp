@@ -14,14 +14,16 @@ class product_panel {
  public:
   static constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
 
-  /// The columns first ... first + count - 1 of b.
-  product_panel(const Kernels& kernels, const matrix<T>& b, std::size_t first, std::size_t count)
+  /// The columns first ... first + count - 1 of b, for so many rows of A: a few are not worth a
+  /// copy.
+  product_panel(const Kernels& kernels, const matrix<T>& b, std::size_t first, std::size_t count,
+                std::size_t a_rows)
       : kernels_(kernels),
         b_(b),
         first_(first),
         count_(count),
-        in_place_(!b.transposed && count % lanes == 0 && b.row_step % lanes == 0 &&
-                  !competes(b.row_step)) {}
+        in_place_(!b.transposed && count % lanes == 0 &&
+                  (a_rows < worth_a_copy || (b.row_step % lanes == 0 && !competes(b.row_step)))) {}
 
   [[nodiscard]] std::size_t registers() const { return (count_ + lanes - 1) / lanes; }
   [[nodiscard]] std::size_t row_step() const {
@@ -33,21 +35,22 @@ class product_panel {
     if (in_place_) {
       return b_.data + row * b_.row_step + first_;
     }
-    if (count_ < row_step()) {
-      std::fill_n(copy_, depth * row_step(), T{0});
-    }
     if (b_.transposed) {
+      if (count_ < row_step()) {
+        std::fill_n(copy_, depth * row_step(), T{0});
+      }
       kernels_.transpose_matrix(b_.data + first_ * b_.row_step + row, b_.row_step, copy_,
                                 row_step(), count_, depth);
     } else {
-      for (std::size_t k = 0; k < depth; ++k) {
-        std::copy_n(b_.data + (row + k) * b_.row_step + first_, count_, copy_ + k * row_step());
-      }
+      kernels_.copy_columns(b_.data + row * b_.row_step + first_, b_.row_step, depth, count_, copy_,
+                            row_step());
     }
     return copy_;
   }
 
  private:
+  static constexpr std::size_t worth_a_copy = 8;
+
   /// Whether rows so far apart compete for the same cache sets.
   static bool competes(std::size_t row_step) { return row_step * sizeof(T) % 1024 == 0; }
 

@@ -67,7 +67,8 @@ class sparse_product {
     const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
     // Tasks that pack nothing may as well be small, which shares them out more evenly.
     const bool small_tasks = !b.transposed && s.m >= 64;
-    const std::size_t row_blocks = small_tasks ? std::max<std::size_t>(least_blocks, 2) : least_blocks;
+    const std::size_t row_blocks =
+        small_tasks ? std::max<std::size_t>(least_blocks, 2) : least_blocks;
     team.run(cut.count() * row_blocks, [&](std::size_t task, std::size_t) {
       const std::size_t panel = task / row_blocks;
       const std::size_t block = task % row_blocks;
@@ -171,7 +172,7 @@ class sparse_product {
     const depths& depth = lists.depth;
     const bool whole = where.columns == where.width;
     product_panel<T, Kernels, depths::max_size, max_vectors> panel(kernels, b, where.column,
-                                                                  where.columns);
+                                                                   where.columns, where.rows);
     alignas(Kernels::register_bytes) T padded[max_block_rows * max_vectors * lanes];
     T* const to = whole ? c + where.row * c_step + where.column : padded;
     const std::size_t to_step = whole ? c_step : where.width;

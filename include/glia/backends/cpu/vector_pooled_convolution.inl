@@ -97,7 +97,8 @@ static void store_pooled(const typename lanes_of<T>::vector (&output)[4],
     best = wins ? output[p] : best;
     at = wins ? static_cast<lane_integer<T>>(p) - mask{} : at;
   }
-  at = ((best <= least) | (best >= most)) ? static_cast<lane_integer<T>>(clamp.cut) - mask{} : at;
+  const mask cut = (best <= clamp.cut_low - vector{}) | (best >= clamp.cut_high - vector{});
+  at = cut ? static_cast<lane_integer<T>>(clamp.cut) - mask{} : at;
   best = best < least ? least : best;
   best = best > most ? most : best;
   simd::store(best, y);

@@ -3,11 +3,10 @@
 
 // y[c] = the largest x[c] in the window, position[c] = where it stood, the first of equals; what is
 // not a number wins over all. With
-// Clamp, y is clamped to low ... high, and where that changed or met it, `cut` is the position:
-// nothing of y's gradient gets through.
+// Clamp, y is clamped, and where nothing of its gradient gets through `cut` is the position.
 template <bool Clamp, class T, class Position>
 static void max_of_window(const T* x, const pool_window& window, std::size_t channels, T* y,
-                          Position* position, T low, T high, Position cut) {
+                          Position* position, const clamp_range<T>& range) {
   using vector [[gnu::vector_size(register_bytes)]] = T;
   using mask = decltype(vector{} > vector{});
   constexpr std::size_t lanes = register_bytes / sizeof(T);
@@ -30,9 +29,10 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
       }
     }
     if constexpr (Clamp) {
-      const vector least = low - vector{};
-      const vector most = high - vector{};
-      at = ((best <= least) | (best >= most)) ? static_cast<lane_integer<T>>(cut) - mask{} : at;
+      const vector least = range.low - vector{};
+      const vector most = range.high - vector{};
+      const mask cut = (best <= range.cut_low - vector{}) | (best >= range.cut_high - vector{});
+      at = cut ? static_cast<lane_integer<T>>(range.cut) - mask{} : at;
       best = best < least ? least : best;
       best = best > most ? most : best;
     }
@@ -54,9 +54,9 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
       }
     }
     if constexpr (Clamp) {
-      at = best <= low || best >= high ? static_cast<std::size_t>(cut) : at;
-      best = best < low ? low : best;
-      best = best > high ? high : best;
+      at = best <= range.cut_low || best >= range.cut_high ? std::size_t{range.cut} : at;
+      best = best < range.low ? range.low : best;
+      best = best > range.high ? range.high : best;
     }
     y[c] = best;
     if (position != nullptr) {

@@ -1,6 +1,40 @@
 // Included inside the struct of one instruction set: tiles of a matrix product; see
 // dense_product.hpp.
 
+// Copies some columns of a matrix; `to` has rows of whole registers, filled up with zeros.
+template <class T>
+static void copy_columns(const T* from, std::size_t from_row, std::size_t rows, std::size_t columns,
+                         T* to, std::size_t to_row) {
+  using simd = lanes_of<T>;
+  for (std::size_t i = 0; i < rows; ++i, from += from_row, to += to_row) {
+    std::size_t j = 0;
+    for (; j + simd::count <= columns; j += simd::count) {
+      simd::store(simd::load(from + j), to + j);
+    }
+    if (j < columns) {
+      copy_some(from + j, columns - j, to + j);
+    }
+  }
+}
+// Fewer elements than a register has, which is filled up with zeros.
+static void copy_some(const float* from, std::size_t count, float* to) {
+#if defined(GLIA_ISA_IS_AVX512)
+  const auto mask = static_cast<__mmask16>((1U << count) - 1U);
+  _mm512_storeu_ps(to, _mm512_maskz_loadu_ps(mask, from));
+#elif defined(GLIA_ISA_IS_AVX2)
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes);
+  _mm256_storeu_ps(to, _mm256_maskload_ps(from, mask));
+#else
+  copy_some<float>(from, count, to);
+#endif
+}
+template <class T>
+static void copy_some(const T* from, std::size_t count, T* to) {
+  lanes_of<T>::store(typename lanes_of<T>::vector{}, to);
+  std::memcpy(to, from, count * sizeof(T));
+}
+
 // c (rows, columns) = or += a b for up to tile_patches rows and up to panel_width columns, of which
 // whole registers are written. Row i of a begins at a + i * a_row, its elements a_step apart; b has
 // `depth` rows of whole registers, b_row apart.

@@ -29,8 +29,8 @@ static T dot_below(const T* x, const T* t, T highest, std::size_t n) {
 template <class T>
 static bool all_finite(const T* x, std::size_t n) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr bits least = sizeof(T) == 4 ? static_cast<bits>(0xFF000000)
-                                        : static_cast<bits>(0xFFE0000000000000);
+  constexpr bits least =
+      sizeof(T) == 4 ? static_cast<bits>(0xFF000000) : static_cast<bits>(0xFFE0000000000000);
   bits largest = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const bits shifted = __builtin_bit_cast(bits, x[i]) << 1;
@@ -78,12 +78,29 @@ static T softmax(const T* x, T* y, std::size_t n) {
 
 // Normalisation.
 
-// y += (x - mean)^2 and y = scale x + shift, element by element
+// Element by element: y += (x - mean)^2, y = (x - mean) scale + shift, dx = scale (dy - mean_dy -
+// (x - mean) slope) and y = scale x + shift
 template <class T>
 static void add_squared_difference(const T* x, const T* mean, T* y, std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     y[i] += (x[i] - mean[i]) * (x[i] - mean[i]);
+  }
+}
+template <class T>
+static void center_and_scale(const T* x, const T* mean, const T* scale, const T* shift, T* y,
+                             std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = (x[i] - mean[i]) * scale[i] + shift[i];
+  }
+}
+template <class T>
+static void normalized_gradient(const T* dy, const T* x, const T* mean, const T* mean_dy,
+                                const T* slope, const T* scale, T* dx, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    dx[i] = scale[i] * (dy[i] - mean_dy[i] - (x[i] - mean[i]) * slope[i]);
   }
 }
 template <class T>

@@ -1,5 +1,5 @@
-// Included inside the struct of one instruction set: products with a factor that has many zeros; see
-// sparse_product.hpp.
+// Included inside the struct of one instruction set: products with a factor that has many zeros;
+// see sparse_product.hpp.
 
 // Vectors of sums that stay in registers.
 static constexpr std::size_t max_sums = 8;

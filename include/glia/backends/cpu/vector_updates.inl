@@ -13,13 +13,11 @@ static void update(const sgd_rule& rule, T* p, const T* g, T* v, std::size_t n) 
     }
     return;
   }
-  const T from_gradient = rule.nesterov ? T(1) : T(0);
-  const T from_velocity = rule.nesterov ? momentum : T(1);
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     const T gradient = g[i] + decay * p[i];
     v[i] = momentum * v[i] + gradient;
-    p[i] -= rate * (from_gradient * gradient + from_velocity * v[i]);
+    p[i] -= rate * (rule.nesterov ? gradient + momentum * v[i] : v[i]);
   }
 }
 

@@ -30,7 +30,8 @@ struct normalizing {
   }
 
   // With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy, both over one set:
-  // dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon).
+  // dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon). Over a batch gamma is a factor of
+  // the whole.
   void normalize_gradient(normalization kind, const T* dy, const T* x, const T* gamma,
                           const T* mean, const T* variance, double epsilon, T* dx, T* dgamma,
                           T* dbeta, std::size_t rows, std::size_t columns,
@@ -38,13 +39,16 @@ struct normalizing {
     const sets over(kind, rows, columns);
     std::fill_n(dgamma, columns, T{0});
     std::fill_n(dbeta, columns, T{0});
+    const bool factor = kind == normalization::batch;
     for (std::size_t set = 0; set < over.count; ++set) {
       const T scale = T{1} / std::sqrt(variance[set] + static_cast<T>(epsilon));
+      const T outer = factor ? gamma[set] : T{1};
+      const auto inner = [&](std::size_t i) { return factor ? T{1} : gamma[i % columns]; };
       T mean_q = 0;
       T mean_qh = 0;
       over.for_each(set, [&](std::size_t i) {
         const T h = (x[i] - mean[set]) * scale;
-        const T q = gamma[i % columns] * dy[i];
+        const T q = inner(i) * dy[i];
         dgamma[i % columns] += dy[i] * h;
         dbeta[i % columns] += dy[i];
         mean_q += q / static_cast<T>(over.length);
@@ -52,7 +56,7 @@ struct normalizing {
       });
       over.for_each(set, [&](std::size_t i) {
         const T h = (x[i] - mean[set]) * scale;
-        dx[i] = (gamma[i % columns] * dy[i] - mean_q - h * mean_qh) * scale;
+        dx[i] = outer * scale * (inner(i) * dy[i] - mean_q - h * mean_qh);
       });
     }
   }
