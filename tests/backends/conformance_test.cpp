@@ -28,6 +28,14 @@ struct broken : glia::cpu<float> {
     y.data()[0] += 0.001F;
     return y;
   }
+  /// Loses what is not a number.
+  [[nodiscard]] tensor unary(const glia::unary_map& map, tensor x) const {
+    tensor y = glia::cpu<float>::unary(map, std::move(x));
+    for (std::size_t i = 0; map.function == glia::unary_function::relu && i < y.size(); ++i) {
+      y.data()[i] = y.data()[i] > 0 ? y.data()[i] : 0.0F;
+    }
+    return y;
+  }
   /// Overwrites its operand although others may hold it.
   [[nodiscard]] tensor dropout(tensor x, double, const glia::random_key&, std::uint64_t) const {
     x.data()[0] = 0;
@@ -50,6 +58,38 @@ TEST_CASE("cpu conforms in float on three threads at every instruction set that 
 }
 TEST_CASE("a lane of the cpu backend conforms in float") {
   require_conformance(glia::cpu<float>().lane(3));
+}
+
+namespace {
+
+template <glia::backend B>
+void require_special_values(const B& device) {
+  for (const auto& result : glia::testing::run_special_values(device)) {
+    INFO(result.name << ": error " << result.error << ", " << result.where);
+    CHECK(result.error <= tolerance::float_kernel);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says: reference in float") {
+  require_special_values(glia::reference<float>());
+}
+TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says: cpu") {
+  for (const auto level :
+       {glia::cpu_loops::isa::baseline, glia::cpu_loops::isa::avx2, glia::cpu_loops::isa::avx512}) {
+    if (level <= glia::cpu_loops::best_isa()) {
+      INFO("instruction set " << static_cast<int>(level));
+      require_special_values(glia::cpu<float>({.threads = 2, .isa = level}));
+    }
+  }
+}
+TEST_CASE("the suite notices a NaN that is lost") {
+  std::size_t lost = 0;
+  for (const auto& result : glia::testing::run_special_values(broken())) {
+    lost += result.name == "relu of 37 elements" && result.error > 1 ? 1U : 0U;
+  }
+  CHECK(lost == 1);
 }
 
 TEST_CASE("convolutions refuse an empty batch") {

@@ -1,5 +1,7 @@
 #include <cstdint>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "catch.hpp"
 #include "helpers.hpp"
@@ -45,4 +47,69 @@ TEST_CASE("a block is unique until it is shared, and outlives its pool") {
   static_cast<char*>(block.data())[9] = 1;
   block = {};
   CHECK_FALSE(block);
+}
+
+TEST_CASE("a pool keeps at most twice of what was in use at once") {
+  const glia::memory_pool pool;
+  for (std::size_t bytes = 1000; bytes < 4'000'000; bytes += bytes / 5) {
+    const glia::memory_block first = pool.allocate(bytes);
+    const glia::memory_block second = pool.allocate(bytes);
+    CHECK(pool.reserved_bytes() <= 2 * (2 * bytes + bytes / 4 + 256));
+  }
+  pool.trim();
+  CHECK(pool.reserved_bytes() == 0);
+}
+
+TEST_CASE("a block of up to twice the size serves where there is none that fits") {
+  const glia::memory_pool pool;
+  { const glia::memory_block large = pool.allocate(1900); }
+  const std::size_t reserved = pool.reserved_bytes();
+  const glia::memory_block small = pool.allocate(1000);
+  CHECK(pool.reserved_bytes() == reserved);
+}
+
+TEST_CASE("blocks go back and forth between threads, and outlive their pool there") {
+  std::optional<glia::memory_pool> pool(std::in_place);
+  std::vector<glia::memory_block> blocks(100);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t round = 0; round < 300; ++round) {
+        for (std::size_t i = t; i < blocks.size(); i += 4) {
+          blocks[i] = pool->allocate(100 + i);
+          *static_cast<char*>(blocks[i].data()) = static_cast<char>(i);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(pool->reserved_bytes() < 400 * 300);
+  pool.reset();
+  std::thread([&] { blocks.resize(50); }).join();
+  CHECK(*static_cast<char*>(blocks[7].data()) == 7);
+}
+
+TEST_CASE("a borrowed block is not counted and can be made to last") {
+  const glia::memory_pool pool;
+  glia::memory_block kept;
+  {
+    const glia::memory_block block = pool.allocate(10);
+    const glia::memory_block borrowed = block.borrowed();
+    const glia::memory_block copy =
+        borrowed;  // NOLINT(performance-unnecessary-copy-initialization)
+    CHECK(block.unique());
+    CHECK_FALSE(copy.unique());
+    kept = copy.counted();
+    CHECK_FALSE(block.unique());
+    CHECK(kept.data() == block.data());
+  }
+  CHECK(kept.unique());
+}
+
+TEST_CASE("sizes that no machine has are refused") {
+  const glia::memory_pool pool;
+  CHECK_THROWS_AS(pool.allocate(~std::size_t{0}), glia::value_error);
+  CHECK_THROWS_AS(pool.allocate((std::size_t{1} << 56) + 1), glia::value_error);
 }

@@ -26,7 +26,7 @@ struct conformance_result {
   double error = 0;           ///< largest |x - r| / max(1, |r|) over all outputs
   bool operands_kept = true;  ///< operands that the caller still holds were left alone
   bool reuse_agrees = true;   ///< giving operands up changes nothing in the results
-  std::string where;          ///< of special values, which one the error is for
+  std::string where{};        ///< of special values, which one the error is for
   [[nodiscard]] bool passed(double tolerance) const {
     return error <= tolerance && operands_kept && reuse_agrees;
   }

@@ -1,0 +1,224 @@
+// Models and devices that several threads use at the same time.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <glia/testing/values.hpp>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "messages.hpp"
+
+namespace {
+
+const auto large = [] {
+  return glia::model{
+      glia::sequential{glia::conv2d{.filters = 8, .kernel = 3, .activation = glia::relu},
+                       glia::max_pool2d{}, glia::flatten{}, glia::dense{256, glia::relu},
+                       glia::dense{10}},
+      {12, 12, 1},
+      glia::cpu<float>({.threads = 2})};
+};
+const auto small = [] {
+  return glia::model{glia::sequential{glia::dense{32, glia::relu}, glia::batch_norm{},
+                                      glia::dense{32, glia::tanh}, glia::dense{3}},
+                     {8},
+                     glia::cpu<float>({.threads = 2})};
+};
+
+template <class Work>
+void on_threads(std::size_t count, const Work& work) {
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < count; ++t) {
+    threads.emplace_back([&, t] { work(t); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
+/// How many of eight threads' predictions differ from those of one thread, in any bit.
+template <class Net>
+std::size_t wrong_predictions(const Net& net, bool on_copies, std::size_t calls) {
+  constexpr std::size_t batches = 4;
+  std::vector<std::vector<float>> inputs;
+  std::vector<std::vector<float>> expected;
+  for (std::size_t b = 0; b < batches; ++b) {
+    const glia::shape s = glia::batch_of(1 + 9 * b, net.sample_shape());
+    inputs.push_back(glia::testing::test_values(s, static_cast<std::uint32_t>(b)));
+    expected.emplace_back(s[0] * net.output_shape().size());
+    net.predict_batch(inputs[b], expected[b]);
+  }
+  std::atomic<std::size_t> wrong{0};
+  on_threads(8, [&](std::size_t t) {
+    std::unique_ptr<const Net> own = on_copies ? std::make_unique<const Net>(net) : nullptr;
+    const Net& mine = on_copies ? *own : net;
+    for (std::size_t call = 0; call < calls; ++call) {
+      const std::size_t b = (call + t) % batches;
+      std::vector<float> y(expected[b].size());
+      mine.predict_batch(inputs[b], y);
+      wrong += y != expected[b];
+    }
+  });
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("eight threads predict with one model, or with copies of it, as one thread does") {
+  for (const bool on_copies : {false, true}) {
+    CHECK(wrong_predictions(small(), on_copies, 1000) == 0);
+    CHECK(wrong_predictions(large(), on_copies, 1000) == 0);
+  }
+}
+
+TEST_CASE("models that share a device train side by side as they train alone") {
+  const glia::cpu<float> device({.threads = 2});
+  const auto train = [&](std::uint64_t seed) {
+    glia::model net{glia::sequential{glia::dense{64, glia::relu}, glia::dropout{0.2},
+                                     glia::dense{64, glia::relu}, glia::dense{4}},
+                    {2},
+                    device,
+                    {.seed = seed}};
+    glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
+    trainer.fit(test::quadrants{}, {.epochs = 3, .batch_size = 50, .progress = nullptr});
+    std::vector<std::vector<float>> all;
+    for (const auto& p : net.parameters()) {
+      all.push_back(test::values_of(device, p.value));
+    }
+    return all;
+  };
+  std::vector<std::vector<std::vector<float>>> alone;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    alone.push_back(train(seed));
+  }
+  std::vector<std::vector<std::vector<float>>> together(4);
+  on_threads(4, [&](std::size_t t) { together[t] = train(t); });
+  CHECK(together == alone);
+}
+
+TEST_CASE("one model trained from two threads is an error, not a mixture") {
+  auto net = small();
+  std::atomic<bool> inside{false};
+  std::atomic<bool> refused{false};
+  const auto waiting_loss = [&](const auto& y, const auto& t) {
+    inside = true;
+    while (!refused) {
+      std::this_thread::yield();
+    }
+    return glia::mean_squared_error{}(y, t);
+  };
+  glia::batch b{.size = 2,
+                .input_shape = {2, 8},
+                .inputs = std::vector<float>(16, 0.5F),
+                .classes = {},
+                .target_shape = {2, 3},
+                .targets = std::vector<float>(6, 1.0F)};
+  std::thread first([&] {
+    glia::trainer trainer{net, waiting_loss, glia::sgd{}};
+    trainer.step(b);
+  });
+  while (!inside) {
+    std::this_thread::yield();
+  }
+  glia::trainer second{net, glia::mean_squared_error{}, glia::sgd{}};
+  const std::string message = test::message_of<glia::value_error>([&] { second.step(b); });
+  refused = true;
+  first.join();
+  CHECK(test::contains(message, "another thread is training this model"));
+  second.step(b);  // once it is over
+}
+
+TEST_CASE("predictions beside training see whole steps, and a loss may predict") {
+  auto net = small();
+  const std::vector<float> x(8, 0.5F);
+  std::atomic<bool> done{false};
+  std::atomic<std::size_t> broken{0};
+  std::thread reader([&] {
+    std::vector<float> y(3);
+    while (!done) {
+      net.predict_batch(x, y);
+      broken += !(std::abs(y[0]) < 100);
+    }
+  });
+  const auto loss = [&](const auto& y, const auto& t) {
+    std::vector<float> now(3);
+    net.predict_batch(x, now);
+    return glia::mean_squared_error{}(y, t);
+  };
+  glia::trainer trainer{net, loss, glia::adam{}};
+  glia::batch b{.size = 2,
+                .input_shape = {2, 8},
+                .inputs = std::vector<float>(16, 0.5F),
+                .classes = {},
+                .target_shape = {2, 3},
+                .targets = std::vector<float>(6, 1.0F)};
+  for (int step = 0; step < 300; ++step) {
+    trainer.step(b);
+  }
+  done = true;
+  reader.join();
+  CHECK(broken == 0);
+}
+
+TEST_CASE("a child of fork predicts, and destroys its parent's models and devices") {
+  auto net = std::make_unique<decltype(large())>(large());
+  const std::vector<float> x(4 * 144, 0.25F);
+  std::vector<float> expected(40);
+  net->predict_batch(x, expected);
+  std::atomic<bool> done{false};
+  std::thread busy([&] {  // so that locks may be held at the moment of forking
+    std::vector<float> y(40);
+    while (!done) {
+      net->predict_batch(x, y);
+    }
+  });
+  int failed = 0;
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);
+      std::vector<float> y(40);
+      net->predict_batch(x, y);
+      const bool right = y == expected;
+      net.reset();
+      _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    failed += status != 0;
+  }
+  done = true;
+  busy.join();
+  CHECK(failed == 0);
+}
+
+namespace {
+
+/// Gives its parameter, whatever comes.
+struct answer {
+  static constexpr std::string_view type_name = "answer";
+  template <glia::backend B>
+  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, const glia::variable<B>& x) const {
+    return s.parameter("value", x.shape(), three);
+  }
+  [[nodiscard]] static std::string description() { return "answer"; }
+  glia::initializer three = glia::constant(3);
+};
+
+}  // namespace
+
+TEST_CASE("an output that is a parameter lasts longer than the model") {
+  const glia::cpu<float> device({.threads = 1});
+  glia::tape<glia::cpu<float>> record(device);
+  const auto y = [&] {
+    const glia::model net{answer{}, {3}, device};
+    return net.infer(record.constant(device.full({1, 3}, 0)));
+  }();
+  const auto other = device.full({1, 3}, 7);  // would take the parameter's place
+  CHECK(test::values_of(device, y.value()) == std::vector<float>(3, 3.0F));
+}
