@@ -72,10 +72,11 @@ void require_special_values(const B& device) {
 
 }  // namespace
 
-TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says: reference in float") {
+TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says: reference in float",
+          "[special]") {
   require_special_values(glia::reference<float>());
 }
-TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says: cpu") {
+TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says: cpu", "[special]") {
   for (const auto level :
        {glia::cpu_loops::isa::baseline, glia::cpu_loops::isa::avx2, glia::cpu_loops::isa::avx512}) {
     if (level <= glia::cpu_loops::best_isa()) {
@@ -84,7 +85,7 @@ TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says: cpu") 
     }
   }
 }
-TEST_CASE("the suite notices a NaN that is lost") {
+TEST_CASE("the suite notices a NaN that is lost", "[special]") {
   std::size_t lost = 0;
   for (const auto& result : glia::testing::run_special_values(broken())) {
     lost += result.name == "relu of 37 elements" && result.error > 1 ? 1U : 0U;

@@ -68,6 +68,7 @@ TEST_CASE("parameters larger than any memory are refused by name") {
   CHECK(contains(message_of<glia::value_error>([] {
                    glia::model net{glia::dense{static_cast<std::size_t>(-1)}, {2}};
                  }),
-                 "parameter 'kernel' of shape (2, 18446744073709551615) has more than "));
+                 "parameter 'kernel' of shape (2, 18446744073709551615) is larger than any "
+                 "machine's memory; check the layer's units or filters"));
   CHECK_THROWS_AS((glia::model{glia::dense{std::size_t{1} << 62}, {4}}), glia::value_error);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -336,7 +337,7 @@ class host_backend {
       std::size_t higher = 0;
       bool numbers = truth < columns;
       for (std::size_t i = 0; numbers && i < columns; ++i) {
-        numbers = row[i] == row[i];
+        numbers = !std::isnan(row[i]);
         higher += row[i] > row[truth] || (row[i] == row[truth] && i < truth) ? 1U : 0U;
       }
       hits.data()[n] = numbers && higher < k ? value_type{1} : value_type{0};
@@ -381,9 +382,19 @@ class host_backend {
  private:
   struct state {
     template <class... Arguments>
-    explicit state(Arguments&&... arguments) : kernels(std::forward<Arguments>(arguments)...) {}
-    memory_pool pool;
+    explicit state(Arguments&&... arguments)
+        : kernels(std::forward<Arguments>(arguments)...), pool(shards_for(kernels)) {}
     Kernels kernels;
+    memory_pool pool;
+
+    // Lanes, which different threads run from step to step, are to allocate as one thread does.
+    static std::size_t shards_for(const Kernels& loops) {
+      if constexpr (requires { loops.threads(); }) {
+        return loops.threads() == 1 ? 1 : memory_pool::max_shards;
+      } else {
+        return memory_pool::max_shards;
+      }
+    }
   };
 
   [[nodiscard]] tensor make(const shape& s) const { return tensor(memory(), s); }

@@ -22,15 +22,21 @@ class memory_block;
 /// step, whose requests repeat, allocates from the system only the first time.
 ///
 /// Sizes are rounded up to a multiple of an eighth of their power of two (at most 12.5 % is wasted)
-/// and each rounded size has a list of its own; where it is empty, blocks of up to twice the size
-/// serve. What the pool keeps is bounded: before it asks the system for more than twice of what was
-/// ever in use at once, it gives back what lies idle. Blocks are aligned to 64 bytes, a cache line.
+/// and each rounded size has a list of its own. What the pool keeps is bounded: where it would have
+/// more than four times of what was ever in use at once, it gives back what was not in use since it
+/// was last about to have so much. Blocks are aligned to 64 bytes, a cache line.
 ///
 /// A copy shares the pool; blocks keep it alive. Safe to use from several threads: each has lists
 /// of its own, and looks at the others' where these are empty.
 class memory_pool {
  public:
-  memory_pool() : state_(new state, [](state* last) { last->close(); }) {}
+  static constexpr std::size_t max_shards = 8;
+
+  /// With lists for so many threads; with 1 what the system is asked for depends on the requests
+  /// alone, and not on which thread makes them.
+  explicit memory_pool(std::size_t shards = max_shards)
+      : state_(new state(std::clamp<std::size_t>(shards, 1, max_shards)),
+               [](state* last) { last->close(); }) {}
 
   /// Throws `value_error` for sizes that no machine has, `std::bad_alloc` where this one has not.
   [[nodiscard]] memory_block allocate(std::size_t bytes) const;
@@ -46,15 +52,20 @@ class memory_pool {
   static constexpr std::size_t alignment = 64;
   static constexpr std::size_t steps_per_power = 8;
   static constexpr std::size_t max_bytes = std::size_t{1} << 56;
+  // Enough for the tensors of a step one after the other, and for those of a smaller last batch.
+  static constexpr std::size_t max_kept = 4;
   static constexpr std::size_t classes = 57 * steps_per_power;
 
   struct state;
+  struct shard;
 
   struct header {
     std::atomic<std::size_t> owners;
     std::size_t size_class;
     header* next_free;
     state* home;
+    shard* from;
+    std::size_t round;  // of the shard, when the block came back
   };
   static_assert(sizeof(header) <= alignment);
 
@@ -62,21 +73,28 @@ class memory_pool {
   struct alignas(64) shard {
     spin_lock lock;
     bool closed = false;
-    std::size_t idle = 0;       // bytes in the lists
-    std::ptrdiff_t in_use = 0;  // blocks handed out here less those that came back here
+    std::size_t round = 0;      // how often room was made
+    std::ptrdiff_t blocks = 0;  // in use
+    std::size_t bytes = 0;      // of these
+    std::size_t most = 0;       // bytes at once
     std::array<header*, classes> free{};
+
+    void hand_out(const header* head) noexcept {
+      ++blocks;
+      bytes += total_of(head->size_class);
+      most = std::max(most, bytes);
+    }
   };
 
   struct state {
-    static constexpr std::size_t max_shards = 8;
+    std::size_t used;                                      // of the shards
     std::array<std::atomic<shard*>, max_shards> shards{};  // made when a thread comes for one
     spin_lock growing;
     bool closed = false;
-    std::size_t most_in_use = 0;  // bytes, as far as seen when the system was asked
     std::atomic<std::size_t> reserved{0};
     std::atomic<std::ptrdiff_t> left{0};  // blocks that are still in use after the pool
 
-    state() = default;
+    explicit state(std::size_t count) : used(count) {}
     state(const state&) = delete;
     state& operator=(const state&) = delete;
     ~state() {
@@ -89,7 +107,7 @@ class memory_pool {
     shard& of_this_thread() {
       static std::atomic<std::size_t> threads{0};
       thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
-      std::atomic<shard*>& mine = shards[number % max_shards];
+      std::atomic<shard*>& mine = shards[number % used];
       if (shard* const made = mine.load(std::memory_order_acquire)) {
         return *made;
       }
@@ -113,16 +131,12 @@ class memory_pool {
     }
 
     static header* take_from(shard& s, std::size_t size_class) noexcept {
-      const std::size_t last = std::min(size_class + steps_per_power, classes - 1);
-      for (std::size_t c = size_class; c <= last; ++c) {
-        if (header* const head = s.free[c]) {
-          s.free[c] = head->next_free;
-          s.idle -= total_of(c);
-          ++s.in_use;
-          return head;
-        }
+      header* const head = s.free[size_class];
+      if (head != nullptr) {
+        s.free[size_class] = head->next_free;
+        s.hand_out(head);
       }
-      return nullptr;
+      return head;
     }
     /// A free block for the class, or none.
     header* take(std::size_t size_class) {
@@ -145,20 +159,21 @@ class memory_pool {
       auto* head = new (::operator new (total, std::align_val_t{alignment})) header{};
       head->size_class = size_class;
       head->home = this;
+      head->from = &of_this_thread();
       reserved.fetch_add(total);
-      shard& mine = of_this_thread();
-      const std::lock_guard guard(mine.lock);
-      ++mine.in_use;
+      const std::lock_guard guard(head->from->lock);
+      head->from->hand_out(head);
       return head;
     }
-    void give_back(header* head) {
-      shard& mine = of_this_thread();
+    void give_back(header* head) noexcept {
+      shard& s = *head->from;
       {
-        const std::lock_guard guard(mine.lock);
-        if (!mine.closed) {
-          --mine.in_use;
-          head->next_free = std::exchange(mine.free[head->size_class], head);
-          mine.idle += total_of(head->size_class);
+        const std::lock_guard guard(s.lock);
+        if (!s.closed) {
+          --s.blocks;
+          s.bytes -= total_of(head->size_class);
+          head->round = s.round;
+          head->next_free = std::exchange(s.free[head->size_class], head);
           return;
         }
       }
@@ -173,29 +188,27 @@ class memory_pool {
       head->~header();
       ::operator delete (head, std::align_val_t{alignment});
     }
-    void trim() {
+    /// Frees the idle blocks that came back before each shard's last `rounds` rounds.
+    void trim(std::size_t rounds = 0) {
       for_each_shard([&](shard& s) {
         for (header*& list : s.free) {
-          while (list != nullptr) {
-            release(std::exchange(list, list->next_free));
+          for (header** at = &list; *at != nullptr;) {
+            if ((*at)->round + rounds <= s.round) {
+              release(std::exchange(*at, (*at)->next_free));
+            } else {
+              at = &(*at)->next_free;
+            }
           }
         }
-        s.idle = 0;
+        ++s.round;
       });
     }
-    /// Makes sure that `bytes` more keep within the bound.
+    /// Sees to it that `bytes` more keep within the bound, or nearly.
     void make_room(std::size_t bytes) {
-      std::size_t idle = 0;
-      for_each_shard([&](const shard& s) { idle += s.idle; });
-      bool too_much = false;
-      {
-        const std::lock_guard guard(growing);
-        const std::size_t all = reserved.load();
-        most_in_use = std::max(most_in_use, all - std::min(idle, all) + bytes);
-        too_much = all + bytes > 2 * most_in_use;
-      }
-      if (too_much) {
-        trim();
+      std::size_t most = bytes;
+      for_each_shard([&](const shard& s) { most += s.most; });
+      if (reserved.load() + bytes > max_kept * most) {
+        trim(1);
       }
     }
 
@@ -209,7 +222,7 @@ class memory_pool {
       left.store(1);  // this call
       for_each_shard([&](shard& s) {
         s.closed = true;
-        left.fetch_add(s.in_use);
+        left.fetch_add(s.blocks);
       });
       if (left.fetch_sub(1) == 1) {
         delete this;

@@ -121,9 +121,11 @@ static void binary(binary_function function, const T* a, std::size_t step_a, con
     case binary_function::divide:
       return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return u / v; });
     case binary_function::maximum:
-      return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return u < v || v != v ? v : u; });
+      return stepped(a, step_a, b, step_b, y, n,
+                     [](T u, T v) { return u < v || is_nan(v) ? v : u; });
     case binary_function::minimum:
-      return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return v < u || v != v ? v : u; });
+      return stepped(a, step_a, b, step_b, y, n,
+                     [](T u, T v) { return v < u || is_nan(v) ? v : u; });
     case binary_function::greater:
       return stepped(a, step_a, b, step_b, y, n, [](T u, T v) { return u > v ? T(1) : T(0); });
     case binary_function::equal:

@@ -82,8 +82,7 @@ static void store_pooled(const typename lanes_of<T>::vector (&output)[4],
     const vector top = output[0] < output[1] ? output[1] : output[0];
     const vector bottom = output[2] < output[3] ? output[3] : output[2];
     const vector number = top < bottom ? bottom : top;
-    const mask none = (output[0] != output[0]) | (output[1] != output[1]) |
-                      (output[2] != output[2]) | (output[3] != output[3]);
+    const mask none = is_nan(output[0]) | is_nan(output[1]) | is_nan(output[2]) | is_nan(output[3]);
     const vector largest = none ? output[0] + output[1] + output[2] + output[3] : number;
     const vector raised = largest < least ? least : largest;
     simd::store(raised > most ? most : raised, y);
@@ -93,7 +92,7 @@ static void store_pooled(const typename lanes_of<T>::vector (&output)[4],
   mask at{};
 #pragma GCC unroll 4
   for (std::size_t p = 1; p < 4; ++p) {
-    const mask wins = (output[p] > best) | (output[p] != output[p]);
+    const mask wins = (output[p] > best) | is_nan(output[p]);
     best = wins ? output[p] : best;
     at = wins ? static_cast<lane_integer<T>>(p) - mask{} : at;
   }

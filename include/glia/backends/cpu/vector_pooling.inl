@@ -21,7 +21,7 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
       for (std::size_t column = 0; column < window.columns; ++column) {
         vector value;
         __builtin_memcpy(&value, from, sizeof(value));
-        const mask wins = (value > best) | (value != value);
+        const mask wins = (value > best) | is_nan(value);
         best = wins ? value : best;
         at = wins ? here - mask{} : at;
         from += window.column_step;
@@ -47,7 +47,7 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
     for (std::size_t row = 0; row < window.rows; ++row) {
       for (std::size_t column = 0; column < window.columns; ++column) {
         const T value = x[row * window.row_step + column * window.column_step + c];
-        if (value > best || value != value) {
+        if (value > best || is_nan(value)) {
           best = value;
           at = window.first + row * window.positions_per_row + column;
         }

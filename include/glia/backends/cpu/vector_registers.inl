@@ -17,6 +17,12 @@ struct lanes_of {
   static void store(const vector& v, T* to) { *reinterpret_cast<in_memory*>(to) = v; }
 };
 
+// Of a number or of each lane: nothing else is unequal to itself.
+template <class V>
+[[gnu::always_inline]] static auto is_nan(const V& v) {
+  return v != v;  // NOLINT(misc-redundant-expression)
+}
+
 // Outputs of a panel of weights: two registers.
 template <class T>
 static constexpr std::size_t panel_width = 2 * register_bytes / sizeof(T);
