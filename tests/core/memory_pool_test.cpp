@@ -49,12 +49,13 @@ TEST_CASE("a block is unique until it is shared, and outlives its pool") {
   CHECK_FALSE(block);
 }
 
-TEST_CASE("a pool gives back what it no longer needs before it keeps five times of it") {
+TEST_CASE("a pool gives back what it no longer needs before it keeps six times of it") {
   const glia::memory_pool pool;
   for (std::size_t bytes = 1000; bytes < 4'000'000; bytes += bytes / 5) {
     const glia::memory_block first = pool.allocate(bytes);
     const glia::memory_block second = pool.allocate(bytes);
-    CHECK(pool.reserved_bytes() <= 5 * (2 * bytes + bytes / 4 + 256));
+    // Four times, and what came back since it last made room.
+    CHECK(pool.reserved_bytes() <= 6 * (2 * bytes + bytes / 4 + 256));
   }
   pool.trim();
   CHECK(pool.reserved_bytes() == 0);
