@@ -26,9 +26,7 @@ Inference, for 10,000 images in batches of 250 and for one image (from NumPy to 
              320-400 us   traced and frozen, one thread
 """
 
-import time
-
-from mnist_data import emit, emit_inference, keep_freed_memory, parse_flags, read_split, use_openmp_blas
+from mnist_data import emit_inference, keep_freed_memory, parse_flags, read_split, use_openmp_blas
 
 flags = parse_flags("train the MNIST convolutional network with PyTorch", epochs=10, batch=1024)
 keep_freed_memory()
@@ -37,7 +35,7 @@ use_openmp_blas(flags.threads)
 
 import torch  # noqa: E402
 from torch.nn import functional  # noqa: E402
-from torch_models import as_images, blas_name, convnet  # noqa: E402
+from torch_models import as_images, convnet, emit_epochs, prepare  # noqa: E402
 
 
 @torch.jit.script
@@ -76,19 +74,10 @@ def train_epoch(model, optimizer, images, labels):
 
 
 def main():
-    torch.set_num_threads(flags.threads)
-    torch.set_flush_denormal(True)
-    torch.manual_seed(flags.seed)
-    images, labels = (torch.from_numpy(a[: flags.images]) for a in read_split(flags.data, "train"))
+    images, labels = prepare(flags)
     model = convnet()
     optimizer = adam(model.parameters())
-    about = {"peer": "torch", "version": torch.__version__, "blas": blas_name(), "threads": flags.threads}
-
-    for epoch in range(1, flags.epochs + 1):
-        start = time.perf_counter()
-        loss = train_epoch(model, optimizer, images, labels)
-        seconds = time.perf_counter() - start
-        emit(**about, epoch=epoch, seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
+    emit_epochs(flags, {"peer": "torch"}, images, lambda: train_epoch(model, optimizer, images, labels))
 
     frozen = torch.jit.freeze(torch.jit.trace(model.eval(), as_images(images[:1])))
 

@@ -33,9 +33,7 @@ Inference, for 10,000 images in batches of 250 and for one image (from NumPy to 
     0.79 s   370 us  537 us   torch.compile with freezing: kept as compiled
 """
 
-import time
-
-from mnist_data import emit, emit_inference, keep_freed_memory, parse_flags, read_split
+from mnist_data import emit_inference, keep_freed_memory, parse_flags, read_split
 
 flags = parse_flags("train the MNIST convolutional network with PyTorch 2", epochs=10, batch=1024,
                     switches=["compiled"])
@@ -44,7 +42,7 @@ keep_freed_memory()
 import torch  # noqa: E402
 from torch.nn import functional  # noqa: E402
 from torch2_training import make_step, train_epoch  # noqa: E402
-from torch_models import as_images, blas_name, convnet  # noqa: E402
+from torch_models import as_images, convnet, emit_epochs, prepare  # noqa: E402
 
 
 def cross_entropy(model, images, labels, chosen):
@@ -59,20 +57,11 @@ def inference_model(model, images):
 
 
 def main():
-    torch.set_num_threads(flags.threads)
-    torch.set_flush_denormal(True)
-    torch.manual_seed(flags.seed)
-    images, labels = (torch.from_numpy(a[: flags.images]) for a in read_split(flags.data, "train"))
+    images, labels = prepare(flags)
     model = convnet()
     step = make_step(model, cross_entropy, flags.compiled)
-    about = {"peer": "torch2", "compiled": bool(flags.compiled), "version": torch.__version__,
-             "blas": blas_name(), "threads": flags.threads}
-
-    for epoch in range(1, flags.epochs + 1):
-        start = time.perf_counter()
-        loss = train_epoch(step, images, labels, flags.batch)
-        seconds = time.perf_counter() - start
-        emit(**about, epoch=epoch, seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
+    emit_epochs(flags, {"peer": "torch2", "compiled": bool(flags.compiled)}, images,
+                lambda: train_epoch(step, images, labels, flags.batch))
 
     frozen = inference_model(model.eval(), as_images(images[:1]))
 

@@ -15,16 +15,14 @@ fifth):
      3.2  ... both scripted
 """
 
-import time
-
-from mnist_data import emit, parse_flags, read_split, use_openmp_blas
+from mnist_data import parse_flags, use_openmp_blas
 
 flags = parse_flags("train the MNIST perceptron with PyTorch")
 
 use_openmp_blas(flags.threads)
 
 import torch  # noqa: E402
-from torch_models import blas_name, perceptron  # noqa: E402
+from torch_models import emit_accuracy, emit_epochs, perceptron, prepare  # noqa: E402
 
 
 @torch.jit.script
@@ -63,24 +61,11 @@ def train_epoch(model, optimizer, images, labels):
 
 
 def main():
-    torch.set_num_threads(flags.threads)
-    torch.set_flush_denormal(True)
-    torch.manual_seed(flags.seed)
-    images, labels = (torch.from_numpy(a[: flags.images]) for a in read_split(flags.data, "train"))
+    images, labels = prepare(flags)
     model = perceptron()
     optimizer = adam(model.parameters())
-    about = {"peer": "torch", "version": torch.__version__, "blas": blas_name(), "threads": flags.threads}
-
-    for epoch in range(1, flags.epochs + 1):
-        start = time.perf_counter()
-        loss = train_epoch(model, optimizer, images, labels)
-        seconds = time.perf_counter() - start
-        emit(**about, epoch=epoch, seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
-
-    images, labels = (torch.from_numpy(a) for a in read_split(flags.data, "t10k"))
-    with torch.inference_mode():
-        accuracy = (model(images).argmax(1) == labels).float().mean().item()
-    emit(peer="torch", test_accuracy=round(accuracy, 4))
+    emit_epochs(flags, {"peer": "torch"}, images, lambda: train_epoch(model, optimizer, images, labels))
+    emit_accuracy(flags, {"peer": "torch"}, model)
 
 
 main()

@@ -21,9 +21,7 @@ With Intel's OpenMP preloaded and its threads pinned (KMP_AFFINITY, KMP_BLOCKTIM
 The first epoch's seconds hold the compilation, up to half a minute on two cores.
 """
 
-import time
-
-from mnist_data import emit, keep_freed_memory, parse_flags, read_split
+from mnist_data import keep_freed_memory, parse_flags
 
 flags = parse_flags("train the MNIST perceptron with PyTorch 2", switches=["compiled"])
 keep_freed_memory()
@@ -31,7 +29,7 @@ keep_freed_memory()
 import torch  # noqa: E402
 from torch.nn import functional  # noqa: E402
 from torch2_training import make_step, train_epoch  # noqa: E402
-from torch_models import blas_name, perceptron  # noqa: E402
+from torch_models import emit_accuracy, emit_epochs, perceptron, prepare  # noqa: E402
 
 
 def cross_entropy(model, images, labels, chosen):
@@ -40,25 +38,12 @@ def cross_entropy(model, images, labels, chosen):
 
 
 def main():
-    torch.set_num_threads(flags.threads)
-    torch.set_flush_denormal(True)
-    torch.manual_seed(flags.seed)
-    images, labels = (torch.from_numpy(a[: flags.images]) for a in read_split(flags.data, "train"))
+    images, labels = prepare(flags)
     model = perceptron()
     step = make_step(model, cross_entropy, flags.compiled, mode="max-autotune")
-    about = {"peer": "torch2", "compiled": bool(flags.compiled), "version": torch.__version__,
-             "blas": blas_name(), "threads": flags.threads}
-
-    for epoch in range(1, flags.epochs + 1):
-        start = time.perf_counter()
-        loss = train_epoch(step, images, labels, flags.batch)
-        seconds = time.perf_counter() - start
-        emit(**about, epoch=epoch, seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
-
-    images, labels = (torch.from_numpy(a) for a in read_split(flags.data, "t10k"))
-    with torch.inference_mode():
-        accuracy = (model(images).argmax(1) == labels).float().mean().item()
-    emit(peer="torch2", test_accuracy=round(accuracy, 4))
+    emit_epochs(flags, {"peer": "torch2", "compiled": bool(flags.compiled)}, images,
+                lambda: train_epoch(step, images, labels, flags.batch))
+    emit_accuracy(flags, {"peer": "torch2"}, model)
 
 
 main()

@@ -1,11 +1,13 @@
-"""What the PyTorch peers share, whatever PyTorch's version: the networks and the name of the BLAS.
+"""What the PyTorch peers share, whatever PyTorch's version: the networks, the name of the BLAS, and what is timed.
 
 To be imported after `use_openmp_blas`, which must come before torch.
 """
 
 import re
+import time
 
 import torch
+from mnist_data import emit, read_split
 from torch import nn
 
 
@@ -21,6 +23,31 @@ def blas_name():
         return f"OpenBLAS {openblas[2]} ({openblas[1]})"
     others = sorted(set(re.findall(r"/(lib[\w.-]*(?:blas|mkl)[\w.-]*)$", mapped, re.MULTILINE)))
     return ", ".join(others) or "unknown"
+
+
+def prepare(flags):
+    """Sets what every peer sets: threads, seed, denormals as zero. The training images and labels."""
+    torch.set_num_threads(flags.threads)
+    torch.set_flush_denormal(True)
+    torch.manual_seed(flags.seed)
+    return (torch.from_numpy(a[: flags.images]) for a in read_split(flags.data, "train"))
+
+
+def emit_epochs(flags, about, images, train_epoch):
+    """A line for each epoch; train_epoch() runs one and returns the mean loss."""
+    for epoch in range(1, flags.epochs + 1):
+        start = time.perf_counter()
+        loss = train_epoch()
+        seconds = time.perf_counter() - start
+        emit(**about, version=torch.__version__, blas=blas_name(), threads=flags.threads, epoch=epoch,
+             seconds=round(seconds, 4), images=len(images), loss=round(loss, 6))
+
+
+def emit_accuracy(flags, about, model):
+    images, labels = (torch.from_numpy(a) for a in read_split(flags.data, "t10k"))
+    with torch.inference_mode():
+        accuracy = (model(images).argmax(1) == labels).float().mean().item()
+    emit(**about, test_accuracy=round(accuracy, 4))
 
 
 class perceptron(torch.nn.Sequential):
