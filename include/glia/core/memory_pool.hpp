@@ -5,7 +5,6 @@
 #include <atomic>
 #include <bit>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>

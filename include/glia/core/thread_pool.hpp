@@ -124,9 +124,7 @@ class thread_pool {
       ticket.store(before + 1, std::memory_order_release);  // the next generation's index 0
     }
 
-    /// Whether the thread found anything to do.
-    bool take_indices(std::size_t thread) {
-      bool found = false;
+    void take_indices(std::size_t thread) {
       std::uint64_t at = ticket.load(std::memory_order_acquire);
       for (;;) {
         const std::size_t n = count.load(std::memory_order_acquire);
@@ -134,13 +132,12 @@ class thread_pool {
         const void* with = context.load(std::memory_order_acquire);
         const std::uint64_t index = at & index_mask;
         if (index >= n) {
-          return found;
+          return;
         }
         if (ticket.compare_exchange_weak(at, at + 1, std::memory_order_acq_rel,
                                          std::memory_order_acquire)) {
           body(with, index, thread);
           done.fetch_add(1, std::memory_order_release);
-          found = true;
           at = ticket.load(std::memory_order_acquire);
         }
       }

@@ -62,10 +62,7 @@ class model {
         device_(std::move(device)),
         plan_(plan_model(description_, sample)),
         parameters_(make_parameters(plan_.parameters, device_, options.seed)),
-        stretches_(options.depth_first ? samples_at_a_time() : 0) {
-    require<shape_error>(sample_.size() > 0,
-                         "model: expected samples with at least one element, got ", sample_);
-  }
+        stretches_(options.depth_first ? samples_at_a_time() : 0) {}
 
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] const B& device() const { return device_; }
@@ -126,9 +123,11 @@ class model {
     return s.run_model(description_, std::move(x));
   }
 
-  /// The same in inference, which any number of threads may run at the same time.
+  /// The same in inference, which any number of threads may run at the same time. Nothing is kept
+  /// for a backward pass: x must be a constant.
   [[nodiscard]] variable<B> infer(variable<B> x) const {
     require_batch(x.shape(), sample_);
+    require_constant(x);
     const model_access::reading unchanged(access_);
     std::vector<gradient_slot> slots;
     slots.reserve(parameters_.size());
@@ -158,6 +157,7 @@ class model {
   }
   template <part Which>
   [[nodiscard]] variable<B> infer_part(variable<B> x) const {
+    require_constant(x);
     const model_access::reading unchanged(access_);
     std::vector<gradient_slot> slots;
     scope<B> s(x.owner(), parameters_, slots);
@@ -238,6 +238,13 @@ class model {
                                                     : parameters_.size());
       return description_.template run_part<border, Description::size()>(s, std::move(x));
     }
+  }
+
+  // Adjoints would hold parameters that are only borrowed.
+  static void require_constant(const variable<B>& x) {
+    require<value_error>(!x.needs_gradient(),
+                         "model: infer takes constants; for gradients to the inputs call forward "
+                         "with run_mode::inference");
   }
 
   /// Parameters are only borrowed while a description runs; an output that is one must last.
