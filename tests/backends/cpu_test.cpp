@@ -199,6 +199,9 @@ TEST_CASE("numbers too small for full precision count as zero, on every thread a
   const auto doubled = device.unary({glia::unary_function::affine, 2, 0},
                                     device.from_host(std::span<const float>(many), {many.size()}));
   CHECK(test::values_of(device, doubled) == std::vector<float>(many.size(), 0.0F));
+  const auto product =
+      device.matmul(device.full({2, 2}, 1e-30), device.full({2, 2}, 1e-10), glia::transpose::none);
+  CHECK(test::values_of(device, product) == std::vector<float>(4, 0.0F));
   const volatile float before = tiny;
   CHECK(before * 2 > 0);
   {

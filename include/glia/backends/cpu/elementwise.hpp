@@ -61,7 +61,6 @@ class elementwise {
 
   void sum_to(const T* x, T* y, std::size_t outputs, const broadcast_plan& plan) const {
     std::fill_n(y, outputs, T{0});
-    const flush_denormals on_this_thread;
     with_isa(team_->level(), [&](auto kernels) {
       for (std::size_t row = 0; row < plan.rows(); ++row, x += plan.inner()) {
         T* to = y + plan.row_offsets(row).a;

@@ -9,6 +9,7 @@
 #include "glia/backends/cpu/patch_grid.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/kernel_arguments.hpp"
+#include "glia/core/flush_denormals.hpp"
 #include "glia/core/random.hpp"
 
 #if defined(__x86_64__)
@@ -168,9 +169,10 @@ enum class isa : std::uint8_t { baseline, avx2, avx512 };
   return isa::baseline;
 }
 
-/// Calls `body` with the struct of loops compiled for `level`.
+/// Calls `body` with the struct of loops compiled for `level`; denormals are flushed meanwhile.
 template <class Body>
 decltype(auto) with_isa(isa level, const Body& body) {
+  const flush_denormals on_this_thread;
 #if defined(__x86_64__)
   if (level >= isa::avx2) {
     return body(avx2_kernels{});
@@ -183,6 +185,7 @@ decltype(auto) with_isa(isa level, const Body& body) {
 /// The same for bodies that multiply on end, which the widest registers pay for.
 template <class Body>
 decltype(auto) with_widest_isa(isa level, const Body& body) {
+  const flush_denormals on_this_thread;
 #if defined(__x86_64__)
   if (level >= isa::avx512) {
     return body(avx512_kernels{});
