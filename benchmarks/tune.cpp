@@ -10,8 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <glia/backends/cpu/dense_product.hpp>
-#include <glia/backends/cpu/sparse_product.hpp>
+#include <glia/backends/cpu/products.hpp>
 #include <glia/testing/values.hpp>
 #include <limits>
 #include <optional>
@@ -29,7 +28,7 @@ struct product {
 };
 
 // The perceptron's, forward and backward, the convolutional network's dense layer, a square one.
-const std::vector<product> products{
+const std::vector<product> shapes{
     {{100, 400, 784}, transpose::none},    {{100, 400, 400}, transpose::none},
     {{100, 500, 400}, transpose::none},    {{784, 400, 100}, transpose::first},
     {{400, 400, 100}, transpose::first},   {{100, 400, 500}, transpose::second},
@@ -55,17 +54,6 @@ host_tensor<float> filled(const memory_pool& pool, std::size_t n, std::uint32_t 
   return result;
 }
 
-void multiply_by_blas(const workers& team, const matrix<float>& a, const matrix<float>& b, float* c,
-                      const matmul_sizes& s) {
-  const single_threaded_blas one_thread_each;
-  const std::size_t block = (s.n / 2 + 7) / 8 * 8;
-  team.for_blocks(s.n, block, [&](auto, std::size_t first, std::size_t count) {
-    gemm<float>(s.m, count, s.k, a,
-                {b.data + (b.transposed ? first * s.k : first), b.row_step, b.transposed}, 0.0F,
-                c + first, s.n);
-  });
-}
-
 /// The density at which the lists take as long as `dense`, by straight lines between those
 /// measured.
 std::optional<double> crossover(const std::vector<double>& lists, double dense) {
@@ -82,13 +70,14 @@ template <class Kernels>
 void report(const Kernels& kernels, const workers& team, std::size_t rounds) {
   using sparse = sparse_product<float, Kernels>;
   using dense = dense_product<float, Kernels>;
+  const cpu_loops::products<float> blas_way(team);
   std::printf("%-22s %9s %9s  lists at density", "product (us)", "panels", "BLAS");
   for (const double d : densities) {
     std::printf(" %7.1f", d);
   }
   std::printf("   meet at  code    dense by (code)\n");
   const memory_pool pool;
-  for (const auto& [s, which] : products) {
+  for (const auto& [s, which] : shapes) {
     const bool ta = which == transpose::first;
     const bool tb = which == transpose::second;
     const host_tensor<float> whole = filled(pool, s.m * s.k, 1, 1);
@@ -106,7 +95,8 @@ void report(const Kernels& kernels, const workers& team, std::size_t rounds) {
     for (std::size_t round = 0; round < rounds; ++round) {
       panels = std::min(
           panels, microseconds([&] { dense::multiply(kernels, team, a, b, c.data(), s, {}); }));
-      blas = std::min(blas, microseconds([&] { multiply_by_blas(team, a, b, c.data(), s); }));
+      blas =
+          std::min(blas, microseconds([&] { blas_way.multiply_by_blas(a, b, c.data(), s, {}); }));
       for (std::size_t i = 0; i < densities.size(); ++i) {
         const matrix<float> left{thin[i].data(), a.row_step, ta};
         bool done = false;

@@ -30,6 +30,28 @@ class products {
     multiply(x, w, y, s, transpose::none, {bias, map}, memory);
   }
 
+  /// The way that is taken where neither zeros can be skipped nor panels win.
+  void multiply_by_blas(const matrix<T>& a, const matrix<T>& b, T* c, const matmul_sizes& s,
+                        const epilogue<T>& last) const {
+    const bool by_columns = s.n >= s.m;
+    const std::size_t extent = by_columns ? s.n : s.m;
+    const std::size_t block = block_of(extent, 2 * s.m * s.n * s.k);
+    const single_threaded_blas one_thread_each;
+    team_->for_blocks(extent, block, [&](auto kernels, std::size_t first, std::size_t count) {
+      if (by_columns) {
+        gemm<T>(s.m, count, s.k, a,
+                {b.data + (b.transposed ? first * s.k : first), b.row_step, b.transposed}, T{0},
+                c + first, s.n);
+        last.apply(kernels, c, s.n, s.m, first, count);
+      } else {
+        gemm<T>(count, s.n, s.k,
+                {a.data + (a.transposed ? first : first * s.k), a.row_step, a.transposed}, b, T{0},
+                c + first * s.n, s.n);
+        last.apply(kernels, c + first * s.n, s.n, count, 0, s.n);
+      }
+    });
+  }
+
  private:
   // Blocks smaller than this spend their time on packing and hand-over instead of arithmetic.
   static constexpr std::size_t flops_per_block = 12'000'000;
@@ -61,27 +83,6 @@ class products {
         dense::multiply(kernels, *team_, left, right, c, s, last);
       } else {
         multiply_by_blas(left, right, c, s, last);
-      }
-    });
-  }
-
-  void multiply_by_blas(const matrix<T>& a, const matrix<T>& b, T* c, const matmul_sizes& s,
-                        const epilogue<T>& last) const {
-    const bool by_columns = s.n >= s.m;
-    const std::size_t extent = by_columns ? s.n : s.m;
-    const std::size_t block = block_of(extent, 2 * s.m * s.n * s.k);
-    const single_threaded_blas one_thread_each;
-    team_->for_blocks(extent, block, [&](auto kernels, std::size_t first, std::size_t count) {
-      if (by_columns) {
-        gemm<T>(s.m, count, s.k, a,
-                {b.data + (b.transposed ? first * s.k : first), b.row_step, b.transposed}, T{0},
-                c + first, s.n);
-        last.apply(kernels, c, s.n, s.m, first, count);
-      } else {
-        gemm<T>(count, s.n, s.k,
-                {a.data + (a.transposed ? first : first * s.k), a.row_step, a.transposed}, b, T{0},
-                c + first * s.n, s.n);
-        last.apply(kernels, c + first * s.n, s.n, count, 0, s.n);
       }
     });
   }

@@ -66,9 +66,9 @@ class sparse_product {
     const panels cut{(s.n + lanes - 1) / lanes};
     const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
     // Tasks that pack nothing may as well be small, which shares them out more evenly.
-    const bool small_tasks = !b.transposed && s.m >= 64;
-    const std::size_t row_blocks =
-        small_tasks ? std::max<std::size_t>(least_blocks, 2) : least_blocks;
+    const std::size_t row_blocks = panel_of_b::readable_in_place(b, s.m) && s.m >= 64
+                                       ? std::max<std::size_t>(least_blocks, 2)
+                                       : least_blocks;
     team.run(cut.count() * row_blocks, [&](std::size_t task, std::size_t) {
       const std::size_t panel = task / row_blocks;
       const std::size_t block = task % row_blocks;
@@ -112,6 +112,8 @@ class sparse_product {
     std::size_t blocks;
     std::size_t size;
   };
+
+  using panel_of_b = product_panel<T, Kernels, depths::max_size, max_vectors>;
 
   struct region {
     std::size_t row;
@@ -171,8 +173,7 @@ class sparse_product {
                              T* c, std::size_t c_step, const region& where) {
     const depths& depth = lists.depth;
     const bool whole = where.columns == where.width;
-    product_panel<T, Kernels, depths::max_size, max_vectors> panel(kernels, b, where.column,
-                                                                   where.columns, where.rows);
+    panel_of_b panel(kernels, b, where.column, where.columns, where.rows);
     alignas(Kernels::register_bytes) T padded[max_block_rows * max_vectors * lanes];
     T* const to = whole ? c + where.row * c_step + where.column : padded;
     const std::size_t to_step = whole ? c_step : where.width;
