@@ -218,7 +218,7 @@ class convolution {
   }
 
   [[nodiscard]] bool few_nonzeros(const patch_convolution<T>& c, const T* dy) const {
-    return sparse_convolution<T>::possible(c) && density(*team_, dy, c.sizes().output().size()) <
+    return sparse_convolution<T>::possible(c) && density(team_->level(), dy, c.sizes().output().size()) <
                                                      sparse_convolution<T>::worthwhile_density;
   }
 

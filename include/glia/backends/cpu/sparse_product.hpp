@@ -19,9 +19,9 @@ namespace glia::cpu_loops {
 /// rows of B that its list names, panel of columns by panel of columns, so that the panel is in the
 /// first-level cache and the sums are in registers.
 ///
-/// What is skipped is 0 times an element of B, which is 0 only where that is finite; B is looked at
-/// while A is listed. The order of the sums depends on the positions of the nonzeros alone, not on
-/// the threads.
+/// What is skipped is 0 times an element of B, which is 0 only where that is finite: a panel is
+/// looked at while it is brought into the cache. The order of the sums depends on the positions of
+/// the nonzeros alone, not on the threads.
 template <class T, class Kernels>
 class sparse_product {
  public:
@@ -34,7 +34,7 @@ class sparse_product {
     return s.m >= 16 && s.n >= 16 && s.k >= 16;
   }
 
-  /// False, and nothing computed, where B has an element that is not finite.
+  /// False, and C is to be computed anew, where B has an element that is not finite.
   [[nodiscard]] static bool multiply(const Kernels& kernels, const workers& team,
                                      const memory_pool& memory, const matrix<T>& a,
                                      const matrix<T>& b, T* c, const matmul_sizes& s,
@@ -43,25 +43,11 @@ class sparse_product {
     const host_tensor<nonzero<T>> entries(memory, {depth.blocks * s.m, depth.size});
     const host_tensor<std::uint32_t> counts(memory, {depth.blocks, s.m});
     const row_lists lists{depth, s.m, entries.data(), counts.data()};
-    const std::size_t list_tasks = (s.m + rows_per_list_task - 1) / rows_per_list_task;
-    const std::size_t check_tasks =
-        (s.k * s.n + workers::elements_per_block - 1) / workers::elements_per_block;
-    std::atomic<bool> finite{true};
-    team.run(list_tasks + check_tasks, [&](std::size_t task, std::size_t) {
-      if (task < list_tasks) {
-        const std::size_t row = task * rows_per_list_task;
-        list(kernels, a, lists, row, std::min(rows_per_list_task, s.m - row));
-      } else {
-        const std::size_t first = (task - list_tasks) * workers::elements_per_block;
-        if (!kernels.all_finite(b.data + first,
-                                std::min(workers::elements_per_block, s.k * s.n - first))) {
-          finite.store(false, std::memory_order_relaxed);
-        }
-      }
-    });
-    if (!finite.load(std::memory_order_relaxed)) {
-      return false;
-    }
+    team.run((s.m + rows_per_list_task - 1) / rows_per_list_task,
+             [&](std::size_t task, std::size_t) {
+               const std::size_t row = task * rows_per_list_task;
+               list(kernels, a, lists, row, std::min(rows_per_list_task, s.m - row));
+             });
 
     const panels cut{(s.n + lanes - 1) / lanes};
     const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
@@ -69,6 +55,7 @@ class sparse_product {
     const std::size_t row_blocks = panel_of_b::readable_in_place(b, s.m) && s.m >= 64
                                        ? std::max<std::size_t>(least_blocks, 2)
                                        : least_blocks;
+    std::atomic<bool> finite{true};
     team.run(cut.count() * row_blocks, [&](std::size_t task, std::size_t) {
       const std::size_t panel = task / row_blocks;
       const std::size_t block = task % row_blocks;
@@ -77,10 +64,13 @@ class sparse_product {
       const std::size_t width = cut.column(panel + 1) - column;
       const region where{row, (block + 1) * s.m / row_blocks - row, column,
                          std::min(width, s.n - column), width};
-      multiply_block(kernels, lists, b, c, s.n, where);
-      last.apply(kernels, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
+      if (multiply_block(kernels, lists, b, c, s.n, where)) {
+        last.apply(kernels, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
+      } else {
+        finite.store(false, std::memory_order_relaxed);
+      }
     });
-    return true;
+    return finite.load(std::memory_order_relaxed);
   }
 
  private:
@@ -100,9 +90,10 @@ class sparse_product {
   };
 
   /// The inner extent cut into equal blocks. A panel of one block's rows and max_vectors vectors
-  /// takes 26 KiB of a first-level cache of 32.
+  /// takes 26 KiB of a first-level cache of 32 with AVX2, 52 of mostly 48 with AVX-512. More blocks
+  /// fit better, but every one adds to all of C once more, and ends lists where no one can foresee.
   struct depths {
-    static constexpr std::size_t max_size = (26 << 10) / (max_vectors * Kernels::register_bytes);
+    static constexpr std::size_t max_size = 104;
     explicit depths(std::size_t k)
         : extent(k), blocks((k + max_size - 1) / max_size), size((k + blocks - 1) / blocks) {}
     [[nodiscard]] std::size_t rows(std::size_t block) const {
@@ -168,8 +159,8 @@ class sparse_product {
     }
   }
 
-  /// The sums of one block of rows of C in one panel.
-  static void multiply_block(const Kernels& kernels, const row_lists& lists, const matrix<T>& b,
+  /// The sums of one block of rows of C in one panel; false as soon as an element of B is not finite.
+  static bool multiply_block(const Kernels& kernels, const row_lists& lists, const matrix<T>& b,
                              T* c, std::size_t c_step, const region& where) {
     const depths& depth = lists.depth;
     const bool whole = where.columns == where.width;
@@ -179,6 +170,10 @@ class sparse_product {
     const std::size_t to_step = whole ? c_step : where.width;
     for (std::size_t block = 0; block < depth.blocks; ++block) {
       const T* const rows = panel.rows(block * depth.size, depth.rows(block));
+      if (!kernels.all_finite_rows(rows, panel.row_step(), depth.rows(block),
+                                   where.width / lanes)) {
+        return false;
+      }
       kernels.multiply_nonzeros(nonzero_lists<T>{lists.list(block, where.row), depth.size,
                                                  &lists.count(block, where.row), where.rows},
                                 rows, panel.row_step(), to, to_step, where.width / lanes,
@@ -188,6 +183,7 @@ class sparse_product {
       std::copy_n(padded + i * where.width, where.columns,
                   c + (where.row + i) * c_step + where.column);
     }
+    return true;
   }
 };
 

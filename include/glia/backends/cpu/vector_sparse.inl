@@ -105,6 +105,36 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
   }
 }
 
+// Whether no element of `rows` rows of so many vectors is infinite or not a number: 0 times
+// anything else is 0. 1 <= vectors <= max_sums.
+template <class T, std::size_t Vectors = max_sums>
+static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, std::size_t vectors) {
+  if constexpr (Vectors > 1) {
+    if (vectors < Vectors) {
+      return all_finite_rows<T, Vectors - 1>(x, x_step, rows, vectors);
+    }
+  }
+  using simd = lanes_of<T>;
+  using vector = typename simd::vector;
+  vector zero[Vectors] = {};
+  for (std::size_t i = 0; i < rows; ++i, x += x_step) {
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      zero[v] += simd::load(x + v * simd::count) * T(0);
+    }
+  }
+  vector all{};
+#pragma GCC unroll 8
+  for (std::size_t v = 0; v < Vectors; ++v) {
+    all += zero[v];
+  }
+  T sum{};
+  for (std::size_t i = 0; i < simd::count; ++i) {
+    sum += all[i];
+  }
+  return sum == 0;
+}
+
 // y (columns, rows) = x (rows, columns) transposed
 template <class T>
 static void transpose_matrix(const T* x, std::size_t x_step, T* y, std::size_t y_step,
