@@ -147,5 +147,5 @@ int main(int argc, char** argv) {
   std::printf("instruction set %s, %zu threads, OpenBLAS %s %s\n", names[static_cast<int>(level)],
               threads, openblas_get_corename != nullptr ? openblas_get_corename() : "unknown",
               team.blas_fits() ? "(fits)" : "(has no kernels for this processor: not used)");
-  with_widest_isa(level, [&](auto kernels) { report(kernels, team, rounds); });
+  with_isa(level, [&](auto kernels) { report(kernels, team, rounds); });
 }

@@ -40,7 +40,7 @@ class convolution {
     const epilogue<T> last{nullptr, clamps(map) ? identity_map : map};
     const depthwise_convolution<T> d(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
-    with_widest_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto kernels) {
       const host_tensor<T> packed = depthwise ? host_tensor<T>{} : c.pack(kernels, w, bias, memory);
       const std::size_t rows =
           rows_per_block(s, depthwise ? d.rows_per_band(kernels) : c.rows_per_band());
@@ -77,7 +77,7 @@ class convolution {
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
     const bool listed = !depthwise && few_nonzeros(c, dy) && all_finite(*team_, w, c.depth() * s.o);
-    with_widest_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto kernels) {
+    with_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto kernels) {
       host_tensor<T> weights;
       if (listed) {
         weights = host_tensor<T>(memory, {s.o, c.depth()});
@@ -133,7 +133,7 @@ class convolution {
     const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
     const std::size_t size = c.depth() * s.o;
     const std::size_t rows = c.rows_per_band();
-    const std::size_t extra = with_widest_isa(level, [&](auto kernels) {
+    const std::size_t extra = with_isa(level, [&](auto kernels) {
       return c.template kernel_gradient_scratch<decltype(kernels)>(rows);
     });
     const std::size_t each = c.band_size(rows) + extra;
@@ -165,7 +165,7 @@ class convolution {
           }
         });
     if (listed) {
-      with_widest_isa(team_->level(), [&](auto kernels) {
+      with_isa(team_->level(), [&](auto kernels) {
         kernels.transpose_matrix(transposed.data(), c.depth(), dw, s.o, s.o, c.depth());
       });
     }
@@ -200,7 +200,7 @@ class convolution {
     const single_threaded_blas one_thread_each;
     const std::size_t pixels = s.n * s.h * s.w;
     const std::size_t block = pixels_per_block(pixels);
-    with_widest_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto kernels) {
       team_->run((pixels + block - 1) / block, [&](std::size_t task, std::size_t) {
         body(kernels, task * block, std::min(block, pixels - task * block));
       });

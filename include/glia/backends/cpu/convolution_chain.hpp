@@ -240,7 +240,7 @@ class convolution_chain {
   /// See `convolution_chain_backend`; the links are such as `chains` allows.
   void conv2d_chain(const T* x, std::span<const chain_link<const T*>> links,
                     std::span<const window_sizes> sizes, T* y, const memory_pool& memory) const {
-    with_widest_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto kernels) {
       const chain_run<T, decltype(kernels)> run(kernels, links, sizes, memory, team_->threads());
       const std::size_t images = sizes.front().n;
       const std::size_t rows = sizes.back().oh;

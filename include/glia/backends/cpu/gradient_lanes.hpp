@@ -20,7 +20,7 @@ void sum_over_lanes(const workers& team, isa level, const memory_pool& memory, s
   const std::size_t lanes = images < 8 ? 1 : 8;
   const host_tensor<T> partial(memory, {lanes - 1, size});
   const single_threaded_blas one_thread_each;
-  with_widest_isa(level, [&](auto kernels) {
+  with_isa(level, [&](auto kernels) {
     team.run(lanes, [&](std::size_t lane, std::size_t thread) {
       const std::size_t first = lane * images / lanes;
       body(kernels, first, (lane + 1) * images / lanes - first,

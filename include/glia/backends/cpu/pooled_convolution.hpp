@@ -32,7 +32,7 @@ class pooled_convolution {
                          const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> clamp(map);
-    with_widest_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto kernels) {
       // Winograd's differences of pixels make what is not finite spread to its neighbours.
       if (winograd_pooling<T>::template applies<decltype(kernels)>(s, pool.window) &&
           all_finite(*team_, x, s.input().size()) && all_finite(*team_, w, c.depth() * s.o)) {
@@ -94,7 +94,7 @@ class pooled_convolution {
     const pooled_rows cut_into(s, pool, listed ? second_level_bytes : first_level_bytes);
     const std::size_t padded = c.band_size(cut_into.convolved);
     const std::size_t spread = listed || direct ? 0 : cut_into.convolved * s.ow * s.o;
-    const std::size_t extra = with_widest_isa(level, [&](auto kernels) {
+    const std::size_t extra = with_isa(level, [&](auto kernels) {
       return listed || direct
                  ? std::size_t{0}
                  : c.template kernel_gradient_scratch<decltype(kernels)>(cut_into.convolved);
@@ -152,7 +152,7 @@ class pooled_convolution {
             }
           }
         });
-    with_widest_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto kernels) {
       if (listed) {
         kernels.transpose_matrix(sums.data(), c.depth(), dw, s.o, s.o, c.depth());
       } else {
@@ -329,7 +329,7 @@ class pooled_convolution {
   /// What the gradient to the input multiplies with; nothing if w is null.
   [[nodiscard]] host_tensor<T> input_weights(const patch_convolution<T>& c, bool listed, const T* w,
                                              const memory_pool& memory) const {
-    return with_widest_isa(team_->level(), [&](auto kernels) {
+    return with_isa(team_->level(), [&](auto kernels) {
       if (w == nullptr || !listed) {
         return w == nullptr ? host_tensor<T>{} : c.pack_transposed(kernels, w, memory);
       }

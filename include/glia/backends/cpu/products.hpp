@@ -72,7 +72,7 @@ class products {
     if (s.m == 0 || s.n == 0) {
       return;
     }
-    with_widest_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto kernels) {
       using sparse = sparse_product<T, decltype(kernels)>;
       using dense = dense_product<T, decltype(kernels)>;
       if (sparse::possible(s) && density(team_->level(), a, s.m * s.k) < sparse::worthwhile_density &&

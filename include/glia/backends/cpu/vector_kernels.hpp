@@ -19,9 +19,9 @@
 #endif
 
 // Run-time dispatch without special compiler flags: the same loops (vector_kernels.inl) are
-// compiled once for the instruction set that the program is built for and once for AVX2 with FMA
-// and BMI2 (every processor with AVX2 has them), some also for AVX-512, and `with_isa` chooses when
-// the program runs.
+// compiled once for the instruction set that the program is built for, once for AVX2 with FMA and
+// BMI2 (every processor with AVX2 has them) and once for AVX-512, and `with_isa` chooses when the
+// program runs.
 // Optimisation is asked for here as well, since g++ 12 hardly vectorises at -O2.
 
 namespace glia::cpu_loops {
@@ -134,7 +134,13 @@ namespace glia::cpu_loops {
 
 namespace glia::cpu_loops {
 
-#include "glia/backends/cpu/vector_avx512.inl"
+#define GLIA_ISA avx512_kernels
+#define GLIA_REGISTER_BYTES 64
+#define GLIA_ISA_IS_AVX512
+#include "glia/backends/cpu/vector_kernels.inl"
+#undef GLIA_ISA_IS_AVX512
+#undef GLIA_REGISTER_BYTES
+#undef GLIA_ISA
 
 }  // namespace glia::cpu_loops
 
@@ -174,24 +180,15 @@ template <class Body>
 decltype(auto) with_isa(isa level, const Body& body) {
   const flush_denormals on_this_thread;
 #if defined(__x86_64__)
+  if (level >= isa::avx512) {
+    return body(avx512_kernels{});
+  }
   if (level >= isa::avx2) {
     return body(avx2_kernels{});
   }
 #endif
   static_cast<void>(level);
   return body(baseline_kernels{});
-}
-
-/// The same for bodies that multiply on end, which the widest registers pay for.
-template <class Body>
-decltype(auto) with_widest_isa(isa level, const Body& body) {
-  const flush_denormals on_this_thread;
-#if defined(__x86_64__)
-  if (level >= isa::avx512) {
-    return body(avx512_kernels{});
-  }
-#endif
-  return with_isa(level, body);
 }
 
 }  // namespace glia::cpu_loops

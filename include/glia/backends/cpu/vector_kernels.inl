@@ -4,8 +4,9 @@
 
 struct GLIA_ISA {
   static constexpr std::size_t register_bytes = GLIA_REGISTER_BYTES;
-  // 6 x 2 sums, 2 factors and a broadcast take 15 of the 16 registers of SSE and AVX2.
-  static constexpr std::size_t tile_patches = 6;
+  // 6 x 2 sums, 2 factors and a broadcast take 15 of the 16 registers of SSE and AVX2. AVX-512 has
+  // 32, of which 12 x 2 and 2 are taken, and broadcasts that are operands in memory.
+  static constexpr std::size_t tile_patches = register_bytes == 64 ? 12 : 6;
 #include "glia/backends/cpu/vector_registers.inl"
 
  private:

@@ -100,7 +100,11 @@ template <class T>
 // Square roots in place. std::sqrt may set errno, which keeps compilers from vectorising it.
 static void square_roots(float* x, std::size_t n) {
   std::size_t i = 0;
-#if defined(GLIA_ISA_IS_AVX2)
+#if defined(GLIA_ISA_IS_AVX512)
+  for (; i + 16 <= n; i += 16) {
+    _mm512_storeu_ps(x + i, _mm512_maskz_sqrt_ps(0xFFFF, _mm512_loadu_ps(x + i)));
+  }
+#elif defined(GLIA_ISA_IS_AVX2)
   for (; i + 8 <= n; i += 8) {
     _mm256_storeu_ps(x + i, _mm256_sqrt_ps(_mm256_loadu_ps(x + i)));
   }
