@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,11 +34,9 @@ class pooled_convolution {
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> clamp(map);
     with_isa(team_->level(), [&](auto kernels) {
-      // Winograd's differences of pixels make what is not finite spread to its neighbours.
       if (winograd_pooling<T>::template applies<decltype(kernels)>(s, pool.window) &&
-          all_finite(*team_, x, s.input().size()) && all_finite(*team_, w, c.depth() * s.o)) {
-        run_winograd(kernels, winograd_pooling<T>(kernels, w, s, pool, memory), x, bias, clamp, y,
-                     position, memory);
+          run_winograd(kernels, winograd_pooling<T>(kernels, w, s, pool, memory), x, bias, clamp, y,
+                       position, memory)) {
         return;
       }
       const host_tensor<T> packed = c.pack(kernels, w, bias, memory);
@@ -79,12 +78,9 @@ class pooled_convolution {
                                   T* dx, T* dw, T* db, const window_sizes& s,
                                   const window_sizes& pool, const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
-    if (!all_finite(*team_, x, s.input().size()) || !all_finite(*team_, w, c.depth() * s.o) ||
-        !all_finite(*team_, dy, pool.output().size())) {
-      // What follows leaves out products with zeros, which then are not all zero.
-      gradient_of_both(dy, x, w, position, dx, dw, db, s, pool, memory);
-      return;
-    }
+    // What follows leaves out products with zeros: images and gradients are looked at as they come
+    // into the cache, and where one is not finite all is done again without leaving out any.
+    std::atomic<bool> finite{all_finite(*team_, w, c.depth() * s.o)};
     const sparse_convolution<T> sparse(c);
     const bool listed = sparse_convolution<T>::possible(c);
     const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
@@ -118,6 +114,12 @@ class pooled_convolution {
           std::fill_n(sum, size + s.o, T{0});
           for (; images > 0; ++image, --images) {
             const std::size_t at_x = image * s.h * s.w * s.c;
+            const std::size_t pooled = pool.oh * pool.ow * s.o;
+            if (!kernels.all_finite(x + at_x, s.h * s.w * s.c) ||
+                !kernels.all_finite(dy + image * pooled, pooled)) {
+              finite.store(false, std::memory_order_relaxed);
+              return;
+            }
             std::size_t covered = 0;
             for (std::size_t row = 0; row < pool.oh; row += cut_into.pooled) {
               const std::size_t rows = std::min(cut_into.pooled, pool.oh - row);
@@ -152,6 +154,10 @@ class pooled_convolution {
             }
           }
         });
+    if (!finite.load(std::memory_order_relaxed)) {
+      gradient_of_both(dy, x, w, position, dx, dw, db, s, pool, memory);
+      return;
+    }
     with_isa(team_->level(), [&](auto kernels) {
       if (listed) {
         kernels.transpose_matrix(sums.data(), c.depth(), dw, s.o, s.o, c.depth());
@@ -232,15 +238,19 @@ class pooled_convolution {
   }
 
   template <class Kernels>
-  void run_winograd(const Kernels& kernels, const winograd_pooling<T>& w, const T* x, const T* bias,
+  [[nodiscard]] bool run_winograd(const Kernels& kernels, const winograd_pooling<T>& w, const T* x, const T* bias,
                     const clamp_range<T>& clamp, T* y, std::uint8_t* position,
                     const memory_pool& memory) const {
     const host_tensor<T> scratch(memory, {team_->threads(), w.scratch_size()});
     constexpr std::size_t block = winograd_pooling<T>::windows_per_block;
+    std::atomic<bool> finite{true};
     team_->run((w.windows() + block - 1) / block, [&](std::size_t task, std::size_t thread) {
-      w.run(kernels, x, bias, clamp, task * block, std::min(block, w.windows() - task * block), y,
-            position, scratch.data() + thread * w.scratch_size());
+      if (!w.run(kernels, x, bias, clamp, task * block, std::min(block, w.windows() - task * block),
+                 y, position, scratch.data() + thread * w.scratch_size())) {
+        finite.store(false, std::memory_order_relaxed);
+      }
     });
+    return finite.load(std::memory_order_relaxed);
   }
 
   /// 2 x 2 windows: no output of the convolution is ever stored. Windows that see nothing but

@@ -24,21 +24,6 @@ static T dot_below(const T* x, const T* t, T highest, std::size_t n) {
   return reduce<T>(n, [=](std::size_t i) { return t[i] == 0 ? T(0) : (x[i] - highest) * t[i]; });
 }
 
-// Whether no element is infinite or not a number, which an exponent of all ones says: shifted past
-// the sign, such elements are the largest integers.
-template <class T>
-static bool all_finite(const T* x, std::size_t n) {
-  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr bits least =
-      sizeof(T) == 4 ? static_cast<bits>(0xFF000000) : static_cast<bits>(0xFFE0000000000000);
-  bits largest = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const bits shifted = __builtin_bit_cast(bits, x[i]) << 1;
-    largest = shifted > largest ? shifted : largest;
-  }
-  return largest < least;
-}
-
 // y = map(y + bias); bias may be null
 template <class T>
 static void bias_unary(const unary_map& map, const T* bias, T* y, std::size_t n) {

@@ -134,6 +134,15 @@ static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, st
   }
   return sum == 0;
 }
+template <class T>
+static bool all_finite(const T* x, std::size_t n) {
+  constexpr std::size_t step = max_sums * lanes_of<T>::count;
+  T zero{};
+  for (std::size_t i = n / step * step; i < n; ++i) {
+    zero += x[i] * T(0);
+  }
+  return zero == 0 && all_finite_rows(x, step, n / step, max_sums);
+}
 
 // y (columns, rows) = x (rows, columns) transposed
 template <class T>

@@ -49,9 +49,10 @@ class winograd_pooling {
     return products * windows_per_block * (s_.c + columns());
   }
 
-  /// Windows first ... first + count - 1: y and, unless null, position, both (N, H, W, O).
+  /// Windows first ... first + count - 1: y and, unless null, position, both (N, H, W, O). False if
+  /// a number is not finite: differences of pixels make it spread to its neighbours.
   template <class Kernels>
-  void run(const Kernels& kernels, const T* x, const T* bias, const clamp_range<T>& clamp,
+  [[nodiscard]] bool run(const Kernels& kernels, const T* x, const T* bias, const clamp_range<T>& clamp,
            std::size_t first, std::size_t count, T* y, std::uint8_t* position, T* scratch) const {
     T* const tiles = scratch;
     T* const sums = scratch + products * windows_per_block * s_.c;
@@ -77,11 +78,14 @@ class winograd_pooling {
                              packed_.data() + product * packed_size(), panels_,
                              sums + product * sum_step);
     }
+    constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
+    T zeros[lanes] = {};
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = (first + i) * s_.o;
       kernels.pool_tile(sums + i * columns(), sum_step, bias, s_.o, clamp, y + at,
-                        position == nullptr ? nullptr : position + at);
+                        position == nullptr ? nullptr : position + at, zeros);
     }
+    return std::all_of(zeros, zeros + lanes, [](T zero) { return zero == 0; });
   }
 
  private:
