@@ -60,8 +60,9 @@ class chain_run {
 
  private:
   static constexpr std::size_t width = Kernels::template panel_width<T>;
-  // Shares of a second-level cache of 512 KiB: what passes between the links, and weights.
-  static constexpr std::size_t ring_bytes = 256 << 10;
+  // Shares of a second-level cache, which has 512 KiB at least, and 1 MiB where there is AVX-512:
+  // what passes between the links, and weights.
+  static constexpr std::size_t ring_bytes = (Kernels::register_bytes == 64 ? 512 : 256) << 10;
   static constexpr std::size_t panel_block_bytes = 64 << 10;
 
   struct state {

@@ -20,7 +20,7 @@ template <std::size_t Patches = tile_patches, class T, class Ending>
 static void multiply_patches(const patch_products<T>& by, const T* const* patch,
                              std::size_t patches, T* const* out, const Ending& ending) {
   // Tiles that are nearly full are treated as they are, smaller ones in pieces: fewer of these
-  // functions take less time to compile.
+  // functions take less time to compile. Seven is half of a row of 14.
   constexpr bool nearly_full = Patches + 2 > tile_patches;
   for (; patches >= Patches; patches -= Patches, patch += Patches, out += Patches) {
     const T* panel = by.panels;
@@ -40,7 +40,8 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
   }
   if constexpr (Patches > 1) {
     if (patches > 0) {
-      constexpr std::size_t fewer = nearly_full ? Patches - 1 : Patches / 2;
+      constexpr std::size_t piece = Patches > 7 ? 7 : (Patches + 1) / 2;
+      constexpr std::size_t fewer = nearly_full ? Patches - 1 : piece;
       multiply_patches<fewer>(by, patch, patches, out, ending);
     }
   }
