@@ -66,6 +66,36 @@ std::string error_of(const glia::tensor_map& tensors, const glia::name_map& map)
 
 }  // namespace
 
+TEST_CASE("kernels behind a flatten are put in the order of glia's pixels") {
+  glia::model net{glia::sequential{glia::flatten{}, glia::dense{2}}, glia::shape{2, 3, 4}};
+  const xt::xarray<float> kernel = counting({2, 24}, 0);
+  const glia::tensor_map tensors = {{"weight", kernel}, {"bias", counting({2}, 50)}};
+  const auto named = [](std::size_t channels) {
+    return glia::name_map{{{.parameter = "dense_0.kernel",
+                            .tensor = "weight",
+                            .layout = tensor_layout::o_chw,
+                            .channels = channels},
+                           {"dense_0.bias", "bias"}},
+                          {}};
+  };
+  glia::load_parameters(net, tensors, named(4));
+  const auto mine = net.get("dense_0.kernel");
+  for (std::size_t o = 0; o < 2; ++o) {
+    for (std::size_t pixel = 0; pixel < 6; ++pixel) {
+      for (std::size_t c = 0; c < 4; ++c) {
+        CHECK(mine(pixel * 4 + c, o) == kernel(o, c * 6 + pixel));
+      }
+    }
+  }
+  for (const std::size_t channels : {0, 5}) {
+    CHECK(message_of<glia::value_error>(
+              [&] { glia::load_parameters(net, tensors, named(channels)); }) ==
+          "load_parameters: expected for 'dense_0.kernel' channels that divide its 24 inputs, "
+          "as it has the layout o_chw, got " +
+              std::to_string(channels));
+  }
+}
+
 TEST_CASE("kernels are turned into glia's layout exactly") {
   auto net = network(1);
   const xt::xarray<float> variance = xt::ones<float>({4}) * 3;

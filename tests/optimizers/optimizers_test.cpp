@@ -73,6 +73,28 @@ TEST_CASE("adam and adamw take two exact steps") {
         exact);
 }
 
+TEST_CASE("adam's epsilon goes where it is asked to") {
+  const auto expected = [](bool hat) {
+    const double corrected = std::sqrt(1 - 0.999);
+    // The first step: m^ = g and v^ = g^2.
+    const double root = hat ? 2 + 0.5 / corrected : 2 + 0.5;
+    return -3 + 0.01 * 2 / root;
+  };
+  for (const bool hat : {false, true}) {
+    const glia::adam_rule rules[] = {
+        glia::adam{.learning_rate = 0.01, .epsilon = 0.5, .epsilon_hat = hat}.at(0),
+        glia::adamw{.learning_rate = 0.01, .epsilon = 0.5, .weight_decay = 0, .epsilon_hat = hat}
+            .at(0)};
+    for (const glia::adam_rule& rule : rules) {
+      // p, g and both slots as in `update` of any backend.
+      const double m = (1 - rule.beta1) * -2;
+      const double v = (1 - rule.beta2) * 4;
+      const double p = -3 - rule.rate * m / (std::sqrt(v) + rule.epsilon);
+      CHECK(std::abs(p - expected(hat)) < exact);
+    }
+  }
+}
+
 TEST_CASE("rmsprop takes two exact steps") {
   const auto expected = [](double p, double g1, double g2, double momentum) {
     double v = 0;

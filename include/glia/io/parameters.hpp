@@ -19,6 +19,7 @@ enum class tensor_layout : std::uint8_t {
   as_is,  ///< as in glia
   oihw,   ///< convolution kernels of PyTorch and ONNX
   oi,     ///< dense kernels of PyTorch and ONNX
+  o_chw,  ///< those behind a flatten of images, whose inputs lie channel by channel there
 };
 
 /// Where one parameter of a model comes from: a tensor of a file or, where `tensor` is empty, one
@@ -28,6 +29,7 @@ struct parameter_source {
   std::string tensor;     ///< features.0.0.weight
   tensor_layout layout = tensor_layout::as_is;
   float value = 0;
+  std::size_t channels = 0;  ///< of the images that were flattened, for o_chw
 };
 
 /// Which tensors of a file become which parameters of a model.
@@ -39,13 +41,26 @@ struct name_map {
 namespace detail {
 
 [[nodiscard]] inline xt::xarray<float> in_glias_layout(const xt::xarray<float>& x,
-                                                       tensor_layout layout) {
+                                                       const parameter_source& source) {
   const std::size_t rank = x.dimension();
-  if (layout == tensor_layout::oihw && rank == 4) {
+  if (source.layout == tensor_layout::oihw && rank == 4) {
     return xt::transpose(x, {2, 3, 1, 0});
   }
-  if (layout == tensor_layout::oi && rank == 2) {
+  if (source.layout == tensor_layout::oi && rank == 2) {
     return xt::transpose(x, {1, 0});
+  }
+  if (source.layout == tensor_layout::o_chw && rank == 2) {
+    const std::size_t outputs = x.shape(0);
+    const std::size_t inputs = x.shape(1);
+    const std::size_t channels = source.channels;
+    require<value_error>(channels > 0 && inputs % channels == 0, "load_parameters: expected for '",
+                         source.parameter, "' channels that divide its ", inputs,
+                         " inputs, as it has the layout o_chw, got ", channels);
+    xt::xarray<float> apart = x;
+    apart.reshape({outputs, channels, inputs / channels});
+    xt::xarray<float> mine = xt::transpose(apart, {2, 1, 0});
+    mine.reshape({inputs, outputs});
+    return mine;
   }
   return x;
 }
@@ -63,10 +78,12 @@ namespace detail {
 }  // namespace detail
 
 /// Gives a model's parameters the values that `tensors` has for them; parameters that the map does
-/// not name keep theirs. All is checked before anything is set.
+/// not name keep theirs. All is checked before anything is set. A dense kernel behind a flatten of
+/// images has the right shape in either order of its inputs: PyTorch's is `o_chw`, not `oi`.
 ///
-/// Throws `data_error` for tensors that are missing, or there and neither named nor ignored by the
-/// map, and `shape_error` for one of another shape than its parameter, naming each.
+/// Throws `value_error` for channels that o_chw cannot have, `data_error` for tensors that are
+/// missing, or there and neither named nor ignored by the map, and `shape_error` for one of another
+/// shape than its parameter, naming each.
 template <class Model>
 void load_parameters(Model& net, const tensor_map& tensors, const name_map& names) {
   std::vector<std::string> missing;
@@ -103,7 +120,7 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
       continue;
     }
     const xt::xarray<float>& stored = tensors.at(source.tensor);
-    xt::xarray<float> mine = detail::in_glias_layout(stored, source.layout);
+    xt::xarray<float> mine = detail::in_glias_layout(stored, source);
     require<shape_error>(
         shape(mine.shape().begin(), mine.shape().end()) == wanted, "load_parameters: tensor '",
         source.tensor, "' has the shape ", shape(stored.shape().begin(), stored.shape().end()),

@@ -16,16 +16,23 @@ namespace glia {
 
 namespace detail {
 
-/// The rule of step `step`, counted from 0: the bias corrections 1 - beta^(step + 1) are folded
-/// into rate and epsilon, so that the loop over the parameters need not know them.
-[[nodiscard]] inline adam_rule adam_rule_at(std::string_view name, std::size_t step, double rate,
-                                            double beta1, double beta2, double epsilon) {
-  require<value_error>(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1, name,
-                       ": expected betas in [0, 1), got ", beta1, " and ", beta2);
+/// What adam and adamw have in common at step `step`, counted from 0: the bias corrections
+/// 1 - beta^(step + 1) are folded into rate and epsilon, so that the loop over the parameters need
+/// not know them.
+template <class Options>
+[[nodiscard]] adam_rule adam_rule_at(std::string_view name, const Options& o, std::size_t step) {
+  require_ranges(name, o.weight_decay, o.epsilon);
+  require<value_error>(o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1, name,
+                       ": expected betas in [0, 1), got ", o.beta1, " and ", o.beta2);
   const auto power = static_cast<double>(step + 1);
-  const double correction1 = 1 - std::pow(beta1, power);
-  const double correction2 = std::sqrt(1 - std::pow(beta2, power));
-  return {rate * correction2 / correction1, beta1, beta2, epsilon * correction2, 0, 0};
+  const double correction1 = 1 - std::pow(o.beta1, power);
+  const double correction2 = std::sqrt(1 - std::pow(o.beta2, power));
+  return {.rate = o.learning_rate(step) * correction2 / correction1,
+          .beta1 = o.beta1,
+          .beta2 = o.beta2,
+          .epsilon = o.epsilon_hat ? o.epsilon : o.epsilon * correction2,
+          .coupled_decay = 0,
+          .decoupled_decay = 0};
 }
 
 template <backend B>
@@ -43,6 +50,8 @@ void apply_adam(const adam_rule& rule, const B& device, typename B::tensor& p, t
 /// Adam: m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
 /// p -= rate m^ / (sqrt(v^) + epsilon) with m^ = m / (1 - beta1^t), v^ = v / (1 - beta2^t).
 /// Kingma and Ba, ICLR 2015, algorithm 1. The default epsilon is Keras's 1e-7; the paper has 1e-8.
+/// With `epsilon_hat` it is added to the square root of the uncorrected v instead, as at the end of
+/// the paper's section 2 and in Keras.
 /// Weight decay is L2, added to the gradient; see `adamw` for the decoupled form.
 struct adam {
   schedule learning_rate = 1e-3;  ///< > 0
@@ -50,13 +59,13 @@ struct adam {
   double beta2 = 0.999;           ///< in [0, 1)
   double epsilon = 1e-7;          ///< > 0
   double weight_decay = 0;        ///< >= 0
+  bool epsilon_hat = false;       ///< whether epsilon goes to the uncorrected v
 
   [[nodiscard]] std::size_t slot_count() const { return 2; }
   [[nodiscard]] double slot_start() const { return 0; }
 
   [[nodiscard]] adam_rule at(std::size_t step) const {
-    detail::require_ranges("adam", weight_decay, epsilon);
-    adam_rule rule = detail::adam_rule_at("adam", step, learning_rate(step), beta1, beta2, epsilon);
+    adam_rule rule = detail::adam_rule_at("adam", *this, step);
     rule.coupled_decay = weight_decay;
     return rule;
   }
@@ -79,14 +88,13 @@ struct adamw {
   double beta2 = 0.999;           ///< in [0, 1)
   double epsilon = 1e-7;          ///< > 0
   double weight_decay = 0.01;     ///< >= 0
+  bool epsilon_hat = false;       ///< as in `adam`
 
   [[nodiscard]] std::size_t slot_count() const { return 2; }
   [[nodiscard]] double slot_start() const { return 0; }
 
   [[nodiscard]] adam_rule at(std::size_t step) const {
-    detail::require_ranges("adamw", weight_decay, epsilon);
-    adam_rule rule =
-        detail::adam_rule_at("adamw", step, learning_rate(step), beta1, beta2, epsilon);
+    adam_rule rule = detail::adam_rule_at("adamw", *this, step);
     rule.decoupled_decay = learning_rate(step) * weight_decay;
     return rule;
   }
