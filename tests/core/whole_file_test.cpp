@@ -58,8 +58,10 @@ TEST_CASE("numbers are written the same whatever the program's locale") {
   const one_file file;
   const std::locale before = std::locale::global(std::locale(std::locale(), new commas));
   glia::write_whole_file(file.path, [](std::ostream& out) { out << 12345 << ' ' << 0.5; });
+  const std::string message = glia::text(12345, ' ', 0.5);
   std::locale::global(before);
   CHECK(file.content() == "12345 0.5");
+  CHECK(message == "12345 0.5");
 }
 
 TEST_CASE("what other programs left beside a file stays") {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <locale>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -26,10 +27,11 @@ struct data_error : error {
   using error::error;
 };
 
-/// The parts, streamed one after the other into one string.
+/// The parts, streamed one after the other into one string, alike in all of a program's locales.
 template <class... Parts>
 [[nodiscard]] std::string text(const Parts&... parts) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   (out << ... << parts);
   return out.str();
 }

@@ -50,6 +50,7 @@ struct predict_options {
 /// Any number of threads may predict with one model, or with copies of it, at the same time; they
 /// share the device's threads. A prediction beside a training step of the same model waits for it.
 /// What changes the model otherwise (`set`, `parameters()`, assignment) must not run beside others.
+/// A model that was moved from has no parameters and no device: it can only be assigned to.
 template <layer Description, backend B = cpu<float>>
 class model {
  public:
