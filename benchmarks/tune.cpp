@@ -1,4 +1,5 @@
-// Prints where the ways to a matrix product meet on this machine, beside what the code assumes.
+// Prints where the ways to a matrix product, and to a convolution's gradients, meet on this
+// machine, beside what the code assumes.
 //
 //   build/benchmarks/tune [--threads 2] [--rounds 30] [--isa avx2]
 //
@@ -10,11 +11,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <glia/backends/cpu/convolution.hpp>
 #include <glia/backends/cpu/products.hpp>
 #include <glia/testing/values.hpp>
 #include <limits>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -54,28 +56,40 @@ host_tensor<float> filled(const memory_pool& pool, std::size_t n, std::uint32_t 
   return result;
 }
 
-/// The density at which the lists take as long as `dense`, by straight lines between those
-/// measured.
-std::optional<double> crossover(const std::vector<double>& lists, double dense) {
+/// The density at which lists take as long as `dense`, by straight lines through the times at
+/// `of`, the last of which goes on beyond it; "-" where they do not meet.
+std::string crossover(const std::vector<double>& of, const std::vector<double>& lists,
+                      double dense) {
   for (std::size_t i = 1; i < lists.size(); ++i) {
-    if (lists[i - 1] < dense && lists[i] >= dense) {
+    const bool last = i + 1 == lists.size();
+    if (lists[i - 1] < dense && lists[i - 1] < lists[i] && (lists[i] >= dense || last)) {
       const double part = (dense - lists[i - 1]) / (lists[i] - lists[i - 1]);
-      return densities[i - 1] + part * (densities[i] - densities[i - 1]);
+      const double at = of[i - 1] + part * (of[i] - of[i - 1]);
+      return at < 1 ? text(static_cast<double>(static_cast<int>(at * 100)) / 100) : "-";
     }
   }
-  return std::nullopt;
+  return "-";
+}
+
+void print_densities(const char* title, const std::vector<double>& of) {
+  std::printf("%-22s", title);
+  for (const double d : of) {
+    std::printf(" %7.2f", d);
+  }
+}
+void print_times(const std::vector<double>& lists) {
+  for (const double us : lists) {
+    std::printf(" %7.0f", us);
+  }
 }
 
 template <class Kernels>
-void report(const Kernels& kernels, const workers& team, std::size_t rounds) {
+void report_products(const Kernels& kernels, const workers& team, std::size_t rounds) {
   using sparse = sparse_product<float, Kernels>;
   using dense = dense_product<float, Kernels>;
   const cpu_loops::products<float> blas_way(team);
-  std::printf("%-22s %9s %9s  lists at density", "product (us)", "panels", "BLAS");
-  for (const double d : densities) {
-    std::printf(" %7.1f", d);
-  }
-  std::printf("   meet at  code    dense by (code)\n");
+  print_densities("product, lists (us)", densities);
+  std::printf("   panels    BLAS   meet at  code    dense by (code)\n");
   const memory_pool pool;
   for (const auto& [s, which] : shapes) {
     const bool ta = which == transpose::first;
@@ -110,20 +124,61 @@ void report(const Kernels& kernels, const workers& team, std::size_t rounds) {
       }
     }
     const bool ours = dense::preferred(team, s);
-    const auto meet = crossover(lists, ours ? panels : blas);
-    std::printf("%4zu x %4zu x %4zu%-4s %9.0f %9.0f                  ", s.m, s.k, s.n,
-                ta   ? " T."
-                : tb ? " .T"
-                     : "",
-                panels, blas);
-    for (const double us : lists) {
-      std::printf(" %7.0f", us);
-    }
-    std::printf("   %7s  %4.2f    %s (%s)\n",
-                meet ? text(static_cast<double>(static_cast<int>(*meet * 100)) / 100).c_str() : "-",
+    std::printf("%4zu x %4zu x %4zu%-4s ", s.m, s.k, s.n, ta ? " T." : tb ? " .T" : "");
+    print_times(lists);
+    std::printf(" %8.0f %7.0f   %7s  %4.2f    %s (%s)\n", panels, blas,
+                crossover(densities, lists, ours ? panels : blas).c_str(),
                 sparse::worthwhile_density, panels <= blas ? "panels" : "BLAS",
                 ours ? "panels" : "BLAS");
     std::fflush(stdout);
+  }
+}
+
+/// Gradients of outputs (N, H, W, O), dense and, up to where the code lists them, with fewer
+/// nonzeros.
+void report_gradients(const workers& team, std::size_t rounds) {
+  const std::vector<double> of{0.05, 0.1, 0.2, 0.3, 0.34};
+  const std::vector<std::pair<shape, shape>> images_and_kernels{{{100, 14, 14, 64}, {2, 2, 64, 32}},
+                                                                {{32, 28, 28, 32}, {3, 3, 32, 64}}};
+  const memory_pool pool;
+  const cpu_loops::convolution<float> convolution(team);
+  std::printf("\n");
+  print_densities("gradients, lists (us)", of);
+  std::printf("    dense   meet at  code\n");
+  for (const auto& [images, kernel] : images_and_kernels) {
+    const window2d window{.height = kernel[0], .width = kernel[1]};
+    const window_sizes s = conv2d_rule(images, kernel, window, 1);
+    const host_tensor<float> x = filled(pool, images.size(), 1, 1);
+    const host_tensor<float> w = filled(pool, kernel.size(), 2, 1);
+    const host_tensor<float> dx(pool, images);
+    const host_tensor<float> dw(pool, kernel);
+    std::vector<host_tensor<float>> dy;
+    for (const double d : of) {
+      dy.push_back(filled(pool, s.output().size(), 3, d));
+    }
+    dy.push_back(filled(pool, s.output().size(), 3, 1));
+    std::vector<double> to_input(dy.size(), std::numeric_limits<double>::max());
+    std::vector<double> to_kernel = to_input;
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (std::size_t i = 0; i < dy.size(); ++i) {
+        to_input[i] = std::min(to_input[i], microseconds([&] {
+                                 convolution.conv2d_input_gradient(dy[i].data(), w.data(),
+                                                                   dx.data(), s, pool);
+                               }));
+        to_kernel[i] = std::min(to_kernel[i], microseconds([&] {
+                                  convolution.conv2d_kernel_gradient(x.data(), dy[i].data(),
+                                                                     dw.data(), s, pool);
+                                }));
+      }
+    }
+    for (auto& [times, name] : {std::pair{&to_input, "input"}, {&to_kernel, "kernel"}}) {
+      const double dense = times->back();
+      times->pop_back();
+      std::printf("%zux%zu, %zu to %zu, %-6s", kernel[0], kernel[1], kernel[2], kernel[3], name);
+      print_times(*times);
+      std::printf(" %8.0f   %7s  %4.2f\n", dense, crossover(of, *times, dense).c_str(),
+                  sparse_convolution<float>::worthwhile_density);
+    }
   }
 }
 
@@ -133,7 +188,7 @@ int main(int argc, char** argv) {
   std::size_t threads = 2;
   std::size_t rounds = 30;
   std::string isa_name = "best";
-  CLI::App app{"Prints where the ways to a matrix product meet on this machine"};
+  CLI::App app{"Prints where ways to compute the same meet on this machine"};
   app.add_option("--threads", threads);
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber);
   app.add_option("--isa", isa_name)->check(CLI::IsMember({"best", "avx2", "baseline"}));
@@ -147,5 +202,6 @@ int main(int argc, char** argv) {
   std::printf("instruction set %s, %zu threads, OpenBLAS %s %s\n", names[static_cast<int>(level)],
               threads, openblas_get_corename != nullptr ? openblas_get_corename() : "unknown",
               team.blas_fits() ? "(fits)" : "(has no kernels for this processor: not used)");
-  with_isa(level, [&](auto kernels) { report(kernels, team, rounds); });
+  with_isa(level, [&](auto kernels) { report_products(kernels, team, rounds); });
+  report_gradients(team, rounds);
 }
