@@ -218,8 +218,9 @@ class convolution {
   }
 
   [[nodiscard]] bool few_nonzeros(const patch_convolution<T>& c, const T* dy) const {
-    return sparse_convolution<T>::possible(c) && density(team_->level(), dy, c.sizes().output().size()) <
-                                                     sparse_convolution<T>::worthwhile_density;
+    return sparse_convolution<T>::possible(c) &&
+           density(team_->level(), dy, c.sizes().output().size()) <
+               sparse_convolution<T>::worthwhile_density;
   }
 
   const workers* team_;

@@ -238,9 +238,9 @@ class pooled_convolution {
   }
 
   template <class Kernels>
-  [[nodiscard]] bool run_winograd(const Kernels& kernels, const winograd_pooling<T>& w, const T* x, const T* bias,
-                    const clamp_range<T>& clamp, T* y, std::uint8_t* position,
-                    const memory_pool& memory) const {
+  [[nodiscard]] bool run_winograd(const Kernels& kernels, const winograd_pooling<T>& w, const T* x,
+                                  const T* bias, const clamp_range<T>& clamp, T* y,
+                                  std::uint8_t* position, const memory_pool& memory) const {
     const host_tensor<T> scratch(memory, {team_->threads(), w.scratch_size()});
     constexpr std::size_t block = winograd_pooling<T>::windows_per_block;
     std::atomic<bool> finite{true};

@@ -75,7 +75,8 @@ class products {
     with_isa(team_->level(), [&](auto kernels) {
       using sparse = sparse_product<T, decltype(kernels)>;
       using dense = dense_product<T, decltype(kernels)>;
-      if (sparse::possible(s) && density(team_->level(), a, s.m * s.k) < sparse::worthwhile_density &&
+      if (sparse::possible(s) &&
+          density(team_->level(), a, s.m * s.k) < sparse::worthwhile_density &&
           sparse::multiply(kernels, *team_, memory, left, right, c, s, last)) {
         return;
       }

@@ -90,10 +90,11 @@ class sparse_product {
   };
 
   /// The inner extent cut into equal blocks. A panel of one block's rows and max_vectors vectors
-  /// takes 26 KiB of a first-level cache of 32 with AVX2, 52 of mostly 48 with AVX-512. More blocks
-  /// fit better, but every one adds to all of C once more, and ends lists where no one can foresee.
+  /// takes 26 KiB of a first-level cache of 32, with AVX-512 52 of mostly 48: smaller ones would
+  /// fit, but every block adds to all of C once more, and ends lists where no one can foresee it.
   struct depths {
-    static constexpr std::size_t max_size = 104;
+    static constexpr std::size_t bytes = (Kernels::register_bytes == 64 ? 52 : 26) << 10;
+    static constexpr std::size_t max_size = bytes / (max_vectors * Kernels::register_bytes);
     explicit depths(std::size_t k)
         : extent(k), blocks((k + max_size - 1) / max_size), size((k + blocks - 1) / blocks) {}
     [[nodiscard]] std::size_t rows(std::size_t block) const {
@@ -159,7 +160,8 @@ class sparse_product {
     }
   }
 
-  /// The sums of one block of rows of C in one panel; false as soon as an element of B is not finite.
+  /// The sums of one block of rows of C in one panel; false as soon as an element of B is not
+  /// finite.
   static bool multiply_block(const Kernels& kernels, const row_lists& lists, const matrix<T>& b,
                              T* c, std::size_t c_step, const region& where) {
     const depths& depth = lists.depth;

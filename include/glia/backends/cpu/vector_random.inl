@@ -34,7 +34,7 @@ static void dropout(const T* x, T* y, std::size_t n, double rate, const random_k
 
 // Philox for 8 consecutive blocks at once; see core/random.hpp for the algorithm.
 static void philox_blocks(const random_key& key, std::uint64_t first, std::uint32_t* words) {
-  constexpr std::size_t blocks = 8;
+  [[maybe_unused]] constexpr std::size_t blocks = 8;
   auto k0 = static_cast<std::uint32_t>(key.seed);
   auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
 #if defined(GLIA_ISA_IS_AVX512)

@@ -52,8 +52,9 @@ class winograd_pooling {
   /// Windows first ... first + count - 1: y and, unless null, position, both (N, H, W, O). False if
   /// a number is not finite: differences of pixels make it spread to its neighbours.
   template <class Kernels>
-  [[nodiscard]] bool run(const Kernels& kernels, const T* x, const T* bias, const clamp_range<T>& clamp,
-           std::size_t first, std::size_t count, T* y, std::uint8_t* position, T* scratch) const {
+  [[nodiscard]] bool run(const Kernels& kernels, const T* x, const T* bias,
+                         const clamp_range<T>& clamp, std::size_t first, std::size_t count, T* y,
+                         std::uint8_t* position, T* scratch) const {
     T* const tiles = scratch;
     T* const sums = scratch + products * windows_per_block * s_.c;
     const std::size_t tile_step = windows_per_block * s_.c;
