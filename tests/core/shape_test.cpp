@@ -18,7 +18,7 @@ TEST_CASE("batches and samples convert into each other") {
   CHECK(glia::batch_of(5, {2, 3}) == glia::shape{5, 2, 3});
   CHECK(glia::sample_of({5, 2, 3}) == glia::shape{2, 3});
   CHECK(glia::row_count({5, 2, 3}) == 10);
-  CHECK(glia::batch_text({5, 28, 28}) == "(N, 28, 28)");
+  CHECK(glia::text(glia::batch_text({5, 28, 28})) == "(N, 28, 28)");
 }
 
 TEST_CASE("a shape of too many axes is refused") {

@@ -384,7 +384,8 @@ class host_backend {
     template <class... Arguments>
     explicit state(Arguments&&... arguments)
         : kernels(std::forward<Arguments>(arguments)...), pool(shards_for(kernels)) {}
-    Kernels kernels;
+    // Not in the cache line of the counter of owners, which copies of the device change.
+    alignas(64) Kernels kernels;
     memory_pool pool;
 
     // Lanes, which different threads run from step to step, are to allocate as one thread does.

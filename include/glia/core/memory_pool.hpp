@@ -133,22 +133,29 @@ class memory_pool {
       header* const head = s.free[size_class];
       if (head != nullptr) {
         s.free[size_class] = head->next_free;
-        s.hand_out(head);
       }
       return head;
     }
-    /// A free block for the class, or none.
+    /// A block for the class: a free one or, if there is none, one from the system.
     header* take(std::size_t size_class) {
       shard& mine = of_this_thread();
-      header* found = nullptr;
       {
         const std::lock_guard guard(mine.lock);
-        found = take_from(mine, size_class);
+        if (header* const head = take_from(mine, size_class)) {
+          mine.hand_out(head);
+          return head;
+        }
       }
+      header* found = nullptr;
+      for_each_shard(
+          [&](shard& s) { found = found == nullptr ? take_from(s, size_class) : found; });
       if (found == nullptr) {
-        for_each_shard(
-            [&](shard& s) { found = found == nullptr ? take_from(s, size_class) : found; });
+        found = make(size_class);
       }
+      // One that was another thread's stays here from now on, or both would always meet there.
+      found->from = &mine;
+      const std::lock_guard guard(mine.lock);
+      mine.hand_out(found);
       return found;
     }
     /// A block from the system.
@@ -158,10 +165,7 @@ class memory_pool {
       auto* head = new (::operator new (total, std::align_val_t{alignment})) header{};
       head->size_class = size_class;
       head->home = this;
-      head->from = &of_this_thread();
       reserved.fetch_add(total);
-      const std::lock_guard guard(head->from->lock);
-      head->from->hand_out(head);
       return head;
     }
     void give_back(header* head) noexcept {
@@ -304,10 +308,7 @@ inline memory_block memory_pool::allocate(std::size_t bytes) const {
   require<value_error>(bytes <= max_bytes, "memory_pool: ", bytes,
                        " bytes are more than any machine has; check the sizes asked for");
   const std::size_t size_class = class_of(bytes);
-  header* head = state_->take(size_class);
-  if (head == nullptr) {
-    head = state_->make(size_class);
-  }
+  header* const head = state_->take(size_class);
   head->owners.store(1, std::memory_order_relaxed);
   return {head, true};
 }

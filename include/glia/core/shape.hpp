@@ -112,13 +112,22 @@ class shape {
   return s.rank() == 0 || s.back() == 0 ? 1 : s.size() / s.back();
 }
 
-/// A batch shape as error messages and summaries print it: (N, 28, 28, 1).
-[[nodiscard]] inline std::string batch_text(const shape& batch) {
-  std::string result = "(N";
-  for (std::size_t axis = 1; axis < batch.rank(); ++axis) {
-    result += ", " + std::to_string(batch[axis]);
+/// A batch shape as error messages and summaries print it: (N, 28, 28, 1). Made into words only
+/// where it is printed, which errors that do not happen are not.
+class batch_text {
+ public:
+  explicit batch_text(const shape& batch) : batch_(batch) {}
+
+  friend std::ostream& operator<<(std::ostream& out, const batch_text& text) {
+    out << "(N";
+    for (std::size_t axis = 1; axis < text.batch_.rank(); ++axis) {
+      out << ", " << text.batch_[axis];
+    }
+    return out << ')';
   }
-  return result + ")";
-}
+
+ private:
+  shape batch_;
+};
 
 }  // namespace glia

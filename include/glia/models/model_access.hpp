@@ -12,8 +12,9 @@ namespace glia {
 
 /// Who may touch a model's parameters: any number of threads read them side by side, one trains
 /// them. Readers wait for the step that is in progress, a step waits for the readers before it, and
-/// a second thread that wants to train gets an error. A copy is a gate of its own.
-class model_access {
+/// a second thread that wants to train gets an error. A copy is a gate of its own. It has a cache
+/// line of its own, since what lies beside it is read while others write here.
+class alignas(64) model_access {
  public:
   model_access() = default;
   model_access(const model_access&) noexcept {}

@@ -71,7 +71,7 @@ namespace detail {
   double flops = 0;
   std::size_t bytes = 0;
   for (const layer_summary& layer : detail::summary_rows(plan)) {
-    rows.push_back({layer.name + "  " + layer.description, batch_text(layer.output),
+    rows.push_back({layer.name + "  " + layer.description, text(batch_text(layer.output)),
                     grouped(layer.parameters), scaled(layer.flops),
                     scaled(static_cast<double>(layer.activation_bytes), "B")});
     parameters += layer.parameters;
@@ -81,7 +81,7 @@ namespace detail {
   for (const parameter_spec& spec : plan.parameters) {
     frozen += spec.trainable ? 0 : spec.shape.size();
   }
-  rows.push_back({"total", batch_text(plan.output), grouped(parameters), scaled(flops),
+  rows.push_back({"total", text(batch_text(plan.output)), grouped(parameters), scaled(flops),
                   scaled(static_cast<double>(bytes), "B")});
 
   std::array<std::size_t, 5> width{};
