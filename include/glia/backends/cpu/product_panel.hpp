@@ -22,14 +22,8 @@ class product_panel {
         b_(b),
         first_(first),
         count_(count),
-        in_place_(count % lanes == 0 && readable_in_place(b, a_rows)) {}
-
-  /// Whether whole registers of b's rows can be read where they are: a copy pays off where they are
-  /// not aligned, or at a distance that makes them compete for the same cache sets.
-  [[nodiscard]] static bool readable_in_place(const matrix<T>& b, std::size_t a_rows) {
-    const bool well_placed = b.row_step % lanes == 0 && b.row_step * sizeof(T) % 1024 != 0;
-    return !b.transposed && (well_placed || a_rows < worth_a_copy);
-  }
+        in_place_(!b.transposed && count % lanes == 0 &&
+                  (a_rows < worth_a_copy || (b.row_step % lanes == 0 && !competes(b.row_step)))) {}
 
   [[nodiscard]] std::size_t registers() const { return (count_ + lanes - 1) / lanes; }
   [[nodiscard]] std::size_t row_step() const {
@@ -55,7 +49,9 @@ class product_panel {
   }
 
  private:
+  // A copy pays off where rows are not aligned, or compete for the same cache sets.
   static constexpr std::size_t worth_a_copy = 8;
+  static bool competes(std::size_t row_step) { return row_step * sizeof(T) % 1024 == 0; }
 
   Kernels kernels_;
   matrix<T> b_;

@@ -50,11 +50,12 @@ class sparse_product {
              });
 
     const panels cut{(s.n + lanes - 1) / lanes};
-    const std::size_t least_blocks = (s.m + max_block_rows - 1) / max_block_rows;
-    // Tasks that pack nothing may as well be small, which shares them out more evenly.
-    const std::size_t row_blocks = panel_of_b::readable_in_place(b, s.m) && s.m >= 64
-                                       ? std::max<std::size_t>(least_blocks, 2)
-                                       : least_blocks;
+    // As few blocks of rows as give every thread something to do, since each reads all of B. How
+    // rows are cut does not show in the sums.
+    const std::size_t wanted = (tasks_per_thread * team.threads() + cut.count() - 1) / cut.count();
+    const std::size_t row_blocks =
+        std::max((s.m + max_block_rows - 1) / max_block_rows,
+                 std::min(wanted, std::max<std::size_t>(s.m / min_block_rows, 1)));
     std::atomic<bool> finite{true};
     team.run(cut.count() * row_blocks, [&](std::size_t task, std::size_t) {
       const std::size_t panel = task / row_blocks;
@@ -77,7 +78,10 @@ class sparse_product {
   static constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
   static constexpr std::size_t max_vectors = Kernels::max_sums;
   static constexpr std::size_t rows_per_list_task = 8;
-  // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
+  static constexpr std::size_t tasks_per_thread = 2;
+  // Enough rows to make up for bringing a panel into the cache, few enough for their lists to stay
+  // in the second level's.
+  static constexpr std::size_t min_block_rows = 32;
   static constexpr std::size_t max_block_rows = 256;
 
   /// The columns of C and B cut into panels of at most max_vectors vectors, as equal as can be.
