@@ -7,7 +7,7 @@
 #include "glia/backends/cost.hpp"
 #include "glia/backends/cpu.hpp"
 #include "glia/backends/reference.hpp"
-#include "glia/core/optimized.hpp"
+#include "glia/core/build_options.hpp"
 #include "glia/core/version.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/data/data.hpp"

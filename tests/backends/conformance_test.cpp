@@ -85,6 +85,10 @@ TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says: cpu", 
     }
   }
 }
+TEST_CASE("NaN and infinity come out of every kernel where IEEE 754 says: cpu in double",
+          "[special]") {
+  require_special_values(glia::cpu<double>({.threads = 2}));
+}
 TEST_CASE("the suite notices a NaN that is lost", "[special]") {
   std::size_t lost = 0;
   for (const auto& result : glia::testing::run_special_values(broken())) {
@@ -142,6 +146,7 @@ TEST_CASE("the cpu backend gives the same bits for any number of threads") {
     b.out(device.matmul(b.in({100, 784}, 1), b.in({784, 400}, 2), glia::transpose::none));
     b.out(device.matmul(b.sparse({784, 100}, 3), b.in({784, 400}, 4), glia::transpose::first));
     b.out(device.matmul(b.sparse({100, 300}, 5), b.in({401, 300}, 6), glia::transpose::second));
+    b.out(device.matmul(b.sparse({200, 300}, 5), b.in({300, 23}, 6), glia::transpose::none));
     const glia::window2d window{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
     b.out(device.conv2d_kernel_gradient(b.in({37, 9, 8, 3}, 7), b.in({37, 9, 8, 5}, 8), window, 1,
                                         {3, 3, 3, 5}));

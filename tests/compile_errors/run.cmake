@@ -1,5 +1,5 @@
 # Checks what the compiler says of programs that must not compile: the first error has the text after
-# "expects:" in the program's first line. And of a build without optimisation, which must compile.
+# "expects:" in the program's first line. And of builds with options that cost, which must compile.
 #
 #   cmake -DCOMPILER=g++ -DINCLUDE=include -P run.cmake
 set(compile "${COMPILER}" -std=c++20 -fsyntax-only -I "${INCLUDE}")
@@ -17,21 +17,22 @@ foreach(program IN LISTS programs)
   endif()
 endforeach()
 
-function(expect_message wanted)
+function(expect_message wanted text)
   execute_process(
     COMMAND ${compile} ${ARGN} -Wall -Wextra -Wpedantic -Werror -include
-            "${INCLUDE}/glia/core/optimized.hpp" -x c++ /dev/null
+            "${INCLUDE}/glia/core/build_options.hpp" -x c++ /dev/null
     RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said)
-  string(FIND "${said}" "glia is compiled without optimisation" found)
+  string(FIND "${said}" "glia is compiled without ${text}" found)
   if(found EQUAL -1)
     set(shown FALSE)
   else()
     set(shown TRUE)
   endif()
   if(NOT status EQUAL 0 OR NOT shown STREQUAL wanted)
-    message(SEND_ERROR "core/optimized.hpp with ${ARGN}: status ${status}, it said\n${said}")
+    message(SEND_ERROR "core/build_options.hpp with ${ARGN}: status ${status}, it said\n${said}")
   endif()
 endfunction()
-expect_message(TRUE -O0)
-expect_message(FALSE -DGLIA_QUIET)
-expect_message(FALSE -O2)
+expect_message(TRUE "optimisation" -O0)
+expect_message(TRUE "NaN and infinity" -O2 -ffast-math)
+expect_message(FALSE "" -DGLIA_QUIET -ffast-math)
+expect_message(FALSE "" -O2)

@@ -152,9 +152,9 @@ TEST_CASE("predictions beside training see whole steps, and a loss may predict")
   std::set<std::vector<float>> seen;
   std::atomic<bool> done{false};
   std::thread reader([&] {
-    while (!done) {
+    do {
       seen.insert(predicted());
-    }
+    } while (!done);
   });
   const auto loss = [&](const auto& y, const auto& t) {
     static_cast<void>(predicted());

@@ -147,8 +147,11 @@ class memory_pool {
         }
       }
       header* found = nullptr;
-      for_each_shard(
-          [&](shard& s) { found = found == nullptr ? take_from(s, size_class) : found; });
+      for_each_shard([&](shard& s) {
+        if (found == nullptr && (found = take_from(s, size_class)) != nullptr) {
+          s.most = std::max(s.bytes, s.most - std::min(s.most, total_of(size_class)));
+        }
+      });
       if (found == nullptr) {
         found = make(size_class);
       }
@@ -176,7 +179,10 @@ class memory_pool {
           --s.blocks;
           s.bytes -= total_of(head->size_class);
           head->round = s.round;
-          head->next_free = std::exchange(s.free[head->size_class], head);
+          // In this order, also for a child that is forked in between: see spin_lock.
+          head->next_free = s.free[head->size_class];
+          std::atomic_signal_fence(std::memory_order_release);
+          s.free[head->size_class] = head;
           return;
         }
       }

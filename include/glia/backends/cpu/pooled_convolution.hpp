@@ -80,7 +80,11 @@ class pooled_convolution {
     const patch_convolution<T> c(s, memory);
     // What follows leaves out products with zeros: images and gradients are looked at as they come
     // into the cache, and where one is not finite all is done again without leaving out any.
-    std::atomic<bool> finite{all_finite(*team_, w, c.depth() * s.o)};
+    if (!all_finite(*team_, w, c.depth() * s.o)) {
+      gradient_of_both(dy, x, w, position, dx, dw, db, s, pool, memory);
+      return;
+    }
+    std::atomic<bool> finite{true};
     const sparse_convolution<T> sparse(c);
     const bool listed = sparse_convolution<T>::possible(c);
     const isa level = listed ? sparse.fitting(team_->level()) : team_->level();

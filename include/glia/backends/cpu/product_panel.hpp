@@ -49,8 +49,10 @@ class product_panel {
   }
 
  private:
-  // A copy pays off where rows are not aligned, or compete for the same cache sets.
+  // Rows of A from which on it pays off to copy rows that are not aligned, or compete.
   static constexpr std::size_t worth_a_copy = 8;
+
+  /// Whether rows so far apart compete for the same cache sets.
   static bool competes(std::size_t row_step) { return row_step * sizeof(T) % 1024 == 0; }
 
   Kernels kernels_;

@@ -13,8 +13,8 @@
 
 namespace glia::cpu_loops {
 
-/// Full-batch matrix products, cut into blocks of columns or rows over the threads. Where the cuts
-/// lie depends on the sizes alone, so the result does not depend on the number of threads.
+/// Full-batch matrix products, cut into blocks of columns or rows over the threads. The order of
+/// every sum depends on sizes and zeros alone, so the result does not on the number of threads.
 template <class T>
 class products {
  public:

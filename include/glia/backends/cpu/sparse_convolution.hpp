@@ -32,8 +32,9 @@ class sparse_convolution {
   /// Whether patches consist of long enough runs of whole vectors. What is listed skips products
   /// with 0, so the other factors must be finite.
   [[nodiscard]] static bool possible(const patch_convolution<T>& c) {
-    constexpr std::size_t lanes = vector_bytes / sizeof(T);
-    return c.sizes().groups == 1 && c.run_length() % lanes == 0 && c.run_length() >= 4 * lanes;
+    constexpr std::size_t bytes = 32;
+    const std::size_t run = c.run_length() * sizeof(T);
+    return c.sizes().groups == 1 && run % bytes == 0 && run >= 4 * bytes;
   }
 
   /// The widest instruction set up to `level` whose registers the runs fill.

@@ -16,8 +16,8 @@ namespace glia::cpu_loops {
 
 /// C = A B where many elements of A are zero, as they are after a ReLU, in its gradients, and in
 /// images on a black ground. The nonzeros of A are listed once; then every row of C is a sum of the
-/// rows of B that its list names, panel of columns by panel of columns, so that the panel is in the
-/// first-level cache and the sums are in registers.
+/// rows of B that its list names, panel of columns by panel of columns, so that the panel is in or
+/// near the first-level cache and the sums are in registers.
 ///
 /// What is skipped is 0 times an element of B, which is 0 only where that is finite: a panel is
 /// looked at while it is brought into the cache. The order of the sums depends on the positions of
@@ -25,8 +25,8 @@ namespace glia::cpu_loops {
 template <class T, class Kernels>
 class sparse_product {
  public:
-  /// Below this share of nonzeros listing them pays off against a dense product. Where the two meet
-  /// lies between 0.4 and 0.6 for most sizes, with AVX2 as with AVX-512: benchmarks/tune prints it.
+  /// Below this share of nonzeros listing them pays off against a dense product: benchmarks/tune
+  /// prints where the two meet.
   static constexpr double worthwhile_density = 0.5;
 
   /// Products too small for panels are not worth the lists whatever the density.
@@ -94,8 +94,9 @@ class sparse_product {
   };
 
   /// The inner extent cut into equal blocks. A panel of one block's rows and max_vectors vectors
-  /// takes 26 KiB of a first-level cache of 32, with AVX-512 52 of mostly 48: smaller ones would
-  /// fit, but every block adds to all of C once more, and ends lists where no one can foresee it.
+  /// takes 26 KiB of a first-level cache of 32, with AVX-512 52, where most have 48: smaller ones
+  /// would fit, but every block adds to all of C once more, and ends lists where none can foresee
+  /// it.
   struct depths {
     static constexpr std::size_t bytes = (Kernels::register_bytes == 64 ? 52 : 26) << 10;
     static constexpr std::size_t max_size = bytes / (max_vectors * Kernels::register_bytes);

@@ -78,9 +78,6 @@ struct depthwise_rows {
 /// Vectors of sums that stay in registers: half of AVX2's sixteen leave room for factors.
 inline constexpr std::size_t max_accumulators = 8;
 
-/// Bytes that the widest loops treat at once; on narrower machines the compiler splits them.
-inline constexpr std::size_t vector_bytes = 32;
-
 }  // namespace glia::cpu_loops
 
 #if defined(__clang__)

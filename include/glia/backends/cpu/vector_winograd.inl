@@ -89,7 +89,8 @@ static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs
 
 // The largest of the four outputs A^T m A + bias of a tile, clamped, and its position, as in
 // max_of_window; m's nine products are `step` apart. Adds 0 times the outputs to `zeros`, one
-// register: what is not finite, in x or in the kernel, is so in one of a tile's outputs.
+// register: what is not finite, in x or in the kernel, is so in one of a tile's outputs. A bias
+// spreads to no neighbour.
 template <class T>
 static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t outputs,
                       const clamp_range<T>& clamp, T* y, std::uint8_t* position, T* zeros) {
@@ -105,12 +106,12 @@ static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t o
       column[1][j] = middle - simd::load(m + (6 + j) * step + o);
     }
     const vector shift = bias == nullptr ? vector{} : simd::load(bias + o);
-    const vector output[4] = {
-        column[0][0] + column[0][1] + shift, column[0][1] - column[0][2] + shift,
-        column[1][0] + column[1][1] + shift, column[1][1] - column[1][2] + shift};
+    vector output[4] = {column[0][0] + column[0][1], column[0][1] - column[0][2],
+                        column[1][0] + column[1][1], column[1][1] - column[1][2]};
 #pragma GCC unroll 4
-    for (const vector& v : output) {
+    for (vector& v : output) {
       zero += v * T(0);
+      v += shift;
     }
     store_pooled<T>(output, clamp, y + o, position == nullptr ? nullptr : position + o);
   }
