@@ -22,8 +22,9 @@ class memory_block;
 ///
 /// Sizes are rounded up to a multiple of an eighth of their power of two (at most 12.5 % is wasted)
 /// and each rounded size has a list of its own. What the pool keeps is bounded: where it would have
-/// more than four times of what was ever in use at once, it gives back what was not in use since it
-/// was last about to have so much. Blocks are aligned to 64 bytes, a cache line.
+/// more than four times of the most that was ever in use at once, summed over the threads' lists,
+/// it gives back what was not in use since it was last about to have so much. Blocks are aligned to
+/// 64 bytes, a cache line.
 ///
 /// A copy shares the pool; blocks keep it alive. Safe to use from several threads: each has lists
 /// of its own, and looks at the others' where these are empty.

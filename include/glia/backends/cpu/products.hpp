@@ -14,7 +14,8 @@
 namespace glia::cpu_loops {
 
 /// Full-batch matrix products, cut into blocks of columns or rows over the threads. The order of
-/// every sum depends on sizes and zeros alone, so the result does not on the number of threads.
+/// every sum depends on sizes and zeros alone, so the number of threads does not show in the
+/// result.
 template <class T>
 class products {
  public:
