@@ -10,6 +10,7 @@
 
 namespace {
 
+namespace kernels = glia::kernels;
 using cpu = glia::cpu<float>;
 
 const cpu& device() {
@@ -64,7 +65,7 @@ void openblas_of_pointwise_size(benchmark::State& state) {
   const block b(state);
   const auto x = values(b.narrow());
   const auto w = values({b.channels, b.inner});
-  const auto y = device().full(b.wide(), 0);
+  const auto y = device().run(kernels::full{b.wide(), 0});
   for (auto _ : state) {
     glia::cpu_loops::gemm<float>(8 * b.extent * b.extent, b.inner, b.channels,
                                  {x.data(), b.channels}, {w.data(), b.inner}, 0.0F, y.data(),
@@ -81,7 +82,8 @@ void pointwise(benchmark::State& state) {
   const auto w = values({1, 1, b.channels, b.inner});
   const auto bias = values({b.inner});
   for (auto _ : state) {
-    benchmark::DoNotOptimize(device().conv2d(x, w, bias, glia::relu6.map, pixel, 1).data());
+    benchmark::DoNotOptimize(
+        device().run(kernels::conv2d{pixel, 1, glia::relu6.map}, x, w, bias).data());
   }
   report_flops(state, b.pointwise_flops());
 }
@@ -93,7 +95,8 @@ void depthwise(benchmark::State& state) {
   const auto w = values({3, 3, 1, b.inner});
   const auto bias = values({b.inner});
   for (auto _ : state) {
-    benchmark::DoNotOptimize(device().conv2d(x, w, bias, glia::relu6.map, three, b.inner).data());
+    benchmark::DoNotOptimize(
+        device().run(kernels::conv2d{three, b.inner, glia::relu6.map}, x, w, bias).data());
   }
   report_flops(state, b.depthwise_flops());
 }
@@ -102,12 +105,19 @@ BENCHMARK(depthwise)->Apply(blocks);
 void bottleneck_in_one(benchmark::State& state) {
   const block b(state);
   const auto x = values(b.narrow());
-  const std::array<glia::chain_link<cpu::tensor>, 3> links{
-      {{values({1, 1, b.channels, b.inner}), values({b.inner}), glia::relu6.map, pixel, 1},
-       {values({3, 3, 1, b.inner}), values({b.inner}), glia::relu6.map, three, b.inner},
-       {values({1, 1, b.inner, b.channels}), values({b.channels}), glia::identity_map, pixel, 1}}};
+  const kernels::conv2d_chain chain{3,
+                                    {{{pixel, 1, glia::relu6.map},
+                                      {three, b.inner, glia::relu6.map},
+                                      {pixel, 1, glia::identity_map}}}};
+  const auto expand = values({1, 1, b.channels, b.inner});
+  const auto depthwise = values({3, 3, 1, b.inner});
+  const auto project = values({1, 1, b.inner, b.channels});
+  const auto wide = values({b.inner});
+  const auto narrow = values({b.channels});
+  const cpu::tensor none;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(device().conv2d_chain(x, links).data());
+    benchmark::DoNotOptimize(
+        device().run(chain, x, expand, wide, depthwise, wide, project, narrow, none, none).data());
   }
   report_flops(state, 2 * b.pointwise_flops() + b.depthwise_flops());
 }

@@ -1,26 +1,31 @@
-// The cpu backend's kernels, one by one. Rates are of the operations and bytes that the cost
-// backend counts for a dense computation.
+// The cpu backend's kernels, one by one. Rates are of the operations and bytes that the kernels
+// count for a dense computation.
 
 #include <benchmark/benchmark.h>
 
 #include <glia/glia.hpp>
 #include <glia/testing/values.hpp>
+#include <tuple>
 #include <vector>
 
 namespace {
+
+namespace kernels = glia::kernels;
 
 const glia::cpu<float>& device() {
   static const glia::cpu<float> value;
   return value;
 }
 
-glia::cpu<float>::tensor values(const glia::shape& s, std::uint32_t stream = 1) {
+using tensor = glia::cpu<float>::tensor;
+
+tensor values(const glia::shape& s, std::uint32_t stream = 1) {
   const auto numbers = glia::testing::test_values(s, stream);
   return device().from_host(std::span<const float>(numbers), s);
 }
 
 /// Zeroes all but the given share of the elements.
-glia::cpu<float>::tensor values_with_zeros(const glia::shape& s, double density) {
+tensor values_with_zeros(const glia::shape& s, double density) {
   auto numbers = glia::testing::test_values(s, 2);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = glia::random_bits({.seed = 5}, i) * 0x1p-32 < density ? numbers[i] : 0.0F;
@@ -28,16 +33,18 @@ glia::cpu<float>::tensor values_with_zeros(const glia::shape& s, double density)
   return device().from_host(std::span<const float>(numbers), s);
 }
 
-/// Reports FLOP/s and bytes/s, `kernel` being run once on the cost backend to count them.
-template <class Kernel>
-void count_rates(benchmark::State& state, const Kernel& kernel) {
-  const glia::cost<float> counter;
-  kernel(counter);
+/// Runs a kernel again and again, and reports its FLOP/s and bytes/s.
+template <glia::kernel K, class... Operands>
+void measure(benchmark::State& state, const K& kernel, const Operands&... operands) {
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(device().run(kernel, operands...));
+  }
   const auto runs = static_cast<double>(state.iterations());
-  state.counters["FLOP/s"] =
-      benchmark::Counter(counter.totals().flops * runs, benchmark::Counter::kIsRate);
+  state.counters["FLOP/s"] = benchmark::Counter(kernel.flops(glia::spec_of(operands)...) * runs,
+                                                benchmark::Counter::kIsRate);
   state.counters["bytes/s"] =
-      benchmark::Counter(counter.totals().bytes_moved * runs, benchmark::Counter::kIsRate);
+      benchmark::Counter(glia::bytes_moved<float>(kernel, glia::spec_of(operands)...) * runs,
+                         benchmark::Counter::kIsRate);
 }
 
 void dense(benchmark::State& state) {
@@ -47,13 +54,7 @@ void dense(benchmark::State& state) {
   const auto a = values_with_zeros(x, static_cast<double>(state.range(3)) / 100);
   const auto b = values(w);
   const auto bias = values({w[1]});
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(device().dense(a, b, bias, glia::relu.map).data());
-  }
-  count_rates(state, [&](const auto& c) {
-    benchmark::DoNotOptimize(
-        c.dense(c.full(x, 0), c.full(w, 0), c.full({w[1]}, 0), glia::relu.map).shape());
-  });
+  measure(state, kernels::dense{glia::relu.map}, a, b, bias);
 }
 // Batch, inputs, outputs, per cent of the inputs that are not zero.
 BENCHMARK(dense)
@@ -105,55 +106,26 @@ void convolutions(benchmark::internal::Benchmark* b) {
 
 void conv2d(benchmark::State& state) {
   const convolution c(state);
-  const auto images = values(c.x());
-  const auto kernel = values(c.w());
-  const auto bias = values({c.filters});
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        device().conv2d(images, kernel, bias, glia::relu.map, c.window(), c.groups).data());
-  }
-  count_rates(state, [&](const auto& b) {
-    benchmark::DoNotOptimize(b.conv2d(b.full(c.x(), 0), b.full(c.w(), 0), b.full({c.filters}, 0),
-                                      glia::relu.map, c.window(), c.groups)
-                                 .shape());
-  });
+  measure(state, kernels::conv2d{c.window(), c.groups, glia::relu.map}, values(c.x()),
+          values(c.w()), values({c.filters}));
 }
 BENCHMARK(conv2d)->Apply(convolutions);
 
 void conv2d_input_gradient(benchmark::State& state) {
   const convolution c(state);
-  const auto dy = values(c.y());
-  const auto kernel = values(c.w());
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        device().conv2d_input_gradient(dy, kernel, c.window(), c.groups, c.x()).data());
-  }
-  count_rates(state, [&](const auto& b) {
-    benchmark::DoNotOptimize(
-        b.conv2d_input_gradient(b.full(c.y(), 0), b.full(c.w(), 0), c.window(), c.groups, c.x())
-            .shape());
-  });
+  measure(state, kernels::conv2d_input_gradient{c.window(), c.groups, sample_of(c.x())},
+          values(c.y()), values(c.w()));
 }
 BENCHMARK(conv2d_input_gradient)->Apply(convolutions);
 
 void conv2d_kernel_gradient(benchmark::State& state) {
   const convolution c(state);
-  const auto images = values(c.x());
-  const auto dy = values(c.y());
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        device().conv2d_kernel_gradient(images, dy, c.window(), c.groups, c.w()).data());
-  }
-  count_rates(state, [&](const auto& b) {
-    benchmark::DoNotOptimize(
-        b.conv2d_kernel_gradient(b.full(c.x(), 0), b.full(c.y(), 0), c.window(), c.groups, c.w())
-            .shape());
-  });
+  measure(state, kernels::conv2d_kernel_gradient{c.window(), c.groups}, values(c.x()),
+          values(c.y()));
 }
 BENCHMARK(conv2d_kernel_gradient)->Apply(convolutions);
 
-/// The convolutions of the MNIST network with their ReLU and max-pooling, in one kernel. Rates are
-/// those of the three one after the other.
+/// The convolutions of the MNIST network with their ReLU and max-pooling, in one kernel.
 void pooled_convolutions(benchmark::internal::Benchmark* b) {
   b->ArgNames({"images", "extent", "channels", "filters", "kernel", "stride", "groups"})
       ->Args({64, 28, 1, 64, 2, 1, 1})
@@ -163,87 +135,43 @@ void pooled_convolutions(benchmark::internal::Benchmark* b) {
 
 void conv2d_max_pool2d(benchmark::State& state) {
   const convolution c(state);
-  const auto images = values(c.x());
-  const auto kernel = values(c.w());
   const glia::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        device().conv2d_max_pool2d(images, kernel, {}, glia::relu.map, how, true).output.data());
-  }
-  count_rates(state, [&](const auto& b) {
-    auto y = b.conv2d(b.full(c.x(), 0), b.full(c.w(), 0), {}, glia::relu.map, c.window(), c.groups);
-    benchmark::DoNotOptimize(b.max_pool2d(std::move(y), how.pool).output.shape());
-  });
+  measure(state, kernels::conv2d_max_pool2d{how, glia::relu.map}, values(c.x()), values(c.w()),
+          tensor{});
 }
 BENCHMARK(conv2d_max_pool2d)->Apply(pooled_convolutions);
 
 void conv2d_max_pool2d_gradient(benchmark::State& state) {
   const convolution c(state);
-  const auto images = values(c.x());
-  const auto kernel = values(c.w());
+  const tensor images = values(c.x());
+  const tensor weights = values(c.w());
   const glia::convolution_pooling how{c.window(), c.groups, {2, 2, 2, 2}};
-  const auto y = device().conv2d_max_pool2d(images, kernel, {}, glia::relu.map, how, true);
-  const auto dy = values_with_zeros(y.output.shape(), 0.7);  // as behind a dropout
+  const auto [y, position] =
+      device().run(kernels::conv2d_max_pool2d{how, glia::relu.map}, images, weights, tensor{});
+  const tensor dy = values_with_zeros(y.shape(), 0.7);  // as behind a dropout
   const bool first_layer = c.channels == 1;
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        device()
-            .conv2d_max_pool2d_gradient(dy, images, kernel, y.position, how, !first_layer)
-            .kernel.data());
-  }
-  count_rates(state, [&](const auto& b) {
-    const auto pooled = b.max_pool2d(b.full(c.y(), 0), how.pool);
-    auto before =
-        b.max_pool2d_gradient(b.full(y.output.shape(), 0), pooled.position, how.pool, c.y());
-    before = b.unary_gradient(glia::relu.map, std::move(before), b.full(c.y(), 0));
-    benchmark::DoNotOptimize(
-        b.conv2d_kernel_gradient(b.full(c.x(), 0), before, c.window(), c.groups, c.w()).shape());
-    if (!first_layer) {
-      benchmark::DoNotOptimize(
-          b.conv2d_input_gradient(before, b.full(c.w(), 0), c.window(), c.groups, c.x()).shape());
-    }
-  });
+  measure(state, kernels::conv2d_max_pool2d_gradient{how, !first_layer}, dy, images, weights,
+          position);
 }
 BENCHMARK(conv2d_max_pool2d_gradient)->Apply(pooled_convolutions);
 
 void max_pool2d(benchmark::State& state) {
   const glia::shape x{64, 28, 28, static_cast<std::size_t>(state.range(0))};
-  const auto images = values(x);
-  const glia::window2d window{2, 2, 2, 2};
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(device().max_pool2d(images, window).output.data());
-  }
-  count_rates(state, [&](const auto& c) {
-    benchmark::DoNotOptimize(c.max_pool2d(c.full(x, 0), window).output.shape());
-  });
+  measure(state, kernels::max_pool2d{{2, 2, 2, 2}}, values(x));
 }
 BENCHMARK(max_pool2d)->Arg(1)->Arg(64)->UseRealTime();
 
 void max_pool2d_gradient(benchmark::State& state) {
   const glia::shape x{64, 28, 28, static_cast<std::size_t>(state.range(0))};
   const glia::window2d window{2, 2, 2, 2};
-  const auto y = device().max_pool2d(values(x), window);
-  const auto dy = values(y.output.shape());
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(device().max_pool2d_gradient(dy, y.position, window, x).data());
-  }
-  count_rates(state, [&](const auto& c) {
-    const auto pooled = c.max_pool2d(c.full(x, 0), window);
-    benchmark::DoNotOptimize(
-        c.max_pool2d_gradient(c.full(dy.shape(), 0), pooled.position, window, x).shape());
-  });
+  const auto [y, position] = device().run(kernels::max_pool2d{window}, values(x));
+  measure(state, kernels::max_pool2d_gradient{window, sample_of(x)}, values(y.shape()), position);
 }
 BENCHMARK(max_pool2d_gradient)->Arg(1)->Arg(64)->UseRealTime();
 
 void unary(benchmark::State& state) {
   const glia::unary_map map{static_cast<glia::unary_function>(state.range(0))};
-  const glia::shape s{1 << 18};
-  const auto x = values(s);
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(device().unary(map, x).data());
-  }
-  count_rates(state,
-              [&](const auto& c) { benchmark::DoNotOptimize(c.unary(map, c.full(s, 0)).shape()); });
+  measure(state, kernels::unary{map}, values({1 << 18}));
   state.SetLabel(std::string(glia::name_of(map.function)));
 }
 BENCHMARK(unary)
@@ -254,34 +182,27 @@ BENCHMARK(unary)
     ->UseRealTime();
 
 void dropout(benchmark::State& state) {
-  const glia::shape s{1 << 18};
-  const auto x = values(s);
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(device().dropout(x, 0.3, {.seed = 1}, 0).data());
-  }
-  count_rates(state, [&](const auto& c) {
-    benchmark::DoNotOptimize(c.dropout(c.full(s, 0), 0.3, {}, 0).shape());
-  });
+  const auto words = glia::step_key{.seed = 1}.to_words();
+  const tensor key = device().from_host(std::span<const std::int32_t>(words), {words.size()});
+  measure(state, kernels::dropout{0.3}, values({1 << 18}), key);
 }
 BENCHMARK(dropout)->UseRealTime();
 
 void adam(benchmark::State& state) {
   const glia::shape s{679910};
-  auto p = values(s, 1);
-  const auto g = values(s, 2);
-  auto m = values(s, 3);
-  auto v = device().full(s, 1);
-  const auto rule = glia::adam{}.at(0);
+  tensor p = values(s, 1);
+  const tensor g = values(s, 2);
+  tensor m = values(s, 3);
+  tensor v = device().run(kernels::full{s, 1});
+  const tensor numbers = glia::numbers_of(glia::adam{}, device(), 0);
+  // In place, as in training.
   for (auto _ : state) {
-    auto next = device().update(rule, std::move(p), g, std::move(m), std::move(v));
-    p = std::move(next.parameter);
-    m = std::move(next.first);
-    v = std::move(next.second);
+    std::tie(p, m, v) = std::tuple_cat(device().run(kernels::adam{0.9, 0.999}, std::move(p), g,
+                                                    std::move(m), std::move(v), numbers));
   }
-  count_rates(state, [&](const auto& c) {
-    benchmark::DoNotOptimize(
-        c.update(rule, c.full(s, 0), c.full(s, 0), c.full(s, 0), c.full(s, 0)).parameter.shape());
-  });
+  const auto steps = static_cast<double>(state.iterations());
+  state.counters["bytes/s"] = benchmark::Counter(
+      7 * sizeof(float) * static_cast<double>(s.size()) * steps, benchmark::Counter::kIsRate);
 }
 BENCHMARK(adam)->UseRealTime();
 

@@ -10,6 +10,8 @@
 #include "messages.hpp"
 #include "temporary_folder.hpp"
 
+namespace kernels = glia::kernels;
+
 namespace test {
 
 /// The elements of a device tensor.

@@ -23,23 +23,26 @@ void require_conformance(const B& device) {
 /// The cpu backend with one kernel broken, to see that the suite notices.
 struct broken : glia::cpu<float> {
   using glia::cpu<float>::cpu;
-  [[nodiscard]] tensor softmax(tensor x) const {
-    tensor y = glia::cpu<float>::softmax(x);
-    y.data()[0] += 0.001F;
-    return y;
-  }
-  /// Loses what is not a number.
-  [[nodiscard]] tensor unary(const glia::unary_map& map, tensor x) const {
-    tensor y = glia::cpu<float>::unary(map, std::move(x));
-    for (std::size_t i = 0; map.function == glia::unary_function::relu && i < y.size(); ++i) {
-      y.data()[i] = y.data()[i] > 0 ? y.data()[i] : 0.0F;
+
+  template <glia::kernel K, std::same_as<tensor>... Operands>
+  requires glia::runs<glia::cpu<float>, K>
+  [[nodiscard]] glia::results_t<K, tensor> run(const K& k, Operands... operands) const {
+    if constexpr (std::same_as<K, kernels::dropout>) {
+      // Overwrites its operand although others may hold it.
+      std::get<0>(std::tie(operands...)).data()[0] = 0;
     }
-    return y;
-  }
-  /// Overwrites its operand although others may hold it.
-  [[nodiscard]] tensor dropout(tensor x, double, const glia::random_key&, std::uint64_t) const {
-    x.data()[0] = 0;
-    return x;
+    auto result = glia::cpu<float>::run(k, std::move(operands)...);
+    if constexpr (std::same_as<K, kernels::softmax>) {
+      result.data()[0] += 0.001F;
+    }
+    if constexpr (std::same_as<K, kernels::unary>) {
+      // Loses what is not a number.
+      for (std::size_t i = 0; k.map.function == glia::unary_function::relu && i < result.size();
+           ++i) {
+        result.data()[i] = result.data()[i] > 0 ? result.data()[i] : 0.0F;
+      }
+    }
+    return result;
   }
 };
 
@@ -98,28 +101,31 @@ TEST_CASE("the suite notices a NaN that is lost", "[special]") {
 }
 
 TEST_CASE("convolutions refuse an empty batch") {
+  using tensor = glia::cpu<float>::tensor;
   const glia::cpu<float> device;
-  const auto none = device.full({0, 5, 5, 1}, 0);
-  const auto kernel = device.full({2, 2, 1, 3}, 0);
+  const auto none = device.run(kernels::full{{0, 5, 5, 1}, 0});
+  const auto kernel = device.run(kernels::full{{2, 2, 1, 3}, 0});
   const glia::window2d window{2, 2};
   const std::string refusal = "pooling: expected at least one image, got (0, 5, 5, 1)";
   using test::message_of;
   CHECK(message_of<glia::shape_error>([&] {
-          (void)device.conv2d(none, kernel, {}, glia::identity_map, window, 1);
+          (void)device.run(kernels::conv2d{window, 1, glia::identity_map}, none, kernel, tensor{});
         }) == "conv2d: expected at least one image, got (0, 5, 5, 1)");
   CHECK(message_of<glia::shape_error>([&] {
-          (void)device.conv2d_max_pool2d(none, kernel, {}, glia::identity_map,
-                                         {window, 1, {2, 2, 2, 2}}, false);
+          (void)device.run(kernels::conv2d_max_pool2d{{window, 1, {2, 2, 2, 2}}}, none, kernel,
+                           tensor{});
         }) == "conv2d: expected at least one image, got (0, 5, 5, 1)");
-  CHECK(message_of<glia::shape_error>([&] { (void)device.max_pool2d(none, window); }) == refusal);
+  CHECK(message_of<glia::shape_error>(
+            [&] { (void)device.run(kernels::max_pool2d{window}, none); }) == refusal);
 }
 
 TEST_CASE("a fused pooling that would need more than a byte is refused") {
   const glia::cpu<float> device;
   const auto refused = [&](const glia::unary_map& map, const glia::window2d& pool) {
     return test::message_of<glia::value_error>([&] {
-      (void)device.conv2d_max_pool2d(device.full({1, 6, 6, 1}, 0), device.full({1, 1, 1, 2}, 0), {},
-                                     map, {glia::window2d{}, 1, pool}, true);
+      (void)device.run(kernels::conv2d_max_pool2d{{glia::window2d{}, 1, pool}, map},
+                       device.run(kernels::full{{1, 6, 6, 1}, 0}),
+                       device.run(kernels::full{{1, 1, 1, 2}, 0}), glia::cpu<float>::tensor{});
     });
   };
   CHECK(test::contains(refused(glia::tanh.map, {2, 2, 2, 2}), "got tanh"));
@@ -143,30 +149,33 @@ TEST_CASE("the cpu backend gives the same bits for any number of threads") {
   const auto run = [](std::size_t threads) {
     const glia::cpu<float> device({.threads = threads});
     glia::testing::detail::bench<glia::cpu<float>> b(device, false);
-    b.out(device.matmul(b.in({100, 784}, 1), b.in({784, 400}, 2), glia::transpose::none));
-    b.out(device.matmul(b.sparse({784, 100}, 3), b.in({784, 400}, 4), glia::transpose::first));
-    b.out(device.matmul(b.sparse({100, 300}, 5), b.in({401, 300}, 6), glia::transpose::second));
-    b.out(device.matmul(b.sparse({200, 300}, 5), b.in({300, 23}, 6), glia::transpose::none));
+    b.out(device.run(kernels::matmul{glia::transpose::none}, b.in({100, 784}, 1),
+                     b.in({784, 400}, 2)));
+    b.out(device.run(kernels::matmul{glia::transpose::first}, b.sparse({784, 100}, 3),
+                     b.in({784, 400}, 4)));
+    b.out(device.run(kernels::matmul{glia::transpose::second}, b.sparse({100, 300}, 5),
+                     b.in({401, 300}, 6)));
+    b.out(device.run(kernels::matmul{glia::transpose::none}, b.sparse({200, 300}, 5),
+                     b.in({300, 23}, 6)));
     const glia::window2d window{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
-    b.out(device.conv2d_kernel_gradient(b.in({37, 9, 8, 3}, 7), b.in({37, 9, 8, 5}, 8), window, 1,
-                                        {3, 3, 3, 5}));
-    b.out(device.conv2d_kernel_gradient(b.in({37, 9, 8, 16}, 7), b.sparse({37, 9, 8, 5}, 8), window,
-                                        1, {3, 3, 16, 5}));
+    b.out(device.run(kernels::conv2d_kernel_gradient{window, 1}, b.in({37, 9, 8, 3}, 7),
+                     b.in({37, 9, 8, 5}, 8)));
+    b.out(device.run(kernels::conv2d_kernel_gradient{window, 1}, b.in({37, 9, 8, 16}, 7),
+                     b.sparse({37, 9, 8, 5}, 8)));
     for (const std::size_t channels : {std::size_t{3}, std::size_t{32}}) {
       const auto x = b.in({37, 9, 8, channels}, 7);
       const auto w = b.in({3, 3, channels, 5}, 8);
       const glia::convolution_pooling how{window, 1, {2, 2, 2, 2}};
-      const auto y = device.conv2d_max_pool2d(x, w, {}, {glia::unary_function::relu}, how, true);
-      b.out(y.output);
-      b.out(device.conv2d_max_pool2d_gradient(b.in({37, 4, 4, 5}, 9), x, w, y.position, how, true)
-                .kernel);
+      const auto [y, position] = device.run(kernels::conv2d_max_pool2d{how, glia::relu.map}, x, w,
+                                            glia::cpu<float>::tensor{});
+      b.out(y);
+      b.out(device.run(kernels::conv2d_max_pool2d_gradient{how}, b.in({37, 4, 4, 5}, 9), x, w,
+                       position)[1]);
     }
-    b.out(device.sum_to(b.in({3000, 37}, 9), {37}));
-    b.out(device
-              .normalize_gradient(glia::normalization::layer, b.in({300, 65}, 10),
-                                  b.in({300, 65}, 11), b.in({65}, 12), b.in({300}, 13),
-                                  b.in({300}, 14, 0.5F, 1), 1e-3)
-              .gamma);
+    b.out(device.run(kernels::sum_to{{37}}, b.in({3000, 37}, 9)));
+    b.out(device.run(kernels::normalize_gradient{glia::normalization::layer, 1e-3},
+                     b.in({300, 65}, 10), b.in({300, 65}, 11), b.in({65}, 12), b.in({300}, 13),
+                     b.in({300}, 14, 0.5F, 1))[1]);
     return b.outputs();
   };
   const auto one = run(1);

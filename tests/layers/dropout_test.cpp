@@ -23,9 +23,11 @@ TEST_CASE("dropout drops its share and scales the rest in training") {
 }
 
 TEST_CASE("dropout masks are equal on every backend and for every number of threads") {
-  const glia::random_key key{.seed = 12345678901, .stream = 3, .step = 77};
+  const auto words = glia::step_key{12345678901, 77, 11}.to_words();
   const auto mask = [&](const auto& device) {
-    return test::values_of(device, device.dropout(device.full({123, 457}, 1), 0.4, key, 11));
+    const auto key = device.from_host(std::span<const std::int32_t>(words), {words.size()});
+    return test::values_of(device, device.run(kernels::dropout{0.4, 3},
+                                              device.run(kernels::full{{123, 457}, 1}), key));
   };
   const auto expected = mask(glia::reference<float>());
   CHECK(mask(glia::cpu<float>({.threads = 1})) == expected);

@@ -16,17 +16,20 @@ using glia::sequential;
 /// lanes: whole batches come to it.
 class spy : public glia::cpu<float> {
  public:
-  [[nodiscard]] tensor conv2d_chain(tensor x,
-                                    std::span<const glia::chain_link<tensor>> links) const {
-    chains_->push_back(links.size());
-    return glia::cpu<float>::conv2d_chain(std::move(x), links);
+  template <glia::kernel K, std::same_as<tensor>... Operands>
+  requires glia::runs<glia::cpu<float>, K>
+  [[nodiscard]] glia::results_t<K, tensor> run(const K& k, Operands... operands) const {
+    if constexpr (std::same_as<K, kernels::conv2d_chain>) {
+      chains_->push_back(k.count);
+    }
+    return glia::cpu<float>::run(k, std::move(operands)...);
   }
   [[nodiscard]] std::vector<std::size_t> chains() const { return *chains_; }
 
  private:
   std::shared_ptr<std::vector<std::size_t>> chains_ = std::make_shared<std::vector<std::size_t>>();
 };
-static_assert(glia::convolution_chain_backend<spy> && !glia::lane_backend<spy>);
+static_assert(glia::runs<spy, kernels::conv2d_chain> && !glia::lane_backend<spy>);
 
 /// Parameters all different, variances positive, scales not near 0.
 template <class Model>
@@ -262,12 +265,13 @@ TEST_CASE("a layer of chains adds shortcuts and settles") {
                      .kernel_initializer = glia::constant(2),
                      .bias_initializer = glia::constant(1)};
   for (int i = 0; i < 3; ++i) {
+    parameters.push_back({{"kernel", {1, 1, 1, 1}, glia::constant(0), true},
+                          device.run(kernels::full{{1, 1, 1, 1}, 2})});
     parameters.push_back(
-        {{"kernel", {1, 1, 1, 1}, glia::constant(0), true}, device.full({1, 1, 1, 1}, 2)});
-    parameters.push_back({{"bias", {1}, glia::constant(0), true}, device.full({1}, 1)});
+        {{"bias", {1}, glia::constant(0), true}, device.run(kernels::full{{1}, 1})});
   }
   glia::scope<spy> s(record, parameters, slots, glia::run_mode::inference, {});
-  glia::layer_chain<spy> chain(s, record.constant(device.full({1, 2, 2, 1}, 10)));
+  glia::layer_chain<spy> chain(s, record.constant(device.run(kernels::full{{1, 2, 2, 1}, 10})));
   chain.run(twice, "test", 0);
   const auto first = chain.settle();  // 2 * 10 + 1
   CHECK(test::values_of(device, first.value()) == std::vector<float>(4, 21));

@@ -158,7 +158,10 @@ TEST_CASE("normalisation has the right adjoint") {
 
 TEST_CASE("dropout has the right adjoint") {
   check_op("dropout", {{{7, 9}, 1}}, [](const auto& at) {
-    return ops::dropout(at[0], 0.4, {.seed = 1, .stream = 2, .step = 3}, 5);
+    const auto words = glia::step_key{.seed = 1, .step = 3, .first_sample = 5}.to_words();
+    return ops::dropout(
+        at[0], 0.4,
+        {at[0].device().from_host(std::span<const std::int32_t>(words), {words.size()}), 2});
   });
 }
 
@@ -175,11 +178,12 @@ TEST_CASE("the gradient check notices a wrong adjoint") {
   const auto wrong = [](const auto& at) {
     const auto& x = at[0];
     // x^2 with the derivative x, as if the 2 had been forgotten.
-    return x.owner().record(x.device().unary({glia::unary_function::square}, x.value()),
-                            x.needs_gradient(), [x](auto& to, auto dy) {
-                              to.add(x.slot(), to.device().binary(glia::binary_function::multiply,
-                                                                  std::move(dy), x.value()));
-                            });
+    return x.owner().record(
+        x.device().run(kernels::unary{{glia::unary_function::square}}, x.value()),
+        x.needs_gradient(), [x](auto& to, auto dy) {
+          to.add(x.slot(), to.device().run(kernels::binary{glia::binary_function::multiply},
+                                           std::move(dy), x.value()));
+        });
   };
   CHECK(gradient_error(glia::reference<double>(), wrong, {{{3, 4}, 1}}) > 0.01);
 }

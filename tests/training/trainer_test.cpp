@@ -94,11 +94,11 @@ TEST_CASE("accuracy of a single output goes by its sign, of one-hot targets by t
   using scores = glia::running_scores<glia::cpu<float>>;
   scores single(device, {glia::accuracy()});
   const std::vector<std::int32_t> labels{1, 0, 1};
-  single.add(device.full({3}, 0), test::tensor_of(device, {3, 1}, {0.5F, -0.5F, -2}),
+  single.add(device.run(kernels::full{{3}, 0}), test::tensor_of(device, {3, 1}, {0.5F, -0.5F, -2}),
              {device.from_host(std::span<const std::int32_t>(labels), {3}), {}});
   CHECK(std::abs(single.means().metrics.at(0) - 2.0 / 3) < 1e-6);
   scores one_hot(device, {glia::accuracy()});
-  one_hot.add(device.full({2}, 0), test::tensor_of(device, {2, 2}, {1, 2, 4, 3}),
+  one_hot.add(device.run(kernels::full{{2}, 0}), test::tensor_of(device, {2, 2}, {1, 2, 4, 3}),
               {{}, test::tensor_of(device, {2, 2}, {0, 1, 0, 1})});
   CHECK(one_hot.means().metrics.at(0) == 0.5);
 }
@@ -306,7 +306,7 @@ TEST_CASE("scores are summed in double") {
   const glia::reference<float> single;
   glia::running_scores<glia::reference<float>> sums(single, {});
   const auto add = [&](double loss) {
-    sums.add(single.full({1}, loss), single.full({1, 1}, 0), {});
+    sums.add(single.run(kernels::full{{1}, loss}), single.run(kernels::full{{1, 1}, 0}), {});
   };
   add(0x1p24);
   for (int i = 0; i < 1000; ++i) {
@@ -319,7 +319,7 @@ TEST_CASE("scores are summed in double") {
 
   const glia::reference<double> exact;
   glia::running_scores<glia::reference<double>> digits(exact, {});
-  digits.add(exact.full({1}, 0.1), exact.full({1, 1}, 0), {});
+  digits.add(exact.run(kernels::full{{1}, 0.1}), exact.run(kernels::full{{1, 1}, 0}), {});
   CHECK(digits.loss() == 0.1);
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,9 +24,8 @@ struct cost_totals {
 
 /// A backend without numbers: its tensors are shapes and its kernels count what they would do.
 ///
-/// Operations per element: 1 for simple functions and for each term of a sum, 10 for those with an
-/// exponential or logarithm; a nominal count, good for comparing and not for timing. Copies share
-/// the counters. Not for use from several threads.
+/// The counts are nominal (see `kernel`), good for comparing and not for timing. Copies share the
+/// counters. Not for use from several threads.
 template <class T = float>
 class cost {
  public:
@@ -34,18 +35,17 @@ class cost {
   class tensor {
    public:
     tensor() = default;
-    [[nodiscard]] const glia::shape& shape() const noexcept { return shape_; }
+    [[nodiscard]] const glia::shape& shape() const noexcept { return spec_.shape; }
+    [[nodiscard]] element type() const noexcept { return spec_.type; }
     [[nodiscard]] explicit operator bool() const noexcept { return storage_ != nullptr; }
 
    private:
     friend class cost;
-    tensor(const glia::shape& s, std::shared_ptr<const void> storage)
-        : shape_(s), storage_(std::move(storage)) {}
-    glia::shape shape_;
+    tensor(const tensor_spec& s, std::shared_ptr<const void> storage)
+        : spec_(s), storage_(std::move(storage)) {}
+    tensor_spec spec_;
     std::shared_ptr<const void> storage_;
   };
-  using indices = tensor;
-
   cost() : totals_(std::make_shared<cost_totals>()), section_(std::make_shared<section>()) {}
 
   [[nodiscard]] std::string_view name() const { return "cost"; }
@@ -57,195 +57,59 @@ class cost {
     return *section_;
   }
 
-  [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const { return make(s); }
+  [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const {
+    return make(real_of(s));
+  }
+  [[nodiscard]] tensor from_host(std::span<const double>, const shape& s) const {
+    return make(real_of(s));
+  }
   [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const {
-    return make(s);
+    return make({s, element::index});
   }
   /// There are no numbers: the output is filled with zeros.
   template <class Number>
   void to_host(const tensor&, std::span<Number> out) const {
     std::fill(out.begin(), out.end(), Number{0});
   }
-  [[nodiscard]] tensor full(const shape& s, double) const { return make(s); }
-  [[nodiscard]] tensor reshape(tensor x, const shape& s) const {
-    require<shape_error>(x.shape().size() == s.size(), "reshape: ", x.shape(), " has ",
-                         x.shape().size(), " elements, ", s, " has ", s.size());
-    x.shape_ = s;
-    return x;
-  }
 
-  [[nodiscard]] tensor unary(const unary_map& map, tensor x) const {
-    return in_place(std::move(x), flops_of(map));
-  }
-  [[nodiscard]] tensor unary_gradient(const unary_map& map, tensor dy, tensor saved) const {
-    if (saved_for_gradient(map.function) != saved_operand::none) {
-      require_same_shape("unary_gradient", dy.shape(), saved.shape());
-      read(saved);
+  /// Counts what the kernel takes. Results are written over operands that were given up where they
+  /// may be, as on other backends.
+  template <kernel K, std::same_as<tensor>... Operands>
+  requires(sizeof...(Operands) == K::operands && is_basic<K>)
+      [[nodiscard]] results_t<K, tensor> run(const K& k, Operands... operands) const {
+    const std::array<tensor_spec, K::results> specs = result_specs(k, spec_of(operands)...);
+    const bool relabelled = relabels(k, spec_of(operands)...);
+    totals_->flops += k.flops(spec_of(operands)...);
+    totals_->bytes_moved += glia::bytes_moved<T>(k, spec_of(operands)...);
+    std::array<tensor, K::operands> in{std::move(operands)...};
+    std::array<tensor, K::results> out;
+    for (std::size_t i = 0; i < K::results; ++i) {
+      if (specs[i]) {
+        out[i] = relabelled ? tensor(specs[i], in.front().storage_) : place_for<K>(i, specs[i], in);
+      }
     }
-    return in_place(std::move(dy), 1 + flops_of(map));
-  }
-  [[nodiscard]] tensor binary(binary_function, tensor a, tensor b) const {
-    const shape s = broadcast_shape(a.shape(), b.shape());
-    read(b);
-    return a.shape() == s ? in_place(std::move(a), 1) : result(s, count(s), a);
-  }
-  [[nodiscard]] tensor broadcast_to(tensor x, const shape& s) const {
-    require_broadcastable_to(x.shape(), s);
-    return result(s, 0, x);
-  }
-  [[nodiscard]] tensor sum_to(tensor x, const shape& s) const {
-    require_broadcastable_to(s, x.shape());
-    return result(s, count(x.shape()), x);
-  }
-
-  [[nodiscard]] tensor matmul(tensor a, tensor b, transpose which) const {
-    const matmul_sizes s = matmul_rule(a.shape(), b.shape(), which);
-    return result({s.m, s.n}, 2 * count({s.m, s.n, s.k}), a, b);
-  }
-  [[nodiscard]] tensor dense(tensor x, tensor w, tensor bias, const unary_map& map) const {
-    const matmul_sizes s = matmul_rule(x.shape(), w.shape(), transpose::none);
-    return result({s.m, s.n},
-                  2 * count({s.m, s.n, s.k}) + count({s.m, s.n}) * epilogue_flops(bias, map), x, w,
-                  bias);
-  }
-
-  [[nodiscard]] tensor conv2d(tensor x, tensor w, tensor bias, const unary_map& map,
-                              const window2d& window, std::size_t groups) const {
-    const window_sizes s = conv2d_rule(x.shape(), w.shape(), window, groups);
-    return result(s.output(), product_flops(s) + count(s.output()) * epilogue_flops(bias, map), x,
-                  w, bias);
-  }
-  [[nodiscard]] tensor conv2d_input_gradient(tensor dy, tensor w, const window2d& window,
-                                             std::size_t groups, const shape& input) const {
-    return result(input, product_flops(conv2d_rule(input, w.shape(), window, groups)), dy, w);
-  }
-  [[nodiscard]] tensor conv2d_kernel_gradient(tensor x, tensor dy, const window2d& window,
-                                              std::size_t groups, const shape& kernel) const {
-    return result(kernel, product_flops(conv2d_rule(x.shape(), kernel, window, groups)), x, dy);
-  }
-
-  [[nodiscard]] pooled<tensor, indices> max_pool2d(tensor x, const window2d& window) const {
-    const window_sizes s = pool_rule(x.shape(), window);
-    return {result(s.output(), pool_flops(s), x), result(s.output(), 0)};
-  }
-  [[nodiscard]] tensor max_pool2d_gradient(tensor dy, indices position, const window2d& window,
-                                           const shape& input) const {
-    return result(input, count(pool_rule(input, window).output()), dy, position);
-  }
-  [[nodiscard]] tensor avg_pool2d(tensor x, const window2d& window) const {
-    const window_sizes s = pool_rule(x.shape(), window);
-    return result(s.output(), pool_flops(s), x);
-  }
-  [[nodiscard]] tensor avg_pool2d_gradient(tensor dy, const window2d& window,
-                                           const shape& input) const {
-    return result(input, pool_flops(pool_rule(input, window)), dy);
-  }
-
-  [[nodiscard]] normalized<tensor> normalize(normalization kind, tensor x, tensor gamma,
-                                             tensor beta, double) const {
-    const shape statistics = statistics_shape(x.shape(), kind);
-    return {result(x.shape(), 8 * count(x.shape()), x, gamma, beta), result(statistics, 0),
-            result(statistics, 0)};
-  }
-  [[nodiscard]] normalized_gradient<tensor> normalize_gradient(normalization, tensor dy, tensor x,
-                                                               tensor gamma, tensor, tensor,
-                                                               double) const {
-    return {result(x.shape(), 12 * count(x.shape()), dy, x), result(gamma.shape(), 0),
-            result(gamma.shape(), 0)};
-  }
-
-  [[nodiscard]] tensor dropout(tensor x, double, const random_key&, std::uint64_t) const {
-    return in_place(std::move(x), 1);
-  }
-  [[nodiscard]] tensor softmax(tensor x) const { return in_place(std::move(x), 12); }
-  [[nodiscard]] tensor softmax_gradient(tensor dy, tensor y) const {
-    read(y);
-    return in_place(std::move(dy), 4);
-  }
-  [[nodiscard]] cross_entropy<tensor> softmax_cross_entropy(tensor logits, tensor targets) const {
-    require_same_shape("softmax_cross_entropy: targets", logits.shape(), targets.shape());
-    read(targets);
-    tensor loss = result({logits.shape()[0]}, 0);
-    return {std::move(loss), in_place(std::move(logits), 15)};
-  }
-  [[nodiscard]] tensor softmax_cross_entropy_gradient(tensor dloss, tensor probabilities,
-                                                      tensor targets) const {
-    read(dloss);
-    read(targets);
-    return in_place(std::move(probabilities), 3);
-  }
-
-  [[nodiscard]] tensor one_hot(indices classes, std::size_t k, double, double) const {
-    return result(batch_of(classes.shape().size(), {k}), 0, classes);
-  }
-  [[nodiscard]] indices argmax(tensor x) const {
-    return result({row_count(x.shape())}, count(x.shape()), x);
-  }
-  [[nodiscard]] tensor in_top_k(tensor scores, indices classes, std::size_t) const {
-    return result(classes.shape(), count(scores.shape()), scores, classes);
-  }
-
-  [[nodiscard]] one_slot<tensor> update(const sgd_rule&, tensor p, tensor g, tensor v) const {
-    read(g);
-    return {in_place(std::move(p), 6), v ? in_place(std::move(v), 0) : v};
-  }
-  [[nodiscard]] two_slots<tensor> update(const adam_rule&, tensor p, tensor g, tensor m,
-                                         tensor v) const {
-    read(g);
-    return {in_place(std::move(p), 13), in_place(std::move(m), 0), in_place(std::move(v), 0)};
-  }
-  [[nodiscard]] two_slots<tensor> update(const rmsprop_rule&, tensor p, tensor g, tensor v,
-                                         tensor u) const {
-    read(g);
-    return {in_place(std::move(p), 10), in_place(std::move(v), 0),
-            u ? in_place(std::move(u), 0) : u};
-  }
-  [[nodiscard]] one_slot<tensor> update(const adagrad_rule&, tensor p, tensor g, tensor v) const {
-    read(g);
-    return {in_place(std::move(p), 7), in_place(std::move(v), 0)};
+    if constexpr (K::results == 1) {
+      return std::move(out[0]);
+    } else {
+      return out;
+    }
   }
 
  private:
-  static double count(const shape& s) { return static_cast<double>(s.size()); }
-  static double bytes(const shape& s) { return count(s) * sizeof(T); }
-
-  static double flops_of(const unary_map& map) {
-    if (map == identity_map) {
-      return 0;
+  template <class K>
+  [[nodiscard]] tensor place_for(std::size_t result, const tensor_spec& spec,
+                                 const std::array<tensor, K::operands>& in) const {
+    for (std::size_t choice = 0; overwritten_by<K>(result, choice) < K::operands; ++choice) {
+      const tensor& operand = in[overwritten_by<K>(result, choice)];
+      if (operand.storage_.use_count() == 1 && operand.spec_ == spec) {
+        return operand;
+      }
     }
-    switch (map.function) {
-      case unary_function::exponential:
-      case unary_function::logarithm:
-      case unary_function::softplus:
-      case unary_function::elu:
-      case unary_function::sigmoid:
-      case unary_function::tanh:
-      case unary_function::swish:
-      case unary_function::gelu:
-        return 10;
-      default:
-        return 1;
-    }
-  }
-  static double epilogue_flops(const tensor& bias, const unary_map& map) {
-    return (bias ? 1 : 0) + flops_of(map);
-  }
-  static double product_flops(const window_sizes& s) {
-    return 2 * count(s.output()) *
-           static_cast<double>(s.window.height * s.window.width * s.group_inputs());
-  }
-  static double pool_flops(const window_sizes& s) {
-    return count(s.output()) * static_cast<double>(s.window.height * s.window.width);
+    return make(spec);
   }
 
-  void read(const tensor& x) const {
-    if (x) {
-      totals_->bytes_moved += bytes(x.shape());
-    }
-  }
-
-  [[nodiscard]] tensor make(const shape& s) const {
-    const std::size_t size = s.size() * sizeof(T);
+  [[nodiscard]] tensor make(const tensor_spec& s) const {
+    const std::size_t size = s.shape.size() * bytes_of<T>(s.type);
     totals_->live_bytes += size;
     totals_->peak_bytes = std::max(totals_->peak_bytes, totals_->live_bytes);
     const section of_section = *section_;
@@ -260,20 +124,6 @@ class cost {
       }
     };
     return tensor(s, std::shared_ptr<const void>(totals_.get(), forget));
-  }
-
-  template <class... Operands>
-  [[nodiscard]] tensor result(const shape& s, double flops, const Operands&... operands) const {
-    (read(operands), ...);
-    totals_->flops += flops;
-    totals_->bytes_moved += bytes(s);
-    return make(s);
-  }
-
-  [[nodiscard]] tensor in_place(tensor x, double flops_per_element) const {
-    totals_->flops += flops_per_element * count(x.shape());
-    totals_->bytes_moved += 2 * bytes(x.shape());
-    return x.storage_.use_count() == 1 ? x : make(x.shape());
   }
 
   using section = std::shared_ptr<std::size_t>;

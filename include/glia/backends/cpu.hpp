@@ -17,6 +17,7 @@
 #include "glia/backends/cpu/updates.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_backend.hpp"
+#include "glia/backends/host_loops.hpp"
 
 namespace glia {
 
@@ -29,6 +30,7 @@ struct cpu_options {
 // The threads come first among the bases: the families of loops refer to them.
 template <class T>
 class cpu_kernels : private cpu_loops::workers,
+                    public host_loops<T>,
                     public cpu_loops::elementwise<T>,
                     public cpu_loops::products<T>,
                     public cpu_loops::convolution<T>,
@@ -41,8 +43,6 @@ class cpu_kernels : private cpu_loops::workers,
  public:
   using value_type = T;
   static constexpr std::string_view name = "cpu";
-  static constexpr bool fuses_pooling = true;
-  static constexpr bool chains_convolutions = true;
 
   explicit cpu_kernels(const cpu_options& options)
       : cpu_loops::workers(options.threads, options.isa),
@@ -60,6 +60,17 @@ class cpu_kernels : private cpu_loops::workers,
 
   using cpu_loops::workers::run;
   using cpu_loops::workers::threads;
+
+  using host_loops<T>::compute;
+  using cpu_loops::elementwise<T>::compute;
+  using cpu_loops::products<T>::compute;
+  using cpu_loops::convolution<T>::compute;
+  using cpu_loops::convolution_chain<T>::compute;
+  using cpu_loops::pooled_convolution<T>::compute;
+  using cpu_loops::pooling<T>::compute;
+  using cpu_loops::normalizing<T>::compute;
+  using cpu_loops::classification<T>::compute;
+  using cpu_loops::updates<T>::compute;
 
  private:
   [[nodiscard]] const cpu_loops::workers& team() const { return *this; }
@@ -79,7 +90,7 @@ class cpu : public host_backend<cpu_kernels<T>> {
     }
   }
 
-  [[nodiscard]] std::size_t threads() const { return this->kernels().threads(); }
+  [[nodiscard]] std::size_t threads() const { return this->loops().threads(); }
 
   // See lane_backend. Lanes have memory of their own, so that what a step asks of it does not
   // depend on how threads overlap.
@@ -88,7 +99,7 @@ class cpu : public host_backend<cpu_kernels<T>> {
   template <class Body>
   void for_each_lane(const Body& body) const {
     const cpu_loops::single_threaded_blas one_thread_each;
-    this->kernels().run(lane_count(), [&](std::size_t i, std::size_t) { body(i); });
+    this->loops().run(lane_count(), [&](std::size_t i, std::size_t) { body(i); });
   }
 
  private:
@@ -102,8 +113,6 @@ class cpu : public host_backend<cpu_kernels<T>> {
   std::shared_ptr<std::vector<cpu>> lanes_;
 };
 
-static_assert(lane_backend<cpu<float>>);
-static_assert(convolution_chain_backend<cpu<float>>);
-static_assert(pooling_convolution_backend<cpu<float>> && pooling_convolution_backend<cpu<double>>);
+static_assert(lane_backend<cpu<float>> && lane_backend<cpu<double>>);
 
 }  // namespace glia

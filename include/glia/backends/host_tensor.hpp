@@ -1,15 +1,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "glia/core/memory_pool.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/kernels/kernel.hpp"
 
 namespace glia {
 
-/// A handle to a contiguous row-major tensor in host memory. Copies share the elements; a kernel
-/// that receives the only handle may overwrite them and hand it back as its result.
+/// A handle to a contiguous row-major tensor in host memory, of numbers of type T or of the other
+/// elements that there are. Copies share the elements; a kernel that receives the only handle may
+/// overwrite them and hand it back as its result.
 template <class T>
 class host_tensor {
  public:
@@ -17,13 +21,21 @@ class host_tensor {
 
   host_tensor() = default;
   /// Throws `shape_error` for a shape that no memory holds.
-  host_tensor(const memory_pool& pool, const glia::shape& extents)
-      : block_(pool.allocate(byte_size(extents, sizeof(T)))), shape_(extents) {}
+  host_tensor(const memory_pool& pool, const glia::shape& extents, element type = element::real)
+      : block_(pool.allocate(byte_size(extents, bytes_of<T>(type)))),
+        shape_(extents),
+        type_(type) {}
 
   [[nodiscard]] const glia::shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] element type() const noexcept { return type_; }
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
-  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(block_.data()) + offset_; }
   [[nodiscard]] bool unique() const noexcept { return block_.unique(); }
+
+  /// The elements, which must be numbers; null without a tensor.
+  [[nodiscard]] T* data() const noexcept { return at<T>(); }
+  /// The elements of tensors of integers and of bytes.
+  [[nodiscard]] std::int32_t* integers() const noexcept { return at<std::int32_t>(); }
+  [[nodiscard]] std::uint8_t* bytes() const noexcept { return at<std::uint8_t>(); }
 
   /// Whether the handle refers to a tensor at all.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(block_); }
@@ -34,6 +46,7 @@ class host_tensor {
     result.block_ = block_.borrowed();
     result.offset_ = offset_;
     result.shape_ = shape_;
+    result.type_ = type_;
     return result;
   }
   /// The same as any other handle again.
@@ -53,15 +66,24 @@ class host_tensor {
   /// handle nor the new one is the only one while both live.
   [[nodiscard]] host_tensor rows(std::size_t first, std::size_t count) const {
     host_tensor result = *this;
-    result.offset_ += first * sample_of(shape_).size();
+    result.offset_ += first * sample_of(shape_).size() * bytes_of<T>(type_);
     result.shape_ = batch_of(count, sample_of(shape_));
     return result;
   }
 
  private:
+  template <class Element>
+  [[nodiscard]] Element* at() const noexcept {
+    if (!block_) {
+      return nullptr;
+    }
+    return reinterpret_cast<Element*>(static_cast<unsigned char*>(block_.data()) + offset_);
+  }
+
   memory_block block_;
-  std::size_t offset_ = 0;
+  std::size_t offset_ = 0;  // in bytes
   glia::shape shape_;
+  element type_ = element::none;
 };
 
 }  // namespace glia

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "glia/backends/host_backend.hpp"
+#include "glia/backends/host_loops.hpp"
 #include "glia/backends/reference/classification.hpp"
 #include "glia/backends/reference/elementwise.hpp"
 #include "glia/backends/reference/normalization.hpp"
@@ -14,7 +15,8 @@
 namespace glia {
 
 template <class T>
-struct reference_kernels : reference_loops::elementwise<T>,
+struct reference_kernels : host_loops<T>,
+                           reference_loops::elementwise<T>,
                            reference_loops::products<T>,
                            reference_loops::pooling<T>,
                            reference_loops::normalizing<T>,
@@ -22,8 +24,14 @@ struct reference_kernels : reference_loops::elementwise<T>,
                            reference_loops::updates<T> {
   using value_type = T;
   static constexpr std::string_view name = "reference";
-  static constexpr bool fuses_pooling = false;
-  static constexpr bool chains_convolutions = false;
+
+  using host_loops<T>::compute;
+  using reference_loops::elementwise<T>::compute;
+  using reference_loops::products<T>::compute;
+  using reference_loops::pooling<T>::compute;
+  using reference_loops::normalizing<T>::compute;
+  using reference_loops::classification<T>::compute;
+  using reference_loops::updates<T>::compute;
 };
 
 /// The oracle that every other backend is held to: each kernel is the plain loop of its formula, on

@@ -60,7 +60,8 @@ struct conv2d {
   }
 
   /// This layer and the pooling after it in one kernel, on backends that have it.
-  template <pooling_convolution_backend B>
+  template <backend B>
+  requires runs<B, kernels::conv2d_max_pool2d>
   [[nodiscard]] variable<B> followed_by(const max_pool2d& pool, scope<B>& s, variable<B> x) const {
     if (activation.over_last_axis) {
       return pool(s, (*this)(s, std::move(x)));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,9 +28,7 @@ struct dropout {
     if (!s.training() || rate == 0) {
       return x;
     }
-    // Elements are counted over the whole batch, of which this may be a piece.
-    const std::uint64_t first = s.first_sample() * sample_of(x.shape()).size();
-    return ops::dropout(std::move(x), rate, s.next_random(), first);
+    return ops::dropout(std::move(x), rate, s.next_random());
   }
   [[nodiscard]] std::string description() const { return text("dropout(", rate, ')'); }
   friend bool operator==(const dropout&, const dropout&) = default;

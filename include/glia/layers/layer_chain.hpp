@@ -49,7 +49,7 @@ class layer_chain {
   /// Runs a layer that a holder of the given name holds at position `index`.
   template <class Layer>
   void run(const Layer& layer, std::string_view holder, std::size_t index) {
-    if constexpr (convolution_chain_backend<B> && requires { layer.join(*scope_, pending_); }) {
+    if constexpr (runs<B, kernels::conv2d_chain> && requires { layer.join(*scope_, pending_); }) {
       if (!scope_->training() && layer.join(*scope_, pending_)) {
         return;
       }

@@ -85,10 +85,10 @@ struct batch_norm {
 
   template <backend B>
   void blend(const B& device, typename B::tensor& running, typename B::tensor batch) const {
-    running =
-        device.binary(binary_function::add,
-                      device.unary({unary_function::affine, momentum, 0}, std::move(running)),
-                      device.unary({unary_function::affine, 1 - momentum, 0}, std::move(batch)));
+    running = device.run(
+        kernels::binary{binary_function::add},
+        device.run(kernels::unary{{unary_function::affine, momentum, 0}}, std::move(running)),
+        device.run(kernels::unary{{unary_function::affine, 1 - momentum, 0}}, std::move(batch)));
   }
 };
 

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/ops/depth_first.hpp"
+#include "glia/ops/dropout.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
@@ -70,7 +72,7 @@ class scope {
   /// Runs with `parameters`; `random` names the training step. In training, `slots` receives where
   /// the gradient of each parameter is collected.
   scope(tape<B>& record, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
-        run_mode mode, const random_key& random)
+        run_mode mode, const step_key& random)
       : scope(record, parameters, slots, mode) {
     changing_ = &parameters;
     random_ = random;
@@ -83,7 +85,7 @@ class scope {
   /// Runs a description for the first time: parameters are created and written down in `plan`.
   scope(tape<B>& record, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
         plan_writer& plan)
-      : scope(record, parameters, slots, run_mode::training, random_key{}) {
+      : scope(record, parameters, slots, run_mode::training, step_key{}) {
     plan_ = &plan;
   }
 
@@ -96,10 +98,10 @@ class scope {
         slots_(&lane.parameters),
         mode_(whole.mode_),
         frozen_(whole.frozen_),
-        random_(whole.random_),
+        random_(whole.random_.seed, whole.random_.step,
+                static_cast<std::uint32_t>(whole.random_.first_sample + first_sample)),
         random_count_(whole.random_count_),
         first_parameter_(whole.first_parameter_ + whole.parameter_count_),
-        first_sample_(whole.first_sample_ + first_sample),
         place_(whole.place_) {}
 
   scope(const scope&) = delete;
@@ -109,7 +111,7 @@ class scope {
   [[nodiscard]] bool training() const { return mode_ == run_mode::training; }
   [[nodiscard]] run_mode mode() const { return mode_; }
   /// Which sample of the whole batch is the first here; not 0 where a piece of it runs.
-  [[nodiscard]] std::size_t first_sample() const { return first_sample_; }
+  [[nodiscard]] std::size_t first_sample() const { return random_.first_sample; }
 
   /// Goes on behind the first `count` parameters, for a part of a description.
   void skip_parameters(std::size_t count) {
@@ -180,11 +182,13 @@ class scope {
     return (*changing_)[first_parameter_ + parameter_count_ - 1].value;
   }
 
-  /// A key of its own for every call within a step.
-  [[nodiscard]] random_key next_random() {
-    random_key key = random_;
-    key.stream = layer_streams + random_count_++;
-    return key;
+  /// Random numbers of their own for every call within a step.
+  [[nodiscard]] random_source<B> next_random() {
+    if (!key_) {
+      key_ =
+          device().from_host(std::span<const std::int32_t>(random_.to_words()), {step_key::words});
+    }
+    return {key_, layer_streams + random_count_++};
   }
 
   /// Runs a layer that a `holder` of the given name holds at position `index`.
@@ -344,7 +348,8 @@ class scope {
       expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
                    " is larger than any machine's memory; check the layer's units or filters");
       plan_->add_parameter(name, s, initial, trainable);
-      changing_->push_back({{std::string(name), s, initial, trainable}, device().full(s, 0)});
+      changing_->push_back(
+          {{std::string(name), s, initial, trainable}, device().run(kernels::full{s, 0})});
     }
     expect_value(index < parameters_->size() && (*parameters_)[index].spec.shape == s,
                  "asked for parameter '", name, "' of shape ", s,
@@ -369,11 +374,11 @@ class scope {
   std::vector<gradient_slot>* slots_;
   run_mode mode_;
   bool frozen_ = false;
-  random_key random_;
+  step_key random_;
+  typename B::tensor key_;  // random_ on the device, once it is asked for
   std::uint32_t random_count_ = 0;
   std::size_t first_parameter_ = 0;  // of those that this scope hands out
   std::size_t parameter_count_ = 0;  // handed out so far
-  std::size_t first_sample_ = 0;
   const depth_first_memory<B>* depth_first_ = nullptr;
   const place* place_ = nullptr;
   plan_writer* plan_ = nullptr;

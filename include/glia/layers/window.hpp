@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <ostream>
 
-#include "glia/backends/kernel_arguments.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/kernels/window.hpp"
 
 namespace glia {
 

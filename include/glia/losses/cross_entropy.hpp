@@ -46,7 +46,8 @@ struct softmax_cross_entropy {
     auto values = detail::target_values("softmax_cross_entropy", logits, t,
                                         1 - label_smoothing + floor, floor);
     if (t.values && label_smoothing > 0) {
-      values = device.unary({unary_function::affine, 1 - label_smoothing, floor}, values);
+      values =
+          device.run(kernels::unary{{unary_function::affine, 1 - label_smoothing, floor}}, values);
     }
     if (!class_weights.empty()) {
       require<shape_error>(class_weights.size() == classes,
@@ -58,8 +59,8 @@ struct softmax_cross_entropy {
                              "got ",
                              weight);
       }
-      values = device.binary(binary_function::multiply, std::move(values),
-                             device.from_host(std::span<const float>(class_weights), {classes}));
+      values = device.run(kernels::binary{binary_function::multiply}, std::move(values),
+                          device.from_host(std::span<const float>(class_weights), {classes}));
     }
     return ops::softmax_cross_entropy(std::move(logits), std::move(values));
   }

@@ -14,7 +14,7 @@ namespace glia {
 /// of the two is empty.
 template <backend B>
 struct targets {
-  typename B::indices classes;
+  typename B::tensor classes;
   typename B::tensor values;
 };
 
@@ -75,8 +75,8 @@ template <backend B>
   require<shape_error>(y.shape().rank() == 2, loss,
                        ": targets are classes, so the model must end in (N, K), not ", y.shape());
   const std::size_t outputs = y.shape()[1];
-  return outputs == 1 ? y.device().one_hot(t.classes, 1, off, on)
-                      : y.device().one_hot(t.classes, outputs, on, off);
+  return outputs == 1 ? y.device().run(kernels::one_hot{1, off, on}, t.classes)
+                      : y.device().run(kernels::one_hot{outputs, on, off}, t.classes);
 }
 
 }  // namespace detail

@@ -99,11 +99,8 @@ class model {
   void set(const std::string& name, const xt::xarray<float>& values) { set_values(name, values); }
   template <class Expression>
   void set(const std::string& name, const xt::xexpression<Expression>& values) {
-    using T = std::conditional_t < std::same_as<typename Expression::value_type, double>&& requires(
-                                       std::span<const double> x) {
-      device_.from_host(x, sample_);
-    }
-    , double, float > ;
+    using T =
+        std::conditional_t<std::same_as<typename Expression::value_type, double>, double, float>;
     set_values(name, xt::xarray<T>(values.derived_cast()));
   }
 
@@ -117,7 +114,7 @@ class model {
   /// receives where each parameter's gradient is collected; `random` names the step. For one thread
   /// at a time.
   [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
-                                    const random_key& random) {
+                                    const step_key& random) {
     require_batch(x.shape(), sample_);
     scope<B> s(x.owner(), parameters_, slots, mode, random);
     s.allow_depth_first(stretches_);
@@ -152,7 +149,7 @@ class model {
   enum class part : std::uint8_t { frozen, trained };
   template <part Which>
   [[nodiscard]] variable<B> forward_part(variable<B> x, std::vector<gradient_slot>& slots,
-                                         run_mode mode, const random_key& random) {
+                                         run_mode mode, const step_key& random) {
     scope<B> s(x.owner(), parameters_, slots, mode, random);
     return run_part<Which>(s, std::move(x));
   }

@@ -24,7 +24,7 @@ template <layer Description>
   plan_writer plan(counter, batch_of(1, sample));
   scope<cost<float>> s(record, parameters, slots, plan);
   const variable<cost<float>> y =
-      s.run_model(description, record.constant(counter.full(batch_of(1, sample), 0)));
+      s.run_model(description, record.constant(counter.run(kernels::full{batch_of(1, sample), 0})));
   return std::move(plan).finish(y.shape());
 }
 

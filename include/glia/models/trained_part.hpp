@@ -24,7 +24,7 @@ class trained_part {
 
   [[nodiscard]] variable<backend_type> forward(variable<backend_type> x,
                                                std::vector<gradient_slot>& slots, run_mode mode,
-                                               const random_key& random) {
+                                               const step_key& random) {
     return whole_->template forward_part<Model::part::trained>(std::move(x), slots, mode, random);
   }
   [[nodiscard]] variable<backend_type> infer(variable<backend_type> x) const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "glia/ops/elementwise.hpp"
@@ -51,7 +52,13 @@ class pending_convolutions {
   }
 
  private:
-  using link = chain_link<std::optional<variable<B>>>;
+  struct link {
+    std::optional<variable<B>> kernel;
+    std::optional<variable<B>> bias;
+    unary_map map = identity_map;
+    window2d window{};
+    std::size_t groups = 1;
+  };
 
   [[nodiscard]] link& last() { return waiting_[count_ - 1]; }
   [[nodiscard]] const link& last() const { return waiting_[count_ - 1]; }
@@ -79,7 +86,7 @@ class pending_convolutions {
   /// How many of the links, 1 or more, the backend takes as one.
   [[nodiscard]] std::size_t chained(std::span<const link> links) const {
     std::size_t count = 0;
-    if constexpr (convolution_chain_backend<B>) {
+    if constexpr (runs<B, kernels::conv2d_chain>) {
       glia::shape s = x_.shape();
       for (; count < links.size() && !x_.needs_gradient(); ++count) {
         const link& l = links[count];
@@ -94,16 +101,21 @@ class pending_convolutions {
   }
 
   void run_as_one(std::span<const link> links) {
-    if constexpr (convolution_chain_backend<B>) {
-      std::array<chain_link<typename B::tensor>, max_chain> operands;
+    if constexpr (runs<B, kernels::conv2d_chain>) {
+      kernels::conv2d_chain chain{links.size()};
+      std::array<typename B::tensor, 2 * max_chain> weights;
       for (std::size_t i = 0; i < links.size(); ++i) {
         const link& l = links[i];
-        operands[i] = {l.kernel->value(), l.bias ? l.bias->value() : typename B::tensor{}, l.map,
-                       l.window, l.groups};
+        chain.links[i] = {l.window, l.groups, l.map};
+        weights[2 * i] = l.kernel->value();
+        weights[2 * i + 1] = l.bias ? l.bias->value() : typename B::tensor{};
       }
       tape<B>& owner = x_.owner();
-      x_ = owner.constant(owner.device().conv2d_chain(std::move(x_).value(),
-                                                      std::span(operands).first(links.size())));
+      x_ = owner.constant(std::apply(
+          [&](auto&... each) {
+            return owner.device().run(chain, std::move(x_).value(), std::move(each)...);
+          },
+          weights));
     }
   }
 

@@ -141,7 +141,7 @@ void for_each_lane(const B& device, const stretch_record<B>& record, const Work&
 template <lane_backend B, class RowsOf>
 [[nodiscard]] typename B::tensor assemble(const B& device, const stretch_record<B>& record,
                                           const shape& s, const RowsOf& rows_of) {
-  typename B::tensor whole = device.uninitialized(s);
+  typename B::tensor whole = device.uninitialized(real_of(s));
   for_each_lane(device, record, [&](lane_record<B>& lane, std::size_t) {
     for (auto& piece : lane.pieces) {
       device.store_rows(rows_of(lane, piece), piece.first, whole);
@@ -172,7 +172,9 @@ void run_backward(gradients<B>& to, const stretch_record<B>& record, const typen
   if (from) {
     to.add(from, assemble(device, record, input, [&](lane_record<B>& lane, const auto& piece) {
              auto dx = lane.record.take_gradient(piece.input);
-             return dx ? dx : lane.record.device().full(batch_of(piece.count, sample_of(input)), 0);
+             return dx ? dx
+                       : lane.record.device().run(
+                             kernels::full{batch_of(piece.count, sample_of(input)), 0});
            }));
   }
 }

@@ -19,14 +19,14 @@ template <backend B>
   if (from && kind == saved_operand::input) {
     saved = x.value();
   }
-  typename B::tensor y = owner.device().unary(map, std::move(x).value());
+  typename B::tensor y = owner.device().run(kernels::unary{map}, std::move(x).value());
   if (from && kind == saved_operand::output) {
     saved = y;
   }
   return owner.record(std::move(y), static_cast<bool>(from),
                       [map, from, saved = std::move(saved)](auto& to, auto dy) mutable {
-                        to.add(from,
-                               to.device().unary_gradient(map, std::move(dy), std::move(saved)));
+                        to.add(from, to.device().run(kernels::unary_gradient{map}, std::move(dy),
+                                                     std::move(saved)));
                       });
 }
 
@@ -70,17 +70,18 @@ template <backend B>
 /// a + b with broadcasting.
 template <backend B>
 [[nodiscard]] variable<B> add(const variable<B>& a, const variable<B>& b) {
-  return a.owner().record(a.device().binary(binary_function::add, a.value(), b.value()),
-                          a.needs_gradient() || b.needs_gradient(),
-                          [to_a = a.slot(), to_b = b.slot(), shape_a = a.shape(),
-                           shape_b = b.shape()](auto& to, auto dy) {
-                            if (to_a) {
-                              to.add(to_a, to.device().sum_to(dy, shape_a));
-                            }
-                            if (to_b) {
-                              to.add(to_b, to.device().sum_to(std::move(dy), shape_b));
-                            }
-                          });
+  return a.owner().record(
+      a.device().run(kernels::binary{binary_function::add}, a.value(), b.value()),
+      a.needs_gradient() || b.needs_gradient(),
+      [to_a = a.slot(), to_b = b.slot(), shape_a = a.shape(), shape_b = b.shape()](auto& to,
+                                                                                   auto dy) {
+        if (to_a) {
+          to.add(to_a, to.device().run(kernels::sum_to{shape_a}, dy));
+        }
+        if (to_b) {
+          to.add(to_b, to.device().run(kernels::sum_to{shape_b}, std::move(dy)));
+        }
+      });
 }
 
 /// a - b with broadcasting.
@@ -93,13 +94,14 @@ template <backend B>
 template <backend B>
 [[nodiscard]] variable<B> multiply(const variable<B>& a, const variable<B>& b) {
   return a.owner().record(
-      a.device().binary(binary_function::multiply, a.value(), b.value()),
+      a.device().run(kernels::binary{binary_function::multiply}, a.value(), b.value()),
       a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
         const auto gradient = [&](const variable<B>& of, const variable<B>& other) {
           if (of.needs_gradient()) {
-            to.add(of.slot(), to.device().sum_to(
-                                  to.device().binary(binary_function::multiply, dy, other.value()),
-                                  of.shape()));
+            to.add(of.slot(),
+                   to.device().run(kernels::sum_to{of.shape()},
+                                   to.device().run(kernels::binary{binary_function::multiply}, dy,
+                                                   other.value())));
           }
         };
         gradient(a, b);
@@ -118,20 +120,22 @@ template <backend B>
 [[nodiscard]] variable<B> extremum(binary_function function, const variable<B>& a,
                                    const variable<B>& b) {
   return a.owner().record(
-      a.device().binary(function, a.value(), b.value()), a.needs_gradient() || b.needs_gradient(),
-      [a, b, function](auto& to, auto dy) {
+      a.device().run(kernels::binary{function}, a.value(), b.value()),
+      a.needs_gradient() || b.needs_gradient(), [a, b, function](auto& to, auto dy) {
         const B& device = to.device();
         const bool maximum = function == binary_function::maximum;
-        const auto b_wins = device.binary(binary_function::greater, (maximum ? b : a).value(),
-                                          (maximum ? a : b).value());
+        const auto b_wins = device.run(kernels::binary{binary_function::greater},
+                                       (maximum ? b : a).value(), (maximum ? a : b).value());
         if (b.needs_gradient()) {
           to.add(b.slot(),
-                 device.sum_to(device.binary(binary_function::multiply, dy, b_wins), b.shape()));
+                 device.run(kernels::sum_to{b.shape()},
+                            device.run(kernels::binary{binary_function::multiply}, dy, b_wins)));
         }
         if (a.needs_gradient()) {
-          const auto a_wins = device.unary({unary_function::affine, -1, 1}, b_wins);
+          const auto a_wins = device.run(kernels::unary{{unary_function::affine, -1, 1}}, b_wins);
           to.add(a.slot(),
-                 device.sum_to(device.binary(binary_function::multiply, dy, a_wins), a.shape()));
+                 device.run(kernels::sum_to{a.shape()},
+                            device.run(kernels::binary{binary_function::multiply}, dy, a_wins)));
         }
       });
 }

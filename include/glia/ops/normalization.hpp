@@ -21,21 +21,22 @@ template <backend B>
                                                const variable<B>& gamma, const variable<B>& beta,
                                                double epsilon) {
   auto [y, mean, variance] =
-      x.device().normalize(kind, x.value(), gamma.value(), beta.value(), epsilon);
+      x.device().run(kernels::normalize{kind, epsilon}, x.value(), gamma.value(), beta.value());
   variable<B> output = x.owner().record(
       std::move(y), x.needs_gradient() || gamma.needs_gradient() || beta.needs_gradient(),
       [kind, x, gamma, to_beta = beta.slot(), mean = mean, variance = variance, epsilon](auto& to,
                                                                                          auto dy) {
-        auto result = to.device().normalize_gradient(kind, std::move(dy), x.value(), gamma.value(),
-                                                     mean, variance, epsilon);
+        auto [dx, dgamma, dbeta] =
+            to.device().run(kernels::normalize_gradient{kind, epsilon}, std::move(dy), x.value(),
+                            gamma.value(), mean, variance);
         if (x.needs_gradient()) {
-          to.add(x.slot(), std::move(result.input));
+          to.add(x.slot(), std::move(dx));
         }
         if (gamma.needs_gradient()) {
-          to.add(gamma.slot(), std::move(result.gamma));
+          to.add(gamma.slot(), std::move(dgamma));
         }
         if (to_beta) {
-          to.add(to_beta, std::move(result.beta));
+          to.add(to_beta, std::move(dbeta));
         }
       });
   return {std::move(output), std::move(mean), std::move(variance)};

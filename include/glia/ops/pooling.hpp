@@ -14,11 +14,12 @@ template <backend B>
   tape<B>& owner = x.owner();
   const gradient_slot from = x.slot();
   const shape before = x.shape();
-  auto [y, position] = owner.device().max_pool2d(std::move(x).value(), window);
+  auto [y, position] = owner.device().run(kernels::max_pool2d{window}, std::move(x).value());
   return owner.record(
       std::move(y), static_cast<bool>(from),
       [from, before, window, position = std::move(position)](auto& to, auto dy) {
-        to.add(from, to.device().max_pool2d_gradient(std::move(dy), position, window, before));
+        to.add(from, to.device().run(kernels::max_pool2d_gradient{window, sample_of(before)},
+                                     std::move(dy), position));
       });
 }
 
@@ -28,25 +29,26 @@ template <backend B>
                                             const std::optional<variable<B>>& bias,
                                             const convolution_pooling& how,
                                             const unary_map& map = identity_map) {
-  if constexpr (pooling_convolution_backend<B>) {
+  if constexpr (runs<B, kernels::conv2d_max_pool2d>) {
     if (pools_fuse(map, how.pool)) {
       const gradient_slot to_bias = bias ? bias->slot() : gradient_slot{};
       const bool wanted = x.needs_gradient() || w.needs_gradient() || to_bias;
-      auto [y, winners] = x.device().conv2d_max_pool2d(
-          x.value(), w.value(), bias ? bias->value() : typename B::tensor{}, map, how, wanted);
+      auto [y, winners] = x.device().run(kernels::conv2d_max_pool2d{how, map, wanted}, x.value(),
+                                         w.value(), bias ? bias->value() : typename B::tensor{});
       return x.owner().record(
           std::move(y), wanted,
           [x, w, to_bias, how, winners = std::move(winners)](auto& to, auto dy) {
-            auto gradient = to.device().conv2d_max_pool2d_gradient(
-                std::move(dy), x.value(), w.value(), winners, how, x.needs_gradient());
+            auto [dx, dw, dbias] =
+                to.device().run(kernels::conv2d_max_pool2d_gradient{how, x.needs_gradient()},
+                                std::move(dy), x.value(), w.value(), winners);
             if (to_bias) {
-              to.add(to_bias, std::move(gradient.bias));
+              to.add(to_bias, std::move(dbias));
             }
             if (w.needs_gradient()) {
-              to.add(w.slot(), std::move(gradient.kernel));
+              to.add(w.slot(), std::move(dw));
             }
             if (x.needs_gradient()) {
-              to.add(x.slot(), std::move(gradient.input));
+              to.add(x.slot(), std::move(dx));
             }
           });
     }
@@ -60,11 +62,12 @@ template <backend B>
   tape<B>& owner = x.owner();
   const gradient_slot from = x.slot();
   const shape before = x.shape();
-  return owner.record(owner.device().avg_pool2d(std::move(x).value(), window),
-                      static_cast<bool>(from), [from, before, window](auto& to, auto dy) {
-                        to.add(from,
-                               to.device().avg_pool2d_gradient(std::move(dy), window, before));
-                      });
+  return owner.record(
+      owner.device().run(kernels::avg_pool2d{window}, std::move(x).value()),
+      static_cast<bool>(from), [from, before, window](auto& to, auto dy) {
+        to.add(from, to.device().run(kernels::avg_pool2d_gradient{window, sample_of(before)},
+                                     std::move(dy)));
+      });
 }
 
 }  // namespace glia::ops

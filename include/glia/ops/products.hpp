@@ -12,16 +12,16 @@ namespace glia::ops {
 /// A (m, k) times B (k, n).
 template <backend B>
 [[nodiscard]] variable<B> matmul(const variable<B>& a, const variable<B>& b) {
-  return a.owner().record(a.device().matmul(a.value(), b.value(), transpose::none),
-                          a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
-                            if (a.needs_gradient()) {
-                              to.add(a.slot(),
-                                     to.device().matmul(dy, b.value(), transpose::second));
-                            }
-                            if (b.needs_gradient()) {
-                              to.add(b.slot(), to.device().matmul(a.value(), dy, transpose::first));
-                            }
-                          });
+  return a.owner().record(
+      a.device().run(kernels::matmul{transpose::none}, a.value(), b.value()),
+      a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
+        if (a.needs_gradient()) {
+          to.add(a.slot(), to.device().run(kernels::matmul{transpose::second}, dy, b.value()));
+        }
+        if (b.needs_gradient()) {
+          to.add(b.slot(), to.device().run(kernels::matmul{transpose::first}, a.value(), dy));
+        }
+      });
 }
 
 namespace detail {
@@ -36,14 +36,16 @@ namespace detail {
 template <backend B>
 [[nodiscard]] typename B::tensor before_map(const B& device, const unary_map& map,
                                             typename B::tensor dy, typename B::tensor y) {
-  return map == identity_map ? dy : device.unary_gradient(map, std::move(dy), std::move(y));
+  return map == identity_map
+             ? dy
+             : device.run(kernels::unary_gradient{map}, std::move(dy), std::move(y));
 }
 
 /// Adds the gradient of a bias that was repeated over all rows.
 template <backend B>
 void add_bias_gradient(gradients<B>& to, gradient_slot bias, const typename B::tensor& dz) {
   if (bias) {
-    to.add(bias, to.device().sum_to(dz, {dz.shape().back()}));
+    to.add(bias, to.device().run(kernels::sum_to{{dz.shape().back()}}, dz));
   }
 }
 
@@ -59,7 +61,8 @@ template <backend B>
   }
   using tensor = typename B::tensor;
   const gradient_slot to_bias = bias ? bias->slot() : gradient_slot{};
-  tensor y = x.device().dense(x.value(), w.value(), bias ? bias->value() : tensor{}, map);
+  tensor y =
+      x.device().run(kernels::dense{map}, x.value(), w.value(), bias ? bias->value() : tensor{});
   tensor saved = map == identity_map ? tensor{} : y;
   return x.owner().record(
       std::move(y), x.needs_gradient() || w.needs_gradient() || to_bias,
@@ -68,10 +71,10 @@ template <backend B>
         const tensor dz = detail::before_map(device, map, std::move(dy), std::move(saved));
         detail::add_bias_gradient(to, to_bias, dz);
         if (w.needs_gradient()) {
-          to.add(w.slot(), device.matmul(x.value(), dz, transpose::first));
+          to.add(w.slot(), device.run(kernels::matmul{transpose::first}, x.value(), dz));
         }
         if (x.needs_gradient()) {
-          to.add(x.slot(), device.matmul(dz, w.value(), transpose::second));
+          to.add(x.slot(), device.run(kernels::matmul{transpose::second}, dz, w.value()));
         }
       });
 }
@@ -87,8 +90,8 @@ template <backend B>
   }
   using tensor = typename B::tensor;
   const gradient_slot to_bias = bias ? bias->slot() : gradient_slot{};
-  tensor y =
-      x.device().conv2d(x.value(), w.value(), bias ? bias->value() : tensor{}, map, window, groups);
+  tensor y = x.device().run(kernels::conv2d{window, groups, map}, x.value(), w.value(),
+                            bias ? bias->value() : tensor{});
   tensor saved = map == identity_map ? tensor{} : y;
   return x.owner().record(
       std::move(y), x.needs_gradient() || w.needs_gradient() || to_bias,
@@ -97,10 +100,13 @@ template <backend B>
         const tensor dz = detail::before_map(device, map, std::move(dy), std::move(saved));
         detail::add_bias_gradient(to, to_bias, dz);
         if (w.needs_gradient()) {
-          to.add(w.slot(), device.conv2d_kernel_gradient(x.value(), dz, window, groups, w.shape()));
+          to.add(w.slot(),
+                 device.run(kernels::conv2d_kernel_gradient{window, groups}, x.value(), dz));
         }
         if (x.needs_gradient()) {
-          to.add(x.slot(), device.conv2d_input_gradient(dz, w.value(), window, groups, x.shape()));
+          to.add(x.slot(),
+                 device.run(kernels::conv2d_input_gradient{window, groups, sample_of(x.shape())},
+                            dz, w.value()));
         }
       });
 }

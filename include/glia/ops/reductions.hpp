@@ -16,9 +16,9 @@ template <backend B>
   tape<B>& owner = x.owner();
   const gradient_slot from = x.slot();
   const shape before = x.shape();
-  return owner.record(owner.device().reshape(std::move(x).value(), s), static_cast<bool>(from),
-                      [from, before](auto& to, auto dy) {
-                        to.add(from, to.device().reshape(std::move(dy), before));
+  return owner.record(owner.device().run(kernels::reshape{s}, std::move(x).value()),
+                      static_cast<bool>(from), [from, before](auto& to, auto dy) {
+                        to.add(from, to.device().run(kernels::reshape{before}, std::move(dy)));
                       });
 }
 
@@ -28,9 +28,9 @@ template <backend B>
   tape<B>& owner = x.owner();
   const gradient_slot from = x.slot();
   const shape before = x.shape();
-  return owner.record(owner.device().sum_to(std::move(x).value(), s), static_cast<bool>(from),
-                      [from, before](auto& to, auto dy) {
-                        to.add(from, to.device().broadcast_to(std::move(dy), before));
+  return owner.record(owner.device().run(kernels::sum_to{s}, std::move(x).value()),
+                      static_cast<bool>(from), [from, before](auto& to, auto dy) {
+                        to.add(from, to.device().run(kernels::broadcast_to{before}, std::move(dy)));
                       });
 }
 
@@ -40,9 +40,9 @@ template <backend B>
   tape<B>& owner = x.owner();
   const gradient_slot from = x.slot();
   const shape before = x.shape();
-  return owner.record(owner.device().broadcast_to(std::move(x).value(), s), static_cast<bool>(from),
-                      [from, before](auto& to, auto dy) {
-                        to.add(from, to.device().sum_to(std::move(dy), before));
+  return owner.record(owner.device().run(kernels::broadcast_to{s}, std::move(x).value()),
+                      static_cast<bool>(from), [from, before](auto& to, auto dy) {
+                        to.add(from, to.device().run(kernels::sum_to{before}, std::move(dy)));
                       });
 }
 

@@ -11,12 +11,12 @@ template <backend B>
 [[nodiscard]] variable<B> softmax(variable<B> x) {
   tape<B>& owner = x.owner();
   const gradient_slot from = x.slot();
-  typename B::tensor y = owner.device().softmax(std::move(x).value());
+  typename B::tensor y = owner.device().run(kernels::softmax{}, std::move(x).value());
   typename B::tensor saved = from ? y : typename B::tensor{};
-  return owner.record(std::move(y), static_cast<bool>(from),
-                      [from, saved = std::move(saved)](auto& to, auto dy) {
-                        to.add(from, to.device().softmax_gradient(std::move(dy), saved));
-                      });
+  return owner.record(
+      std::move(y), static_cast<bool>(from), [from, saved = std::move(saved)](auto& to, auto dy) {
+        to.add(from, to.device().run(kernels::softmax_gradient{}, std::move(dy), saved));
+      });
 }
 
 /// -sum_k targets_nk ln softmax(logits)_nk, one number per row: (N). Targets (N, K) are constants.
@@ -25,14 +25,14 @@ template <backend B>
   tape<B>& owner = logits.owner();
   const gradient_slot from = logits.slot();
   auto [loss, probabilities] =
-      owner.device().softmax_cross_entropy(std::move(logits).value(), targets);
-  return owner.record(std::move(loss), static_cast<bool>(from),
-                      [from, probabilities = std::move(probabilities),
-                       targets = std::move(targets)](auto& to, auto dy) mutable {
-                        to.add(from,
-                               to.device().softmax_cross_entropy_gradient(
-                                   std::move(dy), std::move(probabilities), std::move(targets)));
-                      });
+      owner.device().run(kernels::softmax_cross_entropy{}, std::move(logits).value(), targets);
+  return owner.record(
+      std::move(loss), static_cast<bool>(from),
+      [from, probabilities = std::move(probabilities), targets = std::move(targets)](
+          auto& to, auto dy) mutable {
+        to.add(from, to.device().run(kernels::softmax_cross_entropy_gradient{}, std::move(dy),
+                                     std::move(probabilities), std::move(targets)));
+      });
 }
 
 }  // namespace glia::ops

@@ -60,7 +60,8 @@ class gradients {
   /// Adds `gradient` to what the slot has received so far.
   void add(gradient_slot slot, tensor gradient) {
     tensor& sum = values_[slot.index];
-    sum = sum ? device_.binary(binary_function::add, std::move(sum), std::move(gradient))
+    sum = sum ? device_.run(kernels::binary{binary_function::add}, std::move(sum),
+                            std::move(gradient))
               : std::move(gradient);
   }
 
@@ -118,7 +119,7 @@ class tape {
     require<value_error>(result.needs_gradient(),
                          "tape::backward: the result depends on no parameter, so there is nothing "
                          "to differentiate");
-    add_gradient(result.slot(), device().full(result.shape(), 1));
+    add_gradient(result.slot(), device().run(kernels::full{result.shape(), 1}));
     run_adjoints();
   }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,19 +26,19 @@ struct adagrad {
   [[nodiscard]] std::size_t slot_count() const { return 1; }
   [[nodiscard]] double slot_start() const { return initial_accumulator; }
 
-  [[nodiscard]] adagrad_rule at(std::size_t step) const {
+  [[nodiscard]] std::array<double, 1> numbers(std::size_t step) const {
     detail::require_ranges("adagrad", weight_decay, epsilon);
     require<value_error>(initial_accumulator >= 0 && std::isfinite(initial_accumulator),
                          "adagrad: expected a finite initial accumulator of at least 0, got ",
                          initial_accumulator);
-    return {learning_rate(step), epsilon, weight_decay};
+    return {learning_rate(step)};
   }
   template <backend B>
-  void apply(const adagrad_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots) const {
-    auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]));
-    p = std::move(result.parameter);
-    slots[0] = std::move(result.slot);
+  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
+    std::tie(p, slots[0]) =
+        std::tuple_cat(device.run(kernels::adagrad{epsilon, weight_decay}, std::move(p),
+                                  std::move(g), std::move(slots[0]), numbers));
   }
 
   [[nodiscard]] std::string description() const { return text("adagrad(", learning_rate, ')'); }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,33 +18,28 @@ namespace glia {
 
 namespace detail {
 
-/// What adam and adamw have in common at step `step`, counted from 0: the bias corrections
-/// 1 - beta^(step + 1) are folded into rate and epsilon, so that the loop over the parameters need
-/// not know them.
+/// What adam and adamw have in common at step `step`, counted from 0: rate, epsilon and what is
+/// kept of the parameters. The bias corrections 1 - beta^(step + 1) are folded into the first two,
+/// so that the loop over the parameters need not know them.
 template <class Options>
-[[nodiscard]] adam_rule adam_rule_at(std::string_view name, const Options& o, std::size_t step) {
+[[nodiscard]] std::array<double, 3> adam_numbers(std::string_view name, const Options& o,
+                                                 std::size_t step) {
   require_ranges(name, o.weight_decay, o.epsilon);
   require<value_error>(o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1, name,
                        ": expected betas in [0, 1), got ", o.beta1, " and ", o.beta2);
   const auto power = static_cast<double>(step + 1);
   const double correction1 = 1 - std::pow(o.beta1, power);
   const double correction2 = std::sqrt(1 - std::pow(o.beta2, power));
-  return {.rate = o.learning_rate(step) * correction2 / correction1,
-          .beta1 = o.beta1,
-          .beta2 = o.beta2,
-          .epsilon = o.epsilon_hat ? o.epsilon : o.epsilon * correction2,
-          .coupled_decay = 0,
-          .decoupled_decay = 0};
+  return {o.learning_rate(step) * correction2 / correction1,
+          o.epsilon_hat ? o.epsilon : o.epsilon * correction2, 1};
 }
 
 template <backend B>
-void apply_adam(const adam_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
-                std::vector<typename B::tensor>& slots) {
-  auto result =
-      device.update(rule, std::move(p), std::move(g), std::move(slots[0]), std::move(slots[1]));
-  p = std::move(result.parameter);
-  slots[0] = std::move(result.first);
-  slots[1] = std::move(result.second);
+void apply_adam(const kernels::adam& kernel, const B& device, typename B::tensor& p,
+                typename B::tensor g, std::vector<typename B::tensor>& slots,
+                const typename B::tensor& numbers) {
+  std::tie(p, slots[0], slots[1]) = std::tuple_cat(device.run(
+      kernel, std::move(p), std::move(g), std::move(slots[0]), std::move(slots[1]), numbers));
 }
 
 }  // namespace detail
@@ -64,15 +61,13 @@ struct adam {
   [[nodiscard]] std::size_t slot_count() const { return 2; }
   [[nodiscard]] double slot_start() const { return 0; }
 
-  [[nodiscard]] adam_rule at(std::size_t step) const {
-    adam_rule rule = detail::adam_rule_at("adam", *this, step);
-    rule.coupled_decay = weight_decay;
-    return rule;
+  [[nodiscard]] std::array<double, 3> numbers(std::size_t step) const {
+    return detail::adam_numbers("adam", *this, step);
   }
   template <backend B>
-  void apply(const adam_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots) const {
-    detail::apply_adam(rule, device, p, std::move(g), slots);
+  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
+    detail::apply_adam({beta1, beta2, weight_decay}, device, p, std::move(g), slots, numbers);
   }
 
   [[nodiscard]] std::string description() const { return text("adam(", learning_rate, ')'); }
@@ -93,15 +88,15 @@ struct adamw {
   [[nodiscard]] std::size_t slot_count() const { return 2; }
   [[nodiscard]] double slot_start() const { return 0; }
 
-  [[nodiscard]] adam_rule at(std::size_t step) const {
-    adam_rule rule = detail::adam_rule_at("adamw", *this, step);
-    rule.decoupled_decay = learning_rate(step) * weight_decay;
-    return rule;
+  [[nodiscard]] std::array<double, 3> numbers(std::size_t step) const {
+    std::array<double, 3> result = detail::adam_numbers("adamw", *this, step);
+    result[2] = 1 - learning_rate(step) * weight_decay;
+    return result;
   }
   template <backend B>
-  void apply(const adam_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots) const {
-    detail::apply_adam(rule, device, p, std::move(g), slots);
+  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
+    detail::apply_adam({beta1, beta2, 0}, device, p, std::move(g), slots, numbers);
   }
 
   [[nodiscard]] std::string description() const {

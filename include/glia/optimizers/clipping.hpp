@@ -55,27 +55,30 @@ void clip(const gradient_clipping& clipping, const B& device,
   if (clipping.value > 0) {
     for (tensor& g : gradients) {
       if (g) {
-        g = device.unary({unary_function::clamp, -clipping.value, clipping.value}, std::move(g));
+        g = device.run(kernels::unary{{unary_function::clamp, -clipping.value, clipping.value}},
+                       std::move(g));
       }
     }
   }
   if (clipping.norm > 0) {
-    tensor total = device.full({}, 0);
+    tensor total = device.run(kernels::full{{}, 0});
     for (const tensor& g : gradients) {
       if (g) {
-        total = device.binary(binary_function::add, std::move(total),
-                              device.sum_to(device.unary({unary_function::square}, g), {}));
+        total = device.run(kernels::binary{binary_function::add}, std::move(total),
+                           device.run(kernels::sum_to{{}},
+                                      device.run(kernels::unary{{unary_function::square}}, g)));
       }
     }
     // scale = norm / max(|g|, norm)
-    const tensor length = device.binary(
-        binary_function::maximum, device.unary({unary_function::square_root}, std::move(total)),
-        device.full({}, clipping.norm));
-    const tensor scale =
-        device.binary(binary_function::divide, device.full({}, clipping.norm), length);
+    const tensor length =
+        device.run(kernels::binary{binary_function::maximum},
+                   device.run(kernels::unary{{unary_function::square_root}}, std::move(total)),
+                   device.run(kernels::full{{}, clipping.norm}));
+    const tensor scale = device.run(kernels::binary{binary_function::divide},
+                                    device.run(kernels::full{{}, clipping.norm}), length);
     for (tensor& g : gradients) {
       if (g) {
-        g = device.binary(binary_function::multiply, std::move(g), scale);
+        g = device.run(kernels::binary{binary_function::multiply}, std::move(g), scale);
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "glia/backends/backend.hpp"
@@ -9,9 +10,9 @@
 namespace glia {
 
 /// An optimizer is a pure update rule. `slot_count` and `slot_start` say how many tensors it keeps
-/// beside each parameter and what they start from; `at(step)` gives the rule of one step, its
-/// hyper-parameters worked out once for all parameters; `apply` takes that step for one parameter.
-/// It knows nothing of layers.
+/// beside each parameter and what they start from; `numbers(step)` gives what varies from step to
+/// step, an array worked out once for all parameters; `apply` takes that step for one parameter,
+/// with the numbers as a tensor. It knows nothing of layers.
 template <class O, class B>
 concept optimizer = backend<B> && std::copyable<O> &&
     requires(const O& o, const B& device, typename B::tensor& parameter,
@@ -19,7 +20,15 @@ concept optimizer = backend<B> && std::copyable<O> &&
   { o.slot_count() } -> std::convertible_to<std::size_t>;
   { o.slot_start() } -> std::convertible_to<double>;
   { o.learning_rate(std::size_t{}) } -> std::convertible_to<double>;
-  o.apply(o.at(std::size_t{}), device, parameter, gradient, slots);
+  std::span<const double>(o.numbers(std::size_t{}));
+  o.apply(device, parameter, gradient, slots, gradient);
 };
+
+/// What varies from step to step of an optimizer, as a tensor.
+template <backend B, optimizer<B> O>
+[[nodiscard]] typename B::tensor numbers_of(const O& rule, const B& device, std::size_t step) {
+  const auto numbers = rule.numbers(step);
+  return device.from_host(std::span<const double>(numbers), {numbers.size()});
+}
 
 }  // namespace glia

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,23 +27,21 @@ struct rmsprop {
   [[nodiscard]] std::size_t slot_count() const { return momentum > 0 ? 2 : 1; }
   [[nodiscard]] double slot_start() const { return 0; }
 
-  [[nodiscard]] rmsprop_rule at(std::size_t step) const {
+  [[nodiscard]] std::array<double, 1> numbers(std::size_t step) const {
     detail::require_ranges("rmsprop", weight_decay, epsilon);
     require<value_error>(rho >= 0 && rho < 1 && momentum >= 0 && momentum < 1,
                          "rmsprop: expected rho and momentum in [0, 1), got ", rho, " and ",
                          momentum);
-    return {learning_rate(step), rho, momentum, epsilon, weight_decay};
+    return {learning_rate(step)};
   }
   template <backend B>
-  void apply(const rmsprop_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots) const {
-    auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]),
-                                slots.size() > 1 ? std::move(slots[1]) : typename B::tensor{});
-    p = std::move(result.parameter);
-    slots[0] = std::move(result.first);
-    if (slots.size() > 1) {
-      slots[1] = std::move(result.second);
-    }
+  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
+    typename B::tensor none;
+    typename B::tensor& velocity = slots.size() > 1 ? slots[1] : none;
+    std::tie(p, slots[0], velocity) = std::tuple_cat(
+        device.run(kernels::rmsprop{rho, momentum, epsilon, weight_decay}, std::move(p),
+                   std::move(g), std::move(slots[0]), std::move(velocity), numbers));
   }
 
   [[nodiscard]] std::string description() const { return text("rmsprop(", learning_rate, ')'); }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,24 +26,22 @@ struct sgd {
   [[nodiscard]] std::size_t slot_count() const { return momentum > 0 ? 1 : 0; }
   [[nodiscard]] double slot_start() const { return 0; }
 
-  [[nodiscard]] sgd_rule at(std::size_t step) const {
+  [[nodiscard]] std::array<double, 1> numbers(std::size_t step) const {
     detail::require_ranges("sgd", weight_decay);
     require<value_error>(momentum >= 0 && momentum < 1, "sgd: expected a momentum in [0, 1), got ",
                          momentum);
     require<value_error>(!nesterov || momentum > 0, "sgd: nesterov needs a momentum");
-    return {learning_rate(step), momentum, weight_decay, nesterov};
+    return {learning_rate(step)};
   }
 
   template <backend B>
-  void apply(const sgd_rule& rule, const B& device, typename B::tensor& p, typename B::tensor g,
-             std::vector<typename B::tensor>& slots) const {
-    if (slots.empty()) {
-      p = device.update(rule, std::move(p), std::move(g), {}).parameter;
-      return;
-    }
-    auto result = device.update(rule, std::move(p), std::move(g), std::move(slots[0]));
-    p = std::move(result.parameter);
-    slots[0] = std::move(result.slot);
+  void apply(const B& device, typename B::tensor& p, typename B::tensor g,
+             std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
+    typename B::tensor none;
+    typename B::tensor& velocity = slots.empty() ? none : slots[0];
+    std::tie(p, velocity) =
+        std::tuple_cat(device.run(kernels::sgd{momentum, weight_decay, nesterov}, std::move(p),
+                                  std::move(g), std::move(velocity), numbers));
   }
 
   [[nodiscard]] std::string description() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -40,7 +42,6 @@ template <backend B>
 class bench {
  public:
   using tensor = typename B::tensor;
-  using indices = typename B::indices;
 
   bench(const B& device, bool keep) : device_(&device), keep_(keep) {}
 
@@ -82,26 +83,19 @@ class bench {
     }
     return t;
   }
-  [[nodiscard]] indices classes(std::vector<std::int32_t> values) {
-    return device_->from_host(std::span<const std::int32_t>(values), {values.size()});
+  [[nodiscard]] tensor integers(std::span<const std::int32_t> values) {
+    return device_->from_host(values, {values.size()});
   }
+  [[nodiscard]] tensor classes(std::vector<std::int32_t> values) { return integers(values); }
+  /// An operand that is left out.
+  [[nodiscard]] tensor none() const { return {}; }
 
   void out(const tensor& t) {
-    // In full precision where the backend offers it: float would hide what double got right.
-    using number = std::conditional_t < requires(const B& d, std::span<double> s) {
-      d.to_host(t, s);
+    if (t.type() == element::index) {
+      out_as<std::int32_t>(t);
+    } else {
+      out_as<double>(t);
     }
-    , double, float > ;
-    std::vector<number> values(t.shape().size());
-    device_->to_host(t, std::span<number>(values));
-    shapes_.push_back(t.shape());
-    outputs_.insert(outputs_.end(), values.begin(), values.end());
-  }
-  void out(const indices& t) requires(!std::same_as<tensor, indices>) {
-    std::vector<std::int32_t> values(t.shape().size());
-    device_->to_host(t, std::span<std::int32_t>(values));
-    shapes_.push_back(t.shape());
-    outputs_.insert(outputs_.end(), values.begin(), values.end());
   }
 
   [[nodiscard]] const std::vector<double>& outputs() const { return outputs_; }
@@ -118,6 +112,14 @@ class bench {
   }
 
  private:
+  template <class Number>
+  void out_as(const tensor& t) {
+    std::vector<Number> values(t.shape().size());
+    device_->to_host(t, std::span<Number>(values));
+    shapes_.push_back(t.shape());
+    outputs_.insert(outputs_.end(), values.begin(), values.end());
+  }
+
   const B* device_;
   bool keep_;
   std::optional<injection> special_;
@@ -148,39 +150,57 @@ template <class Bench, class Tensor>
 void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
                        const unary_map& map, const convolution_pooling& how, Tensor dy) {
   const auto& device = b.device();
-  if constexpr (pooling_convolution_backend<std::remove_cvref_t<decltype(device)>>) {
-    const auto y = device.conv2d_max_pool2d(x, w, bias, map, how, true);
-    b.out(y.output);
-    b.out(device.conv2d_max_pool2d(x, w, bias, map, how, false).output);
-    const auto gradient = device.conv2d_max_pool2d_gradient(dy, x, w, y.position, how, true);
-    b.out(gradient.input);
-    b.out(gradient.kernel);
-    b.out(gradient.bias);
-    b.out(device.conv2d_max_pool2d_gradient(dy, x, w, y.position, how, false).kernel);
+  if constexpr (runs<std::remove_cvref_t<decltype(device)>, kernels::conv2d_max_pool2d>) {
+    const auto [y, position] = device.run(kernels::conv2d_max_pool2d{how, map, true}, x, w, bias);
+    b.out(y);
+    b.out(device.run(kernels::conv2d_max_pool2d{how, map, false}, x, w, bias)[0]);
+    const auto [dx, dw, dbias] =
+        device.run(kernels::conv2d_max_pool2d_gradient{how, true}, dy, x, w, position);
+    b.out(dx);
+    b.out(dw);
+    b.out(dbias);
+    b.out(device.run(kernels::conv2d_max_pool2d_gradient{how, false}, dy, x, w, position)[1]);
   } else {
-    const auto convolved = device.conv2d(x, w, bias, map, how.window, how.groups);
-    const auto y = device.max_pool2d(convolved, how.pool);
-    b.out(y.output);
-    b.out(y.output);
-    const auto spread = device.max_pool2d_gradient(dy, y.position, how.pool, convolved.shape());
-    const auto before = device.unary_gradient(map, spread, convolved);
-    const auto kernel = device.conv2d_kernel_gradient(x, before, how.window, how.groups, w.shape());
-    b.out(device.conv2d_input_gradient(before, w, how.window, how.groups, x.shape()));
-    b.out(kernel);
-    b.out(device.sum_to(before, {w.shape().back()}));
-    b.out(kernel);
+    const auto convolved = device.run(kernels::conv2d{how.window, how.groups, map}, x, w, bias);
+    const shape image = sample_of(convolved.shape());
+    const auto [y, position] = device.run(kernels::max_pool2d{how.pool}, convolved);
+    b.out(y);
+    b.out(y);
+    const auto spread = device.run(kernels::max_pool2d_gradient{how.pool, image}, dy, position);
+    const auto before = device.run(kernels::unary_gradient{map}, spread, convolved);
+    const auto dw = device.run(kernels::conv2d_kernel_gradient{how.window, how.groups}, x, before);
+    b.out(device.run(kernels::conv2d_input_gradient{how.window, how.groups, sample_of(x.shape())},
+                     before, w));
+    b.out(dw);
+    b.out(device.run(kernels::sum_to{{w.shape().back()}}, before));
+    b.out(dw);
   }
 }
+
+/// Weights, bias and attributes of one of several convolutions.
+template <class Tensor>
+struct chain_link {
+  Tensor weights;
+  Tensor bias;
+  kernels::conv2d kernel;
+};
 
 /// Convolutions one after the other, as one where the backend has that.
 template <class Bench, class Tensor>
 void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>& links) {
   const auto& device = b.device();
-  if constexpr (convolution_chain_backend<std::remove_cvref_t<decltype(device)>>) {
-    b.out(device.conv2d_chain(x, links));
+  if constexpr (runs<std::remove_cvref_t<decltype(device)>, kernels::conv2d_chain>) {
+    kernels::conv2d_chain chain{links.size()};
+    std::array<Tensor, 2 * max_chain> weights;
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      chain.links[i] = links[i].kernel;
+      weights[2 * i] = links[i].weights;
+      weights[2 * i + 1] = links[i].bias;
+    }
+    b.out(std::apply([&](const auto&... each) { return device.run(chain, x, each...); }, weights));
   } else {
     for (const chain_link<Tensor>& l : links) {
-      x = device.conv2d(x, l.kernel, l.bias, l.map, l.window, l.groups);
+      x = device.run(l.kernel, x, l.weights, l.bias);
     }
     b.out(x);
   }
@@ -251,8 +271,10 @@ template <backend B, class Case>
 /// check(name, kernel) for every case of the suite: a generic callable on a bench.
 template <class Check>
 void for_each_case(const Check& check) {
-  check("full", [](auto& b) { b.out(b.device().full({2, 3}, 1.5)); });
-  check("reshape", [](auto& b) { b.out(b.device().reshape(b.in({4, 6}, 1), {2, 3, 4})); });
+  check("full", [](auto& b) { b.out(b.device().run(kernels::full{{2, 3}, 1.5})); });
+  check("reshape", [](auto& b) {
+    b.out(b.device().run(kernels::reshape{{2, 3, 4}}, b.in({4, 6}, 1)));
+  });
 
   for (int f = 0; f <= static_cast<int>(unary_function::gelu); ++f) {
     const auto function = static_cast<unary_function>(f);
@@ -264,14 +286,14 @@ void for_each_case(const Check& check) {
     for (std::size_t n : {std::size_t{1}, std::size_t{37}, std::size_t{40001}}) {
       const std::string name = text(name_of(function), " of ", n, " elements");
       check(name, [&](auto& b) {
-        b.out(b.device().unary(map, b.in({n}, 2, 4, positive ? 5.0F : 0.0F)));
+        b.out(b.device().run(kernels::unary{map}, b.in({n}, 2, 4, positive ? 5.0F : 0.0F)));
       });
       check(name + ", gradient", [&](auto& b) {
         auto saved = b.in({n}, 3, 4, positive ? 5.0F : 0.0F);
         if (saved_for_gradient(function) == saved_operand::output) {
-          saved = b.device().unary(map, saved);
+          saved = b.device().run(kernels::unary{map}, saved);
         }
-        b.out(b.device().unary_gradient(map, b.in({n}, 4), std::move(saved)));
+        b.out(b.device().run(kernels::unary_gradient{map}, b.in({n}, 4), std::move(saved)));
       });
     }
   }
@@ -286,13 +308,16 @@ void for_each_case(const Check& check) {
     const shape c = right;
     for (int f = 0; f <= static_cast<int>(binary_function::equal); ++f) {
       check(text("binary function ", f, " of ", a, " and ", c), [&](auto& b) {
-        b.out(b.device().binary(static_cast<binary_function>(f), b.in(a, 5), b.in(c, 6, 1, 2)));
+        b.out(b.device().run(kernels::binary{static_cast<binary_function>(f)}, b.in(a, 5),
+                             b.in(c, 6, 1, 2)));
       });
     }
-    check(text("broadcast_to from ", c),
-          [&](auto& b) { b.out(b.device().broadcast_to(b.in(c, 7), broadcast_shape(a, c))); });
-    check(text("sum_to ", c),
-          [&](auto& b) { b.out(b.device().sum_to(b.in(broadcast_shape(a, c), 8), c)); });
+    check(text("broadcast_to from ", c), [&](auto& b) {
+      b.out(b.device().run(kernels::broadcast_to{broadcast_shape(a, c)}, b.in(c, 7)));
+    });
+    check(text("sum_to ", c), [&](auto& b) {
+      b.out(b.device().run(kernels::sum_to{c}, b.in(broadcast_shape(a, c), 8)));
+    });
   }
 
   const std::vector<matmul_sizes> products{{1, 1, 1},      {3, 5, 7},       {17, 33, 9},
@@ -307,21 +332,24 @@ void for_each_case(const Check& check) {
         return zeros ? b.sparse(extents, 9) : b.in(extents, 9);
       };
       check("matmul" + name, [&](auto& b) {
-        b.out(b.device().matmul(left(b, {s.m, s.k}), b.in({s.k, s.n}, 10), transpose::none));
+        b.out(b.device().run(kernels::matmul{transpose::none}, left(b, {s.m, s.k}),
+                             b.in({s.k, s.n}, 10)));
       });
       check("matmul, first transposed," + name, [&](auto& b) {
-        b.out(b.device().matmul(left(b, {s.k, s.m}), b.in({s.k, s.n}, 11), transpose::first));
+        b.out(b.device().run(kernels::matmul{transpose::first}, left(b, {s.k, s.m}),
+                             b.in({s.k, s.n}, 11)));
       });
       check("matmul, second transposed," + name, [&](auto& b) {
-        b.out(b.device().matmul(left(b, {s.m, s.k}), b.in({s.n, s.k}, 12), transpose::second));
+        b.out(b.device().run(kernels::matmul{transpose::second}, left(b, {s.m, s.k}),
+                             b.in({s.n, s.k}, 12)));
       });
       check("dense" + name, [&](auto& b) {
-        b.out(b.device().dense(left(b, {s.m, s.k}), b.in({s.k, s.n}, 13), b.in({s.n}, 14),
-                               {unary_function::relu}));
+        b.out(b.device().run(kernels::dense{{unary_function::relu}}, left(b, {s.m, s.k}),
+                             b.in({s.k, s.n}, 13), b.in({s.n}, 14)));
       });
       check("dense without bias" + name, [&](auto& b) {
-        b.out(b.device().dense(left(b, {s.m, s.k}), b.in({s.k, s.n}, 13), {},
-                               {unary_function::tanh}));
+        b.out(b.device().run(kernels::dense{{unary_function::tanh}}, left(b, {s.m, s.k}),
+                             b.in({s.k, s.n}, 13), b.none()));
       });
     }
   }
@@ -351,17 +379,20 @@ void for_each_case(const Check& check) {
     const std::string name = text(" of ", c.x, " with ", c.w, ", ", c.groups, " groups");
     const shape y = conv2d_rule(c.x, c.w, c.window, c.groups).output();
     check("conv2d" + name, [&](auto& b) {
-      b.out(b.device().conv2d(b.in(c.x, 15), b.in(c.w, 16), b.in({c.w[3]}, 17),
-                              {unary_function::relu}, c.window, c.groups));
+      b.out(b.device().run(kernels::conv2d{c.window, c.groups, {unary_function::relu}},
+                           b.in(c.x, 15), b.in(c.w, 16), b.in({c.w[3]}, 17)));
     });
     check("conv2d without bias" + name, [&](auto& b) {
-      b.out(b.device().conv2d(b.in(c.x, 15), b.in(c.w, 16), {}, identity_map, c.window, c.groups));
+      b.out(b.device().run(kernels::conv2d{c.window, c.groups, identity_map}, b.in(c.x, 15),
+                           b.in(c.w, 16), b.none()));
     });
     check("conv2d_input_gradient" + name, [&](auto& b) {
-      b.out(b.device().conv2d_input_gradient(b.in(y, 18), b.in(c.w, 16), c.window, c.groups, c.x));
+      b.out(b.device().run(kernels::conv2d_input_gradient{c.window, c.groups, sample_of(c.x)},
+                           b.in(y, 18), b.in(c.w, 16)));
     });
     check("conv2d_kernel_gradient" + name, [&](auto& b) {
-      b.out(b.device().conv2d_kernel_gradient(b.in(c.x, 15), b.in(y, 18), c.window, c.groups, c.w));
+      b.out(b.device().run(kernels::conv2d_kernel_gradient{c.window, c.groups}, b.in(c.x, 15),
+                           b.in(y, 18)));
     });
   }
 
@@ -455,10 +486,10 @@ void for_each_case(const Check& check) {
       std::vector<float> values = test_values(c.x, 15);
       std::transform(values.begin(), values.end(), values.begin(), [](float v) { return 4 * v; });
       const auto x = b.in(c.x, std::move(values));
-      std::vector<chain_link<std::remove_cvref_t<decltype(x)>>> links;
+      std::vector<detail::chain_link<std::remove_cvref_t<decltype(x)>>> links;
       for (const link& l : c.links) {
         const auto shift = bias ? b.in({l.w[3]}, 17) : decltype(b.in({}, 1)){};
-        links.push_back({b.in(l.w, 16), shift, {l.function}, l.window, l.groups});
+        links.push_back({b.in(l.w, 16), shift, {l.window, l.groups, {l.function}}});
       }
       detail::convolve_in_chain(b, x, links);
     };
@@ -482,9 +513,9 @@ void for_each_case(const Check& check) {
     const std::string name = text(" of ", p.x, ", window ", p.window.height, "x", p.window.width);
     const shape y = pool_rule(p.x, p.window).output();
     check("max_pool2d" + name, [&](auto& b) {
-      auto result = b.device().max_pool2d(b.in(p.x, 19), p.window);
-      b.out(result.output);
-      b.out(result.position);
+      const auto result = b.device().run(kernels::max_pool2d{p.window}, b.in(p.x, 19));
+      b.out(result[0]);
+      b.out(result[1]);
     });
     // Rounded to quarters, windows hold equal values: the first must win.
     check("max_pool2d with ties" + name, [&](auto& b) {
@@ -492,16 +523,18 @@ void for_each_case(const Check& check) {
       for (float& value : values) {
         value = std::round(value * 2) / 2;
       }
-      b.out(b.device().max_pool2d(b.in(p.x, std::move(values)), p.window).position);
+      b.out(b.device().run(kernels::max_pool2d{p.window}, b.in(p.x, std::move(values)))[1]);
     });
     check("max_pool2d_gradient" + name, [&](auto& b) {
-      auto position = b.device().max_pool2d(b.in(p.x, 19), p.window).position;
-      b.out(b.device().max_pool2d_gradient(b.in(y, 21), std::move(position), p.window, p.x));
+      auto position = b.device().run(kernels::max_pool2d{p.window}, b.in(p.x, 19))[1];
+      b.out(b.device().run(kernels::max_pool2d_gradient{p.window, sample_of(p.x)}, b.in(y, 21),
+                           std::move(position)));
     });
     check("avg_pool2d" + name,
-          [&](auto& b) { b.out(b.device().avg_pool2d(b.in(p.x, 22), p.window)); });
-    check("avg_pool2d_gradient" + name,
-          [&](auto& b) { b.out(b.device().avg_pool2d_gradient(b.in(y, 23), p.window, p.x)); });
+          [&](auto& b) { b.out(b.device().run(kernels::avg_pool2d{p.window}, b.in(p.x, 22))); });
+    check("avg_pool2d_gradient" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::avg_pool2d_gradient{p.window, sample_of(p.x)}, b.in(y, 23)));
+    });
   }
 
   for (const shape& s : {shape{6, 5}, shape{3, 4, 2, 70}, shape{2, 1}, shape{400, 3}}) {
@@ -513,64 +546,71 @@ void for_each_case(const Check& check) {
           text(kind == normalization::batch ? "batch" : "layer", " normalisation of ", s);
       const shape channels{s.back()};
       check(name, [&](auto& b) {
-        auto result = b.device().normalize(kind, b.in(s, 24, 2, 0.5F), b.in(channels, 25),
-                                           b.in(channels, 26), 1e-3);
-        b.out(result.output);
-        b.out(result.mean);
-        b.out(result.variance);
+        auto result = b.device().run(kernels::normalize{kind, 1e-3}, b.in(s, 24, 2, 0.5F),
+                                     b.in(channels, 25), b.in(channels, 26));
+        b.out(result[0]);
+        b.out(result[1]);
+        b.out(result[2]);
       });
       check(name + ", gradient", [&](auto& b) {
         auto x = b.in(s, 24, 2, 0.5F);
         auto gamma = b.in(channels, 25);
-        auto forward = b.device().normalize(kind, x, gamma, b.in(channels, 26), 1e-3);
-        auto result = b.device().normalize_gradient(kind, b.in(s, 27), x, gamma, forward.mean,
-                                                    forward.variance, 1e-3);
-        b.out(result.input);
-        b.out(result.gamma);
-        b.out(result.beta);
+        auto forward = b.device().run(kernels::normalize{kind, 1e-3}, x, gamma, b.in(channels, 26));
+        auto result = b.device().run(kernels::normalize_gradient{kind, 1e-3}, b.in(s, 27), x, gamma,
+                                     forward[1], forward[2]);
+        b.out(result[0]);
+        b.out(result[1]);
+        b.out(result[2]);
       });
     }
   }
 
-  for (const std::uint64_t offset :
-       {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{4294967290}}) {
-    check(text("dropout from element ", offset), [&](auto& b) {
-      b.out(b.device().dropout(b.in({40003}, 28, 1, 3), 0.3,
-                               {.seed = 0x1234567890ABCDEF, .stream = 5, .step = 6}, offset));
+  // With samples of one element, the first one's number is that of the element.
+  for (const std::uint32_t first : {0U, 3U, 4294967290U}) {
+    check(text("dropout from element ", first), [&](auto& b) {
+      const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
+      b.out(b.device().run(kernels::dropout{0.3, 5}, b.in({40003}, 28, 1, 3), b.integers(words)));
     });
   }
 
   for (const shape& s : {shape{1, 2}, shape{7, 10}, shape{3, 1000}}) {
     const shape rows{s[0]};
-    check(text("softmax of ", s), [&](auto& b) { b.out(b.device().softmax(b.in(s, 29, 10))); });
+    check(text("softmax of ", s),
+          [&](auto& b) { b.out(b.device().run(kernels::softmax{}, b.in(s, 29, 10))); });
     check(text("softmax of ", s, ", gradient"), [&](auto& b) {
-      b.out(b.device().softmax_gradient(b.in(s, 30), b.device().softmax(b.in(s, 29, 3))));
+      b.out(b.device().run(kernels::softmax_gradient{}, b.in(s, 30),
+                           b.device().run(kernels::softmax{}, b.in(s, 29, 3))));
     });
     check(text("softmax_cross_entropy of ", s), [&](auto& b) {
-      auto result = b.device().softmax_cross_entropy(b.in(s, 31, 10), b.in(s, 32, 0.5F, 0.5F));
-      b.out(result.loss);
-      b.out(result.probabilities);
+      auto result = b.device().run(kernels::softmax_cross_entropy{}, b.in(s, 31, 10),
+                                   b.in(s, 32, 0.5F, 0.5F));
+      b.out(result[0]);
+      b.out(result[1]);
     });
     check(text("softmax_cross_entropy of ", s, ", gradient"), [&](auto& b) {
-      b.out(b.device().softmax_cross_entropy_gradient(
-          b.in(rows, 33), b.device().softmax(b.in(s, 31)), b.in(s, 32, 0.5F, 0.5F)));
+      b.out(b.device().run(kernels::softmax_cross_entropy_gradient{}, b.in(rows, 33),
+                           b.device().run(kernels::softmax{}, b.in(s, 31)),
+                           b.in(s, 32, 0.5F, 0.5F)));
     });
   }
   check("softmax_cross_entropy of large logits", [](auto& b) {
-    auto result = b.device().softmax_cross_entropy(b.in({2, 3}, {1000, 0, -1000, 80, 81, 79}),
-                                                   b.in({2, 3}, {1, 0, 0, 0, 1, 0}));
-    b.out(result.loss);
-    b.out(result.probabilities);
+    auto result =
+        b.device().run(kernels::softmax_cross_entropy{}, b.in({2, 3}, {1000, 0, -1000, 80, 81, 79}),
+                       b.in({2, 3}, {1, 0, 0, 0, 1, 0}));
+    b.out(result[0]);
+    b.out(result[1]);
   });
 
-  check("one_hot", [](auto& b) { b.out(b.device().one_hot(b.classes({2, 0, 3}), 4, 0.9, 0.1)); });
+  check("one_hot", [](auto& b) {
+    b.out(b.device().run(kernels::one_hot{4, 0.9, 0.1}, b.classes({2, 0, 3})));
+  });
   check("argmax", [](auto& b) {
-    b.out(b.device().argmax(b.in({3, 3}, {1, 3, 2, 5, 5, 4, -1, -3, -2})));
+    b.out(b.device().run(kernels::argmax{}, b.in({3, 3}, {1, 3, 2, 5, 5, 4, -1, -3, -2})));
   });
   for (std::size_t k : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
     check(text("in_top_", k), [&](auto& b) {
-      b.out(b.device().in_top_k(b.in({3, 4}, {1, 3, 2, 0, 5, 5, 4, 4, 0, 1, 2, 3}),
-                                b.classes({2, 1, 0}), k));
+      b.out(b.device().run(kernels::in_top_k{k}, b.in({3, 4}, {1, 3, 2, 0, 5, 5, 4, 4, 0, 1, 2, 3}),
+                           b.classes({2, 1, 0})));
     });
   }
 
@@ -578,42 +618,43 @@ void for_each_case(const Check& check) {
     const shape s{n};
     const std::string name = text(" of ", n, " elements");
     check("sgd" + name, [&](auto& b) {
-      b.out(
-          b.device().update(sgd_rule{0.1, 0, 0.01, false}, b.in(s, 34), b.in(s, 35), {}).parameter);
+      b.out(b.device().run(kernels::sgd{0, 0.01, false}, b.in(s, 34), b.in(s, 35), b.none(),
+                           b.in({1}, std::vector{0.1F}))[0]);
     });
     for (const bool nesterov : {false, true}) {
       check(text("sgd with momentum", nesterov ? ", nesterov" : "", name), [&](auto& b) {
-        auto result = b.device().update(sgd_rule{0.1, 0.9, 0.01, nesterov}, b.in(s, 34),
-                                        b.in(s, 35), b.in(s, 36));
-        b.out(result.parameter);
-        b.out(result.slot);
+        const auto [p, v] = b.device().run(kernels::sgd{0.9, 0.01, nesterov}, b.in(s, 34),
+                                           b.in(s, 35), b.in(s, 36), b.in({1}, std::vector{0.1F}));
+        b.out(p);
+        b.out(v);
       });
     }
     check("adam" + name, [&](auto& b) {
-      auto result = b.device().update(adam_rule{0.1, 0.9, 0.99, 1e-3, 0.01, 0.02}, b.in(s, 34),
-                                      b.in(s, 35), b.in(s, 36), b.in(s, 37, 0.5F, 0.6F));
-      b.out(result.parameter);
-      b.out(result.first);
-      b.out(result.second);
+      const auto [p, m, v] =
+          b.device().run(kernels::adam{0.9, 0.99, 0.01}, b.in(s, 34), b.in(s, 35), b.in(s, 36),
+                         b.in(s, 37, 0.5F, 0.6F), b.in({3}, std::vector{0.1F, 1e-3F, 0.98F}));
+      b.out(p);
+      b.out(m);
+      b.out(v);
     });
     for (const bool momentum : {false, true}) {
       check(text("rmsprop", momentum ? " with momentum" : "", name), [&](auto& b) {
-        auto velocity = momentum ? b.in(s, 36) : decltype(b.in(s, 36)){};
-        auto result =
-            b.device().update(rmsprop_rule{0.1, 0.9, momentum ? 0.5 : 0, 1e-3, 0.01}, b.in(s, 34),
-                              b.in(s, 35), b.in(s, 37, 0.5F, 0.6F), std::move(velocity));
-        b.out(result.parameter);
-        b.out(result.first);
+        auto velocity = momentum ? b.in(s, 36) : b.none();
+        const auto [p, v, u] = b.device().run(kernels::rmsprop{0.9, momentum ? 0.5 : 0, 1e-3, 0.01},
+                                              b.in(s, 34), b.in(s, 35), b.in(s, 37, 0.5F, 0.6F),
+                                              std::move(velocity), b.in({1}, std::vector{0.1F}));
+        b.out(p);
+        b.out(v);
         if (momentum) {
-          b.out(result.second);
+          b.out(u);
         }
       });
     }
     check("adagrad" + name, [&](auto& b) {
-      auto result = b.device().update(adagrad_rule{0.1, 1e-3, 0.01}, b.in(s, 34), b.in(s, 35),
-                                      b.in(s, 37, 0.5F, 0.6F));
-      b.out(result.parameter);
-      b.out(result.slot);
+      const auto [p, v] = b.device().run(kernels::adagrad{1e-3, 0.01}, b.in(s, 34), b.in(s, 35),
+                                         b.in(s, 37, 0.5F, 0.6F), b.in({1}, std::vector{0.1F}));
+      b.out(p);
+      b.out(v);
     });
   }
 }

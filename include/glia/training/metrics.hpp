@@ -63,9 +63,9 @@ class running_scores {
       pending_.clear();
     }
     count_ += y.shape()[0];
-    pending_.push_back(device_.sum_to(losses, {}));
+    pending_.push_back(device_.run(kernels::sum_to{{}}, losses));
     for (const metric& m : metrics_) {
-      pending_.push_back(device_.sum_to(hits(m, y, t), {}));
+      pending_.push_back(device_.run(kernels::sum_to{{}}, hits(m, y, t)));
     }
   }
 
@@ -100,11 +100,9 @@ class running_scores {
   }
 
   [[nodiscard]] double number_in(const typename B::tensor& t) const {
-    using number = std::conditional_t < requires(std::span<double> out) { device_.to_host(t, out); }
-    , double, float > ;
-    number value = 0;
+    double value = 0;
     device_.to_host(t, std::span(&value, 1));
-    return static_cast<double>(value);
+    return value;
   }
 
   /// (N): 1 for samples that the metric counts, else 0.
@@ -117,13 +115,15 @@ class running_scores {
                          outputs, " outputs, got ", m.k);
     if (outputs == 1) {
       // Classes may also be given as the values 0 and 1, as probabilities, or as -1 and 1.
-      const auto truth =
-          t.values ? device_.binary(binary_function::greater, t.values, device_.full({}, 0.5))
-                   : device_.one_hot(t.classes, 1, 0, 1);
-      const auto guess = device_.binary(binary_function::greater, y, device_.full({}, border_));
-      return device_.binary(binary_function::equal, guess, truth);
+      const auto truth = t.values ? device_.run(kernels::binary{binary_function::greater}, t.values,
+                                                device_.run(kernels::full{{}, 0.5}))
+                                  : device_.run(kernels::one_hot{1, 0, 1}, t.classes);
+      const auto guess = device_.run(kernels::binary{binary_function::greater}, y,
+                                     device_.run(kernels::full{{}, border_}));
+      return device_.run(kernels::binary{binary_function::equal}, guess, truth);
     }
-    return device_.in_top_k(y, t.values ? device_.argmax(t.values) : t.classes, m.k);
+    return device_.run(kernels::in_top_k{m.k}, y,
+                       t.values ? device_.run(kernels::argmax{}, t.values) : t.classes);
   }
 
   B device_;

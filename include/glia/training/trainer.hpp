@@ -70,7 +70,7 @@ class trainer {
     for (const parameter<B>& p : net.parameters()) {
       std::vector<tensor>& own = memory_.emplace_back();
       for (std::size_t i = 0; p.spec.trainable && i < optimizer_.slot_count(); ++i) {
-        own.push_back(net.device().full(p.spec.shape, optimizer_.slot_start()));
+        own.push_back(net.device().run(kernels::full{p.spec.shape, optimizer_.slot_start()}));
       }
     }
   }
@@ -128,9 +128,9 @@ class trainer {
     const targets<B> t = targets_of(device, b, net.output_shape());
     const variable<B> x =
         record_.constant(device.from_host(std::span<const float>(b.inputs), b.input_shape));
-    const variable<B> y = net.forward(
-        x, slots_, run_mode::training,
-        {.seed = options_.seed, .stream = 0, .step = static_cast<std::uint32_t>(step_)});
+    const variable<B> y =
+        net.forward(x, slots_, run_mode::training,
+                    {.seed = options_.seed, .step = static_cast<std::uint32_t>(step_)});
     const variable<B> losses = loss_(y, t);
     if (sums != nullptr) {
       sums->add(losses.value(), y.value(), t);
@@ -157,11 +157,11 @@ class trainer {
       gradients_[i] = slots_[i] ? record_.take_gradient(slots_[i]) : tensor{};
     }
     clip(options_.clipping, net_->device(), gradients_);
-    const auto rule = optimizer_.at(step_);
+    const tensor numbers = numbers_of(optimizer_, net_->device(), step_);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (gradients_[i]) {
-        optimizer_.apply(rule, net_->device(), parameters[i].value,
-                         std::exchange(gradients_[i], tensor{}), memory_[i]);
+        optimizer_.apply(net_->device(), parameters[i].value,
+                         std::exchange(gradients_[i], tensor{}), memory_[i], numbers);
       }
     }
     ++step_;

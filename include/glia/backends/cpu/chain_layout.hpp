@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "glia/backends/kernel_arguments.hpp"
-#include "glia/backends/shape_rules.hpp"
+#include "glia/kernels/convolution_chain.hpp"
 
 namespace glia::cpu_loops {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "glia/backends/kernel_arguments.hpp"
+#include "glia/kernels/elementwise.hpp"
 
 namespace glia::cpu_loops {
 

@@ -3,6 +3,8 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/classification.hpp"
 
 namespace glia::cpu_loops {
 
@@ -10,8 +12,31 @@ namespace glia::cpu_loops {
 template <class T>
 class classification {
  public:
+  using tensor = host_tensor<T>;
+
   explicit classification(const workers& team) : team_(&team) {}
 
+  void compute(const kernels::softmax&, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    softmax(x.data(), y.data(), row_count(x.shape()), x.shape().back());
+  }
+  void compute(const kernels::softmax_gradient&, const memory_pool&, const tensor& dy,
+               const tensor& y, const tensor& dx) const {
+    softmax_gradient(dy.data(), y.data(), dx.data(), row_count(y.shape()), y.shape().back());
+  }
+  void compute(const kernels::softmax_cross_entropy&, const memory_pool&, const tensor& logits,
+               const tensor& targets, const tensor& loss, const tensor& probabilities) const {
+    softmax_cross_entropy(logits.data(), targets.data(), loss.data(), probabilities.data(),
+                          logits.shape()[0], logits.shape()[1]);
+  }
+  void compute(const kernels::softmax_cross_entropy_gradient&, const memory_pool&,
+               const tensor& dloss, const tensor& probabilities, const tensor& targets,
+               const tensor& dlogits) const {
+    softmax_cross_entropy_gradient(dloss.data(), probabilities.data(), targets.data(),
+                                   dlogits.data(), targets.shape()[0], targets.shape()[1]);
+  }
+
+ private:
   void softmax(const T* x, T* y, std::size_t rows, std::size_t columns) const {
     for_each_row(rows, columns, [&](auto kernels, std::size_t, std::size_t at) {
       kernels.softmax(x + at, y + at, columns);
@@ -47,7 +72,6 @@ class classification {
     });
   }
 
- private:
   template <class Body>
   void for_each_row(std::size_t rows, std::size_t columns, const Body& body) const {
     team_->for_rows(rows, columns, [&](auto kernels, std::size_t first, std::size_t count) {

@@ -13,6 +13,8 @@
 #include "glia/backends/cpu/patch_convolution.hpp"
 #include "glia/backends/cpu/sparse_convolution.hpp"
 #include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/convolution.hpp"
 
 namespace glia::cpu_loops {
 
@@ -22,7 +24,23 @@ namespace glia::cpu_loops {
 template <class T>
 class convolution {
  public:
+  using tensor = host_tensor<T>;
+
   explicit convolution(const workers& team) : team_(&team) {}
+
+  void compute(const kernels::conv2d& k, const memory_pool& memory, const tensor& x,
+               const tensor& w, const tensor& bias, const tensor& y) const {
+    conv2d(x.data(), w.data(), bias.data(), k.map, y.data(),
+           conv2d_rule(x.shape(), w.shape(), k.window, k.groups), memory);
+  }
+  void compute(const kernels::conv2d_input_gradient& k, const memory_pool& memory, const tensor& dy,
+               const tensor& w, const tensor& dx) const {
+    input_gradient(dy.data(), w.data(), dx.data(), k.sizes(dy.shape(), w.shape()), memory);
+  }
+  void compute(const kernels::conv2d_kernel_gradient& k, const memory_pool& memory, const tensor& x,
+               const tensor& dy, const tensor& dw) const {
+    kernel_gradient(x.data(), dy.data(), dw.data(), k.sizes(x.shape(), dy.shape()), memory);
+  }
 
   void conv2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
               const window_sizes& s, const memory_pool& memory) const {
@@ -64,8 +82,8 @@ class convolution {
     });
   }
 
-  void conv2d_input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
-                             const memory_pool& memory) const {
+  void input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
+                      const memory_pool& memory) const {
     if (pointwise(s)) {
       for_pixel_blocks(s, [&](auto kernels, std::size_t first, std::size_t count) {
         multiply_here(kernels, {dy + first * s.o, s.o}, {w, s.o, true}, dx + first * s.c, s.c,
@@ -113,8 +131,8 @@ class convolution {
     });
   }
 
-  void conv2d_kernel_gradient(const T* x, const T* dy, T* dw, const window_sizes& s,
-                              const memory_pool& memory) const {
+  void kernel_gradient(const T* x, const T* dy, T* dw, const window_sizes& s,
+                       const memory_pool& memory) const {
     if (pointwise(s)) {
       sum_over_lanes(*team_, team_->level(), memory, s.n, s.c * s.o, dw,
                      [&](auto kernels, std::size_t first, std::size_t images, T* sum, std::size_t) {

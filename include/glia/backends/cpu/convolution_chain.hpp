@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,14 +12,24 @@
 #include "glia/backends/cpu/depthwise_convolution.hpp"
 #include "glia/backends/cpu/patch_convolution.hpp"
 #include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/convolution_chain.hpp"
 
 namespace glia::cpu_loops {
+
+/// What one convolution of a chain is multiplied with, and its activation.
+template <class T>
+struct chain_link {
+  const T* weights = nullptr;
+  const T* bias = nullptr;
+  unary_map map = identity_map;
+};
 
 /// One call of a chain of convolutions: what its threads share. See `convolution_chain`.
 template <class T, class Kernels>
 class chain_run {
  public:
-  chain_run(const Kernels& kernels, std::span<const chain_link<const T*>> links,
+  chain_run(const Kernels& kernels, std::span<const chain_link<T>> links,
             std::span<const window_sizes> sizes, const memory_pool& memory, std::size_t threads)
       : kernels_(kernels),
         links_(links),
@@ -26,7 +37,7 @@ class chain_run {
         first_(sizes.front(), memory) {
     for (std::size_t i = 0; i < links.size(); ++i) {
       const patch_convolution<T> c(as_one_group(sizes[i]), memory);
-      packed_[i] = c.pack(kernels, links[i].kernel, links[i].bias, memory);
+      packed_[i] = c.pack(kernels, links[i].weights, links[i].bias, memory);
       // A product finds a pixel's channels in panels, but for the first one's.
       if (i > 0) {
         runs_[i] = host_tensor<std::uint32_t>(memory, {layout_.behind(i - 1).panels});
@@ -221,7 +232,7 @@ class chain_run {
   };
 
   Kernels kernels_;
-  std::span<const chain_link<const T*>> links_;
+  std::span<const chain_link<T>> links_;
   chain_layout layout_;
   patch_convolution<T> first_;
   std::array<host_tensor<T>, max_chain> packed_;
@@ -236,11 +247,35 @@ class chain_run {
 template <class T>
 class convolution_chain {
  public:
+  using tensor = host_tensor<T>;
+
   explicit convolution_chain(const workers& team) : team_(&team) {}
 
-  /// See `convolution_chain_backend`; the links are such as `chains` allows.
-  void conv2d_chain(const T* x, std::span<const chain_link<const T*>> links,
-                    std::span<const window_sizes> sizes, T* y, const memory_pool& memory) const {
+  /// Operands behind x are the weights and bias of each link; then comes the result.
+  template <std::same_as<tensor>... Others>
+  void compute(const kernels::conv2d_chain& k, const memory_pool& memory, const tensor& x,
+               const Others&... others) const {
+    const std::array<const tensor*, sizeof...(Others)> all{&others...};
+    std::array<chain_link<T>, max_chain> links;
+    std::array<window_sizes, max_chain> sizes{};
+    shape in = x.shape();
+    for (std::size_t i = 0; i < k.count; ++i) {
+      const tensor& w = *all[2 * i];
+      sizes[i] = conv2d_rule(in, w.shape(), k.links[i].window, k.links[i].groups);
+      links[i] = {w.data(), all[2 * i + 1]->data(), k.links[i].map};
+      in = sizes[i].output();
+    }
+    run(x.data(), std::span<const chain_link<T>>(links).first(k.count),
+        std::span<const window_sizes>(sizes).first(k.count), all.back()->data(), memory);
+  }
+
+ private:
+  // With fewer images than this, their rows are shared out among the threads.
+  static constexpr std::size_t few_images = 8;
+  static constexpr std::size_t parts_of_an_image = 4;
+
+  void run(const T* x, std::span<const chain_link<T>> links, std::span<const window_sizes> sizes,
+           T* y, const memory_pool& memory) const {
     with_isa(team_->level(), [&](auto kernels) {
       const chain_run<T, decltype(kernels)> run(kernels, links, sizes, memory, team_->threads());
       const std::size_t images = sizes.front().n;
@@ -252,11 +287,6 @@ class convolution_chain {
       });
     });
   }
-
- private:
-  // With fewer images than this, their rows are shared out among the threads.
-  static constexpr std::size_t few_images = 8;
-  static constexpr std::size_t parts_of_an_image = 4;
 
   const workers* team_;
 };

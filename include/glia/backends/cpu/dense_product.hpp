@@ -7,7 +7,7 @@
 #include "glia/backends/cpu/epilogue.hpp"
 #include "glia/backends/cpu/product_panel.hpp"
 #include "glia/backends/cpu/workers.hpp"
-#include "glia/backends/shape_rules.hpp"
+#include "glia/kernels/products.hpp"
 
 namespace glia::cpu_loops {
 

@@ -7,63 +7,76 @@
 
 #include "glia/backends/broadcast_plan.hpp"
 #include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/dropout.hpp"
+#include "glia/kernels/elementwise.hpp"
 
 namespace glia::cpu_loops {
 
 template <class T>
 class elementwise {
  public:
+  using tensor = host_tensor<T>;
+
   explicit elementwise(const workers& team) : team_(&team) {}
 
-  void unary(const unary_map& map, const T* x, T* y, std::size_t n) const {
-    team_->for_blocks(n, workers::elements_per_block,
-                      [&](auto kernels, std::size_t first, std::size_t count) {
-                        kernels.unary(map, x + first, y + first, count);
-                      });
+  void compute(const kernels::unary& k, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    for_blocks(x.size(), [&](auto kernels, std::size_t first, std::size_t count) {
+      kernels.unary(k.map, x.data() + first, y.data() + first, count);
+    });
   }
 
-  void unary_gradient(const unary_map& map, const T* dy, const T* saved, T* dx,
-                      std::size_t n) const {
-    team_->for_blocks(
-        n, workers::elements_per_block, [&](auto kernels, std::size_t first, std::size_t count) {
-          kernels.unary_gradient(map, dy + first, saved == nullptr ? nullptr : saved + first,
-                                 dx + first, count);
-        });
+  void compute(const kernels::unary_gradient& k, const memory_pool&, const tensor& dy,
+               const tensor& saved, const tensor& dx) const {
+    const T* const from = k.needs_saved() ? saved.data() : nullptr;
+    for_blocks(dy.size(), [&](auto kernels, std::size_t first, std::size_t count) {
+      kernels.unary_gradient(k.map, dy.data() + first, from == nullptr ? nullptr : from + first,
+                             dx.data() + first, count);
+    });
   }
 
-  void binary(binary_function function, const T* a, const T* b, T* y,
-              const broadcast_plan& plan) const {
+  void compute(const kernels::binary& k, const memory_pool&, const tensor& left,
+               const tensor& right, const tensor& result) const {
+    const broadcast_plan plan(result.shape(), left.shape(), right.shape());
+    const T* const a = left.data();
+    const T* const b = right.data();
+    T* const y = result.data();
     if (plan.rows() == 1) {
-      team_->for_blocks(plan.inner(), workers::elements_per_block,
-                        [&](auto kernels, std::size_t first, std::size_t count) {
-                          kernels.binary(function, a + first * plan.inner_step_a(),
-                                         plan.inner_step_a(), b + first * plan.inner_step_b(),
-                                         plan.inner_step_b(), y + first, count);
-                        });
+      for_blocks(plan.inner(), [&](auto kernels, std::size_t first, std::size_t count) {
+        kernels.binary(k.function, a + first * plan.inner_step_a(), plan.inner_step_a(),
+                       b + first * plan.inner_step_b(), plan.inner_step_b(), y + first, count);
+      });
       return;
     }
     for_plan_rows(plan, [&](auto kernels, std::size_t row, const broadcast_plan::offsets& at) {
-      kernels.binary(function, a + at.a, plan.inner_step_a(), b + at.b, plan.inner_step_b(),
+      kernels.binary(k.function, a + at.a, plan.inner_step_a(), b + at.b, plan.inner_step_b(),
                      y + row * plan.inner(), plan.inner());
     });
   }
 
-  void broadcast_to(const T* x, T* y, const broadcast_plan& plan) const {
+  void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    const broadcast_plan plan(k.to, x.shape(), x.shape());
     for_plan_rows(plan, [&](auto, std::size_t row, const broadcast_plan::offsets& at) {
-      T* to = y + row * plan.inner();
+      T* to = y.data() + row * plan.inner();
       if (plan.inner_step_a() == 0) {
-        std::fill_n(to, plan.inner(), x[at.a]);
+        std::fill_n(to, plan.inner(), x.data()[at.a]);
       } else {
-        std::copy_n(x + at.a, plan.inner(), to);
+        std::copy_n(x.data() + at.a, plan.inner(), to);
       }
     });
   }
 
-  void sum_to(const T* x, T* y, std::size_t outputs, const broadcast_plan& plan) const {
-    std::fill_n(y, outputs, T{0});
+  void compute(const kernels::sum_to& k, const memory_pool&, const tensor& terms,
+               const tensor& y) const {
+    const broadcast_plan plan(terms.shape(), k.to, k.to);
+    std::fill_n(y.data(), y.size(), T{0});
     with_isa(team_->level(), [&](auto kernels) {
+      const T* x = terms.data();
       for (std::size_t row = 0; row < plan.rows(); ++row, x += plan.inner()) {
-        T* to = y + plan.row_offsets(row).a;
+        T* to = y.data() + plan.row_offsets(row).a;
         if (plan.inner_step_a() == 0) {
           *to += kernels.sum(x, plan.inner());
         } else {
@@ -73,15 +86,22 @@ class elementwise {
     });
   }
 
-  void dropout(const T* x, T* y, std::size_t n, double rate, const random_key& key,
-               std::uint64_t offset) const {
-    team_->for_blocks(n, workers::elements_per_block,
-                      [&](auto kernels, std::size_t first, std::size_t count) {
-                        kernels.dropout(x + first, y + first, count, rate, key, offset + first);
-                      });
+  void compute(const kernels::dropout& k, const memory_pool&, const tensor& x, const tensor& words,
+               const tensor& y) const {
+    const step_key key = step_key::from_words(words.integers());
+    const std::uint64_t offset = kernels::dropout::offset(key, x.shape());
+    for_blocks(x.size(), [&](auto kernels, std::size_t first, std::size_t count) {
+      kernels.dropout(x.data() + first, y.data() + first, count, k.rate, key.stream(k.stream),
+                      offset + first);
+    });
   }
 
  private:
+  template <class Body>
+  void for_blocks(std::size_t n, const Body& body) const {
+    team_->for_blocks(n, workers::elements_per_block, body);
+  }
+
   template <class Body>
   void for_plan_rows(const broadcast_plan& plan, const Body& body) const {
     team_->for_rows(plan.rows(), plan.inner(),

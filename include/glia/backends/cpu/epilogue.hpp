@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "glia/backends/kernel_arguments.hpp"
+#include "glia/kernels/elementwise.hpp"
 
 namespace glia::cpu_loops {
 

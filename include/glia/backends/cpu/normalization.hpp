@@ -6,7 +6,7 @@
 
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
-#include "glia/backends/kernel_arguments.hpp"
+#include "glia/kernels/normalization.hpp"
 
 namespace glia::cpu_loops {
 
@@ -15,8 +15,26 @@ namespace glia::cpu_loops {
 template <class T>
 class normalizing {
  public:
+  using tensor = host_tensor<T>;
+
   explicit normalizing(const workers& team) : team_(&team) {}
 
+  void compute(const kernels::normalize& k, const memory_pool&, const tensor& x,
+               const tensor& gamma, const tensor& beta, const tensor& y, const tensor& mean,
+               const tensor& variance) const {
+    normalize(k.kind, x.data(), gamma.data(), beta.data(), k.epsilon, y.data(), mean.data(),
+              variance.data(), row_count(x.shape()), x.shape().back());
+  }
+
+  void compute(const kernels::normalize_gradient& k, const memory_pool& memory, const tensor& dy,
+               const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
+               const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
+    normalize_gradient(k.kind, dy.data(), x.data(), gamma.data(), mean.data(), variance.data(),
+                       k.epsilon, dx.data(), dgamma.data(), dbeta.data(), row_count(x.shape()),
+                       x.shape().back(), memory);
+  }
+
+ private:
   void normalize(normalization kind, const T* x, const T* gamma, const T* beta, double epsilon,
                  T* y, T* mean, T* variance, std::size_t rows, std::size_t columns) const {
     if (kind == normalization::layer) {
@@ -90,7 +108,6 @@ class normalizing {
     });
   }
 
- private:
   static constexpr std::size_t channels = 64;
   static constexpr std::size_t gradient_lanes = 8;
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "glia/backends/host_tensor.hpp"
-#include "glia/backends/shape_rules.hpp"
+#include "glia/kernels/window.hpp"
 
 namespace glia::cpu_loops {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "glia/backends/shape_rules.hpp"
+#include "glia/kernels/window.hpp"
 
 namespace glia::cpu_loops {
 

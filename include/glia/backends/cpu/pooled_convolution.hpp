@@ -15,6 +15,8 @@
 #include "glia/backends/cpu/sparse_convolution.hpp"
 #include "glia/backends/cpu/winograd_pooling.hpp"
 #include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/pooled_convolution.hpp"
 
 namespace glia::cpu_loops {
 
@@ -25,12 +27,29 @@ namespace glia::cpu_loops {
 template <class T>
 class pooled_convolution {
  public:
+  using tensor = host_tensor<T>;
+
   explicit pooled_convolution(const workers& team) : team_(&team) {}
 
+  void compute(const kernels::conv2d_max_pool2d& k, const memory_pool& memory, const tensor& x,
+               const tensor& w, const tensor& bias, const tensor& y, const tensor& position) const {
+    const window_sizes s = conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
+    forward(x.data(), w.data(), bias.data(), k.map, y.data(), position.bytes(), s,
+            pool_rule(s.output(), k.how.pool), memory);
+  }
+  void compute(const kernels::conv2d_max_pool2d_gradient& k, const memory_pool& memory,
+               const tensor& dy, const tensor& x, const tensor& w, const tensor& position,
+               const tensor& dx, const tensor& dw, const tensor& dbias) const {
+    const window_sizes s = conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
+    gradient(dy.data(), x.data(), w.data(), position.bytes(), dx.data(), dw.data(), dbias.data(), s,
+             pool_rule(s.output(), k.how.pool), memory);
+  }
+
+ private:
   /// `position` may be null.
-  void conv2d_max_pool2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
-                         std::uint8_t* position, const window_sizes& s, const window_sizes& pool,
-                         const memory_pool& memory) const {
+  void forward(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
+               std::uint8_t* position, const window_sizes& s, const window_sizes& pool,
+               const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> clamp(map);
     with_isa(team_->level(), [&](auto kernels) {
@@ -74,9 +93,9 @@ class pooled_convolution {
   }
 
   /// dx may be null; dw (height, width, C / groups, O), db (O).
-  void conv2d_max_pool2d_gradient(const T* dy, const T* x, const T* w, const std::uint8_t* position,
-                                  T* dx, T* dw, T* db, const window_sizes& s,
-                                  const window_sizes& pool, const memory_pool& memory) const {
+  void gradient(const T* dy, const T* x, const T* w, const std::uint8_t* position, T* dx, T* dw,
+                T* db, const window_sizes& s, const window_sizes& pool,
+                const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
     // What follows leaves out products with zeros: images and gradients are looked at as they come
     // into the cache, and where one is not finite all is done again without leaving out any.
@@ -172,7 +191,6 @@ class pooled_convolution {
     });
   }
 
- private:
   static constexpr std::size_t max_direct_depth = 32;
   static constexpr std::size_t first_level_bytes = 24 << 10;
   static constexpr std::size_t second_level_bytes = 128 << 10;
@@ -320,9 +338,9 @@ class pooled_convolution {
       }
     });
     const convolution<T> apart(*team_);
-    apart.conv2d_kernel_gradient(x, spread.data(), dw, s, memory);
+    apart.kernel_gradient(x, spread.data(), dw, s, memory);
     if (dx != nullptr) {
-      apart.conv2d_input_gradient(spread.data(), w, dx, s, memory);
+      apart.input_gradient(spread.data(), w, dx, s, memory);
     }
   }
 

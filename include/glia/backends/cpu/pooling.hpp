@@ -6,7 +6,8 @@
 
 #include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/cpu/workers.hpp"
-#include "glia/backends/shape_rules.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/pooling.hpp"
 
 namespace glia::cpu_loops {
 
@@ -14,33 +15,43 @@ namespace glia::cpu_loops {
 template <class T>
 class pooling {
  public:
+  using tensor = host_tensor<T>;
+
   explicit pooling(const workers& team) : team_(&team) {}
 
-  void max_pool2d(const T* x, T* y, std::int32_t* position, const window_sizes& s) const {
+  void compute(const kernels::max_pool2d& k, const memory_pool&, const tensor& x, const tensor& y,
+               const tensor& position) const {
+    const window_sizes s = pool_rule(x.shape(), k.window);
     for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
-      kernels.template max_of_window<false>(x + at_x, w, s.c, y + at_y, position + at_y,
-                                            clamp_range<T>());
+      kernels.template max_of_window<false>(x.data() + at_x, w, s.c, y.data() + at_y,
+                                            position.integers() + at_y, clamp_range<T>());
     });
   }
 
-  void max_pool2d_gradient(const T* dy, const std::int32_t* position, T* dx,
-                           const window_sizes& s) const {
-    clear_images(dx, s);
+  void compute(const kernels::max_pool2d_gradient& k, const memory_pool&, const tensor& dy,
+               const tensor& position, const tensor& dx) const {
+    const window_sizes s = k.sizes(dy.shape());
+    clear(dx);
     for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
-      kernels.template spread_max<true>(dy + at_y, position + at_y, w, s.c, dx + at_x);
+      kernels.template spread_max<true>(dy.data() + at_y, position.integers() + at_y, w, s.c,
+                                        dx.data() + at_x);
     });
   }
 
-  void avg_pool2d(const T* x, T* y, const window_sizes& s) const {
+  void compute(const kernels::avg_pool2d& k, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    const window_sizes s = pool_rule(x.shape(), k.window);
     for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
-      kernels.scaled_sum_of_window(x + at_x, w, s.c, mean_scale(w), y + at_y);
+      kernels.scaled_sum_of_window(x.data() + at_x, w, s.c, mean_scale(w), y.data() + at_y);
     });
   }
 
-  void avg_pool2d_gradient(const T* dy, T* dx, const window_sizes& s) const {
-    clear_images(dx, s);
+  void compute(const kernels::avg_pool2d_gradient& k, const memory_pool&, const tensor& dy,
+               const tensor& dx) const {
+    const window_sizes s = k.sizes(dy.shape());
+    clear(dx);
     for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
-      kernels.spread_scaled(dy + at_y, w, s.c, mean_scale(w), dx + at_x);
+      kernels.spread_scaled(dy.data() + at_y, w, s.c, mean_scale(w), dx.data() + at_x);
     });
   }
 
@@ -68,10 +79,11 @@ class pooling {
                     });
   }
 
-  void clear_images(T* dx, const window_sizes& s) const {
-    team_->for_blocks(
-        s.input().size(), workers::elements_per_block,
-        [&](auto, std::size_t first, std::size_t count) { std::fill_n(dx + first, count, T{0}); });
+  void clear(const tensor& x) const {
+    team_->for_blocks(x.size(), workers::elements_per_block,
+                      [&](auto, std::size_t first, std::size_t count) {
+                        std::fill_n(x.data() + first, count, T{0});
+                      });
   }
 
   const workers* team_;

@@ -9,7 +9,8 @@
 #include "glia/backends/cpu/epilogue.hpp"
 #include "glia/backends/cpu/sparse_product.hpp"
 #include "glia/backends/cpu/workers.hpp"
-#include "glia/backends/shape_rules.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/products.hpp"
 
 namespace glia::cpu_loops {
 
@@ -19,16 +20,20 @@ namespace glia::cpu_loops {
 template <class T>
 class products {
  public:
+  using tensor = host_tensor<T>;
+
   explicit products(const workers& team) : team_(&team) {}
 
-  void matmul(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
-              const memory_pool& memory) const {
-    multiply(a, b, c, s, which, {}, memory);
+  void compute(const kernels::matmul& k, const memory_pool& memory, const tensor& a,
+               const tensor& b, const tensor& c) const {
+    multiply(a.data(), b.data(), c.data(), matmul_rule(a.shape(), b.shape(), k.which), k.which, {},
+             memory);
   }
 
-  void dense(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
-             const matmul_sizes& s, const memory_pool& memory) const {
-    multiply(x, w, y, s, transpose::none, {bias, map}, memory);
+  void compute(const kernels::dense& k, const memory_pool& memory, const tensor& x, const tensor& w,
+               const tensor& bias, const tensor& y) const {
+    multiply(x.data(), w.data(), y.data(), matmul_rule(x.shape(), w.shape(), transpose::none),
+             transpose::none, {bias.data(), k.map}, memory);
   }
 
   /// The way that is taken where neither zeros can be skipped nor panels win.

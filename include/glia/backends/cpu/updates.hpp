@@ -3,36 +3,47 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/workers.hpp"
-#include "glia/backends/kernel_arguments.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/updates.hpp"
 
 namespace glia::cpu_loops {
 
-/// Optimizer steps, in blocks of elements. Optional slots may be null.
+/// Optimizer steps, in blocks of elements. Parameters and slots are overwritten.
 template <class T>
 class updates {
  public:
+  using tensor = host_tensor<T>;
+
   explicit updates(const workers& team) : team_(&team) {}
 
-  template <class Rule>
-  void update(const Rule& rule, T* p, const T* g, T* slot, std::size_t n) const {
-    for_blocks(n, [&](auto kernels, std::size_t first, std::size_t count) {
-      kernels.update(rule, p + first, g + first, at(slot, first), count);
-    });
+  void compute(const kernels::sgd& k, const memory_pool&, const tensor&, const tensor& g,
+               const tensor&, const tensor& numbers, const tensor& p, const tensor& v) const {
+    update(k, numbers, p, g, v);
   }
-
-  template <class Rule>
-  void update(const Rule& rule, T* p, const T* g, T* slot, T* second, std::size_t n) const {
-    for_blocks(n, [&](auto kernels, std::size_t first, std::size_t count) {
-      kernels.update(rule, p + first, g + first, at(slot, first), at(second, first), count);
-    });
+  void compute(const kernels::adam& k, const memory_pool&, const tensor&, const tensor& g,
+               const tensor&, const tensor&, const tensor& numbers, const tensor& p,
+               const tensor& m, const tensor& v) const {
+    update(k, numbers, p, g, m, v);
+  }
+  void compute(const kernels::rmsprop& k, const memory_pool&, const tensor&, const tensor& g,
+               const tensor&, const tensor&, const tensor& numbers, const tensor& p,
+               const tensor& v, const tensor& u) const {
+    update(k, numbers, p, g, v, u);
+  }
+  void compute(const kernels::adagrad& k, const memory_pool&, const tensor&, const tensor& g,
+               const tensor&, const tensor& numbers, const tensor& p, const tensor& v) const {
+    update(k, numbers, p, g, v);
   }
 
  private:
-  static T* at(T* slot, std::size_t first) { return slot == nullptr ? nullptr : slot + first; }
-
-  template <class Body>
-  void for_blocks(std::size_t n, const Body& body) const {
-    team_->for_blocks(n, workers::elements_per_block, body);
+  template <class Kernel, class... Slots>
+  void update(const Kernel& k, const tensor& numbers, const tensor& p, const tensor& g,
+              const Slots&... slots) const {
+    team_->for_blocks(p.size(), workers::elements_per_block,
+                      [&](auto kernels, std::size_t first, std::size_t count) {
+                        kernels.update(k, numbers.data(), p.data() + first, g.data() + first,
+                                       (slots ? slots.data() + first : nullptr)..., count);
+                      });
   }
 
   const workers* team_;

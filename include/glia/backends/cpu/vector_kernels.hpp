@@ -8,9 +8,10 @@
 #include "glia/backends/cpu/clamp_range.hpp"
 #include "glia/backends/cpu/patch_grid.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
-#include "glia/backends/kernel_arguments.hpp"
 #include "glia/core/flush_denormals.hpp"
 #include "glia/core/random.hpp"
+#include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/updates.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

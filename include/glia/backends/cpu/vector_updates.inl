@@ -1,9 +1,10 @@
 // Included by vector_kernels.inl inside the struct of one instruction set: optimizer steps; the
-// formulas stand with the rules in kernel_arguments.hpp.
+// formulas stand with the kernels.
 
 template <class T>
-static void update(const sgd_rule& rule, T* p, const T* g, T* v, std::size_t n) {
-  const T rate = static_cast<T>(rule.rate);
+static void update(const kernels::sgd& rule, const T* numbers, T* p, const T* g, T* v,
+                   std::size_t n) {
+  const T rate = numbers[0];
   const T decay = static_cast<T>(rule.decay);
   const T momentum = static_cast<T>(rule.momentum);
   if (v == nullptr) {
@@ -22,13 +23,14 @@ static void update(const sgd_rule& rule, T* p, const T* g, T* v, std::size_t n) 
 }
 
 template <class T>
-static void update(const adam_rule& rule, T* p, const T* g, T* m, T* v, std::size_t n) {
-  const T rate = static_cast<T>(rule.rate);
+static void update(const kernels::adam& rule, const T* numbers, T* p, const T* g, T* m, T* v,
+                   std::size_t n) {
+  const T rate = numbers[0];
+  const T epsilon = numbers[1];
+  const T kept = numbers[2];
   const T keep_m = static_cast<T>(1 - rule.beta1);
   const T keep_v = static_cast<T>(1 - rule.beta2);
-  const T epsilon = static_cast<T>(rule.epsilon);
   const T coupled = static_cast<T>(rule.coupled_decay);
-  const T remaining = static_cast<T>(1 - rule.decoupled_decay);
   in_strips(n, [=](std::size_t first, std::size_t count) {
     T root[strip];
     GLIA_INDEPENDENT
@@ -41,14 +43,15 @@ static void update(const adam_rule& rule, T* p, const T* g, T* m, T* v, std::siz
     square_roots(root, count);
     GLIA_INDEPENDENT
     for (std::size_t i = 0; i < count; ++i) {
-      p[first + i] = remaining * p[first + i] - rate * m[first + i] / (root[i] + epsilon);
+      p[first + i] = kept * p[first + i] - rate * m[first + i] / (root[i] + epsilon);
     }
   });
 }
 
 template <class T>
-static void update(const rmsprop_rule& rule, T* p, const T* g, T* v, T* u, std::size_t n) {
-  const T rate = static_cast<T>(rule.rate);
+static void update(const kernels::rmsprop& rule, const T* numbers, T* p, const T* g, T* v, T* u,
+                   std::size_t n) {
+  const T rate = numbers[0];
   const T keep = static_cast<T>(1 - rule.rho);
   const T momentum = static_cast<T>(rule.momentum);
   const T epsilon = static_cast<T>(rule.epsilon);
@@ -81,8 +84,9 @@ static void update(const rmsprop_rule& rule, T* p, const T* g, T* v, T* u, std::
 }
 
 template <class T>
-static void update(const adagrad_rule& rule, T* p, const T* g, T* v, std::size_t n) {
-  const T rate = static_cast<T>(rule.rate);
+static void update(const kernels::adagrad& rule, const T* numbers, T* p, const T* g, T* v,
+                   std::size_t n) {
+  const T rate = numbers[0];
   const T epsilon = static_cast<T>(rule.epsilon);
   const T decay = static_cast<T>(rule.decay);
   in_strips(n, [=](std::size_t first, std::size_t count) {

@@ -7,8 +7,8 @@
 #include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/cpu/vector_kernels.hpp"
 #include "glia/backends/host_tensor.hpp"
-#include "glia/backends/shape_rules.hpp"
 #include "glia/core/memory_pool.hpp"
+#include "glia/kernels/window.hpp"
 
 namespace glia::cpu_loops {
 

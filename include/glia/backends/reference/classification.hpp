@@ -4,18 +4,44 @@
 #include <cmath>
 #include <cstddef>
 
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/classification.hpp"
+
 namespace glia::reference_loops {
 
 template <class T>
 struct classification {
-  void softmax(const T* x, T* y, std::size_t rows, std::size_t columns) const {
+  using tensor = host_tensor<T>;
+
+  void compute(const kernels::softmax&, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    softmax(x.data(), y.data(), row_count(x.shape()), x.shape().back());
+  }
+  void compute(const kernels::softmax_gradient&, const memory_pool&, const tensor& dy,
+               const tensor& y, const tensor& dx) const {
+    softmax_gradient(dy.data(), y.data(), dx.data(), row_count(y.shape()), y.shape().back());
+  }
+  void compute(const kernels::softmax_cross_entropy&, const memory_pool&, const tensor& logits,
+               const tensor& targets, const tensor& loss, const tensor& probabilities) const {
+    softmax_cross_entropy(logits.data(), targets.data(), loss.data(), probabilities.data(),
+                          logits.shape()[0], logits.shape()[1]);
+  }
+  void compute(const kernels::softmax_cross_entropy_gradient&, const memory_pool&,
+               const tensor& dloss, const tensor& probabilities, const tensor& targets,
+               const tensor& dlogits) const {
+    softmax_cross_entropy_gradient(dloss.data(), probabilities.data(), targets.data(),
+                                   dlogits.data(), targets.shape()[0], targets.shape()[1]);
+  }
+
+  static void softmax(const T* x, T* y, std::size_t rows, std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n, x += columns, y += columns) {
       log_sum_exp(x, *std::max_element(x, x + columns), y, columns);
     }
   }
 
-  void softmax_gradient(const T* dy, const T* y, T* dx, std::size_t rows,
-                        std::size_t columns) const {
+ private:
+  static void softmax_gradient(const T* dy, const T* y, T* dx, std::size_t rows,
+                               std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n, dy += columns, y += columns, dx += columns) {
       T dot = 0;
       for (std::size_t k = 0; k < columns; ++k) {
@@ -27,8 +53,8 @@ struct classification {
     }
   }
 
-  void softmax_cross_entropy(const T* logits, const T* targets, T* loss, T* probabilities,
-                             std::size_t rows, std::size_t columns) const {
+  static void softmax_cross_entropy(const T* logits, const T* targets, T* loss, T* probabilities,
+                                    std::size_t rows, std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n) {
       const T* x = logits + n * columns;
       const T* t = targets + n * columns;
@@ -47,8 +73,9 @@ struct classification {
     }
   }
 
-  void softmax_cross_entropy_gradient(const T* dloss, const T* probabilities, const T* targets,
-                                      T* dlogits, std::size_t rows, std::size_t columns) const {
+  static void softmax_cross_entropy_gradient(const T* dloss, const T* probabilities,
+                                             const T* targets, T* dlogits, std::size_t rows,
+                                             std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n) {
       const std::size_t row = n * columns;
       T target_sum = 0;
@@ -61,7 +88,6 @@ struct classification {
     }
   }
 
- private:
   /// Writes softmax(x) to y, which may be x, and returns ln(sum(exp(x - highest))).
   static T log_sum_exp(const T* x, T highest, T* y, std::size_t columns) {
     T sum = 0;

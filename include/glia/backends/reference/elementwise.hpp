@@ -7,8 +7,11 @@
 #include <numbers>
 
 #include "glia/backends/broadcast_plan.hpp"
-#include "glia/backends/kernel_arguments.hpp"
+#include "glia/backends/host_tensor.hpp"
 #include "glia/core/random.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/dropout.hpp"
+#include "glia/kernels/elementwise.hpp"
 
 namespace glia::reference_loops {
 
@@ -145,56 +148,70 @@ T apply(binary_function function, T a, T b) {
 
 template <class T>
 struct elementwise {
-  void unary(const unary_map& map, const T* x, T* y, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i) {
-      y[i] = apply(map, x[i]);
+  using tensor = host_tensor<T>;
+
+  void compute(const kernels::unary& k, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      y.data()[i] = apply(k.map, x.data()[i]);
     }
   }
 
-  void unary_gradient(const unary_map& map, const T* dy, const T* saved, T* dx,
-                      std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i) {
-      const T slope = derivative(map, saved == nullptr ? T{0} : saved[i]);
+  void compute(const kernels::unary_gradient& k, const memory_pool&, const tensor& dy,
+               const tensor& saved, const tensor& dx) const {
+    for (std::size_t i = 0; i < dy.size(); ++i) {
+      const T slope = derivative(k.map, k.needs_saved() ? saved.data()[i] : T{0});
       // What an activation cuts off is 0, whatever it was.
-      dx[i] = slope == 0 && cuts(map.function) ? T{0} : dy[i] * slope;
+      dx.data()[i] = slope == 0 && cuts(k.map.function) ? T{0} : dy.data()[i] * slope;
     }
   }
 
-  void binary(binary_function function, const T* a, const T* b, T* y,
-              const broadcast_plan& plan) const {
+  void compute(const kernels::binary& k, const memory_pool&, const tensor& a, const tensor& b,
+               const tensor& result) const {
+    const broadcast_plan plan(result.shape(), a.shape(), b.shape());
+    T* y = result.data();
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        *y++ =
-            apply(function, a[at.a + i * plan.inner_step_a()], b[at.b + i * plan.inner_step_b()]);
+        *y++ = apply(k.function, a.data()[at.a + i * plan.inner_step_a()],
+                     b.data()[at.b + i * plan.inner_step_b()]);
       }
     }
   }
 
-  void broadcast_to(const T* x, T* y, const broadcast_plan& plan) const {
+  void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
+               const tensor& result) const {
+    const broadcast_plan plan(k.to, x.shape(), x.shape());
+    T* y = result.data();
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        *y++ = x[at.a + i * plan.inner_step_a()];
+        *y++ = x.data()[at.a + i * plan.inner_step_a()];
       }
     }
   }
 
-  void sum_to(const T* x, T* y, std::size_t outputs, const broadcast_plan& plan) const {
-    std::fill_n(y, outputs, T{0});
+  void compute(const kernels::sum_to& k, const memory_pool&, const tensor& terms,
+               const tensor& y) const {
+    const broadcast_plan plan(terms.shape(), k.to, k.to);
+    const T* x = terms.data();
+    std::fill_n(y.data(), y.size(), T{0});
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        y[at.a + i * plan.inner_step_a()] += *x++;
+        y.data()[at.a + i * plan.inner_step_a()] += *x++;
       }
     }
   }
 
-  void dropout(const T* x, T* y, std::size_t n, double rate, const random_key& key,
-               std::uint64_t offset) const {
-    const T scale = static_cast<T>(1 / (1 - rate));
-    for (std::size_t i = 0; i < n; ++i) {
-      y[i] = random_half(key, offset + i) * 0x1p-16 >= rate ? x[i] * scale : T{0};
+  void compute(const kernels::dropout& k, const memory_pool&, const tensor& x, const tensor& words,
+               const tensor& y) const {
+    const step_key key = step_key::from_words(words.integers());
+    const std::uint64_t offset = kernels::dropout::offset(key, x.shape());
+    const T scale = static_cast<T>(1 / (1 - k.rate));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const bool kept = random_half(key.stream(k.stream), offset + i) * 0x1p-16 >= k.rate;
+      y.data()[i] = kept ? x.data()[i] * scale : T{0};
     }
   }
 };

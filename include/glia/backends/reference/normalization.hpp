@@ -4,15 +4,34 @@
 #include <cmath>
 #include <cstddef>
 
-#include "glia/backends/kernel_arguments.hpp"
-#include "glia/core/memory_pool.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/normalization.hpp"
 
 namespace glia::reference_loops {
 
 template <class T>
 struct normalizing {
-  void normalize(normalization kind, const T* x, const T* gamma, const T* beta, double epsilon,
-                 T* y, T* mean, T* variance, std::size_t rows, std::size_t columns) const {
+  using tensor = host_tensor<T>;
+
+  void compute(const kernels::normalize& k, const memory_pool&, const tensor& x,
+               const tensor& gamma, const tensor& beta, const tensor& y, const tensor& mean,
+               const tensor& variance) const {
+    normalize(k.kind, x.data(), gamma.data(), beta.data(), k.epsilon, y.data(), mean.data(),
+              variance.data(), row_count(x.shape()), x.shape().back());
+  }
+
+  void compute(const kernels::normalize_gradient& k, const memory_pool&, const tensor& dy,
+               const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
+               const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
+    normalize_gradient(k.kind, dy.data(), x.data(), gamma.data(), mean.data(), variance.data(),
+                       k.epsilon, dx.data(), dgamma.data(), dbeta.data(), row_count(x.shape()),
+                       x.shape().back());
+  }
+
+ private:
+  static void normalize(normalization kind, const T* x, const T* gamma, const T* beta,
+                        double epsilon, T* y, T* mean, T* variance, std::size_t rows,
+                        std::size_t columns) {
     const sets over(kind, rows, columns);
     for (std::size_t set = 0; set < over.count; ++set) {
       T sum = 0;
@@ -32,10 +51,9 @@ struct normalizing {
   // With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy, both over one set:
   // dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon). Over a batch gamma is a factor of
   // the whole.
-  void normalize_gradient(normalization kind, const T* dy, const T* x, const T* gamma,
-                          const T* mean, const T* variance, double epsilon, T* dx, T* dgamma,
-                          T* dbeta, std::size_t rows, std::size_t columns,
-                          const memory_pool&) const {
+  static void normalize_gradient(normalization kind, const T* dy, const T* x, const T* gamma,
+                                 const T* mean, const T* variance, double epsilon, T* dx, T* dgamma,
+                                 T* dbeta, std::size_t rows, std::size_t columns) {
     const sets over(kind, rows, columns);
     std::fill_n(dgamma, columns, T{0});
     std::fill_n(dbeta, columns, T{0});
@@ -61,7 +79,6 @@ struct normalizing {
     }
   }
 
- private:
   // The sets of elements that share their statistics: columns for batch, rows for layer.
   struct sets {
     sets(normalization kind, std::size_t rows, std::size_t columns)

@@ -5,55 +5,65 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "glia/backends/shape_rules.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/pooling.hpp"
 
 namespace glia::reference_loops {
 
 template <class T>
 struct pooling {
-  void max_pool2d(const T* x, T* y, std::int32_t* position, const window_sizes& s) const {
-    for_each_output(s, [&](std::size_t at_y, const auto& for_each_input) {
-      bool first = true;
+  using tensor = host_tensor<T>;
+
+  void compute(const kernels::max_pool2d& k, const memory_pool&, const tensor& x, const tensor& y,
+               const tensor& position) const {
+    for_each_output(pool_rule(x.shape(), k.window),
+                    [&](std::size_t at_y, const auto& for_each_input) {
+                      bool first = true;
+                      T& largest = y.data()[at_y];
+                      for_each_input([&](std::size_t at_x, std::int32_t at_window) {
+                        if (first || x.data()[at_x] > largest || std::isnan(x.data()[at_x])) {
+                          first = false;
+                          largest = x.data()[at_x];
+                          position.integers()[at_y] = at_window;
+                        }
+                      });
+                    });
+  }
+
+  void compute(const kernels::max_pool2d_gradient& k, const memory_pool&, const tensor& dy,
+               const tensor& position, const tensor& dx) const {
+    std::fill_n(dx.data(), dx.size(), T{0});
+    for_each_output(k.sizes(dy.shape()), [&](std::size_t at_y, const auto& for_each_input) {
       for_each_input([&](std::size_t at_x, std::int32_t at_window) {
-        if (first || x[at_x] > y[at_y] || std::isnan(x[at_x])) {
-          first = false;
-          y[at_y] = x[at_x];
-          position[at_y] = at_window;
+        if (at_window == position.integers()[at_y]) {
+          dx.data()[at_x] += dy.data()[at_y];
         }
       });
     });
   }
 
-  void max_pool2d_gradient(const T* dy, const std::int32_t* position, T* dx,
-                           const window_sizes& s) const {
-    std::fill_n(dx, s.input().size(), T{0});
-    for_each_output(s, [&](std::size_t at_y, const auto& for_each_input) {
-      for_each_input([&](std::size_t at_x, std::int32_t at_window) {
-        if (at_window == position[at_y]) {
-          dx[at_x] += dy[at_y];
-        }
-      });
-    });
+  void compute(const kernels::avg_pool2d& k, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    for_each_output(pool_rule(x.shape(), k.window),
+                    [&](std::size_t at_y, const auto& for_each_input) {
+                      T sum = 0;
+                      T count = 0;
+                      for_each_input([&](std::size_t at_x, std::int32_t) {
+                        sum += x.data()[at_x];
+                        count += 1;
+                      });
+                      y.data()[at_y] = count > 0 ? sum / count : T{0};
+                    });
   }
 
-  void avg_pool2d(const T* x, T* y, const window_sizes& s) const {
-    for_each_output(s, [&](std::size_t at_y, const auto& for_each_input) {
-      T sum = 0;
-      T count = 0;
-      for_each_input([&](std::size_t at_x, std::int32_t) {
-        sum += x[at_x];
-        count += 1;
-      });
-      y[at_y] = count > 0 ? sum / count : T{0};
-    });
-  }
-
-  void avg_pool2d_gradient(const T* dy, T* dx, const window_sizes& s) const {
-    std::fill_n(dx, s.input().size(), T{0});
-    for_each_output(s, [&](std::size_t at_y, const auto& for_each_input) {
+  void compute(const kernels::avg_pool2d_gradient& k, const memory_pool&, const tensor& dy,
+               const tensor& dx) const {
+    std::fill_n(dx.data(), dx.size(), T{0});
+    for_each_output(k.sizes(dy.shape()), [&](std::size_t at_y, const auto& for_each_input) {
       T count = 0;
       for_each_input([&](std::size_t, std::int32_t) { count += 1; });
-      for_each_input([&](std::size_t at_x, std::int32_t) { dx[at_x] += dy[at_y] / count; });
+      for_each_input(
+          [&](std::size_t at_x, std::int32_t) { dx.data()[at_x] += dy.data()[at_y] / count; });
     });
   }
 

@@ -4,69 +4,75 @@
 #include <cstddef>
 #include <limits>
 
-#include "glia/backends/kernel_arguments.hpp"
+#include "glia/backends/host_tensor.hpp"
 #include "glia/backends/reference/elementwise.hpp"
-#include "glia/backends/shape_rules.hpp"
-#include "glia/core/memory_pool.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/products.hpp"
 
 namespace glia::reference_loops {
 
 template <class T>
 struct products {
-  void matmul(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
-              const memory_pool&) const {
+  using tensor = host_tensor<T>;
+
+  void compute(const kernels::matmul& k, const memory_pool&, const tensor& a, const tensor& b,
+               const tensor& c) const {
+    const matmul_sizes s = matmul_rule(a.shape(), b.shape(), k.which);
     for (std::size_t i = 0; i < s.m; ++i) {
       for (std::size_t j = 0; j < s.n; ++j) {
         T sum = 0;
         for (std::size_t p = 0; p < s.k; ++p) {
-          sum += a[which == transpose::first ? p * s.m + i : i * s.k + p] *
-                 b[which == transpose::second ? j * s.k + p : p * s.n + j];
+          sum += a.data()[k.which == transpose::first ? p * s.m + i : i * s.k + p] *
+                 b.data()[k.which == transpose::second ? j * s.k + p : p * s.n + j];
         }
-        c[i * s.n + j] = sum;
+        c.data()[i * s.n + j] = sum;
       }
     }
   }
 
-  void dense(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
-             const matmul_sizes& s, const memory_pool& memory) const {
-    matmul(x, w, y, s, transpose::none, memory);
-    add_bias_and_apply(bias, map, y, s.m, s.n);
+  void compute(const kernels::dense& k, const memory_pool& memory, const tensor& x, const tensor& w,
+               const tensor& bias, const tensor& y) const {
+    compute(kernels::matmul{}, memory, x, w, y);
+    add_bias_and_apply(bias, k.map, y);
   }
 
   // The three convolution kernels visit the same triples (output, window position, input channel);
   // they differ in which of the three tensors they write.
-  void conv2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
-              const window_sizes& s, const memory_pool&) const {
-    std::fill_n(y, s.output().size(), T{0});
-    for_each_product(s, [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-      y[at_y] += (at_x == padding ? T{0} : x[at_x]) * w[at_w];
-    });
-    add_bias_and_apply(bias, map, y, s.n * s.oh * s.ow, s.o);
+  void compute(const kernels::conv2d& k, const memory_pool&, const tensor& x, const tensor& w,
+               const tensor& bias, const tensor& y) const {
+    std::fill_n(y.data(), y.size(), T{0});
+    for_each_product(conv2d_rule(x.shape(), w.shape(), k.window, k.groups),
+                     [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
+                       y.data()[at_y] += (at_x == padding ? T{0} : x.data()[at_x]) * w.data()[at_w];
+                     });
+    add_bias_and_apply(bias, k.map, y);
   }
 
-  void conv2d_input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
-                             const memory_pool&) const {
-    std::fill_n(dx, s.input().size(), T{0});
-    for_each_product(s, [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-      if (at_x != padding) {
-        dx[at_x] += dy[at_y] * w[at_w];
-      }
-    });
+  void compute(const kernels::conv2d_input_gradient& k, const memory_pool&, const tensor& dy,
+               const tensor& w, const tensor& dx) const {
+    std::fill_n(dx.data(), dx.size(), T{0});
+    for_each_product(k.sizes(dy.shape(), w.shape()),
+                     [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
+                       if (at_x != padding) {
+                         dx.data()[at_x] += dy.data()[at_y] * w.data()[at_w];
+                       }
+                     });
   }
 
-  void conv2d_kernel_gradient(const T* x, const T* dy, T* dw, const window_sizes& s,
-                              const memory_pool&) const {
-    std::fill_n(dw, s.window.height * s.window.width * s.group_inputs() * s.o, T{0});
-    for_each_product(s, [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-      dw[at_w] += (at_x == padding ? T{0} : x[at_x]) * dy[at_y];
-    });
+  void compute(const kernels::conv2d_kernel_gradient& k, const memory_pool&, const tensor& x,
+               const tensor& dy, const tensor& dw) const {
+    std::fill_n(dw.data(), dw.size(), T{0});
+    for_each_product(
+        k.sizes(x.shape(), dy.shape()), [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
+          dw.data()[at_w] += (at_x == padding ? T{0} : x.data()[at_x]) * dy.data()[at_y];
+        });
   }
 
  private:
-  static void add_bias_and_apply(const T* bias, const unary_map& map, T* y, std::size_t rows,
-                                 std::size_t columns) {
-    for (std::size_t i = 0; i < rows * columns; ++i) {
-      y[i] = apply(map, bias == nullptr ? y[i] : y[i] + bias[i % columns]);
+  static void add_bias_and_apply(const tensor& bias, const unary_map& map, const tensor& y) {
+    const std::size_t columns = y.shape().back();
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      y.data()[i] = apply(map, bias ? y.data()[i] + bias.data()[i % columns] : y.data()[i]);
     }
   }
 

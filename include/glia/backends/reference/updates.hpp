@@ -3,56 +3,80 @@
 #include <cmath>
 #include <cstddef>
 
-#include "glia/backends/kernel_arguments.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/updates.hpp"
 
 namespace glia::reference_loops {
 
-/// The optimizer steps; the formulas stand with the rules in kernel_arguments.hpp.
+/// The optimizer steps; the formulas stand with the kernels. Parameters and slots are overwritten.
 template <class T>
 struct updates {
-  void update(const sgd_rule& rule, T* p, const T* g, T* v, std::size_t n) const {
-    const T rate = static_cast<T>(rule.rate);
-    const T momentum = static_cast<T>(rule.momentum);
-    for (std::size_t i = 0; i < n; ++i) {
-      const T gradient = g[i] + static_cast<T>(rule.decay) * p[i];
-      if (v == nullptr) {
-        p[i] -= rate * gradient;
+  using tensor = host_tensor<T>;
+
+  void compute(const kernels::sgd& k, const memory_pool&, const tensor&, const tensor& gradient,
+               const tensor&, const tensor& numbers, const tensor& parameter,
+               const tensor& velocity) const {
+    const T rate = numbers.data()[0];
+    const T momentum = static_cast<T>(k.momentum);
+    for (std::size_t i = 0; i < parameter.size(); ++i) {
+      T& p = parameter.data()[i];
+      const T g = gradient.data()[i] + static_cast<T>(k.decay) * p;
+      if (!velocity) {
+        p -= rate * g;
         continue;
       }
-      v[i] = momentum * v[i] + gradient;
-      p[i] -= rate * (rule.nesterov ? gradient + momentum * v[i] : v[i]);
+      T& v = velocity.data()[i];
+      v = momentum * v + g;
+      p -= rate * (k.nesterov ? g + momentum * v : v);
     }
   }
 
-  void update(const adam_rule& rule, T* p, const T* g, T* m, T* v, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i) {
-      const T gradient = g[i] + static_cast<T>(rule.coupled_decay) * p[i];
-      m[i] += static_cast<T>(1 - rule.beta1) * (gradient - m[i]);
-      v[i] += static_cast<T>(1 - rule.beta2) * (gradient * gradient - v[i]);
-      p[i] -= static_cast<T>(rule.rate) * m[i] / (std::sqrt(v[i]) + static_cast<T>(rule.epsilon)) +
-              static_cast<T>(rule.decoupled_decay) * p[i];
+  void compute(const kernels::adam& k, const memory_pool&, const tensor&, const tensor& gradient,
+               const tensor&, const tensor&, const tensor& numbers, const tensor& parameter,
+               const tensor& first, const tensor& second) const {
+    const T rate = numbers.data()[0];
+    const T epsilon = numbers.data()[1];
+    const T kept = numbers.data()[2];
+    for (std::size_t i = 0; i < parameter.size(); ++i) {
+      T& p = parameter.data()[i];
+      T& m = first.data()[i];
+      T& v = second.data()[i];
+      const T g = gradient.data()[i] + static_cast<T>(k.coupled_decay) * p;
+      m += static_cast<T>(1 - k.beta1) * (g - m);
+      v += static_cast<T>(1 - k.beta2) * (g * g - v);
+      p = kept * p - rate * m / (std::sqrt(v) + epsilon);
     }
   }
 
-  void update(const rmsprop_rule& rule, T* p, const T* g, T* v, T* u, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i) {
-      const T gradient = g[i] + static_cast<T>(rule.decay) * p[i];
-      v[i] += static_cast<T>(1 - rule.rho) * (gradient * gradient - v[i]);
-      T change =
-          static_cast<T>(rule.rate) * gradient / std::sqrt(v[i] + static_cast<T>(rule.epsilon));
-      if (u != nullptr) {
-        u[i] = static_cast<T>(rule.momentum) * u[i] + change;
-        change = u[i];
+  void compute(const kernels::rmsprop& k, const memory_pool&, const tensor&, const tensor& gradient,
+               const tensor&, const tensor&, const tensor& numbers, const tensor& parameter,
+               const tensor& square, const tensor& velocity) const {
+    const T rate = numbers.data()[0];
+    for (std::size_t i = 0; i < parameter.size(); ++i) {
+      T& p = parameter.data()[i];
+      T& v = square.data()[i];
+      const T g = gradient.data()[i] + static_cast<T>(k.decay) * p;
+      v += static_cast<T>(1 - k.rho) * (g * g - v);
+      T change = rate * g / std::sqrt(v + static_cast<T>(k.epsilon));
+      if (velocity) {
+        T& u = velocity.data()[i];
+        u = static_cast<T>(k.momentum) * u + change;
+        change = u;
       }
-      p[i] -= change;
+      p -= change;
     }
   }
 
-  void update(const adagrad_rule& rule, T* p, const T* g, T* v, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i) {
-      const T gradient = g[i] + static_cast<T>(rule.decay) * p[i];
-      v[i] += gradient * gradient;
-      p[i] -= static_cast<T>(rule.rate) * gradient / std::sqrt(v[i] + static_cast<T>(rule.epsilon));
+  void compute(const kernels::adagrad& k, const memory_pool&, const tensor&, const tensor& gradient,
+               const tensor&, const tensor& numbers, const tensor& parameter,
+               const tensor& squares) const {
+    const T rate = numbers.data()[0];
+    for (std::size_t i = 0; i < parameter.size(); ++i) {
+      T& p = parameter.data()[i];
+      T& v = squares.data()[i];
+      const T g = gradient.data()[i] + static_cast<T>(k.decay) * p;
+      v += g * g;
+      p -= rate * g / std::sqrt(v + static_cast<T>(k.epsilon));
     }
   }
 };

@@ -1,5 +1,5 @@
 #include <glia/backends/broadcast_plan.hpp>
-#include <glia/backends/shape_rules.hpp>
+#include <glia/kernels/kernels.hpp>
 
 #include "catch.hpp"
 #include "helpers.hpp"
@@ -74,13 +74,16 @@ TEST_CASE("convolutions and pools refuse what does not fit") {
 
 TEST_CASE("kernels refuse operands of the wrong shape in release builds too") {
   const glia::cpu<float> device;
-  CHECK_THROWS_AS(device.dense(device.full({2, 3}, 0), device.full({3, 4}, 0), device.full({5}, 0),
-                               glia::identity_map),
+  CHECK_THROWS_AS(
+      device.run(kernels::dense{glia::identity_map}, device.run(kernels::full{{2, 3}, 0}),
+                 device.run(kernels::full{{3, 4}, 0}), device.run(kernels::full{{5}, 0})),
+      glia::shape_error);
+  CHECK_THROWS_AS(device.run(kernels::reshape{{7}}, device.run(kernels::full{{2, 3}, 0})),
                   glia::shape_error);
-  CHECK_THROWS_AS(device.reshape(device.full({2, 3}, 0), {7}), glia::shape_error);
   std::vector<float> small(3);
-  CHECK_THROWS_AS(device.to_host(device.full({2, 3}, 0), std::span<float>(small)),
+  CHECK_THROWS_AS(device.to_host(device.run(kernels::full{{2, 3}, 0}), std::span<float>(small)),
                   glia::shape_error);
-  CHECK_THROWS_AS(device.softmax_cross_entropy(device.full({2, 3}, 0), device.full({2, 4}, 0)),
+  CHECK_THROWS_AS(device.run(kernels::softmax_cross_entropy{}, device.run(kernels::full{{2, 3}, 0}),
+                             device.run(kernels::full{{2, 4}, 0})),
                   glia::shape_error);
 }

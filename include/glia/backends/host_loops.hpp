@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/classification.hpp"
+
+namespace glia {
+
+/// Loops that are the same on all backends in host memory, since nothing is to be won: they fill,
+/// or make and compare classes.
+template <class T>
+struct host_loops {
+  using tensor = host_tensor<T>;
+
+  void compute(const kernels::full& k, const memory_pool&, const tensor& y) const {
+    std::fill_n(y.data(), y.size(), static_cast<T>(k.value));
+  }
+
+  // Only relabels.
+  void compute(const kernels::reshape&, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    std::copy_n(x.data(), x.size(), y.data());
+  }
+
+  void compute(const kernels::one_hot& k, const memory_pool&, const tensor& classes,
+               const tensor& y) const {
+    std::fill_n(y.data(), y.size(), static_cast<T>(k.off));
+    for (std::size_t n = 0; n < classes.size(); ++n) {
+      const auto at = static_cast<std::size_t>(classes.integers()[n]);
+      if (at < k.count) {
+        y.data()[n * k.count + at] = static_cast<T>(k.on);
+      }
+    }
+  }
+
+  void compute(const kernels::argmax&, const memory_pool&, const tensor& x, const tensor& y) const {
+    const std::size_t columns = x.shape().back();
+    for (std::size_t n = 0; n < y.size(); ++n) {
+      const T* row = x.data() + n * columns;
+      y.integers()[n] = static_cast<std::int32_t>(std::max_element(row, row + columns) - row);
+    }
+  }
+
+  void compute(const kernels::in_top_k& k, const memory_pool&, const tensor& scores,
+               const tensor& classes, const tensor& hits) const {
+    const std::size_t columns = scores.shape().back();
+    for (std::size_t n = 0; n < hits.size(); ++n) {
+      const T* row = scores.data() + n * columns;
+      const auto truth = static_cast<std::size_t>(classes.integers()[n]);
+      std::size_t higher = 0;
+      bool numbers = truth < columns;
+      for (std::size_t i = 0; numbers && i < columns; ++i) {
+        numbers = !std::isnan(row[i]);
+        higher += row[i] > row[truth] || (row[i] == row[truth] && i < truth) ? 1U : 0U;
+      }
+      hits.data()[n] = numbers && higher < k.k ? T{1} : T{0};
+    }
+  }
+};
+
+}  // namespace glia

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "glia/kernels/kernel.hpp"
+
+namespace glia {
+
+class any_kernel;
+
+/// What is known of all kernels of one type, without the type: see `kernel` for each of it.
+struct kernel_type {
+  std::string_view name;
+  std::size_t operands;
+  std::size_t results;
+  bool updates;
+  void (*specs)(const void* kernel, std::span<const tensor_spec> operands,
+                std::span<tensor_spec> results);
+  double (*flops)(const void* kernel, std::span<const tensor_spec> operands);
+  void (*axes)(const void* kernel, std::span<const tensor_spec> operands,
+               std::span<batch_axis> of_operands, std::span<batch_axis> of_results);
+  bool (*relabels)(const void* kernel, std::span<const tensor_spec> operands);
+  std::size_t (*overwritten)(std::size_t result, std::size_t choice);
+  bool (*equal)(const void* a, const void* b);
+  any_kernel (*for_rows)(const any_kernel& kernel, std::size_t rows);
+};
+
+/// A kernel of any type: what a graph is made of. Copies share the value, which does not change.
+class any_kernel {
+ public:
+  template <kernel K>
+  any_kernel(const K& k);
+
+  [[nodiscard]] const kernel_type& type() const noexcept { return *type_; }
+  [[nodiscard]] const void* value() const noexcept { return value_.get(); }
+  [[nodiscard]] std::string_view name() const noexcept { return type_->name; }
+
+  /// The kernel if it is of this type, else null.
+  template <kernel K>
+  [[nodiscard]] const K* as() const noexcept;
+
+  /// The specs of the results, written to a span of as many.
+  void specs(std::span<const tensor_spec> operands, std::span<tensor_spec> results) const {
+    type_->specs(value(), operands, results);
+  }
+  [[nodiscard]] double flops(std::span<const tensor_spec> operands) const {
+    return type_->flops(value(), operands);
+  }
+  [[nodiscard]] bool relabels(std::span<const tensor_spec> operands) const {
+    return type_->relabels(value(), operands);
+  }
+  void axes(std::span<const tensor_spec> operands, std::span<batch_axis> of_operands,
+            std::span<batch_axis> of_results) const {
+    type_->axes(value(), operands, of_operands, of_results);
+  }
+  /// The same for another number of samples, where they show in the attributes.
+  [[nodiscard]] any_kernel for_rows(std::size_t rows) const { return type_->for_rows(*this, rows); }
+
+  friend bool operator==(const any_kernel& a, const any_kernel& b) {
+    return a.type_ == b.type_ && a.type_->equal(a.value(), b.value());
+  }
+
+ private:
+  const kernel_type* type_;
+  std::shared_ptr<const void> value_;
+};
+
+namespace detail {
+
+/// Calls f(operands[0], operands[1], ...).
+template <kernel K, class F>
+decltype(auto) with_specs(std::span<const tensor_spec> operands, const F& f) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>)->decltype(auto) {
+    return f(operands[I]...);
+  }
+  (std::make_index_sequence<K::operands>{});
+}
+
+template <kernel K>
+inline constexpr kernel_type type_of{
+    K::name,
+    K::operands,
+    K::results,
+    updates<K>(),
+    [](const void* k, std::span<const tensor_spec> operands, std::span<tensor_spec> results) {
+      with_specs<K>(operands, [&](const auto&... each) {
+        const auto all = result_specs(*static_cast<const K*>(k), each...);
+        std::copy(all.begin(), all.end(), results.begin());
+      });
+    },
+    [](const void* k, std::span<const tensor_spec> operands) -> double {
+      return with_specs<K>(
+          operands, [&](const auto&... each) { return static_cast<const K*>(k)->flops(each...); });
+    },
+    [](const void* k, std::span<const tensor_spec> operands, std::span<batch_axis> of_operands,
+       std::span<batch_axis> of_results) {
+      with_specs<K>(operands, [&](const auto&... each) {
+        const auto all = axes_of(*static_cast<const K*>(k), each...);
+        std::copy(all.operands.begin(), all.operands.end(), of_operands.begin());
+        std::copy(all.results.begin(), all.results.end(), of_results.begin());
+      });
+    },
+    [](const void* k, std::span<const tensor_spec> operands) {
+      return with_specs<K>(operands, [&](const auto&... each) {
+        return glia::relabels(*static_cast<const K*>(k), each...);
+      });
+    },
+    [](std::size_t result, std::size_t choice) { return overwritten_by<K>(result, choice); },
+    [](const void* a, const void* b) {
+      return *static_cast<const K*>(a) == *static_cast<const K*>(b);
+    },
+    [](const any_kernel& k, std::size_t rows) -> any_kernel {
+      if constexpr (requires(const K& one) { one.for_rows(rows); }) {
+        return k.as<K>()->for_rows(rows);
+      } else {
+        return k;
+      }
+    }};
+
+}  // namespace detail
+
+template <kernel K>
+any_kernel::any_kernel(const K& k)
+    : type_(&detail::type_of<K>), value_(std::make_shared<const K>(k)) {}
+
+template <kernel K>
+const K* any_kernel::as() const noexcept {
+  return type_ == &detail::type_of<K> ? static_cast<const K*>(value_.get()) : nullptr;
+}
+
+}  // namespace glia

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/graph/any_kernel.hpp"
+
+namespace glia {
+
+/// Names a tensor of a graph.
+using value_id = std::uint32_t;
+/// An operand that is left out.
+inline constexpr value_id no_value = std::numeric_limits<value_id>::max();
+
+/// One call of a kernel.
+struct graph_node {
+  any_kernel kernel;
+  std::vector<value_id> operands;
+  std::vector<value_id> results;
+  std::uint32_t place = 0;  ///< which of the graph's places it belongs to
+};
+
+/// A tensor that comes from outside. `next` is what it is after the run where the graph changes it:
+/// a parameter, a running mean. Its memory may then be used for that.
+struct graph_input {
+  std::string name;
+  value_id value = no_value;
+};
+
+/// A tensor that is the same in every run.
+struct graph_constant {
+  value_id value = no_value;
+  std::variant<std::vector<double>, std::vector<std::int32_t>> elements;
+};
+
+/// What a description left on a recorder: calls of kernels in an order in which they can run, and
+/// the tensors that go between them. A value: it can be copied, printed, improved by passes and run
+/// by a `program` on any backend.
+class graph {
+ public:
+  graph() : places_{""} {}
+
+  /// A tensor from outside.
+  value_id add_input(std::string name, const tensor_spec& spec) {
+    const value_id id = add_value(spec);
+    inputs_.push_back({std::move(name), id});
+    return id;
+  }
+  value_id add_constant(const tensor_spec& spec,
+                        std::variant<std::vector<double>, std::vector<std::int32_t>> elements) {
+    const value_id id = add_value(spec);
+    constants_.push_back({id, std::move(elements)});
+    return id;
+  }
+  /// A call of a kernel, at the current place. Throws where the operands do not fit.
+  const graph_node& add(const any_kernel& kernel, std::vector<value_id> operands) {
+    std::vector<tensor_spec> specs(operands.size());
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      specs[i] = spec(operands[i]);
+    }
+    std::vector<tensor_spec> made(kernel.type().results);
+    kernel.specs(specs, made);
+    graph_node node{kernel, std::move(operands), {}, place_};
+    for (const tensor_spec& s : made) {
+      node.results.push_back(s ? add_value(s) : no_value);
+    }
+    return nodes_.emplace_back(std::move(node));
+  }
+  void add_output(std::string name, value_id value) {
+    outputs_.push_back({std::move(name), value});
+  }
+
+  /// Where nodes that are added from now on belong: features.blocks.3.expand.
+  void set_place(std::string_view name) {
+    if (name == places_[place_]) {
+      return;
+    }
+    for (place_ = 0; place_ < places_.size(); ++place_) {
+      if (places_[place_] == name) {
+        return;
+      }
+    }
+    places_.emplace_back(name);
+  }
+  [[nodiscard]] std::uint32_t place() const noexcept { return place_; }
+  void set_place(std::uint32_t number) { place_ = number; }
+  [[nodiscard]] const std::string& place_of(const graph_node& node) const {
+    return places_[node.place];
+  }
+
+  [[nodiscard]] std::size_t value_count() const noexcept { return specs_.size(); }
+  /// Shape and elements of a tensor; those of no tensor for `no_value`.
+  [[nodiscard]] tensor_spec spec(value_id id) const {
+    return id == no_value ? tensor_spec{} : specs_[id];
+  }
+  [[nodiscard]] std::vector<tensor_spec> specs(std::span<const value_id> ids) const {
+    std::vector<tensor_spec> result;
+    for (const value_id id : ids) {
+      result.push_back(spec(id));
+    }
+    return result;
+  }
+  value_id add_value(const tensor_spec& spec) {
+    specs_.push_back(spec);
+    return static_cast<value_id>(specs_.size() - 1);
+  }
+
+  [[nodiscard]] const std::vector<graph_node>& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::vector<graph_node>& nodes() noexcept { return nodes_; }
+  [[nodiscard]] const std::vector<graph_input>& inputs() const noexcept { return inputs_; }
+  [[nodiscard]] const std::vector<graph_input>& outputs() const noexcept { return outputs_; }
+  [[nodiscard]] std::vector<graph_input>& outputs() noexcept { return outputs_; }
+  [[nodiscard]] const std::vector<graph_constant>& constants() const noexcept { return constants_; }
+
+ private:
+  std::vector<tensor_spec> specs_;
+  std::vector<graph_node> nodes_;
+  std::vector<graph_input> inputs_;
+  std::vector<graph_input> outputs_;
+  std::vector<graph_constant> constants_;
+  std::vector<std::string> places_;
+  std::uint32_t place_ = 0;
+};
+
+}  // namespace glia

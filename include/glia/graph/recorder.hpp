@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/graph/runners.hpp"
+
+namespace glia {
+
+/// A backend that computes nothing and writes down what it is asked to: each kernel becomes a node
+/// of a graph, to be replayed on the backend B. What runs on it runs once for each shape, and not
+/// for each batch.
+///
+/// Constants are what `from_host` makes; tensors that vary from run to run are `input`s. Copies
+/// record into the same graph. Not for use from several threads.
+template <class B>
+class recorder {
+ public:
+  using value_type = typename B::value_type;
+
+  /// Names a tensor of the graph.
+  class tensor {
+   public:
+    tensor() = default;
+    [[nodiscard]] const glia::shape& shape() const noexcept { return spec_.shape; }
+    [[nodiscard]] element type() const noexcept { return spec_.type; }
+    [[nodiscard]] explicit operator bool() const noexcept { return id_ != no_value; }
+    [[nodiscard]] value_id id() const noexcept { return id_; }
+
+   private:
+    friend class recorder;
+    tensor(value_id id, const tensor_spec& spec) : id_(id), spec_(spec) {}
+    value_id id_ = no_value;
+    tensor_spec spec_;
+  };
+
+  recorder() : recording_(std::make_shared<recording>()) {}
+
+  [[nodiscard]] std::string_view name() const { return "recorder"; }
+  [[nodiscard]] const graph& recorded() const { return recording_->calls; }
+  [[nodiscard]] graph& recorded() { return recording_->calls; }
+  /// How B runs the kernels of the graph, and those that passes may make of them.
+  [[nodiscard]] const runners<B>& how() const { return recording_->how; }
+
+  /// A tensor that is given to each run.
+  [[nodiscard]] tensor input(std::string name, const tensor_spec& spec) const {
+    return {recording_->calls.add_input(std::move(name), spec), spec};
+  }
+  /// Makes a tensor a result of each run.
+  void output(std::string name, const tensor& value) const {
+    recording_->calls.add_output(std::move(name), value.id());
+  }
+
+  [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const {
+    return constant(real_of(s), std::vector<double>(values.begin(), values.end()));
+  }
+  [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const {
+    return constant(real_of(s), std::vector<double>(values.begin(), values.end()));
+  }
+  [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const {
+    return constant({s, element::index}, std::vector<std::int32_t>(values.begin(), values.end()));
+  }
+  /// There are no numbers yet: always throws `value_error`.
+  template <class Number>
+  void to_host(const tensor& x, std::span<Number>) const {
+    throw value_error(text("recorder: a tensor ", x.shape(),
+                           " has no elements while a description is recorded; what depends on its "
+                           "numbers must be an op, or run on a backend that runs at once"));
+  }
+
+  template <kernel K, std::same_as<tensor>... Operands>
+  requires(sizeof...(Operands) == K::operands && (is_basic<K> || runs<B, K>))
+      [[nodiscard]] results_t<K, tensor> run(const K& k, const Operands&... operands) const {
+    recording_->how.template add<K>();
+    const graph_node& node = recording_->calls.add(k, {operands.id()...});
+    std::array<tensor, K::results> results;
+    for (std::size_t i = 0; i < K::results; ++i) {
+      results[i] = handle(node.results[i]);
+    }
+    if constexpr (K::results == 1) {
+      return results[0];
+    } else {
+      return results;
+    }
+  }
+
+  // Where what is recorded now belongs; see graph.
+  void set_place(std::string_view name) const { recording_->calls.set_place(name); }
+  void set_place(std::uint32_t number) const { recording_->calls.set_place(number); }
+  [[nodiscard]] std::uint32_t place() const { return recording_->calls.place(); }
+
+ private:
+  struct recording {
+    graph calls;
+    runners<B> how;
+  };
+
+  [[nodiscard]] tensor handle(value_id id) const {
+    return id == no_value ? tensor{} : tensor{id, recording_->calls.spec(id)};
+  }
+
+  template <class T>
+  [[nodiscard]] tensor constant(const tensor_spec& spec, std::vector<T> values) const {
+    require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
+                         " values do not fill the shape ", spec.shape);
+    return {recording_->calls.add_constant(spec, std::move(values)), spec};
+  }
+
+  std::shared_ptr<recording> recording_;
+};
+
+}  // namespace glia

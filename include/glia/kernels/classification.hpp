@@ -1,0 +1,169 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "glia/kernels/kernel.hpp"
+
+namespace glia::kernels {
+
+/// exp(x) / sum(exp(x)) over the last axis.
+struct softmax {
+  static constexpr std::string_view name = "softmax";
+  static constexpr std::size_t operands = 1;
+  static constexpr std::size_t results = 1;
+  static constexpr overwrite overwrites[] = {{0, 0}};
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& x) {
+    require_elements("softmax", x, element::real);
+    require<shape_error>(x.shape.rank() > 0, "softmax: expected a tensor (..., K), got a number");
+    return x;
+  }
+  [[nodiscard]] static double flops(const tensor_spec& x) { return 12 * detail::count(x.shape); }
+  [[nodiscard]] static batch_axes<1, 1> axes(const tensor_spec& x) {
+    return x.shape.rank() > 1 ? detail::by_rows<softmax>() : batch_axes<1, 1>::whole();
+  }
+  friend bool operator==(const softmax&, const softmax&) = default;
+};
+
+/// Its adjoint; y is its result.
+struct softmax_gradient {
+  static constexpr std::string_view name = "softmax_gradient";
+  static constexpr std::size_t operands = 2;  // dy, y
+  static constexpr std::size_t results = 1;
+  static constexpr overwrite overwrites[] = {{0, 0}};
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& dy, const tensor_spec& y) {
+    require_elements("softmax_gradient", dy, element::real);
+    require_same_shape("softmax_gradient", y.shape, dy.shape);
+    return dy;
+  }
+  [[nodiscard]] static double flops(const tensor_spec& dy, const tensor_spec&) {
+    return 4 * detail::count(dy.shape);
+  }
+  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec& dy, const tensor_spec&) {
+    return dy.shape.rank() > 1 ? detail::by_rows<softmax_gradient>() : batch_axes<2, 1>::whole();
+  }
+  friend bool operator==(const softmax_gradient&, const softmax_gradient&) = default;
+};
+
+/// -sum_k targets_nk ln softmax(logits)_nk, one number per row (N), and the softmax (N, K). Targets
+/// need not sum to 1.
+struct softmax_cross_entropy {
+  static constexpr std::string_view name = "softmax_cross_entropy";
+  static constexpr std::size_t operands = 2;  // logits, targets
+  static constexpr std::size_t results = 2;   // loss, probabilities
+  static constexpr overwrite overwrites[] = {{1, 0}};
+
+  [[nodiscard]] static std::array<tensor_spec, 2> result(const tensor_spec& logits,
+                                                         const tensor_spec& targets) {
+    require_elements("softmax_cross_entropy", logits, element::real);
+    require_elements("softmax_cross_entropy: targets", targets, element::real);
+    require<shape_error>(logits.shape.rank() == 2,
+                         "softmax_cross_entropy: expected logits (N, K), got ", logits.shape);
+    require_same_shape("softmax_cross_entropy: targets", logits.shape, targets.shape);
+    return {real_of({logits.shape[0]}), logits};
+  }
+  [[nodiscard]] static double flops(const tensor_spec& logits, const tensor_spec&) {
+    return 15 * detail::count(logits.shape);
+  }
+  [[nodiscard]] static batch_axes<2, 2> axes(const tensor_spec&, const tensor_spec&) {
+    return detail::by_rows<softmax_cross_entropy>();
+  }
+  friend bool operator==(const softmax_cross_entropy&, const softmax_cross_entropy&) = default;
+};
+
+/// Its adjoint to the logits, from the gradient of each row's loss.
+struct softmax_cross_entropy_gradient {
+  static constexpr std::string_view name = "softmax_cross_entropy_gradient";
+  static constexpr std::size_t operands = 3;  // dloss, probabilities, targets
+  static constexpr std::size_t results = 1;
+  static constexpr overwrite overwrites[] = {{0, 1}};
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& dloss,
+                                          const tensor_spec& probabilities,
+                                          const tensor_spec& targets) {
+    require_elements("softmax_cross_entropy_gradient", probabilities, element::real);
+    require_same_shape("softmax_cross_entropy_gradient: targets", probabilities.shape,
+                       targets.shape);
+    require_same_shape("softmax_cross_entropy_gradient: dloss", {probabilities.shape[0]},
+                       dloss.shape);
+    return probabilities;
+  }
+  [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec& probabilities,
+                                    const tensor_spec&) {
+    return 3 * detail::count(probabilities.shape);
+  }
+  [[nodiscard]] static batch_axes<3, 1> axes(const tensor_spec&, const tensor_spec&,
+                                             const tensor_spec&) {
+    return detail::by_rows<softmax_cross_entropy_gradient>();
+  }
+  friend bool operator==(const softmax_cross_entropy_gradient&,
+                         const softmax_cross_entropy_gradient&) = default;
+};
+
+/// Rows (N, K) with `on` at each class (N) and `off` elsewhere.
+struct one_hot {
+  std::size_t count = 0;  ///< K
+  double on = 1;
+  double off = 0;
+
+  static constexpr std::string_view name = "one_hot";
+  static constexpr std::size_t operands = 1;
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& classes) const {
+    require_elements("one_hot", classes, element::index);
+    return real_of(batch_of(classes.shape.size(), {count}));
+  }
+  [[nodiscard]] static double flops(const tensor_spec&) { return 0; }
+  [[nodiscard]] static batch_axes<1, 1> axes(const tensor_spec&) {
+    return detail::by_rows<one_hot>();
+  }
+  friend bool operator==(const one_hot&, const one_hot&) = default;
+};
+
+/// The column of each row's highest score; of equal ones the first.
+struct argmax {
+  static constexpr std::string_view name = "argmax";
+  static constexpr std::size_t operands = 1;
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& x) {
+    require_elements("argmax", x, element::real);
+    require<shape_error>(x.shape.rank() > 0, "argmax: expected a tensor (..., K), got a number");
+    return {{row_count(x.shape)}, element::index};
+  }
+  [[nodiscard]] static double flops(const tensor_spec& x) { return detail::count(x.shape); }
+  [[nodiscard]] static batch_axes<1, 1> axes(const tensor_spec& x) {
+    return x.shape.rank() == 2 ? detail::by_rows<argmax>() : batch_axes<1, 1>::whole();
+  }
+  friend bool operator==(const argmax&, const argmax&) = default;
+};
+
+/// (N): 1 where the class has one of the k highest scores of its row, of equal ones the first, else
+/// 0; rows with a score that is not a number have none.
+struct in_top_k {
+  std::size_t k = 1;
+
+  static constexpr std::string_view name = "in_top_k";
+  static constexpr std::size_t operands = 2;  // scores, classes
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& scores, const tensor_spec& classes) {
+    require_elements("in_top_k", scores, element::real);
+    require_elements("in_top_k: classes", classes, element::index);
+    require_same_shape("in_top_k: classes", {row_count(scores.shape)}, classes.shape);
+    return real_of(classes.shape);
+  }
+  [[nodiscard]] static double flops(const tensor_spec& scores, const tensor_spec&) {
+    return detail::count(scores.shape);
+  }
+  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec& scores, const tensor_spec&) {
+    return scores.shape.rank() == 2 ? detail::by_rows<in_top_k>() : batch_axes<2, 1>::whole();
+  }
+  friend bool operator==(const in_top_k&, const in_top_k&) = default;
+};
+
+}  // namespace glia::kernels

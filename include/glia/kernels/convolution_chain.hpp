@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "glia/kernels/convolution.hpp"
+
+namespace glia {
+
+/// The most convolutions of a chain.
+inline constexpr std::size_t max_chain = 4;
+
+/// Rows of a window that loops treating every channel on its own take, and chains with them.
+inline constexpr std::size_t max_window_rows = 16;
+
+/// Whether the chained kernel takes this convolution as a link of a chain: activations that clamp;
+/// behind the first, nothing but depthwise and pointwise convolutions.
+[[nodiscard]] inline bool chains(const unary_map& map, const window_sizes& s, bool first) {
+  const bool depthwise = s.groups == s.c && s.groups == s.o && s.groups > 1;
+  const bool pointwise = s.groups == 1 && s.window == window2d{};
+  return clamps(map) && s.window.height <= max_window_rows &&
+         (first ? s.groups == 1 : depthwise || pointwise);
+}
+
+}  // namespace glia
+
+namespace glia::kernels {
+
+/// Several convolutions one after the other, each map(x * w + bias); operands are x and then the
+/// weights and bias of each. Optional for a backend; where `chains`.
+struct conv2d_chain {
+  std::size_t count = 0;
+  std::array<conv2d, max_chain> links{};
+
+  static constexpr std::string_view name = "conv2d_chain";
+  static constexpr std::size_t operands = 1 + 2 * max_chain;  // x, w, bias, w, bias, ...
+  static constexpr std::size_t results = 1;
+
+  /// The sizes of each convolution. Throws where one is not for a chain.
+  template <class... Weights>
+  [[nodiscard]] std::array<window_sizes, max_chain> sizes(const tensor_spec& x,
+                                                          const Weights&... weights) const {
+    require<value_error>(count > 0 && count <= max_chain, "conv2d_chain: expected 1 to ", max_chain,
+                         " convolutions, got ", count);
+    const std::array<tensor_spec, 2 * max_chain> all{weights...};
+    std::array<window_sizes, max_chain> result{};
+    tensor_spec in = x;
+    for (std::size_t i = 0; i < count; ++i) {
+      const tensor_spec out = links[i].result(in, all[2 * i], all[2 * i + 1]);
+      result[i] = conv2d_rule(in.shape, all[2 * i].shape, links[i].window, links[i].groups);
+      require<value_error>(chains(links[i].map, result[i], i == 0), "conv2d_chain: convolution ", i,
+                           " is not one that a chain takes; run it on its own");
+      in = out;
+    }
+    return result;
+  }
+  template <class... Weights>
+  [[nodiscard]] tensor_spec result(const tensor_spec& x, const Weights&... weights) const {
+    return real_of(sizes(x, weights...)[count - 1].output());
+  }
+  template <class... Weights>
+  [[nodiscard]] double flops(const tensor_spec& x, const Weights&... weights) const {
+    const std::array<tensor_spec, 2 * max_chain> all{weights...};
+    double sum = 0;
+    tensor_spec in = x;
+    for (std::size_t i = 0; i < count; ++i) {
+      sum += links[i].flops(in, all[2 * i], all[2 * i + 1]);
+      in = links[i].result(in, all[2 * i], all[2 * i + 1]);
+    }
+    return sum;
+  }
+  template <class... Specs>
+  [[nodiscard]] static batch_axes<operands, 1> axes(const Specs&...) {
+    return detail::by_rows<conv2d_chain>(2 * max_chain);
+  }
+  friend bool operator==(const conv2d_chain&, const conv2d_chain&) = default;
+};
+
+}  // namespace glia::kernels

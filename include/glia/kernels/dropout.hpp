@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "glia/core/random.hpp"
+#include "glia/kernels/kernel.hpp"
+
+namespace glia {
+
+/// What random numbers of a training step depend on beside the stream, as a tensor of integers: the
+/// seed in two words, the step, and the first sample at hand of the whole batch.
+struct step_key {
+  std::uint64_t seed = 0;
+  std::uint32_t step = 0;
+  std::uint32_t first_sample = 0;
+
+  static constexpr std::size_t words = 4;
+
+  [[nodiscard]] constexpr std::array<std::int32_t, words> to_words() const noexcept {
+    return {static_cast<std::int32_t>(static_cast<std::uint32_t>(seed)),
+            static_cast<std::int32_t>(static_cast<std::uint32_t>(seed >> 32)),
+            static_cast<std::int32_t>(step), static_cast<std::int32_t>(first_sample)};
+  }
+  [[nodiscard]] static constexpr step_key from_words(const std::int32_t* words) noexcept {
+    const std::uint64_t low = static_cast<std::uint32_t>(words[0]);
+    const std::uint64_t high = static_cast<std::uint32_t>(words[1]);
+    return {low | high << 32, static_cast<std::uint32_t>(words[2]),
+            static_cast<std::uint32_t>(words[3])};
+  }
+  /// The sequence of one of its streams.
+  [[nodiscard]] constexpr random_key stream(std::uint32_t number) const noexcept {
+    return {seed, number, step};
+  }
+  friend constexpr bool operator==(const step_key&, const step_key&) = default;
+};
+
+}  // namespace glia
+
+namespace glia::kernels {
+
+/// Element i of the batch is kept, and divided by 1 - rate, where random_half(key, i), times 2^-16,
+/// is at least `rate`; the others become 0. Its own adjoint. Elements are counted over the whole
+/// batch, from the key's first sample on.
+struct dropout {
+  double rate = 0;  ///< in [0, 1)
+  std::uint32_t stream = 0;
+
+  static constexpr std::string_view name = "dropout";
+  static constexpr std::size_t operands = 2;  // x, key
+  static constexpr std::size_t results = 1;
+  static constexpr overwrite overwrites[] = {{0, 0}};
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& x, const tensor_spec& key) {
+    require_elements("dropout", x, element::real);
+    require_elements("dropout: key", key, element::index);
+    require_same_shape("dropout: key", {step_key::words}, key.shape);
+    return x;
+  }
+  [[nodiscard]] static double flops(const tensor_spec& x, const tensor_spec&) {
+    return detail::count(x.shape);
+  }
+  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) {
+    return detail::by_rows<dropout>(1);
+  }
+  /// The number of the first element of x among those of the whole batch.
+  [[nodiscard]] static std::uint64_t offset(const step_key& key, const shape& x) {
+    return std::uint64_t{key.first_sample} * sample_of(x).size();
+  }
+  friend bool operator==(const dropout&, const dropout&) = default;
+};
+
+}  // namespace glia::kernels

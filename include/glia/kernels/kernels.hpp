@@ -1,0 +1,48 @@
+#pragma once
+
+#include <type_traits>
+
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/classification.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/convolution_chain.hpp"
+#include "glia/kernels/dropout.hpp"
+#include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/normalization.hpp"
+#include "glia/kernels/pooled_convolution.hpp"
+#include "glia/kernels/pooling.hpp"
+#include "glia/kernels/products.hpp"
+#include "glia/kernels/updates.hpp"
+
+namespace glia {
+
+/// The kernels that every backend runs.
+using basic_kernels =
+    kernel_list<kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to,
+                kernels::unary, kernels::unary_gradient, kernels::binary, kernels::matmul,
+                kernels::dense, kernels::conv2d, kernels::conv2d_input_gradient,
+                kernels::conv2d_kernel_gradient, kernels::max_pool2d, kernels::max_pool2d_gradient,
+                kernels::avg_pool2d, kernels::avg_pool2d_gradient, kernels::normalize,
+                kernels::normalize_gradient, kernels::dropout, kernels::softmax,
+                kernels::softmax_gradient, kernels::softmax_cross_entropy,
+                kernels::softmax_cross_entropy_gradient, kernels::one_hot, kernels::argmax,
+                kernels::in_top_k, kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
+
+/// Several of those in one, which a backend may run or not.
+using fused_kernels = kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
+                                  kernels::conv2d_chain>;
+
+namespace detail {
+
+template <class K, class... Kernels>
+[[nodiscard]] constexpr bool is_listed(kernel_list<Kernels...>) {
+  return (std::is_same_v<K, Kernels> || ...);
+}
+
+}  // namespace detail
+
+/// Whether every backend runs this kernel.
+template <class K>
+inline constexpr bool is_basic = detail::is_listed<K>(basic_kernels{});
+
+}  // namespace glia

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/kernel.hpp"
+
+namespace glia {
+
+/// Which of the two factors of a matrix product is used transposed.
+enum class transpose : std::uint8_t { none, first, second };
+
+/// The sizes of one matrix product C (m, n) = A (m, k) B (k, n), the transposes already resolved.
+struct matmul_sizes {
+  std::size_t m;
+  std::size_t n;
+  std::size_t k;
+
+  [[nodiscard]] double flops() const {
+    return 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  }
+};
+
+[[nodiscard]] inline matmul_sizes matmul_rule(const shape& a, const shape& b, transpose which) {
+  require<shape_error>(a.rank() == 2 && b.rank() == 2,
+                       "matmul: expected two matrices (rank 2), got shapes ", a, " and ", b);
+  const bool ta = which == transpose::first;
+  const bool tb = which == transpose::second;
+  const matmul_sizes sizes{a[ta ? 1 : 0], b[tb ? 0 : 1], a[ta ? 0 : 1]};
+  require<shape_error>(sizes.k == b[tb ? 1 : 0], "matmul: inner extents disagree: ", a,
+                       ta ? " transposed" : "", " times ", b, tb ? " transposed" : "");
+  return sizes;
+}
+
+/// Throws for a bias that is there and does not have one number for each output.
+inline void require_bias(std::string_view what, const tensor_spec& bias, std::size_t outputs) {
+  require<shape_error>(!bias || bias == real_of({outputs}), what, ": expected a bias of shape ",
+                       shape{outputs}, ", got ", bias.shape);
+}
+
+}  // namespace glia
+
+namespace glia::kernels {
+
+/// A (m, k) times B (k, n), one of them stored transposed if asked.
+struct matmul {
+  transpose which = transpose::none;
+
+  static constexpr std::string_view name = "matmul";
+  static constexpr std::size_t operands = 2;
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& a, const tensor_spec& b) const {
+    require_elements("matmul", a, element::real);
+    require_elements("matmul", b, element::real);
+    const matmul_sizes s = matmul_rule(a.shape, b.shape, which);
+    return real_of({s.m, s.n});
+  }
+  [[nodiscard]] double flops(const tensor_spec& a, const tensor_spec& b) const {
+    return matmul_rule(a.shape, b.shape, which).flops();
+  }
+  [[nodiscard]] batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) const {
+    if (which == transpose::first) {
+      return {{batch_axis::rows, batch_axis::rows}, {batch_axis::summed}};
+    }
+    return {{batch_axis::rows, batch_axis::shared}, {batch_axis::rows}};
+  }
+  friend bool operator==(const matmul&, const matmul&) = default;
+};
+
+/// map(x w + bias): x (N, I), w (I, O), bias (O) or no tensor.
+struct dense {
+  unary_map map = identity_map;
+
+  static constexpr std::string_view name = "dense";
+  static constexpr std::size_t operands = 3;  // x, w, bias
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& x, const tensor_spec& w,
+                                          const tensor_spec& bias) {
+    require_elements("dense", x, element::real);
+    require_elements("dense", w, element::real);
+    const matmul_sizes s = matmul_rule(x.shape, w.shape, transpose::none);
+    require_bias("dense", bias, s.n);
+    return real_of({s.m, s.n});
+  }
+  [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec& w,
+                             const tensor_spec& bias) const {
+    const matmul_sizes s = matmul_rule(x.shape, w.shape, transpose::none);
+    return s.flops() + detail::count({s.m, s.n}) * ((bias ? 1 : 0) + flops_of(map));
+  }
+  [[nodiscard]] static batch_axes<3, 1> axes(const tensor_spec&, const tensor_spec&,
+                                             const tensor_spec&) {
+    return detail::by_rows<dense>(2);
+  }
+  friend bool operator==(const dense&, const dense&) = default;
+};
+
+}  // namespace glia::kernels
