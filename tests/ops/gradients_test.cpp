@@ -89,9 +89,9 @@ TEST_CASE("products have the right adjoint") {
            [](const auto& at) { return ops::matmul(at[0], at[1]); });
   for (const glia::activation& act : {glia::linear, glia::tanh, glia::gelu, glia::relu}) {
     check_op("dense " + act.description(), {{{3, 4}, 1}, {{4, 5}, 2}, {{5}, 3}},
-             [&](const auto& at) { return ops::dense(at[0], at[1], {at[2]}, act.map); });
+             [&](const auto& at) { return act.apply(ops::dense(at[0], at[1], {at[2]})); });
     check_op("dense without bias " + act.description(), {{{3, 4}, 1}, {{4, 5}, 2}},
-             [&](const auto& at) { return ops::dense(at[0], at[1], {}, act.map); });
+             [&](const auto& at) { return act.apply(ops::dense(at[0], at[1])); });
   }
 }
 
@@ -110,32 +110,9 @@ TEST_CASE("convolutions have the right adjoint") {
       {{1, 4, 5, 4}, {3, 3, 2, 2}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 2},
       {{2, 4, 5, 3}, {3, 3, 1, 3}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 3}};
   for (const geometry& g : cases) {
-    check_op(glia::text("conv2d ", g.x, " ", g.w), {{g.x, 1}, {g.w, 2}, {{g.w[3]}, 3}},
-             [&](const auto& at) {
-               return ops::conv2d(at[0], at[1], {at[2]}, g.window, g.groups,
-                                  {glia::unary_function::sigmoid});
-             });
-  }
-}
-
-TEST_CASE("convolution and max-pooling in one have the right adjoint") {
-  struct geometry {
-    glia::shape x;
-    glia::shape w;
-    glia::convolution_pooling how;
-  };
-  const std::vector<geometry> cases{
-      // Few channels are spread out again for the backward pass, many go by lists of nonzeros.
-      {{2, 5, 6, 2}, {2, 2, 2, 3}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
-      {{1, 4, 5, 16}, {2, 1, 16, 3}, {{2, 1, 1, 1, 1, 1, 1, 0, 0, 0}, 1, {2, 2, 2, 2}}}};
-  for (const geometry& g : cases) {
-    for (const auto function : {glia::unary_function::affine, glia::unary_function::relu,
-                                glia::unary_function::sigmoid}) {
-      check_op(glia::text("conv2d_max_pool2d ", g.x, " ", g.w, " ", name_of(function)),
-               {{g.x, 1}, {g.w, 2}, {{g.w[3]}, 3}}, [&](const auto& at) {
-                 return ops::conv2d_max_pool2d(at[0], at[1], {at[2]}, g.how, {function});
-               });
-    }
+    check_op(
+        glia::text("conv2d ", g.x, " ", g.w), {{g.x, 1}, {g.w, 2}, {{g.w[3]}, 3}},
+        [&](const auto& at) { return ops::conv2d(at[0], at[1], {at[2]}, g.window, g.groups); });
   }
 }
 

@@ -83,11 +83,27 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
   b.to_host(t, ints_out);
 } && detail::takes_all<B>(basic_kernels{});
 
+/// A backend whose kernels can be told where their results go: what a program needs that has
+/// planned its memory. Others run at once.
+template <class B>
+concept placing_backend = backend<B> &&
+    requires(const B& b, typename B::tensor t, const tensor_spec& s) {
+  // Elements of any value.
+  { b.uninitialized(s) } -> std::same_as<typename B::tensor>;
+  // Bytes, of which other tensors are made parts: t.part(offset, spec).
+  { b.scratch(std::size_t{}) } -> std::same_as<typename B::tensor>;
+  { t.part(std::size_t{}, s) } -> std::same_as<typename B::tensor>;
+  // The same elements in memory of their own.
+  { b.copy(t) } -> std::same_as<typename B::tensor>;
+  // A kernel's operands, then its results.
+  b.run_into(kernels::unary{}, t, t);
+};
+
 /// A backend that runs pieces of a batch side by side, each lane on a device of its own whose
 /// kernels use one thread. How many lanes there are does not depend on the number of threads; on a
 /// lane there are none.
 template <class B>
-concept lane_backend = backend<B> &&
+concept lane_backend = placing_backend<B> &&
     requires(const B& b, typename B::tensor t, typename B::tensor& whole, std::size_t n,
              void (*body)(std::size_t lane)) {
   { b.lane_count() } -> std::same_as<std::size_t>;
@@ -96,8 +112,6 @@ concept lane_backend = backend<B> &&
   b.for_each_lane(body);
   // Rows first ... first + count - 1 of the leading axis, sharing t's elements.
   { b.rows(t, /*first*/ n, /*count*/ n) } -> std::same_as<typename B::tensor>;
-  // Elements of any value.
-  { b.uninitialized(tensor_spec{}) } -> std::same_as<typename B::tensor>;
   // Overwrites rows from `first` on; from several lanes at once as long as these are not the same.
   b.store_rows(/*rows*/ t, /*first*/ n, whole);
 };

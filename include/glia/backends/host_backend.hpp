@@ -93,6 +93,25 @@ class host_backend {
     }
   }
 
+  /// Runs a kernel into results that are there already, of the shapes that its rule gives, and
+  /// checks nothing. Results of `updates` kernels hold what they start from.
+  template <kernel K, std::same_as<tensor>... Tensors>
+  requires(sizeof...(Tensors) ==
+           K::operands + K::results) void run_into(const K& k,
+                                                   const Tensors&... operands_and_results) const {
+    loops().compute(k, memory(), operands_and_results...);
+  }
+
+  /// Bytes that are needed for a short time.
+  [[nodiscard]] tensor scratch(std::size_t bytes) const { return tensor::scratch(memory(), bytes); }
+  /// The same elements in memory of their own.
+  [[nodiscard]] tensor copy(const tensor& x) const {
+    tensor y = make(spec_of(x));
+    copy_elements(x, y);
+    return y;
+  }
+  static void copy_into(const tensor& x, const tensor& y) { copy_elements(x, y); }
+
   // See lane_backend.
   [[nodiscard]] tensor uninitialized(const tensor_spec& s) const { return make(s); }
   [[nodiscard]] tensor rows(const tensor& x, std::size_t first, std::size_t count) const {

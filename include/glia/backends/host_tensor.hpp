@@ -26,6 +26,15 @@ class host_tensor {
         shape_(extents),
         type_(type) {}
 
+  /// Bytes for parts of other tensors, needed for a short time; see memory_pool::borrow.
+  [[nodiscard]] static host_tensor scratch(const memory_pool& pool, std::size_t bytes) {
+    host_tensor result;
+    result.block_ = pool.borrow(bytes);
+    result.shape_ = {bytes};
+    result.type_ = element::byte;
+    return result;
+  }
+
   [[nodiscard]] const glia::shape& shape() const noexcept { return shape_; }
   [[nodiscard]] element type() const noexcept { return type_; }
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
@@ -36,6 +45,11 @@ class host_tensor {
   /// The elements of tensors of integers and of bytes.
   [[nodiscard]] std::int32_t* integers() const noexcept { return at<std::int32_t>(); }
   [[nodiscard]] std::uint8_t* bytes() const noexcept { return at<std::uint8_t>(); }
+
+  /// Whether both refer to the same memory.
+  [[nodiscard]] bool shares_memory(const host_tensor& other) const noexcept {
+    return static_cast<bool>(*this) == static_cast<bool>(other) && bytes() == other.bytes();
+  }
 
   /// Whether the handle refers to a tensor at all.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(block_); }
@@ -59,6 +73,16 @@ class host_tensor {
   [[nodiscard]] host_tensor reshaped(const glia::shape& extents) && {
     host_tensor result = std::move(*this);
     result.shape_ = extents;
+    return result;
+  }
+
+  /// A tensor that lies in this one's memory, `offset` bytes behind its beginning. It is good while
+  /// this one lives and has the memory to itself.
+  [[nodiscard]] host_tensor part(std::size_t offset, const tensor_spec& spec) const {
+    host_tensor result = borrowed();
+    result.offset_ += offset;
+    result.shape_ = spec.shape;
+    result.type_ = spec.type;
     return result;
   }
 

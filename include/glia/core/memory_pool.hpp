@@ -40,6 +40,9 @@ class memory_pool {
 
   /// Throws `value_error` for sizes that no machine has, `std::bad_alloc` where this one has not.
   [[nodiscard]] memory_block allocate(std::size_t bytes) const;
+  /// The same for memory that is needed for a short time and in sizes that vary: a block that is
+  /// free and up to four times as large will do.
+  [[nodiscard]] memory_block borrow(std::size_t bytes) const;
 
   /// Bytes taken from the system so far and not given back.
   [[nodiscard]] std::size_t reserved_bytes() const noexcept { return state_->reserved.load(); }
@@ -130,27 +133,30 @@ class memory_pool {
       }
     }
 
-    static header* take_from(shard& s, std::size_t size_class) noexcept {
-      header* const head = s.free[size_class];
-      if (head != nullptr) {
-        s.free[size_class] = head->next_free;
+    static header* take_from(shard& s, std::size_t size_class, std::size_t last_class) noexcept {
+      for (; size_class <= last_class; ++size_class) {
+        if (header* const head = s.free[size_class]) {
+          s.free[size_class] = head->next_free;
+          return head;
+        }
       }
-      return head;
+      return nullptr;
     }
-    /// A block for the class: a free one or, if there is none, one from the system.
-    header* take(std::size_t size_class) {
+    /// A block of the class, or of one up to `last_class`: a free one or, if there is none, one
+    /// from the system.
+    header* take(std::size_t size_class, std::size_t last_class) {
       shard& mine = of_this_thread();
       {
         const std::lock_guard guard(mine.lock);
-        if (header* const head = take_from(mine, size_class)) {
+        if (header* const head = take_from(mine, size_class, last_class)) {
           mine.hand_out(head);
           return head;
         }
       }
       header* found = nullptr;
       for_each_shard([&](shard& s) {
-        if (found == nullptr && (found = take_from(s, size_class)) != nullptr) {
-          s.most = std::max(s.bytes, s.most - std::min(s.most, total_of(size_class)));
+        if (found == nullptr && (found = take_from(s, size_class, last_class)) != nullptr) {
+          s.most = std::max(s.bytes, s.most - std::min(s.most, total_of(found->size_class)));
         }
       });
       if (found == nullptr) {
@@ -240,6 +246,8 @@ class memory_pool {
     }
   };
 
+  [[nodiscard]] memory_block take(std::size_t bytes, std::size_t larger) const;
+
   static constexpr std::size_t class_of(std::size_t bytes) noexcept {
     const std::size_t power = std::bit_width(std::max(bytes, std::size_t{alignment}) - 1) - 1;
     const std::size_t step = (std::size_t{1} << power) / steps_per_power;
@@ -311,13 +319,17 @@ class memory_block {
   bool counted_ = false;
 };
 
-inline memory_block memory_pool::allocate(std::size_t bytes) const {
+inline memory_block memory_pool::take(std::size_t bytes, std::size_t larger) const {
   require<value_error>(bytes <= max_bytes, "memory_pool: ", bytes,
                        " bytes are more than any machine has; check the sizes asked for");
   const std::size_t size_class = class_of(bytes);
-  header* const head = state_->take(size_class);
+  header* const head = state_->take(size_class, std::min(size_class + larger, classes - 1));
   head->owners.store(1, std::memory_order_relaxed);
   return {head, true};
+}
+inline memory_block memory_pool::allocate(std::size_t bytes) const { return take(bytes, 0); }
+inline memory_block memory_pool::borrow(std::size_t bytes) const {
+  return take(bytes, 2 * steps_per_power);
 }
 
 }  // namespace glia

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -34,8 +34,8 @@ struct kernel_type {
 /// A kernel of any type: what a graph is made of. Copies share the value, which does not change.
 class any_kernel {
  public:
-  template <kernel K>
-  any_kernel(const K& k);
+  template <class K>
+  requires(!std::same_as<K, any_kernel> && kernel<K>) any_kernel(const K& k);
 
   [[nodiscard]] const kernel_type& type() const noexcept { return *type_; }
   [[nodiscard]] const void* value() const noexcept { return value_.get(); }
@@ -59,7 +59,8 @@ class any_kernel {
             std::span<batch_axis> of_results) const {
     type_->axes(value(), operands, of_operands, of_results);
   }
-  /// The same for another number of samples, where they show in the attributes.
+  /// The same for another number of samples, where they show in the attributes, of a kernel whose
+  /// result has them as its rows.
   [[nodiscard]] any_kernel for_rows(std::size_t rows) const { return type_->for_rows(*this, rows); }
 
   friend bool operator==(const any_kernel& a, const any_kernel& b) {
@@ -125,8 +126,8 @@ inline constexpr kernel_type type_of{
 
 }  // namespace detail
 
-template <kernel K>
-any_kernel::any_kernel(const K& k)
+template <class K>
+requires(!std::same_as<K, any_kernel> && kernel<K>) any_kernel::any_kernel(const K& k)
     : type_(&detail::type_of<K>), value_(std::make_shared<const K>(k)) {}
 
 template <kernel K>

@@ -28,9 +28,15 @@ struct graph_node {
   std::uint32_t place = 0;  ///< which of the graph's places it belongs to
 };
 
-/// A tensor that comes from outside. `next` is what it is after the run where the graph changes it:
-/// a parameter, a running mean. Its memory may then be used for that.
+/// A tensor that comes from outside. Where the graph changes it, as a parameter, `next` is what it
+/// is after the run; its memory may then be used for that.
 struct graph_input {
+  std::string name;
+  value_id value = no_value;
+  value_id next = no_value;
+};
+
+struct graph_output {
   std::string name;
   value_id value = no_value;
 };
@@ -39,6 +45,15 @@ struct graph_input {
 struct graph_constant {
   value_id value = no_value;
   std::variant<std::vector<double>, std::vector<std::int32_t>> elements;
+};
+
+/// Nodes first ... end - 1, which treat every one of `rows` samples on its own: they may run on
+/// `piece` samples at a time, one after the other while what passes between them is in the cache.
+struct stretch {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  std::size_t rows = 0;
+  std::size_t piece = 0;
 };
 
 /// What a description left on a recorder: calls of kernels in an order in which they can run, and
@@ -76,6 +91,16 @@ class graph {
   }
   void add_output(std::string name, value_id value) {
     outputs_.push_back({std::move(name), value});
+  }
+  /// Says what an input is after the run.
+  void set_next(value_id input, value_id next) {
+    for (graph_input& one : inputs_) {
+      if (one.value == input) {
+        one.next = next;
+        return;
+      }
+    }
+    throw value_error("graph: only an input can have a next value");
   }
 
   /// Where nodes that are added from now on belong: features.blocks.3.expand.
@@ -116,15 +141,19 @@ class graph {
   [[nodiscard]] const std::vector<graph_node>& nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::vector<graph_node>& nodes() noexcept { return nodes_; }
   [[nodiscard]] const std::vector<graph_input>& inputs() const noexcept { return inputs_; }
-  [[nodiscard]] const std::vector<graph_input>& outputs() const noexcept { return outputs_; }
-  [[nodiscard]] std::vector<graph_input>& outputs() noexcept { return outputs_; }
+  [[nodiscard]] const std::vector<graph_output>& outputs() const noexcept { return outputs_; }
+  [[nodiscard]] std::vector<graph_input>& inputs() noexcept { return inputs_; }
+  [[nodiscard]] std::vector<graph_output>& outputs() noexcept { return outputs_; }
+  [[nodiscard]] const std::vector<stretch>& stretches() const noexcept { return stretches_; }
+  [[nodiscard]] std::vector<stretch>& stretches() noexcept { return stretches_; }
   [[nodiscard]] const std::vector<graph_constant>& constants() const noexcept { return constants_; }
 
  private:
   std::vector<tensor_spec> specs_;
   std::vector<graph_node> nodes_;
   std::vector<graph_input> inputs_;
-  std::vector<graph_input> outputs_;
+  std::vector<graph_output> outputs_;
+  std::vector<stretch> stretches_;
   std::vector<graph_constant> constants_;
   std::vector<std::string> places_;
   std::uint32_t place_ = 0;

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -13,13 +16,15 @@
 #include "glia/backends/backend.hpp"
 #include "glia/core/spin_lock.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/lane_program.hpp"
 #include "glia/graph/runners.hpp"
+#include "glia/graph/storage_plan.hpp"
 
 namespace glia {
 
-/// A graph made ready to run on a backend, again and again: what each kernel reads and writes, and
-/// where each tensor is needed for the last time, is settled. Any number of threads may run it side
-/// by side; copies share it.
+/// A graph made ready to run on a backend in host memory, again and again: which function runs each
+/// kernel, and where every tensor lies, is settled. A run allocates its results from the backend's
+/// pool and nothing else. Any number of threads may run a program side by side; copies share it.
 template <backend B>
 class program {
  public:
@@ -27,169 +32,273 @@ class program {
 
   /// Throws `value_error` where there is no function for one of the kernels.
   program(graph calls, const runners<B>& how, B device)
-      : state_(std::make_shared<state>(std::move(calls), how, std::move(device))) {}
+      : state_(std::make_shared<const state>(std::move(calls), how, std::move(device))) {}
 
   [[nodiscard]] const graph& calls() const noexcept { return state_->calls; }
   [[nodiscard]] const B& device() const noexcept { return state_->device; }
+  /// What a run needs beside its inputs and outputs.
+  [[nodiscard]] std::size_t scratch_bytes() const noexcept { return state_->plan.arena_bytes(); }
 
-  /// Runs the graph on `inputs`, one for each of its inputs and in their order, and writes its
-  /// outputs. Inputs are given up: their memory is used again, unless the caller holds another
-  /// handle to it. Where a kernel throws, those that no kernel has got yet are put back.
-  void run(std::span<tensor> inputs, std::span<tensor> outputs) const {
-    run(inputs, outputs, [](const graph_node&, std::span<tensor* const>) {});
+  /// Tensors that are the inputs behind those that a run is given. What has the same version, which
+  /// is not 0, has the same tensors.
+  struct fixed_inputs {
+    std::span<const tensor> tensors{};
+    std::uint64_t version = 0;
+  };
+
+  /// Runs the graph. `inputs` are the tensors of its inputs, in their order; those that have a next
+  /// value are replaced by it, in their own memory where nobody else holds it. `outputs` are
+  /// written.
+  void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
+           const fixed_inputs& fixed = {}) const {
+    run(inputs, outputs, fixed, [](const graph_node&, std::span<const tensor* const>) {});
   }
 
-  /// The same, with a look at what each kernel gave: probe(node, results).
+  /// The same, with a look at what each kernel gave: probe(node, results). Not within stretches.
   template <class Probe>
-  void run(std::span<tensor> inputs, std::span<tensor> outputs, const Probe& probe) const {
+  void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
+           const Probe& probe) const {
     const state& s = *state_;
-    require<value_error>(
-        inputs.size() == s.calls.inputs().size() && outputs.size() == s.calls.outputs().size(),
-        "program: expected ", s.calls.inputs().size(), " inputs and ", s.calls.outputs().size(),
-        " outputs, got ", inputs.size(), " and ", outputs.size());
-    const typename state::lease lease(s);
-    std::vector<tensor>& values = *lease;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const graph_input& expected = s.calls.inputs()[i];
-      require_fitting(expected.name, s.calls.spec(expected.value), spec_of(inputs[i]));
-    }
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      values[s.calls.inputs()[i].value] = std::move(inputs[i]);
-    }
-    try {
-      for (const step& one : s.steps) {
-        run_step(s, one, values, probe);
+    const lease held(s);
+    workspace& w = *held;
+    s.bind(w, inputs, fixed, outputs.size());
+    for (const step& one : s.steps) {
+      if (one.run == nullptr) {
+        s.stretches[one.stretch].run(s.device, w.values, w.lanes[one.stretch]);
+        continue;
       }
-    } catch (...) {
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        inputs[i] = std::move(values[s.calls.inputs()[i].value]);
+      std::array<const tensor*, most_operands> operands;
+      std::array<const tensor*, most_results> results;
+      for (std::size_t i = 0; i < one.node->operands.size(); ++i) {
+        operands[i] = value_of(w, one.node->operands[i]);
       }
-      throw;
+      for (std::size_t i = 0; i < one.node->results.size(); ++i) {
+        results[i] = value_of(w, one.node->results[i]);
+      }
+      one.run(s.device, one.node->kernel.value(), operands.data(), results.data());
+      probe(*one.node, std::span<const tensor* const>(results.data(), one.node->results.size()));
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i] = s.last_of_output[i] ? std::move(values[s.calls.outputs()[i].value])
-                                       : values[s.calls.outputs()[i].value];
-    }
+    s.release(w, inputs, outputs);
   }
 
  private:
+  using home = storage_plan::home;
   static constexpr std::size_t most_operands = 16;
   static constexpr std::size_t most_results = 4;
 
   struct step {
-    typename runners<B>::function run;
-    const graph_node* node;
-    std::array<bool, most_operands> given_up{};  // operands that are needed no more
-    std::vector<value_id> unused;                // results that nobody wants
+    typename runners<B>::function run = nullptr;  // none for a stretch
+    const graph_node* node = nullptr;
+    std::size_t stretch = 0;
   };
+
+  /// The memory of one run, which nobody else uses meanwhile.
+  struct workspace {
+    tensor arena;                    // while a run lasts
+    const void* arena_at = nullptr;  // where that was which the values are parts of
+    std::vector<tensor> values;  // parts of other tensors: of the arena, the inputs, the owned ones
+    std::vector<tensor> owned;   // copies of inputs that are changed; outputs
+    std::vector<std::vector<typename lane_program<B>::workspace>> lanes;  // of each stretch
+    std::uint64_t fixed = 0;  // version of the inputs that the values are parts of
+  };
+
+  [[nodiscard]] static const tensor* value_of(const workspace& w, value_id id) {
+    static const tensor nothing;
+    return id == no_value ? &nothing : &w.values[id];
+  }
 
   struct state {
     graph calls;
     B device;
+    storage_plan plan;
     std::vector<step> steps;
-    std::vector<bool> last_of_output;  // whether an output is the last use of its tensor
-    std::vector<tensor> start;         // what a run begins with: the constants
+    std::vector<lane_program<B>> stretches;
+    std::vector<tensor> constants;
+    std::vector<value_id> of_inputs;   // values that lie in the caller's inputs
+    std::vector<value_id> of_outputs;  // and in memory that the caller gets
+    std::vector<value_id> of_arena;
+    std::vector<bool> changed_in_place;  // of each input
+    std::size_t owned = 0;
     mutable spin_lock lock;
-    mutable std::vector<std::unique_ptr<std::vector<tensor>>> free;
+    mutable std::vector<std::unique_ptr<workspace>> free;
     mutable std::size_t made = 0;
 
-    state(graph g, const runners<B>& how, B on) : calls(std::move(g)), device(std::move(on)) {
-      start.resize(calls.value_count());
-      std::vector<bool> kept(calls.value_count(), false);
+    state(graph g, const runners<B>& how, B on)
+        : calls(std::move(g)),
+          device(std::move(on)),
+          plan(calls, sizeof(typename B::value_type)),
+          owned(calls.outputs().size() + calls.inputs().size()) {
       for (const graph_constant& c : calls.constants()) {
         const shape s = calls.spec(c.value).shape;
-        start[c.value] = std::visit(
+        constants.push_back(std::visit(
             [&](const auto& elements) { return device.from_host(std::span(elements), s); },
-            c.elements);
-        kept[c.value] = true;
+            c.elements));
       }
-      last_of_output.resize(calls.outputs().size());
-      for (std::size_t i = calls.outputs().size(); i-- > 0;) {
-        const value_id id = calls.outputs()[i].value;
-        last_of_output[i] = !kept[id];
-        kept[id] = true;
-      }
-      for (auto node = calls.nodes().rbegin(); node != calls.nodes().rend(); ++node) {
-        step one{how.find(node->kernel.type()), &*node, {}, {}};
-        require<value_error>(one.run != nullptr && node->operands.size() <= most_operands &&
-                                 node->results.size() <= most_results,
-                             "program: the backend ", device.name(), " does not run the kernel '",
-                             node->kernel.name(), "'");
-        for (const value_id id : node->results) {
-          if (id != no_value && !kept[id]) {
-            one.unused.push_back(id);
-          }
+      for (value_id id = 0; id < calls.value_count(); ++id) {
+        const home where = plan.of(id).where;
+        if (where == home::input) {
+          of_inputs.push_back(id);
+        } else if (where == home::output) {
+          of_outputs.push_back(id);
+        } else if (where == home::arena) {
+          of_arena.push_back(id);
         }
-        for (std::size_t i = node->operands.size(); i-- > 0;) {
-          const value_id id = node->operands[i];
-          if (id != no_value) {
-            one.given_up[i] = !kept[id];
-            kept[id] = true;
-          }
-        }
-        steps.push_back(std::move(one));
       }
-      std::reverse(steps.begin(), steps.end());
+      for (std::size_t i = 0; i < calls.inputs().size(); ++i) {
+        const graph_input& input = calls.inputs()[i];
+        changed_in_place.push_back(input.next != no_value && input.next != input.value &&
+                                   plan.of(input.next).where == home::input &&
+                                   plan.of(input.next).index == i);
+      }
+      add_steps(how);
     }
 
-    /// The tensors of a run, which nobody else uses meanwhile.
-    class lease {
-     public:
-      explicit lease(const state& s) : state_(&s) {
-        {
-          const std::lock_guard guard(s.lock);
-          if (!s.free.empty()) {
-            values_ = std::move(s.free.back());
-            s.free.pop_back();
-            return;
+    void add_steps(const runners<B>& how) {
+      std::size_t next = 0;
+      for (std::size_t n = 0; n < calls.nodes().size(); ++n) {
+        if (next < calls.stretches().size() && calls.stretches()[next].first == n) {
+          stretches.emplace_back(calls, plan, how, device, next);
+          steps.push_back({nullptr, nullptr, next});
+          n = calls.stretches()[next++].end - 1;
+          continue;
+        }
+        const graph_node& node = calls.nodes()[n];
+        if (node.kernel.relabels(calls.specs(node.operands))) {
+          continue;  // the same memory
+        }
+        const auto function = how.find(node.kernel.type());
+        require<value_error>(function != nullptr && node.operands.size() <= most_operands &&
+                                 node.results.size() <= most_results,
+                             "program: the backend ", device.name(), " does not run the kernel '",
+                             node.kernel.name(), "'");
+        steps.push_back({function, &node, 0});
+      }
+    }
+
+    void require_fitting(std::size_t number, const tensor& got) const {
+      const graph_input& input = calls.inputs()[number];
+      const tensor_spec expected = calls.spec(input.value);
+      require<shape_error>(got.shape() == expected.shape && got.type() == expected.type,
+                           "program: expected for '", input.name, "' a tensor ", expected.shape,
+                           ", got ", got.shape(),
+                           got.shape() == expected.shape ? " of other elements" : "",
+                           "; a program runs for the shapes that it was recorded with");
+    }
+
+    [[nodiscard]] std::unique_ptr<workspace> make_workspace() const {
+      auto w = std::make_unique<workspace>();
+      w->values.resize(calls.value_count());
+      w->owned.resize(owned);
+      for (value_id id = 0; id < calls.value_count(); ++id) {
+        const storage_plan::location& at = plan.of(id);
+        if (at.where == home::constant) {
+          w->values[id] = constants[at.index].part(0, calls.spec(id));
+        }
+      }
+      for (const lane_program<B>& one : stretches) {
+        w->lanes.push_back(one.make_workspaces(device));
+      }
+      return w;
+    }
+
+    /// Makes the values that lie with the caller parts of what the caller gave.
+    void bind(workspace& w, std::span<tensor* const> inputs, const fixed_inputs& fixed,
+              std::size_t outputs) const {
+      require<value_error>(inputs.size() + fixed.tensors.size() == calls.inputs().size() &&
+                               outputs == calls.outputs().size(),
+                           "program: expected ", calls.inputs().size(), " inputs and ",
+                           calls.outputs().size(), " outputs, got ",
+                           inputs.size() + fixed.tensors.size(), " and ", outputs);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        require_fitting(i, *inputs[i]);
+        if (changed_in_place[i] && !inputs[i]->unique()) {
+          w.owned[outputs + i] = device.copy(*inputs[i]);
+        }
+      }
+      if (!of_arena.empty()) {
+        w.arena = device.scratch(plan.arena_bytes());
+        if (w.arena_at != w.arena.bytes()) {
+          w.arena_at = w.arena.bytes();
+          for (const value_id id : of_arena) {
+            w.values[id] = w.arena.part(plan.of(id).index, calls.spec(id));
           }
         }
-        values_ = std::make_unique<std::vector<tensor>>(s.start);
-        const std::lock_guard guard(s.lock);
-        s.free.reserve(++s.made);
       }
-      lease(const lease&) = delete;
-      lease& operator=(const lease&) = delete;
-      ~lease() {
-        *values_ = state_->start;
-        const std::lock_guard guard(state_->lock);
-        state_->free.push_back(std::move(values_));  // has room
+      const bool known = fixed.version != 0 && fixed.version == w.fixed;
+      for (std::size_t i = 0; !known && i < fixed.tensors.size(); ++i) {
+        require_fitting(inputs.size() + i, fixed.tensors[i]);
       }
-      [[nodiscard]] std::vector<tensor>& operator*() const noexcept { return *values_; }
+      for (const value_id id : of_inputs) {
+        const std::size_t i = plan.of(id).index;
+        if (i >= inputs.size()) {
+          if (!known) {
+            w.values[id] = fixed.tensors[i - inputs.size()].part(0, calls.spec(id));
+          }
+          continue;
+        }
+        const tensor& from = w.owned[outputs + i] ? w.owned[outputs + i] : *inputs[i];
+        w.values[id] = from.part(0, calls.spec(id));
+      }
+      w.fixed = fixed.version;
+      for (const value_id id : of_outputs) {
+        tensor& owner = w.owned[plan.of(id).index];
+        if (!owner) {
+          owner = device.uninitialized(calls.spec(id));
+        }
+        w.values[id] = owner.part(0, calls.spec(id));
+      }
+    }
 
-     private:
-      const state* state_;
-      std::unique_ptr<std::vector<tensor>> values_;
-    };
+    /// Hands the results over.
+    void release(workspace& w, std::span<tensor* const> inputs, std::span<tensor> outputs) const {
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        outputs[i] = tensor(w.values[calls.outputs()[i].value]).counted();
+      }
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const graph_input& input = calls.inputs()[i];
+        if (input.next == no_value || (changed_in_place[i] && !w.owned[outputs.size() + i])) {
+          continue;
+        }
+        w.owned[outputs.size() + i] = tensor(w.values[input.next]).counted();
+      }
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (w.owned[outputs.size() + i]) {
+          *inputs[i] = std::exchange(w.owned[outputs.size() + i], tensor{});
+        }
+      }
+    }
   };
 
-  static void require_fitting(std::string_view name, const tensor_spec& expected,
-                              const tensor_spec& got) {
-    require<shape_error>(expected == got, "program: expected for '", name, "' a tensor ",
-                         expected.shape, ", got ", got.shape,
-                         expected.shape == got.shape ? " of other elements" : "",
-                         "; a program runs for the shapes that it was recorded with");
-  }
+  /// A workspace while a run lasts.
+  class lease {
+   public:
+    explicit lease(const state& s) : state_(&s) {
+      {
+        const std::lock_guard guard(s.lock);
+        if (!s.free.empty()) {
+          workspace_ = std::move(s.free.back());
+          s.free.pop_back();
+          return;
+        }
+      }
+      workspace_ = s.make_workspace();
+      const std::lock_guard guard(s.lock);
+      s.free.reserve(++s.made);
+    }
+    lease(const lease&) = delete;
+    lease& operator=(const lease&) = delete;
+    ~lease() {
+      std::fill(workspace_->owned.begin(), workspace_->owned.end(), tensor{});
+      workspace_->arena = tensor{};
+      const std::lock_guard guard(state_->lock);
+      state_->free.push_back(std::move(workspace_));  // has room
+    }
+    [[nodiscard]] workspace& operator*() const noexcept { return *workspace_; }
 
-  template <class Probe>
-  static void run_step(const state& s, const step& one, std::vector<tensor>& values,
-                       const Probe& probe) {
-    tensor none;
-    std::array<tensor*, most_operands> operands;
-    std::array<tensor*, most_results> results;
-    const graph_node& node = *one.node;
-    for (std::size_t i = 0; i < node.operands.size(); ++i) {
-      operands[i] = node.operands[i] == no_value ? &none : &values[node.operands[i]];
-    }
-    for (std::size_t i = 0; i < node.results.size(); ++i) {
-      results[i] = node.results[i] == no_value ? &none : &values[node.results[i]];
-    }
-    one.run(s.device, node.kernel.value(), operands.data(), one.given_up.data(), results.data());
-    probe(node, std::span<tensor* const>(results.data(), node.results.size()));
-    for (const value_id id : one.unused) {
-      values[id] = tensor{};
-    }
-  }
+   private:
+    const state* state_;
+    std::unique_ptr<workspace> workspace_;
+  };
 
   std::shared_ptr<const state> state_;
 };

@@ -61,6 +61,11 @@ class recorder {
     recording_->calls.add_output(std::move(name), value.id());
   }
 
+  /// Says what an input is after each run.
+  void next(const tensor& input, const tensor& value) const {
+    recording_->calls.set_next(input.id(), value.id());
+  }
+
   [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const {
     return constant(real_of(s), std::vector<double>(values.begin(), values.end()));
   }
@@ -117,6 +122,12 @@ class recorder {
   }
 
   std::shared_ptr<recording> recording_;
+};
+
+/// Stands for a backend where nothing is to be replayed: a recorder of it finds shapes and costs.
+struct shapes_only {
+  using value_type = float;
+  struct tensor {};
 };
 
 }  // namespace glia

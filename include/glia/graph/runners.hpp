@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -19,17 +18,18 @@ class runners {
  public:
   using tensor = typename B::tensor;
 
-  /// Runs a kernel. Operands that `given_up` says of are moved from.
-  using function = void (*)(const B& device, const void* kernel, tensor* const* operands,
-                            const bool* given_up, tensor* const* results);
+  /// Runs a kernel into tensors that are there already.
+  using function = void (*)(const B& device, const void* kernel, const tensor* const* operands,
+                            const tensor* const* results);
 
-  /// Adds a kernel's type, and those of the kernels that passes may make of it.
+  /// Adds a kernel's type, and those of the kernels that passes may make of it, on a backend that
+  /// runs programs.
   template <kernel K>
   void add() {
     if (find(detail::type_of<K>) != nullptr) {
       return;
     }
-    if constexpr (runs<B, K>) {
+    if constexpr (placing_backend<B> && runs<B, K>) {
       functions_.emplace_back(&detail::type_of<K>, &run<K>);
       if constexpr (requires { typename K::becomes; }) {
         add_all(typename K::becomes{});
@@ -54,24 +54,12 @@ class runners {
   }
 
   template <kernel K>
-  static void run(const B& device, const void* kernel, tensor* const* operands,
-                  const bool* given_up, tensor* const* results) {
-    const auto operand = [&](std::size_t i) -> tensor {
-      return given_up[i] ? std::exchange(*operands[i], tensor{}) : *operands[i];
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      // In order: an operand that comes twice is given up at its last place.
-      std::array<tensor, K::operands> in{operand(I)...};
-      auto made = device.run(*static_cast<const K*>(kernel), std::move(in[I])...);
-      if constexpr (K::results == 1) {
-        *results[0] = std::move(made);
-      } else {
-        for (std::size_t i = 0; i < K::results; ++i) {
-          *results[i] = std::move(made[i]);
-        }
-      }
+  static void run(const B& device, const void* kernel, const tensor* const* operands,
+                  const tensor* const* results) {
+    [&]<std::size_t... I, std::size_t... R>(std::index_sequence<I...>, std::index_sequence<R...>) {
+      device.run_into(*static_cast<const K*>(kernel), *operands[I]..., *results[R]...);
     }
-    (std::make_index_sequence<K::operands>{});
+    (std::make_index_sequence<K::operands>{}, std::make_index_sequence<K::results>{});
   }
 
   std::vector<std::pair<const kernel_type*, function>> functions_;

@@ -11,9 +11,6 @@ namespace glia {
 /// The most convolutions of a chain.
 inline constexpr std::size_t max_chain = 4;
 
-/// Rows of a window that loops treating every channel on its own take, and chains with them.
-inline constexpr std::size_t max_window_rows = 16;
-
 /// Whether the chained kernel takes this convolution as a link of a chain: activations that clamp;
 /// behind the first, nothing but depthwise and pointwise convolutions.
 [[nodiscard]] inline bool chains(const unary_map& map, const window_sizes& s, bool first) {

@@ -63,7 +63,7 @@ struct dropout {
     return detail::count(x.shape);
   }
   [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) {
-    return detail::by_rows<dropout>(1);
+    return {{batch_axis::rows, batch_axis::key}, {batch_axis::rows}};
   }
   /// The number of the first element of x among those of the whole batch.
   [[nodiscard]] static std::uint64_t offset(const step_key& key, const shape& x) {

@@ -36,6 +36,7 @@ enum class batch_axis : std::uint8_t {
   rows,    ///< its leading axis counts the samples, each of which is treated on its own
   summed,  ///< a sum over the samples: pieces of the batch give parts of it
   whole,   ///< the kernel must see all samples at once
+  key,     ///< random words that name the first sample at hand; see step_key
 };
 
 /// The same for all operands and results of one call.

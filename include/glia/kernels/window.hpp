@@ -24,6 +24,9 @@ struct window2d {
   friend constexpr bool operator==(const window2d&, const window2d&) = default;
 };
 
+/// Rows of a window that loops treating every channel on its own take, and chains with them.
+inline constexpr std::size_t max_window_rows = 16;
+
 /// Where a sliding window fits: output rows or columns along one axis.
 [[nodiscard]] inline std::size_t window_steps(std::size_t extent, std::size_t window,
                                               std::size_t stride, std::size_t dilation,

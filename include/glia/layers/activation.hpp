@@ -11,7 +11,6 @@
 #include "glia/backends/reference/classification.hpp"
 #include "glia/backends/reference/elementwise.hpp"
 #include "glia/layers/scope.hpp"
-#include "glia/ops/convolution_chain.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/products.hpp"
 #include "glia/ops/softmax.hpp"
@@ -58,7 +57,6 @@ struct activation {
 
   static constexpr std::string_view type_name = "activation";
   static constexpr bool stateless = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {
@@ -68,16 +66,6 @@ struct activation {
   template <backend B>
   [[nodiscard]] variable<B> apply(variable<B> x) const {
     return over_last_axis ? ops::softmax(std::move(x)) : ops::unary(map, std::move(x));
-  }
-
-  /// Becomes part of a convolution that waits; see layer_chain.
-  template <backend B>
-  [[nodiscard]] bool join(scope<B>&, ops::pending_convolutions<B>& pending) const {
-    if (over_last_axis || !pending.open()) {
-      return false;
-    }
-    pending.apply(map);
-    return true;
   }
 
   /// What the outputs of a layer that ends in it are.

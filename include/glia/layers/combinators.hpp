@@ -8,33 +8,10 @@
 #include <utility>
 
 #include "glia/layers/activation.hpp"
-#include "glia/layers/layer_chain.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/ops/elementwise.hpp"
 
 namespace glia {
-
-namespace detail {
-
-/// Two layers that run as one.
-template <class First, class Second>
-struct pair_of_layers {
-  const First& first;
-  const Second& second;
-
-  template <backend B>
-  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    return first.followed_by(second, s, std::move(x));
-  }
-  [[nodiscard]] std::string description() const {
-    return text(first.description(), " and ", second.description());
-  }
-};
-
-template <class First, class Second>
-pair_of_layers(const First&, const Second&) -> pair_of_layers<First, Second>;
-
-}  // namespace detail
 
 /// Runs what it holds as in inference also while the rest is trained, its parameters being left as
 /// they are: a network trained elsewhere whose features another is trained on.
@@ -46,9 +23,6 @@ struct frozen {
 
   using holds_layers = void;
   static constexpr bool hands_on = true;
-  static constexpr bool treats_samples_alone(run_mode) {
-    return glia::treats_samples_alone<Body>(run_mode::inference);
-  }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -95,12 +69,11 @@ class sequential {
   /// Only the layers First ... End - 1.
   template <std::size_t First, std::size_t End, backend B>
   [[nodiscard]] variable<B> run_part(scope<B>& s, variable<B> x) const {
-    if constexpr (same_stretches()) {
-      return run_from<run_mode::training, First, End>(s, std::move(x));
-    } else {
-      return s.training() ? run_from<run_mode::training, First, End>(s, std::move(x))
-                          : run_from<run_mode::inference, First, End>(s, std::move(x));
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((x = s.run(std::get<First + I>(layers_), std::move(x), "sequential", First + I)), ...);
     }
+    (std::make_index_sequence<End - First>{});
+    return x;
   }
 
   /// How many of the first layers always give the same outputs for the same sample, however the
@@ -114,10 +87,6 @@ class sequential {
       any = any || is_frozen[fixed];
     }
     return any ? fixed : 0;
-  }
-
-  [[nodiscard]] static constexpr bool treats_samples_alone(run_mode mode) {
-    return (glia::treats_samples_alone<Layers>(mode) && ...);
   }
 
   [[nodiscard]] static constexpr std::size_t size() { return sizeof...(Layers); }
@@ -137,80 +106,6 @@ class sequential {
   friend bool operator==(const sequential&, const sequential&) = default;
 
  private:
-  template <std::size_t I>
-  using layer_at = std::tuple_element_t<I, std::tuple<Layers...>>;
-
-  static constexpr bool same_stretches() {
-    return ((glia::treats_samples_alone<Layers>(run_mode::training) ==
-             glia::treats_samples_alone<Layers>(run_mode::inference)) &&
-            ...);
-  }
-
-  /// The first layer from I on that needs the whole batch.
-  template <run_mode Mode, std::size_t I, std::size_t End>
-  static constexpr std::size_t stretch_end() {
-    if constexpr (I < End) {
-      if constexpr (glia::treats_samples_alone<layer_at<I>>(Mode)) {
-        return stretch_end<Mode, I + 1, End>();
-      }
-    }
-    return I;
-  }
-
-  /// The layers I ... End - 1, those between two that need the whole batch as one stretch.
-  template <run_mode Mode, std::size_t I, std::size_t End, backend B>
-  [[nodiscard]] variable<B> run_from(scope<B>& s, variable<B> x) const {
-    if constexpr (I == End) {
-      return x;
-    } else {
-      constexpr std::size_t end = stretch_end<Mode, I, End>();
-      if constexpr (end > I + 1) {
-        return run_from<Mode, end, End>(
-            s, s.run_stretch(std::move(x), [this](scope<B>& inner, variable<B> piece) {
-              return run_layers<I, end>(inner, std::move(piece));
-            }));
-      } else {
-        return run_from<Mode, I + 1, End>(s, run_layers<I, I + 1>(s, std::move(x)));
-      }
-    }
-  }
-
-  /// Layers I ... End - 1, one after the other.
-  template <std::size_t I, std::size_t End, backend B>
-  [[nodiscard]] variable<B> run_layers(scope<B>& s, variable<B> x) const {
-    // Only where there is something to join, since that takes long to compile.
-    using chain = std::conditional_t<any_starts_chain<I, End>(), layer_chain<B>, plain_chain<B>>;
-    chain layers(s, std::move(x));
-    add_layers<I, End>(s, layers);
-    return std::move(layers).result();
-  }
-
-  template <std::size_t I, std::size_t End>
-  static constexpr bool any_starts_chain() {
-    if constexpr (I < End) {
-      return chain_start<layer_at<I>> || any_starts_chain<I + 1, End>();
-    } else {
-      return false;
-    }
-  }
-
-  /// A layer that can take the next one along, because the backend has both in one kernel, does.
-  template <std::size_t I, std::size_t End, backend B, class Chain>
-  void add_layers(scope<B>& s, Chain& chain) const {
-    if constexpr (I < End) {
-      const auto& layer = std::get<I>(layers_);
-      if constexpr (I + 1 < End) {
-        const auto& next = std::get<I + 1>(layers_);
-        if constexpr (requires(variable<B> x) { layer.followed_by(next, s, x); }) {
-          chain.run(detail::pair_of_layers{layer, next}, "sequential", I);
-          return add_layers<I + 2, End>(s, chain);
-        }
-      }
-      chain.run(layer, "sequential", I);
-      add_layers<I + 1, End>(s, chain);
-    }
-  }
-
   std::tuple<Layers...> layers_;
 };
 
@@ -219,7 +114,6 @@ struct identity {
   static constexpr std::string_view type_name = "identity";
   static constexpr bool hands_on = true;
   static constexpr bool stateless = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {
@@ -243,10 +137,6 @@ struct residual {
   glia::activation activation = linear;
 
   using holds_layers = void;
-  static constexpr bool treats_samples_alone(run_mode mode) {
-    return glia::treats_samples_alone<Body>(mode) && glia::treats_samples_alone<Shortcut>(mode);
-  }
-
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     const variable<B> main = s.run(body, x, "residual", 0);

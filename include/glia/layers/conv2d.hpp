@@ -10,7 +10,6 @@
 #include "glia/layers/pooling.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/layers/window.hpp"
-#include "glia/ops/convolution_chain.hpp"
 #include "glia/ops/products.hpp"
 
 namespace glia {
@@ -35,42 +34,12 @@ struct conv2d {
   initializer bias_initializer = constant(0);
 
   static constexpr std::string_view type_name = "conv2d";
-  static constexpr bool starts_chain = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     const window2d window = window_on(s, x.shape());
     const auto [weights, shift] = parameters(s, x.shape()[3]);
-    return activation.over_last_axis
-               ? activation.apply(ops::conv2d(x, weights, shift, window, groups))
-               : ops::conv2d(x, weights, shift, window, groups, activation.map);
-  }
-
-  /// Waits for what follows; see layer_chain.
-  template <backend B>
-  [[nodiscard]] bool join(scope<B>& s, ops::pending_convolutions<B>& pending) const {
-    if (activation.over_last_axis) {
-      return false;
-    }
-    const window2d window = window_on(s, pending.shape());
-    const auto [weights, shift] = parameters(s, pending.shape()[3]);
-    pending.add(weights, shift, window, groups, activation.map);
-    return true;
-  }
-
-  /// This layer and the pooling after it in one kernel, on backends that have it.
-  template <backend B>
-  requires runs<B, kernels::conv2d_max_pool2d>
-  [[nodiscard]] variable<B> followed_by(const max_pool2d& pool, scope<B>& s, variable<B> x) const {
-    if (activation.over_last_axis) {
-      return pool(s, (*this)(s, std::move(x)));
-    }
-    const window2d window = window_on(s, x.shape());
-    const auto [weights, shift] = parameters(s, x.shape()[3]);
-    const shape convolved = conv2d_rule(x.shape(), weights.shape(), window, groups).output();
-    return ops::conv2d_max_pool2d(x, weights, shift, {window, groups, pool.window_on(s, convolved)},
-                                  activation.map);
+    return activation.apply(ops::conv2d(x, weights, shift, window, groups));
   }
 
   [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }

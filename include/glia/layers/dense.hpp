@@ -36,8 +36,7 @@ struct dense {
     if (bias) {
       shift = s.parameter("bias", {units}, bias_initializer);
     }
-    return activation.over_last_axis ? activation.apply(ops::dense(x, kernel, shift))
-                                     : ops::dense(x, kernel, shift, activation.map);
+    return activation.apply(ops::dense(x, kernel, shift));
   }
 
   [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }

@@ -20,7 +20,6 @@ struct dropout {
 
   static constexpr std::string_view type_name = "dropout";
   static constexpr bool hands_on = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "glia/layers/scope.hpp"
-#include "glia/ops/convolution_chain.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/normalization.hpp"
 
@@ -27,7 +26,6 @@ struct batch_norm {
   initializer moving_variance_initializer = constant(1);
 
   static constexpr std::string_view type_name = "batch_norm";
-  static constexpr bool treats_samples_alone(run_mode mode) { return mode == run_mode::inference; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -49,16 +47,6 @@ struct batch_norm {
     return std::move(result.output);
   }
 
-  /// Becomes part of a convolution that waits; see layer_chain.
-  template <backend B>
-  [[nodiscard]] bool join(scope<B>& s, ops::pending_convolutions<B>& pending) const {
-    if (!pending.open()) {
-      return false;
-    }
-    const auto [scale, shift] = scale_and_shift(s, {pending.shape().back()});
-    pending.scale_and_shift(scale, shift);
-    return true;
-  }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const batch_norm&, const batch_norm&) = default;
 
@@ -102,7 +90,6 @@ struct layer_norm {
   initializer beta_initializer = constant(0);
 
   static constexpr std::string_view type_name = "layer_norm";
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {

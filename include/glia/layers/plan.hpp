@@ -1,15 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "glia/backends/cost.hpp"
 #include "glia/core/output_kind.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/kernels/arrangement.hpp"
 #include "glia/layers/parameters.hpp"
 
 namespace glia {
@@ -20,8 +21,8 @@ struct layer_summary {
   std::string description;           ///< dense(400, relu)
   shape output;                      ///< with the batch axis, of extent 1
   std::size_t parameters = 0;        ///< elements, running statistics included
-  double flops = 0;                  ///< forward; see `cost` for how they are counted
-  std::size_t activation_bytes = 0;  ///< kept until the backward pass, in float
+  double flops = 0;                  ///< forward; see `kernel` for how they are counted
+  std::size_t activation_bytes = 0;  ///< of its tensors that the backward pass needs, in float
   bool frozen = false;
 };
 
@@ -41,33 +42,32 @@ struct model_plan {
   std::string giver;  ///< the layer that made them so: sequential[2] dense(3, softmax)
 };
 
-/// Writes the plan while a description runs on the counting backend; layers do not see it.
+/// Writes the plan while a description runs on a recorder; layers do not see it.
 class plan_writer {
  public:
-  /// For a model of inputs of this shape.
-  plan_writer(cost<float> counter, const shape& input)
-      : counter_(std::move(counter)), given_(input) {}
+  /// For a model of inputs of this shape, whose kernels are written to `calls`.
+  plan_writer(const graph& calls, const shape& input) : calls_(&calls), given_(input) {}
 
   void start_part(const shape& input) { plan_.parts.push_back({plan_.parameters.size(), input}); }
 
-  /// Opens a row; what is counted until `finish_layer` belongs to it.
+  /// Opens a row; what is recorded until `finish_layer`, and belongs to no other, is its own.
   void start_layer(std::string_view type, std::string description, bool frozen) {
     const std::string name = text(type, '_', counts_[std::string(type)]++);
-    flops_before_ = counter_.totals().flops;
-    live_bytes_.push_back(counter_.start_section());
+    assign_nodes();
+    open_.push_back(plan_.layers.size());
     plan_.layers.push_back({name, std::move(description), {}});
     plan_.layers.back().frozen = frozen;
   }
   void finish_layer(const shape& output, bool arranges_axes) {
     as_given_ = as_given_ && !arranges_axes && output == given_;
-    layer_summary& row = plan_.layers.back();
-    row.output = output;
-    row.flops = counter_.totals().flops - flops_before_;
+    assign_nodes();
+    plan_.layers[open_.back()].output = output;
+    open_.pop_back();
   }
 
   void add_parameter(std::string_view name, const shape& s, const initializer& initial,
                      bool trainable) {
-    layer_summary& row = plan_.layers.back();
+    layer_summary& row = plan_.layers[open_.back()];
     row.parameters += s.size();
     plan_.parameters.push_back({text(row.name, '.', name), s, initial, trainable});
   }
@@ -82,22 +82,56 @@ class plan_writer {
   /// said what they are, nor changed the shape.
   [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == given_; }
 
-  /// Ends the plan, while all that the backward pass would need still exists.
-  [[nodiscard]] model_plan finish(const shape& output) && {
+  /// Says that all that is recorded from now on is the backward pass.
+  void end_forward(const shape& output) {
+    assign_nodes();
     plan_.output = output;
-    for (std::size_t i = 0; i < live_bytes_.size(); ++i) {
-      layer_summary& row = plan_.layers[i];
-      row.activation_bytes = *live_bytes_[i] - row.parameters * sizeof(float);
+  }
+
+  [[nodiscard]] model_plan finish() && {
+    const std::vector<graph_node>& nodes = calls_->nodes();
+    std::vector<std::size_t> layer_of_value(calls_->value_count(), nobody);
+    for (std::size_t n = 0; n < layer_of_node_.size(); ++n) {
+      const std::size_t layer = layer_of_node_[n];
+      if (layer == nobody || nodes[n].kernel.as<kernels::full>() != nullptr) {
+        continue;
+      }
+      plan_.layers[layer].flops += nodes[n].kernel.flops(calls_->specs(nodes[n].operands));
+      // The same elements under another shape count where they were made.
+      const bool relabels = nodes[n].kernel.relabels(calls_->specs(nodes[n].operands));
+      for (const value_id id : nodes[n].results) {
+        if (id != no_value) {
+          layer_of_value[id] = relabels ? layer_of_value[nodes[n].operands[0]] : layer;
+        }
+      }
+    }
+    std::vector<bool> counted(layer_of_value.size(), false);
+    for (std::size_t n = layer_of_node_.size(); n < nodes.size(); ++n) {
+      for (const value_id id : nodes[n].operands) {
+        if (id != no_value && layer_of_value[id] != nobody && !counted[id]) {
+          counted[id] = true;
+          const tensor_spec s = calls_->spec(id);
+          plan_.layers[layer_of_value[id]].activation_bytes +=
+              s.shape.size() * bytes_of<float>(s.type);
+        }
+      }
     }
     return std::move(plan_);
   }
 
  private:
-  cost<float> counter_;
+  static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+
+  /// The nodes that are new belong to the layer that was opened last.
+  void assign_nodes() {
+    layer_of_node_.resize(calls_->nodes().size(), open_.empty() ? nobody : open_.back());
+  }
+
+  const graph* calls_;
   shape given_;
   bool as_given_ = true;
-  double flops_before_ = 0;
-  std::vector<std::shared_ptr<const std::size_t>> live_bytes_;  // of each layer's tensors
+  std::vector<std::size_t> open_;           // layers that are running
+  std::vector<std::size_t> layer_of_node_;  // of the forward pass
   model_plan plan_;
   std::map<std::string, std::size_t> counts_;
 };

@@ -58,7 +58,6 @@ struct max_pool2d {
 
   static constexpr std::string_view type_name = "max_pool2d";
   static constexpr bool stateless = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -86,7 +85,6 @@ struct avg_pool2d {
 
   static constexpr std::string_view type_name = "avg_pool2d";
   static constexpr bool stateless = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -103,7 +101,6 @@ struct avg_pool2d {
 struct global_max_pool2d {
   static constexpr std::string_view type_name = "global_max_pool2d";
   static constexpr bool stateless = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -120,7 +117,6 @@ struct global_max_pool2d {
 struct global_avg_pool2d {
   static constexpr std::string_view type_name = "global_avg_pool2d";
   static constexpr bool stateless = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {

@@ -20,7 +20,6 @@ struct reshape {
   static constexpr bool hands_on = true;
   static constexpr bool arranges_axes = true;
   static constexpr bool stateless = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -38,7 +37,6 @@ struct flatten {
   static constexpr std::string_view type_name = "flatten";
   static constexpr bool hands_on = true;
   static constexpr bool stateless = true;
-  static constexpr bool treats_samples_alone(run_mode) { return true; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {

@@ -11,26 +11,15 @@
 #include <vector>
 
 #include "glia/core/described.hpp"
+#include "glia/graph/recorder.hpp"
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/plan.hpp"
-#include "glia/ops/depth_first.hpp"
 #include "glia/ops/dropout.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
 
 enum class run_mode : std::uint8_t { inference, training };
-
-/// Whether a layer treats every sample of a batch on its own, so that it can run on a few samples
-/// at a time. Layers say so in a static member function `treats_samples_alone(run_mode)`.
-template <class Layer>
-[[nodiscard]] constexpr bool treats_samples_alone(run_mode mode) {
-  if constexpr (requires { Layer::treats_samples_alone(mode); }) {
-    return Layer::treats_samples_alone(mode);
-  } else {
-    return false;
-  }
-}
 
 /// A layer without parameters and randomness, which gives the same outputs for the same inputs in
 /// training and in inference. Layers say so in a static member `stateless`.
@@ -77,6 +66,13 @@ class scope {
     changing_ = &parameters;
     random_ = random;
   }
+  /// The same in training, the step's key being on the device already.
+  scope(tape<B>& record, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
+        typename B::tensor key)
+      : scope(record, parameters, slots, run_mode::training) {
+    changing_ = &parameters;
+    key_ = std::move(key);
+  }
 
   /// Runs in inference, which leaves the parameters as they are.
   scope(tape<B>& record, const parameter_list<B>& parameters, std::vector<gradient_slot>& slots)
@@ -89,29 +85,12 @@ class scope {
     plan_ = &plan;
   }
 
-  /// Runs on some samples of the batch that `whole` runs on, from `first_sample` on, as a lane's
-  /// piece: parameters and random numbers go on from where `whole` is.
-  scope(const scope& whole, lane_record<B>& lane, std::size_t first_sample)
-      : tape_(&lane.record),
-        parameters_(whole.parameters_),
-        changing_(whole.changing_),
-        slots_(&lane.parameters),
-        mode_(whole.mode_),
-        frozen_(whole.frozen_),
-        random_(whole.random_.seed, whole.random_.step,
-                static_cast<std::uint32_t>(whole.random_.first_sample + first_sample)),
-        random_count_(whole.random_count_),
-        first_parameter_(whole.first_parameter_ + whole.parameter_count_),
-        place_(whole.place_) {}
-
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
 
   [[nodiscard]] const B& device() const { return tape_->device(); }
   [[nodiscard]] bool training() const { return mode_ == run_mode::training; }
   [[nodiscard]] run_mode mode() const { return mode_; }
-  /// Which sample of the whole batch is the first here; not 0 where a piece of it runs.
-  [[nodiscard]] std::size_t first_sample() const { return random_.first_sample; }
 
   /// Goes on behind the first `count` parameters, for a part of a description.
   void skip_parameters(std::size_t count) {
@@ -139,24 +118,15 @@ class scope {
     bool frozen_;
   };
 
-  /// Lets stretches of layers run depth-first, in the memory given.
-  void allow_depth_first(const depth_first_memory<B>& memory) { depth_first_ = &memory; }
-
   /// A trainable parameter of the layer that is running. Initialisers are best members of the
   /// layer: making one allocates, which a training step should not.
   [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
                                       const initializer& initial) {
     const auto& value = next(name, s, initial, true);
-    const std::size_t at = parameter_count_ - 1;
     if (changing_ == nullptr) {
       // The model outlives what runs here: see model::infer.
-      if (at >= slots_->size()) {
-        slots_->emplace_back();
-      }
+      slots_->emplace_back();
       return tape_->constant(borrowed(value));
-    }
-    if (at < slots_->size()) {
-      return {*tape_, value, (*slots_)[at]};  // a lane's first piece has asked for it already
     }
     variable<B> result = training() ? tape_->leaf(value) : tape_->constant(value);
     slots_->push_back(result.slot());
@@ -167,11 +137,8 @@ class scope {
   /// is good until the next parameter is asked for.
   [[nodiscard]] const typename B::tensor& state(std::string_view name, const shape& s,
                                                 const initializer& initial) {
-    const auto& value = next(name, s, initial, false);
-    if (parameter_count_ > slots_->size()) {
-      slots_->emplace_back();
-    }
-    return value;
+    slots_->emplace_back();
+    return next(name, s, initial, false);
   }
   /// The same to be changed, which layers do in training only: predictions may run side by side.
   [[nodiscard]] typename B::tensor& changing_state(std::string_view name, const shape& s,
@@ -179,7 +146,7 @@ class scope {
     static_cast<void>(state(name, s, initial));
     expect_value(changing_ != nullptr && training(), "changes '", name,
                  "' in inference; do so only where training() is true");
-    return (*changing_)[first_parameter_ + parameter_count_ - 1].value;
+    return (*changing_)[parameter_count_ - 1].value;
   }
 
   /// Random numbers of their own for every call within a step.
@@ -215,39 +182,11 @@ class scope {
     return y;
   }
 
-  /// Runs `body(scope, x)`, which stands for layers that treat every sample on its own: depth-first
-  /// for batches of images large enough to share out, else at once.
-  template <class Body>
-  [[nodiscard]] variable<B> run_stretch(variable<B> x, const Body& body) {
-    if constexpr (lane_backend<B>) {
-      const std::size_t lanes = device().lane_count();
-      if (depth_first_ != nullptr && depth_first_->samples() > 0 && lanes > 0 &&
-          x.shape().rank() == 4 && x.shape()[0] >= lanes) {
-        std::size_t parameters = 0;
-        std::uint32_t randoms = 0;
-        return ops::depth_first(
-            x, *depth_first_,
-            [&](lane_record<B>& lane, variable<B> piece, std::size_t first_sample) {
-              scope inner(*this, lane, first_sample);
-              variable<B> y = body(inner, std::move(piece));
-              if (first_sample == 0) {
-                parameters = inner.parameter_count_;
-                randoms = inner.random_count_;
-              }
-              return y;
-            },
-            [&](stretch_record<B>& record) {
-              for (std::size_t i = 0; i < parameters; ++i) {
-                const glia::parameter<B>& p = (*parameters_)[first_parameter_ + parameter_count_++];
-                const bool wanted = training() && p.spec.trainable;
-                slots_->push_back(wanted ? tape_->leaf(p.value).slot() : gradient_slot{});
-                record.parameters.push_back(slots_->back());
-              }
-              random_count_ = randoms;
-            });
-      }
-    }
-    return body(*this, std::move(x));
+  /// Throws a `value_error` where a training run has asked for fewer parameters than were planned.
+  void expect_all_asked() const {
+    expect_value(!training() || parameter_count_ == parameters_->size(), "the model asked for ",
+                 asked_for(parameter_count_),
+                 " when it was built, but not now; ask for the same parameters each time");
   }
 
   /// Runs a whole description, which is usually a holder and then needs no place of its own.
@@ -343,7 +282,7 @@ class scope {
   const typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
                                  bool trainable) {
     trainable = trainable && !frozen_;
-    const std::size_t index = first_parameter_ + parameter_count_++;
+    const std::size_t index = parameter_count_++;
     if (plan_ != nullptr) {
       expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
                    " is larger than any machine's memory; check the layer's units or filters");
@@ -351,10 +290,27 @@ class scope {
       changing_->push_back(
           {{std::string(name), s, initial, trainable}, device().run(kernels::full{s, 0})});
     }
-    expect_value(index < parameters_->size() && (*parameters_)[index].spec.shape == s,
-                 "asked for parameter '", name, "' of shape ", s,
-                 ", which it did not ask for when the model was built");
+    const bool planned = index < parameters_->size();
+    expect_value(
+        planned && (*parameters_)[index].spec.shape == s &&
+            is_called((*parameters_)[index].spec.name, name),
+        "asks for parameter '", name, "' of shape ", s, ", where it asked for ", asked_for(index),
+        " when the model was built; ask for the same parameters in the same order each time");
     return (*parameters_)[index].value;
+  }
+
+  /// Whether the parameter of this name is one that its layer calls `own`: dense_0.kernel.
+  static bool is_called(std::string_view full, std::string_view own) {
+    return full == own || (full.size() > own.size() && full.ends_with(own) &&
+                           full[full.size() - own.size() - 1] == '.');
+  }
+  /// What was planned, in words.
+  [[nodiscard]] std::string asked_for(std::size_t index) const {
+    if (index >= parameters_->size()) {
+      return "no more";
+    }
+    const parameter_spec& spec = (*parameters_)[index].spec;
+    return text('\'', spec.name, "' of shape ", spec.shape);
   }
 
   /// The running layer: sequential[3] dense(256).
@@ -377,19 +333,17 @@ class scope {
   step_key random_;
   typename B::tensor key_;  // random_ on the device, once it is asked for
   std::uint32_t random_count_ = 0;
-  std::size_t first_parameter_ = 0;  // of those that this scope hands out
   std::size_t parameter_count_ = 0;  // handed out so far
-  const depth_first_memory<B>* depth_first_ = nullptr;
   const place* place_ = nullptr;
   plan_writer* plan_ = nullptr;
 };
 
 /// What can stand in a description: a copyable value that turns a variable into another. It is
-/// checked on the counting backend, which every description must run on to be planned.
+/// checked on a recorder, which every description must run on.
 template <class L>
 concept layer = std::copy_constructible<L> && described<L> &&
-    requires(const L& l, scope<cost<float>>& s, variable<cost<float>> x) {
-  { l(s, x) } -> std::same_as<variable<cost<float>>>;
+    requires(const L& l, scope<recorder<shapes_only>>& s, variable<recorder<shapes_only>> x) {
+  { l(s, x) } -> std::same_as<variable<recorder<shapes_only>>>;
 };
 
 }  // namespace glia

@@ -13,8 +13,10 @@
 #include "glia/backends/cpu.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/layers/scope.hpp"
+#include "glia/models/inference.hpp"
 #include "glia/models/model_access.hpp"
 #include "glia/models/plan_model.hpp"
+#include "glia/models/prepared.hpp"
 #include "glia/models/summary.hpp"
 
 namespace glia {
@@ -22,11 +24,23 @@ namespace glia {
 struct model_options {
   std::uint64_t seed = 1;  ///< of the initial parameters
 
-  /// Whether stretches of layers that treat every image on its own take a few images at a time
-  /// through all of them, forward and backward, where the backend can. The numbers are the same up
-  /// to rounding; it is here to compare.
+  /// Whether large batches of images run depth-first, a few at a time through all that treats them
+  /// on their own, where the backend can. The numbers are the same up to rounding; it is here to
+  /// compare.
   bool depth_first = true;
 };
+
+namespace detail {
+
+/// What a model keeps to infer with: programs, or nothing where a backend only runs at once.
+template <backend B>
+struct inference_memory {};
+template <placing_backend B>
+struct inference_memory<B> {
+  inference_cache<B> of_part[3];
+};
+
+}  // namespace detail
 
 /// How many samples make a batch: as many as are asked for or, for 0, as many of this shape as take
 /// some 32 MB, at most 256.
@@ -61,9 +75,9 @@ class model {
       : description_(std::move(description)),
         sample_(sample),
         device_(std::move(device)),
-        plan_(plan_model(description_, sample)),
-        parameters_(make_parameters(plan_.parameters, device_, options.seed)),
-        stretches_(options.depth_first ? samples_at_a_time() : 0) {}
+        depth_first_(options.depth_first),
+        plan_(plan_model<B>(description_, sample)),
+        parameters_(make_parameters(plan_.parameters, device_, options.seed)) {}
 
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] const B& device() const { return device_; }
@@ -104,6 +118,9 @@ class model {
     set_values(name, xt::xarray<T>(values.derived_cast()));
   }
 
+  /// Whether large batches of images run depth-first; see model_options.
+  [[nodiscard]] bool depth_first() const { return depth_first_; }
+
   /// A table of the layers: output shape, parameters, operations, memory.
   [[nodiscard]] std::string summary() const { return summary_table(plan_); }
 
@@ -117,21 +134,25 @@ class model {
                                     const step_key& random) {
     require_batch(x.shape(), sample_);
     scope<B> s(x.owner(), parameters_, slots, mode, random);
-    s.allow_depth_first(stretches_);
-    return s.run_model(description_, std::move(x));
+    return run_part<part::whole>(s, std::move(x));
   }
 
   /// The same in inference, which any number of threads may run at the same time. Nothing is kept
   /// for a backward pass: x must be a constant.
   [[nodiscard]] variable<B> infer(variable<B> x) const {
     require_batch(x.shape(), sample_);
-    require_constant(x);
-    const model_access::reading unchanged(access_);
-    std::vector<gradient_slot> slots;
-    slots.reserve(parameters_.size());
-    scope<B> s(x.owner(), parameters_, slots);
-    s.allow_depth_first(stretches_);
-    return kept(s.run_model(description_, std::move(x)));
+    return infer_with<part::whole>(std::move(x));
+  }
+
+  /// The description on any backend, such as a recorder: what `forward` runs.
+  template <backend X>
+  [[nodiscard]] variable<X> describe(scope<X>& s, variable<X> x) const {
+    return run_part<part::whole>(s, std::move(x));
+  }
+  /// The same for what comes behind the frozen layers.
+  template <backend X>
+  [[nodiscard]] variable<X> describe_trained_part(scope<X>& s, variable<X> x) const {
+    return run_part<part::trained>(s, std::move(x));
   }
 
   /// How many of the first layers need to run only once for each sample; see
@@ -146,7 +167,7 @@ class model {
 
   /// The same as `forward` for a part of the description's layers only: with `frozen` those, with
   /// `trained` the others, on what the frozen ones gave. Neither draws the other's randomness.
-  enum class part : std::uint8_t { frozen, trained };
+  enum class part : std::uint8_t { whole, frozen, trained };
   template <part Which>
   [[nodiscard]] variable<B> forward_part(variable<B> x, std::vector<gradient_slot>& slots,
                                          run_mode mode, const step_key& random) {
@@ -155,11 +176,7 @@ class model {
   }
   template <part Which>
   [[nodiscard]] variable<B> infer_part(variable<B> x) const {
-    require_constant(x);
-    const model_access::reading unchanged(access_);
-    std::vector<gradient_slot> slots;
-    scope<B> s(x.owner(), parameters_, slots);
-    return kept(run_part<Which>(s, std::move(x)));
+    return infer_with<Which>(std::move(x));
   }
 
   /// The shape of what the frozen layers give for one sample.
@@ -192,6 +209,16 @@ class model {
     return y;
   }
 
+  /// The model as it is now, made ready for batches of one size: small, const, for any number of
+  /// threads. Throws `value_error` for batches of no samples.
+  [[nodiscard]] prepared<B> prepare(const prepare_options& options = {}) const requires
+      placing_backend<B> {
+    require<value_error>(options.batch > 0, "prepare: expected a batch of at least one sample");
+    const model_access::reading unchanged(access_);
+    const shape batch = batch_of(options.batch, sample_);
+    return {inference_for<part::whole>(batch), batch, batch_of(options.batch, output_shape())};
+  }
+
   /// The same for a batch in plain memory, without copies of its own.
   void predict_batch(std::span<const float> inputs, std::span<float> outputs) const {
     run_batch(inputs, outputs);
@@ -203,10 +230,17 @@ class model {
  private:
   template <class T>
   void run_batch(std::span<const T> inputs, std::span<T> outputs) const {
-    tape<B> record(device_);
-    const std::size_t count = inputs.size() / sample_.size();
-    variable<B> x = record.constant(device_.from_host(inputs, batch_of(count, sample_)));
-    device_.to_host(infer(std::move(x)).value(), outputs);
+    const shape batch = batch_of(inputs.size() / sample_.size(), sample_);
+    if constexpr (placing_backend<B>) {
+      require_batch(batch, sample_);
+      const model_access::reading unchanged(access_);
+      const auto ready = inference_for<part::whole>(batch);
+      device_.to_host((*ready)(device_.from_host(inputs, batch)), outputs);
+    } else {
+      tape<B> record(device_);
+      variable<B> x = record.constant(device_.from_host(inputs, batch));
+      device_.to_host(infer(std::move(x)).value(), outputs);
+    }
   }
 
   template <class T>
@@ -223,19 +257,64 @@ class model {
                          batch_text(expected), " of at least one sample, got ", got);
   }
 
-  template <part Which>
-  [[nodiscard]] variable<B> run_part(scope<B>& s, variable<B> x) const {
-    constexpr std::size_t border = frozen_layers();
-    if constexpr (Which == part::frozen) {
-      require_batch(x.shape(), sample_);
-      return description_.template run_part<0, border>(s, std::move(x));
+  /// What the model, or a part of it, is on any backend: a function from a variable to a variable.
+  template <part Which, backend X>
+  [[nodiscard]] variable<X> run_part(scope<X>& s, variable<X> x) const {
+    require_batch(x.shape(), Which == part::trained ? frozen_output_shape() : sample_);
+    if constexpr (Which == part::whole) {
+      variable<X> y = s.run_model(description_, std::move(x));
+      s.expect_all_asked();
+      return y;
     } else {
-      require_batch(x.shape(), frozen_output_shape());
-      s.allow_depth_first(stretches_);
-      s.skip_parameters(border < plan_.parts.size() ? plan_.parts[border].parameters
-                                                    : parameters_.size());
-      return description_.template run_part<border, Description::size()>(s, std::move(x));
+      constexpr std::size_t border = frozen_layers();
+      if constexpr (Which == part::frozen) {
+        return description_.template run_part<0, border>(s, std::move(x));
+      } else {
+        s.skip_parameters(border < plan_.parts.size() ? plan_.parts[border].parameters
+                                                      : parameters_.size());
+        return description_.template run_part<border, Description::size()>(s, std::move(x));
+      }
     }
+  }
+
+  template <part Which>
+  [[nodiscard]] variable<B> infer_with(variable<B> x) const {
+    require_constant(x);
+    const model_access::reading unchanged(access_);
+    tape<B>& owner = x.owner();
+    if constexpr (placing_backend<B>) {
+      const auto ready = inference_for<Which>(x.shape());
+      return owner.constant((*ready)(std::move(x).value()));
+    } else {
+      std::vector<gradient_slot> slots;
+      scope<B> s(owner, parameters_, slots);
+      return kept(run_part<Which>(s, std::move(x)));
+    }
+  }
+
+  template <part Which>
+  [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(const shape& batch) const {
+    require_batch(batch, Which == part::trained ? frozen_output_shape() : sample_);
+    return inference_.of_part[static_cast<std::size_t>(Which)].get(batch[0], parameters_, [&] {
+      return inference_programs<B>::make(record<Which>(batch), device_, batch[0], depth_first_);
+    });
+  }
+
+  /// Runs the description in inference on a recorder.
+  template <part Which>
+  [[nodiscard]] recorder<B> record(const shape& batch) const {
+    using R = recorder<B>;
+    R result;
+    tape<R> at(result);
+    variable<R> x = at.constant(result.input("inputs", real_of(batch)));
+    parameter_list<R> parameters;
+    for (const glia::parameter<B>& p : parameters_) {
+      parameters.push_back({p.spec, result.input(p.spec.name, real_of(p.spec.shape))});
+    }
+    std::vector<gradient_slot> slots;
+    scope<R> s(at, std::as_const(parameters), slots);
+    result.output("outputs", run_part<Which>(s, std::move(x)).value());
+    return result;
   }
 
   // Adjoints would hold parameters that are only borrowed.
@@ -266,24 +345,14 @@ class model {
     throw value_error(text("model: no parameter is called '", name, "'; there are: ", known));
   }
 
-  /// So many that the largest output of a layer takes some second-level caches. Fused kernels never
-  /// store that one; measured on a network of small images, 2 to 16 differ by a tenth.
-  [[nodiscard]] std::size_t samples_at_a_time() const {
-    constexpr std::size_t cache_bytes = 2 << 20;
-    std::size_t largest = 1;
-    for (const layer_summary& layer : plan_.layers) {
-      largest = std::max(largest, layer.output.size() * sizeof(float));
-    }
-    return std::clamp<std::size_t>(cache_bytes / largest, 1, 8);
-  }
-
   Description description_;
   shape sample_;
   B device_;
+  bool depth_first_;
   model_plan plan_;
   parameter_list<B> parameters_;
-  depth_first_memory<B> stretches_;
   model_access access_;
+  detail::inference_memory<B> inference_;
 };
 
 }  // namespace glia

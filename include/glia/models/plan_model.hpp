@@ -3,29 +3,38 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/cost.hpp"
+#include "glia/graph/recorder.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/layers/scope.hpp"
+#include "glia/ops/reductions.hpp"
 
 namespace glia {
 
-/// Runs a description on the counting backend with one sample of the given shape: finds every
-/// shape, names the parameters and counts what each layer takes.
+/// Runs a description on a recorder with one sample of the given shape, forward and backward: finds
+/// every shape, names the parameters and counts what each layer takes. B is the backend that the
+/// model will run on, if any.
 ///
 /// Throws what the layers throw when something does not fit, naming the layer.
-template <layer Description>
+template <class B = shapes_only, layer Description>
 [[nodiscard]] model_plan plan_model(const Description& description, const shape& sample) {
   require<shape_error>(sample.size() > 0,
                        "model: expected samples of extents of at least 1, got shape ", sample);
-  const cost<float> counter;
-  tape<cost<float>> record(counter);
-  parameter_list<cost<float>> parameters;
+  using R = recorder<B>;
+  const R calls;
+  tape<R> record(calls);
+  parameter_list<R> parameters;
   std::vector<gradient_slot> slots;
-  plan_writer plan(counter, batch_of(1, sample));
-  scope<cost<float>> s(record, parameters, slots, plan);
-  const variable<cost<float>> y =
-      s.run_model(description, record.constant(counter.run(kernels::full{batch_of(1, sample), 0})));
-  return std::move(plan).finish(y.shape());
+  plan_writer plan(calls.recorded(), batch_of(1, sample));
+  scope<R> s(record, parameters, slots, plan);
+  variable<R> y = s.run_model(description,
+                              record.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
+  const shape output = y.shape();
+  const variable<R> total = ops::sum(std::move(y));
+  plan.end_forward(output);
+  if (total.needs_gradient()) {
+    record.backward(total);
+  }
+  return std::move(plan).finish();
 }
 
 }  // namespace glia

@@ -27,6 +27,10 @@ class trained_part {
                                                const step_key& random) {
     return whole_->template forward_part<Model::part::trained>(std::move(x), slots, mode, random);
   }
+  template <backend X>
+  [[nodiscard]] variable<X> describe(scope<X>& s, variable<X> x) const {
+    return whole_->describe_trained_part(s, std::move(x));
+  }
   [[nodiscard]] variable<backend_type> infer(variable<backend_type> x) const {
     return whole_->template infer_part<Model::part::trained>(std::move(x));
   }

@@ -272,6 +272,9 @@ template <backend B, class Case>
 template <class Check>
 void for_each_case(const Check& check) {
   check("full", [](auto& b) { b.out(b.device().run(kernels::full{{2, 3}, 1.5})); });
+  check("reshape of samples", [](auto& b) {
+    b.out(b.device().run(kernels::reshape{{4, 2, 3}}, b.in({4, 6}, 1)));
+  });
   check("reshape", [](auto& b) {
     b.out(b.device().run(kernels::reshape{{2, 3, 4}}, b.in({4, 6}, 1)));
   });

@@ -36,6 +36,32 @@ struct scores {
   std::vector<double> metrics;  ///< in the order in which they were asked for
 };
 
+namespace detail {
+
+/// (N): 1 for samples that the metric counts, else 0. A single output above `border` is taken for
+/// class 1. Throws where a metric cannot count such outputs.
+template <backend B>
+[[nodiscard]] typename B::tensor hits(const B& device, const metric& m, const typename B::tensor& y,
+                                      const targets<B>& t, double border) {
+  require<shape_error>(y.shape().rank() == 2, m.name, ": expected outputs (N, K), got ", y.shape());
+  const std::size_t outputs = y.shape()[1];
+  require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
+                       outputs, " outputs, got ", m.k);
+  if (outputs == 1) {
+    // Classes may also be given as the values 0 and 1, as probabilities, or as -1 and 1.
+    const auto truth = t.values ? device.run(kernels::binary{binary_function::greater}, t.values,
+                                             device.run(kernels::full{{}, 0.5}))
+                                : device.run(kernels::one_hot{1, 0, 1}, t.classes);
+    const auto guess = device.run(kernels::binary{binary_function::greater}, y,
+                                  device.run(kernels::full{{}, border}));
+    return device.run(kernels::binary{binary_function::equal}, guess, truth);
+  }
+  return device.run(kernels::in_top_k{m.k}, y,
+                    t.values ? device.run(kernels::argmax{}, t.values) : t.classes);
+}
+
+}  // namespace detail
+
 /// Sums loss and metrics over batches: each batch's on the device, these in double on the host.
 /// Numbers are read back when they are asked for, and every so many batches.
 template <backend B>
@@ -56,18 +82,22 @@ class running_scores {
 
   /// `losses` (N) and outputs `y` of a batch. Throws where a metric cannot count such outputs.
   void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t) {
-    if (pending_.size() == batches_at_a_time * sums_.size()) {
-      for (std::size_t i = 0; i < sums_.size(); ++i) {
-        sums_[i] = sum(i);
-      }
-      pending_.clear();
-    }
+    make_room();
     count_ += y.shape()[0];
     pending_.push_back(device_.run(kernels::sum_to{{}}, losses));
     for (const metric& m : metrics_) {
-      pending_.push_back(device_.run(kernels::sum_to{{}}, hits(m, y, t)));
+      pending_.push_back(device_.run(kernels::sum_to{{}}, detail::hits(device_, m, y, t, border_)));
     }
   }
+  /// The same where the sums over a batch of `count` samples have been computed: of the loss, then
+  /// of each metric.
+  void add_sums(std::size_t count, std::span<const typename B::tensor> sums) {
+    make_room();
+    count_ += count;
+    pending_.insert(pending_.end(), sums.begin(), sums.end());
+  }
+
+  [[nodiscard]] double border() const { return border_; }
 
   [[nodiscard]] const std::vector<metric>& metrics() const { return metrics_; }
 
@@ -86,6 +116,15 @@ class running_scores {
  private:
   static constexpr std::size_t batches_at_a_time = 4;
 
+  void make_room() {
+    if (pending_.size() == batches_at_a_time * sums_.size()) {
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        sums_[i] = sum(i);
+      }
+      pending_.clear();
+    }
+  }
+
   [[nodiscard]] double mean(std::size_t i) const {
     return count_ == 0 ? 0 : sum(i) / static_cast<double>(count_);
   }
@@ -103,27 +142,6 @@ class running_scores {
     double value = 0;
     device_.to_host(t, std::span(&value, 1));
     return value;
-  }
-
-  /// (N): 1 for samples that the metric counts, else 0.
-  [[nodiscard]] typename B::tensor hits(const metric& m, const typename B::tensor& y,
-                                        const targets<B>& t) const {
-    require<shape_error>(y.shape().rank() == 2, m.name, ": expected outputs (N, K), got ",
-                         y.shape());
-    const std::size_t outputs = y.shape()[1];
-    require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
-                         outputs, " outputs, got ", m.k);
-    if (outputs == 1) {
-      // Classes may also be given as the values 0 and 1, as probabilities, or as -1 and 1.
-      const auto truth = t.values ? device_.run(kernels::binary{binary_function::greater}, t.values,
-                                                device_.run(kernels::full{{}, 0.5}))
-                                  : device_.run(kernels::one_hot{1, 0, 1}, t.classes);
-      const auto guess = device_.run(kernels::binary{binary_function::greater}, y,
-                                     device_.run(kernels::full{{}, border_}));
-      return device_.run(kernels::binary{binary_function::equal}, guess, truth);
-    }
-    return device_.run(kernels::in_top_k{m.k}, y,
-                       t.values ? device_.run(kernels::argmax{}, t.values) : t.classes);
   }
 
   B device_;

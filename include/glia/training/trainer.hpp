@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -25,6 +27,7 @@
 #include "glia/training/history.hpp"
 #include "glia/training/interrupt.hpp"
 #include "glia/training/progress.hpp"
+#include "glia/training/step_program.hpp"
 
 namespace glia {
 
@@ -114,22 +117,88 @@ class trainer {
   /// Scores on the validation data, if there are any.
   using validate_function = std::function<std::optional<scores>(const std::vector<metric>&)>;
 
+  static constexpr std::size_t most_programs = 8;
+
+  /// A recorded step, and what it is good for.
+  struct kept_program {
+    step_shapes shapes;
+    bool whole;  // of the model, or behind its frozen layers
+    bool scores;
+    std::vector<metric> metrics;
+    double border;
+    std::shared_ptr<const step_program<B>> made;
+  };
+
   // `net` is the model, or what of it comes behind its frozen layers.
   template <class Net>
   void step(Net& net, const batch& b, running_scores<B>* sums) {
     const model_access::training alone(net_->access());
     const B& device = net.device();
-    record_.clear();
     require_same_parameters();
     require_targets<Loss>(b.targets);
     if (sums != nullptr) {
       require_classes<Loss>(sums->metrics(), b);
     }
     const targets<B> t = targets_of(device, b, net.output_shape());
-    const variable<B> x =
-        record_.constant(device.from_host(std::span<const float>(b.inputs), b.input_shape));
+    tensor x = device.from_host(std::span<const float>(b.inputs), b.input_shape);
+    if constexpr (placing_backend<B>) {
+      run_program(net, std::move(x), t, sums);
+    } else {
+      run_at_once(net, std::move(x), t, sums);
+    }
+    ++step_;
+  }
+
+  /// The step as a program, recorded for the first batch of this shape.
+  template <class Net>
+  void run_program(const Net& net, tensor x, const targets<B>& t, running_scores<B>* sums) {
+    const B& device = net.device();
+    const tensor& wanted = t.classes ? t.classes : t.values;
+    const step_shapes shapes{x.shape(), spec_of(wanted), net_->depth_first()};
+    const auto words =
+        step_key{.seed = options_.seed, .step = static_cast<std::uint32_t>(step_)}.to_words();
+    tensor key = device.from_host(std::span<const std::int32_t>(words), {words.size()});
+    sums_.resize(sums == nullptr ? 0 : 1 + sums->metrics().size());
+    program_for(net, shapes, sums)
+        .run(std::move(x), wanted, std::move(key), numbers_of(optimizer_, device, step_),
+             net_->parameters(), memory_, room_, sums_);
+    if (sums != nullptr) {
+      sums->add_sums(shapes.inputs[0], sums_);
+    }
+  }
+
+  template <class Net>
+  [[nodiscard]] const step_program<B>& program_for(const Net& net, const step_shapes& shapes,
+                                                   const running_scores<B>* sums) {
+    const bool whole = &net == static_cast<const void*>(net_);
+    const auto fits = [&](const kept_program& known) {
+      return known.shapes == shapes && known.whole == whole && known.scores == (sums != nullptr) &&
+             (sums == nullptr ||
+              (known.metrics == sums->metrics() && known.border == sums->border()));
+    };
+    const auto known = std::find_if(programs_.begin(), programs_.end(), fits);
+    if (known != programs_.end()) {
+      return *known->made;
+    }
+    if (programs_.size() == most_programs) {
+      programs_.erase(programs_.begin());
+    }
+    programs_.push_back({shapes, whole, sums != nullptr,
+                         sums == nullptr ? std::vector<metric>() : sums->metrics(),
+                         sums == nullptr ? 0 : sums->border(),
+                         std::make_shared<const step_program<B>>(
+                             net.device(), shapes, net_->parameters(), memory_,
+                             [&](auto& s, const auto& x) { return net.describe(s, x); }, loss_,
+                             optimizer_, options_.clipping, sums)});
+    return *programs_.back().made;
+  }
+
+  /// The same step on a backend that only runs at once.
+  template <class Net>
+  void run_at_once(Net& net, tensor x, const targets<B>& t, running_scores<B>* sums) {
+    record_.clear();
     const variable<B> y =
-        net.forward(x, slots_, run_mode::training,
+        net.forward(record_.constant(std::move(x)), slots_, run_mode::training,
                     {.seed = options_.seed, .step = static_cast<std::uint32_t>(step_)});
     const variable<B> losses = loss_(y, t);
     if (sums != nullptr) {
@@ -164,7 +233,6 @@ class trainer {
                          std::exchange(gradients_[i], tensor{}), memory_[i], numbers);
       }
     }
-    ++step_;
   }
 
   template <class Train, class Validation>
@@ -314,8 +382,11 @@ class trainer {
   trainer_options options_;
   tape<B> record_;
   std::vector<gradient_slot> slots_;
-  std::vector<tensor> gradients_;            // of the step in progress, one per parameter
-  std::vector<std::vector<tensor>> memory_;  // the optimizer's slots, one list per parameter
+  std::vector<tensor> gradients_;  // of the step in progress, one per parameter
+  slot_lists<B> memory_;           // the optimizer's slots, one list per parameter
+  std::vector<kept_program> programs_;
+  std::vector<tensor*> room_;  // for a step's inputs
+  std::vector<tensor> sums_;   // that the last step gave
   std::size_t step_ = 0;
   std::size_t epochs_ = 0;  // begun so far, in all calls of fit
 };

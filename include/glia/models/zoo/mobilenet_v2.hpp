@@ -89,17 +89,16 @@ class mobilenet_v2 {
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    layer_chain<B> chain(s, std::move(x));
     for (std::size_t i = first_; i < end_; ++i) {
-      run_stage(chain, i);
+      x = run_stage(s, std::move(x), i);
     }
     if (first_ < end_ && end_ == stage_count) {
-      chain.run(global_avg_pool2d{}, type_name, stage_count);
+      x = s.run(global_avg_pool2d{}, std::move(x), type_name, stage_count);
       if (options_.classes > 0) {
-        chain.run(dense{options_.classes}, type_name, stage_count + 1);
+        x = s.run(dense{options_.classes}, std::move(x), type_name, stage_count + 1);
       }
     }
-    return std::move(chain).result();
+    return x;
   }
 
   [[nodiscard]] std::string description() const {
@@ -114,26 +113,20 @@ class mobilenet_v2 {
   static constexpr std::string_view type_name = "mobilenet_v2";
 
   template <backend B>
-  void run_stage(layer_chain<B>& chain, std::size_t index) const {
+  [[nodiscard]] variable<B> run_stage(scope<B>& s, variable<B> x, std::size_t index) const {
     const stage& what = stages_[index];
-    std::optional<variable<B>> shortcut;
-    // The first block has no expansion: unless it has a shortcut, as in the narrowest networks, it
-    // goes on from where the stem is. All others begin anew.
-    if (index != 1 || what.residual) {
-      shortcut = chain.settle();
-    }
+    const std::optional<variable<B>> shortcut =
+        what.residual ? std::optional(x) : std::optional<variable<B>>();
     for (const unit& u : what.units) {
-      chain.run(u.convolution, type_name, index);
+      x = s.run(u.convolution, std::move(x), type_name, index);
       if (u.normalization) {
-        chain.run(*u.normalization, type_name, index);
+        x = s.run(*u.normalization, std::move(x), type_name, index);
       }
       if (u.activation != linear) {
-        chain.run(u.activation, type_name, index);
+        x = s.run(u.activation, std::move(x), type_name, index);
       }
     }
-    if (what.residual) {
-      chain.add(*shortcut);
-    }
+    return shortcut ? x + *shortcut : x;
   }
 
   void add_stages() {

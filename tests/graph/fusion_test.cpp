@@ -16,13 +16,13 @@ using glia::sequential;
 /// lanes: whole batches come to it.
 class spy : public glia::cpu<float> {
  public:
-  template <glia::kernel K, std::same_as<tensor>... Operands>
+  template <glia::kernel K, std::same_as<tensor>... Tensors>
   requires glia::runs<glia::cpu<float>, K>
-  [[nodiscard]] glia::results_t<K, tensor> run(const K& k, Operands... operands) const {
+  void run_into(const K& k, const Tensors&... tensors) const {
     if constexpr (std::same_as<K, kernels::conv2d_chain>) {
       chains_->push_back(k.count);
     }
-    return glia::cpu<float>::run(k, std::move(operands)...);
+    glia::cpu<float>::run_into(k, tensors...);
   }
   [[nodiscard]] std::vector<std::size_t> chains() const { return *chains_; }
 
@@ -112,27 +112,13 @@ auto bottlenecks() {
                     batch_norm{}};
 }
 
-/// Holds a convolution and a normalisation in one chain.
-struct two_in_a_chain {
-  using holds_layers = void;
-
-  template <glia::backend B>
-  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
-    glia::layer_chain<B> chain(s, std::move(x));
-    chain.run(conv2d{.filters = 1, .kernel = 1}, "chain", 0);
-    chain.run(batch_norm{.epsilon = 1e-9}, "chain", 1);
-    return std::move(chain).result();
-  }
-  [[nodiscard]] static std::string description() { return "two_in_a_chain"; }
-};
-
 }  // namespace
 
 TEST_CASE("convolutions and normalisations in inference are what the reference computes") {
   const comparison result = compare(bottlenecks(), {15, 18, 3});
   CHECK(result.distance < tolerance::float_kernel);
-  // Four is the most; the depthwise one behind them cannot begin a chain.
-  CHECK(result.chains == std::vector<std::size_t>{4});
+  // One that widens its input begins a chain.
+  CHECK(result.chains == std::vector<std::size_t>{3, 3});
 }
 
 TEST_CASE("chains agree with the reference for every number of images") {
@@ -241,7 +227,7 @@ TEST_CASE("convolutions that no chain takes break it") {
                  pointwise(3), batch_norm{}},
       {8, 9, 4});
   CHECK(result.distance < tolerance::float_kernel);
-  CHECK(result.chains == std::vector<std::size_t>{2, 3});
+  CHECK(result.chains == std::vector<std::size_t>{2, 4});
 }
 
 TEST_CASE("residuals in chains add what came before") {
@@ -255,105 +241,38 @@ TEST_CASE("residuals in chains add what came before") {
   CHECK(result.chains == std::vector<std::size_t>{3});
 }
 
-TEST_CASE("a layer of chains adds shortcuts and settles") {
-  const spy device;
-  glia::tape<spy> record(device);
-  glia::parameter_list<spy> parameters;
-  std::vector<glia::gradient_slot> slots;
-  const conv2d twice{.filters = 1,
-                     .kernel = 1,
-                     .kernel_initializer = glia::constant(2),
-                     .bias_initializer = glia::constant(1)};
-  for (int i = 0; i < 3; ++i) {
-    parameters.push_back({{"kernel", {1, 1, 1, 1}, glia::constant(0), true},
-                          device.run(kernels::full{{1, 1, 1, 1}, 2})});
-    parameters.push_back(
-        {{"bias", {1}, glia::constant(0), true}, device.run(kernels::full{{1}, 1})});
-  }
-  glia::scope<spy> s(record, parameters, slots, glia::run_mode::inference, {});
-  glia::layer_chain<spy> chain(s, record.constant(device.run(kernels::full{{1, 2, 2, 1}, 10})));
-  chain.run(twice, "test", 0);
-  const auto first = chain.settle();  // 2 * 10 + 1
-  CHECK(test::values_of(device, first.value()) == std::vector<float>(4, 21));
-  chain.run(twice, "test", 1);
-  chain.run(twice, "test", 2);
-  chain.add(first);  // 2 * (2 * 21 + 1) + 1 + 21
-  CHECK(test::values_of(device, std::move(chain).result().value()) == std::vector<float>(4, 108));
-  CHECK(device.chains() == std::vector<std::size_t>{2});
+TEST_CASE("a chain has at most four convolutions") {
+  const auto result = compare(sequential{pointwise(8), depthwise(8, 1), depthwise(8, 1),
+                                         depthwise(8, 1), depthwise(8, 1), pointwise(3)},
+                              {6, 7, 8});
+  CHECK(result.distance < tolerance::float_kernel);
+  CHECK(result.chains == std::vector<std::size_t>{4});
 }
 
-TEST_CASE("in training nothing is chained and the batch's statistics count") {
-  const spy device;
-  glia::model net{bottlenecks(), {15, 18, 3}, device};
-  glia::model oracle{bottlenecks(), {15, 18, 3}, glia::reference<float>()};
-  set_all(net);
-  set_all(oracle);
-  const auto forward = [](auto& model) {
-    using B = typename std::remove_reference_t<decltype(model)>::backend_type;
-    glia::tape<B> record(model.device());
-    std::vector<glia::gradient_slot> slots;
-    const auto x = record.constant(test::tensor_of(model.device(), {4, 15, 18, 3},
-                                                   glia::testing::test_values({4, 15, 18, 3}, 1)));
-    const auto y = model.forward(x, slots, glia::run_mode::training, {.seed = 1});
-    return test::values_of(model.device(), y.value());
-  };
-  CHECK(test::distance(forward(net), forward(oracle)) < tolerance::float_kernel * 20);
-  CHECK(device.chains().empty());
+TEST_CASE("branches and users' own layers are fused as sequential is") {
+  const glia::lambda block{"block", [](auto& s, auto x) {
+                             auto y = s.run(pointwise(12), x, "block", 0);
+                             y = s.run(batch_norm{}, y, "block", 1);
+                             y = s.run(relu6, y, "block", 2);
+                             y = s.run(depthwise(12, 1), y, "block", 3);
+                             return s.run(pointwise(2), y, "block", 4) + x;
+                           }};
+  const auto result = compare(sequential{block, glia::residual{block}}, {8, 9, 2});
+  CHECK(result.distance < tolerance::float_kernel);
+  CHECK(result.chains == std::vector<std::size_t>{3, 3});
 }
 
-TEST_CASE("a batch_norm joins the convolution before it in inference only") {
-  glia::model net{two_in_a_chain{}, {1, 1, 1}};
-  net.set("conv2d_0.kernel", xt::xarray<float>(xt::ones<float>({1, 1, 1, 1}) * 2));
-  net.set("conv2d_0.bias", {1});
-  net.set("batch_norm_0.moving_mean", {4});
-  net.set("batch_norm_0.moving_variance", {9});
-  const auto run = [&](glia::run_mode mode) {
-    using B = glia::cpu<float>;
-    glia::tape<B> record(net.device());
-    std::vector<glia::gradient_slot> slots;
-    const auto x = record.constant(test::tensor_of(net.device(), {2, 1, 1, 1}, {1, 3}));
-    return test::values_of(net.device(), net.forward(x, slots, mode, {}).value());
-  };
-  // 2 x + 1 is 3 and 7.
-  CHECK(test::distance(run(glia::run_mode::inference), std::vector<double>{-1.0 / 3, 1}) <
-        tolerance::hand_computed);
-  CHECK(test::distance(run(glia::run_mode::training), std::vector<double>{-1, 1}) <
-        tolerance::hand_computed);
-}
-
-TEST_CASE("where the gradient of the input is wanted in inference, nothing is chained") {
-  const spy device;
-  glia::model net{bottlenecks(), {15, 18, 3}, device};
-  glia::model oracle{bottlenecks(), {15, 18, 3}, glia::reference<float>()};
-  set_all(net);
-  set_all(oracle);
-  const auto gradient = [](auto& model, bool wanted) {
-    using B = typename std::remove_reference_t<decltype(model)>::backend_type;
-    const B& on = model.device();
-    glia::tape<B> record(on);
-    std::vector<glia::gradient_slot> slots;
-    const auto values =
-        test::tensor_of(on, {2, 15, 18, 3}, glia::testing::test_values({2, 15, 18, 3}, 1));
-    const auto x = wanted ? record.leaf(values) : record.constant(values);
-    const auto y = model.forward(x, slots, glia::run_mode::inference, {});
-    if (!wanted) {
-      CHECK_FALSE(y.needs_gradient());
-      return test::values_of(on, y.value());
+TEST_CASE("dense and an activation behind it are what dense with it is") {
+  const auto kernels_of = [](const auto& layers) {
+    glia::model net{layers, {5}};
+    std::vector<std::string> names;
+    for (const auto& node : net.prepare({.batch = 2}).calls().nodes()) {
+      names.emplace_back(node.kernel.name());
     }
-    const auto weights =
-        record.constant(test::tensor_of(on, y.shape(), glia::testing::test_values(y.shape(), 2)));
-    record.backward(glia::ops::sum(y * weights));
-    return test::values_of(on, record.take_gradient(x.slot()));
+    return names;
   };
-  const auto expected = gradient(oracle, true);
-  double largest = 0;
-  for (const float value : expected) {
-    largest = std::max(largest, std::abs(static_cast<double>(value)));
-  }
-  REQUIRE(largest > 0.01);
-  CHECK(test::distance(gradient(net, true), expected) < tolerance::float_kernel * largest);
-  CHECK(device.chains().empty());
-  CHECK(test::distance(gradient(net, false), gradient(oracle, false)) <
-        tolerance::float_kernel * 20);
-  CHECK(device.chains() == std::vector<std::size_t>{4});
+  const auto one = kernels_of(sequential{glia::dense{4, glia::relu}, glia::dense{3}});
+  CHECK(one == std::vector<std::string>{"dense", "dense"});
+  CHECK(kernels_of(sequential{glia::dense{4}, glia::relu, glia::dense{3}}) == one);
+  CHECK(kernels_of(sequential{glia::dense{4}, batch_norm{}, glia::gelu, glia::dense{3}}) == one);
 }

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/graph/passes/chain_convolutions.hpp"
+#include "glia/graph/passes/cut_batch.hpp"
+#include "glia/graph/passes/fold_scaling.hpp"
+#include "glia/graph/passes/fuse_activation.hpp"
+#include "glia/graph/passes/fuse_pooling.hpp"
+#include "glia/graph/uses.hpp"
+
+namespace glia {
+
+/// Lets the kernels of a graph do more at once, as far as the backend B has kernels for it. The
+/// results are the same up to rounding. `varying` are the numbers of the inputs that are not the
+/// same in every run.
+template <backend B>
+void fuse_kernels(graph& g, const std::vector<std::size_t>& varying) {
+  passes::fold_scaling(g, fixed_values(g, varying));
+  prune(g);
+  passes::fuse_activation(g);
+  if constexpr (runs<B, kernels::conv2d_max_pool2d>) {
+    passes::fuse_pooling(g);
+  }
+  if constexpr (runs<B, kernels::conv2d_chain>) {
+    passes::chain_convolutions(g);
+  }
+  prune(g);
+}
+
+/// Marks what can run depth-first on batches of `rows` samples, on backends with lanes.
+template <backend B>
+void cut_for_lanes(graph& g, const B& device, std::size_t rows) {
+  if constexpr (lane_backend<B>) {
+    if (device.lane_count() > 0) {
+      passes::cut_batch(
+          g, rows, {.lanes = device.lane_count(), .real_bytes = sizeof(typename B::value_type)});
+    }
+  }
+}
+
+}  // namespace glia

@@ -1,0 +1,258 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/graph/runners.hpp"
+#include "glia/graph/storage_plan.hpp"
+#include "glia/kernels/dropout.hpp"
+
+namespace glia {
+
+/// Stretches are only marked for backends with lanes; others have no programs for them.
+template <backend B>
+class lane_program {
+ public:
+  struct workspace {};
+
+  lane_program(const graph&, const storage_plan&, const runners<B>&, const B& device, std::size_t) {
+    throw value_error(text("program: the backend ", device.name(), " has no lanes for stretches"));
+  }
+  [[nodiscard]] std::vector<workspace> make_workspaces(const B&) const { return {}; }
+  void run(const B&, const std::vector<typename B::tensor>&, std::vector<workspace>&) const {}
+};
+
+/// One stretch of a program: a few samples at a time go through all of its kernels, so that what
+/// passes between them stays in the cache.
+///
+/// The samples belong to the backend's lanes, whose number is fixed. Each lane sums its own part of
+/// what is a sum over the samples, piece after piece, and the lanes are summed in order, so the
+/// threads do not show.
+template <lane_backend B>
+class lane_program<B> {
+ public:
+  using tensor = typename B::tensor;
+
+  /// What one lane needs while it runs.
+  struct workspace {
+    tensor memory;              // while the stretch runs
+    std::vector<tensor> views;  // of the piece at hand
+    std::exception_ptr failure;
+  };
+
+  lane_program(const graph& calls, const storage_plan& plan, const runners<B>& how, const B& device,
+               std::size_t number)
+      : range_(calls.stretches()[number]), memory_(plan.lane(number)) {
+    find_counts(device.lane_count());
+    for (std::size_t n = range_.first; n < range_.end; ++n) {
+      add(calls, plan, how, device, calls.nodes()[n]);
+    }
+  }
+
+  [[nodiscard]] std::vector<workspace> make_workspaces(const B& device) const {
+    std::vector<workspace> result(device.lane_count());
+    for (workspace& lane : result) {
+      lane.views.resize(locals_.size());
+    }
+    return result;
+  }
+
+  /// Runs the stretch. `values` are the run's tensors; those of whole batches are read and written
+  /// row by row.
+  void run(const B& device, const std::vector<tensor>& values,
+           std::vector<workspace>& lanes) const {
+    device.for_each_lane([&](std::size_t i) {
+      try {
+        lanes[i].memory = device.lane(i).scratch(memory_.bytes + key_bytes);
+        run_lane(device.lane(i), values, lanes[i], i * range_.rows / lanes.size(),
+                 (i + 1) * range_.rows / lanes.size());
+      } catch (...) {
+        lanes[i].failure = std::current_exception();
+      }
+    });
+    for (workspace& lane : lanes) {
+      if (lane.failure) {
+        std::rethrow_exception(std::exchange(lane.failure, nullptr));
+      }
+    }
+    for (const storage_plan::lane_memory::sum& s : memory_.sums) {
+      const tensor& total = values[s.value];
+      const tensor_spec spec = spec_of(total);
+      device.copy_into(lanes[0].memory.part(s.part, spec), total);
+      for (std::size_t i = 1; i < lanes.size(); ++i) {
+        device.run_into(kernels::binary{binary_function::add}, total,
+                        lanes[i].memory.part(s.part, spec), total);
+      }
+    }
+    for (workspace& lane : lanes) {
+      lane.memory = tensor{};
+    }
+  }
+
+ private:
+  // At the end of a lane's memory: the random words of the piece at hand.
+  static constexpr std::size_t key_bytes = 64;
+  static constexpr std::size_t most_operands = 16;
+  static constexpr std::size_t most_results = 4;
+
+  /// A tensor as a piece sees it.
+  struct local {
+    enum class kind : std::uint8_t { rows, shared, key, in_lane, sum };
+    kind what;
+    value_id value;
+    tensor_spec spec;       // of the whole batch
+    std::size_t index = 0;  // where it lies in a lane's memory; of a sum, its number
+  };
+
+  struct call {
+    typename runners<B>::function run;
+    std::vector<any_kernel> kernels;    // for each count of samples
+    std::vector<std::size_t> operands;  // locals
+    std::vector<std::size_t> results;
+    std::vector<std::size_t> sums;  // results that are sums: locals
+  };
+
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  /// How many samples pieces have: few different numbers.
+  void find_counts(std::size_t lanes) {
+    for (std::size_t i = 0; i < lanes; ++i) {
+      std::size_t left = (i + 1) * range_.rows / lanes - i * range_.rows / lanes;
+      while (left > 0) {
+        const std::size_t count = std::min(left, range_.piece);
+        if (std::find(counts_.begin(), counts_.end(), count) == counts_.end()) {
+          counts_.push_back(count);
+        }
+        left -= count;
+      }
+    }
+  }
+
+  void add(const graph& calls, const storage_plan& plan, const runners<B>& how, const B& device,
+           const graph_node& node) {
+    const storage_plan::roles roles = storage_plan::roles_of(calls, node);
+    call one{how.find(node.kernel.type()), {}, {}, {}, {}};
+    require<value_error>(one.run != nullptr, "program: the backend ", device.name(),
+                         " does not run the kernel '", node.kernel.name(), "'");
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      one.operands.push_back(local_of(calls, plan, node.operands[i], roles.operands[i]));
+    }
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      one.results.push_back(local_of(calls, plan, node.results[i], roles.results[i]));
+      if (roles.results[i] == batch_axis::summed && node.results[i] != no_value) {
+        one.sums.push_back(one.results.back());
+      }
+    }
+    if (node.kernel.relabels(calls.specs(node.operands))) {
+      return;  // the same memory
+    }
+    const bool gives_rows = roles.results[0] == batch_axis::rows;
+    for (const std::size_t count : counts_) {
+      one.kernels.push_back(gives_rows ? node.kernel.for_rows(count) : node.kernel);
+    }
+    calls_.push_back(std::move(one));
+  }
+
+  [[nodiscard]] std::size_t local_of(const graph& calls, const storage_plan& plan, value_id id,
+                                     batch_axis role) {
+    if (id == no_value) {
+      return none;
+    }
+    for (std::size_t i = 0; i < locals_.size(); ++i) {
+      if (locals_[i].value == id) {
+        return i;
+      }
+    }
+    local one{local::kind::rows, id, calls.spec(id), 0};
+    if (role == batch_axis::summed) {
+      one.what = local::kind::sum;
+      while (memory_.sums[one.index].value != id) {
+        ++one.index;
+      }
+    } else if (plan.of(id).where == storage_plan::home::lane) {
+      one.what = local::kind::in_lane;
+      one.index = plan.of(id).index;
+    } else if (role == batch_axis::shared) {
+      one.what = local::kind::shared;
+    } else if (role == batch_axis::key) {
+      one.what = local::kind::key;
+    }
+    locals_.push_back(one);
+    return locals_.size() - 1;
+  }
+
+  void run_lane(const B& device, const std::vector<tensor>& values, workspace& w, std::size_t first,
+                std::size_t end) const {
+    for (bool begins = true; first < end; begins = false) {
+      const std::size_t count = std::min(end - first, range_.piece);
+      const auto variant = static_cast<std::size_t>(
+          std::find(counts_.begin(), counts_.end(), count) - counts_.begin());
+      for (std::size_t i = 0; i < locals_.size(); ++i) {
+        w.views[i] = view(locals_[i], values, w, first, count, begins);
+      }
+      for (const call& one : calls_) {
+        run_call(device, one, variant, w);
+        for (std::size_t i = 0; !begins && i < one.sums.size(); ++i) {
+          const local& sum = locals_[one.sums[i]];
+          const tensor part = w.memory.part(memory_.sums[sum.index].part, sum.spec);
+          device.run_into(kernels::binary{binary_function::add}, part, w.views[one.sums[i]], part);
+        }
+      }
+      first += count;
+    }
+  }
+
+  [[nodiscard]] tensor view(const local& l, const std::vector<tensor>& values, const workspace& w,
+                            std::size_t first, std::size_t count, bool begins) const {
+    switch (l.what) {
+      case local::kind::rows:
+        return values[l.value].rows(first, count);
+      case local::kind::shared:
+        return values[l.value];
+      case local::kind::in_lane:
+        return w.memory.part(l.index, {batch_of(count, sample_of(l.spec.shape)), l.spec.type});
+      case local::kind::sum: {
+        const storage_plan::lane_memory::sum& s = memory_.sums[l.index];
+        return w.memory.part(begins ? s.part : s.addend, l.spec);
+      }
+      case local::kind::key:
+        break;
+    }
+    const tensor key = w.memory.part(memory_.bytes, l.spec);
+    step_key words = step_key::from_words(values[l.value].integers());
+    words.first_sample += static_cast<std::uint32_t>(first);
+    const auto moved = words.to_words();
+    std::copy(moved.begin(), moved.end(), key.integers());
+    return key;
+  }
+
+  void run_call(const B& device, const call& one, std::size_t variant, const workspace& w) const {
+    static const tensor nothing;
+    std::array<const tensor*, most_operands> operands;
+    std::array<const tensor*, most_results> results;
+    for (std::size_t i = 0; i < one.operands.size(); ++i) {
+      operands[i] = one.operands[i] == none ? &nothing : &w.views[one.operands[i]];
+    }
+    for (std::size_t i = 0; i < one.results.size(); ++i) {
+      results[i] = one.results[i] == none ? &nothing : &w.views[one.results[i]];
+    }
+    one.run(device, one.kernels[variant].value(), operands.data(), results.data());
+  }
+
+  stretch range_;
+  storage_plan::lane_memory memory_;
+  std::vector<std::size_t> counts_;
+  std::vector<local> locals_;
+  std::vector<call> calls_;
+};
+
+}  // namespace glia

@@ -1,0 +1,232 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/graph/storage_plan.hpp"
+#include "glia/graph/uses.hpp"
+
+namespace glia::passes {
+
+struct cut_options {
+  std::size_t lanes = 16;                  ///< batches of fewer samples are not cut
+  std::size_t worthwhile_bytes = 2 << 20;  ///< of what passes between nodes; some caches' worth
+  std::size_t cache_bytes = 2 << 20;       ///< what a kernel may read and write of a piece
+  std::size_t most_samples = 8;            ///< of a piece
+  double packing_cost = 4;  ///< of weights, which are read, packed and read again for each piece
+  std::size_t real_bytes = sizeof(float);
+};
+
+namespace detail {
+
+/// Finds nodes that can run on a few samples at a time, and puts them next to each other.
+class batch_cutter {
+ public:
+  batch_cutter(graph& g, std::size_t rows, const cut_options& options)
+      : graph_(&g), rows_(rows), options_(&options) {}
+
+  void run() {
+    std::vector<graph_node> order;
+    std::vector<graph_node> left = std::move(graph_->nodes());
+    while (!left.empty()) {
+      left = take_stretch(std::move(left), order);
+    }
+    graph_->nodes() = std::move(order);
+  }
+
+ private:
+  [[nodiscard]] double bytes(value_id id) const {
+    const tensor_spec s = graph_->spec(id);
+    return static_cast<double>(s.shape.size()) * static_cast<double>(s.type == element::byte ? 1
+                                                                     : s.type == element::index
+                                                                         ? 4
+                                                                         : options_->real_bytes);
+  }
+  [[nodiscard]] bool has_rows(value_id id) const {
+    const shape s = graph_->spec(id).shape;
+    return s.rank() > 0 && s[0] == rows_;
+  }
+
+  /// Whether a node treats samples on their own and is worth running on few of them: what it reads
+  /// and writes again for every piece must be little beside the pieces themselves.
+  [[nodiscard]] bool can_join(const graph_node& node) const {
+    const storage_plan::roles roles = storage_plan::roles_of(*graph_, node);
+    double by_piece = 0;
+    double again = 0;
+    const auto count = [&](value_id id, batch_axis role) {
+      if (id == no_value) {
+        return true;
+      }
+      if (role == batch_axis::rows) {
+        by_piece += bytes(id) / static_cast<double>(rows_);
+        return has_rows(id);
+      }
+      again += role == batch_axis::key ? 0 : bytes(id);
+      return role != batch_axis::whole;
+    };
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      if (!count(node.operands[i], roles.operands[i])) {
+        return false;
+      }
+    }
+    const bool relabels = node.kernel.relabels(graph_->specs(node.operands));
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      if (roles.results[i] == batch_axis::shared || !count(node.results[i], roles.results[i]) ||
+          (relabels && roles.results[i] != batch_axis::rows)) {
+        return false;
+      }
+    }
+    return by_piece > 0 && again <= by_piece * static_cast<double>(options_->most_samples);
+  }
+
+  /// Whether a node takes every value as the stretch so far does.
+  [[nodiscard]] bool agrees(const graph_node& node, std::vector<std::optional<batch_axis>>& seen) {
+    const storage_plan::roles roles = storage_plan::roles_of(*graph_, node);
+    for (const bool write : {false, true}) {
+      for (std::size_t i = 0; i < node.operands.size(); ++i) {
+        const value_id id = node.operands[i];
+        if (id == no_value) {
+          continue;
+        }
+        if (!write && seen[id] && *seen[id] != roles.operands[i]) {
+          return false;
+        }
+        seen[id] = write ? roles.operands[i] : seen[id];
+      }
+    }
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      if (node.results[i] != no_value) {
+        seen[node.results[i]] = roles.results[i];
+      }
+    }
+    return true;
+  }
+
+  /// Appends to `order` the nodes up to the next stretch and that stretch; what is left comes back.
+  [[nodiscard]] std::vector<graph_node> take_stretch(std::vector<graph_node> nodes,
+                                                     std::vector<graph_node>& order) {
+    std::size_t first = 0;
+    while (first < nodes.size() && !can_join(nodes[first])) {
+      order.push_back(std::move(nodes[first++]));
+    }
+    std::vector<graph_node> before;
+    std::vector<graph_node> inside;
+    std::vector<graph_node> after;
+    std::vector<bool> behind(graph_->value_count(), false);  // depends on the stretch from outside
+    std::vector<bool> within(graph_->value_count(), false);
+    std::vector<std::optional<batch_axis>> roles(graph_->value_count());
+    for (; first < nodes.size(); ++first) {
+      graph_node& node = nodes[first];
+      bool waits = false;
+      bool needs_it = false;
+      for (const value_id id : node.operands) {
+        waits = waits || (id != no_value && behind[id]);
+        needs_it = needs_it || (id != no_value && within[id]);
+      }
+      if (!waits && can_join(node) && agrees(node, roles)) {
+        for (const value_id id : node.results) {
+          if (id != no_value) {
+            within[id] = true;
+          }
+        }
+        inside.push_back(std::move(node));
+        continue;
+      }
+      if (waits || needs_it) {
+        for (const value_id id : node.results) {
+          if (id != no_value) {
+            behind[id] = true;
+          }
+        }
+        after.push_back(std::move(node));
+      } else {
+        before.push_back(std::move(node));
+      }
+    }
+    std::move(before.begin(), before.end(), std::back_inserter(order));
+    const std::size_t begin = order.size();
+    std::move(inside.begin(), inside.end(), std::back_inserter(order));
+    const std::size_t piece = piece_of(order, begin);
+    if (worthwhile(order, begin, piece)) {
+      graph_->stretches().push_back({begin, order.size(), rows_, piece});
+    }
+    return after;
+  }
+
+  /// Whether more passes between the nodes than stays in the caches anyway, and that is more than
+  /// what each piece reads and packs again.
+  [[nodiscard]] bool worthwhile(const std::vector<graph_node>& order, std::size_t begin,
+                                std::size_t piece) const {
+    double between = 0;
+    for (std::size_t n = begin; n + 1 < order.size(); ++n) {
+      for (const value_id id : order[n].results) {
+        between += id == no_value ? 0 : bytes(id);
+      }
+    }
+    const std::size_t largest = std::min(piece, std::max<std::size_t>(rows_ / options_->lanes, 1));
+    const double pieces = static_cast<double>(rows_) / static_cast<double>(largest);
+    return order.size() > begin + 1 && between > static_cast<double>(options_->worthwhile_bytes) &&
+           between > pieces * options_->packing_cost * shared_bytes(order, begin);
+  }
+
+  /// What every piece reads again: weights.
+  [[nodiscard]] double shared_bytes(const std::vector<graph_node>& order, std::size_t begin) const {
+    double sum = 0;
+    for (std::size_t n = begin; n < order.size(); ++n) {
+      const storage_plan::roles roles = storage_plan::roles_of(*graph_, order[n]);
+      for (std::size_t i = 0; i < order[n].operands.size(); ++i) {
+        sum += order[n].operands[i] != no_value && roles.operands[i] == batch_axis::shared
+                   ? bytes(order[n].operands[i])
+                   : 0;
+      }
+    }
+    return sum;
+  }
+
+  /// So many samples that what a kernel reads and writes of them stays in the cache, and no fewer
+  /// than let what is shared be little beside them.
+  [[nodiscard]] std::size_t piece_of(const std::vector<graph_node>& order,
+                                     std::size_t begin) const {
+    double most = 1;
+    double between = 1;
+    for (std::size_t n = begin; n < order.size(); ++n) {
+      double of_node = 0;
+      for (const auto* ids : {&order[n].operands, &order[n].results}) {
+        for (const value_id id : *ids) {
+          of_node += id != no_value && has_rows(id) ? bytes(id) / static_cast<double>(rows_) : 0;
+        }
+      }
+      most = std::max(most, of_node);
+      for (const value_id id : order[n].results) {
+        between += id != no_value && has_rows(id) ? bytes(id) / static_cast<double>(rows_) : 0;
+      }
+    }
+    const double fitting = static_cast<double>(options_->cache_bytes) / most;
+    const double least = std::ceil(options_->packing_cost * shared_bytes(order, begin) / between);
+    return static_cast<std::size_t>(
+        std::clamp(std::max(fitting, least), 1.0, static_cast<double>(options_->most_samples)));
+  }
+
+  graph* graph_;
+  std::size_t rows_;
+  const cut_options* options_;
+};
+
+}  // namespace detail
+
+/// Finds the nodes that treat samples on their own and can so run depth-first: a few samples at a
+/// time through all of them, while what passes between them is in the cache. They are put next to
+/// each other and marked as stretches. `rows` is the number of samples.
+inline void cut_batch(graph& g, std::size_t rows, const cut_options& options) {
+  if (rows >= options.lanes) {
+    detail::batch_cutter(g, rows, options).run();
+  }
+}
+
+}  // namespace glia::passes

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/graph/uses.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/products.hpp"
+
+namespace glia::passes {
+
+namespace detail {
+
+/// A product or convolution whose results are multiplied by `scale` and then shifted by `shift`.
+struct scaled_product {
+  std::size_t product;
+  std::size_t scaled;
+  std::size_t shifted;
+  value_id scale;
+  value_id shift;
+};
+
+/// The other operand where node `at` combines `outputs` with one fixed number for each of them.
+[[nodiscard]] inline value_id number_for_each(const graph& g, const std::vector<bool>& fixed,
+                                              std::size_t at, binary_function function,
+                                              value_id outputs) {
+  const graph_node& node = g.nodes()[at];
+  const auto* kernel = node.kernel.as<kernels::binary>();
+  if (kernel == nullptr || kernel->function != function) {
+    return no_value;
+  }
+  const value_id other = node.operands[0] == outputs ? node.operands[1] : node.operands[0];
+  const bool each = other != outputs && fixed[other] &&
+                    g.spec(other).shape == shape{g.spec(outputs).shape.back()};
+  return each ? other : no_value;
+}
+
+[[nodiscard]] inline std::optional<scaled_product> scaled_product_at(const graph& g,
+                                                                     const graph_uses& uses,
+                                                                     const std::vector<bool>& fixed,
+                                                                     std::size_t at) {
+  const graph_node& node = g.nodes()[at];
+  const auto* dense = node.kernel.as<kernels::dense>();
+  const auto* conv = node.kernel.as<kernels::conv2d>();
+  const bool linear = (dense != nullptr && dense->map == identity_map) ||
+                      (conv != nullptr && conv->map == identity_map);
+  if (!linear || !fixed[node.operands[1]] || !uses.taken_once(node.results[0])) {
+    return std::nullopt;
+  }
+  scaled_product found{at, uses.takers(node.results[0])[0], 0, 0, 0};
+  found.scale = number_for_each(g, fixed, found.scaled, binary_function::multiply, node.results[0]);
+  const value_id after = g.nodes()[found.scaled].results[0];
+  if (found.scale == no_value || !uses.taken_once(after)) {
+    return std::nullopt;
+  }
+  found.shifted = uses.takers(after)[0];
+  found.shift = number_for_each(g, fixed, found.shifted, binary_function::add, after);
+  return found.shift == no_value ? std::nullopt : std::optional(found);
+}
+
+}  // namespace detail
+
+/// A product or convolution whose outputs are multiplied by one number each and shifted by another,
+/// as a batch normalisation in inference does, gets other weights and another bias instead:
+/// (x w + b) s + t = x (w s) + (b s + t). All of these must be `fixed`, so that it is done once and
+/// not for each sample.
+inline void fold_scaling(graph& g, const std::vector<bool>& fixed) {
+  const graph_uses uses(g);
+  std::vector<std::optional<detail::scaled_product>> ends(g.nodes().size());
+  std::vector<bool> gone(g.nodes().size(), false);
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+    if (const auto found = detail::scaled_product_at(g, uses, fixed, n)) {
+      ends[found->shifted] = found;
+      gone[n] = gone[found->scaled] = true;
+    }
+  }
+  std::vector<graph_node> made;
+  const auto binary = [&](binary_function function, value_id a, value_id b, std::uint32_t place) {
+    const value_id y = g.add_value(kernels::binary{function}.result(g.spec(a), g.spec(b)));
+    made.push_back({kernels::binary{function}, {a, b}, {y}, place});
+    return y;
+  };
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+    if (gone[n]) {
+      continue;
+    }
+    if (!ends[n]) {
+      made.push_back(std::move(g.nodes()[n]));
+      continue;
+    }
+    // Here, where scale and shift are known.
+    graph_node product = g.nodes()[ends[n]->product];
+    const value_id scale = ends[n]->scale;
+    value_id& bias = product.operands[2];
+    product.operands[1] =
+        binary(binary_function::multiply, product.operands[1], scale, product.place);
+    bias = bias == no_value ? ends[n]->shift
+                            : binary(binary_function::add,
+                                     binary(binary_function::multiply, bias, scale, product.place),
+                                     ends[n]->shift, product.place);
+    product.results = g.nodes()[n].results;
+    made.push_back(std::move(product));
+  }
+  g.nodes() = std::move(made);
+}
+
+}  // namespace glia::passes

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/graph/uses.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/products.hpp"
+
+namespace glia::passes {
+
+/// Products and convolutions apply the function that comes behind them themselves, while their
+/// results are in the cache, where nobody else wants these.
+inline void fuse_activation(graph& g) {
+  const graph_uses uses(g);
+  std::vector<bool> gone(g.nodes().size(), false);
+  for (graph_node& node : g.nodes()) {
+    const auto* dense = node.kernel.as<kernels::dense>();
+    const auto* conv = node.kernel.as<kernels::conv2d>();
+    if ((dense == nullptr || dense->map != identity_map) &&
+        (conv == nullptr || conv->map != identity_map)) {
+      continue;
+    }
+    if (!uses.taken_once(node.results[0])) {
+      continue;
+    }
+    const std::size_t taker = uses.takers(node.results[0])[0];
+    const auto* map = g.nodes()[taker].kernel.as<kernels::unary>();
+    if (map == nullptr) {
+      continue;
+    }
+    if (dense != nullptr) {
+      node.kernel = kernels::dense{map->map};
+    } else {
+      node.kernel = kernels::conv2d{conv->window, conv->groups, map->map};
+    }
+    node.results = g.nodes()[taker].results;
+    gone[taker] = true;
+  }
+  std::vector<graph_node> kept;
+  for (std::size_t n = 0; n < gone.size(); ++n) {
+    if (!gone[n]) {
+      kept.push_back(std::move(g.nodes()[n]));
+    }
+  }
+  g.nodes() = std::move(kept);
+}
+
+}  // namespace glia::passes

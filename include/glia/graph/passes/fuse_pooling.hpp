@@ -1,0 +1,159 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/graph/uses.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/pooled_convolution.hpp"
+
+namespace glia::passes {
+
+namespace detail {
+
+/// The nodes of a convolution with its max-pooling, forward and backward.
+struct pooled_convolution_nodes {
+  static constexpr std::size_t none = graph_uses::none;
+
+  std::size_t convolution = none;
+  std::size_t pooling = none;
+  std::size_t spread = none;      // max_pool2d_gradient; the others only with it
+  std::size_t before_map = none;  // unary_gradient, if there is a map
+  std::size_t kernel_gradient = none;
+  std::size_t input_gradient = none;  // if it is wanted
+  std::size_t bias_gradient = none;   // if there is a bias that is trained
+};
+
+/// Finds what belongs to the pooling at node `at`; nothing where a part is missing or somebody else
+/// wants what is between them.
+[[nodiscard]] inline std::optional<pooled_convolution_nodes> pooled_convolution_at(
+    const graph& g, const graph_uses& uses, std::size_t at) {
+  constexpr std::size_t none = graph_uses::none;
+  const auto* pool = g.nodes()[at].kernel.as<kernels::max_pool2d>();
+  if (pool == nullptr) {
+    return std::nullopt;
+  }
+  const value_id convolved = g.nodes()[at].operands[0];
+  const value_id position = g.nodes()[at].results[1];
+  const auto* conv = uses.made_by<kernels::conv2d>(convolved);
+  if (conv == nullptr || !pools_fuse(conv->map, pool->window) || uses.leaves(convolved) ||
+      uses.leaves(position)) {
+    return std::nullopt;
+  }
+  pooled_convolution_nodes found;
+  found.convolution = uses.maker(convolved);
+  found.pooling = at;
+  if (uses.takers(position).empty()) {
+    return uses.taken_once(convolved) ? std::optional(found) : std::nullopt;
+  }
+  if (uses.takers(position).size() != 1) {
+    return std::nullopt;
+  }
+  found.spread = uses.takers(position)[0];
+  if (g.nodes()[found.spread].kernel.as<kernels::max_pool2d_gradient>() == nullptr) {
+    return std::nullopt;
+  }
+  value_id gradient = g.nodes()[found.spread].results[0];
+  const bool has_map = conv->map != identity_map;
+  if (uses.takers(convolved).size() != (has_map ? 2 : 1)) {
+    return std::nullopt;
+  }
+  if (has_map) {
+    if (!uses.taken_once(gradient)) {
+      return std::nullopt;
+    }
+    found.before_map = uses.takers(gradient)[0];
+    const graph_node& node = g.nodes()[found.before_map];
+    const auto* before = node.kernel.as<kernels::unary_gradient>();
+    if (before == nullptr || before->map != conv->map || node.operands[1] != convolved) {
+      return std::nullopt;
+    }
+    gradient = node.results[0];
+  }
+  if (uses.leaves(gradient)) {
+    return std::nullopt;
+  }
+  const graph_node& forward = g.nodes()[found.convolution];
+  for (const std::size_t taker : uses.takers(gradient)) {
+    const graph_node& node = g.nodes()[taker];
+    const auto* of_kernel = node.kernel.as<kernels::conv2d_kernel_gradient>();
+    const auto* of_input = node.kernel.as<kernels::conv2d_input_gradient>();
+    const auto* of_bias = node.kernel.as<kernels::sum_to>();
+    if (of_kernel != nullptr && found.kernel_gradient == none &&
+        node.operands[0] == forward.operands[0] && of_kernel->window == conv->window) {
+      found.kernel_gradient = taker;
+    } else if (of_input != nullptr && found.input_gradient == none &&
+               node.operands[1] == forward.operands[1] && of_input->window == conv->window) {
+      found.input_gradient = taker;
+    } else if (of_bias != nullptr && found.bias_gradient == none &&
+               of_bias->to == shape{g.spec(convolved).shape.back()}) {
+      found.bias_gradient = taker;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return found.kernel_gradient == none ? std::nullopt : std::optional(found);
+}
+
+}  // namespace detail
+
+/// A convolution, its activation and the max-pooling behind it become one kernel, and so do their
+/// gradients, where nobody else wants what is between them.
+inline void fuse_pooling(graph& g) {
+  constexpr std::size_t none = graph_uses::none;
+  const graph_uses uses(g);
+  std::vector<bool> gone(g.nodes().size(), false);
+  const auto result_of = [&](std::size_t node) {
+    return node == none ? no_value : g.nodes()[node].results[0];
+  };
+  for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+    const auto found = detail::pooled_convolution_at(g, uses, n);
+    if (!found) {
+      continue;
+    }
+    const graph_node forward = g.nodes()[found->convolution];
+    const auto& conv = *forward.kernel.as<kernels::conv2d>();
+    const convolution_pooling how{conv.window, conv.groups,
+                                  g.nodes()[n].kernel.as<kernels::max_pool2d>()->window};
+    const bool trained = found->spread != none;
+    const value_id pooled = g.nodes()[n].results[0];
+    const value_id winners =
+        trained ? g.add_value({g.spec(pooled).shape, element::byte}) : no_value;
+    g.nodes()[n] = {kernels::conv2d_max_pool2d{how, conv.map, trained},
+                    forward.operands,
+                    {pooled, winners},
+                    forward.place};
+    gone[found->convolution] = true;
+    if (!trained) {
+      continue;
+    }
+    const value_id dy = g.nodes()[found->spread].operands[0];
+    const value_id dx = result_of(found->input_gradient);
+    value_id dbias = result_of(found->bias_gradient);
+    if (dbias == no_value) {
+      dbias = g.add_value(real_of({g.spec(forward.operands[1]).shape.back()}));
+    }
+    g.nodes()[found->spread] = {kernels::conv2d_max_pool2d_gradient{how, dx != no_value},
+                                {dy, forward.operands[0], forward.operands[1], winners},
+                                {dx, result_of(found->kernel_gradient), dbias},
+                                forward.place};
+    for (const std::size_t node :
+         {found->before_map, found->kernel_gradient, found->input_gradient, found->bias_gradient}) {
+      if (node != none) {
+        gone[node] = true;
+      }
+    }
+  }
+  std::vector<graph_node> kept;
+  for (std::size_t n = 0; n < gone.size(); ++n) {
+    if (!gone[n]) {
+      kept.push_back(std::move(g.nodes()[n]));
+    }
+  }
+  g.nodes() = std::move(kept);
+}
+
+}  // namespace glia::passes

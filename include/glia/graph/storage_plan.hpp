@@ -1,0 +1,329 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/graph/memory_plan.hpp"
+
+namespace glia {
+
+/// Where the elements of a graph's tensors lie while it runs. Tensors that are one and the same
+/// memory, such as a parameter before and after its update, share a storage.
+class storage_plan {
+ public:
+  enum class home : std::uint8_t {
+    unused,    ///< no kernel gives or takes the tensor
+    input,     ///< with the caller; `index` is the input's number
+    constant,  ///< with the program; `index` is the constant's number
+    output,    ///< in memory of its own, which the caller gets; `index` is the output's number, or
+               ///< that of the inputs behind all outputs, for what such an input is afterwards
+    arena,     ///< in the memory of the run, `index` bytes from its beginning
+    lane,      ///< within a stretch, in the memory of each lane, `index` bytes from its beginning
+  };
+  struct location {
+    home where = home::unused;
+    std::size_t index = 0;
+  };
+
+  storage_plan(const graph& g, std::size_t real_bytes) : graph_(&g), real_bytes_(real_bytes) {
+    find_stretches();
+    unite_values();
+    place_storages();
+  }
+
+  [[nodiscard]] const location& of(value_id id) const { return locations_[id]; }
+  [[nodiscard]] std::size_t arena_bytes() const noexcept { return arena_bytes_; }
+
+  /// For a stretch: what each lane needs, and where it keeps its part of a sum over the samples and
+  /// what another piece adds to it.
+  struct lane_memory {
+    std::size_t bytes = 0;
+    struct sum {
+      value_id value;
+      std::size_t part;
+      std::size_t addend;
+    };
+    std::vector<sum> sums;
+  };
+  [[nodiscard]] const lane_memory& lane(std::size_t stretch) const { return lanes_[stretch]; }
+
+  /// What each operand and result of a node is to the samples of a batch.
+  struct roles {
+    std::vector<batch_axis> operands;
+    std::vector<batch_axis> results;
+  };
+  [[nodiscard]] static roles roles_of(const graph& g, const graph_node& node) {
+    roles result{std::vector<batch_axis>(node.operands.size()),
+                 std::vector<batch_axis>(node.results.size())};
+    node.kernel.axes(g.specs(node.operands), result.operands, result.results);
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t forever = none - 1;
+
+  struct storage {
+    home where = home::arena;
+    std::size_t index = 0;
+    std::size_t bytes = 0;
+    std::size_t uses = 0;      // that are still to come while values are united
+    std::size_t first = none;  // step in which it is first needed, and last
+    std::size_t last = 0;
+    std::size_t stretch = none;  // the only one that needs it, if any
+    bool one_stretch = true;
+  };
+
+  [[nodiscard]] std::size_t bytes_of_value(value_id id) const {
+    const tensor_spec s = graph_->spec(id);
+    const std::size_t each = s.type == element::index  ? sizeof(std::int32_t)
+                             : s.type == element::byte ? 1
+                                                       : real_bytes_;
+    return byte_size(s.shape, each);
+  }
+
+  /// The stretch of each node, and the step that it runs in.
+  void find_stretches() {
+    const std::size_t nodes = graph_->nodes().size();
+    stretch_of_.assign(nodes, none);
+    step_of_.assign(nodes, 0);
+    for (std::size_t i = 0; i < graph_->stretches().size(); ++i) {
+      const stretch& s = graph_->stretches()[i];
+      std::fill(stretch_of_.begin() + static_cast<std::ptrdiff_t>(s.first),
+                stretch_of_.begin() + static_cast<std::ptrdiff_t>(s.end), i);
+    }
+    std::size_t step = 0;
+    for (std::size_t i = 0; i < nodes; ++i) {
+      const bool goes_on = i > 0 && stretch_of_[i] != none && stretch_of_[i] == stretch_of_[i - 1];
+      step_of_[i] = goes_on ? step : ++step;
+    }
+  }
+
+  /// Gives each value a storage, new or that of an operand.
+  void unite_values() {
+    storage_of_.assign(graph_->value_count(), none);
+    std::vector<std::size_t> uses(graph_->value_count(), 0);
+    for (const graph_node& node : graph_->nodes()) {
+      for (const value_id id : node.operands) {
+        uses[id == no_value ? 0 : id] += id == no_value ? 0 : 1;
+      }
+    }
+    const auto make = [&](value_id id, home where, std::size_t index) {
+      storage_of_[id] = storages_.size();
+      storages_.push_back({.where = where, .index = index, .bytes = bytes_of_value(id)});
+      storages_.back().uses = uses[id];
+    };
+    for (std::size_t i = 0; i < graph_->inputs().size(); ++i) {
+      make(graph_->inputs()[i].value, home::input, i);
+    }
+    for (std::size_t i = 0; i < graph_->constants().size(); ++i) {
+      make(graph_->constants()[i].value, home::constant, i);
+    }
+    for (std::size_t i = 0; i < graph_->outputs().size(); ++i) {
+      uses[graph_->outputs()[i].value] += forever / 4;
+    }
+    for (const graph_input& input : graph_->inputs()) {
+      if (input.next != no_value) {
+        uses[input.next] += forever / 4;
+      }
+    }
+    for (std::size_t n = 0; n < graph_->nodes().size(); ++n) {
+      const graph_node& node = graph_->nodes()[n];
+      for (const value_id id : node.operands) {
+        if (id != no_value) {
+          --storages_[storage_of_[id]].uses;
+        }
+      }
+      for (std::size_t r = 0; r < node.results.size(); ++r) {
+        const value_id id = node.results[r];
+        if (id == no_value) {
+          continue;
+        }
+        const std::size_t shared = taken_over(node, r, n);
+        if (shared == none) {
+          make(id, home::arena, 0);
+        } else {
+          storage_of_[id] = shared;
+          storages_[shared].uses += uses[id];
+        }
+      }
+    }
+  }
+
+  /// The storage of an operand that a result takes over; `none` if it needs its own.
+  [[nodiscard]] std::size_t taken_over(const graph_node& node, std::size_t result, std::size_t at) {
+    const kernel_type& type = node.kernel.type();
+    const value_id id = node.results[result];
+    if (node.kernel.relabels(graph_->specs(node.operands))) {
+      return storage_of_[node.operands[0]];
+    }
+    for (std::size_t choice = 0; type.overwritten(result, choice) < type.operands; ++choice) {
+      const value_id operand = node.operands[type.overwritten(result, choice)];
+      if (operand == no_value) {
+        continue;
+      }
+      const storage& s = storages_[storage_of_[operand]];
+      // What an input is afterwards may be written over it; other inputs are left alone.
+      const bool mine = s.where == home::arena || (s.where == home::input && type.updates &&
+                                                   graph_->inputs()[s.index].value == operand &&
+                                                   graph_->inputs()[s.index].next == id);
+      const bool once = std::count(node.operands.begin(), node.operands.end(), operand) == 1;
+      if (mine && once && s.uses == 0 && s.bytes == bytes_of_value(id) &&
+          stretch_of_value(operand) == stretch_of_[at]) {
+        return storage_of_[operand];
+      }
+    }
+    return none;
+  }
+
+  /// The stretch whose node gives a value; `none` also for inputs.
+  [[nodiscard]] std::size_t stretch_of_value(value_id id) const {
+    for (std::size_t n = 0; n < graph_->nodes().size(); ++n) {
+      const auto& results = graph_->nodes()[n].results;
+      if (std::find(results.begin(), results.end(), id) != results.end()) {
+        return stretch_of_[n];
+      }
+    }
+    return none;
+  }
+
+  void need(value_id id, std::size_t step, std::size_t stretch) {
+    storage& s = storages_[storage_of_[id]];
+    s.one_stretch = s.one_stretch && stretch != none && (s.first == none || s.stretch == stretch);
+    s.stretch = stretch;
+    s.first = std::min(s.first, step);
+    s.last = std::max(s.last, step);
+  }
+
+  void place_storages() {
+    for (std::size_t n = 0; n < graph_->nodes().size(); ++n) {
+      const graph_node& node = graph_->nodes()[n];
+      for (const value_id id : node.operands) {
+        if (id != no_value) {
+          need(id, step_of_[n], stretch_of_[n]);
+        }
+      }
+      for (const value_id id : node.results) {
+        if (id != no_value) {
+          need(id, step_of_[n], stretch_of_[n]);
+        }
+      }
+    }
+    const auto leave = [&](value_id id, std::size_t index) {
+      storage& s = storages_[storage_of_[id]];
+      if (s.where == home::arena) {
+        s.where = home::output;
+        s.index = index;
+      }
+    };
+    for (std::size_t i = 0; i < graph_->outputs().size(); ++i) {
+      leave(graph_->outputs()[i].value, i);
+    }
+    for (std::size_t i = 0; i < graph_->inputs().size(); ++i) {
+      if (graph_->inputs()[i].next != no_value) {
+        leave(graph_->inputs()[i].next, graph_->outputs().size() + i);
+      }
+    }
+    for (std::size_t i = 0; i < graph_->stretches().size(); ++i) {
+      place_in_lanes(i);
+    }
+    std::vector<lifetime> blocks;
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < storages_.size(); ++i) {
+      const storage& s = storages_[i];
+      if (s.where == home::arena && s.first != none) {
+        blocks.push_back({s.bytes, s.first, s.last});
+        which.push_back(i);
+      }
+    }
+    const memory_layout layout = lay_out(blocks);
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      storages_[which[i]].index = layout.offsets[i];
+    }
+    arena_bytes_ = layout.bytes;
+    locations_.resize(graph_->value_count());
+    for (std::size_t id = 0; id < locations_.size(); ++id) {
+      if (storage_of_[id] != none) {
+        locations_[id] = {storages_[storage_of_[id]].where, storages_[storage_of_[id]].index};
+      }
+    }
+  }
+
+  /// Lays out what lies within one stretch, for as many samples as it takes at a time.
+  void place_in_lanes(std::size_t number) {
+    const stretch& range = graph_->stretches()[number];
+    std::vector<lifetime> blocks;
+    std::vector<std::size_t> which;
+    std::vector<std::size_t> seen(storages_.size(), none);
+    lane_memory memory;
+    const auto piece_bytes = [&](std::size_t bytes) { return bytes / range.rows * range.piece; };
+    for (std::size_t n = range.first; n < range.end; ++n) {
+      const graph_node& node = graph_->nodes()[n];
+      const roles role = roles_of(*graph_, node);
+      const auto touch = [&](value_id id) {
+        const std::size_t at = storage_of_[id];
+        if (storages_[at].where != home::arena || !storages_[at].one_stretch) {
+          return;
+        }
+        if (seen[at] == none) {
+          seen[at] = blocks.size();
+          which.push_back(at);
+          blocks.push_back({piece_bytes(storages_[at].bytes), n, n});
+        }
+        blocks[seen[at]].last = n;
+      };
+      for (const value_id id : node.operands) {
+        if (id != no_value) {
+          touch(id);
+        }
+      }
+      for (std::size_t r = 0; r < node.results.size(); ++r) {
+        const value_id id = node.results[r];
+        if (id == no_value) {
+          continue;
+        }
+        if (role.results[r] == batch_axis::summed) {
+          // All lanes are needed for the sum, which is a tensor of the run.
+          storages_[storage_of_[id]].one_stretch = false;
+          memory.sums.push_back({id, blocks.size(), blocks.size() + 1});
+          blocks.push_back({bytes_of_value(id), 0, range.end});
+          which.push_back(none);
+          blocks.push_back({bytes_of_value(id), n, n});
+          which.push_back(none);
+        } else {
+          touch(id);
+        }
+      }
+    }
+    const memory_layout layout = lay_out(blocks);
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      if (which[i] != none) {
+        storages_[which[i]].where = home::lane;
+        storages_[which[i]].index = layout.offsets[i];
+      }
+    }
+    for (lane_memory::sum& s : memory.sums) {
+      s.part = layout.offsets[s.part];
+      s.addend = layout.offsets[s.addend];
+    }
+    memory.bytes = layout.bytes;
+    lanes_.push_back(std::move(memory));
+  }
+
+  const graph* graph_;
+  std::size_t real_bytes_;
+  std::vector<std::size_t> stretch_of_;  // of each node
+  std::vector<std::size_t> step_of_;
+  std::vector<std::size_t> storage_of_;  // of each value
+  std::vector<storage> storages_;
+  std::vector<location> locations_;
+  std::vector<lane_memory> lanes_;
+  std::size_t arena_bytes_ = 0;
+};
+
+}  // namespace glia

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/graph/recorder.hpp"
+#include "glia/layers/scope.hpp"
+
+namespace glia {
+
+template <class T>
+class cpu;
+
+namespace detail {
+
+/// A layer of any type, on recorders of one backend.
+template <class X>
+struct layer_on {
+  virtual ~layer_on() = default;
+  [[nodiscard]] virtual variable<X> run(scope<X>& s, variable<X> x, std::string_view holder,
+                                        std::size_t index) const = 0;
+};
+
+}  // namespace detail
+
+/// Any layer as a value of one type, for descriptions that are known only when the program runs. It
+/// holds a copy; copies share it. Made for models on the backend B, which records descriptions:
+/// with hand-written loops that run at once use the layers themselves.
+template <class B>
+class any_layer_on {
+  using R = recorder<B>;
+  using planning = recorder<shapes_only>;
+
+  struct face : detail::layer_on<R>, detail::layer_on<planning> {
+    using detail::layer_on<R>::run;
+    using detail::layer_on<planning>::run;
+    [[nodiscard]] virtual std::string description() const = 0;
+    [[nodiscard]] virtual bool equals(const face& other) const = 0;
+  };
+
+  template <layer Layer>
+  struct held final : face {
+    Layer one;
+
+    explicit held(Layer l) : one(std::move(l)) {}
+    [[nodiscard]] variable<R> run(scope<R>& s, variable<R> x, std::string_view holder,
+                                  std::size_t index) const override {
+      return s.run(one, std::move(x), holder, index);
+    }
+    [[nodiscard]] variable<planning> run(scope<planning>& s, variable<planning> x,
+                                         std::string_view holder,
+                                         std::size_t index) const override {
+      return s.run(one, std::move(x), holder, index);
+    }
+    [[nodiscard]] std::string description() const override { return one.description(); }
+    [[nodiscard]] bool equals(const face& other) const override {
+      const auto* alike = dynamic_cast<const held*>(&other);
+      return alike != nullptr && alike->one == one;
+    }
+  };
+
+ public:
+  template <layer Layer>
+  any_layer_on(Layer one) : face_(std::make_shared<const held<Layer>>(std::move(one))) {}
+
+  /// Runs it where a holder of the given name holds it at position `index`.
+  template <class X>
+  [[nodiscard]] variable<X> run(scope<X>& s, variable<X> x, std::string_view holder,
+                                std::size_t index) const {
+    return face_->run(s, std::move(x), holder, index);
+  }
+  [[nodiscard]] std::string description() const { return face_->description(); }
+  friend bool operator==(const any_layer_on& a, const any_layer_on& b) {
+    return a.face_ == b.face_ || a.face_->equals(*b.face_);
+  }
+
+ private:
+  std::shared_ptr<const face> face_;
+};
+
+using any_layer = any_layer_on<cpu<float>>;
+
+/// Layers one after the other, as `sequential`, whose number and types are known only when the
+/// program runs: read from a file, say. As fast as written in C++, since what runs is what they
+/// leave on the recorder.
+///
+///     std::vector<glia::any_layer> layers{glia::flatten{}, glia::dense{10}};
+///     glia::model net{glia::layer_stack{layers}, {28, 28}};
+template <class B = cpu<float>>
+class layer_stack {
+ public:
+  using holds_layers = void;
+  static constexpr bool hands_on = true;
+
+  explicit layer_stack(std::vector<any_layer_on<B>> layers) : layers_(std::move(layers)) {}
+
+  [[nodiscard]] const std::vector<any_layer_on<B>>& layers() const noexcept { return layers_; }
+
+  template <backend X>
+  [[nodiscard]] variable<X> operator()(scope<X>& s, variable<X> x) const {
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      x = layers_[i].run(s, std::move(x), "layer_stack", i);
+    }
+    return x;
+  }
+
+  [[nodiscard]] std::string description() const {
+    std::string result;
+    for (const any_layer_on<B>& one : layers_) {
+      result += (result.empty() ? "" : ", ") + one.description();
+    }
+    return "layer_stack(" + result + ")";
+  }
+  friend bool operator==(const layer_stack&, const layer_stack&) = default;
+
+ private:
+  std::vector<any_layer_on<B>> layers_;
+};
+
+}  // namespace glia

@@ -1,0 +1,289 @@
+#include <glia/graph/memory_plan.hpp>
+#include <thread>
+
+#include "catch.hpp"
+#include "graph/recorded_pass.hpp"
+#include "helpers.hpp"
+
+namespace {
+
+using B = glia::cpu<float>;
+using R = glia::recorder<B>;
+
+/// Layers of every kind, with state and randomness.
+auto description() {
+  using namespace glia;
+  return sequential{
+      dense{9 * 10 * 2, glia::tanh},
+      reshape{{9, 10, 2}},
+      sequential{conv2d{.filters = 16, .kernel = 2, .padding = same, .activation = relu},
+                 max_pool2d{}, dropout{0.3}},
+      residual{sequential{conv2d{.filters = 16, .kernel = 3, .padding = same}, batch_norm{},
+                          glia::gelu}},
+      conv2d{.filters = 8, .kernel = 1, .activation = relu6},
+      avg_pool2d{},
+      flatten{},
+      layer_norm{},
+      dropout{0.2},
+      dense{3, softmax}};
+}
+
+std::vector<float> samples_of(std::size_t samples, std::uint32_t stream) {
+  return glia::testing::test_values({samples, 12}, stream);
+}
+
+}  // namespace
+
+TEST_CASE("replayed equals immediate, bit for bit, on another batch and step") {
+  for (const std::size_t samples : {std::size_t{1}, std::size_t{5}, std::size_t{40}}) {
+    glia::model at_once{description(), {12}, B({.threads = 2}), {.seed = 3}};
+    glia::model replayed = at_once;
+    const test::recorded_pass<B> pass(replayed, samples, {.fuse = false, .cut = false});
+    for (std::uint32_t step = 0; step < 3; ++step) {
+      const glia::step_key key{.seed = 7, .step = step};
+      const auto x = samples_of(samples, step + 1);
+      CHECK(pass(replayed, x, key) == test::pass_at_once(at_once, x, key));
+      for (std::size_t i = 0; i < at_once.parameters().size(); ++i) {
+        const auto values = [&](const auto& net) {
+          return test::values_of(net.device(), net.parameters()[i].value);
+        };
+        CHECK(values(replayed) == values(at_once));
+      }
+    }
+  }
+}
+
+TEST_CASE("fused and cut programs are what the unfused one is, up to rounding") {
+  const std::size_t samples = 53;
+  glia::model plain{description(), {12}, B({.threads = 2}), {.seed = 3}};
+  glia::model fused = plain;
+  const test::recorded_pass<B> one(plain, samples, {.fuse = false, .cut = false});
+  const test::recorded_pass<B> other(fused, samples, {.fuse = true, .cut = true});
+  CHECK(other.calls().nodes().size() < one.calls().nodes().size());
+  const auto expected = one(plain, samples_of(samples, 1), {.seed = 7});
+  const auto got = other(fused, samples_of(samples, 1), {.seed = 7});
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    CHECK(test::distance(got[i], expected[i]) < 1e-4);
+  }
+}
+
+TEST_CASE("a training step replayed on other batches, rates and steps is the step itself") {
+  using namespace glia;
+  const sequential layers{dense{30, relu}, dropout{0.4}, dense{20, glia::tanh}, dense{3}};
+  const adam rule{.learning_rate = linear_warm_up(4, 0.02)};
+  const softmax_cross_entropy loss;
+  model recorded{layers, {12}, B({.threads = 2}), {.seed = 3}};
+  model by_hand = recorded;
+  trainer trainer{recorded, loss, rule, {.seed = 9}};
+  std::vector<std::vector<B::tensor>> slots;
+  const B& device = by_hand.device();
+  for (const auto& p : by_hand.parameters()) {
+    const auto zero = device.run(kernels::full{p.spec.shape, 0});
+    slots.push_back({zero, device.copy(zero)});
+  }
+  for (std::uint32_t step = 0; step < 6; ++step) {
+    const glia::batch b{.size = 7,
+                        .input_shape = {7, 12},
+                        .inputs = samples_of(7, step),
+                        .classes = {0, 1, 2, 0, 2, 1, 1},
+                        .target_shape = {},
+                        .targets = {}};
+    trainer.step(b);
+
+    tape<B> record(device);
+    std::vector<gradient_slot> at;
+    const auto x = record.constant(device.from_host(std::span<const float>(b.inputs), {7, 12}));
+    const auto y = by_hand.forward(x, at, run_mode::training, {.seed = 9, .step = step});
+    record.backward(
+        ops::mean(loss(y, {device.from_host(std::span<const std::int32_t>(b.classes), {7}), {}})));
+    const auto numbers = numbers_of(rule, device, step);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      rule.apply(device, by_hand.parameters()[i].value, record.take_gradient(at[i]), slots[i],
+                 numbers);
+    }
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      INFO("step " << step << ", " << by_hand.parameters()[i].spec.name);
+      CHECK(test::values_of(device, by_hand.parameters()[i].value) ==
+            test::values_of(device, recorded.parameters()[i].value));
+    }
+  }
+}
+
+TEST_CASE("an input that changes is written over where nobody else holds it, else copied") {
+  const B device;
+  const R rec;
+  const auto x = rec.input("x", glia::real_of({3}));
+  const auto g = rec.input("g", glia::real_of({3}));
+  const auto rate = rec.input("rate", glia::real_of({1}));
+  const auto [next, none] = rec.run(kernels::sgd{}, x, g, R::tensor{}, rate);
+  CHECK_FALSE(none);
+  rec.next(x, next);
+  const glia::program<B> step(rec.recorded(), rec.how(), device);
+  B::tensor p = test::tensor_of(device, {3}, {1, 2, 3});
+  B::tensor gradient = test::tensor_of(device, {3}, {1, 1, 1});
+  B::tensor half = test::tensor_of(device, {1}, {0.5F});
+  const std::vector<B::tensor*> inputs{&p, &gradient, &half};
+  const float* before = p.data();
+  step.run(inputs, {});
+  CHECK(p.data() == before);
+  const B::tensor snapshot = p;
+  step.run(inputs, {});
+  CHECK(p.data() != before);
+  CHECK(test::values_of(device, p) == std::vector<float>{0, 1, 2});
+  CHECK(test::values_of(device, snapshot) == std::vector<float>{0.5F, 1.5F, 2.5F});
+}
+
+TEST_CASE("outputs may be inputs, constants, the same tensor twice, and other shapes of one") {
+  const B device;
+  const R rec;
+  const auto x = rec.input("x", glia::real_of({2, 3}));
+  const std::vector<float> numbers{1, 2};
+  const auto constant = rec.from_host(std::span<const float>(numbers), {2});
+  const auto y = rec.run(kernels::unary{{glia::unary_function::affine, 2, 0}}, x);
+  rec.output("x", x);
+  rec.output("constant", constant);
+  rec.output("y", y);
+  rec.output("y", y);
+  rec.output("flat", rec.run(kernels::reshape{{6}}, y));
+  rec.output("flat x", rec.run(kernels::reshape{{6}}, x));
+  const glia::program<B> run(rec.recorded(), rec.how(), device);
+  B::tensor in = test::tensor_of(device, {2, 3}, {1, 2, 3, 4, 5, 6});
+  B::tensor* const inputs[] = {&in};
+  std::vector<B::tensor> out(6);
+  run.run(inputs, out);
+  in = {};
+  const std::vector<float> once{1, 2, 3, 4, 5, 6};
+  const std::vector<float> twice{2, 4, 6, 8, 10, 12};
+  CHECK(test::values_of(device, out[0]) == once);
+  CHECK(test::values_of(device, out[1]) == numbers);
+  CHECK(test::values_of(device, out[2]) == twice);
+  CHECK(test::values_of(device, out[3]) == twice);
+  CHECK(test::values_of(device, out[4]) == twice);
+  CHECK(out[4].shape() == glia::shape{6});
+  CHECK(test::values_of(device, out[5]) == once);
+  CHECK(out[5].shape() == glia::shape{6});
+}
+
+TEST_CASE("a program refuses tensors that it was not recorded for") {
+  const B device;
+  const R rec;
+  const auto x = rec.input("samples", glia::real_of({2, 3}));
+  rec.output("y", rec.run(kernels::unary{glia::relu.map}, x));
+  const glia::program<B> run(rec.recorded(), rec.how(), device);
+  std::vector<B::tensor> out(1);
+  B::tensor wrong = test::tensor_of(device, {3, 2}, {1, 2, 3, 4, 5, 6});
+  B::tensor* inputs[] = {&wrong};
+  CHECK(test::message_of<glia::shape_error>([&] { run.run(inputs, out); }) ==
+        "program: expected for 'samples' a tensor (2, 3), got (3, 2); a program runs for the "
+        "shapes that it was recorded with");
+  const std::vector<std::int32_t> words(6);
+  wrong = device.from_host(std::span<const std::int32_t>(words), {2, 3});
+  CHECK(test::contains(test::message_of<glia::shape_error>([&] { run.run(inputs, out); }),
+                       "of other elements"));
+  CHECK(test::contains(test::message_of<glia::value_error>([&] { run.run({}, out); }),
+                       "expected 1 inputs and 1 outputs, got 0 and 1"));
+  float number = 0;
+  CHECK(test::contains(
+      test::message_of<glia::value_error>([&] { rec.to_host(x, std::span<float>(&number, 1)); }),
+      "has no elements while a description is recorded"));
+}
+
+TEST_CASE("a probe sees what every kernel gives") {
+  const B device;
+  const R rec;
+  const auto x = rec.input("x", glia::real_of({2}));
+  rec.set_place("first");
+  const auto y = rec.run(kernels::unary{{glia::unary_function::affine, 2, 0}}, x);
+  rec.set_place("second");
+  rec.output("z", rec.run(kernels::unary{{glia::unary_function::affine, 1, 1}}, y));
+  const glia::program<B> run(rec.recorded(), rec.how(), device);
+  B::tensor in = test::tensor_of(device, {2}, {1, 2});
+  B::tensor* const inputs[] = {&in};
+  std::vector<B::tensor> out(1);
+  std::vector<std::string> seen;
+  run.run(inputs, out, {}, [&](const glia::graph_node& node, auto results) {
+    const auto values = test::values_of(device, *results[0]);
+    seen.push_back(glia::text(run.calls().place_of(node), ' ', node.kernel.name(), ' ', values[0],
+                              ' ', values[1]));
+  });
+  CHECK(seen == std::vector<std::string>{"first unary 2 4", "second unary 3 5"});
+}
+
+TEST_CASE("several threads run one program side by side") {
+  glia::model net{glia::sequential{glia::dense{50, glia::relu}, glia::dense{4}}, {12}};
+  const auto ready = net.prepare({.batch = 3});
+  std::vector<std::vector<float>> expected;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    expected.emplace_back(12);
+    const auto x = samples_of(3, i);
+    ready.run(std::span<const float>(x), std::span<float>(expected.back()));
+  }
+  std::atomic<std::size_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      const auto x = samples_of(3, i);
+      std::vector<float> y(12);
+      for (int again = 0; again < 200; ++again) {
+        ready.run(std::span<const float>(x), std::span<float>(y));
+        wrong += y == expected[i] ? 0U : 1U;
+      }
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a prepared model stays what it was, and takes batches of its size only") {
+  glia::model net{glia::sequential{glia::conv2d{.filters = 3, .kernel = 1}, glia::batch_norm{},
+                                   glia::flatten{}, glia::dense{2}},
+                  {2, 2, 1}};
+  const xt::xarray<float> x = xt::ones<float>({2, 2, 2, 1});
+  const auto ready = net.prepare({.batch = 2});
+  const xt::xarray<float> before = net.predict(x);
+  CHECK((ready(x) == before));
+  net.set("dense_0.bias", {5, 6});
+  net.set("batch_norm_0.beta", {1, 2, 3});
+  CHECK((ready(x) == before));
+  CHECK((net.predict(x) != before));
+  CHECK((net.prepare({.batch = 2})(x) == net.predict(x)));
+  CHECK(ready.calls().nodes().size() <= 3);
+  CHECK(test::message_of<glia::shape_error>([&] {
+          (void)ready(xt::xarray<float>(xt::ones<float>({1, 2, 2, 1})));
+        }) ==
+        "prepared model: expected inputs (2, 2, 2, 1), got (1, 2, 2, 1); prepare another for "
+        "other batches");
+  CHECK_THROWS_AS((void)net.prepare({.batch = 0}), glia::value_error);
+}
+
+TEST_CASE("blocks that are needed at the same time do not overlap") {
+  std::vector<glia::lifetime> blocks;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const std::size_t first = glia::random_bits({.seed = 1}, 3 * i) % 50;
+    blocks.push_back({1 + glia::random_bits({.seed = 1}, 3 * i + 1) % 1000, first,
+                      first + glia::random_bits({.seed = 1}, 3 * i + 2) % 9});
+  }
+  const glia::memory_layout layout = glia::lay_out(blocks);
+  std::size_t most = 0;
+  for (std::size_t step = 0; step < 60; ++step) {
+    std::size_t needed = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i].first > step || blocks[i].last < step) {
+        continue;
+      }
+      needed += (blocks[i].bytes + 63) / 64 * 64;
+      CHECK(layout.offsets[i] % 64 == 0);
+      CHECK(layout.offsets[i] + blocks[i].bytes <= layout.bytes);
+      for (std::size_t j = 0; j < i; ++j) {
+        const bool together = blocks[j].first <= step && step <= blocks[j].last;
+        CHECK((!together || layout.offsets[i] >= layout.offsets[j] + blocks[j].bytes ||
+               layout.offsets[j] >= layout.offsets[i] + blocks[i].bytes));
+      }
+    }
+    most = std::max(most, needed);
+  }
+  CHECK(static_cast<double>(layout.bytes) < 1.2 * static_cast<double>(most));
+}

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <glia/graph/improve.hpp>
+#include <glia/graph/program.hpp>
+#include <glia/graph/recorder.hpp>
+#include <glia/testing/values.hpp>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "helpers.hpp"
+
+namespace test {
+
+/// A forward and backward pass of a model in training: its output, then the gradients of its
+/// parameters and of its input, all flattened. Outputs are weighted, not all alike, as their
+/// gradients would else cancel behind a batch normalisation.
+using pass_results = std::vector<std::vector<float>>;
+
+template <glia::backend B>
+glia::variable<B> weighted_sum(const glia::variable<B>& y) {
+  const auto weights = glia::testing::test_values(y.shape(), 2);
+  return glia::ops::sum(
+      y * y.owner().constant(y.device().from_host(std::span<const float>(weights), y.shape())));
+}
+
+/// The pass on a backend that runs at once.
+template <class Description, glia::backend B>
+pass_results pass_at_once(glia::model<Description, B>& net, const std::vector<float>& values,
+                          const glia::step_key& key) {
+  const B& device = net.device();
+  const std::size_t samples = values.size() / net.sample_shape().size();
+  glia::tape<B> record(device);
+  std::vector<glia::gradient_slot> slots;
+  const auto x =
+      record.leaf(tensor_of(device, glia::batch_of(samples, net.sample_shape()), values));
+  const auto y = net.forward(x, slots, glia::run_mode::training, key);
+  record.backward(weighted_sum(y));
+  pass_results results{values_of(device, y.value())};
+  for (const glia::gradient_slot slot : slots) {
+    if (slot) {
+      results.push_back(values_of(device, record.take_gradient(slot)));
+    }
+  }
+  results.push_back(values_of(device, record.take_gradient(x.slot())));
+  return results;
+}
+
+struct recording_options {
+  bool fuse = true;
+  bool cut = true;
+  bool always = false;  // cut also where little is won
+};
+
+/// The same pass recorded once, to be replayed.
+template <class B>
+class recorded_pass {
+ public:
+  template <class Description>
+  recorded_pass(const glia::model<Description, B>& net, std::size_t samples,
+                const recording_options& how)
+      : program_(record(net, samples, how)) {}
+
+  /// Replays it with a model's parameters, which it changes where the description does.
+  template <class Description>
+  pass_results operator()(glia::model<Description, B>& net, const std::vector<float>& values,
+                          const glia::step_key& key) const {
+    const B& device = program_.device();
+    const auto words = key.to_words();
+    auto x = device.from_host(std::span<const float>(values),
+                              program_.calls().spec(program_.calls().inputs()[0].value).shape);
+    auto random = device.from_host(std::span<const std::int32_t>(words), {words.size()});
+    std::vector<typename B::tensor*> inputs{&x, &random};
+    for (auto& p : net.parameters()) {
+      inputs.push_back(&p.value);
+    }
+    std::vector<typename B::tensor> outputs(program_.calls().outputs().size());
+    program_.run(inputs, outputs);
+    pass_results results;
+    for (const auto& output : outputs) {
+      results.push_back(values_of(device, output));
+    }
+    return results;
+  }
+
+  const glia::graph& calls() const { return program_.calls(); }
+
+ private:
+  using R = glia::recorder<B>;
+
+  template <class Description>
+  static glia::program<B> record(const glia::model<Description, B>& net, std::size_t samples,
+                                 const recording_options& how) {
+    const R rec;
+    glia::tape<R> at(rec);
+    const auto x =
+        at.leaf(rec.input("x", glia::real_of(glia::batch_of(samples, net.sample_shape()))));
+    const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
+    glia::parameter_list<R> parameters;
+    for (const auto& p : net.parameters()) {
+      parameters.push_back({p.spec, rec.input(p.spec.name, glia::real_of(p.spec.shape))});
+    }
+    const auto before = parameters;
+    std::vector<glia::gradient_slot> slots;
+    glia::scope<R> s(at, parameters, slots, key);
+    const auto y = net.describe(s, x);
+    rec.output("y", y.value());
+    at.backward(weighted_sum(y));
+    for (const glia::gradient_slot slot : slots) {
+      if (slot) {
+        rec.output("gradient", at.take_gradient(slot));
+      }
+    }
+    rec.output("dx", at.take_gradient(x.slot()));
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].value.id() != before[i].value.id()) {
+        rec.next(before[i].value, parameters[i].value);
+      }
+    }
+    glia::graph g = rec.recorded();
+    std::vector<std::size_t> varying(g.inputs().size());
+    std::iota(varying.begin(), varying.end(), std::size_t{0});
+    if (how.fuse) {
+      glia::fuse_kernels<B>(g, varying);
+    }
+    if (how.cut) {
+      glia::passes::cut_options options;
+      if (how.always) {
+        options.worthwhile_bytes = 0;
+        options.packing_cost = 0;
+      }
+      glia::passes::cut_batch(g, samples, options);
+    }
+    return glia::program<B>(std::move(g), rec.how(), net.device());
+  }
+
+  glia::program<B> program_;
+};
+
+}  // namespace test

@@ -1,0 +1,123 @@
+#include "catch.hpp"
+#include "helpers.hpp"
+
+TEST_CASE("a stack of layers known at run time is what a sequential of them is") {
+  using namespace glia;
+  std::vector<any_layer> layers;
+  layers.emplace_back(conv2d{.filters = 3, .kernel = 2, .activation = relu});
+  layers.emplace_back(max_pool2d{});
+  layers.emplace_back(sequential{flatten{}, dropout{0.2}});
+  layers.emplace_back(dense{4});
+  const layer_stack stack{layers};
+  const sequential same{conv2d{.filters = 3, .kernel = 2, .activation = relu}, max_pool2d{},
+                        sequential{flatten{}, dropout{0.2}}, dense{4}};
+  model net{stack, {7, 7, 2}};
+  model expected{same, {7, 7, 2}};
+  const xt::xarray<float> x = xt::ones<float>({5, 7, 7, 2});
+  CHECK((net.predict(x) == expected.predict(x)));
+  CHECK(net.summary() == expected.summary());
+  CHECK(net.prepare({.batch = 5}).calls().nodes().size() ==
+        expected.prepare({.batch = 5}).calls().nodes().size());
+  CHECK(stack.description() ==
+        "layer_stack(conv2d(3, 2x2, valid, relu), max_pool2d(2x2, valid), "
+        "sequential(flatten, dropout(0.2)), dense(4))");
+  CHECK(stack == layer_stack{layers});
+  layers.back() = dense{5};
+  CHECK(stack != layer_stack{layers});
+  layers.back() = relu;
+  CHECK(stack != layer_stack{layers});
+  layers.pop_back();
+  CHECK(stack != layer_stack{layers});
+}
+
+TEST_CASE("a stack trains as a sequential does, and its errors name the place") {
+  using namespace glia;
+  const batch b{.size = 3,
+                .input_shape = {3, 4},
+                .inputs = {1, 2, 3, 4, 0, 1, 0, 1, 2, 2, 0, 1},
+                .classes = {0, 1, 1},
+                .target_shape = {},
+                .targets = {}};
+  const std::vector<any_layer> layers{dense{6, glia::tanh}, dropout{0.5}, dense{2}};
+  model net{layer_stack{layers}, {4}};
+  model expected{sequential{dense{6, glia::tanh}, dropout{0.5}, dense{2}}, {4}};
+  trainer one{net, softmax_cross_entropy{}, adam{}};
+  trainer other{expected, softmax_cross_entropy{}, adam{}};
+  for (int step = 0; step < 3; ++step) {
+    one.step(b);
+    other.step(b);
+  }
+  CHECK((net.get("dense_1.kernel") == expected.get("dense_1.kernel")));
+  CHECK(test::message_of<shape_error>([&] {
+          model wrong{layer_stack{std::vector<any_layer>{relu, dense{2}}}, {2, 2}};
+        }) ==
+        "layer_stack[1] dense(2): expected input (N, I), got (N, 2, 2); add "
+        "flatten{} before it");
+  CHECK(model{layer_stack{std::vector<any_layer>{}}, {3}}.output_shape() == shape{3});
+}
+
+namespace {
+
+/// Asks for its parameters in another order in inference.
+struct swapper {
+  static constexpr std::string_view type_name = "swapper";
+
+  template <glia::backend B>
+  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+    const glia::shape channels{x.shape().back()};
+    const auto ask = [&](const char* name) {
+      return s.parameter(name, channels, glia::constant(1));
+    };
+    if (s.training()) {
+      const auto gamma = ask("gamma");
+      return x * gamma + ask("beta");
+    }
+    const auto beta = ask("beta");
+    return x * ask("gamma") + beta;
+  }
+  [[nodiscard]] static std::string description() { return "swapper"; }
+};
+
+/// Asks for a parameter less once it has been told so.
+struct forgetful {
+  std::shared_ptr<bool> forgets = std::make_shared<bool>(false);
+
+  static constexpr std::string_view type_name = "forgetful";
+
+  template <glia::backend B>
+  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+    const auto y = x * s.parameter("a", {}, glia::constant(1));
+    return *forgets ? y : y * s.parameter("b", {}, glia::constant(1));
+  }
+  [[nodiscard]] static std::string description() { return "forgetful"; }
+};
+
+}  // namespace
+
+TEST_CASE("a layer that asks for its parameters in another order is refused") {
+  glia::model net{glia::sequential{swapper{}}, {2}};
+  CHECK(test::message_of<glia::value_error>([&] {
+          (void)net.predict(xt::xarray<float>{{1, 2}});
+        }) ==
+        "sequential[0] swapper: asks for parameter 'beta' of shape (2,), where it asked for "
+        "'swapper_0.gamma' of shape (2,) when the model was built; ask for the same "
+        "parameters in the same order each time");
+}
+
+TEST_CASE("a training run that asks for fewer parameters than were planned is refused") {
+  const forgetful layer;
+  glia::model net{glia::sequential{layer}, {2}};
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{}};
+  *layer.forgets = true;
+  const glia::batch b{.size = 1,
+                      .input_shape = {1, 2},
+                      .inputs = {1, 2},
+                      .classes = {},
+                      .target_shape = {1, 2},
+                      .targets = {1, 2}};
+  CHECK(test::message_of<glia::value_error>([&] { trainer.step(b); }) ==
+        "the model asked for 'forgetful_0.b' of shape () when it was built, but not now; ask for "
+        "the same parameters each time");
+  *layer.forgets = false;
+  trainer.step(b);
+}
