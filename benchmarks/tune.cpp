@@ -162,11 +162,11 @@ void report_gradients(const workers& team, std::size_t rounds) {
     for (std::size_t round = 0; round < rounds; ++round) {
       for (std::size_t i = 0; i < dy.size(); ++i) {
         to_input[i] = std::min(to_input[i], microseconds([&] {
-                                 convolution.conv2d_input_gradient(dy[i].data(), w.data(),
+                                 convolution.input_gradient(dy[i].data(), w.data(),
                                                                    dx.data(), s, pool);
                                }));
         to_kernel[i] = std::min(to_kernel[i], microseconds([&] {
-                                  convolution.conv2d_kernel_gradient(x.data(), dy[i].data(),
+                                  convolution.kernel_gradient(x.data(), dy[i].data(),
                                                                      dw.data(), s, pool);
                                 }));
       }

@@ -89,8 +89,8 @@ class lawful : public glia::cpu<double> {
     }
     ++record_->cut[std::string(K::name)];
     for (std::size_t i = 0; i < K::results; ++i) {
-      if (whole[i] && !agree(whole[i], parts[0][i], parts[1][i],
-                             axes.results[i] == glia::batch_axis::summed)) {
+      if (whole[i] &&
+          !agree(whole[i], parts[0][i], parts[1][i], axes.results[i] == glia::batch_axis::summed)) {
         record_->broken.push_back(glia::text(K::name, ": result ", i, " of ", rows, " samples ",
                                              whole[i].shape(), " is another in halves"));
       }
@@ -152,13 +152,34 @@ TEST_CASE("kernels keep what they say of the shapes of their results and of the 
     UNSCOPED_INFO(what);
   }
   CHECK(device.found().broken.empty());
-  for (const char* name :
-       {"unary", "unary_gradient", "binary", "sum_to", "matmul", "dense", "conv2d",
-        "conv2d_input_gradient", "conv2d_kernel_gradient", "conv2d_max_pool2d",
-        "conv2d_max_pool2d_gradient", "conv2d_chain", "max_pool2d", "max_pool2d_gradient",
-        "avg_pool2d", "avg_pool2d_gradient", "normalize", "normalize_gradient", "dropout",
-        "softmax", "softmax_gradient", "softmax_cross_entropy", "softmax_cross_entropy_gradient",
-        "one_hot", "argmax", "in_top_k", "reshape", "broadcast_to"}) {
+  for (const char* name : {"unary",
+                           "unary_gradient",
+                           "binary",
+                           "sum_to",
+                           "matmul",
+                           "dense",
+                           "conv2d",
+                           "conv2d_input_gradient",
+                           "conv2d_kernel_gradient",
+                           "conv2d_max_pool2d",
+                           "conv2d_max_pool2d_gradient",
+                           "conv2d_chain",
+                           "max_pool2d",
+                           "max_pool2d_gradient",
+                           "avg_pool2d",
+                           "avg_pool2d_gradient",
+                           "normalize",
+                           "normalize_gradient",
+                           "dropout",
+                           "softmax",
+                           "softmax_gradient",
+                           "softmax_cross_entropy",
+                           "softmax_cross_entropy_gradient",
+                           "one_hot",
+                           "argmax",
+                           "in_top_k",
+                           "reshape",
+                           "broadcast_to"}) {
     INFO(name);
     CHECK(device.found().cut.count(name) == 1);
   }
