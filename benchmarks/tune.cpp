@@ -161,14 +161,14 @@ void report_gradients(const workers& team, std::size_t rounds) {
     std::vector<double> to_kernel = to_input;
     for (std::size_t round = 0; round < rounds; ++round) {
       for (std::size_t i = 0; i < dy.size(); ++i) {
-        to_input[i] = std::min(to_input[i], microseconds([&] {
-                                 convolution.input_gradient(dy[i].data(), w.data(),
-                                                                   dx.data(), s, pool);
-                               }));
-        to_kernel[i] = std::min(to_kernel[i], microseconds([&] {
-                                  convolution.kernel_gradient(x.data(), dy[i].data(),
-                                                                     dw.data(), s, pool);
-                                }));
+        to_input[i] =
+            std::min(to_input[i], microseconds([&] {
+                       convolution.input_gradient(dy[i].data(), w.data(), dx.data(), s, pool);
+                     }));
+        to_kernel[i] =
+            std::min(to_kernel[i], microseconds([&] {
+                       convolution.kernel_gradient(x.data(), dy[i].data(), dw.data(), s, pool);
+                     }));
       }
     }
     for (auto& [times, name] : {std::pair{&to_input, "input"}, {&to_kernel, "kernel"}}) {
