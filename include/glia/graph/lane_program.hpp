@@ -227,7 +227,7 @@ class lane_program<B> {
       case local::kind::key:
         break;
     }
-    const tensor key = w.memory.part(memory_.bytes, l.spec);
+    tensor key = w.memory.part(memory_.bytes, l.spec);
     step_key words = step_key::from_words(values[l.value].integers());
     words.first_sample += static_cast<std::uint32_t>(first);
     const auto moved = words.to_words();

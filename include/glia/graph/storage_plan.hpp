@@ -124,8 +124,8 @@ class storage_plan {
     for (std::size_t i = 0; i < graph_->constants().size(); ++i) {
       make(graph_->constants()[i].value, home::constant, i);
     }
-    for (std::size_t i = 0; i < graph_->outputs().size(); ++i) {
-      uses[graph_->outputs()[i].value] += forever / 4;
+    for (const graph_output& output : graph_->outputs()) {
+      uses[output.value] += forever / 4;
     }
     for (const graph_input& input : graph_->inputs()) {
       if (input.next != no_value) {

@@ -98,16 +98,17 @@ inline void prune(graph& g) {
     }
   }
   std::vector<graph_node> kept;
-  for (auto node = g.nodes().rbegin(); node != g.nodes().rend(); ++node) {
-    const bool needed = std::any_of(node->results.begin(), node->results.end(),
+  for (std::size_t n = g.nodes().size(); n-- > 0;) {
+    graph_node& node = g.nodes()[n];
+    const bool needed = std::any_of(node.results.begin(), node.results.end(),
                                     [&](value_id id) { return id != no_value && wanted[id]; });
     if (needed) {
-      for (const value_id id : node->operands) {
+      for (const value_id id : node.operands) {
         if (id != no_value) {
           wanted[id] = true;
         }
       }
-      kept.push_back(std::move(*node));
+      kept.push_back(std::move(node));
     }
   }
   std::reverse(kept.begin(), kept.end());

@@ -54,7 +54,7 @@ class any_layer_on {
     [[nodiscard]] variable<planning> run(scope<planning>& s, variable<planning> x,
                                          std::string_view holder,
                                          std::size_t index) const override {
-      return s.run(one, std::move(x), holder, index);
+      return s.run(one, x, holder, index);
     }
     [[nodiscard]] std::string description() const override { return one.description(); }
     [[nodiscard]] bool equals(const face& other) const override {
