@@ -165,6 +165,28 @@ TEST_CASE("outputs may be inputs, constants, the same tensor twice, and other sh
   CHECK(out[5].shape() == glia::shape{6});
 }
 
+TEST_CASE("a tensor that leaves is written over by nobody, however often it is taken") {
+  const B device;
+  const R rec;
+  const auto x = rec.input("x", glia::real_of({2}));
+  const auto y = rec.run(kernels::unary{{glia::unary_function::affine, 2, 0}}, x);
+  for (int i = 0; i < 4; ++i) {
+    rec.output("y", y);
+  }
+  for (double more = 1; more < 7; ++more) {
+    rec.output("more", rec.run(kernels::unary{{glia::unary_function::affine, 1, more}}, y));
+  }
+  const glia::program<B> run(rec.recorded(), rec.how(), device);
+  B::tensor in = test::tensor_of(device, {2}, {1, 2});
+  B::tensor* const inputs[] = {&in};
+  std::vector<B::tensor> out(10);
+  run.run(inputs, out);
+  CHECK(test::values_of(device, out[0]) == std::vector<float>{2, 4});
+  CHECK(test::values_of(device, out[3]) == std::vector<float>{2, 4});
+  CHECK(test::values_of(device, out[4]) == std::vector<float>{3, 5});
+  CHECK(test::values_of(device, out[9]) == std::vector<float>{8, 10});
+}
+
 TEST_CASE("a program refuses tensors that it was not recorded for") {
   const B device;
   const R rec;

@@ -74,15 +74,6 @@ class any_kernel {
 
 namespace detail {
 
-/// Calls f(operands[0], operands[1], ...).
-template <kernel K, class F>
-decltype(auto) with_specs(std::span<const tensor_spec> operands, const F& f) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>)->decltype(auto) {
-    return f(operands[I]...);
-  }
-  (std::make_index_sequence<K::operands>{});
-}
-
 template <kernel K>
 inline constexpr kernel_type type_of{
     K::name,
@@ -90,25 +81,25 @@ inline constexpr kernel_type type_of{
     K::results,
     updates<K>(),
     [](const void* k, std::span<const tensor_spec> operands, std::span<tensor_spec> results) {
-      with_specs<K>(operands, [&](const auto&... each) {
+      with_operands<K>(operands, [&](const auto&... each) {
         const auto all = result_specs(*static_cast<const K*>(k), each...);
         std::copy(all.begin(), all.end(), results.begin());
       });
     },
     [](const void* k, std::span<const tensor_spec> operands) -> double {
-      return with_specs<K>(
+      return with_operands<K>(
           operands, [&](const auto&... each) { return static_cast<const K*>(k)->flops(each...); });
     },
     [](const void* k, std::span<const tensor_spec> operands, std::span<batch_axis> of_operands,
        std::span<batch_axis> of_results) {
-      with_specs<K>(operands, [&](const auto&... each) {
+      with_operands<K>(operands, [&](const auto&... each) {
         const auto all = axes_of(*static_cast<const K*>(k), each...);
         std::copy(all.operands.begin(), all.operands.end(), of_operands.begin());
         std::copy(all.results.begin(), all.results.end(), of_results.begin());
       });
     },
     [](const void* k, std::span<const tensor_spec> operands) {
-      return with_specs<K>(operands, [&](const auto&... each) {
+      return with_operands<K>(operands, [&](const auto&... each) {
         return glia::relabels(*static_cast<const K*>(k), each...);
       });
     },

@@ -19,8 +19,8 @@ namespace glia {
 /// same in every run.
 template <backend B>
 void fuse_kernels(graph& g, const std::vector<std::size_t>& varying) {
+  prune(g);  // what nobody wants would count as wanting what it takes
   passes::fold_scaling(g, fixed_values(g, varying));
-  prune(g);
   passes::fuse_activation(g);
   if constexpr (runs<B, kernels::conv2d_max_pool2d>) {
     passes::fuse_pooling(g);
@@ -28,7 +28,6 @@ void fuse_kernels(graph& g, const std::vector<std::size_t>& varying) {
   if constexpr (runs<B, kernels::conv2d_chain>) {
     passes::chain_convolutions(g);
   }
-  prune(g);
 }
 
 /// Marks what can run depth-first on batches of `rows` samples, on backends with lanes.

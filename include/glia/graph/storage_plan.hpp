@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "glia/graph/graph.hpp"
 #include "glia/graph/memory_plan.hpp"
+#include "glia/graph/uses.hpp"
 
 namespace glia {
 
@@ -65,8 +65,7 @@ class storage_plan {
   }
 
  private:
-  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-  static constexpr std::size_t forever = none - 1;
+  static constexpr std::size_t none = graph_uses::none;
 
   struct storage {
     home where = home::arena;
@@ -81,10 +80,7 @@ class storage_plan {
 
   [[nodiscard]] std::size_t bytes_of_value(value_id id) const {
     const tensor_spec s = graph_->spec(id);
-    const std::size_t each = s.type == element::index  ? sizeof(std::int32_t)
-                             : s.type == element::byte ? 1
-                                                       : real_bytes_;
-    return byte_size(s.shape, each);
+    return byte_size(s.shape, bytes_of(s.type, real_bytes_));
   }
 
   /// The stretch of each node, and the step that it runs in.
@@ -107,30 +103,21 @@ class storage_plan {
   /// Gives each value a storage, new or that of an operand.
   void unite_values() {
     storage_of_.assign(graph_->value_count(), none);
-    std::vector<std::size_t> uses(graph_->value_count(), 0);
-    for (const graph_node& node : graph_->nodes()) {
-      for (const value_id id : node.operands) {
-        uses[id == no_value ? 0 : id] += id == no_value ? 0 : 1;
-      }
-    }
+    const graph_uses uses(*graph_);
+    // Who gets a tensor in the end is never done with it.
+    const auto uses_of = [&](value_id id) {
+      return uses.takers(id).size() + (uses.leaves(id) ? 1U : 0U);
+    };
     const auto make = [&](value_id id, home where, std::size_t index) {
       storage_of_[id] = storages_.size();
       storages_.push_back({.where = where, .index = index, .bytes = bytes_of_value(id)});
-      storages_.back().uses = uses[id];
+      storages_.back().uses = uses_of(id);
     };
     for (std::size_t i = 0; i < graph_->inputs().size(); ++i) {
       make(graph_->inputs()[i].value, home::input, i);
     }
     for (std::size_t i = 0; i < graph_->constants().size(); ++i) {
       make(graph_->constants()[i].value, home::constant, i);
-    }
-    for (const graph_output& output : graph_->outputs()) {
-      uses[output.value] += forever / 4;
-    }
-    for (const graph_input& input : graph_->inputs()) {
-      if (input.next != no_value) {
-        uses[input.next] += forever / 4;
-      }
     }
     for (std::size_t n = 0; n < graph_->nodes().size(); ++n) {
       const graph_node& node = graph_->nodes()[n];
@@ -144,19 +131,20 @@ class storage_plan {
         if (id == no_value) {
           continue;
         }
-        const std::size_t shared = taken_over(node, r, n);
+        const std::size_t shared = taken_over(node, r, stretch_of_[n], uses);
         if (shared == none) {
           make(id, home::arena, 0);
         } else {
           storage_of_[id] = shared;
-          storages_[shared].uses += uses[id];
+          storages_[shared].uses += uses_of(id);
         }
       }
     }
   }
 
   /// The storage of an operand that a result takes over; `none` if it needs its own.
-  [[nodiscard]] std::size_t taken_over(const graph_node& node, std::size_t result, std::size_t at) {
+  [[nodiscard]] std::size_t taken_over(const graph_node& node, std::size_t result,
+                                       std::size_t stretch, const graph_uses& uses) const {
     const kernel_type& type = node.kernel.type();
     const value_id id = node.results[result];
     if (node.kernel.relabels(graph_->specs(node.operands))) {
@@ -174,19 +162,8 @@ class storage_plan {
                                                    graph_->inputs()[s.index].next == id);
       const bool once = std::count(node.operands.begin(), node.operands.end(), operand) == 1;
       if (mine && once && s.uses == 0 && s.bytes == bytes_of_value(id) &&
-          stretch_of_value(operand) == stretch_of_[at]) {
+          stretch == (uses.maker(operand) == none ? none : stretch_of_[uses.maker(operand)])) {
         return storage_of_[operand];
-      }
-    }
-    return none;
-  }
-
-  /// The stretch whose node gives a value; `none` also for inputs.
-  [[nodiscard]] std::size_t stretch_of_value(value_id id) const {
-    for (std::size_t n = 0; n < graph_->nodes().size(); ++n) {
-      const auto& results = graph_->nodes()[n].results;
-      if (std::find(results.begin(), results.end(), id) != results.end()) {
-        return stretch_of_[n];
       }
     }
     return none;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "glia/graph/graph.hpp"
@@ -86,6 +87,17 @@ class graph_uses {
   return fixed;
 }
 
+/// Takes out the nodes that are marked.
+inline void remove_nodes(graph& g, const std::vector<bool>& marked) {
+  std::vector<graph_node> kept;
+  for (std::size_t n = 0; n < marked.size(); ++n) {
+    if (!marked[n]) {
+      kept.push_back(std::move(g.nodes()[n]));
+    }
+  }
+  g.nodes() = std::move(kept);
+}
+
 /// Takes out the nodes whose results nobody wants.
 inline void prune(graph& g) {
   std::vector<bool> wanted(g.value_count(), false);
@@ -97,22 +109,18 @@ inline void prune(graph& g) {
       wanted[input.next] = true;
     }
   }
-  std::vector<graph_node> kept;
+  std::vector<bool> idle(g.nodes().size(), false);
   for (std::size_t n = g.nodes().size(); n-- > 0;) {
-    graph_node& node = g.nodes()[n];
-    const bool needed = std::any_of(node.results.begin(), node.results.end(),
-                                    [&](value_id id) { return id != no_value && wanted[id]; });
-    if (needed) {
-      for (const value_id id : node.operands) {
-        if (id != no_value) {
-          wanted[id] = true;
-        }
+    const graph_node& node = g.nodes()[n];
+    idle[n] = std::none_of(node.results.begin(), node.results.end(),
+                           [&](value_id id) { return id != no_value && wanted[id]; });
+    for (const value_id id : node.operands) {
+      if (!idle[n] && id != no_value) {
+        wanted[id] = true;
       }
-      kept.push_back(std::move(node));
     }
   }
-  std::reverse(kept.begin(), kept.end());
-  g.nodes() = std::move(kept);
+  remove_nodes(g, idle);
 }
 
 }  // namespace glia

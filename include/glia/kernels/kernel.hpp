@@ -84,9 +84,8 @@ constexpr decltype(auto) with_operands(const Operands& operands, const F& f) {
 ///   of an element and 10 for those with an exponential or logarithm;
 /// - maybe `axes(specs...)`: what it does to the samples of a batch, if it need not see all;
 /// - maybe `becomes`, a list of the kernels that passes over a graph may make of it and others;
-/// - maybe `overwrites`, and `updates`: its results start from what the operands that they
-/// overwrite
-///   hold; and `relabels(spec)`: whether the result has the same elements as its operand, in order.
+/// - maybe `overwrites`, and `updates`: its results start from what the operands hold that they
+///   overwrite; and `relabels(spec)`: whether the result has its operand's elements, in order.
 template <class K>
 concept kernel = std::copyable<K> && std::equality_comparable<K> && requires {
   { K::name } -> std::convertible_to<std::string_view>;
@@ -113,7 +112,7 @@ template <kernel K, class... Specs>
   }
 }
 
-/// Which operand a result may overwrite, as of `rank`-th choice; `operands` if none.
+/// Which operand a result may overwrite, by order of choice; `operands` if none is left.
 template <kernel K>
 [[nodiscard]] constexpr std::size_t overwritten_by(std::size_t result, std::size_t choice = 0) {
   if constexpr (requires { K::overwrites; }) {
@@ -157,10 +156,14 @@ template <kernel K, class... Specs>
   }
 }
 
-/// What an element takes, numbers being of type T.
+/// What an element takes, numbers taking `real_bytes`.
+[[nodiscard]] constexpr std::size_t bytes_of(element type, std::size_t real_bytes) noexcept {
+  return type == element::index ? sizeof(std::int32_t) : type == element::byte ? 1 : real_bytes;
+}
+/// The same, numbers being of type T.
 template <class T>
 [[nodiscard]] constexpr std::size_t bytes_of(element type) noexcept {
-  return type == element::index ? sizeof(std::int32_t) : type == element::byte ? 1 : sizeof(T);
+  return bytes_of(type, sizeof(T));
 }
 
 /// Operands read and results written by one call, each once; 0 for a kernel that only relabels.

@@ -61,9 +61,6 @@ class inference {
       : programs_(std::move(programs)), version_(++programs_->versions) {
     const program<B>& once = programs_->once;
     std::vector<tensor*> inputs;
-    // No kernel that runs once looks at the samples.
-    tensor samples = once.device().uninitialized(once.calls().spec(once.calls().inputs()[0].value));
-    inputs.push_back(&samples);
     fixed_.reserve(parameters.size() + once.calls().outputs().size());
     for (const parameter<B>& p : parameters) {
       inputs.push_back(&fixed_.emplace_back(p.value));

@@ -62,13 +62,7 @@ inline void chain_convolutions(graph& g) {
     last.kernel = chain;
     last.operands = std::move(operands);
   }
-  std::vector<graph_node> kept;
-  for (std::size_t n = 0; n < gone.size(); ++n) {
-    if (!gone[n]) {
-      kept.push_back(std::move(g.nodes()[n]));
-    }
-  }
-  g.nodes() = std::move(kept);
+  remove_nodes(g, gone);
 }
 
 }  // namespace glia::passes

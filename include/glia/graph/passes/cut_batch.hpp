@@ -43,10 +43,7 @@ class batch_cutter {
  private:
   [[nodiscard]] double bytes(value_id id) const {
     const tensor_spec s = graph_->spec(id);
-    return static_cast<double>(s.shape.size()) * static_cast<double>(s.type == element::byte ? 1
-                                                                     : s.type == element::index
-                                                                         ? 4
-                                                                         : options_->real_bytes);
+    return static_cast<double>(s.shape.size() * bytes_of(s.type, options_->real_bytes));
   }
   [[nodiscard]] bool has_rows(value_id id) const {
     const shape s = graph_->spec(id).shape;
@@ -85,19 +82,18 @@ class batch_cutter {
     return by_piece > 0 && again <= by_piece * static_cast<double>(options_->most_samples);
   }
 
-  /// Whether a node takes every value as the stretch so far does.
+  /// Whether a node takes every value as the stretch so far does; if so it is noted as part of it.
   [[nodiscard]] bool agrees(const graph_node& node, std::vector<std::optional<batch_axis>>& seen) {
     const storage_plan::roles roles = storage_plan::roles_of(*graph_, node);
-    for (const bool write : {false, true}) {
-      for (std::size_t i = 0; i < node.operands.size(); ++i) {
-        const value_id id = node.operands[i];
-        if (id == no_value) {
-          continue;
-        }
-        if (!write && seen[id] && *seen[id] != roles.operands[i]) {
-          return false;
-        }
-        seen[id] = write ? roles.operands[i] : seen[id];
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      const value_id id = node.operands[i];
+      if (id != no_value && seen[id].value_or(roles.operands[i]) != roles.operands[i]) {
+        return false;
+      }
+    }
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      if (node.operands[i] != no_value) {
+        seen[node.operands[i]] = roles.operands[i];
       }
     }
     for (std::size_t i = 0; i < node.results.size(); ++i) {

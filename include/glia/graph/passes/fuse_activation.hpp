@@ -38,13 +38,7 @@ inline void fuse_activation(graph& g) {
     node.results = g.nodes()[taker].results;
     gone[taker] = true;
   }
-  std::vector<graph_node> kept;
-  for (std::size_t n = 0; n < gone.size(); ++n) {
-    if (!gone[n]) {
-      kept.push_back(std::move(g.nodes()[n]));
-    }
-  }
-  g.nodes() = std::move(kept);
+  remove_nodes(g, gone);
 }
 
 }  // namespace glia::passes

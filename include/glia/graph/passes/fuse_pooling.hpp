@@ -19,7 +19,6 @@ struct pooled_convolution_nodes {
   static constexpr std::size_t none = graph_uses::none;
 
   std::size_t convolution = none;
-  std::size_t pooling = none;
   std::size_t spread = none;      // max_pool2d_gradient; the others only with it
   std::size_t before_map = none;  // unary_gradient, if there is a map
   std::size_t kernel_gradient = none;
@@ -45,7 +44,6 @@ struct pooled_convolution_nodes {
   }
   pooled_convolution_nodes found;
   found.convolution = uses.maker(convolved);
-  found.pooling = at;
   if (uses.takers(position).empty()) {
     return uses.taken_once(convolved) ? std::optional(found) : std::nullopt;
   }
@@ -147,13 +145,7 @@ inline void fuse_pooling(graph& g) {
       }
     }
   }
-  std::vector<graph_node> kept;
-  for (std::size_t n = 0; n < gone.size(); ++n) {
-    if (!gone[n]) {
-      kept.push_back(std::move(g.nodes()[n]));
-    }
-  }
-  g.nodes() = std::move(kept);
+  remove_nodes(g, gone);
 }
 
 }  // namespace glia::passes

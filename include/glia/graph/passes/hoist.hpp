@@ -11,21 +11,20 @@
 
 namespace glia::passes {
 
-/// A graph in two: what is the same in every run with the same parameters, and the rest, whose last
-/// inputs are what the first gives.
+/// A graph in two: what is the same in every run with the same parameters, which has no other
+/// inputs, and the rest, whose last inputs are what the first gives.
 struct hoisted {
   graph once;
   graph each;
-  std::size_t first_hoisted = 0;  ///< the number of the first such input
 };
 
 /// Takes out of a graph what does not depend on the `varying` inputs, by their numbers.
 [[nodiscard]] inline hoisted hoist(graph g, const std::vector<std::size_t>& varying) {
   const std::vector<bool> fixed = fixed_values(g, varying);
-  hoisted result{g, std::move(g), 0};
-  result.first_hoisted = result.each.inputs().size();
+  hoisted result{g, std::move(g)};
   result.once.outputs().clear();
   result.once.nodes().clear();
+  std::erase_if(result.once.inputs(), [&](const graph_input& i) { return !fixed[i.value]; });
   std::vector<graph_node> kept;
   std::vector<bool> made(fixed.size(), false);
   const auto need = [&](value_id id) {
