@@ -96,10 +96,7 @@ class recorded_pass {
     const auto x =
         at.leaf(rec.input("x", glia::real_of(glia::batch_of(samples, net.sample_shape()))));
     const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
-    glia::parameter_list<R> parameters;
-    for (const auto& p : net.parameters()) {
-      parameters.push_back({p.spec, rec.input(p.spec.name, glia::real_of(p.spec.shape))});
-    }
+    auto parameters = glia::as_inputs(rec, net.parameters());
     const auto before = parameters;
     std::vector<glia::gradient_slot> slots;
     glia::scope<R> s(at, parameters, slots, key);

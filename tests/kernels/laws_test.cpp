@@ -77,7 +77,7 @@ class lawful : public glia::cpu<double> {
           return copy_of(operands[i]);
         }
         if (axes.operands[i] == glia::batch_axis::rows) {
-          return copy(this->rows(operands[i], first, count));
+          return copy(operands[i].rows(first, count));
         }
         auto key = glia::step_key::from_words(operands[i].integers());
         key.first_sample += static_cast<std::uint32_t>(first);

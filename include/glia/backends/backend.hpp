@@ -104,16 +104,14 @@ concept placing_backend = backend<B> &&
 /// lane there are none.
 template <class B>
 concept lane_backend = placing_backend<B> &&
-    requires(const B& b, typename B::tensor t, typename B::tensor& whole, std::size_t n,
-             void (*body)(std::size_t lane)) {
+    requires(const B& b, typename B::tensor t, std::size_t n, void (*body)(std::size_t lane)) {
   { b.lane_count() } -> std::same_as<std::size_t>;
   { b.lane(n) } -> std::same_as<const B&>;
   // body(lane) for every lane; returns when all are done. A body must not throw.
   b.for_each_lane(body);
-  // Rows first ... first + count - 1 of the leading axis, sharing t's elements.
-  { b.rows(t, /*first*/ n, /*count*/ n) } -> std::same_as<typename B::tensor>;
-  // Overwrites rows from `first` on; from several lanes at once as long as these are not the same.
-  b.store_rows(/*rows*/ t, /*first*/ n, whole);
+  // Rows first ... first + count - 1 of the leading axis, sharing t's elements: several lanes write
+  // to rows of one tensor at once.
+  { t.rows(/*first*/ n, /*count*/ n) } -> std::same_as<typename B::tensor>;
 };
 
 }  // namespace glia

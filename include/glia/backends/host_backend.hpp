@@ -114,12 +114,6 @@ class host_backend {
 
   // See lane_backend.
   [[nodiscard]] tensor uninitialized(const tensor_spec& s) const { return make(s); }
-  [[nodiscard]] tensor rows(const tensor& x, std::size_t first, std::size_t count) const {
-    return x.rows(first, count);
-  }
-  void store_rows(const tensor& rows, std::size_t first, tensor& whole) const {
-    copy_elements(rows, whole.rows(first, rows.shape()[0]));
-  }
 
  private:
   struct state {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -101,8 +100,6 @@ class lane_program<B> {
  private:
   // At the end of a lane's memory: the random words of the piece at hand.
   static constexpr std::size_t key_bytes = 64;
-  static constexpr std::size_t most_operands = 16;
-  static constexpr std::size_t most_results = 4;
 
   /// A tensor as a piece sees it.
   struct local {
@@ -140,9 +137,7 @@ class lane_program<B> {
   void add(const graph& calls, const storage_plan& plan, const runners<B>& how, const B& device,
            const graph_node& node) {
     const storage_plan::roles roles = storage_plan::roles_of(calls, node);
-    call one{how.find(node.kernel.type()), {}, {}, {}, {}};
-    require<value_error>(one.run != nullptr, "program: the backend ", device.name(),
-                         " does not run the kernel '", node.kernel.name(), "'");
+    call one{how.of(node.kernel.type(), device), {}, {}, {}, {}};
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       one.operands.push_back(local_of(calls, plan, node.operands[i], roles.operands[i]));
     }
@@ -237,8 +232,8 @@ class lane_program<B> {
 
   void run_call(const B& device, const call& one, std::size_t variant, const workspace& w) const {
     static const tensor nothing;
-    std::array<const tensor*, most_operands> operands;
-    std::array<const tensor*, most_results> results;
+    std::array<const tensor*, runners<B>::most_operands> operands;
+    std::array<const tensor*, runners<B>::most_results> results;
     for (std::size_t i = 0; i < one.operands.size(); ++i) {
       operands[i] = one.operands[i] == none ? &nothing : &w.views[one.operands[i]];
     }

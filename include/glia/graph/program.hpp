@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -67,8 +66,8 @@ class program {
         s.stretches[one.stretch].run(s.device, w.values, w.lanes[one.stretch]);
         continue;
       }
-      std::array<const tensor*, most_operands> operands;
-      std::array<const tensor*, most_results> results;
+      std::array<const tensor*, runners<B>::most_operands> operands;
+      std::array<const tensor*, runners<B>::most_results> results;
       for (std::size_t i = 0; i < one.node->operands.size(); ++i) {
         operands[i] = value_of(w, one.node->operands[i]);
       }
@@ -83,8 +82,6 @@ class program {
 
  private:
   using home = storage_plan::home;
-  static constexpr std::size_t most_operands = 16;
-  static constexpr std::size_t most_results = 4;
 
   struct step {
     typename runners<B>::function run = nullptr;  // none for a stretch
@@ -166,12 +163,7 @@ class program {
         if (node.kernel.relabels(calls.specs(node.operands))) {
           continue;  // the same memory
         }
-        const auto function = how.find(node.kernel.type());
-        require<value_error>(function != nullptr && node.operands.size() <= most_operands &&
-                                 node.results.size() <= most_results,
-                             "program: the backend ", device.name(), " does not run the kernel '",
-                             node.kernel.name(), "'");
-        steps.push_back({function, &node, 0});
+        steps.push_back({how.of(node.kernel.type(), device), &node, 0});
       }
     }
 

@@ -18,6 +18,9 @@ class runners {
  public:
   using tensor = typename B::tensor;
 
+  static constexpr std::size_t most_operands = 16;
+  static constexpr std::size_t most_results = 4;
+
   /// Runs a kernel into tensors that are there already.
   using function = void (*)(const B& device, const void* kernel, const tensor* const* operands,
                             const tensor* const* results);
@@ -30,6 +33,8 @@ class runners {
       return;
     }
     if constexpr (placing_backend<B> && runs<B, K>) {
+      static_assert(K::operands <= most_operands && K::results <= most_results,
+                    "a program takes kernels of at most 16 operands and 4 results");
       functions_.emplace_back(&detail::type_of<K>, &run<K>);
       if constexpr (requires { typename K::becomes; }) {
         add_all(typename K::becomes{});
@@ -37,7 +42,15 @@ class runners {
     }
   }
 
-  /// The function for kernels of this type; null if there is none.
+  /// The function for kernels of this type. Throws `value_error` where the backend has none.
+  [[nodiscard]] function of(const kernel_type& type, const B& device) const {
+    const function found = find(type);
+    require<value_error>(found != nullptr, "program: the backend ", device.name(),
+                         " does not run the kernel '", type.name, "'");
+    return found;
+  }
+
+ private:
   [[nodiscard]] function find(const kernel_type& type) const noexcept {
     for (const auto& [known, run] : functions_) {
       if (known == &type) {
@@ -47,7 +60,6 @@ class runners {
     return nullptr;
   }
 
- private:
   template <class... Kernels>
   void add_all(kernel_list<Kernels...>) {
     (add<Kernels>(), ...);

@@ -7,6 +7,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/core/random.hpp"
+#include "glia/graph/recorder.hpp"
 #include "glia/layers/initializer.hpp"
 
 namespace glia {
@@ -28,6 +29,17 @@ struct parameter {
 /// A model's parameters in the order in which its layers ask for them.
 template <backend B>
 using parameter_list = std::vector<parameter<B>>;
+
+/// A model's parameters as inputs of what is recorded.
+template <backend B>
+[[nodiscard]] parameter_list<recorder<B>> as_inputs(const recorder<B>& to,
+                                                    const parameter_list<B>& parameters) {
+  parameter_list<recorder<B>> result;
+  for (const parameter<B>& p : parameters) {
+    result.push_back({p.spec, to.input(p.spec.name, real_of(p.spec.shape))});
+  }
+  return result;
+}
 
 // Streams of random numbers: parameter i draws from stream i, layers that ask for randomness while
 // training from the streams above this, shuffling from the last.

@@ -132,7 +132,6 @@ class model {
   /// at a time.
   [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
                                     const step_key& random) {
-    require_batch(x.shape(), sample_);
     scope<B> s(x.owner(), parameters_, slots, mode, random);
     return run_part<part::whole>(s, std::move(x));
   }
@@ -140,7 +139,6 @@ class model {
   /// The same in inference, which any number of threads may run at the same time. Nothing is kept
   /// for a backward pass: x must be a constant.
   [[nodiscard]] variable<B> infer(variable<B> x) const {
-    require_batch(x.shape(), sample_);
     return infer_with<part::whole>(std::move(x));
   }
 
@@ -232,7 +230,6 @@ class model {
   void run_batch(std::span<const T> inputs, std::span<T> outputs) const {
     const shape batch = batch_of(inputs.size() / sample_.size(), sample_);
     if constexpr (placing_backend<B>) {
-      require_batch(batch, sample_);
       const model_access::reading unchanged(access_);
       const auto ready = inference_for<part::whole>(batch);
       device_.to_host((*ready)(device_.from_host(inputs, batch)), outputs);
@@ -307,12 +304,9 @@ class model {
     R result;
     tape<R> at(result);
     variable<R> x = at.constant(result.input("inputs", real_of(batch)));
-    parameter_list<R> parameters;
-    for (const glia::parameter<B>& p : parameters_) {
-      parameters.push_back({p.spec, result.input(p.spec.name, real_of(p.spec.shape))});
-    }
+    const parameter_list<R> parameters = as_inputs(result, parameters_);
     std::vector<gradient_slot> slots;
-    scope<R> s(at, std::as_const(parameters), slots);
+    scope<R> s(at, parameters, slots);
     result.output("outputs", run_part<Which>(s, std::move(x)).value());
     return result;
   }

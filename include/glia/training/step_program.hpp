@@ -33,6 +33,43 @@ struct step_shapes {
   friend bool operator==(const step_shapes&, const step_shapes&) = default;
 };
 
+/// What a training step gives beside the new state: the model's outputs and each sample's loss (N).
+template <backend B>
+struct step_results {
+  typename B::tensor outputs;
+  typename B::tensor losses;
+};
+
+/// One training step: forward, backward, update. A function of the batch, the random key, the
+/// optimizer's numbers of the step, and the state, parameters and slots, which it replaces. It runs
+/// at once, or writes itself down on a recorder. `forward(scope, x)` is the model.
+template <backend B, class Forward, class Loss, class Optimizer>
+[[nodiscard]] step_results<B> take_step(tape<B>& record, const variable<B>& x, const targets<B>& t,
+                                        const typename B::tensor& key,
+                                        const typename B::tensor& numbers,
+                                        parameter_list<B>& parameters, slot_lists<B>& slots,
+                                        const Forward& forward, const Loss& loss,
+                                        const Optimizer& optimizer,
+                                        const gradient_clipping& clipping) {
+  const B& device = record.device();
+  std::vector<gradient_slot> gradients_at;
+  scope<B> s(record, parameters, gradients_at, key);
+  const variable<B> y = forward(s, x);
+  const variable<B> losses = loss(y, t);
+  record.backward(ops::mean(losses));
+  std::vector<typename B::tensor> gradients(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    gradients[i] = gradients_at[i] ? record.take_gradient(gradients_at[i]) : typename B::tensor{};
+  }
+  clip(clipping, device, gradients);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (gradients[i]) {
+      optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i], numbers);
+    }
+  }
+  return {y.value(), losses.value()};
+}
+
 /// One training step as a program for batches of one shape: forward, backward, update. Its inputs
 /// are the samples, the targets, the random key, the optimizer's numbers of the step, the
 /// parameters and the optimizer's slots, of which the last two are replaced. Its outputs are the
@@ -86,10 +123,7 @@ class step_program {
         shapes.targets.type == element::index ? targets<R>{wanted, {}} : targets<R>{{}, wanted};
     const auto key = rec.input("key", {{step_key::words}, element::index});
     const auto numbers = rec.input("numbers", real_of({numbers_per_step<Optimizer>}));
-    parameter_list<R> traced;
-    for (const parameter<B>& p : parameters) {
-      traced.push_back({p.spec, rec.input(p.spec.name, real_of(p.spec.shape))});
-    }
+    parameter_list<R> traced = as_inputs(rec, parameters);
     slot_lists<R> kept;
     for (std::size_t i = 0; i < slots.size(); ++i) {
       kept.emplace_back();
@@ -101,27 +135,16 @@ class step_program {
     const parameter_list<R> before = traced;
     const slot_lists<R> kept_before = kept;
 
-    std::vector<gradient_slot> gradients_at;
-    scope<R> s(at, traced, gradients_at, key);
-    const variable<R> y = forward(s, x);
-    const variable<R> losses = loss(y, t);
+    const auto [y, losses] =
+        take_step<R>(at, x, t, key, numbers, traced, kept, forward, loss, optimizer, clipping);
     if (scores != nullptr) {
-      rec.output("loss", rec.run(kernels::sum_to{{}}, losses.value()));
+      rec.output("loss", rec.run(kernels::sum_to{{}}, losses));
       for (const metric& m : scores->metrics()) {
-        rec.output(m.name, rec.run(kernels::sum_to{{}},
-                                   detail::hits(rec, m, y.value(), t, scores->border())));
+        rec.output(m.name,
+                   rec.run(kernels::sum_to{{}}, detail::hits(rec, m, y, t, scores->border())));
       }
     }
-    at.backward(ops::mean(losses));
-    std::vector<typename R::tensor> gradients(traced.size());
     for (std::size_t i = 0; i < traced.size(); ++i) {
-      gradients[i] = gradients_at[i] ? at.take_gradient(gradients_at[i]) : typename R::tensor{};
-    }
-    clip(clipping, rec, gradients);
-    for (std::size_t i = 0; i < traced.size(); ++i) {
-      if (gradients[i]) {
-        optimizer.apply(rec, traced[i].value, gradients[i], kept[i], numbers);
-      }
       next(rec, before[i].value, traced[i].value);
       for (std::size_t j = 0; j < kept[i].size(); ++j) {
         next(rec, kept_before[i][j], kept[i][j]);

@@ -63,12 +63,7 @@ class trainer {
   using tensor = typename B::tensor;
 
   trainer(Model& net, Loss loss, Optimizer update_rule, const trainer_options& options = {})
-      : net_(&net),
-        loss_(std::move(loss)),
-        optimizer_(std::move(update_rule)),
-        options_(options),
-        record_(net.device()),
-        gradients_(net.parameters().size()) {
+      : net_(&net), loss_(std::move(loss)), optimizer_(std::move(update_rule)), options_(options) {
     require_logits(net, loss_);
     for (const parameter<B>& p : net.parameters()) {
       std::vector<tensor>& own = memory_.emplace_back();
@@ -152,19 +147,21 @@ class trainer {
   /// The step as a program, recorded for the first batch of this shape.
   template <class Net>
   void run_program(const Net& net, tensor x, const targets<B>& t, running_scores<B>* sums) {
-    const B& device = net.device();
     const tensor& wanted = t.classes ? t.classes : t.values;
     const step_shapes shapes{x.shape(), spec_of(wanted), net_->depth_first()};
-    const auto words =
-        step_key{.seed = options_.seed, .step = static_cast<std::uint32_t>(step_)}.to_words();
-    tensor key = device.from_host(std::span<const std::int32_t>(words), {words.size()});
     sums_.resize(sums == nullptr ? 0 : 1 + sums->metrics().size());
     program_for(net, shapes, sums)
-        .run(std::move(x), wanted, std::move(key), numbers_of(optimizer_, device, step_),
+        .run(std::move(x), wanted, key_of_step(), numbers_of(optimizer_, net.device(), step_),
              net_->parameters(), memory_, room_, sums_);
     if (sums != nullptr) {
       sums->add_sums(shapes.inputs[0], sums_);
     }
+  }
+
+  [[nodiscard]] tensor key_of_step() const {
+    const auto words =
+        step_key{.seed = options_.seed, .step = static_cast<std::uint32_t>(step_)}.to_words();
+    return net_->device().from_host(std::span<const std::int32_t>(words), {words.size()});
   }
 
   template <class Net>
@@ -195,17 +192,16 @@ class trainer {
 
   /// The same step on a backend that only runs at once.
   template <class Net>
-  void run_at_once(Net& net, tensor x, const targets<B>& t, running_scores<B>* sums) {
-    record_.clear();
-    const variable<B> y =
-        net.forward(record_.constant(std::move(x)), slots_, run_mode::training,
-                    {.seed = options_.seed, .step = static_cast<std::uint32_t>(step_)});
-    const variable<B> losses = loss_(y, t);
+  void run_at_once(const Net& net, tensor x, const targets<B>& t, running_scores<B>* sums) {
+    tape<B> record(net.device());
+    const auto [y, losses] = take_step<B>(
+        record, record.constant(std::move(x)), t, key_of_step(),
+        numbers_of(optimizer_, net.device(), step_), net_->parameters(), memory_,
+        [&](auto& s, const auto& samples) { return net.describe(s, samples); }, loss_, optimizer_,
+        options_.clipping);
     if (sums != nullptr) {
-      sums->add(losses.value(), y.value(), t);
+      sums->add(losses, y, t);
     }
-    record_.backward(ops::mean(losses));
-    update();
   }
 
   /// Throws where the model has been given another one's parameters, or its own were moved away.
@@ -218,21 +214,6 @@ class trainer {
     require<value_error>(unchanged,
                          "trainer: the model's parameters are no longer those that the trainer was "
                          "made for; make a new trainer after assigning or moving a model");
-  }
-
-  void update() {
-    parameter_list<B>& parameters = net_->parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      gradients_[i] = slots_[i] ? record_.take_gradient(slots_[i]) : tensor{};
-    }
-    clip(options_.clipping, net_->device(), gradients_);
-    const tensor numbers = numbers_of(optimizer_, net_->device(), step_);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (gradients_[i]) {
-        optimizer_.apply(net_->device(), parameters[i].value,
-                         std::exchange(gradients_[i], tensor{}), memory_[i], numbers);
-      }
-    }
   }
 
   template <class Train, class Validation>
@@ -380,10 +361,7 @@ class trainer {
   Loss loss_;
   Optimizer optimizer_;
   trainer_options options_;
-  tape<B> record_;
-  std::vector<gradient_slot> slots_;
-  std::vector<tensor> gradients_;  // of the step in progress, one per parameter
-  slot_lists<B> memory_;           // the optimizer's slots, one list per parameter
+  slot_lists<B> memory_;  // the optimizer's slots, one list per parameter
   std::vector<kept_program> programs_;
   std::vector<tensor*> room_;  // for a step's inputs
   std::vector<tensor> sums_;   // that the last step gave
