@@ -3,6 +3,7 @@ import re
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain
 from conan.tools.files import copy, load
 from conan.tools.layout import basic_layout
 
@@ -22,12 +23,11 @@ class GliaConan(ConanFile):
     description = "Header-only C++20 library that trains and runs neural networks on xtensor"
     license = "BSD-3-Clause"
     topics = ("neural-networks", "deep-learning", "machine-learning", "xtensor", "header-only")
-    package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {f"with_{name}": [True, False] for name in COMPONENTS}
-    default_options = {**{f"with_{name}": True for name in COMPONENTS},
+    options = {"compiled": [True, False], **{f"with_{name}": [True, False] for name in COMPONENTS}}
+    default_options = {"compiled": False, **{f"with_{name}": True for name in COMPONENTS},
                        "libjpeg-turbo/*:turbojpeg": True}
-    exports_sources = "include/*", "LICENSE"
+    exports_sources = "include/*", "cmake/*", "CMakeLists.txt", "LICENSE"
     no_copy_source = True
 
     def set_version(self):
@@ -35,6 +35,9 @@ class GliaConan(ConanFile):
         parts = [re.search(rf"GLIA_VERSION_{part} (\d+)", header).group(1)
                  for part in ("MAJOR", "MINOR", "PATCH")]
         self.version = ".".join(parts)
+
+    def configure(self):
+        self.package_type = "static-library" if self.options.compiled else "header-library"
 
     def layout(self):
         basic_layout(self)
@@ -51,16 +54,34 @@ class GliaConan(ConanFile):
         check_min_cppstd(self, 20)
 
     def package_id(self):
-        self.info.clear()
+        if not self.info.options.compiled:
+            self.info.clear()
+
+    def generate(self):
+        if self.options.compiled:
+            CMakeDeps(self).generate()
+            toolchain = CMakeToolchain(self)
+            toolchain.variables["GLIA_COMPILED"] = True
+            for part in ("TESTS", "EXAMPLES", "BENCHMARKS"):
+                toolchain.variables[f"GLIA_BUILD_{part}"] = False
+            toolchain.generate()
+
+    def build(self):
+        if self.options.compiled:
+            cmake = CMake(self)
+            cmake.configure()
+            cmake.build(target="glia_compiled")
 
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
         copy(self, "*", os.path.join(self.source_folder, "include"),
              os.path.join(self.package_folder, "include"))
+        copy(self, "*.a", self.build_folder, os.path.join(self.package_folder, "lib"),
+             keep_path=False)
 
     def package_info(self):
         self.cpp_info.bindirs = []
-        self.cpp_info.libdirs = []
+        self.cpp_info.libdirs = ["lib"] if self.options.compiled else []
         self.cpp_info.set_property("cmake_file_name", "glia")
         self.cpp_info.set_property("cmake_config_version_compat", "SameMinorVersion")
         core = self.cpp_info.components["glia"]
@@ -68,6 +89,13 @@ class GliaConan(ConanFile):
         core.requires = ["xtensor::xtensor", "xtensor-blas::xtensor-blas", "openblas::openblas"]
         if self.settings.os in ("Linux", "FreeBSD"):
             core.system_libs = ["pthread", "m"]
+        if self.options.compiled:
+            compiled = self.cpp_info.components["compiled"]
+            compiled.set_property("cmake_target_name", "glia::compiled")
+            compiled.libs = ["glia_compiled"]
+            compiled.libdirs = ["lib"]
+            compiled.defines = ["GLIA_COMPILED"]
+            compiled.requires = ["glia"]
         for name in self._components():
             component = self.cpp_info.components[name]
             component.set_property("cmake_target_name", f"glia::{name}")

@@ -1,4 +1,5 @@
-# Installs the headers, and a package that find_package(glia) finds on any architecture.
+# Installs the headers, and a package that find_package(glia) finds: on any architecture, as long as
+# nothing in it is compiled.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/glia")
@@ -18,8 +19,12 @@ list(JOIN glia_components ", " glia_component_names)
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/gliaConfig.cmake.in" "${PROJECT_BINARY_DIR}/gliaConfig.cmake"
   INSTALL_DESTINATION "${package_dir}")
+set(architecture ARCH_INDEPENDENT)
+if(GLIA_COMPILED)
+  set(architecture)
+endif()
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/gliaConfigVersion.cmake"
-  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+  COMPATIBILITY SameMinorVersion ${architecture})
 install(FILES "${PROJECT_BINARY_DIR}/gliaConfig.cmake"
               "${PROJECT_BINARY_DIR}/gliaConfigVersion.cmake" DESTINATION "${package_dir}")

@@ -1,10 +1,16 @@
 # glia's own programs: the library's users get none of these settings.
 
-# glia_add_program(NAME SOURCE... LINK LIBRARY...)
+# glia_add_program(NAME SOURCE... [COMPILED] LINK LIBRARY...)
+#
+# COMPILED links glia::compiled where that is built.
 function(glia_add_program name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "COMPILED" "" "LINK" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE glia::glia ${arg_LINK})
+  set(library glia::glia)
+  if(arg_COMPILED AND TARGET glia::compiled)
+    set(library glia::compiled)
+  endif()
+  target_link_libraries(${name} PRIVATE ${library} ${arg_LINK})
   glia_set_warnings(${name})
 endfunction()
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <glia/glia.hpp>
+#include <glia/compiled/definitions.hpp>
 #include <initializer_list>
 #include <span>
 #include <vector>

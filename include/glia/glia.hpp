@@ -4,9 +4,9 @@
 /// (glia/io/), the model zoo (glia/models/zoo/), the confusion matrix and the optional components
 /// have headers of their own, so that programs without them do not compile them.
 
-#include "glia/backends/cost.hpp"
 #include "glia/backends/cpu.hpp"
 #include "glia/backends/reference.hpp"
+#include "glia/compiled/compiled.hpp"
 #include "glia/core/build_options.hpp"
 #include "glia/core/version.hpp"
 #include "glia/core/xtensor.hpp"

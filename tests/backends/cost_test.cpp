@@ -1,3 +1,5 @@
+#include <glia/backends/cost.hpp>
+
 #include "catch.hpp"
 #include "helpers.hpp"
 

@@ -95,11 +95,11 @@ TEST_CASE("arrays are data sets") {
                                    xt::ones<float>({2, 1}) * 5.0F);
   glia::batch b;
   const std::vector<std::uint32_t> samples{1, 0};
-  glia::gather(labelled, samples, b);
+  glia::dataset_view(labelled).gather(samples, b);
   CHECK(b.inputs == std::vector<float>{3, 4, 1, 2});
   CHECK(b.classes == std::vector<std::int32_t>{0, 1});
   glia::batch c;
-  glia::gather(valued, samples, c);
+  glia::dataset_view(valued).gather(samples, c);
   CHECK(c.targets == std::vector<float>{5, 5});
   CHECK(c.target_shape == glia::shape{2, 1});
   CHECK_THROWS_AS(glia::labelled_arrays(xt::zeros<float>({2, 2}), xt::xarray<std::int32_t>{1}),

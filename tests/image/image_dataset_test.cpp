@@ -33,7 +33,7 @@ std::vector<float> batch_of_all(const glia::image_dataset& data, std::size_t epo
   std::vector<std::uint32_t> samples(data.size());
   std::iota(samples.begin(), samples.end(), 0U);
   glia::batch b;
-  glia::gather(data, samples, b, epoch);
+  glia::dataset_view(data).gather(samples, b, epoch);
   return b.inputs;
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("the first photo of a batch that cannot be read is named") {
     const glia::image_dataset data(p.files, {.height = 16, .width = 12, .threads = threads});
     const auto error = [&](const std::vector<std::uint32_t>& samples) {
       glia::batch b;
-      return message_of<glia::data_error>([&] { glia::gather(data, samples, b); });
+      return message_of<glia::data_error>([&] { glia::dataset_view(data).gather(samples, b); });
     };
     for (int round = 0; round < 20; ++round) {
       REQUIRE(contains(error({0, 1, 2, 3, 4, 5, 6, 7}),

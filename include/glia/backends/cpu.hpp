@@ -6,18 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "glia/backends/cpu/classification.hpp"
-#include "glia/backends/cpu/convolution.hpp"
-#include "glia/backends/cpu/convolution_chain.hpp"
-#include "glia/backends/cpu/elementwise.hpp"
-#include "glia/backends/cpu/normalization.hpp"
-#include "glia/backends/cpu/pooled_convolution.hpp"
-#include "glia/backends/cpu/pooling.hpp"
-#include "glia/backends/cpu/products.hpp"
-#include "glia/backends/cpu/updates.hpp"
-#include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/cpu/isa.hpp"
 #include "glia/backends/host_backend.hpp"
-#include "glia/backends/host_loops.hpp"
 
 namespace glia {
 
@@ -27,53 +17,53 @@ struct cpu_options {
   cpu_loops::isa isa = cpu_loops::best_isa();  ///< instruction set of glia's own loops
 };
 
-// The threads come first among the bases: the families of loops refer to them.
+namespace cpu_loops {
+
 template <class T>
-class cpu_kernels : private cpu_loops::workers,
-                    public host_loops<T>,
-                    public cpu_loops::elementwise<T>,
-                    public cpu_loops::products<T>,
-                    public cpu_loops::convolution<T>,
-                    public cpu_loops::convolution_chain<T>,
-                    public cpu_loops::pooled_convolution<T>,
-                    public cpu_loops::pooling<T>,
-                    public cpu_loops::normalizing<T>,
-                    public cpu_loops::classification<T>,
-                    public cpu_loops::updates<T> {
+class all_families;
+
+/// Runs a kernel: `tensors` are its operands, then its results.
+template <class T, kernel K>
+void run(const all_families<T>& families, const K& k, const memory_pool& memory,
+         const host_tensor<T>* const* tensors);
+
+}  // namespace cpu_loops
+
+/// The loops of the cpu backend. What they are is in cpu_impl.hpp and the headers in cpu/, which a
+/// program need not see.
+template <class T>
+class cpu_kernels {
  public:
   using value_type = T;
   static constexpr std::string_view name = "cpu";
 
-  explicit cpu_kernels(const cpu_options& options)
-      : cpu_loops::workers(options.threads, options.isa),
-        cpu_loops::elementwise<T>(team()),
-        cpu_loops::products<T>(team()),
-        cpu_loops::convolution<T>(team()),
-        cpu_loops::convolution_chain<T>(team()),
-        cpu_loops::pooled_convolution<T>(team()),
-        cpu_loops::pooling<T>(team()),
-        cpu_loops::normalizing<T>(team()),
-        cpu_loops::classification<T>(team()),
-        cpu_loops::updates<T>(team()) {}
+  explicit cpu_kernels(const cpu_options& options);
   cpu_kernels(const cpu_kernels&) = delete;
   cpu_kernels& operator=(const cpu_kernels&) = delete;
+  ~cpu_kernels();
 
-  using cpu_loops::workers::run;
-  using cpu_loops::workers::threads;
+  [[nodiscard]] std::size_t threads() const noexcept;
 
-  using host_loops<T>::compute;
-  using cpu_loops::elementwise<T>::compute;
-  using cpu_loops::products<T>::compute;
-  using cpu_loops::convolution<T>::compute;
-  using cpu_loops::convolution_chain<T>::compute;
-  using cpu_loops::pooled_convolution<T>::compute;
-  using cpu_loops::pooling<T>::compute;
-  using cpu_loops::normalizing<T>::compute;
-  using cpu_loops::classification<T>::compute;
-  using cpu_loops::updates<T>::compute;
+  /// body(i) for i = 0 ... count - 1 on the threads, BLAS keeping to one thread each meanwhile.
+  template <class Body>
+  void run_side_by_side(std::size_t count, const Body& body) const {
+    run_side_by_side(
+        count, [](const void* self, std::size_t i) { (*static_cast<const Body*>(self))(i); },
+        &body);
+  }
+
+  template <kernel K, std::same_as<host_tensor<T>>... Tensors>
+  requires(is_basic<K> || is_fused<K>) void compute(const K& k, const memory_pool& memory,
+                                                    const Tensors&... tensors) const {
+    const host_tensor<T>* const all[] = {&tensors...};
+    cpu_loops::run(*families_, k, memory, all);
+  }
 
  private:
-  [[nodiscard]] const cpu_loops::workers& team() const { return *this; }
+  void run_side_by_side(std::size_t count, void (*body)(const void*, std::size_t),
+                        const void* context) const;
+
+  std::unique_ptr<const cpu_loops::all_families<T>> families_;
 };
 
 /// The fast backend: OpenBLAS for matrix products, glia's own vectorised loops for the rest, glia's
@@ -98,8 +88,7 @@ class cpu : public host_backend<cpu_kernels<T>> {
   [[nodiscard]] const cpu& lane(std::size_t i) const { return (*lanes_)[i]; }
   template <class Body>
   void for_each_lane(const Body& body) const {
-    const cpu_loops::single_threaded_blas one_thread_each;
-    this->loops().run(lane_count(), [&](std::size_t i, std::size_t) { body(i); });
+    this->loops().run_side_by_side(lane_count(), body);
   }
 
  private:
@@ -113,6 +102,8 @@ class cpu : public host_backend<cpu_kernels<T>> {
   std::shared_ptr<std::vector<cpu>> lanes_;
 };
 
-static_assert(lane_backend<cpu<float>> && lane_backend<cpu<double>>);
-
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/backends/cpu_impl.hpp"
+#endif

@@ -42,6 +42,4 @@ class reference : public host_backend<reference_kernels<T>> {
   reference() : host_backend<reference_kernels<T>>(std::in_place) {}
 };
 
-static_assert(backend<reference<float>> && backend<reference<double>>);
-
 }  // namespace glia

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "glia/data/dataset.hpp"
+#include "glia/data/dataset_view.hpp"
 
 namespace glia {
 
@@ -20,11 +20,10 @@ namespace glia {
 ///
 /// The data set, and an epoch's order while it runs, must outlive the loader. What the data set
 /// throws comes out of `next`.
-template <supervised_dataset D>
 class batch_loader {
  public:
-  batch_loader(const D& data, std::size_t batch_size)
-      : data_(&data), batch_size_(batch_size), thread_([this] { work(); }) {}
+  batch_loader(const dataset_view& data, std::size_t batch_size)
+      : data_(data), batch_size_(batch_size), thread_([this] { work(); }) {}
 
   batch_loader(const batch_loader&) = delete;
   batch_loader& operator=(const batch_loader&) = delete;
@@ -90,7 +89,7 @@ class batch_loader {
       lock.unlock();
       std::exception_ptr failure;
       try {
-        gather(*data_, samples, target, epoch_);
+        data_.gather(samples, target, epoch_);
       } catch (...) {
         failure = std::current_exception();
       }
@@ -104,7 +103,7 @@ class batch_loader {
     }
   }
 
-  const D* data_;
+  dataset_view data_;
   std::size_t batch_size_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -92,37 +92,4 @@ struct batch {
   std::vector<float> targets;
 };
 
-/// Writes the samples with the given numbers, as they are in this epoch, into `out`, reusing its
-/// memory.
-template <supervised_dataset D>
-void gather(const D& data, std::span<const std::uint32_t> samples, batch& out,
-            [[maybe_unused]] std::size_t epoch = 0) {
-  out.size = samples.size();
-  out.input_shape = batch_of(samples.size(), data.input_shape());
-  const std::size_t sample_size = shape(data.input_shape()).size();
-  out.inputs.resize(samples.size() * sample_size);
-  if constexpr (varying_dataset<D>) {
-    data.inputs(samples, std::span(out.inputs), epoch);
-  } else if constexpr (batched_dataset<D>) {
-    data.inputs(samples, std::span(out.inputs));
-  } else {
-    for (std::size_t n = 0; n < samples.size(); ++n) {
-      data.input(samples[n], std::span(out.inputs).subspan(n * sample_size, sample_size));
-    }
-  }
-  if constexpr (labelled_dataset<D>) {
-    out.classes.resize(samples.size());
-    for (std::size_t n = 0; n < samples.size(); ++n) {
-      out.classes[n] = data.label(samples[n]);
-    }
-  } else {
-    out.target_shape = batch_of(samples.size(), data.target_shape());
-    const std::size_t target_size = shape(data.target_shape()).size();
-    out.targets.resize(samples.size() * target_size);
-    for (std::size_t n = 0; n < samples.size(); ++n) {
-      data.target(samples[n], std::span(out.targets).subspan(n * target_size, target_size));
-    }
-  }
-}
-
 }  // namespace glia

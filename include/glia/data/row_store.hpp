@@ -52,8 +52,13 @@ class row_store {
         values_(std::move(other.values_)),
         folder_(std::move(other.folder_)),
         file_(std::exchange(other.file_, -1)) {}
-  row_store(const row_store&) = delete;
-  row_store& operator=(const row_store&) = delete;
+  row_store& operator=(row_store&& other) noexcept {
+    std::swap(row_size_, other.row_size_);
+    std::swap(values_, other.values_);
+    std::swap(folder_, other.folder_);
+    std::swap(file_, other.file_);
+    return *this;
+  }
   ~row_store() {
     if (file_ >= 0) {
       close(file_);

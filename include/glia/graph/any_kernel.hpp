@@ -14,8 +14,17 @@ namespace glia {
 
 class any_kernel;
 
+namespace detail {
+
+/// Tells a type by its address, without what is known of it.
+template <class K>
+inline constexpr char id_of = 0;
+
+}  // namespace detail
+
 /// What is known of all kernels of one type, without the type: see `kernel` for each of it.
 struct kernel_type {
+  const char* id;
   std::string_view name;
   std::size_t operands;
   std::size_t results;
@@ -76,6 +85,7 @@ namespace detail {
 
 template <kernel K>
 inline constexpr kernel_type type_of{
+    &id_of<K>,
     K::name,
     K::operands,
     K::results,
@@ -123,7 +133,7 @@ requires(!std::same_as<K, any_kernel> && kernel<K>) any_kernel::any_kernel(const
 
 template <kernel K>
 const K* any_kernel::as() const noexcept {
-  return type_ == &detail::type_of<K> ? static_cast<const K*>(value_.get()) : nullptr;
+  return type_->id == &detail::id_of<K> ? static_cast<const K*>(value_.get()) : nullptr;
 }
 
 }  // namespace glia

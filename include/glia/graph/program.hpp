@@ -13,11 +13,9 @@
 #include <vector>
 
 #include "glia/backends/backend.hpp"
-#include "glia/core/spin_lock.hpp"
+#include "glia/core/function_ref.hpp"
 #include "glia/graph/graph.hpp"
-#include "glia/graph/lane_program.hpp"
 #include "glia/graph/runners.hpp"
-#include "glia/graph/storage_plan.hpp"
 
 namespace glia {
 
@@ -30,13 +28,12 @@ class program {
   using tensor = typename B::tensor;
 
   /// Throws `value_error` where there is no function for one of the kernels.
-  program(graph calls, const runners<B>& how, B device)
-      : state_(std::make_shared<const state>(std::move(calls), how, std::move(device))) {}
+  program(graph calls, const runners<B>& how, B device);
 
-  [[nodiscard]] const graph& calls() const noexcept { return state_->calls; }
-  [[nodiscard]] const B& device() const noexcept { return state_->device; }
+  [[nodiscard]] const graph& calls() const noexcept;
+  [[nodiscard]] const B& device() const noexcept;
   /// What a run needs beside its inputs and outputs.
-  [[nodiscard]] std::size_t scratch_bytes() const noexcept { return state_->plan.arena_bytes(); }
+  [[nodiscard]] std::size_t scratch_bytes() const noexcept;
 
   /// Tensors that are the inputs behind those that a run is given. What has the same version, which
   /// is not 0, has the same tensors.
@@ -49,250 +46,27 @@ class program {
   /// value are replaced by it, in their own memory where nobody else holds it. `outputs` are
   /// written.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
-           const fixed_inputs& fixed = {}) const {
-    run(inputs, outputs, fixed, [](const graph_node&, std::span<const tensor* const>) {});
-  }
+           const fixed_inputs& fixed = {}) const;
 
-  /// The same, with a look at what each kernel gave: probe(node, results). Not within stretches.
-  template <class Probe>
+  /// Looks at what a kernel gave.
+  using probe_function =
+      function_ref<void(const graph_node&, std::span<const tensor* const> results)>;
+
+  /// The same with a look at what each kernel gave. Not within stretches.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
-           const Probe& probe) const {
-    const state& s = *state_;
-    const lease held(s);
-    workspace& w = *held;
-    s.bind(w, inputs, fixed, outputs.size());
-    for (const step& one : s.steps) {
-      if (one.run == nullptr) {
-        s.stretches[one.stretch].run(s.device, w.values, w.lanes[one.stretch]);
-        continue;
-      }
-      std::array<const tensor*, runners<B>::most_operands> operands;
-      std::array<const tensor*, runners<B>::most_results> results;
-      for (std::size_t i = 0; i < one.node->operands.size(); ++i) {
-        operands[i] = value_of(w, one.node->operands[i]);
-      }
-      for (std::size_t i = 0; i < one.node->results.size(); ++i) {
-        results[i] = value_of(w, one.node->results[i]);
-      }
-      one.run(s.device, one.node->kernel.value(), operands.data(), results.data());
-      probe(*one.node, std::span<const tensor* const>(results.data(), one.node->results.size()));
-    }
-    s.release(w, inputs, outputs);
-  }
+           const probe_function& probe) const;
 
  private:
-  using home = storage_plan::home;
-
-  struct step {
-    typename runners<B>::function run = nullptr;  // none for a stretch
-    const graph_node* node = nullptr;
-    std::size_t stretch = 0;
-  };
-
-  /// The memory of one run, which nobody else uses meanwhile.
-  struct workspace {
-    tensor arena;                    // while a run lasts
-    const void* arena_at = nullptr;  // where that was which the values are parts of
-    std::vector<tensor> values;  // parts of other tensors: of the arena, the inputs, the owned ones
-    std::vector<tensor> owned;   // copies of inputs that are changed; outputs
-    std::vector<std::vector<typename lane_program<B>::workspace>> lanes;  // of each stretch
-    std::uint64_t fixed = 0;  // version of the inputs that the values are parts of
-  };
-
-  [[nodiscard]] static const tensor* value_of(const workspace& w, value_id id) {
-    static const tensor nothing;
-    return id == no_value ? &nothing : &w.values[id];
-  }
-
-  struct state {
-    graph calls;
-    B device;
-    storage_plan plan;
-    std::vector<step> steps;
-    std::vector<lane_program<B>> stretches;
-    std::vector<tensor> constants;
-    std::vector<value_id> of_inputs;   // values that lie in the caller's inputs
-    std::vector<value_id> of_outputs;  // and in memory that the caller gets
-    std::vector<value_id> of_arena;
-    std::vector<bool> changed_in_place;  // of each input
-    std::size_t owned = 0;
-    mutable spin_lock lock;
-    mutable std::vector<std::unique_ptr<workspace>> free;
-    mutable std::size_t made = 0;
-
-    state(graph g, const runners<B>& how, B on)
-        : calls(std::move(g)),
-          device(std::move(on)),
-          plan(calls, sizeof(typename B::value_type)),
-          owned(calls.outputs().size() + calls.inputs().size()) {
-      for (const graph_constant& c : calls.constants()) {
-        const shape s = calls.spec(c.value).shape;
-        constants.push_back(std::visit(
-            [&](const auto& elements) { return device.from_host(std::span(elements), s); },
-            c.elements));
-      }
-      for (value_id id = 0; id < calls.value_count(); ++id) {
-        const home where = plan.of(id).where;
-        if (where == home::input) {
-          of_inputs.push_back(id);
-        } else if (where == home::output) {
-          of_outputs.push_back(id);
-        } else if (where == home::arena) {
-          of_arena.push_back(id);
-        }
-      }
-      for (std::size_t i = 0; i < calls.inputs().size(); ++i) {
-        const graph_input& input = calls.inputs()[i];
-        changed_in_place.push_back(input.next != no_value && input.next != input.value &&
-                                   plan.of(input.next).where == home::input &&
-                                   plan.of(input.next).index == i);
-      }
-      add_steps(how);
-    }
-
-    void add_steps(const runners<B>& how) {
-      std::size_t next = 0;
-      for (std::size_t n = 0; n < calls.nodes().size(); ++n) {
-        if (next < calls.stretches().size() && calls.stretches()[next].first == n) {
-          stretches.emplace_back(calls, plan, how, device, next);
-          steps.push_back({nullptr, nullptr, next});
-          n = calls.stretches()[next++].end - 1;
-          continue;
-        }
-        const graph_node& node = calls.nodes()[n];
-        if (node.kernel.relabels(calls.specs(node.operands))) {
-          continue;  // the same memory
-        }
-        steps.push_back({how.of(node.kernel.type(), device), &node, 0});
-      }
-    }
-
-    void require_fitting(std::size_t number, const tensor& got) const {
-      const graph_input& input = calls.inputs()[number];
-      const tensor_spec expected = calls.spec(input.value);
-      require<shape_error>(got.shape() == expected.shape && got.type() == expected.type,
-                           "program: expected for '", input.name, "' a tensor ", expected.shape,
-                           ", got ", got.shape(),
-                           got.shape() == expected.shape ? " of other elements" : "",
-                           "; a program runs for the shapes that it was recorded with");
-    }
-
-    [[nodiscard]] std::unique_ptr<workspace> make_workspace() const {
-      auto w = std::make_unique<workspace>();
-      w->values.resize(calls.value_count());
-      w->owned.resize(owned);
-      for (value_id id = 0; id < calls.value_count(); ++id) {
-        const storage_plan::location& at = plan.of(id);
-        if (at.where == home::constant) {
-          w->values[id] = constants[at.index].part(0, calls.spec(id));
-        }
-      }
-      for (const lane_program<B>& one : stretches) {
-        w->lanes.push_back(one.make_workspaces(device));
-      }
-      return w;
-    }
-
-    /// Makes the values that lie with the caller parts of what the caller gave.
-    void bind(workspace& w, std::span<tensor* const> inputs, const fixed_inputs& fixed,
-              std::size_t outputs) const {
-      require<value_error>(inputs.size() + fixed.tensors.size() == calls.inputs().size() &&
-                               outputs == calls.outputs().size(),
-                           "program: expected ", calls.inputs().size(), " inputs and ",
-                           calls.outputs().size(), " outputs, got ",
-                           inputs.size() + fixed.tensors.size(), " and ", outputs);
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        require_fitting(i, *inputs[i]);
-        if (changed_in_place[i] && !inputs[i]->unique()) {
-          w.owned[outputs + i] = device.copy(*inputs[i]);
-        }
-      }
-      if (!of_arena.empty()) {
-        w.arena = device.scratch(plan.arena_bytes());
-        if (w.arena_at != w.arena.bytes()) {
-          w.arena_at = w.arena.bytes();
-          for (const value_id id : of_arena) {
-            w.values[id] = w.arena.part(plan.of(id).index, calls.spec(id));
-          }
-        }
-      }
-      const bool known = fixed.version != 0 && fixed.version == w.fixed;
-      for (std::size_t i = 0; !known && i < fixed.tensors.size(); ++i) {
-        require_fitting(inputs.size() + i, fixed.tensors[i]);
-      }
-      for (const value_id id : of_inputs) {
-        const std::size_t i = plan.of(id).index;
-        if (i >= inputs.size()) {
-          if (!known) {
-            w.values[id] = fixed.tensors[i - inputs.size()].part(0, calls.spec(id));
-          }
-          continue;
-        }
-        const tensor& from = w.owned[outputs + i] ? w.owned[outputs + i] : *inputs[i];
-        w.values[id] = from.part(0, calls.spec(id));
-      }
-      w.fixed = fixed.version;
-      for (const value_id id : of_outputs) {
-        tensor& owner = w.owned[plan.of(id).index];
-        if (!owner) {
-          owner = device.uninitialized(calls.spec(id));
-        }
-        w.values[id] = owner.part(0, calls.spec(id));
-      }
-    }
-
-    /// Hands the results over.
-    void release(workspace& w, std::span<tensor* const> inputs, std::span<tensor> outputs) const {
-      for (std::size_t i = 0; i < outputs.size(); ++i) {
-        outputs[i] = tensor(w.values[calls.outputs()[i].value]).counted();
-      }
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const graph_input& input = calls.inputs()[i];
-        if (input.next == no_value || (changed_in_place[i] && !w.owned[outputs.size() + i])) {
-          continue;
-        }
-        w.owned[outputs.size() + i] = tensor(w.values[input.next]).counted();
-      }
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (w.owned[outputs.size() + i]) {
-          *inputs[i] = std::exchange(w.owned[outputs.size() + i], tensor{});
-        }
-      }
-    }
-  };
-
-  /// A workspace while a run lasts.
-  class lease {
-   public:
-    explicit lease(const state& s) : state_(&s) {
-      {
-        const std::lock_guard guard(s.lock);
-        if (!s.free.empty()) {
-          workspace_ = std::move(s.free.back());
-          s.free.pop_back();
-          return;
-        }
-      }
-      workspace_ = s.make_workspace();
-      const std::lock_guard guard(s.lock);
-      s.free.reserve(++s.made);
-    }
-    lease(const lease&) = delete;
-    lease& operator=(const lease&) = delete;
-    ~lease() {
-      std::fill(workspace_->owned.begin(), workspace_->owned.end(), tensor{});
-      workspace_->arena = tensor{};
-      const std::lock_guard guard(state_->lock);
-      state_->free.push_back(std::move(workspace_));  // has room
-    }
-    [[nodiscard]] workspace& operator*() const noexcept { return *workspace_; }
-
-   private:
-    const state* state_;
-    std::unique_ptr<workspace> workspace_;
-  };
+  struct step;
+  struct workspace;
+  struct state;
+  class lease;
 
   std::shared_ptr<const state> state_;
 };
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/graph/program_impl.hpp"
+#endif

@@ -66,15 +66,9 @@ class recorder {
     recording_->calls.set_next(input.id(), value.id());
   }
 
-  [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const {
-    return constant(real_of(s), std::vector<double>(values.begin(), values.end()));
-  }
-  [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const {
-    return constant(real_of(s), std::vector<double>(values.begin(), values.end()));
-  }
-  [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const {
-    return constant({s, element::index}, std::vector<std::int32_t>(values.begin(), values.end()));
-  }
+  [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const;
+  [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const;
+  [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const;
   /// There are no numbers yet: always throws `value_error`.
   template <class Number>
   void to_host(const tensor& x, std::span<Number>) const {
@@ -86,12 +80,9 @@ class recorder {
   template <kernel K, std::same_as<tensor>... Operands>
   requires(sizeof...(Operands) == K::operands && (is_basic<K> || runs<B, K>))
       [[nodiscard]] results_t<K, tensor> run(const K& k, const Operands&... operands) const {
-    recording_->how.template add<K>();
-    const graph_node& node = recording_->calls.add(k, {operands.id()...});
     std::array<tensor, K::results> results;
-    for (std::size_t i = 0; i < K::results; ++i) {
-      results[i] = handle(node.results[i]);
-    }
+    recording_->how.template add<K>();
+    record(k, {operands.id()...}, results);
     if constexpr (K::results == 1) {
       return results[0];
     } else {
@@ -110,19 +101,47 @@ class recorder {
     runners<B> how;
   };
 
-  [[nodiscard]] tensor handle(value_id id) const {
-    return id == no_value ? tensor{} : tensor{id, recording_->calls.spec(id)};
-  }
-
+  void record(const any_kernel& k, std::vector<value_id> operands, std::span<tensor> results) const;
   template <class T>
-  [[nodiscard]] tensor constant(const tensor_spec& spec, std::vector<T> values) const {
-    require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
-                         " values do not fill the shape ", spec.shape);
-    return {recording_->calls.add_constant(spec, std::move(values)), spec};
-  }
+  [[nodiscard]] tensor constant(const tensor_spec& spec, std::vector<T> values) const;
 
   std::shared_ptr<recording> recording_;
 };
+
+template <class B>
+typename recorder<B>::tensor recorder<B>::from_host(std::span<const float> values,
+                                                    const shape& s) const {
+  return constant(real_of(s), std::vector<double>(values.begin(), values.end()));
+}
+template <class B>
+typename recorder<B>::tensor recorder<B>::from_host(std::span<const double> values,
+                                                    const shape& s) const {
+  return constant(real_of(s), std::vector<double>(values.begin(), values.end()));
+}
+template <class B>
+typename recorder<B>::tensor recorder<B>::from_host(std::span<const std::int32_t> values,
+                                                    const shape& s) const {
+  return constant({s, element::index}, std::vector<std::int32_t>(values.begin(), values.end()));
+}
+
+template <class B>
+void recorder<B>::record(const any_kernel& k, std::vector<value_id> operands,
+                         std::span<tensor> results) const {
+  const graph_node& node = recording_->calls.add(k, std::move(operands));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const value_id id = node.results[i];
+    results[i] = id == no_value ? tensor{} : tensor{id, recording_->calls.spec(id)};
+  }
+}
+
+template <class B>
+template <class T>
+typename recorder<B>::tensor recorder<B>::constant(const tensor_spec& spec,
+                                                   std::vector<T> values) const {
+  require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
+                       " values do not fill the shape ", spec.shape);
+  return {recording_->calls.add_constant(spec, std::move(values)), spec};
+}
 
 /// Stands for a backend where nothing is to be replayed: a recorder of it finds shapes and costs.
 struct shapes_only {

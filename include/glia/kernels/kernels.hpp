@@ -44,5 +44,8 @@ template <class K, class... Kernels>
 /// Whether every backend runs this kernel.
 template <class K>
 inline constexpr bool is_basic = detail::is_listed<K>(basic_kernels{});
+/// Whether it does what several of those do.
+template <class K>
+inline constexpr bool is_fused = detail::is_listed<K>(fused_kernels{});
 
 }  // namespace glia

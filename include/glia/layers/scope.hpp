@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -121,116 +122,57 @@ class scope {
   /// A trainable parameter of the layer that is running. Initialisers are best members of the
   /// layer: making one allocates, which a training step should not.
   [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
-                                      const initializer& initial) {
-    const auto& value = next(name, s, initial, true);
-    if (changing_ == nullptr) {
-      // The model outlives what runs here: see model::infer.
-      slots_->emplace_back();
-      return tape_->constant(borrowed(value));
-    }
-    variable<B> result = training() ? tape_->leaf(value) : tape_->constant(value);
-    slots_->push_back(result.slot());
-    return result;
-  }
+                                      const initializer& initial);
 
   /// A tensor that the layer itself updates while training, such as a running mean. The reference
   /// is good until the next parameter is asked for.
   [[nodiscard]] const typename B::tensor& state(std::string_view name, const shape& s,
-                                                const initializer& initial) {
-    slots_->emplace_back();
-    return next(name, s, initial, false);
-  }
+                                                const initializer& initial);
   /// The same to be changed, which layers do in training only: predictions may run side by side.
   [[nodiscard]] typename B::tensor& changing_state(std::string_view name, const shape& s,
-                                                   const initializer& initial) {
-    static_cast<void>(state(name, s, initial));
-    expect_value(changing_ != nullptr && training(), "changes '", name,
-                 "' in inference; do so only where training() is true");
-    return (*changing_)[parameter_count_ - 1].value;
-  }
+                                                   const initializer& initial);
 
   /// Random numbers of their own for every call within a step.
-  [[nodiscard]] random_source<B> next_random() {
-    if (!key_) {
-      key_ =
-          device().from_host(std::span<const std::int32_t>(random_.to_words()), {step_key::words});
-    }
-    return {key_, layer_streams + random_count_++};
-  }
+  [[nodiscard]] random_source<B> next_random();
 
   /// Runs a layer that a `holder` of the given name holds at position `index`.
   template <class Layer>
   [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x, std::string_view holder_name,
-                                std::size_t index) {
-    const place here{place_, holder_name, index, &layer, [](const void* self) {
-                       return std::string(static_cast<const Layer*>(self)->description());
-                     }};
-    place_ = &here;
-    const bool listed = plan_ != nullptr && !holder<Layer>;
-    if (plan_ != nullptr && here.outer == nullptr) {
-      plan_->start_part(x.shape());
-    }
-    if (listed) {
-      plan_->start_layer(name_of_type<Layer>(), layer.description(), frozen_);
-    }
-    variable<B> y = layer(*this, std::move(x));
-    if (listed) {
-      plan_->finish_layer(y.shape(), arranges_axes<Layer>);
-    }
-    note_outputs(layer);
-    place_ = here.outer;
-    return y;
-  }
+                                std::size_t index);
 
   /// Throws a `value_error` where a training run has asked for fewer parameters than were planned.
-  void expect_all_asked() const {
-    expect_value(!training() || parameter_count_ == parameters_->size(), "the model asked for ",
-                 asked_for(parameter_count_),
-                 " when it was built, but not now; ask for the same parameters each time");
-  }
+  void expect_all_asked() const;
 
   /// Runs a whole description, which is usually a holder and then needs no place of its own.
   template <class Description>
-  [[nodiscard]] variable<B> run_model(const Description& description, variable<B> x) {
-    if constexpr (holder<Description>) {
-      variable<B> y = description(*this, std::move(x));
-      note_outputs(description);
-      return y;
-    } else {
-      return run(description, std::move(x), "model", 0);
-    }
-  }
+  [[nodiscard]] variable<B> run_model(const Description& description, variable<B> x);
 
   /// Throws a `shape_error` if a model's samples, which come to this layer as they are, look like
   /// images with their channels first: 1, 3 or 4 rows, and as many columns as channels, 8 or more.
   /// Samples that are so indeed say it by a reshape to their own shape before this layer.
-  void expect_channels_last(const shape& x) const {
-    if (plan_ == nullptr || x.rank() != 4 || !plan_->as_given(x)) {
-      return;
-    }
-    const bool rows_of_channels = x[1] == 1 || x[1] == 3 || x[1] == 4;
-    expect(!rows_of_channels || x[2] != x[3] || x[3] < 8, "samples of shape ", sample_of(x),
-           " look like images (C, H, W); glia's are (N, H, W, C), channels last: give the model ",
-           shape{x[2], x[3], x[1]}, " and transpose the samples or, if they do have ", x[3],
-           " channels, say so by reshape{{", x[1], ", ", x[2], ", ", x[3], "}} before it");
-  }
+  void expect_channels_last(const shape& x) const;
 
   /// Throws a `shape_error` that names the running layer, unless `condition` holds.
   template <class... Parts>
   void expect(bool condition, const Parts&... parts) const {
-    if (!condition) {
-      throw shape_error(text(where(), parts...));
-    }
+    require<shape_error>(condition, location{this}, parts...);
   }
   /// Throws a `value_error` that names the running layer, unless `condition` holds.
   template <class... Parts>
   void expect_value(bool condition, const Parts&... parts) const {
-    if (!condition) {
-      throw value_error(text(where(), parts...));
-    }
+    require<value_error>(condition, location{this}, parts...);
   }
 
  private:
+  /// The running layer, put into words only where a message needs them.
+  struct location {
+    const scope* of;
+    [[nodiscard]] std::string words() const { return of->where(); }
+    friend std::ostream& operator<<(std::ostream& out, const location& here) {
+      return out << here.words();
+    }
+  };
+
   // Which layer is running, for errors: a chain of the holders around it, kept on the stack and put
   // into words only when something is wrong.
   struct place {
@@ -241,14 +183,13 @@ class scope {
     std::string (*describe)(const void*);
   };
 
-  template <class Layer>
-  static constexpr std::string_view name_of_type() {
-    if constexpr (requires { Layer::type_name; }) {
-      return Layer::type_name;
-    } else {
-      return "layer";
-    }
-  }
+  /// What a layer's type says of it.
+  struct layer_facts {
+    std::string_view type_name;
+    bool arranges_others;
+    bool arranges_axes;
+    bool hands_on;
+  };
 
   scope(tape<B>& record, const parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
         run_mode mode)
@@ -256,73 +197,23 @@ class scope {
     slots.clear();
   }
 
-  /// Writes into the plan what the outputs of a layer that has just run are.
   template <class Layer>
-  void note_outputs(const Layer& layer) const {
-    if constexpr (!hands_on<Layer>) {
-      if (plan_ == nullptr) {
-        return;
-      }
-      if constexpr (requires { layer.gives(); }) {
-        plan_->gives(layer.gives(), place_ == nullptr ? layer.description() : place_text());
-      } else {
-        plan_->gives(output_kind::other, "");
-      }
-    }
-  }
+  [[nodiscard]] static constexpr layer_facts facts_of();
+  /// What a layer says that its outputs are, if it does.
+  template <class Layer>
+  [[nodiscard]] static std::optional<output_kind> outputs_of(const Layer& layer);
 
-  static typename B::tensor borrowed(const typename B::tensor& value) {
-    if constexpr (requires { value.borrowed(); }) {
-      return value.borrowed();
-    } else {
-      return value;
-    }
-  }
+  // What is done before and after a layer runs that is the same for all.
+  void enter(const place& here, const layer_facts& facts, const shape& x);
+  void leave(const place& here, const layer_facts& facts, const shape& y,
+             std::optional<output_kind> gives);
+  void note_outputs(std::optional<output_kind> kind, const place* of) const;
 
   const typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
-                                 bool trainable) {
-    trainable = trainable && !frozen_;
-    const std::size_t index = parameter_count_++;
-    if (plan_ != nullptr) {
-      expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
-                   " is larger than any machine's memory; check the layer's units or filters");
-      plan_->add_parameter(name, s, initial, trainable);
-      changing_->push_back(
-          {{std::string(name), s, initial, trainable}, device().run(kernels::full{s, 0})});
-    }
-    const bool planned = index < parameters_->size();
-    expect_value(
-        planned && (*parameters_)[index].spec.shape == s &&
-            is_called((*parameters_)[index].spec.name, name),
-        "asks for parameter '", name, "' of shape ", s, ", where it asked for ", asked_for(index),
-        " when the model was built; ask for the same parameters in the same order each time");
-    return (*parameters_)[index].value;
-  }
-
-  /// Whether the parameter of this name is one that its layer calls `own`: dense_0.kernel.
-  static bool is_called(std::string_view full, std::string_view own) {
-    return full == own || (full.size() > own.size() && full.ends_with(own) &&
-                           full[full.size() - own.size() - 1] == '.');
-  }
-  /// What was planned, in words.
-  [[nodiscard]] std::string asked_for(std::size_t index) const {
-    if (index >= parameters_->size()) {
-      return "no more";
-    }
-    const parameter_spec& spec = (*parameters_)[index].spec;
-    return text('\'', spec.name, "' of shape ", spec.shape);
-  }
-
-  /// The running layer: sequential[3] dense(256).
-  [[nodiscard]] std::string place_text() const {
-    std::string result;
-    for (const place* at = place_; at != nullptr; at = at->outer) {
-      const std::string step = text(at->holder_name, '[', at->index, "] ");
-      result.insert(0, at == place_ ? step + at->describe(at->layer) : step);
-    }
-    return result;
-  }
-  [[nodiscard]] std::string where() const { return place_ == nullptr ? "" : place_text() + ": "; }
+                                 bool trainable);
+  [[nodiscard]] std::string asked_for(std::size_t index) const;
+  [[nodiscard]] static std::string text_of(const place* innermost);
+  [[nodiscard]] std::string where() const;
 
   tape<B>* tape_;
   const parameter_list<B>* parameters_;
@@ -337,6 +228,202 @@ class scope {
   const place* place_ = nullptr;
   plan_writer* plan_ = nullptr;
 };
+
+template <backend B>
+variable<B> scope<B>::parameter(std::string_view name, const shape& s, const initializer& initial) {
+  const auto& value = next(name, s, initial, true);
+  if (changing_ == nullptr) {
+    // The model outlives what runs here: see model::infer.
+    slots_->emplace_back();
+    if constexpr (requires { value.borrowed(); }) {
+      return tape_->constant(value.borrowed());
+    } else {
+      return tape_->constant(value);
+    }
+  }
+  variable<B> result = training() ? tape_->leaf(value) : tape_->constant(value);
+  slots_->push_back(result.slot());
+  return result;
+}
+
+template <backend B>
+const typename B::tensor& scope<B>::state(std::string_view name, const shape& s,
+                                          const initializer& initial) {
+  slots_->emplace_back();
+  return next(name, s, initial, false);
+}
+
+template <backend B>
+typename B::tensor& scope<B>::changing_state(std::string_view name, const shape& s,
+                                             const initializer& initial) {
+  static_cast<void>(state(name, s, initial));
+  expect_value(changing_ != nullptr && training(), "changes '", name,
+               "' in inference; do so only where training() is true");
+  return (*changing_)[parameter_count_ - 1].value;
+}
+
+template <backend B>
+random_source<B> scope<B>::next_random() {
+  if (!key_) {
+    key_ = device().from_host(std::span<const std::int32_t>(random_.to_words()), {step_key::words});
+  }
+  return {key_, layer_streams + random_count_++};
+}
+
+template <backend B>
+void scope<B>::expect_all_asked() const {
+  expect_value(!training() || parameter_count_ == parameters_->size(), "the model asked for ",
+               asked_for(parameter_count_),
+               " when it was built, but not now; ask for the same parameters each time");
+}
+
+template <backend B>
+void scope<B>::expect_channels_last(const shape& x) const {
+  if (plan_ == nullptr || x.rank() != 4 || !plan_->as_given(x)) {
+    return;
+  }
+  const bool rows_of_channels = x[1] == 1 || x[1] == 3 || x[1] == 4;
+  expect(!rows_of_channels || x[2] != x[3] || x[3] < 8, "samples of shape ", sample_of(x),
+         " look like images (C, H, W); glia's are (N, H, W, C), channels last: give the model ",
+         shape{x[2], x[3], x[1]}, " and transpose the samples or, if they do have ", x[3],
+         " channels, say so by reshape{{", x[1], ", ", x[2], ", ", x[3], "}} before it");
+}
+
+template <backend B>
+template <class Layer>
+constexpr typename scope<B>::layer_facts scope<B>::facts_of() {
+  std::string_view type_name = "layer";
+  if constexpr (requires { Layer::type_name; }) {
+    type_name = Layer::type_name;
+  }
+  return {type_name, holder<Layer>, arranges_axes<Layer>, hands_on<Layer>};
+}
+
+template <backend B>
+template <class Layer>
+std::optional<output_kind> scope<B>::outputs_of([[maybe_unused]] const Layer& layer) {
+  if constexpr (requires { layer.gives(); }) {
+    return layer.gives();
+  } else {
+    return std::nullopt;
+  }
+}
+
+template <backend B>
+template <class Layer>
+variable<B> scope<B>::run(const Layer& layer, variable<B> x, std::string_view holder_name,
+                          std::size_t index) {
+  const place here{place_, holder_name, index, &layer, [](const void* self) {
+                     return std::string(static_cast<const Layer*>(self)->description());
+                   }};
+  enter(here, facts_of<Layer>(), x.shape());
+  variable<B> y = layer(*this, std::move(x));
+  leave(here, facts_of<Layer>(), y.shape(), outputs_of(layer));
+  return y;
+}
+
+template <backend B>
+template <class Description>
+variable<B> scope<B>::run_model(const Description& description, variable<B> x) {
+  if constexpr (holder<Description>) {
+    variable<B> y = description(*this, std::move(x));
+    if constexpr (!hands_on<Description>) {
+      const place whole{nullptr, "", 0, &description, [](const void* self) {
+                          return std::string(static_cast<const Description*>(self)->description());
+                        }};
+      note_outputs(outputs_of(description), &whole);
+    }
+    return y;
+  } else {
+    return run(description, std::move(x), "model", 0);
+  }
+}
+
+template <backend B>
+void scope<B>::enter(const place& here, const layer_facts& facts, const shape& x) {
+  place_ = &here;
+  if (plan_ == nullptr) {
+    return;
+  }
+  if (here.outer == nullptr) {
+    plan_->start_part(x);
+  }
+  if (!facts.arranges_others) {
+    plan_->start_layer(facts.type_name, here.describe(here.layer), frozen_);
+  }
+}
+
+template <backend B>
+void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y,
+                     std::optional<output_kind> gives) {
+  if (plan_ != nullptr && !facts.arranges_others) {
+    plan_->finish_layer(y, facts.arranges_axes);
+  }
+  if (!facts.hands_on) {
+    note_outputs(gives, &here);
+  }
+  place_ = here.outer;
+}
+
+/// Writes into the plan what the outputs of a layer that has just run are.
+template <backend B>
+void scope<B>::note_outputs(std::optional<output_kind> kind, const place* of) const {
+  if (plan_ != nullptr) {
+    plan_->gives(kind.value_or(output_kind::other), kind ? text_of(of) : "");
+  }
+}
+
+template <backend B>
+const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
+                                         const initializer& initial, bool trainable) {
+  // Whether the parameter of this name is one that its layer calls `own`: dense_0.kernel.
+  const auto is_called = [](std::string_view full, std::string_view own) {
+    return full == own || (full.size() > own.size() && full.ends_with(own) &&
+                           full[full.size() - own.size() - 1] == '.');
+  };
+  trainable = trainable && !frozen_;
+  const std::size_t index = parameter_count_++;
+  if (plan_ != nullptr) {
+    expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
+                 " is larger than any machine's memory; check the layer's units or filters");
+    plan_->add_parameter(name, s, initial, trainable);
+    changing_->push_back(
+        {{std::string(name), s, initial, trainable}, device().run(kernels::full{s, 0})});
+  }
+  const bool planned = index < parameters_->size();
+  expect_value(
+      planned && (*parameters_)[index].spec.shape == s &&
+          is_called((*parameters_)[index].spec.name, name),
+      "asks for parameter '", name, "' of shape ", s, ", where it asked for ", asked_for(index),
+      " when the model was built; ask for the same parameters in the same order each time");
+  return (*parameters_)[index].value;
+}
+
+/// What was planned, in words.
+template <backend B>
+std::string scope<B>::asked_for(std::size_t index) const {
+  if (index >= parameters_->size()) {
+    return "no more";
+  }
+  const parameter_spec& spec = (*parameters_)[index].spec;
+  return text('\'', spec.name, "' of shape ", spec.shape);
+}
+
+/// A layer and those that hold it: sequential[3] dense(256).
+template <backend B>
+std::string scope<B>::text_of(const place* innermost) {
+  std::string result;
+  for (const place* at = innermost; at != nullptr; at = at->outer) {
+    const std::string step =
+        at->holder_name.empty() ? "" : text(at->holder_name, '[', at->index, "] ");
+    result.insert(0, at == innermost ? step + at->describe(at->layer) : step);
+  }
+  return result;
+}
+template <backend B>
+std::string scope<B>::where() const {
+  return place_ == nullptr ? "" : text_of(place_) + ": ";
+}
 
 /// What can stand in a description: a copyable value that turns a variable into another. It is
 /// checked on a recorder, which every description must run on.

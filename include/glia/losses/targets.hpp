@@ -1,10 +1,13 @@
 #pragma once
 
 #include <concepts>
-#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "glia/core/described.hpp"
 #include "glia/core/error.hpp"
+#include "glia/core/function_ref.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/ops/tape.hpp"
 
@@ -20,44 +23,58 @@ struct targets {
 
 /// A loss turns a model's outputs and the targets into one number per sample: a variable (N).
 /// Losses are recipes of ops; a user's own is any callable of this form. It may say more of itself
-/// by the static members that the next two functions read.
+/// by static members: see loss_ref.
 template <class L, class B>
 concept loss_function = backend<B> && requires(const L& l, variable<B> y, const targets<B>& t) {
   { l(y, t) } -> std::same_as<variable<B>>;
 };
 
-/// The function that a loss applies to the model's outputs before it compares them; it then takes
-/// logits, outputs of a model that ends without that function. From its static member `applies`.
-template <class Loss>
-[[nodiscard]] constexpr output_kind applied_by() noexcept {
-  if constexpr (requires { Loss::applies; }) {
-    return Loss::applies;
-  } else {
-    return output_kind::other;
-  }
-}
-
-/// Whether a loss brings outputs close to the targets themselves, as in a regression. From its
-/// static member `nears_targets`.
-template <class Loss>
-[[nodiscard]] constexpr bool nears_targets() noexcept {
-  if constexpr (requires { Loss::nears_targets; }) {
-    return Loss::nears_targets;
-  } else {
-    return false;
-  }
-}
-
-/// Throws `data_error` for a target value that the loss does not take. Which it takes it says in
-/// static members `takes_target`, a function, and `target_range`, in words.
-template <class Loss>
-void require_targets([[maybe_unused]] std::span<const float> values) {
-  if constexpr (requires { Loss::takes_target(0.0F); }) {
-    for (const float value : values) {
-      require<data_error>(Loss::takes_target(value), "the loss takes targets ", Loss::target_range,
-                          ", the data hold ", value);
+/// A loss of any type as what is compiled once for all of them sees it, with what it says of itself
+/// in static members. Good while the loss lives.
+template <backend X>
+struct loss_ref {
+  template <class Loss>
+  explicit loss_ref(const Loss& loss)
+      : apply(&loss, &apply_as<Loss>), description(&loss, &described_by<Loss>) {
+    if constexpr (requires { Loss::applies; }) {
+      applies = Loss::applies;
+    }
+    if constexpr (requires { Loss::nears_targets; }) {
+      nears_targets = Loss::nears_targets;
+    }
+    if constexpr (requires { Loss::takes_target(0.0F); }) {
+      takes_target = &Loss::takes_target;
+      target_range = Loss::target_range;
     }
   }
+
+  function_ref<variable<X>(variable<X>, const targets<X>&)> apply;
+  function_ref<std::string()> description;
+  /// The function that the loss applies to the model's outputs before it compares them; it then
+  /// takes logits, outputs of a model that ends without that function.
+  output_kind applies = output_kind::other;
+  /// Whether it brings outputs close to the targets themselves, as in a regression.
+  bool nears_targets = false;
+  bool (*takes_target)(float) = nullptr;  ///< whether it takes this value; null: any
+  std::string_view target_range;          ///< which it takes, in words
+
+ private:
+  template <class Loss>
+  static variable<X> apply_as(const void* self, variable<X> y, const targets<X>& t);
+  template <class Loss>
+  static std::string described_by([[maybe_unused]] const void* self) {
+    if constexpr (described<Loss>) {
+      return static_cast<const Loss*>(self)->description();
+    } else {
+      return "the loss";
+    }
+  }
+};
+
+template <backend X>
+template <class Loss>
+variable<X> loss_ref<X>::apply_as(const void* self, variable<X> y, const targets<X>& t) {
+  return (*static_cast<const Loss*>(self))(std::move(y), t);
 }
 
 namespace detail {

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "glia/backends/backend.hpp"
+#include "glia/core/function_ref.hpp"
 #include "glia/core/spin_lock.hpp"
-#include "glia/graph/improve.hpp"
-#include "glia/graph/passes/hoist.hpp"
 #include "glia/graph/program.hpp"
 #include "glia/graph/recorder.hpp"
 #include "glia/layers/parameters.hpp"
@@ -32,18 +31,7 @@ struct inference_programs {
   /// order.
   [[nodiscard]] static std::shared_ptr<inference_programs> make(const recorder<B>& recorded,
                                                                 const B& device, std::size_t rows,
-                                                                bool depth_first) {
-    graph g = recorded.recorded();
-    const std::vector<std::size_t> varying{0};
-    fuse_kernels<B>(g, varying);
-    passes::hoisted parts = passes::hoist(std::move(g), varying);
-    if (depth_first) {
-      cut_for_lanes(parts.each, device, rows);
-    }
-    return std::make_shared<inference_programs>(
-        program<B>(std::move(parts.once), recorded.how(), device),
-        program<B>(std::move(parts.each), recorded.how(), device));
-  }
+                                                                bool depth_first);
 
   inference_programs(program<B> first, program<B> then)
       : once(std::move(first)), each(std::move(then)) {}
@@ -57,38 +45,15 @@ class inference {
  public:
   using tensor = typename B::tensor;
 
-  inference(std::shared_ptr<inference_programs<B>> programs, const parameter_list<B>& parameters)
-      : programs_(std::move(programs)), version_(++programs_->versions) {
-    const program<B>& once = programs_->once;
-    std::vector<tensor*> inputs;
-    fixed_.reserve(parameters.size() + once.calls().outputs().size());
-    for (const parameter<B>& p : parameters) {
-      inputs.push_back(&fixed_.emplace_back(p.value));
-    }
-    std::vector<tensor> hoisted(once.calls().outputs().size());
-    once.run(inputs, hoisted);
-    std::move(hoisted.begin(), hoisted.end(), std::back_inserter(fixed_));
-  }
+  inference(std::shared_ptr<inference_programs<B>> programs, const parameter_list<B>& parameters);
 
   /// The outputs for a batch.
-  [[nodiscard]] tensor operator()(tensor x) const {
-    tensor y;
-    tensor* const input = &x;
-    programs_->each.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_});
-    return y;
-  }
+  [[nodiscard]] tensor operator()(tensor x) const;
 
   [[nodiscard]] const std::shared_ptr<inference_programs<B>>& programs() const { return programs_; }
 
   /// Whether it was made of these parameters as they are now.
-  [[nodiscard]] bool is_of(const parameter_list<B>& parameters) const {
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (!fixed_[i].shares_memory(parameters[i].value)) {
-        return false;
-      }
-    }
-    return true;
-  }
+  [[nodiscard]] bool is_of(const parameter_list<B>& parameters) const;
 
  private:
   std::shared_ptr<inference_programs<B>> programs_;
@@ -109,19 +74,9 @@ class inference_cache {
   }
 
   /// For so many samples; `make()` gives the programs for them.
-  template <class Make>
-  [[nodiscard]] std::shared_ptr<const inference<B>> get(std::size_t rows,
-                                                        const parameter_list<B>& parameters,
-                                                        const Make& make) const {
-    std::shared_ptr<const inference<B>> known = find(rows);
-    if (known && known->is_of(parameters)) {
-      return known;
-    }
-    auto made =
-        std::make_shared<const inference<B>>(known ? known->programs() : make(), parameters);
-    keep(rows, made);
-    return made;
-  }
+  [[nodiscard]] std::shared_ptr<const inference<B>> get(
+      std::size_t rows, const parameter_list<B>& parameters,
+      function_ref<std::shared_ptr<inference_programs<B>>()> make) const;
 
  private:
   static constexpr std::size_t most = 16;
@@ -131,32 +86,15 @@ class inference_cache {
     std::shared_ptr<const inference<B>> made;
   };
 
-  [[nodiscard]] std::shared_ptr<const inference<B>> find(std::size_t rows) const {
-    const std::lock_guard guard(lock_);
-    for (const entry& one : made_) {
-      if (one.rows == rows) {
-        return one.made;
-      }
-    }
-    return nullptr;
-  }
-
-  void keep(std::size_t rows, std::shared_ptr<const inference<B>> made) const {
-    const std::lock_guard guard(lock_);
-    for (entry& one : made_) {
-      if (one.rows == rows) {
-        one.made.swap(made);
-        return;
-      }
-    }
-    if (made_.size() == most) {
-      made_.erase(made_.begin());
-    }
-    made_.push_back({rows, std::move(made)});
-  }
+  [[nodiscard]] std::shared_ptr<const inference<B>> find(std::size_t rows) const;
+  void keep(std::size_t rows, std::shared_ptr<const inference<B>> made) const;
 
   mutable spin_lock lock_;
   mutable std::vector<entry> made_;
 };
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/models/inference_impl.hpp"
+#endif

@@ -3,12 +3,22 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/function_ref.hpp"
 #include "glia/graph/recorder.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/layers/scope.hpp"
-#include "glia/ops/reductions.hpp"
 
 namespace glia {
+
+namespace detail {
+
+/// Plans what `describe` runs.
+template <class B>
+[[nodiscard]] model_plan plan(
+    function_ref<variable<recorder<B>>(scope<recorder<B>>&, variable<recorder<B>>)> describe,
+    const shape& sample);
+
+}  // namespace detail
 
 /// Runs a description on a recorder with one sample of the given shape, forward and backward: finds
 /// every shape, names the parameters and counts what each layer takes. B is the backend that the
@@ -17,24 +27,13 @@ namespace glia {
 /// Throws what the layers throw when something does not fit, naming the layer.
 template <class B = shapes_only, layer Description>
 [[nodiscard]] model_plan plan_model(const Description& description, const shape& sample) {
-  require<shape_error>(sample.size() > 0,
-                       "model: expected samples of extents of at least 1, got shape ", sample);
   using R = recorder<B>;
-  const R calls;
-  tape<R> record(calls);
-  parameter_list<R> parameters;
-  std::vector<gradient_slot> slots;
-  plan_writer plan(calls.recorded(), batch_of(1, sample));
-  scope<R> s(record, parameters, slots, plan);
-  variable<R> y = s.run_model(description,
-                              record.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
-  const shape output = y.shape();
-  const variable<R> total = ops::sum(std::move(y));
-  plan.end_forward(output);
-  if (total.needs_gradient()) {
-    record.backward(total);
-  }
-  return std::move(plan).finish();
+  return detail::plan<B>(
+      [&](scope<R>& s, variable<R> x) { return s.run_model(description, std::move(x)); }, sample);
 }
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/models/plan_model_impl.hpp"
+#endif

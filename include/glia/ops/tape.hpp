@@ -58,12 +58,7 @@ class gradients {
   [[nodiscard]] const B& device() const { return device_; }
 
   /// Adds `gradient` to what the slot has received so far.
-  void add(gradient_slot slot, tensor gradient) {
-    tensor& sum = values_[slot.index];
-    sum = sum ? device_.run(kernels::binary{binary_function::add}, std::move(sum),
-                            std::move(gradient))
-              : std::move(gradient);
-  }
+  void add(gradient_slot slot, tensor gradient);
 
  private:
   friend class tape<B>;
@@ -115,29 +110,14 @@ class tape {
 
   /// Runs all adjoints, the gradient of `result` being 1 in every element. `result` is usually a
   /// loss of shape (). Afterwards `gradient` gives those of the leaves.
-  void backward(const variable<B>& result) {
-    require<value_error>(result.needs_gradient(),
-                         "tape::backward: the result depends on no parameter, so there is nothing "
-                         "to differentiate");
-    add_gradient(result.slot(), device().run(kernels::full{result.shape(), 1}));
-    run_adjoints();
-  }
+  void backward(const variable<B>& result);
 
   /// The same in two steps, for several results whose gradients are known: first each of these,
   /// then all adjoints.
   void add_gradient(gradient_slot result, tensor gradient) {
     gradients_.add(result, std::move(gradient));
   }
-  void run_adjoints() {
-    while (!nodes_.empty()) {
-      const node last = nodes_.back();
-      if (tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{})) {
-        last.run(last.adjoint, gradients_, std::move(dy));
-      }
-      nodes_.pop_back();  // only now: had the adjoint thrown, `clear` would still destroy it
-      last.destroy(last.adjoint);
-    }
-  }
+  void run_adjoints();
 
   /// Moves the gradient out of a slot; no tensor if the result did not depend on it.
   [[nodiscard]] tensor take_gradient(gradient_slot slot) {
@@ -145,14 +125,7 @@ class tape {
   }
 
   /// Forgets everything recorded. Variables of this tape must not be used afterwards.
-  void clear() {
-    while (!nodes_.empty()) {
-      nodes_.back().destroy(nodes_.back().adjoint);
-      nodes_.pop_back();
-    }
-    gradients_.values_.clear();
-    memory_.reset();
-  }
+  void clear();
 
  private:
   struct node {
@@ -171,5 +144,44 @@ class tape {
   std::vector<node> nodes_;
   arena memory_;
 };
+
+template <backend B>
+void gradients<B>::add(gradient_slot slot, tensor gradient) {
+  tensor& sum = values_[slot.index];
+  sum =
+      sum ? device_.run(kernels::binary{binary_function::add}, std::move(sum), std::move(gradient))
+          : std::move(gradient);
+}
+
+template <backend B>
+void tape<B>::backward(const variable<B>& result) {
+  require<value_error>(result.needs_gradient(),
+                       "tape::backward: the result depends on no parameter, so there is nothing "
+                       "to differentiate");
+  add_gradient(result.slot(), device().run(kernels::full{result.shape(), 1}));
+  run_adjoints();
+}
+
+template <backend B>
+void tape<B>::run_adjoints() {
+  while (!nodes_.empty()) {
+    const node last = nodes_.back();
+    if (tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{})) {
+      last.run(last.adjoint, gradients_, std::move(dy));
+    }
+    nodes_.pop_back();  // only now: had the adjoint thrown, `clear` would still destroy it
+    last.destroy(last.adjoint);
+  }
+}
+
+template <backend B>
+void tape<B>::clear() {
+  while (!nodes_.empty()) {
+    nodes_.back().destroy(nodes_.back().adjoint);
+    nodes_.pop_back();
+  }
+  gradients_.values_.clear();
+  memory_.reset();
+}
 
 }  // namespace glia

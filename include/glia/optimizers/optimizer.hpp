@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "glia/backends/backend.hpp"
+#include "glia/core/function_ref.hpp"
 
 namespace glia {
 
@@ -34,10 +37,66 @@ concept optimizer = backend<B> && std::copyable<O> &&
 };
 
 /// What varies from step to step of an optimizer, as a tensor.
-template <backend B, optimizer<B> O>
+template <backend B, class O>
 [[nodiscard]] typename B::tensor numbers_of(const O& rule, const B& device, std::size_t step) {
   const auto numbers = rule.numbers(step);
   return device.from_host(std::span<const double>(numbers), {numbers.size()});
+}
+
+/// An optimizer of any type, whose updates run on X, as what is compiled once for all of them sees
+/// it. Good while the optimizer lives.
+template <backend X>
+struct optimizer_ref {
+  using tensor = typename X::tensor;
+  /// Room for what varies from step to step, of which the first numbers_per_step are used.
+  using numbers_room = std::array<double, 8>;
+
+  template <class O>
+  explicit optimizer_ref(const O& rule)
+      : slot_count(rule.slot_count()),
+        slot_start(rule.slot_start()),
+        numbers_per_step(glia::numbers_per_step<O>),
+        numbers(&rule, &numbers_as<O>),
+        learning_rate(&rule,
+                      [](const void* self, std::size_t step) -> double {
+                        return static_cast<const O*>(self)->learning_rate(step);
+                      }),
+        apply(&rule, &apply_as<O>) {}
+
+  std::size_t slot_count;
+  double slot_start;
+  std::size_t numbers_per_step;
+  function_ref<numbers_room(std::size_t step)> numbers;
+  function_ref<double(std::size_t step)> learning_rate;
+  function_ref<void(const X&, tensor& parameter, tensor gradient, std::vector<tensor>& slots,
+                    const tensor& numbers)>
+      apply;
+
+ private:
+  template <class O>
+  static numbers_room numbers_as(const void* self, std::size_t step);
+  template <class O>
+  static void apply_as(const void* self, const X& device, tensor& p, tensor g,
+                       std::vector<tensor>& slots, const tensor& numbers);
+};
+
+template <backend X>
+template <class O>
+typename optimizer_ref<X>::numbers_room optimizer_ref<X>::numbers_as(const void* self,
+                                                                     std::size_t step) {
+  static_assert(glia::numbers_per_step<O> <= numbers_room{}.size(),
+                "an optimizer has at most 8 numbers that vary from step to step");
+  numbers_room room{};
+  const auto values = static_cast<const O*>(self)->numbers(step);
+  std::copy(values.begin(), values.end(), room.begin());
+  return room;
+}
+
+template <backend X>
+template <class O>
+void optimizer_ref<X>::apply_as(const void* self, const X& device, tensor& p, tensor g,
+                                std::vector<tensor>& slots, const tensor& numbers) {
+  static_cast<const O*>(self)->apply(device, p, std::move(g), slots, numbers);
 }
 
 }  // namespace glia

@@ -11,49 +11,55 @@
 #include <utility>
 #include <vector>
 
-#include "glia/core/described.hpp"
+#include "glia/core/function_ref.hpp"
 #include "glia/data/batch_loader.hpp"
-#include "glia/data/dataset.hpp"
-#include "glia/layers/plan.hpp"
+#include "glia/data/dataset_view.hpp"
 #include "glia/losses/targets.hpp"
-#include "glia/ops/tape.hpp"
+#include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
 
 namespace glia {
 
-/// Throws where a data set does not fit a model: no samples or more than can be numbered, or
-/// samples of another shape.
-template <class Model, supervised_dataset D>
-void require_fitting(std::string_view what, const Model& net, const D& data) {
+/// Throws where a data set does not fit a model, or the part of it that its samples are for: no
+/// samples or more than can be numbered, or samples of another shape.
+inline void require_fitting(std::string_view what, const dataset_view& data, const shape& sample,
+                            const shape& output) {
   require<data_error>(data.size() > 0, what, ": the data set is empty");
   detail::require_numbered(what, data.size());
-  const shape sample = data.input_shape();
-  require<shape_error>(sample == net.sample_shape(), what, ": the model takes samples of shape ",
-                       net.sample_shape(), ", the data set has ", sample,
-                       sample.size() == net.sample_shape().size()
+  require<shape_error>(data.input_shape() == sample, what, ": the model takes samples of shape ",
+                       sample, ", the data set has ", data.input_shape(),
+                       data.input_shape().size() == sample.size()
                            ? "; begin the model with a reshape or give the model the data's shape"
                            : "");
-  if constexpr (valued_dataset<D> && !labelled_dataset<D>) {
-    require<shape_error>(shape(data.target_shape()) == net.output_shape(), what,
-                         ": the model gives ", net.output_shape(), ", the data set's targets are ",
-                         shape(data.target_shape()));
-  }
+  require<shape_error>(!data.target_shape() || *data.target_shape() == output, what,
+                       ": the model gives ", output, ", the data set's targets are ",
+                       data.target_shape().value_or(shape{}));
 }
 
-/// Runs `forward(x)` on all samples of a data set, in order and in batches, and calls
+/// The part of a model that a data set's samples are for.
+[[nodiscard]] inline model_part part_for(const dataset_view& data) {
+  return data.behind_frozen_layers() ? model_part::trained : model_part::whole;
+}
+
+template <backend B>
+void require_fitting(std::string_view what, const dataset_view& data, const model_core<B>& net) {
+  require_fitting(what, data, net.sample_shape_of(part_for(data)), net.output_shape());
+}
+
+/// Runs a part of a model on all samples of a data set, in order and in batches, and calls
 /// use(batch, outputs) for each; stops where that returns false.
-template <backend B, supervised_dataset D, class Forward, class Use>
-void for_each_output(const B& device, const D& data, std::size_t batch_size, const Forward& forward,
-                     const Use& use) {
+template <backend B>
+void for_each_output(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
+                     model_part which, const dataset_view& data, std::size_t batch_size,
+                     function_ref<bool(const batch&, const typename B::tensor&)> use) {
   std::vector<std::uint32_t> order(data.size());
   std::iota(order.begin(), order.end(), 0U);
-  batch_loader<D> loader(data, batch_size);
-  tape<B> record(device);
+  batch_loader loader(data, batch_size);
   loader.start(order);
   while (const batch* b = loader.next()) {
-    variable<B> x =
-        record.constant(device.from_host(std::span<const float>(b->inputs), b->input_shape));
-    if (!use(*b, forward(std::move(x)))) {
+    if (!use(*b, net.infer(
+                     described, which,
+                     net.device().from_host(std::span<const float>(b->inputs), b->input_shape)))) {
       return;
     }
   }
@@ -78,27 +84,32 @@ template <backend B>
 }
 
 /// Throws `value_error` where a model ends in a sigmoid or softmax and the loss applies one itself.
-template <class Loss, class Model>
-void require_logits(const Model& net, const Loss& loss) {
-  constexpr output_kind applied = applied_by<Loss>();
-  if constexpr (applied != output_kind::other) {
-    const model_plan& plan = net.plan();
-    std::string name = "the loss";
-    if constexpr (described<Loss>) {
-      name = loss.description();
-    }
-    require<value_error>(plan.gives == output_kind::other, plan.giver, ": the model ends in a ",
-                         name_of(plan.gives), ", but ", name, " takes logits and applies a ",
-                         name_of(applied), " itself; end the model without it, as by dense{",
-                         plan.output.back(), "}; probabilities are glia::", name_of(applied),
-                         "(net.predict(x)) then");
+template <backend X>
+void require_logits(const model_plan& plan, const loss_ref<X>& loss) {
+  if (loss.applies != output_kind::other) {
+    require<value_error>(
+        plan.gives == output_kind::other, plan.giver, ": the model ends in a ", name_of(plan.gives),
+        ", but ", loss.description(), " takes logits and applies a ", name_of(loss.applies),
+        " itself; end the model without it, as by dense{", plan.output.back(),
+        "}; probabilities are glia::", name_of(loss.applies), "(net.predict(x)) then");
   }
 }
 
 /// Above which number a single output stands for class 1.
-template <class Loss, class Model>
-[[nodiscard]] double class_border(const Model& net) {
-  return nears_targets<Loss>() || net.plan().gives == output_kind::sigmoid ? 0.5 : 0;
+template <backend X>
+[[nodiscard]] double class_border(const model_plan& plan, const loss_ref<X>& loss) {
+  return loss.nears_targets || plan.gives == output_kind::sigmoid ? 0.5 : 0;
+}
+
+/// Throws `data_error` for a target value that the loss does not take.
+template <backend X>
+void require_targets(const loss_ref<X>& loss, std::span<const float> values) {
+  if (loss.takes_target != nullptr) {
+    for (const float value : values) {
+      require<data_error>(loss.takes_target(value), "the loss takes targets ", loss.target_range,
+                          ", the data hold ", value);
+    }
+  }
 }
 
 /// Whether a sample's targets stand for a class: a row of probabilities or one that is 1 for one
@@ -123,12 +134,12 @@ template <class Loss, class Model>
 
 /// Throws `data_error` where metrics, which count samples by their class, are asked for and a
 /// batch's targets are no classes, as those of a regression.
-template <class Loss>
-void require_classes(const std::vector<metric>& metrics, const batch& b) {
+template <backend X>
+void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics, const batch& b) {
   const std::size_t size = b.size == 0 ? 0 : b.targets.size() / b.size;
   for (std::size_t n = 0; !metrics.empty() && b.classes.empty() && n < b.size; ++n) {
     const std::span row = std::span<const float>(b.targets).subspan(n * size, size);
-    require<data_error>(is_class(row, applied_by<Loss>() != output_kind::other), metrics[0].name,
+    require<data_error>(is_class(row, loss.applies != output_kind::other), metrics[0].name,
                         ": counts samples by their class, and the data's targets are no classes (",
                         row.empty() ? 0 : row[0], row.size() > 1 ? ", ..." : "",
                         "); leave it out: the loss says how far off a regression is");
@@ -136,9 +147,8 @@ void require_classes(const std::vector<metric>& metrics, const batch& b) {
 }
 
 /// What is measured when nothing is asked for: accuracy where samples have classes.
-template <supervised_dataset D>
-[[nodiscard]] std::vector<metric> default_metrics() {
-  return labelled_dataset<D> ? std::vector<metric>{accuracy()} : std::vector<metric>{};
+[[nodiscard]] inline std::vector<metric> default_metrics(const dataset_view& data) {
+  return data.target_shape() ? std::vector<metric>{} : std::vector<metric>{accuracy()};
 }
 
 }  // namespace glia

@@ -1,20 +1,16 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "glia/data/dataset_view.hpp"
 #include "glia/data/row_store.hpp"
-#include "glia/models/trained_part.hpp"
-#include "glia/training/feed.hpp"
-#include "glia/training/interrupt.hpp"
-#include "glia/training/progress.hpp"
+#include "glia/models/model_core.hpp"
 
 namespace glia {
 
@@ -31,6 +27,8 @@ struct frozen_output_options {
 template <supervised_dataset D>
 class frozen_outputs {
  public:
+  static constexpr bool behind_frozen_layers = true;
+
   frozen_outputs(const D& data, shape output, row_store values)
       : data_(&data),
         output_(output),
@@ -60,57 +58,13 @@ class frozen_outputs {
 
 namespace detail {
 
-template <class D>
-inline constexpr bool is_frozen_outputs = false;
-template <class D>
-inline constexpr bool is_frozen_outputs<frozen_outputs<D>> = true;
-
-/// Runs all samples through the model's frozen layers; nothing where `interrupt` came between.
-/// `what` names the samples on the progress bar, if there is one. Outputs that are there already
-/// are handed on.
-template <class Model, supervised_dataset D>
-[[nodiscard]] std::optional<frozen_outputs<D>> run_frozen_layers(
-    const Model& net, const D& data, const std::string& what, const frozen_output_options& options,
-    const interrupt_guard& interrupt, std::optional<progress>& shown) {
-  using B = typename Model::backend_type;
-  require<value_error>(options.batch_size > 0,
-                       "fit: expected a batch size of at least 1 for the frozen layers");
-  const shape output = net.frozen_output_shape();
-  row_store values(data.size(), output.size(), options.store);
-  if (shown) {
-    shown->start_pass("frozen layers, " + what, data.size());
-  }
-  std::vector<float> rows;
-  std::size_t done = 0;
-  for_each_output(
-      net.device(), data, options.batch_size,
-      [&](variable<B> x) { return net.template infer_part<Model::part::frozen>(std::move(x)); },
-      [&](const batch& b, const variable<B>& y) {
-        rows.resize(b.size * output.size());
-        net.device().to_host(y.value(), std::span<float>(rows));
-        values.write(done, rows);
-        done += b.size;
-        if (shown) {
-          shown->update(done);
-        }
-        return !interrupt.interrupted();
-      });
-  if (interrupt.interrupted()) {
-    return std::nullopt;
-  }
-  frozen_outputs<D> result(data, output, std::move(values));
-  if (shown) {
-    shown->finish_pass("kept in " + std::string(result.in_memory() ? "memory" : "a file") + ", " +
-                       scaled(static_cast<double>(result.bytes()), "B"));
-  }
-  return result;
-}
-template <class Model, supervised_dataset D>
-[[nodiscard]] std::optional<frozen_outputs<D>> run_frozen_layers(
-    const Model&, const frozen_outputs<D>& data, const std::string&, const frozen_output_options&,
-    const interrupt_guard&, std::optional<progress>&) {
-  return data;
-}
+/// The outputs of a model's frozen layers for all samples of a data set; nothing where Ctrl-C came
+/// between.
+template <backend B>
+[[nodiscard]] std::optional<row_store> frozen_rows(
+    const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
+    const dataset_view& data, const std::string& what, const frozen_output_options& options,
+    std::ostream* out);
 
 }  // namespace detail
 
@@ -121,14 +75,16 @@ template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> compute_frozen_outputs(
     const Model& net, const D& data, const std::string& what,
     const frozen_output_options& options = {}, std::ostream* out = &std::cout) {
-  static_assert(Model::frozen_layers() > 0, "the model does not begin with frozen layers");
-  require_fitting("compute_frozen_outputs", net, data);
-  std::optional<progress> shown;
-  if (out != nullptr) {
-    shown.emplace(*out, is_terminal(*out), 0);
+  std::optional<row_store> rows =
+      detail::frozen_rows(net.core(), net.described(), data, what, options, out);
+  if (!rows) {
+    return std::nullopt;
   }
-  const interrupt_guard interrupt;
-  return detail::run_frozen_layers(net, data, what, options, interrupt, shown);
+  return frozen_outputs<D>(data, net.frozen_output_shape(), std::move(*rows));
 }
 
 }  // namespace glia
+
+#ifndef GLIA_COMPILED
+#include "glia/training/frozen_outputs_impl.hpp"
+#endif

@@ -36,6 +36,13 @@ struct scores {
   std::vector<double> metrics;  ///< in the order in which they were asked for
 };
 
+/// What is measured of outputs beside the loss.
+struct scoring {
+  std::vector<metric> metrics;
+  double border = 0;  ///< above which a single output is taken for class 1
+  friend bool operator==(const scoring&, const scoring&) = default;
+};
+
 namespace detail {
 
 /// (N): 1 for samples that the metric counts, else 0. A single output above `border` is taken for
@@ -60,6 +67,19 @@ template <backend B>
                     t.values ? device.run(kernels::argmax{}, t.values) : t.classes);
 }
 
+/// The sums over a batch of the losses (N), then of each metric.
+template <backend B>
+[[nodiscard]] std::vector<typename B::tensor> sums_of(const B& device,
+                                                      const typename B::tensor& losses,
+                                                      const typename B::tensor& y,
+                                                      const targets<B>& t, const scoring& how) {
+  std::vector<typename B::tensor> sums{device.run(kernels::sum_to{{}}, losses)};
+  for (const metric& m : how.metrics) {
+    sums.push_back(device.run(kernels::sum_to{{}}, hits(device, m, y, t, how.border)));
+  }
+  return sums;
+}
+
 }  // namespace detail
 
 /// Sums loss and metrics over batches: each batch's on the device, these in double on the host.
@@ -69,37 +89,31 @@ class running_scores {
  public:
   /// A single output above `border` is taken for class 1.
   running_scores(B device, std::vector<metric> metrics, double border = 0)
-      : device_(std::move(device)), metrics_(std::move(metrics)), border_(border) {
-    pending_.reserve(batches_at_a_time * (1 + metrics_.size()));
+      : device_(std::move(device)), how_{std::move(metrics), border} {
+    pending_.reserve(batches_at_a_time * (1 + how_.metrics.size()));
     reset();
   }
 
   void reset() {
     count_ = 0;
     pending_.clear();
-    sums_.assign(1 + metrics_.size(), 0);
+    sums_.assign(1 + how_.metrics.size(), 0);
   }
 
   /// `losses` (N) and outputs `y` of a batch. Throws where a metric cannot count such outputs.
   void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t) {
-    make_room();
-    count_ += y.shape()[0];
-    pending_.push_back(device_.run(kernels::sum_to{{}}, losses));
-    for (const metric& m : metrics_) {
-      pending_.push_back(device_.run(kernels::sum_to{{}}, detail::hits(device_, m, y, t, border_)));
-    }
+    add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, how_));
   }
   /// The same where the sums over a batch of `count` samples have been computed: of the loss, then
   /// of each metric.
-  void add_sums(std::size_t count, std::span<const typename B::tensor> sums) {
+  void add_sums(std::size_t count, const std::vector<typename B::tensor>& sums) {
     make_room();
     count_ += count;
     pending_.insert(pending_.end(), sums.begin(), sums.end());
   }
 
-  [[nodiscard]] double border() const { return border_; }
-
-  [[nodiscard]] const std::vector<metric>& metrics() const { return metrics_; }
+  [[nodiscard]] const scoring& how() const { return how_; }
+  [[nodiscard]] const std::vector<metric>& metrics() const { return how_.metrics; }
 
   /// The mean loss so far.
   [[nodiscard]] double loss() const { return mean(0); }
@@ -107,7 +121,7 @@ class running_scores {
   [[nodiscard]] scores means() const {
     scores result;
     result.loss = loss();
-    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    for (std::size_t i = 0; i < how_.metrics.size(); ++i) {
       result.metrics.push_back(mean(i + 1));
     }
     return result;
@@ -145,8 +159,7 @@ class running_scores {
   }
 
   B device_;
-  std::vector<metric> metrics_;
-  double border_;
+  scoring how_;
   std::vector<double> sums_;                 // the loss, then each metric
   std::vector<typename B::tensor> pending_;  // the same for each batch not yet in the sums
   std::size_t count_ = 0;

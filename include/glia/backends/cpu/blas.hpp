@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <mutex>
 
+#include <xtensor-blas/xblas.hpp>
 #include "glia/core/spin_lock.hpp"
-#include "glia/core/xtensor.hpp"
 #include "glia/kernels/products.hpp"
 
 // Declared here since xtensor-blas's CBLAS header lacks them; weak, for other BLAS libraries do

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "glia/backends/cpu/vector_kernels.hpp"
+#include "glia/backends/cpu/isa.hpp"
 
 extern "C" {
 // The processor that OpenBLAS takes this one for; other BLAS libraries have no such function.

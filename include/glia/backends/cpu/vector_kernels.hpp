@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "glia/backends/cpu/clamp_range.hpp"
+#include "glia/backends/cpu/isa.hpp"
 #include "glia/backends/cpu/patch_grid.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
 #include "glia/core/flush_denormals.hpp"
@@ -155,23 +156,6 @@ namespace glia::cpu_loops {
 #undef GLIA_INDEPENDENT
 
 namespace glia::cpu_loops {
-
-/// Instruction sets, each including those before it.
-enum class isa : std::uint8_t { baseline, avx2, avx512 };
-
-/// The best instruction set that this processor runs.
-[[nodiscard]] inline isa best_isa() noexcept {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-      __builtin_cpu_supports("bmi2") != 0) {
-    const bool has_avx512 =
-        __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-        __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-    return has_avx512 ? isa::avx512 : isa::avx2;
-  }
-#endif
-  return isa::baseline;
-}
 
 /// Calls `body` with the struct of loops compiled for `level`; denormals are flushed meanwhile.
 template <class Body>

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+namespace glia::cpu_loops {
+
+/// Instruction sets, each including those before it.
+enum class isa : std::uint8_t { baseline, avx2, avx512 };
+
+/// The best instruction set that this processor runs.
+[[nodiscard]] inline isa best_isa() noexcept {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+      __builtin_cpu_supports("bmi2") != 0) {
+    const bool has_avx512 =
+        __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+        __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+    return has_avx512 ? isa::avx512 : isa::avx2;
+  }
+#endif
+  return isa::baseline;
+}
+
+}  // namespace glia::cpu_loops

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "glia/backends/cpu.hpp"
+#include "glia/backends/cpu/classification.hpp"
+#include "glia/backends/cpu/convolution.hpp"
+#include "glia/backends/cpu/convolution_chain.hpp"
+#include "glia/backends/cpu/elementwise.hpp"
+#include "glia/backends/cpu/normalization.hpp"
+#include "glia/backends/cpu/pooled_convolution.hpp"
+#include "glia/backends/cpu/pooling.hpp"
+#include "glia/backends/cpu/products.hpp"
+#include "glia/backends/cpu/updates.hpp"
+#include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_loops.hpp"
+
+namespace glia {
+
+namespace cpu_loops {
+
+// The threads come first among the bases: the families of loops refer to them.
+template <class T>
+class all_families : private workers,
+                     public host_loops<T>,
+                     public elementwise<T>,
+                     public products<T>,
+                     public convolution<T>,
+                     public convolution_chain<T>,
+                     public pooled_convolution<T>,
+                     public pooling<T>,
+                     public normalizing<T>,
+                     public classification<T>,
+                     public updates<T> {
+ public:
+  all_families(std::size_t threads, isa level)
+      : workers(threads, level),
+        elementwise<T>(team()),
+        products<T>(team()),
+        convolution<T>(team()),
+        convolution_chain<T>(team()),
+        pooled_convolution<T>(team()),
+        pooling<T>(team()),
+        normalizing<T>(team()),
+        classification<T>(team()),
+        updates<T>(team()) {}
+
+  using workers::run;
+  using workers::threads;
+
+  using classification<T>::compute;
+  using convolution<T>::compute;
+  using convolution_chain<T>::compute;
+  using elementwise<T>::compute;
+  using host_loops<T>::compute;
+  using normalizing<T>::compute;
+  using pooled_convolution<T>::compute;
+  using pooling<T>::compute;
+  using products<T>::compute;
+  using updates<T>::compute;
+
+ private:
+  [[nodiscard]] const workers& team() const { return *this; }
+};
+
+template <class T, kernel K>
+void run(const all_families<T>& families, const K& k, const memory_pool& memory,
+         const host_tensor<T>* const* tensors) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) { families.compute(k, memory, *tensors[I]...); }
+  (std::make_index_sequence<K::operands + K::results>{});
+}
+
+/// How all kernels of a list are run: what names them has them compiled.
+template <class T, class... Kernels>
+[[nodiscard]] auto runs_of(kernel_list<Kernels...>) {
+  return std::tuple(&run<T, Kernels>...);
+}
+
+}  // namespace cpu_loops
+
+template <class T>
+cpu_kernels<T>::cpu_kernels(const cpu_options& options)
+    : families_(std::make_unique<const cpu_loops::all_families<T>>(options.threads, options.isa)) {}
+
+template <class T>
+cpu_kernels<T>::~cpu_kernels() = default;
+
+template <class T>
+std::size_t cpu_kernels<T>::threads() const noexcept {
+  return families_->threads();
+}
+
+template <class T>
+void cpu_kernels<T>::run_side_by_side(std::size_t count, void (*body)(const void*, std::size_t),
+                                      const void* context) const {
+  const cpu_loops::single_threaded_blas one_thread_each;
+  families_->run(count, [&](std::size_t i, std::size_t) { body(context, i); });
+}
+
+}  // namespace glia

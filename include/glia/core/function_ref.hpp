@@ -1,0 +1,36 @@
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+namespace glia {
+
+template <class Signature>
+class function_ref;
+
+/// A reference to something callable, of any type: a parameter of functions that are to be compiled
+/// once and not for each callable. Good while what it refers to lives. (C++26 has one in std.)
+template <class Result, class... Arguments>
+class function_ref<Result(Arguments...)> {
+ public:
+  template <class Callable>
+  requires(!std::is_same_v<Callable, function_ref> &&
+           std::is_invocable_r_v<Result, const Callable&, Arguments...>)
+      function_ref(const Callable& callable) noexcept
+      : function_ref(&callable, [](const void* self, Arguments... arguments) -> Result {
+          return (*static_cast<const Callable*>(self))(std::forward<Arguments>(arguments)...);
+        }) {}
+  /// A function of an object and the arguments.
+  function_ref(const void* self, Result (*call)(const void*, Arguments...)) noexcept
+      : self_(self), call_(call) {}
+
+  Result operator()(Arguments... arguments) const {
+    return call_(self_, std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  const void* self_;
+  Result (*call_)(const void*, Arguments...);
+};
+
+}  // namespace glia

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "glia/core/shape.hpp"
+#include "glia/data/dataset.hpp"
+
+namespace glia {
+
+/// A data set of any type, which must outlive the view: what is compiled once for all of them takes
+/// their samples from it.
+class dataset_view {
+ public:
+  template <class D>
+  requires(!std::same_as<D, dataset_view>) dataset_view(const D& data)
+      : inputs_(&data), targets_(&data) {
+    static_assert(supervised_dataset<D>,
+                  "expected a data set: make one of arrays by glia::labelled_arrays{x, classes} or "
+                  "glia::valued_arrays{x, values}; of a type of your own, see data/dataset.hpp");
+    if constexpr (supervised_dataset<D>) {
+      size_ = data.size();
+      input_shape_ = data.input_shape();
+      if constexpr (!labelled_dataset<D>) {
+        target_shape_ = data.target_shape();
+      }
+      varies_ = glia::varies(data);
+      behind_frozen_layers_ = requires {
+        requires D::behind_frozen_layers;
+      };
+      write_inputs_ = &write_inputs<D>;
+      write_targets_ = &write_targets<D>;
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] const shape& input_shape() const noexcept { return input_shape_; }
+  /// The shape of a sample's target values; none where samples belong to classes.
+  [[nodiscard]] const std::optional<shape>& target_shape() const noexcept { return target_shape_; }
+  /// Whether a sample may differ from epoch to epoch.
+  [[nodiscard]] bool varies() const noexcept { return varies_; }
+  /// Whether the samples have gone through a model's frozen layers already; see frozen_outputs.
+  [[nodiscard]] bool behind_frozen_layers() const noexcept { return behind_frozen_layers_; }
+
+  /// Writes the inputs of samples side by side.
+  using input_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
+                                std::span<float> values, std::size_t epoch);
+
+  /// The same targets for what a model's frozen layers gave for each sample, of the shape `each`.
+  [[nodiscard]] dataset_view with_frozen_outputs(const void* outputs, input_writer write,
+                                                 const shape& each) const {
+    dataset_view result = *this;
+    result.inputs_ = outputs;
+    result.write_inputs_ = write;
+    result.input_shape_ = each;
+    result.varies_ = false;
+    result.behind_frozen_layers_ = true;
+    return result;
+  }
+
+  /// Writes the samples with these numbers, as they are in this epoch, into `out`, reusing its
+  /// memory.
+  void gather(std::span<const std::uint32_t> samples, batch& out, std::size_t epoch = 0) const {
+    out.size = samples.size();
+    out.input_shape = batch_of(samples.size(), input_shape_);
+    out.inputs.resize(out.input_shape.size());
+    write_inputs_(inputs_, samples, out.inputs, epoch);
+    if (target_shape_) {
+      out.target_shape = batch_of(samples.size(), *target_shape_);
+      out.targets.resize(out.target_shape.size());
+    } else {
+      out.classes.resize(samples.size());
+    }
+    write_targets_(targets_, samples, out);
+  }
+
+ private:
+  using target_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
+                                 batch& out);
+
+  template <supervised_dataset D>
+  static void write_inputs(const void* self, std::span<const std::uint32_t> samples,
+                           std::span<float> values, [[maybe_unused]] std::size_t epoch) {
+    const D& data = *static_cast<const D*>(self);
+    if constexpr (varying_dataset<D>) {
+      data.inputs(samples, values, epoch);
+    } else if constexpr (batched_dataset<D>) {
+      data.inputs(samples, values);
+    } else {
+      const std::size_t size = samples.empty() ? 0 : values.size() / samples.size();
+      for (std::size_t n = 0; n < samples.size(); ++n) {
+        data.input(samples[n], values.subspan(n * size, size));
+      }
+    }
+  }
+  template <supervised_dataset D>
+  static void write_targets(const void* self, std::span<const std::uint32_t> samples, batch& out) {
+    const D& data = *static_cast<const D*>(self);
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      if constexpr (labelled_dataset<D>) {
+        out.classes[n] = data.label(samples[n]);
+      } else {
+        const std::size_t size = out.targets.size() / samples.size();
+        data.target(samples[n], std::span(out.targets).subspan(n * size, size));
+      }
+    }
+  }
+
+  const void* inputs_;
+  const void* targets_;
+  std::size_t size_ = 0;
+  shape input_shape_;
+  std::optional<shape> target_shape_;
+  bool varies_ = false;
+  bool behind_frozen_layers_ = false;
+  input_writer write_inputs_ = nullptr;
+  target_writer write_targets_ = nullptr;
+};
+
+}  // namespace glia

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/graph/improve.hpp"
+#include "glia/graph/passes/hoist.hpp"
+#include "glia/models/inference.hpp"
+
+namespace glia {
+
+template <backend B>
+std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorder<B>& recorded,
+                                                                   const B& device,
+                                                                   std::size_t rows,
+                                                                   bool depth_first) {
+  graph g = recorded.recorded();
+  const std::vector<std::size_t> varying{0};
+  fuse_kernels<B>(g, varying);
+  passes::hoisted parts = passes::hoist(std::move(g), varying);
+  if (depth_first) {
+    cut_for_lanes(parts.each, device, rows);
+  }
+  return std::make_shared<inference_programs>(
+      program<B>(std::move(parts.once), recorded.how(), device),
+      program<B>(std::move(parts.each), recorded.how(), device));
+}
+
+template <backend B>
+inference<B>::inference(std::shared_ptr<inference_programs<B>> programs,
+                        const parameter_list<B>& parameters)
+    : programs_(std::move(programs)), version_(++programs_->versions) {
+  const program<B>& once = programs_->once;
+  std::vector<tensor*> inputs;
+  fixed_.reserve(parameters.size() + once.calls().outputs().size());
+  for (const parameter<B>& p : parameters) {
+    inputs.push_back(&fixed_.emplace_back(p.value));
+  }
+  std::vector<tensor> hoisted(once.calls().outputs().size());
+  once.run(inputs, hoisted);
+  std::move(hoisted.begin(), hoisted.end(), std::back_inserter(fixed_));
+}
+
+template <backend B>
+typename B::tensor inference<B>::operator()(tensor x) const {
+  tensor y;
+  tensor* const input = &x;
+  programs_->each.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_});
+  return y;
+}
+
+template <backend B>
+bool inference<B>::is_of(const parameter_list<B>& parameters) const {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!fixed_[i].shares_memory(parameters[i].value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <backend B>
+std::shared_ptr<const inference<B>> inference_cache<B>::get(
+    std::size_t rows, const parameter_list<B>& parameters,
+    function_ref<std::shared_ptr<inference_programs<B>>()> make) const {
+  std::shared_ptr<const inference<B>> known = find(rows);
+  if (known && known->is_of(parameters)) {
+    return known;
+  }
+  auto made = std::make_shared<const inference<B>>(known ? known->programs() : make(), parameters);
+  keep(rows, made);
+  return made;
+}
+
+template <backend B>
+std::shared_ptr<const inference<B>> inference_cache<B>::find(std::size_t rows) const {
+  const std::lock_guard guard(lock_);
+  for (const entry& one : made_) {
+    if (one.rows == rows) {
+      return one.made;
+    }
+  }
+  return nullptr;
+}
+
+template <backend B>
+void inference_cache<B>::keep(std::size_t rows, std::shared_ptr<const inference<B>> made) const {
+  const std::lock_guard guard(lock_);
+  for (entry& one : made_) {
+    if (one.rows == rows) {
+      one.made.swap(made);
+      return;
+    }
+  }
+  if (made_.size() == most) {
+    made_.erase(made_.begin());
+  }
+  made_.push_back({rows, std::move(made)});
+}
+
+}  // namespace glia

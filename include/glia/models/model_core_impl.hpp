@@ -1,0 +1,155 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "glia/models/model_core.hpp"
+
+namespace glia {
+
+template <backend B>
+model_core<B>::model_core(model_plan plan, const shape& sample, B device,
+                          const model_options& options, std::size_t frozen_layers)
+    : sample_(sample),
+      device_(std::move(device)),
+      depth_first_(options.depth_first),
+      plan_(std::move(plan)),
+      frozen_layers_(frozen_layers),
+      parameters_(make_parameters(plan_.parameters, device_, options.seed)) {}
+
+template <backend B>
+std::size_t model_core<B>::parameter_count() const {
+  std::size_t count = 0;
+  for (const parameter_spec& spec : plan_.parameters) {
+    count += spec.shape.size();
+  }
+  return count;
+}
+
+template <backend B>
+const parameter<B>& model_core<B>::parameter(const std::string& name) const {
+  std::string known;
+  for (const glia::parameter<B>& p : parameters_) {
+    if (p.spec.name == name) {
+      return p;
+    }
+    known += (known.empty() ? "" : ", ") + p.spec.name;
+  }
+  throw value_error(text("model: no parameter is called '", name, "'; there are: ", known));
+}
+template <backend B>
+parameter<B>& model_core<B>::parameter(const std::string& name) {
+  return const_cast<glia::parameter<B>&>(std::as_const(*this).parameter(name));
+}
+
+template <backend B>
+shape model_core<B>::sample_shape_of(model_part which) const {
+  if (which != model_part::trained) {
+    return sample_;
+  }
+  return frozen_layers_ < plan_.parts.size() ? sample_of(plan_.parts[frozen_layers_].input)
+                                             : output_shape();
+}
+
+template <backend B>
+void model_core<B>::require_batch(const shape& got, model_part which) const {
+  const shape expected = batch_of(got.rank() == 0 ? 0 : got[0], sample_shape_of(which));
+  require<shape_error>(got == expected && got[0] > 0, "model: expected a batch ",
+                       batch_text(expected), " of at least one sample, got ", got);
+}
+
+template <backend B>
+template <backend On>
+variable<On> model_core<B>::run(const description_ref<On>& described, model_part which,
+                                scope<On>& s, variable<On> x) const {
+  require_batch(x.shape(), which);
+  if (which == model_part::trained) {
+    s.skip_parameters(frozen_layers_ < plan_.parts.size() ? plan_.parts[frozen_layers_].parameters
+                                                          : parameters_.size());
+  }
+  variable<On> y = described(which, s, std::move(x));
+  if (which == model_part::whole) {
+    s.expect_all_asked();
+  }
+  return y;
+}
+
+template <backend B>
+typename B::tensor model_core<B>::infer(const description_ref<X>& described, model_part which,
+                                        tensor x) const {
+  const model_access::reading unchanged(access_);
+  if constexpr (placing_backend<B>) {
+    return (*inference_for(described, which, x.shape()))(std::move(x));
+  } else {
+    tape<B> record(device_);
+    std::vector<gradient_slot> slots;
+    scope<B> s(record, parameters_, slots);
+    return run(described, which, s, record.constant(std::move(x))).value();
+  }
+}
+
+template <backend B>
+shape model_core<B>::require_inputs(const shape& given) const {
+  require<shape_error>(given.rank() > 0 && given == batch_of(given[0], sample_),
+                       "predict: expected inputs ", batch_text(batch_of(1, sample_)), ", got ",
+                       given);
+  return batch_of(given[0], output_shape());
+}
+
+template <backend B>
+template <class T>
+void model_core<B>::predict(const description_ref<X>& described, std::span<const T> inputs,
+                            std::span<T> outputs, std::size_t batch_size) const {
+  const std::size_t in = sample_.size();
+  const std::size_t out = output_shape().size();
+  for (; !inputs.empty(); inputs = inputs.subspan(std::min(batch_size * in, inputs.size())),
+                          outputs = outputs.subspan(std::min(batch_size * out, outputs.size()))) {
+    const std::size_t count = std::min(batch_size, inputs.size() / in);
+    predict_batch(described, inputs.first(count * in), outputs.first(count * out));
+  }
+}
+
+template <backend B>
+template <class T>
+void model_core<B>::predict_batch(const description_ref<X>& described, std::span<const T> inputs,
+                                  std::span<T> outputs) const {
+  tensor x = device_.from_host(inputs, batch_of(inputs.size() / sample_.size(), sample_));
+  device_.to_host(infer(described, model_part::whole, std::move(x)), outputs);
+}
+
+template <backend B>
+prepared<B> model_core<B>::prepare(const description_ref<X>& described,
+                                   std::size_t batch) const requires placing_backend<B> {
+  require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
+  const model_access::reading unchanged(access_);
+  const shape inputs = batch_of(batch, sample_);
+  return {inference_for(described, model_part::whole, inputs), inputs,
+          batch_of(batch, output_shape())};
+}
+
+template <backend B>
+std::shared_ptr<const inference<B>> model_core<B>::inference_for(
+    const description_ref<X>& described, model_part which,
+    const shape& batch) const requires placing_backend<B> {
+  require_batch(batch, which);
+  const auto make = [&] {
+    const X result;
+    tape<X> at(result);
+    variable<X> x = at.constant(result.input("inputs", real_of(batch)));
+    const parameter_list<X> parameters = as_inputs(result, parameters_);
+    std::vector<gradient_slot> slots;
+    scope<X> s(at, parameters, slots);
+    result.output("outputs", run(described, which, s, std::move(x)).value());
+    return inference_programs<B>::make(result, device_, batch[0], depth_first_);
+  };
+  return inference_.of_part[static_cast<std::size_t>(which)].get(batch[0], parameters_, make);
+}
+
+}  // namespace glia

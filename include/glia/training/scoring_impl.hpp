@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "glia/training/feed.hpp"
+#include "glia/training/scoring.hpp"
+#include "glia/training/step_program.hpp"
+
+namespace glia::detail {
+
+template <backend B>
+scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
+                const dataset_view& data, const loss_ref<tracing_backend<B>>& loss,
+                const evaluate_options& options) {
+  require_fitting("evaluate", data, net);
+  require_logits(net.plan(), loss);
+  const std::vector<metric> metrics = options.metrics.value_or(default_metrics(data));
+  using tensor = typename B::tensor;
+  running_scores<B> sums(net.device(), metrics, class_border(net.plan(), loss));
+  const model_part which = part_for(data);
+  [[maybe_unused]] std::optional<score_program<B>> recorded;
+  [[maybe_unused]] std::size_t recorded_for = 0;
+  [[maybe_unused]] std::vector<tensor> of_batch(1 + metrics.size());
+  for_each_output<B>(
+      net, described, which, data, batch_size_for(options.batch_size, net.sample_shape_of(which)),
+      [&](const batch& b, const tensor& y) {
+        require_targets(loss, b.targets);
+        require_classes(loss, metrics, b);
+        const targets<B> t = targets_of(net.device(), b, net.output_shape());
+        if constexpr (placing_backend<B>) {
+          const tensor& wanted = t.classes ? t.classes : t.values;
+          if (recorded_for != b.size) {
+            recorded.emplace(net.device(), spec_of(y), spec_of(wanted), loss, sums.how());
+            recorded_for = b.size;
+          }
+          recorded->run(y, wanted, of_batch);
+          sums.add_sums(b.size, of_batch);
+        } else {
+          tape<B> record(net.device());
+          sums.add(loss.apply(record.constant(y), t).value(), y, t);
+        }
+        return true;
+      });
+  return sums.means();
+}
+
+template <backend B>
+shape outputs_for(const model_core<B>& net, const dataset_view& data) {
+  require_fitting("predict", data, net);
+  return batch_of(data.size(), net.output_shape());
+}
+
+template <backend B>
+void predict(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
+             const dataset_view& data, std::size_t batch_size, std::span<float> outputs) {
+  const model_part which = part_for(data);
+  for_each_output<B>(net, described, which, data,
+                     batch_size_for(batch_size, net.sample_shape_of(which)),
+                     [&](const batch&, const typename B::tensor& y) {
+                       net.device().to_host(y, outputs.first(y.shape().size()));
+                       outputs = outputs.subspan(y.shape().size());
+                       return true;
+                     });
+}
+
+}  // namespace glia::detail

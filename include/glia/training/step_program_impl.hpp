@@ -1,0 +1,167 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/graph/improve.hpp"
+#include "glia/training/step_program.hpp"
+
+namespace glia {
+
+template <backend X>
+step_results<X> take_step(tape<X>& record, const variable<X>& x, const targets<X>& t,
+                          const typename X::tensor& key, const typename X::tensor& numbers,
+                          parameter_list<X>& parameters, slot_lists<X>& slots,
+                          const step_rule<X>& rule) {
+  const X& device = record.device();
+  std::vector<gradient_slot> gradients_at;
+  scope<X> s(record, parameters, gradients_at, key);
+  const variable<X> y = rule.forward(s, x);
+  const variable<X> losses = rule.loss.apply(y, t);
+  record.backward(ops::mean(losses));
+  std::vector<typename X::tensor> gradients(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (gradients_at[i]) {
+      gradients[i] = record.take_gradient(gradients_at[i]);
+    }
+  }
+  clip(rule.clipping, device, gradients);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (gradients[i]) {
+      rule.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i], numbers);
+    }
+  }
+  return {y.value(), losses.value()};
+}
+
+namespace detail {
+
+/// A batch's targets as an input of what is recorded.
+template <backend B>
+[[nodiscard]] targets<recorder<B>> targets_input(const recorder<B>& to, const tensor_spec& spec) {
+  const auto wanted = to.input("targets", spec);
+  using all = targets<recorder<B>>;
+  return spec.type == element::index ? all{wanted, {}} : all{{}, wanted};
+}
+
+/// Makes the sums over a batch results of what is recorded.
+template <backend B>
+void output_sums(const recorder<B>& to, const step_results<recorder<B>>& step,
+                 const targets<recorder<B>>& t, const scoring& scores) {
+  const auto sums = sums_of(to, step.losses, step.outputs, t, scores);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    to.output(i == 0 ? "loss" : scores.metrics[i - 1].name, sums[i]);
+  }
+}
+
+}  // namespace detail
+
+namespace detail {
+
+template <backend B>
+[[nodiscard]] program<B> record_scores(const B& device, const tensor_spec& outputs,
+                                       const tensor_spec& wanted, const loss_ref<recorder<B>>& loss,
+                                       const scoring& scores) {
+  using R = recorder<B>;
+  const R rec;
+  tape<R> at(rec);
+  const variable<R> y = at.constant(rec.input("outputs", outputs));
+  const targets<R> t = targets_input(rec, wanted);
+  output_sums(rec, {y.value(), loss.apply(y, t).value()}, t, scores);
+  graph g = rec.recorded();
+  prune(g);
+  return program<B>(std::move(g), rec.how(), device);
+}
+
+template <backend B>
+[[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
+                                     const parameter_list<B>& parameters,
+                                     const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
+                                     const std::optional<scoring>& scores) {
+  using R = recorder<B>;
+  const R rec;
+  tape<R> at(rec);
+  const variable<R> x = at.constant(rec.input("inputs", real_of(shapes.inputs)));
+  const targets<R> t = targets_input(rec, shapes.targets);
+  const auto key = rec.input("key", {{step_key::words}, element::index});
+  const auto numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
+  parameter_list<R> traced = as_inputs(rec, parameters);
+  slot_lists<R> kept(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    for (std::size_t j = 0; j < slots[i].size(); ++j) {
+      kept[i].push_back(
+          rec.input(text(parameters[i].spec.name, ".slot", j), real_of(parameters[i].spec.shape)));
+    }
+  }
+  const parameter_list<R> before = traced;
+  const slot_lists<R> kept_before = kept;
+
+  const step_results<R> results = take_step(at, x, t, key, numbers, traced, kept, rule);
+  if (scores) {
+    output_sums(rec, results, t, *scores);
+  }
+  const auto next = [&](const auto& from, const auto& to) {
+    if (to.id() != from.id()) {
+      rec.next(from, to);
+    }
+  };
+  for (std::size_t i = 0; i < traced.size(); ++i) {
+    next(before[i].value, traced[i].value);
+    for (std::size_t j = 0; j < kept[i].size(); ++j) {
+      next(kept_before[i][j], kept[i][j]);
+    }
+  }
+  graph g = rec.recorded();
+  std::vector<std::size_t> varying(g.inputs().size());
+  std::iota(varying.begin(), varying.end(), std::size_t{0});
+  fuse_kernels<B>(g, varying);
+  if (shapes.depth_first) {
+    cut_for_lanes(g, device, shapes.inputs[0]);
+  }
+  return program<B>(std::move(g), rec.how(), device);
+}
+
+}  // namespace detail
+
+template <backend B>
+score_program<B>::score_program(const B& device, const tensor_spec& outputs,
+                                const tensor_spec& targets, const loss_ref<recorder<B>>& loss,
+                                const scoring& scores)
+    : program_(detail::record_scores(device, outputs, targets, loss, scores)) {}
+
+template <backend B>
+void score_program<B>::run(tensor outputs, tensor targets, std::span<tensor> sums) const {
+  const std::array inputs{&outputs, &targets};
+  program_.run(inputs, sums);
+}
+
+template <backend B>
+step_program<B>::step_program(const B& device, const step_shapes& shapes,
+                              const parameter_list<B>& parameters, const slot_lists<B>& slots,
+                              const step_rule<recorder<B>>& rule,
+                              const std::optional<scoring>& scores)
+    : program_(detail::record_step(device, shapes, parameters, slots, rule, scores)) {}
+
+template <backend B>
+void step_program<B>::run(tensor x, tensor targets, tensor key, tensor numbers,
+                          parameter_list<B>& parameters, slot_lists<B>& slots,
+                          std::vector<tensor*>& room, std::span<tensor> sums) const {
+  room.assign({&x, &targets, &key, &numbers});
+  for (parameter<B>& p : parameters) {
+    room.push_back(&p.value);
+  }
+  for (std::vector<tensor>& own : slots) {
+    for (tensor& slot : own) {
+      room.push_back(&slot);
+    }
+  }
+  program_.run(room, sums);
+}
+
+}  // namespace glia

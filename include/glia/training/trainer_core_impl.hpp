@@ -1,0 +1,269 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/data/batch_loader.hpp"
+#include "glia/data/row_store.hpp"
+#include "glia/training/feed.hpp"
+#include "glia/training/frozen_outputs_impl.hpp"
+#include "glia/training/interrupt.hpp"
+#include "glia/training/progress.hpp"
+#include "glia/training/scoring.hpp"
+#include "glia/training/trainer_core.hpp"
+
+namespace glia {
+
+/// What one call of fit hands down.
+template <backend B>
+struct trainer_core<B>::session {
+  const subject& what;
+  const fit_options& options;
+  const interrupt_guard& interrupt;
+  std::optional<progress>& shown;
+  history& result;
+};
+
+template <backend B>
+trainer_core<B>::trainer_core(const subject& what, const trainer_options& options)
+    : options_(options) {
+  require_logits(what.net.plan(), what.loss);
+  for (const parameter<B>& p : what.net.parameters()) {
+    std::vector<tensor>& own = memory_.emplace_back();
+    for (std::size_t i = 0; p.spec.trainable && i < what.optimizer.slot_count; ++i) {
+      own.push_back(what.net.device().run(kernels::full{p.spec.shape, what.optimizer.slot_start}));
+    }
+  }
+}
+
+template <backend B>
+void trainer_core<B>::require_same_parameters(const parameter_list<B>& parameters) const {
+  bool unchanged = parameters.size() == memory_.size();
+  for (std::size_t i = 0; unchanged && i < memory_.size(); ++i) {
+    unchanged = memory_[i].empty() || memory_[i][0].shape() == parameters[i].spec.shape;
+  }
+  require<value_error>(unchanged,
+                       "trainer: the model's parameters are no longer those that the trainer was "
+                       "made for; make a new trainer after assigning or moving a model");
+}
+
+template <backend B>
+void trainer_core<B>::step(const subject& what, model_part which, const batch& b,
+                           running_scores<B>* sums) {
+  model_core<B>& net = what.net;
+  const model_access::training alone(net.access());
+  const B& device = net.device();
+  require_same_parameters(net.parameters());
+  require_targets(what.loss, b.targets);
+  if (sums != nullptr) {
+    require_classes(what.loss, sums->metrics(), b);
+  }
+  const targets<B> t = targets_of(device, b, net.output_shape());
+  tensor x = device.from_host(std::span<const float>(b.inputs), b.input_shape);
+  const auto words =
+      step_key{.seed = options_.seed, .step = static_cast<std::uint32_t>(step_)}.to_words();
+  tensor key = device.from_host(std::span<const std::int32_t>(words), {words.size()});
+  const auto varying = what.optimizer.numbers(step_);
+  const std::size_t count = what.optimizer.numbers_per_step;
+  tensor numbers = device.from_host(std::span<const double>(varying.data(), count), {count});
+  if constexpr (placing_backend<B>) {
+    const tensor& wanted = t.classes ? t.classes : t.values;
+    const step_shapes shapes{x.shape(), spec_of(wanted), net.depth_first()};
+    sums_.resize(sums == nullptr ? 0 : 1 + sums->metrics().size());
+    program_for(what, which, shapes, sums)
+        .run(std::move(x), wanted, std::move(key), std::move(numbers), net.parameters(), memory_,
+             room_, sums_);
+    if (sums != nullptr) {
+      sums->add_sums(shapes.inputs[0], sums_);
+    }
+  } else {
+    tape<B> record(device);
+    const auto forward = [&](scope<B>& s, variable<B> samples) {
+      return net.run(what.described, which, s, std::move(samples));
+    };
+    const auto [y, losses] =
+        take_step<B>(record, record.constant(std::move(x)), t, key, numbers, net.parameters(),
+                     memory_, {forward, what.loss, what.optimizer, options_.clipping});
+    if (sums != nullptr) {
+      sums->add(losses, y, t);
+    }
+  }
+  ++step_;
+}
+
+template <backend B>
+const step_program<B>& trainer_core<B>::program_for(
+    const subject& what, model_part which, const step_shapes& shapes,
+    const running_scores<B>* sums) requires placing_backend<B> {
+  const auto fits = [&](const kept_program& known) {
+    return known.shapes == shapes && known.which == which &&
+           known.scores.has_value() == (sums != nullptr) &&
+           (sums == nullptr || *known.scores == sums->how());
+  };
+  const auto known = std::find_if(programs_.begin(), programs_.end(), fits);
+  if (known != programs_.end()) {
+    return *known->made;
+  }
+  if (programs_.size() == most_programs) {
+    programs_.erase(programs_.begin());
+  }
+  const auto scores = sums == nullptr ? std::nullopt : std::optional(sums->how());
+  const auto forward = [&](scope<X>& s, variable<X> x) {
+    return what.net.run(what.described, which, s, std::move(x));
+  };
+  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.clipping};
+  programs_.push_back(
+      {shapes, which, scores,
+       std::make_shared<const step_program<B>>(what.net.device(), shapes, what.net.parameters(),
+                                               memory_, rule, scores)});
+  return *programs_.back().made;
+}
+
+template <backend B>
+history trainer_core<B>::fit(const subject& what, const dataset_view& train,
+                             const dataset_view* validation, const fit_options& options) {
+  if (validation != nullptr) {
+    require_fitting("fit: validation", *validation, what.net);
+  }
+  require_same_parameters(what.net.parameters());
+  require_fitting("fit", train, what.net);
+  require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
+  history result;
+  result.metrics = options.metrics.value_or(default_metrics(train));
+  const interrupt_guard interrupt;
+  std::optional<progress> shown;
+  if (options.progress != nullptr) {
+    shown.emplace(*options.progress, is_terminal(*options.progress), options.epochs);
+  }
+  session all{what, options, interrupt, shown, result};
+  if (what.net.frozen_layers() > 0) {
+    run_behind_frozen_layers(train, validation, all);
+  } else {
+    run_epochs(train, validation, all);
+  }
+  if (result.interrupted && shown) {
+    shown->note("interrupted; stopped after step " + std::to_string(step_));
+  }
+  return result;
+}
+
+template <backend B>
+void trainer_core<B>::run_behind_frozen_layers(const dataset_view& train,
+                                               const dataset_view* validation, session& all) {
+  const auto start = std::chrono::steady_clock::now();
+  const frozen_output_options& how = all.options.frozen;
+  const auto worth_keeping = [&](const dataset_view& data) {
+    return data.behind_frozen_layers() || (how.keep && !data.varies());
+  };
+  const bool keep_train = worth_keeping(train);
+  all.result.frozen_layers =
+      keep_train  ? "the outputs of the frozen layers were computed once and kept"
+      : !how.keep ? "the frozen layers run in every step, as the options ask"
+                  : "the frozen layers run in every step, as the training samples vary from "
+                    "epoch to epoch (they are augmented)";
+  if (!keep_train && all.shown) {
+    all.shown->note(all.result.frozen_layers);
+  }
+  // What was kept has to last as long as the views of it.
+  std::optional<row_store> rows[2];
+  const auto through_frozen_layers = [&](const dataset_view& data, const char* name,
+                                         std::optional<row_store>& into) {
+    if (data.behind_frozen_layers() || !worth_keeping(data) || all.interrupt.interrupted()) {
+      return data;
+    }
+    into = detail::run_frozen_layers(all.what.net, all.what.described, data, name, how,
+                                     all.interrupt, all.shown);
+    return into ? detail::behind_frozen_layers(data, *into, all.what.net.frozen_output_shape())
+                : data;
+  };
+  const dataset_view training = through_frozen_layers(train, "training", rows[0]);
+  std::optional<dataset_view> validating;
+  if (validation != nullptr) {
+    validating = through_frozen_layers(*validation, "validation", rows[1]);
+  }
+  all.result.frozen_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  all.result.interrupted = all.interrupt.interrupted();
+  if (!keep_train || training.behind_frozen_layers()) {
+    run_epochs(training, validating ? &*validating : nullptr, all);
+  }
+}
+
+template <backend B>
+void trainer_core<B>::run_epochs(const dataset_view& train, const dataset_view* validation,
+                                 session& all) {
+  const auto& [what, options, interrupt, shown, result] = all;
+  running_scores<B> sums(what.net.device(), result.metrics,
+                         class_border(what.net.plan(), what.loss));
+  std::vector<std::uint32_t> order(train.size());
+  batch_loader loader(train, options.batch_size);
+  for (std::size_t epoch = 1; epoch <= options.epochs && !result.interrupted; ++epoch) {
+    std::iota(order.begin(), order.end(), 0U);
+    if (options.shuffle) {
+      shuffle(std::span(order), {.seed = options_.seed,
+                                 .stream = shuffle_stream,
+                                 .step = static_cast<std::uint32_t>(epochs_)});
+    }
+    epoch_record record = train_epoch(part_for(train), loader, order, sums, all, epoch);
+    result.interrupted = interrupt.interrupted();
+    if (!result.interrupted && validation != nullptr) {
+      record.validation = detail::evaluate(what.net, what.described, *validation, what.loss,
+                                           {.metrics = result.metrics});
+      result.interrupted = interrupt.interrupted();
+    }
+    result.epochs.push_back(record);
+    if (shown) {
+      shown->finish_epoch(record, result.metrics);
+    }
+    if (options.on_epoch_end) {
+      options.on_epoch_end(record);
+    }
+  }
+}
+
+template <backend B>
+epoch_record trainer_core<B>::train_epoch(model_part which, batch_loader& loader,
+                                          const std::vector<std::uint32_t>& order,
+                                          running_scores<B>& sums, session& all,
+                                          std::size_t epoch) {
+  const auto& [what, options, interrupt, shown, result] = all;
+  const auto start = std::chrono::steady_clock::now();
+  if (shown) {
+    shown->start_epoch(epoch, order.size());
+  }
+  sums.reset();
+  std::size_t done = 0;
+  loader.start(order, epochs_++);
+  while (const batch* b = loader.next()) {
+    step(what, which, *b, &sums);
+    done += b->size;
+    if (shown) {
+      shown->update(done, [&] { return sums.loss(); });
+    }
+    if (interrupt.interrupted()) {
+      break;
+    }
+  }
+  epoch_record record;
+  record.epoch = epoch;
+  record.samples = done;
+  record.training = sums.means();
+  record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  record.samples_per_second = static_cast<double>(done) / record.seconds;
+  record.learning_rate = what.optimizer.learning_rate(step_ == 0 ? 0 : step_ - 1);
+  return record;
+}
+
+}  // namespace glia
