@@ -157,71 +157,45 @@ TEST_CASE("frozen dropout is off") {
         test::run_layer(dropout{0.5}, {4, 8}, x, {}, glia::run_mode::training));
 }
 
-TEST_CASE("a sequential knows how many of its first layers are fixed") {
-  const auto count = [](const auto& layers) { return layers.frozen_layers(); };
+TEST_CASE("a model knows where what is frozen ends, wherever that is") {
+  using glia::shape;
+  const auto end = [](const auto& description, const shape& sample = {3}) {
+    return glia::model{description, sample}.frozen_output_shape().value_or(shape{});
+  };
+  const shape none{};
   const frozen body{dense{3}};
-  const frozen net{sequential{dense{3, glia::relu}, dropout{0.5}}};
-  CHECK(count(sequential{dense{3}, dense{2}}) == 0);
-  CHECK(count(sequential{flatten{}, glia::relu, dense{2}}) == 0);
-  CHECK(count(sequential{}) == 0);
-  CHECK(count(sequential{body, dense{2}}) == 1);
-  CHECK(count(sequential{flatten{}, body, dense{2}}) == 2);
-  CHECK(count(sequential{reshape{{4}}, flatten{}, body, dense{2}}) == 3);
+  const frozen net{sequential{dense{4, glia::relu}, dropout{0.5}}};
+  CHECK(end(sequential{dense{3}, dense{2}}) == none);
+  CHECK(end(sequential{flatten{}, glia::relu, dense{2}}) == none);
+  CHECK(end(sequential{body, dense{2}}) == shape{3});
+  CHECK(end(sequential{flatten{}, body, dense{2}}, {2, 2}) == shape{3});
+  CHECK(end(sequential{body, net}) == shape{4});
   // What has no state behind it belongs to it.
-  CHECK(count(sequential{body, glia::global_avg_pool2d{}, dense{2}}) == 2);
-  CHECK(count(sequential{body, glia::max_pool2d{}, glia::avg_pool2d{}, glia::global_max_pool2d{},
-                         glia::relu, glia::identity{}, reshape{{4}}, flatten{}, dense{2}}) == 8);
-  CHECK(count(sequential{body, flatten{}, net, flatten{}, dense{2}, net}) == 4);
-  // Dropout differs from step to step.
-  CHECK(count(sequential{dropout{0.5}, body, dense{2}}) == 0);
-  CHECK(count(sequential{body, dropout{0.5}, body, dense{2}}) == 1);
-  CHECK(count(sequential{dense{2}, body}) == 0);
-  CHECK(count(sequential{batch_norm{}, body}) == 0);
-  CHECK(count(sequential{body, net}) == 2);
-  // Only what it holds directly: the model could not be cut inside.
-  CHECK(count(sequential{sequential{body, flatten{}}, dense{2}}) == 0);
-  CHECK(count(sequential{glia::residual{body}, dense{2}}) == 0);
-  CHECK(count(sequential{frozen{sequential{body, dense{2}}}, dense{2}}) == 1);
-
-  glia::model two{sequential{flatten{}, body, dense{2}}, {2, 2}};
-  CHECK(two.frozen_layers() == 2);
-  CHECK(two.frozen_output_shape() == glia::shape{3});
-  glia::model all{sequential{body, net}, {2}};
-  CHECK(all.frozen_output_shape() == glia::shape{3});
-  glia::model none{dense{2}, {2}};
-  CHECK(none.frozen_layers() == 0);
-}
-
-TEST_CASE("the two parts of a model give what the whole gives") {
-  glia::model net{sequential{flatten{}, frozen{sequential{dense{5, glia::tanh}, batch_norm{}}},
-                             dense{4, glia::tanh}, dropout{0.5}, dense{2}},
-                  {2, 3}};
-  using B = glia::cpu<float>;
-  using part = decltype(net)::part;
-  const B& device = net.device();
-  const auto x = test::tensor_of(device, {7, 2, 3}, glia::testing::test_values({7, 2, 3}, 1));
-  for (const auto mode : {glia::run_mode::training, glia::run_mode::inference}) {
-    glia::tape<B> record(device);
-    std::vector<glia::gradient_slot> slots;
-    const auto whole = net.forward(record.constant(x), slots, mode, {.seed = 3, .step = 5});
-    REQUIRE(slots.size() == net.parameters().size());
-    const auto fixed =
-        net.forward_part<part::frozen>(record.constant(x), slots, glia::run_mode::inference, {});
-    CHECK(fixed.shape() == glia::shape{7, 5});
-    const auto y = net.forward_part<part::trained>(fixed, slots, mode, {.seed = 3, .step = 5});
-    CHECK(test::values_of(device, y.value()) == test::values_of(device, whole.value()));
-    REQUIRE(slots.size() == net.parameters().size());
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      CHECK(static_cast<bool>(slots[i]) ==
-            (mode == glia::run_mode::training && net.plan().parameters[i].trainable));
-    }
-  }
-  glia::tape<B> record(device);
-  std::vector<glia::gradient_slot> slots;
-  CHECK(test::message_of<glia::shape_error>([&] {
-          (void)net.forward_part<part::trained>(record.constant(x), slots, glia::run_mode::training,
-                                                {});
-        }) == "model: expected a batch (N, 5) of at least one sample, got (7, 2, 3)");
+  CHECK(end(sequential{body, reshape{{3, 1, 1}}, glia::max_pool2d{1}, glia::avg_pool2d{1},
+                       glia::relu, glia::identity{}, flatten{}, dense{2}}) == shape{3});
+  CHECK(end(sequential{body, reshape{{1, 1, 3}}, glia::global_avg_pool2d{}, dense{2}}) == shape{3});
+  CHECK(end(sequential{body, flatten{}, net, glia::lambda{"double", [](auto x) { return x + x; }},
+                       dense{2}, net}) == shape{4});
+  // Dropout differs from step to step, and what is trained does.
+  CHECK(end(sequential{dropout{0.5}, body, dense{2}}) == none);
+  CHECK(end(sequential{body, dropout{0.5}, frozen{dense{5}}, dense{2}}) == shape{3});
+  CHECK(end(sequential{dense{2}, body}) == none);
+  CHECK(end(sequential{batch_norm{}, body}) == none);
+  // Within what holds it, and behind branches that meet again.
+  CHECK(end(sequential{sequential{body, flatten{}}, dense{2}}) == shape{3});
+  CHECK(end(frozen{sequential{body, dense{2}}}) == shape{2});
+  CHECK(end(sequential{glia::residual{body}, dense{2}}) == shape{3});
+  CHECK(end(sequential{body, glia::residual{dense{3}}, dense{2}}) == shape{3});
+  // The samples go past what is frozen, or each other's.
+  CHECK(end(sequential{glia::residual{dense{3}, body}, dense{2}}) == none);
+  CHECK(end(sequential{glia::residual{sequential{body, dense{3}}}, dense{2}}) == none);
+  CHECK(end(sequential{body,
+                       glia::lambda{"centred",
+                                    [](auto x) {
+                                      const auto& s = x.shape();
+                                      return x - glia::ops::sum_to(x, {1, s[1]});
+                                    }},
+                       dense{2}}) == none);
 }
 
 TEST_CASE("gradients pass through frozen layers to what comes before them") {

@@ -56,7 +56,6 @@ struct activation {
   bool over_last_axis = false;  ///< softmax, the one that is no element-wise map
 
   static constexpr std::string_view type_name = "activation";
-  static constexpr bool stateless = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {

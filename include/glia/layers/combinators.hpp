@@ -36,15 +36,6 @@ struct frozen {
 template <class Body>
 frozen(Body) -> frozen<Body>;
 
-namespace detail {
-
-template <class Layer>
-inline constexpr bool is_frozen = false;
-template <class Body>
-inline constexpr bool is_frozen<frozen<Body>> = true;
-
-}  // namespace detail
-
 /// Layers one after the other: sequential{dense{400, relu}, dense{10}}. May be nested.
 template <class... Layers>
 class sequential {
@@ -63,30 +54,11 @@ class sequential {
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    return run_part<0, sizeof...(Layers)>(s, std::move(x));
-  }
-
-  /// Only the layers First ... End - 1.
-  template <std::size_t First, std::size_t End, backend B>
-  [[nodiscard]] variable<B> run_part(scope<B>& s, variable<B> x) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((x = s.run(std::get<First + I>(layers_), std::move(x), "sequential", First + I)), ...);
+      ((x = s.run(std::get<I>(layers_), std::move(x), "sequential", I)), ...);
     }
-    (std::make_index_sequence<End - First>{});
+    (std::index_sequence_for<Layers...>{});
     return x;
-  }
-
-  /// How many of the first layers always give the same outputs for the same sample, however the
-  /// others are trained: frozen layers and what has no state around them. 0 if none is frozen.
-  [[nodiscard]] static constexpr std::size_t frozen_layers() {
-    constexpr bool is_frozen[] = {detail::is_frozen<Layers>..., false};
-    constexpr bool is_fixed[] = {(detail::is_frozen<Layers> || stateless_layer<Layers>)..., false};
-    std::size_t fixed = 0;
-    bool any = false;
-    for (; is_fixed[fixed]; ++fixed) {
-      any = any || is_frozen[fixed];
-    }
-    return any ? fixed : 0;
   }
 
   [[nodiscard]] static constexpr std::size_t size() { return sizeof...(Layers); }
@@ -113,7 +85,6 @@ class sequential {
 struct identity {
   static constexpr std::string_view type_name = "identity";
   static constexpr bool hands_on = true;
-  static constexpr bool stateless = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {

@@ -26,17 +26,10 @@ struct layer_summary {
   bool frozen = false;
 };
 
-/// Where one of the layers that a description holds directly begins.
-struct part_start {
-  std::size_t parameters = 0;  ///< of the layers before it
-  shape input;                 ///< with the batch axis, of extent 1
-};
-
 /// All that is known of a model before it has a device: its parameters and its layers.
 struct model_plan {
   std::vector<parameter_spec> parameters;
   std::vector<layer_summary> layers;
-  std::vector<part_start> parts;
   shape output;  ///< with the batch axis, of extent 1
   output_kind gives = output_kind::other;
   std::string giver;  ///< the layer that made them so: sequential[2] dense(3, softmax)
@@ -47,8 +40,6 @@ class plan_writer {
  public:
   /// For a model of inputs of this shape, whose kernels are written to `calls`.
   plan_writer(const graph& calls, const shape& input) : calls_(&calls), given_(input) {}
-
-  void start_part(const shape& input) { plan_.parts.push_back({plan_.parameters.size(), input}); }
 
   /// Opens a row; what is recorded until `finish_layer`, and belongs to no other, is its own.
   void start_layer(std::string_view type, std::string description, bool frozen) {

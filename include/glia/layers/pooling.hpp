@@ -57,7 +57,6 @@ struct max_pool2d {
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "max_pool2d";
-  static constexpr bool stateless = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -84,7 +83,6 @@ struct avg_pool2d {
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "avg_pool2d";
-  static constexpr bool stateless = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -100,7 +98,6 @@ struct avg_pool2d {
 /// The maximum of every channel: (N, H, W, C) to (N, C).
 struct global_max_pool2d {
   static constexpr std::string_view type_name = "global_max_pool2d";
-  static constexpr bool stateless = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -116,7 +113,6 @@ struct global_max_pool2d {
 /// The mean of every channel: (N, H, W, C) to (N, C).
 struct global_avg_pool2d {
   static constexpr std::string_view type_name = "global_avg_pool2d";
-  static constexpr bool stateless = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {

@@ -19,7 +19,6 @@ struct reshape {
   static constexpr std::string_view type_name = "reshape";
   static constexpr bool hands_on = true;
   static constexpr bool arranges_axes = true;
-  static constexpr bool stateless = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -36,7 +35,6 @@ struct reshape {
 struct flatten {
   static constexpr std::string_view type_name = "flatten";
   static constexpr bool hands_on = true;
-  static constexpr bool stateless = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {

@@ -22,13 +22,6 @@ namespace glia {
 
 enum class run_mode : std::uint8_t { inference, training };
 
-/// A layer without parameters and randomness, which gives the same outputs for the same inputs in
-/// training and in inference. Layers say so in a static member `stateless`.
-template <class Layer>
-concept stateless_layer = requires {
-  requires Layer::stateless;
-};
-
 /// A layer whose outputs are, as far as losses have to know, what its inputs are or what the last
 /// of the layers that it holds gives. Layers say so in a static member `hands_on`. Others may say
 /// what they give in a member function `gives`, which returns an `output_kind`.
@@ -92,12 +85,6 @@ class scope {
   [[nodiscard]] const B& device() const { return tape_->device(); }
   [[nodiscard]] bool training() const { return mode_ == run_mode::training; }
   [[nodiscard]] run_mode mode() const { return mode_; }
-
-  /// Goes on behind the first `count` parameters, for a part of a description.
-  void skip_parameters(std::size_t count) {
-    parameter_count_ = count;
-    slots_->resize(count);
-  }
 
   /// While it lives, layers run as in inference and their parameters are not trained.
   class freeze {
@@ -204,7 +191,7 @@ class scope {
   [[nodiscard]] static std::optional<output_kind> outputs_of(const Layer& layer);
 
   // What is done before and after a layer runs that is the same for all.
-  void enter(const place& here, const layer_facts& facts, const shape& x);
+  void enter(const place& here, const layer_facts& facts);
   void leave(const place& here, const layer_facts& facts, const shape& y,
              std::optional<output_kind> gives);
   void note_outputs(std::optional<output_kind> kind, const place* of) const;
@@ -316,7 +303,7 @@ variable<B> scope<B>::run(const Layer& layer, variable<B> x, std::string_view ho
   const place here{place_, holder_name, index, &layer, [](const void* self) {
                      return std::string(static_cast<const Layer*>(self)->description());
                    }};
-  enter(here, facts_of<Layer>(), x.shape());
+  enter(here, facts_of<Layer>());
   variable<B> y = layer(*this, std::move(x));
   leave(here, facts_of<Layer>(), y.shape(), outputs_of(layer));
   return y;
@@ -340,15 +327,9 @@ variable<B> scope<B>::run_model(const Description& description, variable<B> x) {
 }
 
 template <backend B>
-void scope<B>::enter(const place& here, const layer_facts& facts, const shape& x) {
+void scope<B>::enter(const place& here, const layer_facts& facts) {
   place_ = &here;
-  if (plan_ == nullptr) {
-    return;
-  }
-  if (here.outer == nullptr) {
-    plan_->start_part(x);
-  }
-  if (!facts.arranges_others) {
+  if (plan_ != nullptr && !facts.arranges_others) {
     plan_->start_layer(facts.type_name, here.describe(here.layer), frozen_);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -34,13 +35,12 @@ template <layer Description, backend B = cpu<float>>
 class model {
  public:
   using backend_type = B;
-  using part = model_part;
 
   model(Description description, const shape& sample, B device = B(),
         const model_options& options = {})
       : description_(std::move(description)),
         core_(plan_model<B>(description_, sample), sample, std::move(device), options,
-              count_frozen_layers()) {}
+              described()) {}
 
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] const B& device() const { return core_.device(); }
@@ -89,7 +89,8 @@ class model {
   /// at a time.
   [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
                                     const step_key& random) {
-    return forward_part<part::whole>(std::move(x), slots, mode, random);
+    scope<B> s(x.owner(), parameters(), slots, mode, random);
+    return core_.template run<B>({this, &run<B>}, s, std::move(x));
   }
 
   /// The same in inference, which any number of threads may run at the same time. Nothing is kept
@@ -99,28 +100,19 @@ class model {
                          "model: infer takes constants; for gradients to the inputs call forward "
                          "with run_mode::inference");
     tape<B>& owner = x.owner();
-    return owner.constant(core_.infer(described(), part::whole, std::move(x).value()));
+    return owner.constant(core_.infer(described(), model_part::whole, std::move(x).value()));
   }
 
   /// The description on any backend, such as a recorder: what `forward` runs.
   template <backend X>
   [[nodiscard]] variable<X> describe(scope<X>& s, variable<X> x) const {
-    return core_.template run<X>({this, &run_part<X>}, part::whole, s, std::move(x));
+    return core_.template run<X>({this, &run<X>}, s, std::move(x));
   }
 
-  /// How many of the first layers need to run only once for each sample; see
-  /// sequential::frozen_layers.
-  [[nodiscard]] std::size_t frozen_layers() const { return core_.frozen_layers(); }
-  /// The shape of what they give for one sample.
-  [[nodiscard]] shape frozen_output_shape() const { return core_.frozen_output_shape(); }
-
-  /// The same as `forward` for a part of the description's layers only: with `frozen` those, with
-  /// `trained` the others, on what the frozen ones gave. Neither draws the other's randomness.
-  template <part Which>
-  [[nodiscard]] variable<B> forward_part(variable<B> x, std::vector<gradient_slot>& slots,
-                                         run_mode mode, const step_key& random) {
-    scope<B> s(x.owner(), parameters(), slots, mode, random);
-    return core_.template run<B>({this, &run_part<B>}, Which, s, std::move(x));
+  /// The shape of what the frozen layers give for one sample, where all else of the model sees the
+  /// samples through that alone; it needs to be computed only once then.
+  [[nodiscard]] std::optional<shape> frozen_output_shape() const {
+    return core_.frontier() ? std::optional(core_.frontier()->output) : std::nullopt;
   }
 
   /// The outputs (N, ...) for inputs (N, ...sample), an xtensor expression, computed in batches;
@@ -159,7 +151,7 @@ class model {
   [[nodiscard]] model_core<B>& core() { return core_; }
   [[nodiscard]] const model_core<B>& core() const { return core_; }
   [[nodiscard]] description_ref<tracing_backend<B>> described() const {
-    return {this, &run_part<tracing_backend<B>>};
+    return {this, &run<tracing_backend<B>>};
   }
 
  private:
@@ -171,29 +163,10 @@ class model {
     p.value = device().from_host(std::span<const T>(values.data(), values.size()), p.spec.shape);
   }
 
-  [[nodiscard]] static constexpr std::size_t count_frozen_layers() {
-    if constexpr (requires { Description::frozen_layers(); }) {
-      return Description::frozen_layers();
-    } else {
-      return 0;
-    }
-  }
-
-  /// What the model, or a part of it, is on any backend: a function from a variable to a variable.
+  /// What the model is on any backend: a function from a variable to a variable.
   template <backend X>
-  [[nodiscard]] static variable<X> run_part(const void* self, part which, scope<X>& s,
-                                            variable<X> x) {
-    const Description& description = static_cast<const model*>(self)->description_;
-    if constexpr (count_frozen_layers() > 0) {
-      constexpr std::size_t border = count_frozen_layers();
-      if (which == part::frozen) {
-        return description.template run_part<0, border>(s, std::move(x));
-      }
-      if (which == part::trained) {
-        return description.template run_part<border, Description::size()>(s, std::move(x));
-      }
-    }
-    return s.run_model(description, std::move(x));
+  [[nodiscard]] static variable<X> run(const void* self, scope<X>& s, variable<X> x) {
+    return s.run_model(static_cast<const model*>(self)->description_, std::move(x));
   }
 
   Description description_;

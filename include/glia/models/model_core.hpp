@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -36,16 +37,22 @@ struct model_options {
   return asked > 0 ? asked : std::clamp<std::size_t>(bytes / each, 1, most);
 }
 
-/// The layers of a model, or those of its first that are frozen, or the others.
+/// A model, or what of it gives always the same for a sample, since it is frozen, or the rest.
 enum class model_part : std::uint8_t { whole, frozen, trained };
 
 /// Where a description runs for a model on B: on a recorder, or on B itself if it runs at once.
 template <backend B>
 using tracing_backend = std::conditional_t<placing_backend<B>, recorder<B>, B>;
 
-/// A description of any type, or a part of it, as what runs it sees it.
+/// A description of any type as what runs it sees it.
 template <backend X>
-using description_ref = function_ref<variable<X>(model_part, scope<X>&, variable<X>)>;
+using description_ref = function_ref<variable<X>(scope<X>&, variable<X>)>;
+
+/// Where what a model gives for a sample stops being the same in every step: behind frozen layers.
+struct frozen_frontier {
+  std::size_t node = 0;  ///< which gives it, counted in a training pass
+  shape output;          ///< of one sample
+};
 
 namespace detail {
 
@@ -66,9 +73,8 @@ class model_core {
   using X = tracing_backend<B>;
   using tensor = typename B::tensor;
 
-  /// `frozen_layers` are so many of the layers that the description holds.
   model_core(model_plan plan, const shape& sample, B device, const model_options& options,
-             std::size_t frozen_layers);
+             const description_ref<X>& described);
 
   [[nodiscard]] const B& device() const { return device_; }
   [[nodiscard]] const shape& sample_shape() const { return sample_; }
@@ -82,16 +88,16 @@ class model_core {
   [[nodiscard]] bool depth_first() const { return depth_first_; }
   [[nodiscard]] const model_access& access() const { return access_; }
 
-  [[nodiscard]] std::size_t frozen_layers() const { return frozen_layers_; }
+  /// Where the frozen part of the model ends; none where nothing is frozen or it does not end in a
+  /// single tensor.
+  [[nodiscard]] const std::optional<frozen_frontier>& frontier() const { return frontier_; }
   /// The shape of one sample's input to a part of the model.
-  [[nodiscard]] shape sample_shape_of(model_part which) const;
-  /// The shape of what the frozen layers give for one sample.
-  [[nodiscard]] shape frozen_output_shape() const { return sample_shape_of(model_part::trained); }
+  [[nodiscard]] const shape& sample_shape_of(model_part which) const;
 
   /// Runs the description, having checked the batch and then that all parameters were asked for.
   template <backend On>
-  [[nodiscard]] variable<On> run(const description_ref<On>& described, model_part which,
-                                 scope<On>& s, variable<On> x) const;
+  [[nodiscard]] variable<On> run(const description_ref<On>& described, scope<On>& s,
+                                 variable<On> x) const;
 
   /// The outputs for a batch; any number of threads may ask side by side.
   [[nodiscard]] tensor infer(const description_ref<X>& described, model_part which, tensor x) const;
@@ -115,12 +121,17 @@ class model_core {
   [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(
       const description_ref<X>& described, model_part which,
       const shape& batch) const requires placing_backend<B>;
+  [[nodiscard]] recorder<B> record(const description_ref<X>& described, run_mode mode,
+                                   std::size_t rows) const requires placing_backend<B>;
+  void find_frontier(const description_ref<X>& described) requires placing_backend<B>;
+  void cut(graph& g, const description_ref<X>& described,
+           std::size_t rows) const requires placing_backend<B>;
 
   shape sample_;
   B device_;
   bool depth_first_;
   model_plan plan_;
-  std::size_t frozen_layers_;
+  std::optional<frozen_frontier> frontier_;
   parameter_list<B> parameters_;
   model_access access_;
   [[no_unique_address]] detail::inference_memory<B> inference_;

@@ -10,19 +10,27 @@
 #include <utility>
 #include <vector>
 
+#include "glia/graph/passes/frozen_frontier.hpp"
+#include "glia/graph/uses.hpp"
 #include "glia/models/model_core.hpp"
 
 namespace glia {
 
 template <backend B>
 model_core<B>::model_core(model_plan plan, const shape& sample, B device,
-                          const model_options& options, std::size_t frozen_layers)
+                          const model_options& options, const description_ref<X>& described)
     : sample_(sample),
       device_(std::move(device)),
       depth_first_(options.depth_first),
       plan_(std::move(plan)),
-      frozen_layers_(frozen_layers),
-      parameters_(make_parameters(plan_.parameters, device_, options.seed)) {}
+      parameters_(make_parameters(plan_.parameters, device_, options.seed)) {
+  if constexpr (placing_backend<B>) {
+    if (std::any_of(plan_.layers.begin(), plan_.layers.end(),
+                    [](const layer_summary& layer) { return layer.frozen; })) {
+      find_frontier(described);
+    }
+  }
+}
 
 template <backend B>
 std::size_t model_core<B>::parameter_count() const {
@@ -50,12 +58,8 @@ parameter<B>& model_core<B>::parameter(const std::string& name) {
 }
 
 template <backend B>
-shape model_core<B>::sample_shape_of(model_part which) const {
-  if (which != model_part::trained) {
-    return sample_;
-  }
-  return frozen_layers_ < plan_.parts.size() ? sample_of(plan_.parts[frozen_layers_].input)
-                                             : output_shape();
+const shape& model_core<B>::sample_shape_of(model_part which) const {
+  return which == model_part::trained && frontier_ ? frontier_->output : sample_;
 }
 
 template <backend B>
@@ -67,17 +71,11 @@ void model_core<B>::require_batch(const shape& got, model_part which) const {
 
 template <backend B>
 template <backend On>
-variable<On> model_core<B>::run(const description_ref<On>& described, model_part which,
-                                scope<On>& s, variable<On> x) const {
-  require_batch(x.shape(), which);
-  if (which == model_part::trained) {
-    s.skip_parameters(frozen_layers_ < plan_.parts.size() ? plan_.parts[frozen_layers_].parameters
-                                                          : parameters_.size());
-  }
-  variable<On> y = described(which, s, std::move(x));
-  if (which == model_part::whole) {
-    s.expect_all_asked();
-  }
+variable<On> model_core<B>::run(const description_ref<On>& described, scope<On>& s,
+                                variable<On> x) const {
+  require_batch(x.shape(), model_part::whole);
+  variable<On> y = described(s, std::move(x));
+  s.expect_all_asked();
   return y;
 }
 
@@ -91,7 +89,7 @@ typename B::tensor model_core<B>::infer(const description_ref<X>& described, mod
     tape<B> record(device_);
     std::vector<gradient_slot> slots;
     scope<B> s(record, parameters_, slots);
-    return run(described, which, s, record.constant(std::move(x))).value();
+    return run(described, s, record.constant(std::move(x))).value();
   }
 }
 
@@ -140,16 +138,81 @@ std::shared_ptr<const inference<B>> model_core<B>::inference_for(
     const shape& batch) const requires placing_backend<B> {
   require_batch(batch, which);
   const auto make = [&] {
-    const X result;
-    tape<X> at(result);
-    variable<X> x = at.constant(result.input("inputs", real_of(batch)));
-    const parameter_list<X> parameters = as_inputs(result, parameters_);
-    std::vector<gradient_slot> slots;
-    scope<X> s(at, parameters, slots);
-    result.output("outputs", run(described, which, s, std::move(x)).value());
-    return inference_programs<B>::make(result, device_, batch[0], depth_first_);
+    const bool frozen = which == model_part::frozen;
+    recorder<B> recorded =
+        record(described, frozen ? run_mode::training : run_mode::inference, batch[0]);
+    graph& g = recorded.recorded();
+    if (frozen) {
+      const value_id last = g.nodes()[frontier_->node].results[0];
+      g.outputs() = {{"frozen outputs", last}};
+      for (graph_input& input : g.inputs()) {
+        input.next = no_value;
+      }
+      prune(g);
+      std::erase_if(g.inputs(), [](const graph_input& input) { return input.name == "key"; });
+    } else if (which == model_part::trained) {
+      cut(g, described, batch[0]);
+    }
+    return inference_programs<B>::make(recorded, device_, batch[0], depth_first_);
   };
   return inference_.of_part[static_cast<std::size_t>(which)].get(batch[0], parameters_, make);
+}
+
+/// A pass of the description over `rows` samples: its inputs are these, then the parameters, of
+/// which training replaces some, then in training the step's key.
+template <backend B>
+recorder<B> model_core<B>::record(const description_ref<X>& described, run_mode mode,
+                                  std::size_t rows) const requires placing_backend<B> {
+  X result;
+  tape<X> at(result);
+  variable<X> x = at.constant(result.input("inputs", real_of(batch_of(rows, sample_))));
+  parameter_list<X> parameters = as_inputs(result, parameters_);
+  std::vector<gradient_slot> slots;
+  if (mode == run_mode::training) {
+    const parameter_list<X> before = parameters;
+    scope<X> s(at, parameters, slots, result.input("key", {{step_key::words}, element::index}));
+    result.output("outputs", run(described, s, std::move(x)).value());
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].value.id() != before[i].value.id()) {
+        result.next(before[i].value, parameters[i].value);
+      }
+    }
+  } else {
+    scope<X> s(at, std::as_const(parameters), slots);
+    result.output("outputs", run(described, s, std::move(x)).value());
+  }
+  return result;
+}
+
+template <backend B>
+void model_core<B>::find_frontier(const description_ref<X>& described) requires placing_backend<B> {
+  const recorder<B> recorded = record(described, run_mode::training, 2);
+  const graph& g = recorded.recorded();
+  std::vector<std::size_t> varying{1 + parameters_.size()};
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const graph_input& input = g.inputs()[1 + i];
+    if (plan_.parameters[i].trainable || input.next != no_value) {
+      varying.push_back(1 + i);
+    }
+  }
+  if (const auto last = passes::frozen_frontier(g, 0, varying)) {
+    const std::size_t node = graph_uses(g).maker(*last);
+    if (g.nodes()[node].results[0] == *last) {
+      frontier_ = {node, sample_of(g.spec(*last).shape)};
+    }
+  }
+}
+
+/// Lets what was recorded in inference begin behind the frozen part.
+template <backend B>
+void model_core<B>::cut(graph& g, const description_ref<X>& described,
+                        std::size_t rows) const requires placing_backend<B> {
+  const recorder<B> in_training = record(described, run_mode::training, rows);
+  const graph& other = in_training.recorded();
+  const auto last = passes::counterpart(other, g).of(other.nodes()[frontier_->node].results[0]);
+  require<value_error>(last && passes::begin_at(g, 0, *last),
+                       "model: what is frozen runs otherwise in inference than in training; give "
+                       "the samples themselves instead of kept outputs");
 }
 
 }  // namespace glia

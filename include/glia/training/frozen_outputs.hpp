@@ -80,7 +80,7 @@ template <class Model, supervised_dataset D>
   if (!rows) {
     return std::nullopt;
   }
-  return frozen_outputs<D>(data, net.frozen_output_shape(), std::move(*rows));
+  return frozen_outputs<D>(data, *net.frozen_output_shape(), std::move(*rows));
 }
 
 }  // namespace glia

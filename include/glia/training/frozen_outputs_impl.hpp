@@ -25,7 +25,7 @@ std::optional<row_store> run_frozen_layers(const model_core<B>& net,
                                            std::optional<progress>& shown) {
   require<value_error>(options.batch_size > 0,
                        "fit: expected a batch size of at least 1 for the frozen layers");
-  const std::size_t size = net.frozen_output_shape().size();
+  const std::size_t size = net.frontier()->output.size();
   row_store values(data.size(), size, options.store);
   if (shown) {
     shown->start_pass("frozen layers, " + what, data.size());
@@ -74,8 +74,9 @@ std::optional<row_store> frozen_rows(const model_core<B>& net,
                                      const description_ref<tracing_backend<B>>& described,
                                      const dataset_view& data, const std::string& what,
                                      const frozen_output_options& options, std::ostream* out) {
-  require<value_error>(net.frozen_layers() > 0,
-                       "compute_frozen_outputs: the model does not begin with frozen layers");
+  require<value_error>(net.frontier().has_value(),
+                       "compute_frozen_outputs: the model has no frozen layers that all else sees "
+                       "the samples through alone");
   require_fitting("compute_frozen_outputs", data, net);
   std::optional<progress> shown;
   if (out != nullptr) {

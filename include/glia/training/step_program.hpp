@@ -15,6 +15,7 @@
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/losses/targets.hpp"
+#include "glia/models/model_core.hpp"
 #include "glia/ops/reductions.hpp"
 #include "glia/optimizers/clipping.hpp"
 #include "glia/optimizers/optimizer.hpp"
@@ -28,7 +29,7 @@ using slot_lists = std::vector<std::vector<typename B::tensor>>;
 
 /// What a training step is recorded for: the tensors of one batch, and whether it runs depth-first.
 struct step_shapes {
-  shape inputs;
+  shape inputs;         ///< of the model, also where a step begins behind its frozen part
   tensor_spec targets;  ///< integers for classes
   bool depth_first = true;
   friend bool operator==(const step_shapes&, const step_shapes&) = default;
@@ -38,7 +39,7 @@ struct step_shapes {
 /// with a loss, an optimizer and a clipping of gradients. Refers to all of them.
 template <backend X>
 struct step_rule {
-  function_ref<variable<X>(scope<X>&, variable<X>)> forward;
+  description_ref<X> forward;
   const loss_ref<X>& loss;
   const optimizer_ref<X>& optimizer;
   const gradient_clipping& clipping;
@@ -86,9 +87,11 @@ class step_program {
  public:
   using tensor = typename B::tensor;
 
+  /// With a frontier the samples are what the frozen part of the model gave for them.
   step_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
                const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
-               const std::optional<scoring>& scores);
+               const std::optional<scoring>& scores,
+               const std::optional<frozen_frontier>& frontier);
 
   /// Takes the step and writes the sums.
   void run(tensor x, tensor targets, tensor key, tensor numbers, parameter_list<B>& parameters,

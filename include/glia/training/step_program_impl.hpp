@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "glia/graph/improve.hpp"
+#include "glia/graph/passes/frozen_frontier.hpp"
 #include "glia/training/step_program.hpp"
 
 namespace glia {
@@ -83,7 +84,8 @@ template <backend B>
 [[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
                                      const parameter_list<B>& parameters,
                                      const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
-                                     const std::optional<scoring>& scores) {
+                                     const std::optional<scoring>& scores,
+                                     const std::optional<frozen_frontier>& frontier) {
   using R = recorder<B>;
   const R rec;
   tape<R> at(rec);
@@ -118,6 +120,11 @@ template <backend B>
     }
   }
   graph g = rec.recorded();
+  if (frontier) {
+    require<value_error>(passes::begin_at(g, 0, g.nodes()[frontier->node].results[0]),
+                         "trainer: the step needs more of the samples than what the frozen layers "
+                         "give; ask for fit_options{.frozen = {.keep = false}}");
+  }
   std::vector<std::size_t> varying(g.inputs().size());
   std::iota(varying.begin(), varying.end(), std::size_t{0});
   fuse_kernels<B>(g, varying);
@@ -145,8 +152,9 @@ template <backend B>
 step_program<B>::step_program(const B& device, const step_shapes& shapes,
                               const parameter_list<B>& parameters, const slot_lists<B>& slots,
                               const step_rule<recorder<B>>& rule,
-                              const std::optional<scoring>& scores)
-    : program_(detail::record_step(device, shapes, parameters, slots, rule, scores)) {}
+                              const std::optional<scoring>& scores,
+                              const std::optional<frozen_frontier>& frontier)
+    : program_(detail::record_step(device, shapes, parameters, slots, rule, scores, frontier)) {}
 
 template <backend B>
 void step_program<B>::run(tensor x, tensor targets, tensor key, tensor numbers,

@@ -80,7 +80,8 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   tensor numbers = device.from_host(std::span<const double>(varying.data(), count), {count});
   if constexpr (placing_backend<B>) {
     const tensor& wanted = t.classes ? t.classes : t.values;
-    const step_shapes shapes{x.shape(), spec_of(wanted), net.depth_first()};
+    const step_shapes shapes{batch_of(b.size, net.sample_shape()), spec_of(wanted),
+                             net.depth_first()};
     sums_.resize(sums == nullptr ? 0 : 1 + sums->metrics().size());
     program_for(what, which, shapes, sums)
         .run(std::move(x), wanted, std::move(key), std::move(numbers), net.parameters(), memory_,
@@ -91,7 +92,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   } else {
     tape<B> record(device);
     const auto forward = [&](scope<B>& s, variable<B> samples) {
-      return net.run(what.described, which, s, std::move(samples));
+      return net.run(what.described, s, std::move(samples));
     };
     const auto [y, losses] =
         take_step<B>(record, record.constant(std::move(x)), t, key, numbers, net.parameters(),
@@ -121,13 +122,13 @@ const step_program<B>& trainer_core<B>::program_for(
   }
   const auto scores = sums == nullptr ? std::nullopt : std::optional(sums->how());
   const auto forward = [&](scope<X>& s, variable<X> x) {
-    return what.net.run(what.described, which, s, std::move(x));
+    return what.net.run(what.described, s, std::move(x));
   };
   const step_rule<X> rule{forward, what.loss, what.optimizer, options_.clipping};
-  programs_.push_back(
-      {shapes, which, scores,
-       std::make_shared<const step_program<B>>(what.net.device(), shapes, what.net.parameters(),
-                                               memory_, rule, scores)});
+  programs_.push_back({shapes, which, scores,
+                       std::make_shared<const step_program<B>>(
+                           what.net.device(), shapes, what.net.parameters(), memory_, rule, scores,
+                           which == model_part::trained ? what.net.frontier() : std::nullopt)});
   return *programs_.back().made;
 }
 
@@ -148,7 +149,7 @@ history trainer_core<B>::fit(const subject& what, const dataset_view& train,
     shown.emplace(*options.progress, is_terminal(*options.progress), options.epochs);
   }
   session all{what, options, interrupt, shown, result};
-  if (what.net.frozen_layers() > 0) {
+  if (what.net.frontier()) {
     run_behind_frozen_layers(train, validation, all);
   } else {
     run_epochs(train, validation, all);
@@ -185,8 +186,7 @@ void trainer_core<B>::run_behind_frozen_layers(const dataset_view& train,
     }
     into = detail::run_frozen_layers(all.what.net, all.what.described, data, name, how,
                                      all.interrupt, all.shown);
-    return into ? detail::behind_frozen_layers(data, *into, all.what.net.frozen_output_shape())
-                : data;
+    return into ? detail::behind_frozen_layers(data, *into, all.what.net.frontier()->output) : data;
   };
   const dataset_view training = through_frozen_layers(train, "training", rows[0]);
   std::optional<dataset_view> validating;
