@@ -45,39 +45,39 @@ class elementwise {
     T* const y = result.data();
     if (plan.rows() == 1) {
       for_blocks(plan.inner(), [&](auto kernels, std::size_t first, std::size_t count) {
-        kernels.binary(k.function, a + first * plan.inner_step_a(), plan.inner_step_a(),
-                       b + first * plan.inner_step_b(), plan.inner_step_b(), y + first, count);
+        kernels.binary(k.function, a + first * plan.inner_step(0), plan.inner_step(0),
+                       b + first * plan.inner_step(1), plan.inner_step(1), y + first, count);
       });
       return;
     }
-    for_plan_rows(plan, [&](auto kernels, std::size_t row, const broadcast_plan::offsets& at) {
-      kernels.binary(k.function, a + at.a, plan.inner_step_a(), b + at.b, plan.inner_step_b(),
+    for_plan_rows(plan, [&](auto kernels, std::size_t row, const auto& at) {
+      kernels.binary(k.function, a + at[0], plan.inner_step(0), b + at[1], plan.inner_step(1),
                      y + row * plan.inner(), plan.inner());
     });
   }
 
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
-    const broadcast_plan plan(k.to, x.shape(), x.shape());
-    for_plan_rows(plan, [&](auto, std::size_t row, const broadcast_plan::offsets& at) {
+    const broadcast_plan plan(k.to, x.shape());
+    for_plan_rows(plan, [&](auto, std::size_t row, const auto& at) {
       T* to = y.data() + row * plan.inner();
-      if (plan.inner_step_a() == 0) {
-        std::fill_n(to, plan.inner(), x.data()[at.a]);
+      if (plan.inner_step(0) == 0) {
+        std::fill_n(to, plan.inner(), x.data()[at[0]]);
       } else {
-        std::copy_n(x.data() + at.a, plan.inner(), to);
+        std::copy_n(x.data() + at[0], plan.inner(), to);
       }
     });
   }
 
   void compute(const kernels::sum_to& k, const memory_pool&, const tensor& terms,
                const tensor& y) const {
-    const broadcast_plan plan(terms.shape(), k.to, k.to);
+    const broadcast_plan plan(terms.shape(), k.to);
     std::fill_n(y.data(), y.size(), T{0});
     with_isa(team_->level(), [&](auto kernels) {
       const T* x = terms.data();
       for (std::size_t row = 0; row < plan.rows(); ++row, x += plan.inner()) {
-        T* to = y.data() + plan.row_offsets(row).a;
-        if (plan.inner_step_a() == 0) {
+        T* to = y.data() + plan.row_offsets(row)[0];
+        if (plan.inner_step(0) == 0) {
           *to += kernels.sum(x, plan.inner());
         } else {
           kernels.add(x, to, plan.inner());
@@ -102,8 +102,8 @@ class elementwise {
     team_->for_blocks(n, workers::elements_per_block, body);
   }
 
-  template <class Body>
-  void for_plan_rows(const broadcast_plan& plan, const Body& body) const {
+  template <std::size_t Operands, class Body>
+  void for_plan_rows(const broadcast_plan<Operands>& plan, const Body& body) const {
     team_->for_rows(plan.rows(), plan.inner(),
                     [&](auto kernels, std::size_t first, std::size_t count) {
                       for (std::size_t row = first; row < first + count; ++row) {
