@@ -40,31 +40,20 @@ class elementwise {
   void compute(const kernels::binary& k, const memory_pool&, const tensor& left,
                const tensor& right, const tensor& result) const {
     const broadcast_plan plan(result.shape(), left.shape(), right.shape());
-    const T* const a = left.data();
-    const T* const b = right.data();
-    T* const y = result.data();
-    if (plan.rows() == 1) {
-      for_blocks(plan.inner(), [&](auto kernels, std::size_t first, std::size_t count) {
-        kernels.binary(k.function, a + first * plan.inner_step(0), plan.inner_step(0),
-                       b + first * plan.inner_step(1), plan.inner_step(1), y + first, count);
-      });
-      return;
-    }
-    for_plan_rows(plan, [&](auto kernels, std::size_t row, const auto& at) {
-      kernels.binary(k.function, a + at[0], plan.inner_step(0), b + at[1], plan.inner_step(1),
-                     y + row * plan.inner(), plan.inner());
+    for_stretches(plan, [&](auto kernels, const auto& at, std::size_t to, std::size_t count) {
+      kernels.binary(k.function, left.data() + at[0], plan.inner_step(0), right.data() + at[1],
+                     plan.inner_step(1), result.data() + to, count);
     });
   }
 
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
     const broadcast_plan plan(k.to, x.shape());
-    for_plan_rows(plan, [&](auto, std::size_t row, const auto& at) {
-      T* to = y.data() + row * plan.inner();
+    for_stretches(plan, [&](auto, const auto& at, std::size_t to, std::size_t count) {
       if (plan.inner_step(0) == 0) {
-        std::fill_n(to, plan.inner(), x.data()[at[0]]);
+        std::fill_n(y.data() + to, count, x.data()[at[0]]);
       } else {
-        std::copy_n(x.data() + at[0], plan.inner(), to);
+        std::copy_n(x.data() + at[0], count, y.data() + to);
       }
     });
   }
@@ -102,14 +91,18 @@ class elementwise {
     team_->for_blocks(n, workers::elements_per_block, body);
   }
 
+  /// body(kernels, at, to, count) for stretches of a plan, which begin at at[i] in operand i and at
+  /// `to` in the result.
   template <std::size_t Operands, class Body>
-  void for_plan_rows(const broadcast_plan<Operands>& plan, const Body& body) const {
-    team_->for_rows(plan.rows(), plan.inner(),
-                    [&](auto kernels, std::size_t first, std::size_t count) {
-                      for (std::size_t row = first; row < first + count; ++row) {
-                        body(kernels, row, plan.row_offsets(row));
-                      }
-                    });
+  void for_stretches(const broadcast_plan<Operands>& plan, const Body& body) const {
+    team_->for_stretches(plan.rows(), plan.inner(),
+                         [&](auto kernels, std::size_t row, std::size_t first, std::size_t count) {
+                           auto at = plan.row_offsets(row);
+                           for (std::size_t i = 0; i < Operands; ++i) {
+                             at[i] += first * plan.inner_step(i);
+                           }
+                           body(kernels, at, row * plan.inner() + first, count);
+                         });
   }
 
   const workers* team_;
