@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/backends/cpu/arrangement.hpp"
 #include "glia/backends/cpu/classification.hpp"
 #include "glia/backends/cpu/convolution.hpp"
 #include "glia/backends/cpu/convolution_chain.hpp"
@@ -31,6 +32,7 @@ struct cpu_options {
 template <class T>
 class cpu_kernels : private cpu_loops::workers,
                     public host_loops<T>,
+                    public cpu_loops::arrangement<T>,
                     public cpu_loops::elementwise<T>,
                     public cpu_loops::products<T>,
                     public cpu_loops::convolution<T>,
@@ -46,6 +48,7 @@ class cpu_kernels : private cpu_loops::workers,
 
   explicit cpu_kernels(const cpu_options& options)
       : cpu_loops::workers(options.threads, options.isa),
+        cpu_loops::arrangement<T>(team()),
         cpu_loops::elementwise<T>(team()),
         cpu_loops::products<T>(team()),
         cpu_loops::convolution<T>(team()),
@@ -62,6 +65,7 @@ class cpu_kernels : private cpu_loops::workers,
   using cpu_loops::workers::threads;
 
   using host_loops<T>::compute;
+  using cpu_loops::arrangement<T>::compute;
   using cpu_loops::elementwise<T>::compute;
   using cpu_loops::products<T>::compute;
   using cpu_loops::convolution<T>::compute;

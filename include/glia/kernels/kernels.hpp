@@ -19,6 +19,7 @@ namespace glia {
 /// The kernels that every backend runs.
 using basic_kernels =
     kernel_list<kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to,
+                kernels::concat, kernels::slice, kernels::pad, kernels::permute_axes,
                 kernels::unary, kernels::unary_gradient, kernels::binary, kernels::matmul,
                 kernels::dense, kernels::conv2d, kernels::conv2d_input_gradient,
                 kernels::conv2d_kernel_gradient, kernels::max_pool2d, kernels::max_pool2d_gradient,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "glia/ops/arrangement.hpp"
 #include "glia/ops/dropout.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/normalization.hpp"

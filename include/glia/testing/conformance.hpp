@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -278,6 +279,61 @@ void for_each_case(const Check& check) {
   check("reshape", [](auto& b) {
     b.out(b.device().run(kernels::reshape{{2, 3, 4}}, b.in({4, 6}, 1)));
   });
+
+  struct cut {
+    shape x;
+    std::size_t axis;
+    std::size_t begin;
+    std::size_t extent;
+  };
+  const std::vector<cut> cuts{
+      {{5, 7}, 0, 1, 3},   {{5, 7}, 1, 0, 4},    {{5, 7}, 1, 6, 1},      {{3, 4, 5}, 1, 1, 2},
+      {{40001}, 0, 3, 39}, {{3, 4, 5}, 2, 0, 5}, {{70, 9, 60}, 1, 4, 5}, {{1, 30000}, 1, 2, 29000}};
+  for (const cut& c : cuts) {
+    const std::string name = text(" of ", c.x, " along axis ", c.axis, " from ", c.begin);
+    const kernels::slice slice{c.axis, c.begin, c.extent};
+    const std::size_t after = c.x[c.axis] - c.begin - c.extent;
+    check("slice" + name, [&](auto& b) { b.out(b.device().run(slice, b.in(c.x, 40))); });
+    check("pad" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::pad{c.axis, c.begin, after, -0.75}, b.in(c.x, 41)));
+    });
+    check("concat" + name, [&](auto& b) {
+      const shape thin = slice.result(real_of(c.x)).shape;
+      const auto none = b.none();
+      b.out(b.device().run(kernels::concat{c.axis}, b.in(c.x, 42), b.in(thin, 43), none,
+                           b.in(c.x, 44), none, none, none, none));
+    });
+  }
+  check("concat and slice of integers", [](auto& b) {
+    const auto none = b.none();
+    const auto x = b.classes({1, -2, 3});
+    const auto y = b.device().run(kernels::concat{}, x, x, x, x, x, x, x, x);
+    b.out(b.device().run(kernels::slice{0, 2, 7}, y));
+  });
+
+  const std::vector<std::pair<shape, axis_list>> orders{{{5, 7}, {1, 0}},
+                                                        {{64, 64}, {1, 0}},
+                                                        {{100, 333}, {1, 0}},
+                                                        {{2, 3, 4, 5}, {0, 2, 1, 3}},
+                                                        {{2, 3, 4, 5}, {3, 1, 0, 2}},
+                                                        {{3, 9, 17}, {0, 2, 1}},
+                                                        {{3, 9, 17}, {2, 0, 1}},
+                                                        {{2, 1, 3, 1}, {2, 3, 0, 1}},
+                                                        {{3, 2, 4, 2, 3, 2}, {5, 0, 4, 1, 3, 2}},
+                                                        {{1, 3, 1}, {2, 1, 0}},
+                                                        {{7}, {0}},
+                                                        {{}, {}}};
+  for (const auto& [extents, order] : orders) {
+    const shape s = extents;
+    const kernels::permute_axes kernel{order};
+    check(text("permute_axes of ", s, " to ", order),
+          [&](auto& b) { b.out(b.device().run(kernel, b.in(s, 45))); });
+    check(text("permute_axes of integers ", s, " to ", order), [&](auto& b) {
+      std::vector<std::int32_t> values(s.size());
+      std::iota(values.begin(), values.end(), -3);
+      b.out(b.device().run(kernel, b.device().run(kernels::reshape{s}, b.integers(values))));
+    });
+  }
 
   for (int f = 0; f <= static_cast<int>(unary_function::gelu); ++f) {
     const auto function = static_cast<unary_function>(f);
