@@ -11,6 +11,7 @@
 #include "glia/backends/cpu/convolution.hpp"
 #include "glia/backends/cpu/convolution_chain.hpp"
 #include "glia/backends/cpu/elementwise.hpp"
+#include "glia/backends/cpu/indexing.hpp"
 #include "glia/backends/cpu/normalization.hpp"
 #include "glia/backends/cpu/pooled_convolution.hpp"
 #include "glia/backends/cpu/pooling.hpp"
@@ -33,6 +34,7 @@ template <class T>
 class cpu_kernels : private cpu_loops::workers,
                     public host_loops<T>,
                     public cpu_loops::arrangement<T>,
+                    public cpu_loops::indexing<T>,
                     public cpu_loops::elementwise<T>,
                     public cpu_loops::products<T>,
                     public cpu_loops::convolution<T>,
@@ -49,6 +51,7 @@ class cpu_kernels : private cpu_loops::workers,
   explicit cpu_kernels(const cpu_options& options)
       : cpu_loops::workers(options.threads, options.isa),
         cpu_loops::arrangement<T>(team()),
+        cpu_loops::indexing<T>(team()),
         cpu_loops::elementwise<T>(team()),
         cpu_loops::products<T>(team()),
         cpu_loops::convolution<T>(team()),
@@ -66,6 +69,7 @@ class cpu_kernels : private cpu_loops::workers,
 
   using host_loops<T>::compute;
   using cpu_loops::arrangement<T>::compute;
+  using cpu_loops::indexing<T>::compute;
   using cpu_loops::elementwise<T>::compute;
   using cpu_loops::products<T>::compute;
   using cpu_loops::convolution<T>::compute;

@@ -8,6 +8,7 @@
 #include "glia/backends/reference/arrangement.hpp"
 #include "glia/backends/reference/classification.hpp"
 #include "glia/backends/reference/elementwise.hpp"
+#include "glia/backends/reference/indexing.hpp"
 #include "glia/backends/reference/normalization.hpp"
 #include "glia/backends/reference/pooling.hpp"
 #include "glia/backends/reference/products.hpp"
@@ -18,6 +19,7 @@ namespace glia {
 template <class T>
 struct reference_kernels : host_loops<T>,
                            reference_loops::arrangement<T>,
+                           reference_loops::indexing<T>,
                            reference_loops::elementwise<T>,
                            reference_loops::products<T>,
                            reference_loops::pooling<T>,
@@ -29,6 +31,7 @@ struct reference_kernels : host_loops<T>,
 
   using host_loops<T>::compute;
   using reference_loops::arrangement<T>::compute;
+  using reference_loops::indexing<T>::compute;
   using reference_loops::elementwise<T>::compute;
   using reference_loops::products<T>::compute;
   using reference_loops::pooling<T>::compute;

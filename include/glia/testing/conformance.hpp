@@ -335,6 +335,31 @@ void for_each_case(const Check& check) {
     });
   }
 
+  // Some indices twice, some never, some of no row.
+  const auto indices_of = [](auto& b, const shape& s, std::size_t count) {
+    std::vector<std::int32_t> values(s.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<std::int32_t>(random_bits({.seed = 8}, i) % (count + 2)) - 1;
+    }
+    return b.device().run(kernels::reshape{s}, b.integers(values));
+  };
+  const std::vector<std::pair<shape, shape>> tables{
+      {{5, 3}, {7}},      {{4}, {2, 3}}, {{6, 2, 3}, {4, 5}}, {{9, 200}, {300}},
+      {{300, 70}, {100}}, {{3, 5}, {}},  {{1, 1}, {1, 1, 1}}, {{50, 4}, {20000}}};
+  for (const auto& [rows, s] : tables) {
+    const shape table = rows;
+    const shape indices = s;
+    const std::string name = text(" of ", table, " by ", indices);
+    check("gather" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::gather{}, b.in(table, 46), indices_of(b, indices, table[0])));
+    });
+    check("scatter_add" + name, [&](auto& b) {
+      const shape y = kernels::gather::result(real_of(table), {indices, element::index}).shape;
+      b.out(b.device().run(kernels::scatter_add{table[0]}, b.in(y, 47),
+                           indices_of(b, indices, table[0])));
+    });
+  }
+
   for (int f = 0; f <= static_cast<int>(unary_function::gelu); ++f) {
     const auto function = static_cast<unary_function>(f);
     // Positive where the function asks for it; elsewhere both sides of zero and of the kinks.
