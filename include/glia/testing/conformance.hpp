@@ -404,6 +404,25 @@ void for_each_case(const Check& check) {
     });
   }
 
+  const std::vector<std::array<shape, 3>> choices{{{{5, 7}, {5, 7}, {5, 7}}},
+                                                  {{{5, 7}, {}, {5, 7}}},
+                                                  {{{5, 7}, {5, 7}, {1}}},
+                                                  {{{5, 7}, {}, {}}},
+                                                  {{{5, 1}, {5, 7}, {7}}},
+                                                  {{{5, 1}, {}, {7}}},
+                                                  {{{}, {5, 7}, {5, 1}}},
+                                                  {{{3, 1}, {2, 1, 5}, {}}},
+                                                  {{{}, {}, {}}},
+                                                  {{{40001}, {40001}, {40001}}},
+                                                  {{{300}, {200, 1}, {200, 300}}}};
+  for (const auto& shapes : choices) {
+    check(text("select by ", shapes[0], " of ", shapes[1], " and ", shapes[2]), [&](auto& b) {
+      auto condition = b.sparse(shapes[0], 48);
+      b.out(b.device().run(kernels::select{}, std::move(condition), b.in(shapes[1], 49),
+                           b.in(shapes[2], 50)));
+    });
+  }
+
   const std::vector<matmul_sizes> products{{1, 1, 1},      {3, 5, 7},       {17, 33, 9},
                                            {100, 60, 70},  {129, 200, 300}, {20, 24, 200},
                                            {300, 24, 1000}};

@@ -46,6 +46,16 @@ class elementwise {
     });
   }
 
+  void compute(const kernels::select&, const memory_pool&, const tensor& condition, const tensor& a,
+               const tensor& b, const tensor& result) const {
+    const broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
+    for_stretches(plan, [&](auto kernels, const auto& at, std::size_t to, std::size_t count) {
+      kernels.select(condition.data() + at[0], plan.inner_step(0), a.data() + at[1],
+                     plan.inner_step(1), b.data() + at[2], plan.inner_step(2), result.data() + to,
+                     count);
+    });
+  }
+
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
     const broadcast_plan plan(k.to, x.shape());

@@ -179,6 +179,20 @@ struct elementwise {
     }
   }
 
+  void compute(const kernels::select&, const memory_pool&, const tensor& condition, const tensor& a,
+               const tensor& b, const tensor& result) const {
+    const broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
+    T* y = result.data();
+    for (std::size_t row = 0; row < plan.rows(); ++row) {
+      const auto at = plan.row_offsets(row);
+      for (std::size_t i = 0; i < plan.inner(); ++i) {
+        *y++ = condition.data()[at[0] + i * plan.inner_step(0)] != 0
+                   ? a.data()[at[1] + i * plan.inner_step(1)]
+                   : b.data()[at[2] + i * plan.inner_step(2)];
+      }
+    }
+  }
+
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& result) const {
     const broadcast_plan plan(k.to, x.shape());
