@@ -457,6 +457,37 @@ void for_each_case(const Check& check) {
     }
   }
 
+  struct product_batch {
+    shape leading;
+    matmul_sizes each;
+  };
+  // Small ones, many, and a few that are cut.
+  const std::vector<product_batch> batches{
+      {{1}, {1, 1, 1}},     {{3}, {3, 5, 7}},       {{2, 3}, {4, 1, 9}},    {{70}, {17, 33, 9}},
+      {{65}, {60, 70, 80}}, {{2}, {129, 200, 150}}, {{2, 1, 2}, {5, 3, 2}}, {{3}, {300, 24, 1000}}};
+  for (const product_batch& p : batches) {
+    const auto batch = [&](std::size_t rows, std::size_t columns) {
+      shape s = p.leading;
+      s.push_back(rows);
+      s.push_back(columns);
+      return s;
+    };
+    const matmul_sizes s = p.each;
+    const std::string name = text(" ", p.leading, " of ", s.m, "x", s.k, " by ", s.k, "x", s.n);
+    check("batched_matmul" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::batched_matmul{}, b.in(batch(s.m, s.k), 51),
+                           b.in(batch(s.k, s.n), 52)));
+    });
+    check("batched_matmul, first transposed," + name, [&](auto& b) {
+      b.out(b.device().run(kernels::batched_matmul{transpose::first}, b.in(batch(s.k, s.m), 53),
+                           b.in(batch(s.k, s.n), 54)));
+    });
+    check("batched_matmul, second transposed," + name, [&](auto& b) {
+      b.out(b.device().run(kernels::batched_matmul{transpose::second}, b.in(batch(s.m, s.k), 55),
+                           b.in(batch(s.n, s.k), 56)));
+    });
+  }
+
   struct convolution {
     shape x;
     shape w;
