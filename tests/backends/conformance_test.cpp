@@ -176,6 +176,13 @@ TEST_CASE("the cpu backend gives the same bits for any number of threads") {
     b.out(device.run(kernels::normalize_gradient{glia::normalization::layer, 1e-3},
                      b.in({300, 65}, 10), b.in({300, 65}, 11), b.in({65}, 12), b.in({300}, 13),
                      b.in({300}, 14, 0.5F, 1))[1]);
+    b.out(device.run(kernels::batched_matmul{}, b.in({3, 90, 200}, 15), b.in({3, 200, 130}, 16)));
+    b.out(device.run(kernels::batched_matmul{}, b.in({70, 9, 20}, 15), b.in({70, 20, 13}, 16)));
+    std::vector<std::int32_t> indices(500);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      indices[i] = static_cast<std::int32_t>(i * i % 7);
+    }
+    b.out(device.run(kernels::scatter_add{7}, b.in({500, 300}, 17), b.integers(indices)));
     return b.outputs();
   };
   const auto one = run(1);

@@ -1,6 +1,7 @@
 #include <glia/graph/passes/cut_batch.hpp>
 
 #include "catch.hpp"
+#include "graph/attention.hpp"
 #include "graph/recorded_pass.hpp"
 #include "helpers.hpp"
 
@@ -39,8 +40,9 @@ glia::graph cut(glia::graph g, std::size_t rows, std::size_t most_samples) {
   return g;
 }
 
-test::pass_results run(std::size_t threads, bool in_stretches) {
-  glia::model net{description(), {12}, B({.threads = threads}), {.seed = 3}};
+template <class Description>
+test::pass_results run(const Description& layers, std::size_t threads, bool in_stretches) {
+  glia::model net{layers, {12}, B({.threads = threads}), {.seed = 3}};
   const test::recorded_pass<B> pass(net, 37, {.fuse = true, .cut = in_stretches, .always = true});
   CHECK(pass.calls().stretches().empty() != in_stretches);
   return pass(net, glia::testing::test_values({37, 12}, 1), {.seed = 7, .step = 2});
@@ -77,12 +79,31 @@ std::vector<std::string> stretches_of(const glia::graph& g) {
 
 TEST_CASE("a cut batch gives the same numbers, and the same bits on 1, 2, 3 threads") {
   // 37 samples: lanes of two and three, and pieces that do not fill.
-  const auto cut = run(1, true);
-  const auto whole = run(1, false);
-  CHECK(relative_distance(whole, cut) < 1e-5);
-  for (const std::size_t threads : {std::size_t{2}, std::size_t{3}}) {
-    CHECK(run(threads, true) == cut);
-    CHECK(run(threads, false) == whole);
+  const auto check = [](const auto& layers) {
+    const auto cut = run(layers, 1, true);
+    const auto whole = run(layers, 1, false);
+    CHECK(relative_distance(whole, cut) < 1e-5);
+    for (const std::size_t threads : {std::size_t{2}, std::size_t{3}}) {
+      CHECK(run(layers, threads, true) == cut);
+      CHECK(run(layers, threads, false) == whole);
+    }
+  };
+  check(description());
+  check(glia::sequential{glia::dense{48}, test::attention{}, glia::dense{3}});
+}
+
+TEST_CASE("attention treats samples on their own") {
+  const glia::model net{
+      glia::sequential{glia::dense{48}, test::attention{}, glia::dense{3}}, {12}, B()};
+  const test::recorded_pass<B> pass(net, 37, {.fuse = false, .cut = true, .always = true});
+  std::string all;
+  for (const std::string& line : stretches_of(pass.calls())) {
+    all += line + ' ';
+  }
+  for (const char* name : {"gather", "slice", "permute_axes", "batched_matmul", "select", "concat",
+                           "pad", "scatter_add"}) {
+    INFO(all);
+    CHECK(test::contains(all, name));
   }
 }
 

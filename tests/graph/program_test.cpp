@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "graph/attention.hpp"
 #include "graph/recorded_pass.hpp"
 #include "helpers.hpp"
 
@@ -25,6 +26,8 @@ auto description() {
       flatten{},
       layer_norm{},
       dropout{0.2},
+      dense{48},
+      test::attention{},
       dense{3, softmax}};
 }
 

@@ -179,7 +179,15 @@ TEST_CASE("kernels keep what they say of the shapes of their results and of the 
                            "argmax",
                            "in_top_k",
                            "reshape",
-                           "broadcast_to"}) {
+                           "broadcast_to",
+                           "concat",
+                           "slice",
+                           "pad",
+                           "permute_axes",
+                           "gather",
+                           "scatter_add",
+                           "select",
+                           "batched_matmul"}) {
     INFO(name);
     CHECK(device.found().cut.count(name) == 1);
   }

@@ -17,17 +17,20 @@ TEST_CASE("broadcasting follows NumPy") {
 }
 
 TEST_CASE("a broadcast plan merges axes that behave alike") {
-  const glia::broadcast_plan same({4, 5, 6}, {4, 5, 6}, {4, 5, 6});
+  const glia::shape image{4, 5, 6};
+  const glia::broadcast_plan same(image, image, image);
   CHECK(same.rows() == 1);
   CHECK(same.inner() == 120);
-  const glia::broadcast_plan bias({4, 5, 6}, {4, 5, 6}, {6});
+  const glia::broadcast_plan bias(image, image, glia::shape{6});
   CHECK(bias.rows() == 20);
-  CHECK(bias.inner_step_b() == 1);
-  CHECK(bias.row_offsets(3).a == 18);
-  CHECK(bias.row_offsets(3).b == 0);
-  const glia::broadcast_plan column({4, 5}, {4, 5}, {4, 1});
-  CHECK(column.inner_step_b() == 0);
-  CHECK(column.row_offsets(3).b == 3);
+  CHECK(bias.inner_step(1) == 1);
+  CHECK(bias.row_offsets(3) == std::array<std::size_t, 2>{18, 0});
+  const glia::broadcast_plan column(image, image, glia::shape{5, 1}, glia::shape{});
+  CHECK(column.rows() == 20);
+  CHECK(column.inner_step(1) == 0);
+  CHECK(column.row_offsets(8) == std::array<std::size_t, 3>{48, 3, 0});
+  CHECK(glia::broadcast_plan(glia::shape{}, glia::shape{}).rows() == 1);
+  CHECK(glia::broadcast_plan(glia::shape{2, 0}, glia::shape{2, 1}).rows() == 0);
 }
 
 TEST_CASE("matrix products refuse what does not fit") {
@@ -40,6 +43,88 @@ TEST_CASE("matrix products refuse what does not fit") {
                    (void)glia::matmul_rule({2, 3, 1}, {4, 5}, glia::transpose::none);
                  }),
                  "expected two matrices"));
+}
+
+TEST_CASE("batches of products refuse what does not fit") {
+  using glia::transpose;
+  const auto refusal = [](const glia::shape& a, const glia::shape& b, transpose which) {
+    return message_of<glia::shape_error>([&] { (void)glia::batched_matmul_rule(a, b, which); });
+  };
+  CHECK(glia::batched_matmul_rule({7, 2, 3}, {7, 4, 3}, transpose::second).n == 4);
+  CHECK(refusal({2, 3}, {3, 4}, transpose::none) ==
+        "batched_matmul: expected two batches of matrices (..., m, k) and (..., k, n), alike in "
+        "all axes but the last two, got shapes (2, 3) and (3, 4); broadcast_to repeats one, matmul "
+        "takes two matrices");
+  CHECK(contains(refusal({7, 2, 3}, {6, 3, 4}, transpose::none), "(7, 2, 3) and (6, 3, 4)"));
+  CHECK(contains(refusal({7, 2, 3}, {3, 4}, transpose::none), "(7, 2, 3) and (3, 4)"));
+  CHECK(refusal({7, 2, 3}, {7, 3, 4}, transpose::first) ==
+        "batched_matmul: inner extents disagree: (7, 2, 3) transposed times (7, 3, 4)");
+}
+
+namespace {
+
+template <class K, class... Specs>
+std::string refusal_of(const K& k, const Specs&... specs) {
+  return message_of<glia::error>([&] { (void)k.result(specs...); });
+}
+
+}  // namespace
+
+TEST_CASE("what arranges elements refuses what does not fit") {
+  const auto x = glia::real_of({2, 3});
+  const glia::tensor_spec classes{{2, 3}, glia::element::index};
+  const glia::tensor_spec none;
+  CHECK(refusal_of(kernels::concat{2}, none, x) ==
+        "concat: axis 2 of a tensor of shape (2, 3); axes are counted from 0");
+  CHECK(
+      refusal_of(kernels::concat{1}, x, none, glia::real_of({3, 3})) ==
+      "concat along axis 1: (3, 3) does not fit behind (2, 3); their other extents must be equal");
+  CHECK(contains(refusal_of(kernels::concat{0}, x, glia::real_of({2, 3, 1})), "does not fit"));
+  CHECK(refusal_of(kernels::concat{0}, x, classes) ==
+        "concat: expected a tensor of numbers, got one of integers");
+  CHECK(refusal_of(kernels::concat{0}, none, none) ==
+        "concat: expected at least one tensor, got none");
+  CHECK(refusal_of(kernels::slice{1, 2, 2}, x) ==
+        "slice: 2 elements from 2 on reach beyond axis 1 of (2, 3)");
+  CHECK(contains(refusal_of(kernels::slice{0, 1, std::numeric_limits<std::size_t>::max()}, x),
+                 "reach beyond axis 0"));
+  CHECK(contains(refusal_of(kernels::slice{0, 0, 1}, glia::real_of({})),
+                 "slice: axis 0 of a tensor of shape ()"));
+  CHECK(contains(refusal_of(kernels::pad{2, 1, 1}, x), "pad: axis 2"));
+  CHECK(contains(refusal_of(kernels::pad{0, 1, std::numeric_limits<std::size_t>::max()}, x),
+                 "more than can be counted"));
+  CHECK(refusal_of(kernels::pad{0, 1, 1}, classes) ==
+        "pad: expected a tensor of numbers, got one of integers");
+  for (const glia::axis_list& order :
+       {glia::axis_list{0}, glia::axis_list{0, 0}, glia::axis_list{1, 2}}) {
+    CHECK(
+        refusal_of(kernels::permute_axes{order}, x) ==
+        glia::text("permute_axes: expected each axis of (2, 3) once, counted from 0, got ", order));
+  }
+  CHECK_THROWS_AS(glia::cpu<float>().run(kernels::pad{0, 0, std::size_t{1} << 60},
+                                         glia::cpu<float>().run(kernels::full{{2, 3}, 0})),
+                  glia::shape_error);
+}
+
+TEST_CASE("rows by index and choices refuse what does not fit") {
+  const auto table = glia::real_of({5, 3});
+  const glia::tensor_spec indices{{2, 4}, glia::element::index};
+  CHECK(refusal_of(kernels::gather{}, table, glia::real_of({2, 4})) ==
+        "gather: indices: expected a tensor of integers, got one of numbers");
+  CHECK(refusal_of(kernels::gather{}, indices, indices) ==
+        "gather: expected a tensor of numbers, got one of integers");
+  CHECK(refusal_of(kernels::gather{}, glia::real_of({}), indices) ==
+        "gather: expected a table (V, ...), got a number");
+  CHECK(refusal_of(kernels::gather{}, glia::real_of({5, 1, 1, 1, 1, 1}), indices) ==
+        "gather: a row of a table (5, 1, 1, 1, 1, 1) for each index of (2, 4) makes more than 6 "
+        "axes");
+  CHECK(refusal_of(kernels::scatter_add{5}, glia::real_of({2, 3}), indices) ==
+        "scatter_add: expected a row for each index of (2, 4), got (2, 3)");
+  CHECK(contains(refusal_of(kernels::scatter_add{5}, table, table), "tensor of integers"));
+  CHECK(refusal_of(kernels::select{}, indices, table, table) ==
+        "select: condition: expected a tensor of numbers, got one of integers");
+  CHECK(contains(refusal_of(kernels::select{}, table, glia::real_of({2, 1, 3}), glia::real_of({4})),
+                 "do not broadcast"));
 }
 
 TEST_CASE("convolutions and pools refuse what does not fit") {

@@ -84,9 +84,71 @@ TEST_CASE("reductions and reshapes have the right adjoint") {
   check_op("reshape", x, [](const auto& at) { return ops::reshape(at[0], {6, 10}); });
 }
 
+TEST_CASE("what arranges elements has the right adjoint") {
+  const std::vector<check_input> x{{{3, 4, 5}, 1}};
+  for (const std::size_t axis : {0U, 1U, 2U}) {
+    check_op("slice", x, [&](const auto& at) {
+      return ops::slice(at[0], {.axis = axis, .begin = 1, .extent = 2});
+    });
+    check_op("pad", x, [&](const auto& at) {
+      return ops::pad(at[0], {.axis = axis, .before = 2, .after = 1, .value = 3});
+    });
+    check_op("concat", x, [&](const auto& at) {
+      const auto part = ops::slice(at[0], {.axis = axis, .begin = 0, .extent = 1});
+      const auto fixed = part.owner().constant(part.device().run(kernels::full{part.shape(), 2}));
+      return ops::concat({at[0] * 2.0, fixed, at[0] * part}, axis);
+    });
+  }
+  check_op("concat of one", x, [](const auto& at) { return ops::concat({at[0]}, 1); });
+  check_op("concat of many", {{{2, 3}, 1}, {{2, 1}, 2}}, [](const auto& at) {
+    std::vector parts{at[0]};
+    for (int i = 1; i < 70; ++i) {
+      parts.push_back(at[1] * static_cast<double>(i));
+    }
+    return ops::concat(parts, 1);
+  });
+  for (const glia::axis_list& order :
+       {glia::axis_list{0, 1, 2}, glia::axis_list{2, 0, 1}, glia::axis_list{1, 0, 2}}) {
+    check_op("permute_axes", x, [&](const auto& at) { return ops::permute_axes(at[0], order); });
+  }
+}
+
+TEST_CASE("rows by index have the right adjoint") {
+  // Twice, never and of no row.
+  const auto indices_of = [](const auto& x) {
+    constexpr std::int32_t values[] = {2, 0, 2, -1, 3, 4};
+    return x.device().from_host(std::span<const std::int32_t>(values), {2, 3});
+  };
+  check_op("gather", {{{4, 2}, 1}},
+           [&](const auto& at) { return ops::gather(at[0], indices_of(at[0])); });
+  check_op("scatter_add", {{{2, 3, 2}, 1}},
+           [&](const auto& at) { return ops::scatter_add(at[0], indices_of(at[0]), 4); });
+}
+
+TEST_CASE("a choice has the right adjoint, with broadcasting") {
+  const std::vector<std::array<glia::shape, 3>> choices{
+      {{{3, 4}, {3, 4}, {3, 4}}}, {{{4}, {3, 4}, {}}}, {{{3, 1}, {4}, {2, 1, 4}}}};
+  for (const auto& [condition, a, b] : choices) {
+    check_op("select", {{a, 1}, {b, 2}}, [&, s = condition](const auto& at) {
+      std::vector<float> holds(s.size());
+      for (std::size_t i = 0; i < holds.size(); ++i) {
+        holds[i] = i % 3 == 1 ? -2.0F : 0.0F;
+      }
+      return ops::select(test::tensor_of(at[0].device(), s, holds), at[0], at[1]);
+    });
+  }
+}
+
 TEST_CASE("products have the right adjoint") {
-  check_op("matmul", {{{3, 4}, 1}, {{4, 5}, 2}},
-           [](const auto& at) { return ops::matmul(at[0], at[1]); });
+  using glia::transpose;
+  for (const transpose which : {transpose::none, transpose::first, transpose::second}) {
+    const glia::shape a = which == transpose::first ? glia::shape{4, 3} : glia::shape{3, 4};
+    const glia::shape b = which == transpose::second ? glia::shape{5, 4} : glia::shape{4, 5};
+    check_op("matmul", {{a, 1}, {b, 2}},
+             [&](const auto& at) { return ops::matmul(at[0], at[1], which); });
+    check_op("batched_matmul", {{glia::batch_of(2, a), 1}, {glia::batch_of(2, b), 2}},
+             [&](const auto& at) { return ops::batched_matmul(at[0], at[1], which); });
+  }
   for (const glia::activation& act : {glia::linear, glia::tanh, glia::gelu, glia::relu}) {
     check_op("dense " + act.description(), {{{3, 4}, 1}, {{4, 5}, 2}, {{5}, 3}},
              [&](const auto& at) { return act.apply(ops::dense(at[0], at[1], {at[2]})); });
@@ -149,6 +211,12 @@ TEST_CASE("softmax and its cross-entropy have the right adjoint") {
                                          {0, 1, 0, 0, 0, 0.5F, 0.5F, 0, 0, 0, 0, 0, 0, 3, 0.1F});
     return ops::softmax_cross_entropy(at[0], targets);
   });
+}
+
+TEST_CASE("nothing cannot be joined") {
+  CHECK(test::message_of<glia::value_error>([] {
+          (void)ops::concat(std::vector<glia::variable<glia::reference<double>>>{}, 0);
+        }) == "concat: expected at least one tensor, got none");
 }
 
 TEST_CASE("the gradient check notices a wrong adjoint") {

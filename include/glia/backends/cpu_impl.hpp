@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "glia/backends/cpu.hpp"
+#include "glia/backends/cpu/arrangement.hpp"
 #include "glia/backends/cpu/classification.hpp"
 #include "glia/backends/cpu/convolution.hpp"
 #include "glia/backends/cpu/convolution_chain.hpp"
 #include "glia/backends/cpu/elementwise.hpp"
+#include "glia/backends/cpu/indexing.hpp"
 #include "glia/backends/cpu/normalization.hpp"
 #include "glia/backends/cpu/pooled_convolution.hpp"
 #include "glia/backends/cpu/pooling.hpp"
@@ -26,6 +28,8 @@ namespace cpu_loops {
 template <class T>
 class all_families : private workers,
                      public host_loops<T>,
+                     public arrangement<T>,
+                     public indexing<T>,
                      public elementwise<T>,
                      public products<T>,
                      public convolution<T>,
@@ -38,6 +42,8 @@ class all_families : private workers,
  public:
   all_families(std::size_t threads, isa level)
       : workers(threads, level),
+        arrangement<T>(team()),
+        indexing<T>(team()),
         elementwise<T>(team()),
         products<T>(team()),
         convolution<T>(team()),
@@ -51,11 +57,13 @@ class all_families : private workers,
   using workers::run;
   using workers::threads;
 
+  using arrangement<T>::compute;
   using classification<T>::compute;
   using convolution<T>::compute;
   using convolution_chain<T>::compute;
   using elementwise<T>::compute;
   using host_loops<T>::compute;
+  using indexing<T>::compute;
   using normalizing<T>::compute;
   using pooled_convolution<T>::compute;
   using pooling<T>::compute;

@@ -5,8 +5,10 @@
 
 #include "glia/backends/host_backend.hpp"
 #include "glia/backends/host_loops.hpp"
+#include "glia/backends/reference/arrangement.hpp"
 #include "glia/backends/reference/classification.hpp"
 #include "glia/backends/reference/elementwise.hpp"
+#include "glia/backends/reference/indexing.hpp"
 #include "glia/backends/reference/normalization.hpp"
 #include "glia/backends/reference/pooling.hpp"
 #include "glia/backends/reference/products.hpp"
@@ -16,6 +18,8 @@ namespace glia {
 
 template <class T>
 struct reference_kernels : host_loops<T>,
+                           reference_loops::arrangement<T>,
+                           reference_loops::indexing<T>,
                            reference_loops::elementwise<T>,
                            reference_loops::products<T>,
                            reference_loops::pooling<T>,
@@ -26,6 +30,8 @@ struct reference_kernels : host_loops<T>,
   static constexpr std::string_view name = "reference";
 
   using host_loops<T>::compute;
+  using reference_loops::arrangement<T>::compute;
+  using reference_loops::indexing<T>::compute;
   using reference_loops::elementwise<T>::compute;
   using reference_loops::products<T>::compute;
   using reference_loops::pooling<T>::compute;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <limits>
 #include <string_view>
+#include <utility>
 
 #include "glia/kernels/elementwise.hpp"
 #include "glia/kernels/kernel.hpp"
@@ -12,6 +15,14 @@ inline void require_broadcastable_to(const shape& from, const shape& to) {
   require<shape_error>(from.rank() <= to.rank() && broadcast_shape(from, to) == to, "shape ", from,
                        " cannot be broadcast to ", to);
 }
+
+inline void require_axis(std::string_view what, const shape& s, std::size_t axis) {
+  require<shape_error>(axis < s.rank(), what, ": axis ", axis, " of a tensor of shape ", s,
+                       "; axes are counted from 0");
+}
+
+/// Numbers of axes, which are kept as extents are.
+using axis_list = shape;
 
 }  // namespace glia
 
@@ -106,6 +117,155 @@ struct sum_to {
   }
   [[nodiscard]] sum_to for_rows(std::size_t rows) const { return {batch_of(rows, sample_of(to))}; }
   friend bool operator==(const sum_to&, const sum_to&) = default;
+};
+
+/// Tensors of any elements one behind the other along an axis. Operands may be left out.
+struct concat {
+  std::size_t axis = 0;
+
+  static constexpr std::string_view name = "concat";
+  static constexpr std::size_t operands = 8;
+  static constexpr std::size_t results = 1;
+
+  template <class... Specs>
+  [[nodiscard]] tensor_spec result(const Specs&... parts) const {
+    tensor_spec y;
+    for (const tensor_spec& part : {parts...}) {
+      if (!part) {
+        continue;
+      }
+      require_axis("concat", part.shape, axis);
+      if (!y) {
+        y = part;
+        continue;
+      }
+      require_elements("concat", part, y.type);
+      shape expected = y.shape;
+      expected[axis] = part.shape[axis];
+      require<shape_error>(part.shape == expected, "concat along axis ", axis, ": ", part.shape,
+                           " does not fit behind ", y.shape, "; their other extents must be equal");
+      y.shape[axis] += part.shape[axis];
+    }
+    require<value_error>(static_cast<bool>(y), "concat: expected at least one tensor, got none");
+    return y;
+  }
+  template <class... Specs>
+  [[nodiscard]] static double flops(const Specs&...) {
+    return 0;
+  }
+  template <class... Specs>
+  [[nodiscard]] batch_axes<operands, 1> axes(const Specs&...) const {
+    return axis > 0 ? detail::by_rows<concat>() : batch_axes<operands, 1>::whole();
+  }
+  friend bool operator==(const concat&, const concat&) = default;
+};
+
+/// Elements begin ... begin + extent - 1 of x along an axis; of any elements.
+struct slice {
+  std::size_t axis = 0;
+  std::size_t begin = 0;
+  std::size_t extent = 1;
+
+  static constexpr std::string_view name = "slice";
+  static constexpr std::size_t operands = 1;
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& x) const {
+    require_axis("slice", x.shape, axis);
+    const std::size_t n = x.shape[axis];
+    require<shape_error>(begin <= n && extent <= n - begin, "slice: ", extent, " elements from ",
+                         begin, " on reach beyond axis ", axis, " of ", x.shape);
+    tensor_spec y = x;
+    y.shape[axis] = extent;
+    return y;
+  }
+  [[nodiscard]] bool relabels(const tensor_spec& x) const { return x.shape[axis] == extent; }
+  [[nodiscard]] static double flops(const tensor_spec&) { return 0; }
+  [[nodiscard]] batch_axes<1, 1> axes(const tensor_spec&) const {
+    return axis > 0 ? detail::by_rows<slice>() : batch_axes<1, 1>::whole();
+  }
+  friend bool operator==(const slice&, const slice&) = default;
+};
+
+/// x with `value` before and after it along an axis: so many elements of each.
+struct pad {
+  std::size_t axis = 0;
+  std::size_t before = 0;
+  std::size_t after = 0;
+  double value = 0;
+
+  static constexpr std::string_view name = "pad";
+  static constexpr std::size_t operands = 1;
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& x) const {
+    require_elements("pad", x, element::real);
+    require_axis("pad", x.shape, axis);
+    const std::size_t room = std::numeric_limits<std::size_t>::max() - x.shape[axis];
+    require<shape_error>(before <= room && after <= room - before, "pad: ", before, " and ", after,
+                         " elements around axis ", axis, " of ", x.shape,
+                         " are more than can be counted");
+    tensor_spec y = x;
+    y.shape[axis] += before + after;
+    return y;
+  }
+  [[nodiscard]] bool relabels(const tensor_spec&) const { return before == 0 && after == 0; }
+  [[nodiscard]] static double flops(const tensor_spec&) { return 0; }
+  [[nodiscard]] batch_axes<1, 1> axes(const tensor_spec&) const {
+    return axis > 0 ? detail::by_rows<pad>() : batch_axes<1, 1>::whole();
+  }
+  friend bool operator==(const pad&, const pad&) = default;
+};
+
+/// x with its axes in another order, as numpy.transpose: axis i of the result is axis order[i] of
+/// x; of any elements.
+struct permute_axes {
+  axis_list order;
+
+  static constexpr std::string_view name = "permute_axes";
+  static constexpr std::size_t operands = 1;
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& x) const {
+    tensor_spec y{order, x.type};
+    std::array<bool, shape::max_rank> seen{};
+    bool each_once = order.rank() == x.shape.rank();
+    for (std::size_t i = 0; each_once && i < order.rank(); ++i) {
+      each_once = order[i] < x.shape.rank() && !std::exchange(seen[order[i]], true);
+      y.shape[i] = each_once ? x.shape[order[i]] : 0;
+    }
+    require<shape_error>(each_once, "permute_axes: expected each axis of ", x.shape,
+                         " once, counted from 0, got ", order);
+    return y;
+  }
+  /// What puts the axes back.
+  [[nodiscard]] permute_axes inverse() const {
+    permute_axes back{order};
+    for (std::size_t i = 0; i < order.rank(); ++i) {
+      back.order[order[i]] = i;
+    }
+    return back;
+  }
+  /// Axes of extent 1 may stand anywhere.
+  [[nodiscard]] bool relabels(const tensor_spec& x) const {
+    std::size_t last = 0;
+    for (const std::size_t axis : order) {
+      if (x.shape[axis] == 1) {
+        continue;
+      }
+      if (axis < last) {
+        return false;
+      }
+      last = axis;
+    }
+    return true;
+  }
+  [[nodiscard]] static double flops(const tensor_spec&) { return 0; }
+  [[nodiscard]] batch_axes<1, 1> axes(const tensor_spec&) const {
+    const bool keeps_samples = order.rank() > 0 && order[0] == 0;
+    return keeps_samples ? detail::by_rows<permute_axes>() : batch_axes<1, 1>::whole();
+  }
+  friend bool operator==(const permute_axes&, const permute_axes&) = default;
 };
 
 }  // namespace glia::kernels

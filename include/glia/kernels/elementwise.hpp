@@ -129,6 +129,15 @@ enum class binary_function : std::uint8_t {
   return result;
 }
 
+namespace detail {
+
+/// What an operand is to the samples of a batch of shape `batch` that it is broadcast to.
+[[nodiscard]] constexpr batch_axis broadcast_axis(const tensor_spec& operand, const shape& batch) {
+  return has_rows_of(operand.shape, batch) ? batch_axis::rows : batch_axis::shared;
+}
+
+}  // namespace detail
+
 }  // namespace glia
 
 namespace glia::kernels {
@@ -203,12 +212,39 @@ struct binary {
   }
   [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec& a, const tensor_spec& b) {
     const shape y = broadcast_shape(a.shape, b.shape);
-    const auto axis = [&](const shape& s) {
-      return detail::has_rows_of(s, y) ? batch_axis::rows : batch_axis::shared;
-    };
-    return {{axis(a.shape), axis(b.shape)}, {batch_axis::rows}};
+    return {{detail::broadcast_axis(a, y), detail::broadcast_axis(b, y)}, {batch_axis::rows}};
   }
   friend bool operator==(const binary&, const binary&) = default;
+};
+
+/// a where the condition is not 0, and b elsewhere, element by element, all three broadcast as
+/// NumPy does. As there, a condition that is not a number holds. What is not chosen does not show,
+/// whatever it is.
+struct select {
+  static constexpr std::string_view name = "select";
+  static constexpr std::size_t operands = 3;  // condition, a, b
+  static constexpr std::size_t results = 1;
+  static constexpr overwrite overwrites[] = {{0, 1}, {0, 2}, {0, 0}};
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& condition, const tensor_spec& a,
+                                          const tensor_spec& b) {
+    require_elements("select: condition", condition, element::real);
+    require_elements("select", a, element::real);
+    require_elements("select", b, element::real);
+    return real_of(broadcast_shape(condition.shape, broadcast_shape(a.shape, b.shape)));
+  }
+  [[nodiscard]] static double flops(const tensor_spec& condition, const tensor_spec& a,
+                                    const tensor_spec& b) {
+    return detail::count(result(condition, a, b).shape);
+  }
+  [[nodiscard]] static batch_axes<3, 1> axes(const tensor_spec& condition, const tensor_spec& a,
+                                             const tensor_spec& b) {
+    const shape y = result(condition, a, b).shape;
+    return {{detail::broadcast_axis(condition, y), detail::broadcast_axis(a, y),
+             detail::broadcast_axis(b, y)},
+            {batch_axis::rows}};
+  }
+  friend bool operator==(const select&, const select&) = default;
 };
 
 }  // namespace glia::kernels

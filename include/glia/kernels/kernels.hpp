@@ -8,6 +8,7 @@
 #include "glia/kernels/convolution_chain.hpp"
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/indexing.hpp"
 #include "glia/kernels/normalization.hpp"
 #include "glia/kernels/pooled_convolution.hpp"
 #include "glia/kernels/pooling.hpp"
@@ -19,7 +20,9 @@ namespace glia {
 /// The kernels that every backend runs.
 using basic_kernels =
     kernel_list<kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to,
-                kernels::unary, kernels::unary_gradient, kernels::binary, kernels::matmul,
+                kernels::concat, kernels::slice, kernels::pad, kernels::permute_axes,
+                kernels::gather, kernels::scatter_add, kernels::unary, kernels::unary_gradient,
+                kernels::binary, kernels::select, kernels::matmul, kernels::batched_matmul,
                 kernels::dense, kernels::conv2d, kernels::conv2d_input_gradient,
                 kernels::conv2d_kernel_gradient, kernels::max_pool2d, kernels::max_pool2d_gradient,
                 kernels::avg_pool2d, kernels::avg_pool2d_gradient, kernels::normalize,

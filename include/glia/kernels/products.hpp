@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -23,15 +24,39 @@ struct matmul_sizes {
   }
 };
 
+namespace detail {
+
+/// The sizes of the products of matrices in the last two axes.
+[[nodiscard]] inline matmul_sizes last_axes_rule(std::string_view what, const shape& a,
+                                                 const shape& b, transpose which) {
+  const std::size_t row = a.rank() - 2;
+  const std::size_t column = a.rank() - 1;
+  const bool ta = which == transpose::first;
+  const bool tb = which == transpose::second;
+  const matmul_sizes sizes{a[ta ? column : row], b[tb ? row : column], a[ta ? row : column]};
+  require<shape_error>(sizes.k == b[tb ? column : row], what, ": inner extents disagree: ", a,
+                       ta ? " transposed" : "", " times ", b, tb ? " transposed" : "");
+  return sizes;
+}
+
+}  // namespace detail
+
 [[nodiscard]] inline matmul_sizes matmul_rule(const shape& a, const shape& b, transpose which) {
   require<shape_error>(a.rank() == 2 && b.rank() == 2,
                        "matmul: expected two matrices (rank 2), got shapes ", a, " and ", b);
-  const bool ta = which == transpose::first;
-  const bool tb = which == transpose::second;
-  const matmul_sizes sizes{a[ta ? 1 : 0], b[tb ? 0 : 1], a[ta ? 0 : 1]};
-  require<shape_error>(sizes.k == b[tb ? 1 : 0], "matmul: inner extents disagree: ", a,
-                       ta ? " transposed" : "", " times ", b, tb ? " transposed" : "");
-  return sizes;
+  return detail::last_axes_rule("matmul", a, b, which);
+}
+
+/// The sizes of each of a batch of products.
+[[nodiscard]] inline matmul_sizes batched_matmul_rule(const shape& a, const shape& b,
+                                                      transpose which) {
+  const std::size_t rank = a.rank();
+  require<shape_error>(
+      rank > 2 && b.rank() == rank && std::equal(a.begin(), a.end() - 2, b.begin()),
+      "batched_matmul: expected two batches of matrices (..., m, k) and (..., k, n), alike in all "
+      "axes but the last two, got shapes ",
+      a, " and ", b, "; broadcast_to repeats one, matmul takes two matrices");
+  return detail::last_axes_rule("batched_matmul", a, b, which);
 }
 
 /// Throws for a bias that is there and does not have one number for each output.
@@ -68,6 +93,33 @@ struct matmul {
     return {{batch_axis::rows, batch_axis::shared}, {batch_axis::rows}};
   }
   friend bool operator==(const matmul&, const matmul&) = default;
+};
+
+/// The same for batches (..., m, k) and (..., k, n) of matrices, each with its own.
+struct batched_matmul {
+  transpose which = transpose::none;
+
+  static constexpr std::string_view name = "batched_matmul";
+  static constexpr std::size_t operands = 2;
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& a, const tensor_spec& b) const {
+    require_elements("batched_matmul", a, element::real);
+    require_elements("batched_matmul", b, element::real);
+    const matmul_sizes s = batched_matmul_rule(a.shape, b.shape, which);
+    shape c = a.shape;
+    c[c.rank() - 2] = s.m;
+    c[c.rank() - 1] = s.n;
+    return real_of(c);
+  }
+  [[nodiscard]] double flops(const tensor_spec& a, const tensor_spec& b) const {
+    const shape leading(a.shape.begin(), a.shape.end() - 2);
+    return detail::count(leading) * batched_matmul_rule(a.shape, b.shape, which).flops();
+  }
+  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) {
+    return detail::by_rows<batched_matmul>();
+  }
+  friend bool operator==(const batched_matmul&, const batched_matmul&) = default;
 };
 
 /// map(x w + bias): x (N, I), w (I, O), bias (O) or no tensor.

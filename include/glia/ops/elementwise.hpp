@@ -148,6 +148,29 @@ template <backend B>
   return extremum(binary_function::minimum, a, b);
 }
 
+/// a where the condition is not 0, and b elsewhere, all three broadcast. The gradient goes to what
+/// was chosen.
+template <backend B>
+[[nodiscard]] variable<B> select(const typename B::tensor& condition, const variable<B>& a,
+                                 const variable<B>& b) {
+  return a.owner().record(
+      a.device().run(kernels::select{}, condition, a.value(), b.value()),
+      a.needs_gradient() || b.needs_gradient(),
+      [condition, to_a = a.slot(), to_b = b.slot(), shape_a = a.shape(), shape_b = b.shape()](
+          auto& to, const auto& dy) {
+        const B& device = to.device();
+        const auto none = device.run(kernels::full{});
+        if (to_a) {
+          to.add(to_a, device.run(kernels::sum_to{shape_a},
+                                  device.run(kernels::select{}, condition, dy, none)));
+        }
+        if (to_b) {
+          to.add(to_b, device.run(kernels::sum_to{shape_b},
+                                  device.run(kernels::select{}, condition, none, dy)));
+        }
+      });
+}
+
 }  // namespace glia::ops
 
 namespace glia {

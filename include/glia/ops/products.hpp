@@ -9,22 +9,35 @@
 
 namespace glia::ops {
 
-/// A (m, k) times B (k, n).
-template <backend B>
-[[nodiscard]] variable<B> matmul(const variable<B>& a, const variable<B>& b) {
+namespace detail {
+
+/// A B by a kernel of products, one factor stored transposed if asked; then so is its gradient.
+template <class Kernel, backend B>
+[[nodiscard]] variable<B> product(const variable<B>& a, const variable<B>& b, transpose which) {
   return a.owner().record(
-      a.device().run(kernels::matmul{transpose::none}, a.value(), b.value()),
-      a.needs_gradient() || b.needs_gradient(), [a, b](auto& to, auto dy) {
-        if (a.needs_gradient()) {
-          to.add(a.slot(), to.device().run(kernels::matmul{transpose::second}, dy, b.value()));
-        }
-        if (b.needs_gradient()) {
-          to.add(b.slot(), to.device().run(kernels::matmul{transpose::first}, a.value(), dy));
+      a.device().run(Kernel{which}, a.value(), b.value()), a.needs_gradient() || b.needs_gradient(),
+      [a, b, which](auto& to, auto dy) {
+        const auto add = [&](gradient_slot slot, transpose how, const auto& x, const auto& y) {
+          if (slot) {
+            to.add(slot, to.device().run(Kernel{how}, x, y));
+          }
+        };
+        switch (which) {
+          case transpose::none:
+            add(a.slot(), transpose::second, dy, b.value());
+            add(b.slot(), transpose::first, a.value(), dy);
+            break;
+          case transpose::first:
+            add(a.slot(), transpose::second, b.value(), dy);
+            add(b.slot(), transpose::none, a.value(), dy);
+            break;
+          case transpose::second:
+            add(a.slot(), transpose::none, dy, b.value());
+            add(b.slot(), transpose::first, dy, a.value());
+            break;
         }
       });
 }
-
-namespace detail {
 
 /// Adds the gradient of a bias that was repeated over all rows.
 template <backend B>
@@ -35,6 +48,20 @@ void add_bias_gradient(gradients<B>& to, gradient_slot bias, const typename B::t
 }
 
 }  // namespace detail
+
+/// A (m, k) times B (k, n), one of them stored transposed if asked.
+template <backend B>
+[[nodiscard]] variable<B> matmul(const variable<B>& a, const variable<B>& b,
+                                 transpose which = transpose::none) {
+  return detail::product<kernels::matmul>(a, b, which);
+}
+
+/// The same for batches (..., m, k) and (..., k, n) of matrices, each with its own.
+template <backend B>
+[[nodiscard]] variable<B> batched_matmul(const variable<B>& a, const variable<B>& b,
+                                         transpose which = transpose::none) {
+  return detail::product<kernels::batched_matmul>(a, b, which);
+}
 
 /// x w + bias: x (N, I), w (I, O), bias (O).
 template <backend B>

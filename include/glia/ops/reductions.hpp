@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "glia/ops/arrangement.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/tape.hpp"
 
@@ -13,37 +14,22 @@ namespace glia::ops {
 /// The same elements under another shape of equal size.
 template <backend B>
 [[nodiscard]] variable<B> reshape(variable<B> x, const shape& s) {
-  tape<B>& owner = x.owner();
-  const gradient_slot from = x.slot();
-  const shape before = x.shape();
-  return owner.record(owner.device().run(kernels::reshape{s}, std::move(x).value()),
-                      static_cast<bool>(from), [from, before](auto& to, auto dy) {
-                        to.add(from, to.device().run(kernels::reshape{before}, std::move(dy)));
-                      });
+  return detail::rearranged(std::move(x), kernels::reshape{s},
+                            [](const shape& before) { return kernels::reshape{before}; });
 }
 
 /// Sums over every axis in which `s` is shorter than x's shape (extent 1 or absent).
 template <backend B>
 [[nodiscard]] variable<B> sum_to(variable<B> x, const shape& s) {
-  tape<B>& owner = x.owner();
-  const gradient_slot from = x.slot();
-  const shape before = x.shape();
-  return owner.record(owner.device().run(kernels::sum_to{s}, std::move(x).value()),
-                      static_cast<bool>(from), [from, before](auto& to, auto dy) {
-                        to.add(from, to.device().run(kernels::broadcast_to{before}, std::move(dy)));
-                      });
+  return detail::rearranged(std::move(x), kernels::sum_to{s},
+                            [](const shape& before) { return kernels::broadcast_to{before}; });
 }
 
 /// Repeats x along every axis in which it is shorter than `s`.
 template <backend B>
 [[nodiscard]] variable<B> broadcast_to(variable<B> x, const shape& s) {
-  tape<B>& owner = x.owner();
-  const gradient_slot from = x.slot();
-  const shape before = x.shape();
-  return owner.record(owner.device().run(kernels::broadcast_to{s}, std::move(x).value()),
-                      static_cast<bool>(from), [from, before](auto& to, auto dy) {
-                        to.add(from, to.device().run(kernels::sum_to{before}, std::move(dy)));
-                      });
+  return detail::rearranged(std::move(x), kernels::broadcast_to{s},
+                            [](const shape& before) { return kernels::sum_to{before}; });
 }
 
 /// The sum of all elements, of shape ().
@@ -65,8 +51,7 @@ template <backend B>
   shape kept = x.shape();
   double count = 1;
   for (std::size_t axis : axes) {
-    require<shape_error>(axis < kept.rank(), "mean: axis ", axis, " of a tensor of shape ",
-                         x.shape());
+    require_axis("mean", x.shape(), axis);
     count *= static_cast<double>(x.shape()[axis]);
     kept[axis] = 1;
   }

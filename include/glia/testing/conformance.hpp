@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -279,6 +280,86 @@ void for_each_case(const Check& check) {
     b.out(b.device().run(kernels::reshape{{2, 3, 4}}, b.in({4, 6}, 1)));
   });
 
+  struct cut {
+    shape x;
+    std::size_t axis;
+    std::size_t begin;
+    std::size_t extent;
+  };
+  const std::vector<cut> cuts{
+      {{5, 7}, 0, 1, 3},   {{5, 7}, 1, 0, 4},    {{5, 7}, 1, 6, 1},      {{3, 4, 5}, 1, 1, 2},
+      {{40001}, 0, 3, 39}, {{3, 4, 5}, 2, 0, 5}, {{70, 9, 60}, 1, 4, 5}, {{1, 30000}, 1, 2, 29000}};
+  for (const cut& c : cuts) {
+    const std::string name = text(" of ", c.x, " along axis ", c.axis, " from ", c.begin);
+    const kernels::slice slice{c.axis, c.begin, c.extent};
+    const std::size_t after = c.x[c.axis] - c.begin - c.extent;
+    check("slice" + name, [&](auto& b) { b.out(b.device().run(slice, b.in(c.x, 40))); });
+    check("pad" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::pad{c.axis, c.begin, after, -0.75}, b.in(c.x, 41)));
+    });
+    check("concat" + name, [&](auto& b) {
+      const shape thin = slice.result(real_of(c.x)).shape;
+      const auto none = b.none();
+      b.out(b.device().run(kernels::concat{c.axis}, b.in(c.x, 42), b.in(thin, 43), none,
+                           b.in(c.x, 44), none, none, none, none));
+    });
+  }
+  check("concat and slice of integers", [](auto& b) {
+    const auto none = b.none();
+    const auto x = b.classes({1, -2, 3});
+    const auto y = b.device().run(kernels::concat{}, x, x, x, x, x, x, x, x);
+    b.out(b.device().run(kernels::slice{0, 2, 7}, y));
+  });
+
+  const std::vector<std::pair<shape, axis_list>> orders{{{5, 7}, {1, 0}},
+                                                        {{64, 64}, {1, 0}},
+                                                        {{100, 333}, {1, 0}},
+                                                        {{2, 3, 4, 5}, {0, 2, 1, 3}},
+                                                        {{2, 3, 4, 5}, {3, 1, 0, 2}},
+                                                        {{3, 9, 17}, {0, 2, 1}},
+                                                        {{3, 9, 17}, {2, 0, 1}},
+                                                        {{2, 1, 3, 1}, {2, 3, 0, 1}},
+                                                        {{3, 2, 4, 2, 3, 2}, {5, 0, 4, 1, 3, 2}},
+                                                        {{1, 3, 1}, {2, 1, 0}},
+                                                        {{7}, {0}},
+                                                        {{}, {}}};
+  for (const auto& [extents, order] : orders) {
+    const shape s = extents;
+    const kernels::permute_axes kernel{order};
+    check(text("permute_axes of ", s, " to ", order),
+          [&](auto& b) { b.out(b.device().run(kernel, b.in(s, 45))); });
+    check(text("permute_axes of integers ", s, " to ", order), [&](auto& b) {
+      std::vector<std::int32_t> values(s.size());
+      std::iota(values.begin(), values.end(), -3);
+      b.out(b.device().run(kernel, b.device().run(kernels::reshape{s}, b.integers(values))));
+    });
+  }
+
+  // Some indices twice, some never, some of no row.
+  const auto indices_of = [](auto& b, const shape& s, std::size_t count) {
+    std::vector<std::int32_t> values(s.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<std::int32_t>(random_bits({.seed = 8}, i) % (count + 2)) - 1;
+    }
+    return b.device().run(kernels::reshape{s}, b.integers(values));
+  };
+  const std::vector<std::pair<shape, shape>> tables{
+      {{5, 3}, {7}},      {{4}, {2, 3}}, {{6, 2, 3}, {4, 5}}, {{9, 200}, {300}},
+      {{300, 70}, {100}}, {{3, 5}, {}},  {{1, 1}, {1, 1, 1}}, {{50, 4}, {20000}}};
+  for (const auto& [rows, s] : tables) {
+    const shape table = rows;
+    const shape indices = s;
+    const std::string name = text(" of ", table, " by ", indices);
+    check("gather" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::gather{}, b.in(table, 46), indices_of(b, indices, table[0])));
+    });
+    check("scatter_add" + name, [&](auto& b) {
+      const shape y = kernels::gather::result(real_of(table), {indices, element::index}).shape;
+      b.out(b.device().run(kernels::scatter_add{table[0]}, b.in(y, 47),
+                           indices_of(b, indices, table[0])));
+    });
+  }
+
   for (int f = 0; f <= static_cast<int>(unary_function::gelu); ++f) {
     const auto function = static_cast<unary_function>(f);
     // Positive where the function asks for it; elsewhere both sides of zero and of the kinks.
@@ -323,6 +404,25 @@ void for_each_case(const Check& check) {
     });
   }
 
+  const std::vector<std::array<shape, 3>> choices{{{{5, 7}, {5, 7}, {5, 7}}},
+                                                  {{{5, 7}, {}, {5, 7}}},
+                                                  {{{5, 7}, {5, 7}, {1}}},
+                                                  {{{5, 7}, {}, {}}},
+                                                  {{{5, 1}, {5, 7}, {7}}},
+                                                  {{{5, 1}, {}, {7}}},
+                                                  {{{}, {5, 7}, {5, 1}}},
+                                                  {{{3, 1}, {2, 1, 5}, {}}},
+                                                  {{{}, {}, {}}},
+                                                  {{{40001}, {40001}, {40001}}},
+                                                  {{{300}, {200, 1}, {200, 300}}}};
+  for (const auto& shapes : choices) {
+    check(text("select by ", shapes[0], " of ", shapes[1], " and ", shapes[2]), [&](auto& b) {
+      auto condition = b.sparse(shapes[0], 48);
+      b.out(b.device().run(kernels::select{}, std::move(condition), b.in(shapes[1], 49),
+                           b.in(shapes[2], 50)));
+    });
+  }
+
   const std::vector<matmul_sizes> products{{1, 1, 1},      {3, 5, 7},       {17, 33, 9},
                                            {100, 60, 70},  {129, 200, 300}, {20, 24, 200},
                                            {300, 24, 1000}};
@@ -355,6 +455,37 @@ void for_each_case(const Check& check) {
                              b.in({s.k, s.n}, 13), b.none()));
       });
     }
+  }
+
+  struct product_batch {
+    shape leading;
+    matmul_sizes each;
+  };
+  // Small ones, many, and a few that are cut.
+  const std::vector<product_batch> batches{
+      {{1}, {1, 1, 1}},     {{3}, {3, 5, 7}},       {{2, 3}, {4, 1, 9}},    {{70}, {17, 33, 9}},
+      {{65}, {60, 70, 80}}, {{2}, {129, 200, 150}}, {{2, 1, 2}, {5, 3, 2}}, {{3}, {300, 24, 1000}}};
+  for (const product_batch& p : batches) {
+    const auto batch = [&](std::size_t rows, std::size_t columns) {
+      shape s = p.leading;
+      s.push_back(rows);
+      s.push_back(columns);
+      return s;
+    };
+    const matmul_sizes s = p.each;
+    const std::string name = text(" ", p.leading, " of ", s.m, "x", s.k, " by ", s.k, "x", s.n);
+    check("batched_matmul" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::batched_matmul{}, b.in(batch(s.m, s.k), 51),
+                           b.in(batch(s.k, s.n), 52)));
+    });
+    check("batched_matmul, first transposed," + name, [&](auto& b) {
+      b.out(b.device().run(kernels::batched_matmul{transpose::first}, b.in(batch(s.k, s.m), 53),
+                           b.in(batch(s.k, s.n), 54)));
+    });
+    check("batched_matmul, second transposed," + name, [&](auto& b) {
+      b.out(b.device().run(kernels::batched_matmul{transpose::second}, b.in(batch(s.m, s.k), 55),
+                           b.in(batch(s.n, s.k), 56)));
+    });
   }
 
   struct convolution {

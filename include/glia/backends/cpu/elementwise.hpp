@@ -40,44 +40,43 @@ class elementwise {
   void compute(const kernels::binary& k, const memory_pool&, const tensor& left,
                const tensor& right, const tensor& result) const {
     const broadcast_plan plan(result.shape(), left.shape(), right.shape());
-    const T* const a = left.data();
-    const T* const b = right.data();
-    T* const y = result.data();
-    if (plan.rows() == 1) {
-      for_blocks(plan.inner(), [&](auto kernels, std::size_t first, std::size_t count) {
-        kernels.binary(k.function, a + first * plan.inner_step_a(), plan.inner_step_a(),
-                       b + first * plan.inner_step_b(), plan.inner_step_b(), y + first, count);
-      });
-      return;
-    }
-    for_plan_rows(plan, [&](auto kernels, std::size_t row, const broadcast_plan::offsets& at) {
-      kernels.binary(k.function, a + at.a, plan.inner_step_a(), b + at.b, plan.inner_step_b(),
-                     y + row * plan.inner(), plan.inner());
+    for_stretches(plan, [&](auto kernels, const auto& at, std::size_t to, std::size_t count) {
+      kernels.binary(k.function, left.data() + at[0], plan.inner_step(0), right.data() + at[1],
+                     plan.inner_step(1), result.data() + to, count);
+    });
+  }
+
+  void compute(const kernels::select&, const memory_pool&, const tensor& condition, const tensor& a,
+               const tensor& b, const tensor& result) const {
+    const broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
+    for_stretches(plan, [&](auto kernels, const auto& at, std::size_t to, std::size_t count) {
+      kernels.select(condition.data() + at[0], plan.inner_step(0), a.data() + at[1],
+                     plan.inner_step(1), b.data() + at[2], plan.inner_step(2), result.data() + to,
+                     count);
     });
   }
 
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
-    const broadcast_plan plan(k.to, x.shape(), x.shape());
-    for_plan_rows(plan, [&](auto, std::size_t row, const broadcast_plan::offsets& at) {
-      T* to = y.data() + row * plan.inner();
-      if (plan.inner_step_a() == 0) {
-        std::fill_n(to, plan.inner(), x.data()[at.a]);
+    const broadcast_plan plan(k.to, x.shape());
+    for_stretches(plan, [&](auto, const auto& at, std::size_t to, std::size_t count) {
+      if (plan.inner_step(0) == 0) {
+        std::fill_n(y.data() + to, count, x.data()[at[0]]);
       } else {
-        std::copy_n(x.data() + at.a, plan.inner(), to);
+        std::copy_n(x.data() + at[0], count, y.data() + to);
       }
     });
   }
 
   void compute(const kernels::sum_to& k, const memory_pool&, const tensor& terms,
                const tensor& y) const {
-    const broadcast_plan plan(terms.shape(), k.to, k.to);
+    const broadcast_plan plan(terms.shape(), k.to);
     std::fill_n(y.data(), y.size(), T{0});
     with_isa(team_->level(), [&](auto kernels) {
       const T* x = terms.data();
       for (std::size_t row = 0; row < plan.rows(); ++row, x += plan.inner()) {
-        T* to = y.data() + plan.row_offsets(row).a;
-        if (plan.inner_step_a() == 0) {
+        T* to = y.data() + plan.row_offsets(row)[0];
+        if (plan.inner_step(0) == 0) {
           *to += kernels.sum(x, plan.inner());
         } else {
           kernels.add(x, to, plan.inner());
@@ -102,14 +101,18 @@ class elementwise {
     team_->for_blocks(n, workers::elements_per_block, body);
   }
 
-  template <class Body>
-  void for_plan_rows(const broadcast_plan& plan, const Body& body) const {
-    team_->for_rows(plan.rows(), plan.inner(),
-                    [&](auto kernels, std::size_t first, std::size_t count) {
-                      for (std::size_t row = first; row < first + count; ++row) {
-                        body(kernels, row, plan.row_offsets(row));
-                      }
-                    });
+  /// body(kernels, at, to, count) for stretches of a plan, which begin at at[i] in operand i and at
+  /// `to` in the result.
+  template <std::size_t Operands, class Body>
+  void for_stretches(const broadcast_plan<Operands>& plan, const Body& body) const {
+    team_->for_stretches(plan.rows(), plan.inner(),
+                         [&](auto kernels, std::size_t row, std::size_t first, std::size_t count) {
+                           auto at = plan.row_offsets(row);
+                           for (std::size_t i = 0; i < Operands; ++i) {
+                             at[i] += first * plan.inner_step(i);
+                           }
+                           body(kernels, at, row * plan.inner() + first, count);
+                         });
   }
 
   const workers* team_;

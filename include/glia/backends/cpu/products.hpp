@@ -14,9 +14,8 @@
 
 namespace glia::cpu_loops {
 
-/// Full-batch matrix products, cut into blocks of columns or rows over the threads. The order of
-/// every sum depends on sizes and zeros alone, so the number of threads does not show in the
-/// result.
+/// Matrix products, cut into blocks of columns or rows over the threads. The order of every sum
+/// depends on sizes and zeros alone, so the number of threads does not show in the result.
 template <class T>
 class products {
  public:
@@ -28,6 +27,14 @@ class products {
                const tensor& b, const tensor& c) const {
     multiply(a.data(), b.data(), c.data(), matmul_rule(a.shape(), b.shape(), k.which), k.which, {},
              memory);
+  }
+
+  void compute(const kernels::batched_matmul& k, const memory_pool& memory, const tensor& a,
+               const tensor& b, const tensor& c) const {
+    const matmul_sizes s = batched_matmul_rule(a.shape(), b.shape(), k.which);
+    if (c.size() > 0) {
+      multiply_batch(a.data(), b.data(), c.data(), c.size() / (s.m * s.n), s, k.which, memory);
+    }
   }
 
   void compute(const kernels::dense& k, const memory_pool& memory, const tensor& x, const tensor& w,
@@ -71,10 +78,8 @@ class products {
 
   void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
                 const epilogue<T>& last, const memory_pool& memory) const {
-    const bool ta = which == transpose::first;
-    const bool tb = which == transpose::second;
-    const matrix<T> left{a, ta ? s.m : s.k, ta};
-    const matrix<T> right{b, tb ? s.k : s.n, tb};
+    const matrix<T> left = first_factor(a, s, which);
+    const matrix<T> right = second_factor(b, s, which);
     if (s.m == 0 || s.n == 0) {
       return;
     }
@@ -92,6 +97,51 @@ class products {
         multiply_by_blas(left, right, c, s, last);
       }
     });
+  }
+
+  /// Small products, and any of which there are many, are one thread's each; few large ones are
+  /// cut. Which they are depends on sizes alone.
+  void multiply_batch(const T* a, const T* b, T* c, std::size_t batch, const matmul_sizes& s,
+                      transpose which, const memory_pool& memory) const {
+    const std::size_t flops = std::max<std::size_t>(2 * s.m * s.n * s.k, 1);
+    if (flops >= flops_worth_halving && batch < max_blocks) {
+      for (std::size_t i = 0; i < batch; ++i) {
+        multiply(a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n, s, which, {}, memory);
+      }
+      return;
+    }
+    const std::size_t block = std::max<std::size_t>(flops_worth_halving / flops, 1);
+    with_isa(team_->level(), [&](auto kernels) {
+      using dense = dense_product<T, decltype(kernels)>;
+      const auto for_each = [&](const auto& multiply_one) {
+        team_->run((batch + block - 1) / block, [&](std::size_t task, std::size_t) {
+          const std::size_t end = std::min(batch, (task + 1) * block);
+          for (std::size_t i = task * block; i < end; ++i) {
+            multiply_one(first_factor(a + i * s.m * s.k, s, which),
+                         second_factor(b + i * s.k * s.n, s, which), c + i * s.m * s.n);
+          }
+        });
+      };
+      if (dense::preferred(*team_, s)) {
+        for_each([&](const matrix<T>& left, const matrix<T>& right, T* to) {
+          dense::multiply_here(kernels, left, right, to, s.n, s);
+        });
+      } else {
+        const single_threaded_blas one_thread_each;
+        for_each([&](const matrix<T>& left, const matrix<T>& right, T* to) {
+          gemm<T>(s.m, s.n, s.k, left, right, T{0}, to, s.n);
+        });
+      }
+    });
+  }
+
+  static matrix<T> first_factor(const T* a, const matmul_sizes& s, transpose which) {
+    const bool transposed = which == transpose::first;
+    return {a, transposed ? s.m : s.k, transposed};
+  }
+  static matrix<T> second_factor(const T* b, const matmul_sizes& s, transpose which) {
+    const bool transposed = which == transpose::second;
+    return {b, transposed ? s.k : s.n, transposed};
   }
 
   /// How many rows or columns make a block; an even number of blocks shares out evenly.

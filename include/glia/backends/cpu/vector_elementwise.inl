@@ -133,6 +133,25 @@ static void binary(binary_function function, const T* a, std::size_t step_a, con
   }
 }
 
+// One row of a broadcast choice: a where c is not 0, else b.
+template <class T>
+static void select(const T* c, std::size_t step_c, const T* a, std::size_t step_a, const T* b,
+                   std::size_t step_b, T* y, std::size_t n) {
+  if (step_c == 0) {
+    const bool holds = *c != 0;
+    stepped(holds ? a : b, holds ? step_a : step_b, c, 0, y, n, [](T u, T) { return u; });
+  } else if (step_a == 0) {
+    stepped(c, 1, b, step_b, y, n, [u = *a](T w, T v) { return w != 0 ? u : v; });
+  } else if (step_b == 0) {
+    stepped(c, 1, a, step_a, y, n, [v = *b](T w, T u) { return w != 0 ? u : v; });
+  } else {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      y[i] = c[i] != 0 ? a[i] : b[i];
+    }
+  }
+}
+
 // y += x, y += a x
 template <class T>
 static void add(const T* x, T* y, std::size_t n) {

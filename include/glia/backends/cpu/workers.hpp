@@ -63,6 +63,24 @@ class workers {
                body);
   }
 
+  /// body(kernels, row, first, count) for stretches that cover rows of `length` elements: whole
+  /// rows or, where there is one, blocks of it.
+  template <class Body>
+  void for_stretches(std::size_t rows, std::size_t length, const Body& body) const {
+    if (rows == 1 || length == 0) {
+      for_blocks(length, elements_per_block,
+                 [&](auto kernels, std::size_t first, std::size_t count) {
+                   body(kernels, std::size_t{0}, first, count);
+                 });
+      return;
+    }
+    for_rows(rows, length, [&](auto kernels, std::size_t first, std::size_t count) {
+      for (std::size_t row = first; row < first + count; ++row) {
+        body(kernels, row, std::size_t{0}, length);
+      }
+    });
+  }
+
   /// body(kernels, i) for i = 0 ... count - 1.
   template <class Body>
   void for_each(std::size_t count, const Body& body) const {

@@ -173,33 +173,47 @@ struct elementwise {
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        *y++ = apply(k.function, a.data()[at.a + i * plan.inner_step_a()],
-                     b.data()[at.b + i * plan.inner_step_b()]);
+        *y++ = apply(k.function, a.data()[at[0] + i * plan.inner_step(0)],
+                     b.data()[at[1] + i * plan.inner_step(1)]);
+      }
+    }
+  }
+
+  void compute(const kernels::select&, const memory_pool&, const tensor& condition, const tensor& a,
+               const tensor& b, const tensor& result) const {
+    const broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
+    T* y = result.data();
+    for (std::size_t row = 0; row < plan.rows(); ++row) {
+      const auto at = plan.row_offsets(row);
+      for (std::size_t i = 0; i < plan.inner(); ++i) {
+        *y++ = condition.data()[at[0] + i * plan.inner_step(0)] != 0
+                   ? a.data()[at[1] + i * plan.inner_step(1)]
+                   : b.data()[at[2] + i * plan.inner_step(2)];
       }
     }
   }
 
   void compute(const kernels::broadcast_to& k, const memory_pool&, const tensor& x,
                const tensor& result) const {
-    const broadcast_plan plan(k.to, x.shape(), x.shape());
+    const broadcast_plan plan(k.to, x.shape());
     T* y = result.data();
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        *y++ = x.data()[at.a + i * plan.inner_step_a()];
+        *y++ = x.data()[at[0] + i * plan.inner_step(0)];
       }
     }
   }
 
   void compute(const kernels::sum_to& k, const memory_pool&, const tensor& terms,
                const tensor& y) const {
-    const broadcast_plan plan(terms.shape(), k.to, k.to);
+    const broadcast_plan plan(terms.shape(), k.to);
     const T* x = terms.data();
     std::fill_n(y.data(), y.size(), T{0});
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        y.data()[at.a + i * plan.inner_step_a()] += *x++;
+        y.data()[at[0] + i * plan.inner_step(0)] += *x++;
       }
     }
   }

@@ -17,16 +17,16 @@ struct products {
 
   void compute(const kernels::matmul& k, const memory_pool&, const tensor& a, const tensor& b,
                const tensor& c) const {
-    const matmul_sizes s = matmul_rule(a.shape(), b.shape(), k.which);
-    for (std::size_t i = 0; i < s.m; ++i) {
-      for (std::size_t j = 0; j < s.n; ++j) {
-        T sum = 0;
-        for (std::size_t p = 0; p < s.k; ++p) {
-          sum += a.data()[k.which == transpose::first ? p * s.m + i : i * s.k + p] *
-                 b.data()[k.which == transpose::second ? j * s.k + p : p * s.n + j];
-        }
-        c.data()[i * s.n + j] = sum;
-      }
+    multiply(a.data(), b.data(), c.data(), matmul_rule(a.shape(), b.shape(), k.which), k.which);
+  }
+
+  void compute(const kernels::batched_matmul& k, const memory_pool&, const tensor& a,
+               const tensor& b, const tensor& c) const {
+    const matmul_sizes s = batched_matmul_rule(a.shape(), b.shape(), k.which);
+    const std::size_t batch = c.size() / std::max<std::size_t>(s.m * s.n, 1);
+    for (std::size_t i = 0; i < batch; ++i) {
+      multiply(a.data() + i * s.m * s.k, b.data() + i * s.k * s.n, c.data() + i * s.m * s.n, s,
+               k.which);
     }
   }
 
@@ -69,6 +69,19 @@ struct products {
   }
 
  private:
+  static void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which) {
+    for (std::size_t i = 0; i < s.m; ++i) {
+      for (std::size_t j = 0; j < s.n; ++j) {
+        T sum = 0;
+        for (std::size_t p = 0; p < s.k; ++p) {
+          sum += a[which == transpose::first ? p * s.m + i : i * s.k + p] *
+                 b[which == transpose::second ? j * s.k + p : p * s.n + j];
+        }
+        c[i * s.n + j] = sum;
+      }
+    }
+  }
+
   static void add_bias_and_apply(const tensor& bias, const unary_map& map, const tensor& y) {
     const std::size_t columns = y.shape().back();
     for (std::size_t i = 0; i < y.size(); ++i) {

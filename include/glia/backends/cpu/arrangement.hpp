@@ -1,0 +1,152 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/host_tensor.hpp"
+#include "glia/backends/merged_loops.hpp"
+#include "glia/kernels/arrangement.hpp"
+
+namespace glia::cpu_loops {
+
+/// Copies of stretches that are contiguous on both sides and, where an inner axis becomes an outer
+/// one, of transposed tiles.
+template <class T>
+class arrangement {
+ public:
+  using tensor = host_tensor<T>;
+
+  explicit arrangement(const workers& team) : team_(&team) {}
+
+  template <class... Tensors>
+  void compute(const kernels::concat& k, const memory_pool&,
+               const Tensors&... parts_and_result) const {
+    const std::array<const tensor*, sizeof...(Tensors)> all{&parts_and_result...};
+    const tensor& y = *all.back();
+    std::size_t first = 0;
+    for (std::size_t part = 0; part < kernels::concat::operands; ++part) {
+      if (const tensor& x = *all[part]) {
+        const std::size_t length = row_length(x, k.axis);
+        with_elements(x, y, [&](const auto* from, auto* to) {
+          copy_rows(row_count(x, k.axis), length, from, length, to + first, row_length(y, k.axis));
+        });
+        first += length;
+      }
+    }
+  }
+
+  void compute(const kernels::slice& k, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    const std::size_t length = row_length(y, k.axis);
+    const std::size_t first = k.begin * step(x, k.axis);
+    with_elements(x, y, [&](const auto* from, auto* to) {
+      copy_rows(row_count(y, k.axis), length, from + first, row_length(x, k.axis), to, length);
+    });
+  }
+
+  void compute(const kernels::pad& k, const memory_pool&, const tensor& x, const tensor& y) const {
+    const std::size_t rows = row_count(y, k.axis);
+    const std::size_t y_row = row_length(y, k.axis);
+    const std::size_t x_row = row_length(x, k.axis);
+    const std::size_t before = k.before * step(x, k.axis);
+    const auto fill = [&](std::size_t from, std::size_t end) {
+      team_->for_stretches(
+          rows, end - from, [&](auto, std::size_t row, std::size_t first, std::size_t count) {
+            std::fill_n(y.data() + row * y_row + from + first, count, static_cast<T>(k.value));
+          });
+    };
+    fill(0, before);
+    copy_rows(rows, x_row, x.data(), x_row, y.data() + before, y_row);
+    fill(before + x_row, y_row);
+  }
+
+  void compute(const kernels::permute_axes& k, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    with_elements(x, y, [&](const auto* from, auto* to) { permute(k, x.shape(), from, to); });
+  }
+
+ private:
+  // Of a transposed block, unless it has many rows.
+  static constexpr std::size_t block_elements = 1024;
+
+  // A tensor is so many rows one behind the other, each of them what an axis and those inside it
+  // span.
+  static std::size_t step(const tensor& x, std::size_t axis) {
+    return shape(x.shape().begin() + axis + 1, x.shape().end()).size();
+  }
+  static std::size_t row_length(const tensor& x, std::size_t axis) {
+    return x.shape()[axis] * step(x, axis);
+  }
+  static std::size_t row_count(const tensor& x, std::size_t axis) {
+    return x.size() / std::max<std::size_t>(row_length(x, axis), 1);
+  }
+
+  /// body(from, to) with the elements of two tensors of one type.
+  template <class Body>
+  static void with_elements(const tensor& x, const tensor& y, const Body& body) {
+    switch (x.type()) {
+      case element::index:
+        return body(x.integers(), y.integers());
+      case element::byte:
+        return body(x.bytes(), y.bytes());
+      default:
+        return body(x.data(), y.data());
+    }
+  }
+
+  /// Rows of `length` elements that begin so far apart.
+  template <class E>
+  void copy_rows(std::size_t rows, std::size_t length, const E* from, std::size_t from_step, E* to,
+                 std::size_t to_step) const {
+    team_->for_stretches(
+        rows, length, [&](auto, std::size_t row, std::size_t first, std::size_t count) {
+          std::copy_n(from + row * from_step + first, count, to + row * to_step + first);
+        });
+  }
+
+  template <class E>
+  void permute(const kernels::permute_axes& k, const shape& s, const E* x, E* y) const {
+    const std::size_t size = s.size();
+    if (size == 0) {
+      return;
+    }
+    merged_loops<2> loops;  // over x and y, innermost in y first
+    std::size_t y_step = 1;
+    for (std::size_t i = s.rank(); i-- > 0; y_step *= s[k.order[i]]) {
+      loops.enclose(s[k.order[i]], {shape(s.begin() + k.order[i] + 1, s.end()).size(), y_step});
+    }
+    const auto inner = loops.inner();
+    if (inner.step[0] <= 1) {
+      team_->for_stretches(size / inner.extent, inner.extent,
+                           [&](auto, std::size_t run, std::size_t first, std::size_t count) {
+                             std::copy_n(x + loops.offsets(run)[0] + first, count,
+                                         y + run * inner.extent + first);
+                           });
+      return;
+    }
+    const auto across = loops.take_contiguous(0);
+    // Blocks of whole cache lines of x, as narrow as that where they are long: the lines of y that
+    // they go to are in a first-level cache until they are full.
+    constexpr std::size_t line = 64 / sizeof(E);
+    const std::size_t columns =
+        std::max<std::size_t>(block_elements / inner.extent / line, 1) * line;
+    const std::size_t blocks = (across.extent + columns - 1) / columns;
+    team_->for_rows(size / (inner.extent * across.extent) * blocks, inner.extent * columns,
+                    [&](auto kernels, std::size_t first, std::size_t count) {
+                      for (std::size_t block = first; block < first + count; ++block) {
+                        const auto [from, to] = loops.offsets(block / blocks);
+                        const std::size_t column = block % blocks * columns;
+                        kernels.transpose_matrix(x + from + column, inner.step[0],
+                                                 y + to + column * across.step[1], across.step[1],
+                                                 inner.extent,
+                                                 std::min(columns, across.extent - column));
+                      }
+                    });
+  }
+
+  const workers* team_;
+};
+
+}  // namespace glia::cpu_loops

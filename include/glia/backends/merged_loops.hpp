@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "glia/core/shape.hpp"
+
+namespace glia {
+
+/// Nested loops over the elements of some tensors, as few as can be: an axis along which every
+/// tensor goes on where the loop inside it ends is merged with that.
+template <std::size_t Tensors>
+class merged_loops {
+ public:
+  /// One number for each tensor, in elements.
+  using steps = std::array<std::size_t, Tensors>;
+
+  struct loop {
+    std::size_t extent = 1;
+    steps step{};
+  };
+
+  /// Puts a loop around those that are there.
+  void enclose(std::size_t extent, const steps& step) {
+    if (extent == 1) {
+      return;
+    }
+    if (count_ > 0 && goes_on(loops_[count_ - 1], step)) {
+      loops_[count_ - 1].extent *= extent;
+    } else {
+      loops_[count_++] = {extent, step};
+    }
+  }
+
+  /// The innermost loop; one of extent 1 where there is none.
+  [[nodiscard]] const loop& inner() const noexcept { return loops_[0]; }
+
+  /// Takes out the innermost loop in which a tensor's step is 1.
+  [[nodiscard]] loop take_contiguous(std::size_t tensor) {
+    std::size_t at = 0;
+    while (loops_[at].step[tensor] != 1) {
+      ++at;
+    }
+    const loop taken = loops_[at];
+    for (--count_; at < count_; ++at) {
+      loops_[at] = loops_[at + 1];
+    }
+    return taken;
+  }
+
+  /// Where the innermost loop begins when it runs for the `run`-th time.
+  [[nodiscard]] steps offsets(std::size_t run) const noexcept {
+    steps result{};
+    for (std::size_t l = 1; l < count_; ++l) {
+      const std::size_t at = run % loops_[l].extent;
+      run /= loops_[l].extent;
+      for (std::size_t i = 0; i < Tensors; ++i) {
+        result[i] += at * loops_[l].step[i];
+      }
+    }
+    return result;
+  }
+
+ private:
+  static bool goes_on(const loop& inside, const steps& step) {
+    for (std::size_t i = 0; i < Tensors; ++i) {
+      if (step[i] != inside.step[i] * inside.extent) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::array<loop, shape::max_rank> loops_{};  // innermost first
+  std::size_t count_ = 0;
+};
+
+}  // namespace glia

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/arrangement.hpp"
+
+namespace glia::reference_loops {
+
+template <class T>
+struct arrangement {
+  using tensor = host_tensor<T>;
+
+  template <class... Tensors>
+  void compute(const kernels::concat& k, const memory_pool&,
+               const Tensors&... parts_and_result) const {
+    const std::array<const tensor*, sizeof...(Tensors)> all{&parts_and_result...};
+    std::size_t first = 0;
+    for (std::size_t part = 0; part < kernels::concat::operands; ++part) {
+      if (const tensor& x = *all[part]) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          copy_element(x, i, *all.back(), moved(i, x, k.axis, *all.back(), first));
+        }
+        first += x.shape()[k.axis];
+      }
+    }
+  }
+
+  void compute(const kernels::slice& k, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      copy_element(x, moved(i, y, k.axis, x, k.begin), y, i);
+    }
+  }
+
+  void compute(const kernels::pad& k, const memory_pool&, const tensor& x, const tensor& y) const {
+    std::fill_n(y.data(), y.size(), static_cast<T>(k.value));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      y.data()[moved(i, x, k.axis, y, k.before)] = x.data()[i];
+    }
+  }
+
+  void compute(const kernels::permute_axes& k, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      std::array<std::size_t, shape::max_rank> position{};
+      for (std::size_t axis = y.shape().rank(), rest = i; axis-- > 0; rest /= y.shape()[axis]) {
+        position[k.order[axis]] = rest % y.shape()[axis];
+      }
+      std::size_t from = 0;
+      for (std::size_t axis = 0; axis < x.shape().rank(); ++axis) {
+        from = from * x.shape()[axis] + position[axis];
+      }
+      copy_element(x, from, y, i);
+    }
+  }
+
+ private:
+  /// Where element i of a part stands in the whole, which has other elements around it along one
+  /// axis, `first` of them before.
+  static std::size_t moved(std::size_t i, const tensor& part, std::size_t axis, const tensor& whole,
+                           std::size_t first) {
+    const shape& s = part.shape();
+    const std::size_t step = shape(s.begin() + axis + 1, s.end()).size();
+    const std::size_t outer = i / step / s[axis];
+    return (outer * whole.shape()[axis] + i / step % s[axis] + first) * step + i % step;
+  }
+
+  /// Of any type.
+  static void copy_element(const tensor& x, std::size_t from, const tensor& y, std::size_t to) {
+    const std::size_t size = bytes_of<T>(x.type());
+    std::copy_n(x.bytes() + from * size, size, y.bytes() + to * size);
+  }
+};
+
+}  // namespace glia::reference_loops

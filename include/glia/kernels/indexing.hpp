@@ -1,0 +1,71 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include "glia/kernels/kernel.hpp"
+
+namespace glia::kernels {
+
+/// Rows of a table (V, ...), one for each index: an embedding. An index that is not one of
+/// 0 ... V - 1 gets a row of zeros, as from a product with `one_hot`.
+struct gather {
+  static constexpr std::string_view name = "gather";
+  static constexpr std::size_t operands = 2;  // table, indices
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& table, const tensor_spec& indices) {
+    require_elements("gather", table, element::real);
+    require_elements("gather: indices", indices, element::index);
+    require<shape_error>(table.shape.rank() > 0, "gather: expected a table (V, ...), got a number");
+    shape rows = indices.shape;
+    require<shape_error>(rows.rank() + table.shape.rank() - 1 <= shape::max_rank,
+                         "gather: a row of a table ", table.shape, " for each index of ", rows,
+                         " makes more than ", shape::max_rank, " axes");
+    for (const std::size_t extent : sample_of(table.shape)) {
+      rows.push_back(extent);
+    }
+    return real_of(rows);
+  }
+  [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec&) { return 0; }
+  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec& indices) {
+    if (indices.shape.rank() == 0) {
+      return batch_axes<2, 1>::whole();
+    }
+    return {{batch_axis::shared, batch_axis::rows}, {batch_axis::rows}};
+  }
+  friend bool operator==(const gather&, const gather&) = default;
+};
+
+/// A table of `count` rows, each the sum of the rows whose index names it, in their order; the
+/// adjoint of `gather`. Rows whose index is not one of 0 ... count - 1 are left out.
+struct scatter_add {
+  std::size_t count = 0;
+
+  static constexpr std::string_view name = "scatter_add";
+  static constexpr std::size_t operands = 2;  // rows, indices
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& rows, const tensor_spec& indices) const {
+    require_elements("scatter_add", rows, element::real);
+    require_elements("scatter_add: indices", indices, element::index);
+    const shape& s = indices.shape;
+    require<shape_error>(
+        s.rank() <= rows.shape.rank() && std::equal(s.begin(), s.end(), rows.shape.begin()),
+        "scatter_add: expected a row for each index of ", s, ", got ", rows.shape);
+    return real_of(batch_of(count, shape(rows.shape.begin() + s.rank(), rows.shape.end())));
+  }
+  [[nodiscard]] static double flops(const tensor_spec& rows, const tensor_spec&) {
+    return detail::count(rows.shape);
+  }
+  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec& indices) {
+    if (indices.shape.rank() == 0) {
+      return batch_axes<2, 1>::whole();
+    }
+    return {{batch_axis::rows, batch_axis::rows}, {batch_axis::summed}};
+  }
+  friend bool operator==(const scatter_add&, const scatter_add&) = default;
+};
+
+}  // namespace glia::kernels

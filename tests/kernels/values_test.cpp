@@ -1,0 +1,164 @@
+#include <glia/kernels/kernels.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::values_of;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+/// Kernels on operands that are given by their elements, on one backend.
+template <glia::backend B>
+struct desk {
+  using tensor = typename B::tensor;
+  using numbers = std::vector<float>;
+
+  B device{};
+
+  tensor real(const glia::shape& s, std::vector<float> values) const {
+    return test::tensor_of(device, s, std::move(values));
+  }
+  tensor counted(const glia::shape& s) const {
+    std::vector<float> values(s.size());
+    std::iota(values.begin(), values.end(), 0.0F);
+    return real(s, std::move(values));
+  }
+  tensor indices(const glia::shape& s, const std::vector<std::int32_t>& values) const {
+    return device.from_host(std::span<const std::int32_t>(values), s);
+  }
+  tensor concat(std::size_t axis, const tensor& a, const tensor& b) const {
+    const tensor none;
+    return device.run(kernels::concat{axis}, a, none, b, none, none, none, none, none);
+  }
+  template <class K, class... Operands>
+  numbers of(const K& k, const Operands&... operands) const {
+    return values_of(device, device.run(k, operands...));
+  }
+};
+
+using backends = std::tuple<glia::reference<float>, glia::cpu<float>>;
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("tensors are joined, cut and padded along an axis", "", backends) {
+  const desk<TestType> on;
+  using numbers = std::vector<float>;
+  const auto x = on.counted({2, 3});
+  const auto y = on.real({2, 1}, {7, 8});
+  CHECK(values_of(on.device, on.concat(1, x, y)) == numbers{0, 1, 2, 7, 3, 4, 5, 8});
+  CHECK(values_of(on.device, on.concat(0, x, x)) == numbers{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
+  CHECK(on.of(kernels::slice{1, 1, 2}, x) == numbers{1, 2, 4, 5});
+  CHECK(on.of(kernels::slice{0, 1, 1}, x) == numbers{3, 4, 5});
+  CHECK(on.of(kernels::pad{1, 1, 2}, y) == numbers{0, 7, 0, 0, 0, 8, 0, 0});
+  CHECK(on.of(kernels::pad{0, 0, 1, -infinity}, y) == numbers{7, 8, -infinity});
+}
+
+TEMPLATE_LIST_TEST_CASE("axes are put in another order as numpy.transpose does", "", backends) {
+  const desk<TestType> on;
+  using numbers = std::vector<float>;
+  CHECK(on.of(kernels::permute_axes{{1, 0}}, on.counted({2, 3})) == numbers{0, 3, 1, 4, 2, 5});
+  CHECK(on.of(kernels::permute_axes{{0, 2, 1}}, on.counted({2, 2, 3})) ==
+        numbers{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11});
+  CHECK(on.of(kernels::permute_axes{{1, 0, 2}}, on.counted({2, 2, 3})) ==
+        numbers{0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11});
+  const auto y = on.device.run(kernels::permute_axes{{2, 0, 1}}, on.counted({2, 2, 3}));
+  CHECK(y.shape() == glia::shape{3, 2, 2});
+  CHECK(values_of(on.device, y) == numbers{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11});
+}
+
+TEMPLATE_LIST_TEST_CASE("rows are taken and added by index", "", backends) {
+  const desk<TestType> on;
+  using numbers = std::vector<float>;
+  const auto at = on.indices({2, 2}, {2, -1, 0, 3});
+  const auto rows = on.device.run(kernels::gather{}, on.counted({3, 2}), at);
+  CHECK(rows.shape() == glia::shape{2, 2, 2});
+  CHECK(values_of(on.device, rows) == numbers{4, 5, 0, 0, 0, 1, 0, 0});
+  const auto named = on.indices({4}, {1, -2, 1, 2});
+  CHECK(on.of(kernels::scatter_add{3}, on.counted({4, 2}), named) == numbers{0, 0, 4, 6, 6, 7});
+  CHECK(on.of(kernels::scatter_add{2}, on.counted({4}), named) == numbers{0, 2});
+  // Only in this order do they come to nothing.
+  CHECK(on.of(kernels::scatter_add{1}, on.real({3}, {1e8F, 1, -1e8F}),
+              on.indices({3}, {0, 0, 0})) == numbers{0});
+}
+
+TEMPLATE_LIST_TEST_CASE("a condition that is not 0 holds, and what is not chosen does not show", "",
+                        backends) {
+  const desk<TestType> on;
+  using numbers = std::vector<float>;
+  const auto condition = on.real({4}, {0, -1, not_a_number, infinity});
+  const auto a = on.real({4}, {not_a_number, 1, 2, 3});
+  const auto b = on.real({4}, {9, infinity, 9, not_a_number});
+  const auto nine = on.real({}, {9});
+  CHECK(on.of(kernels::select{}, condition, a, b) == numbers{9, 1, 2, 3});
+  CHECK(on.of(kernels::select{}, condition, a, nine) == numbers{9, 1, 2, 3});
+  CHECK(on.of(kernels::select{}, condition, nine, on.counted({4})) == numbers{0, 9, 9, 9});
+  CHECK(on.of(kernels::select{}, on.real({2, 1}, {1, 0}), on.counted({2, 3}), nine) ==
+        numbers{0, 1, 2, 9, 9, 9});
+}
+
+TEMPLATE_LIST_TEST_CASE("every matrix of a batch is multiplied with its own", "", backends) {
+  const desk<TestType> on;
+  using glia::transpose;
+  using numbers = std::vector<float>;
+  const auto a = on.counted({2, 1, 2});
+  const auto b = on.counted({2, 2, 2});
+  CHECK(on.of(kernels::batched_matmul{}, a, b) == numbers{2, 3, 26, 31});
+  CHECK(on.of(kernels::batched_matmul{transpose::second}, a, b) == numbers{1, 3, 23, 33});
+  CHECK(on.of(kernels::batched_matmul{transpose::first}, on.counted({2, 2, 1}), b) ==
+        numbers{2, 3, 26, 31});
+}
+
+TEMPLATE_LIST_TEST_CASE("many products, too large for one cache, are computed one a thread", "",
+                        backends) {
+  const desk<TestType> on;
+  const auto number = on.counted({64, 1, 1});
+  const auto a = on.device.run(kernels::broadcast_to{{64, 513, 512}}, number);
+  const auto b = on.device.run(kernels::broadcast_to{{64, 512, 1}}, number);
+  const auto c = on.of(kernels::batched_matmul{}, a, b);
+  for (std::size_t i = 0; i < 64; ++i) {
+    CHECK(c[i * 513] == 512.0F * static_cast<float>(i * i));
+    CHECK(c[i * 513 + 512] == 512.0F * static_cast<float>(i * i));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("nothing can be arranged, too", "", backends) {
+  const desk<TestType> on;
+  using numbers = std::vector<float>;
+  const auto none = on.real({0, 3}, {});
+  const auto x = on.counted({1, 3});
+  CHECK(values_of(on.device, on.concat(0, none, x)) == numbers{0, 1, 2});
+  CHECK(on.device.run(kernels::slice{1, 3, 0}, x).shape() == glia::shape{1, 0});
+  CHECK(on.of(kernels::pad{0, 1, 1, 4}, none) == numbers(6, 4));
+  CHECK(on.of(kernels::pad{1, 1, 0}, on.real({2, 0}, {})) == numbers{0, 0});
+  CHECK(on.device.run(kernels::permute_axes{{1, 0}}, none).shape() == glia::shape{3, 0});
+  CHECK(on.of(kernels::gather{}, none, on.indices({2}, {0, 1})) == numbers(6, 0));
+  CHECK(on.device.run(kernels::gather{}, x, on.indices({0}, {})).shape() == glia::shape{0, 3});
+  CHECK(on.of(kernels::scatter_add{2}, none, on.indices({0}, {})) == numbers(6, 0));
+  CHECK(on.device.run(kernels::scatter_add{0}, x, on.indices({1}, {0})).shape() ==
+        glia::shape{0, 3});
+  CHECK(on.device.run(kernels::select{}, none, x, on.real({}, {1})).shape() == glia::shape{0, 3});
+  CHECK(on.of(kernels::batched_matmul{}, on.real({2, 1, 0}, {}), on.real({2, 0, 2}, {})) ==
+        numbers(4, 0));
+  CHECK(on.device.run(kernels::batched_matmul{}, on.real({0, 2, 3}, {}), on.real({0, 3, 1}, {}))
+            .shape() == glia::shape{0, 2, 1});
+  // As many rows of nothing as would take ages.
+  const auto wide = on.device.run(kernels::full{{0, std::size_t{1} << 50}, 0});
+  const auto tall = on.device.run(kernels::permute_axes{{1, 0}}, wide);
+  CHECK(on.device.run(kernels::slice{0, 5, std::size_t{1} << 49}, tall).size() == 0);
+  CHECK(on.concat(1, tall, tall).size() == 0);
+  CHECK(on.device.run(kernels::pad{1, 0, 0}, tall).size() == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("numbers without axes are arranged, too", "", backends) {
+  const desk<TestType> on;
+  using numbers = std::vector<float>;
+  const auto one = on.real({}, {1});
+  CHECK(on.of(kernels::permute_axes{}, one) == numbers{1});
+  CHECK(on.of(kernels::select{}, one, on.real({}, {2}), on.real({}, {3})) == numbers{2});
+  const auto row = on.device.run(kernels::gather{}, on.counted({3, 2}), on.indices({}, {1}));
+  CHECK(row.shape() == glia::shape{2});
+  CHECK(on.of(kernels::scatter_add{2}, row, on.indices({}, {0})) == numbers{2, 3, 0, 0});
+}
