@@ -26,9 +26,9 @@ struct weights {
 
   explicit weights(const std::filesystem::path& path)
       : tensors(glia::read_safetensors(path)),
-        saved(tensors.contains("conv2d_0.kernel")),
+        saved(tensors.contains("stem.conv.kernel")),
         torchvision(tensors.contains("features.0.0.weight")),
-        features({.normalized = torchvision || tensors.contains("batch_norm_0.gamma")}) {}
+        features({.normalized = torchvision || tensors.contains("stem.conv.normalization.gamma")}) {}
 
   template <class Model>
   void load_into(Model& net) const {

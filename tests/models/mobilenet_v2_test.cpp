@@ -31,7 +31,7 @@ counts count(const glia::mobilenet_v2_options& options, std::size_t extent = 224
     result.kernels += p.name.ends_with(".kernel") && p.shape.rank() == 4 ? p.shape.size() : 0;
   }
   for (const glia::layer_summary& layer : plan.layers) {
-    if (layer.name.starts_with("conv2d_") || layer.name.starts_with("dense_")) {
+    if (layer.description.starts_with("conv2d(") || layer.description.starts_with("dense(")) {
       result.multiplications += layer.flops / 2;
     }
   }
@@ -258,7 +258,7 @@ TEST_CASE("MobileNetV2 in training is what the reference computes") {
     const auto y = net.forward(x, slots, glia::run_mode::training, {.seed = 1});
     CHECK(y.needs_gradient());
     auto values = test::values_of(device, y.value());
-    const auto mean = net.get("batch_norm_51.moving_mean");
+    const auto mean = net.get("head.conv.normalization.moving_mean");
     values.insert(values.end(), mean.begin(), mean.end());
     return values;
   };
@@ -371,26 +371,26 @@ TEST_CASE("weights under torchvision's names land where they belong") {
   const auto same = [&](const char* parameter, const char* tensor) {
     return net.get(parameter) == state.at(tensor);
   };
-  CHECK(same("batch_norm_0.gamma", "features.0.1.weight"));
-  CHECK(same("batch_norm_0.beta", "features.0.1.bias"));
-  CHECK(same("batch_norm_0.moving_mean", "features.0.1.running_mean"));
-  CHECK(same("batch_norm_0.moving_variance", "features.0.1.running_var"));
-  CHECK(same("batch_norm_1.beta", "features.1.conv.0.1.bias"));
-  CHECK(same("batch_norm_2.beta", "features.1.conv.2.bias"));
-  CHECK(same("batch_norm_3.beta", "features.2.conv.0.1.bias"));
-  CHECK(same("batch_norm_4.beta", "features.2.conv.1.1.bias"));
-  CHECK(same("batch_norm_5.beta", "features.2.conv.3.bias"));
-  CHECK(same("batch_norm_50.gamma", "features.17.conv.3.weight"));
-  CHECK(same("batch_norm_51.gamma", "features.18.1.weight"));
-  CHECK(same("dense_0.bias", "classifier.1.bias"));
-  CHECK((net.get("dense_0.kernel") == xt::transpose(state.at("classifier.1.weight"))));
-  CHECK(
-      (net.get("conv2d_0.kernel") == xt::transpose(state.at("features.0.0.weight"), {2, 3, 1, 0})));
-  CHECK(net.get("conv2d_1.kernel")(2, 1, 0, 31) ==
+  CHECK(same("stem.conv.normalization.gamma", "features.0.1.weight"));
+  CHECK(same("stem.conv.normalization.beta", "features.0.1.bias"));
+  CHECK(same("stem.conv.normalization.moving_mean", "features.0.1.running_mean"));
+  CHECK(same("stem.conv.normalization.moving_variance", "features.0.1.running_var"));
+  CHECK(same("blocks.0.depthwise.normalization.beta", "features.1.conv.0.1.bias"));
+  CHECK(same("blocks.0.project.normalization.beta", "features.1.conv.2.bias"));
+  CHECK(same("blocks.1.expand.normalization.beta", "features.2.conv.0.1.bias"));
+  CHECK(same("blocks.1.depthwise.normalization.beta", "features.2.conv.1.1.bias"));
+  CHECK(same("blocks.1.project.normalization.beta", "features.2.conv.3.bias"));
+  CHECK(same("blocks.16.project.normalization.gamma", "features.17.conv.3.weight"));
+  CHECK(same("head.conv.normalization.gamma", "features.18.1.weight"));
+  CHECK(same("classifier.bias", "classifier.1.bias"));
+  CHECK((net.get("classifier.kernel") == xt::transpose(state.at("classifier.1.weight"))));
+  CHECK((net.get("stem.conv.kernel") ==
+         xt::transpose(state.at("features.0.0.weight"), {2, 3, 1, 0})));
+  CHECK(net.get("blocks.0.depthwise.kernel")(2, 1, 0, 31) ==
         state.at("features.1.conv.0.0.weight")(31, 0, 2, 1));
-  CHECK(net.get("conv2d_2.kernel")(0, 0, 31, 15) ==
+  CHECK(net.get("blocks.0.project.kernel")(0, 0, 31, 15) ==
         state.at("features.1.conv.1.weight")(15, 31, 0, 0));
-  CHECK(net.get("conv2d_51.kernel")(0, 0, 319, 7) ==
+  CHECK(net.get("head.conv.kernel")(0, 0, 319, 7) ==
         state.at("features.18.0.weight")(7, 319, 0, 0));
 }
 
@@ -399,7 +399,7 @@ TEST_CASE("torchvision's weights go into a network without a classifier, and onl
   glia::tensor_map state = torchvision_state();
   glia::model net{glia::sequential{glia::frozen{layers}, glia::dense{5}}, {32, 32, 3}};
   glia::load_parameters(net, state, glia::torchvision_names(layers));
-  CHECK((net.get("batch_norm_51.gamma") == state.at("features.18.1.weight")));
+  CHECK((net.get("head.conv.normalization.gamma") == state.at("features.18.1.weight")));
   state.erase("features.7.conv.2.weight");
   CHECK(contains(message_of<glia::data_error>(
                      [&] { glia::load_parameters(net, state, glia::torchvision_names(layers)); }),
@@ -425,8 +425,9 @@ TEST_CASE("folded weights give the same outputs with batch normalisation and wit
   glia::model other{normalized, {32, 32, 3}};
   glia::load_parameters(one, state, glia::folded_names(plain));
   glia::load_parameters(other, state, glia::folded_names(normalized));
-  CHECK((one.get("conv2d_7.bias") == state.at("blocks.2.depthwise.bias")));
-  CHECK((other.get("batch_norm_7.beta") == state.at("blocks.2.depthwise.bias")));
+  CHECK((one.get("blocks.2.depthwise.bias") == state.at("blocks.2.depthwise.bias")));
+  CHECK(
+      (other.get("blocks.2.depthwise.normalization.beta") == state.at("blocks.2.depthwise.bias")));
   const xt::xarray<float> x = images({2, 32, 32, 3});
   const auto expected = one.predict(x);
   REQUIRE(largest(expected) > 0.01);

@@ -36,6 +36,35 @@ struct frozen {
 template <class Body>
 frozen(Body) -> frozen<Body>;
 
+/// Gives what it holds a name, which the names of parameters begin with: features.kernel for a
+/// layer, features.conv2d_0.kernel for several. What has a name keeps it, whatever is put before.
+///
+///     sequential{named{"features", mobilenet_v2{}}, named{"head", dense{5}}}
+template <class Body>
+struct named {
+  static_assert(layer<Body>, "named: expected a layer, such as glia::dense{10}, after its name");
+
+  std::string name;
+  Body body;
+
+  using holds_layers = void;
+  static constexpr bool hands_on = true;
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    s.expect_value(!name.empty(), "named: expected a name, got an empty one");
+    const typename scope<B>::name inside(s, name);
+    return s.run(body, std::move(x), name, scope<B>::no_index);
+  }
+  [[nodiscard]] std::string description() const { return text(name, '(', body, ')'); }
+  friend bool operator==(const named&, const named&) = default;
+};
+
+template <class Body>
+named(const char*, Body) -> named<Body>;
+template <class Body>
+named(std::string, Body) -> named<Body>;
+
 /// Layers one after the other: sequential{dense{400, relu}, dense{10}}. May be nested.
 template <class... Layers>
 class sequential {

@@ -2,9 +2,8 @@
 
 #include <cstddef>
 #include <limits>
-#include <map>
+#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,8 +41,7 @@ class plan_writer {
   plan_writer(const graph& calls, const shape& input) : calls_(&calls), given_(input) {}
 
   /// Opens a row; what is recorded until `finish_layer`, and belongs to no other, is its own.
-  void start_layer(std::string_view type, std::string description, bool frozen) {
-    const std::string name = text(type, '_', counts_[std::string(type)]++);
+  void start_layer(const std::string& name, std::string description, bool frozen) {
     assign_nodes();
     open_.push_back(plan_.layers.size());
     plan_.layers.push_back({name, std::move(description), {}});
@@ -56,11 +54,11 @@ class plan_writer {
     open_.pop_back();
   }
 
-  void add_parameter(std::string_view name, const shape& s, const initializer& initial,
-                     bool trainable) {
-    layer_summary& row = plan_.layers[open_.back()];
-    row.parameters += s.size();
-    plan_.parameters.push_back({text(row.name, '.', name), s, initial, trainable});
+  /// Adds a parameter to the row that was opened last; false if there is one of its name.
+  [[nodiscard]] bool add_parameter(const parameter_spec& spec) {
+    plan_.layers[open_.back()].parameters += spec.shape.size();
+    plan_.parameters.push_back(spec);
+    return names_.insert(spec.name).second;
   }
 
   /// What the outputs of the layer that has just run are.
@@ -124,7 +122,7 @@ class plan_writer {
   std::vector<std::size_t> open_;           // layers that are running
   std::vector<std::size_t> layer_of_node_;  // of the forward pass
   model_plan plan_;
-  std::map<std::string, std::size_t> counts_;
+  std::set<std::string> names_;  // of parameters
 };
 
 }  // namespace glia

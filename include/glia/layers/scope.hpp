@@ -4,6 +4,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -106,6 +109,27 @@ class scope {
     bool frozen_;
   };
 
+  /// While it lives, the layers that run are called by this name, inside the names around it: the
+  /// parameters of one that runs alone features.kernel, those of several features.conv2d_0.kernel.
+  class name {
+   public:
+    name(scope& s, std::string_view called) : scope_(&s) {
+      if constexpr (names_layers) {
+        s.names_.push_back({s.names_.back().inside(called), true, {}});
+      }
+    }
+    name(const name&) = delete;
+    name& operator=(const name&) = delete;
+    ~name() {
+      if constexpr (names_layers) {
+        scope_->names_.pop_back();
+      }
+    }
+
+   private:
+    scope* scope_;
+  };
+
   /// A trainable parameter of the layer that is running. Initialisers are best members of the
   /// layer: making one allocates, which a training step should not.
   [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
@@ -121,6 +145,9 @@ class scope {
 
   /// Random numbers of their own for every call within a step.
   [[nodiscard]] random_source<B> next_random();
+
+  /// The position of a layer that is its holder's only one.
+  static constexpr std::size_t no_index = std::numeric_limits<std::size_t>::max();
 
   /// Runs a layer that a `holder` of the given name holds at position `index`.
   template <class Layer>
@@ -168,6 +195,28 @@ class scope {
     std::size_t index;
     const void* layer;
     std::string (*describe)(const void*);
+    std::string name = {};          // features.conv2d_0; empty where layers are not named
+    std::uint32_t recorded_in = 0;  // the place of the layer around it
+  };
+
+  /// Names are for what is recorded; hand-written loops run at once without.
+  static constexpr bool names_layers = requires(const B& b, std::string_view s) { b.set_place(s); };
+
+  /// A name that layers have around them, and how many of each type have run inside it.
+  struct naming {
+    std::string path;
+    bool of_one_layer = false;  // whose name it is then
+    std::map<std::string, std::size_t, std::less<>> counts;
+
+    [[nodiscard]] std::string inside(std::string_view called) const {
+      return path.empty() ? std::string(called) : text(path, '.', called);
+    }
+    [[nodiscard]] std::string next(std::string_view type_name) {
+      if (std::exchange(of_one_layer, false)) {
+        return path;
+      }
+      return inside(text(type_name, '_', counts[std::string(type_name)]++));
+    }
   };
 
   /// What a layer's type says of it.
@@ -191,13 +240,14 @@ class scope {
   [[nodiscard]] static std::optional<output_kind> outputs_of(const Layer& layer);
 
   // What is done before and after a layer runs that is the same for all.
-  void enter(const place& here, const layer_facts& facts);
+  void enter(place& here, const layer_facts& facts);
   void leave(const place& here, const layer_facts& facts, const shape& y,
              std::optional<output_kind> gives);
   void note_outputs(std::optional<output_kind> kind, const place* of) const;
 
   const typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
                                  bool trainable);
+  [[nodiscard]] bool is_called(std::string_view full, std::string_view own) const;
   [[nodiscard]] std::string asked_for(std::size_t index) const;
   [[nodiscard]] static std::string text_of(const place* innermost);
   [[nodiscard]] std::string where() const;
@@ -213,6 +263,7 @@ class scope {
   std::uint32_t random_count_ = 0;
   std::size_t parameter_count_ = 0;  // handed out so far
   const place* place_ = nullptr;
+  std::vector<naming> names_ = std::vector<naming>(names_layers ? 1 : 0);
   plan_writer* plan_ = nullptr;
 };
 
@@ -300,9 +351,9 @@ template <backend B>
 template <class Layer>
 variable<B> scope<B>::run(const Layer& layer, variable<B> x, std::string_view holder_name,
                           std::size_t index) {
-  const place here{place_, holder_name, index, &layer, [](const void* self) {
-                     return std::string(static_cast<const Layer*>(self)->description());
-                   }};
+  place here{place_, holder_name, index, &layer, [](const void* self) {
+               return std::string(static_cast<const Layer*>(self)->description());
+             }};
   enter(here, facts_of<Layer>());
   variable<B> y = layer(*this, std::move(x));
   leave(here, facts_of<Layer>(), y.shape(), outputs_of(layer));
@@ -327,10 +378,19 @@ variable<B> scope<B>::run_model(const Description& description, variable<B> x) {
 }
 
 template <backend B>
-void scope<B>::enter(const place& here, const layer_facts& facts) {
+void scope<B>::enter(place& here, const layer_facts& facts) {
   place_ = &here;
-  if (plan_ != nullptr && !facts.arranges_others) {
-    plan_->start_layer(facts.type_name, here.describe(here.layer), frozen_);
+  if constexpr (names_layers) {
+    here.recorded_in = device().place();
+    if (facts.arranges_others) {
+      names_.back().of_one_layer = false;
+    } else {
+      here.name = names_.back().next(facts.type_name);
+      device().set_place(std::string_view(here.name));
+    }
+    if (plan_ != nullptr && !facts.arranges_others) {
+      plan_->start_layer(here.name, here.describe(here.layer), frozen_);
+    }
   }
 }
 
@@ -342,6 +402,9 @@ void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y
   }
   if (!facts.hands_on) {
     note_outputs(gives, &here);
+  }
+  if constexpr (names_layers) {
+    device().set_place(here.recorded_in);
   }
   place_ = here.outer;
 }
@@ -357,19 +420,17 @@ void scope<B>::note_outputs(std::optional<output_kind> kind, const place* of) co
 template <backend B>
 const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
                                          const initializer& initial, bool trainable) {
-  // Whether the parameter of this name is one that its layer calls `own`: dense_0.kernel.
-  const auto is_called = [](std::string_view full, std::string_view own) {
-    return full == own || (full.size() > own.size() && full.ends_with(own) &&
-                           full[full.size() - own.size() - 1] == '.');
-  };
   trainable = trainable && !frozen_;
   const std::size_t index = parameter_count_++;
   if (plan_ != nullptr) {
     expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
                  " is larger than any machine's memory; check the layer's units or filters");
-    plan_->add_parameter(name, s, initial, trainable);
-    changing_->push_back(
-        {{std::string(name), s, initial, trainable}, device().run(kernels::full{s, 0})});
+    expect_value(place_ != nullptr && !place_->name.empty(), "asks for parameter '", name,
+                 "' itself and holds layers; what holds layers leaves parameters to them");
+    const parameter_spec spec{text(place_->name, '.', name), s, initial, trainable};
+    expect_value(plan_->add_parameter(spec), "asks for parameter '", spec.name,
+                 "', which another layer has; give layers names of their own");
+    changing_->push_back({spec, device().run(kernels::full{s, 0})});
   }
   const bool planned = index < parameters_->size();
   expect_value(
@@ -378,6 +439,16 @@ const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
       "asks for parameter '", name, "' of shape ", s, ", where it asked for ", asked_for(index),
       " when the model was built; ask for the same parameters in the same order each time");
   return (*parameters_)[index].value;
+}
+
+/// Whether a parameter of this name is one that the running layer calls `own`.
+template <backend B>
+bool scope<B>::is_called(std::string_view full, std::string_view own) const {
+  const bool ends_so =
+      full.size() > own.size() && full.ends_with(own) && full[full.size() - own.size() - 1] == '.';
+  return full == own ||
+         (ends_so && (!names_layers || full.substr(0, full.size() - own.size() - 1) ==
+                                           std::string_view(place_->name)));
 }
 
 /// What was planned, in words.
@@ -395,8 +466,9 @@ template <backend B>
 std::string scope<B>::text_of(const place* innermost) {
   std::string result;
   for (const place* at = innermost; at != nullptr; at = at->outer) {
-    const std::string step =
-        at->holder_name.empty() ? "" : text(at->holder_name, '[', at->index, "] ");
+    const std::string step = at->holder_name.empty() ? ""
+                             : at->index == no_index ? text(at->holder_name, ": ")
+                                                     : text(at->holder_name, '[', at->index, "] ");
     result.insert(0, at == innermost ? step + at->describe(at->layer) : step);
   }
   return result;

@@ -104,7 +104,8 @@ class tape {
                       [](void* self, gradients<B>& to, tensor dy) {
                         (*static_cast<stored*>(self))(to, std::move(dy));
                       },
-                      [](void* self) { static_cast<stored*>(self)->~stored(); }, slot});
+                      [](void* self) { static_cast<stored*>(self)->~stored(); }, slot,
+                      recording_place()});
     return {*this, std::move(value), slot};
   }
 
@@ -133,7 +134,16 @@ class tape {
     void (*run)(void*, gradients<B>&, tensor);
     void (*destroy)(void*);
     gradient_slot result;
+    std::uint32_t place;  // of what it is the adjoint of; see recorder
   };
+
+  [[nodiscard]] std::uint32_t recording_place() const {
+    if constexpr (requires { device().place(); }) {
+      return device().place();
+    } else {
+      return 0;
+    }
+  }
 
   [[nodiscard]] gradient_slot new_slot() {
     gradients_.values_.emplace_back();
@@ -166,6 +176,9 @@ template <backend B>
 void tape<B>::run_adjoints() {
   while (!nodes_.empty()) {
     const node last = nodes_.back();
+    if constexpr (requires { device().place(); }) {
+      device().set_place(last.place);
+    }
     if (tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{})) {
       last.run(last.adjoint, gradients_, std::move(dy));
     }

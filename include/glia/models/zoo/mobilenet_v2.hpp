@@ -28,7 +28,9 @@ struct mobilenet_v2_options {
 /// Bottlenecks", CVPR 2018, table 2. Made for 224x224; any extents from 32 on do.
 ///
 /// A description like any other: `frozen{mobilenet_v2{}}` uses it as a feature extractor. It can be
-/// cut into stages, to freeze only the first: the stem, seventeen blocks, the head:
+/// cut into stages, to freeze only the first: the stem, seventeen blocks, the head. Parameters are
+/// called blocks.3.expand.kernel, blocks.3.expand.normalization.gamma and so on, wherever it
+/// stands:
 ///
 ///     const glia::mobilenet_v2 net;
 ///     glia::sequential{glia::frozen{net.stages(0, 16)}, net.stages(16, 19), glia::dense{5}}
@@ -95,6 +97,7 @@ class mobilenet_v2 {
     if (first_ < end_ && end_ == stage_count) {
       x = s.run(global_avg_pool2d{}, std::move(x), type_name, stage_count);
       if (options_.classes > 0) {
+        const typename scope<B>::name called(s, "classifier");
         x = s.run(dense{options_.classes}, std::move(x), type_name, stage_count + 1);
       }
     }
@@ -118,8 +121,10 @@ class mobilenet_v2 {
     const std::optional<variable<B>> shortcut =
         what.residual ? std::optional(x) : std::optional<variable<B>>();
     for (const unit& u : what.units) {
+      const typename scope<B>::name called(s, u.name);
       x = s.run(u.convolution, std::move(x), type_name, index);
       if (u.normalization) {
+        const typename scope<B>::name its(s, "normalization");
         x = s.run(*u.normalization, std::move(x), type_name, index);
       }
       if (u.activation != linear) {

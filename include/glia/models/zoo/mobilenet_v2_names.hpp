@@ -45,24 +45,24 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
 /// OIHW. A network with batch normalisation takes them as well: its statistics become those that
 /// change nothing.
 ///
-/// The map is for models in which no convolution comes before the network.
-[[nodiscard]] inline name_map folded_names(const mobilenet_v2& net) {
+/// `prefix` is what the network's own names have before them in the model: `features.` where it is
+/// named{"features", mobilenet_v2{}}.
+[[nodiscard]] inline name_map folded_names(const mobilenet_v2& net,
+                                           const std::string& prefix = "") {
   name_map map;
-  std::size_t i = 0;
   for (const mobilenet_v2::unit& unit : net.units()) {
-    const std::string convolution = text("conv2d_", i);
-    map.sources.push_back({convolution + ".kernel", unit.name + ".weight", tensor_layout::oihw});
+    const std::string own = prefix + unit.name;
+    map.sources.push_back({own + ".kernel", unit.name + ".weight", tensor_layout::oihw});
     if (unit.normalization) {
-      const std::string norm = text("batch_norm_", i);
+      const std::string norm = own + ".normalization";
       map.sources.push_back({norm + ".gamma", "", {}, 1});
       map.sources.push_back({norm + ".beta", unit.name + ".bias"});
       map.sources.push_back({norm + ".moving_mean", "", {}, 0});
       map.sources.push_back(
           {norm + ".moving_variance", "", {}, static_cast<float>(1 - unit.normalization->epsilon)});
     } else {
-      map.sources.push_back({convolution + ".bias", unit.name + ".bias"});
+      map.sources.push_back({own + ".bias", unit.name + ".bias"});
     }
-    ++i;
   }
   return map;
 }
@@ -70,28 +70,28 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
 /// For torchvision's MobileNetV2: `features.0.0.weight`, `features.0.1.running_mean`, and so on,
 /// batch normalisation not folded. The classifier is taken where the network has one.
 ///
-/// The map is for models in which no convolution and no dense layer comes before the network.
-/// Throws `value_error` for a network without batch normalisation.
-[[nodiscard]] inline name_map torchvision_names(const mobilenet_v2& net) {
+/// `prefix` is what the network's own names have before them in the model. Throws `value_error` for
+/// a network without batch normalisation.
+[[nodiscard]] inline name_map torchvision_names(const mobilenet_v2& net,
+                                                const std::string& prefix = "") {
   require<value_error>(net.options().normalized,
                        "torchvision_names: these weights have batch normalisation of their own; "
                        "make the network with normalized = true");
   name_map map;
-  std::size_t i = 0;
   for (const mobilenet_v2::unit& unit : net.units()) {
+    const std::string own = prefix + unit.name;
     const std::string module = detail::torchvision_module(unit.name);
-    map.sources.push_back({text("conv2d_", i, ".kernel"), module + ".weight", tensor_layout::oihw});
+    map.sources.push_back({own + ".kernel", module + ".weight", tensor_layout::oihw});
     // The module after the convolution's: the last number of its name and one.
     const std::size_t dot = module.rfind('.');
     const std::size_t number = std::stoul(module.substr(dot + 1));
-    detail::add_normalization(map, text("batch_norm_", i),
+    detail::add_normalization(map, own + ".normalization",
                               text(module.substr(0, dot + 1), number + 1));
-    ++i;
   }
   map.ignored = {".num_batches_tracked"};
   if (net.options().classes > 0) {
-    map.sources.push_back({"dense_0.kernel", "classifier.1.weight", tensor_layout::oi});
-    map.sources.push_back({"dense_0.bias", "classifier.1.bias"});
+    map.sources.push_back({prefix + "classifier.kernel", "classifier.1.weight", tensor_layout::oi});
+    map.sources.push_back({prefix + "classifier.bias", "classifier.1.bias"});
   } else {
     map.ignored.insert(map.ignored.end(), {"classifier.1.weight", "classifier.1.bias"});
   }
