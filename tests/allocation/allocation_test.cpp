@@ -72,12 +72,12 @@ TEST_CASE("the count sees what it should") {
 
 TEST_CASE("a training step allocates nothing from the system once the first epoch is over") {
   const auto check = [](const auto& description, const glia::shape& sample, auto optimizer,
-                        const glia::gradient_clipping& clipping) {
+                        const std::vector<glia::gradient_transform>& gradients) {
     glia::model net{description, sample, glia::cpu<float>({.threads = 2})};
     glia::trainer trainer{net,
                           glia::softmax_cross_entropy{.label_smoothing = 0.1},
                           optimizer,
-                          {.clipping = clipping}};
+                          {.gradients = gradients}};
     glia::running_scores<glia::cpu<float>> sums(net.device(), {glia::accuracy()});
     glia::batch full;
     glia::batch last;
@@ -113,7 +113,7 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
                              glia::conv2d{.filters = 8, .kernel = 3, .padding = glia::same},
                              glia::layer_norm{}}},
                          glia::avg_pool2d{}, glia::flatten{}, glia::dense{10}},
-        {12, 14, 1}, glia::sgd{.learning_rate = 0.1, .momentum = 0.9}, glia::clip_by_norm(1));
+        {12, 14, 1}, glia::sgd{.learning_rate = 0.1, .momentum = 0.9}, {glia::clip_by_norm(1)});
 }
 
 TEST_CASE("resizing a long picture takes the memory of the result, not of the source") {

@@ -143,19 +143,25 @@ TEST_CASE("optimizers describe themselves, compare, and refuse what is out of ra
 
 TEST_CASE("clipping bounds every value, or the joint norm") {
   const glia::cpu<float> device;
-  const auto clipped = [&](const glia::gradient_clipping& how) {
+  const auto clipped = [&](const std::vector<glia::gradient_transform>& how) {
     std::vector<glia::cpu<float>::tensor> gradients{
         test::tensor_of(device, {2}, {3, 0}), {}, test::tensor_of(device, {1}, {-4})};
-    glia::clip(how, device, gradients);
+    glia::transform_gradients(how, device, gradients);
     auto all = test::values_of(device, gradients[0]);
     all.push_back(test::values_of(device, gradients[2])[0]);
     return all;
   };
   CHECK(clipped({}) == std::vector<float>{3, 0, -4});
-  CHECK(clipped(glia::clip_by_value(3.5)) == std::vector<float>{3, 0, -3.5F});
-  CHECK(clipped(glia::clip_by_norm(10)) == std::vector<float>{3, 0, -4});
-  CHECK(test::distance(clipped(glia::clip_by_norm(1)), std::vector<double>{0.6, 0, -0.8}) <
+  CHECK(clipped({glia::clip_by_value(3.5)}) == std::vector<float>{3, 0, -3.5F});
+  CHECK(clipped({glia::clip_by_norm(10)}) == std::vector<float>{3, 0, -4});
+  CHECK(test::distance(clipped({glia::clip_by_norm(1)}), std::vector<double>{0.6, 0, -0.8}) <
         tolerance::hand_computed);
+  // In the order in which they are listed: 3 and -3 of norm 18^(1/2), or 6/10 and -8/10.
+  CHECK(test::distance(clipped({glia::clip_by_value(3), glia::clip_by_norm(1)}),
+                       std::vector<double>{std::sqrt(0.5), 0, -std::sqrt(0.5)}) <
+        tolerance::hand_computed);
+  CHECK(test::distance(clipped({glia::clip_by_norm(1), glia::clip_by_value(0.7)}),
+                       std::vector<double>{0.6, 0, -0.7}) < tolerance::hand_computed);
 }
 
 TEST_CASE("optimizers refuse decays and epsilons that are negative or not finite") {
@@ -187,7 +193,8 @@ TEST_CASE("clipping refuses bounds that bound nothing or make nothing of gradien
     CHECK_THROWS_AS(glia::clip_by_value(bound), glia::value_error);
   }
   std::vector<glia::cpu<float>::tensor> gradients;
-  CHECK_THROWS_AS(glia::clip({.norm = INFINITY}, glia::cpu<float>(), gradients), glia::value_error);
-  constexpr glia::gradient_clipping how = glia::clip_by_norm(2);
-  CHECK(how.norm == 2);
+  CHECK_THROWS_AS(glia::transform_gradients({{.bound = INFINITY}}, glia::cpu<float>(), gradients),
+                  glia::value_error);
+  constexpr glia::gradient_transform how = glia::clip_by_norm(2);
+  CHECK(how.bound == 2);
 }

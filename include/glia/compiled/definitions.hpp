@@ -9,6 +9,7 @@
 #include "glia/models/model_core_impl.hpp"
 #include "glia/models/plan_model_impl.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"
+#include "glia/training/metrics_impl.hpp"
 #include "glia/training/scoring_impl.hpp"
 #include "glia/training/step_program_impl.hpp"
 #include "glia/training/trainer_core_impl.hpp"

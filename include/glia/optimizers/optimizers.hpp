@@ -2,7 +2,7 @@
 
 #include "glia/optimizers/adagrad.hpp"
 #include "glia/optimizers/adam.hpp"
-#include "glia/optimizers/clipping.hpp"
+#include "glia/optimizers/gradient_transforms.hpp"
 #include "glia/optimizers/optimizer.hpp"
 #include "glia/optimizers/rmsprop.hpp"
 #include "glia/optimizers/schedule.hpp"

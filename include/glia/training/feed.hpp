@@ -132,17 +132,22 @@ void require_targets(const loss_ref<X>& loss, std::span<const float> values) {
          (signs && sum == 2 - static_cast<double>(row.size()));
 }
 
-/// Throws `data_error` where metrics, which count samples by their class, are asked for and a
-/// batch's targets are no classes, as those of a regression.
+/// Throws `data_error` where metrics that count samples by their class are asked for and a batch's
+/// targets are no classes, as those of a regression.
 template <backend X>
 void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics, const batch& b) {
+  const auto counting = std::find_if(metrics.begin(), metrics.end(),
+                                     [](const metric& m) { return m.counts_classes(); });
+  if (counting == metrics.end() || !b.classes.empty()) {
+    return;
+  }
   const std::size_t size = b.size == 0 ? 0 : b.targets.size() / b.size;
-  for (std::size_t n = 0; !metrics.empty() && b.classes.empty() && n < b.size; ++n) {
+  for (std::size_t n = 0; n < b.size; ++n) {
     const std::span row = std::span<const float>(b.targets).subspan(n * size, size);
-    require<data_error>(is_class(row, loss.applies != output_kind::other), metrics[0].name,
+    require<data_error>(is_class(row, loss.applies != output_kind::other), counting->name,
                         ": counts samples by their class, and the data's targets are no classes (",
                         row.empty() ? 0 : row[0], row.size() > 1 ? ", ..." : "",
-                        "); leave it out: the loss says how far off a regression is");
+                        "); leave it out, or ask for glia::mae() or glia::r_squared()");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "glia/training/metrics.hpp"
@@ -28,6 +29,25 @@ struct history {
   double frozen_seconds = 0;  ///< computing the frozen layers' outputs, before the first epoch
   std::string frozen_layers;  ///< what was done with frozen layers, and why; empty without any
   bool interrupted = false;   ///< by Ctrl-C; the last epoch may then be a part of one
+
+  /// The loss ("loss") or a metric, by its name, of each epoch: in training, and on the validation
+  /// data of those epochs that have any. Throws `value_error` for another name.
+  [[nodiscard]] std::vector<double> training(std::string_view name) const {
+    std::vector<double> values;
+    for (const epoch_record& e : epochs) {
+      values.push_back(e.training[name]);
+    }
+    return values;
+  }
+  [[nodiscard]] std::vector<double> validation(std::string_view name) const {
+    std::vector<double> values;
+    for (const epoch_record& e : epochs) {
+      if (e.validation) {
+        values.push_back((*e.validation)[name]);
+      }
+    }
+    return values;
+  }
 
   /// Of training, all epochs together, without the validations.
   [[nodiscard]] double seconds() const {

@@ -122,7 +122,9 @@ class progress {
                                  const std::vector<metric>& metrics) {
     std::string result = "  " + prefix + "loss " + fixed(s.loss, 4);
     for (std::size_t i = 0; i < metrics.size(); ++i) {
-      result += "  " + prefix + metrics[i].name + ' ' + fixed(100 * s.metrics[i], 2) + " %";
+      result += "  " + prefix + metrics[i].name + ' ' +
+                (metrics[i].counts_classes() ? fixed(100 * s.metrics[i], 2) + " %"
+                                             : fixed(s.metrics[i], 4));
     }
     return result;
   }

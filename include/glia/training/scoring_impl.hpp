@@ -23,7 +23,7 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   const model_part which = part_for(data);
   [[maybe_unused]] std::optional<score_program<B>> recorded;
   [[maybe_unused]] std::size_t recorded_for = 0;
-  [[maybe_unused]] std::vector<tensor> of_batch(1 + metrics.size());
+  [[maybe_unused]] std::vector<tensor> of_batch(sums.how().results());
   for_each_output<B>(
       net, described, which, data, batch_size_for(options.batch_size, net.sample_shape_of(which)),
       [&](const batch& b, const tensor& y) {
@@ -37,10 +37,13 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
             recorded_for = b.size;
           }
           recorded->run(y, wanted, of_batch);
-          sums.add_sums(b.size, of_batch);
+          sums.add_results(of_batch, b);
         } else {
           tape<B> record(net.device());
           sums.add(loss.apply(record.constant(y), t).value(), y, t);
+          if (sums.how().needs_outputs()) {
+            sums.add_outputs(y, b);
+          }
         }
         return true;
       });

@@ -17,7 +17,7 @@
 #include "glia/losses/targets.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/ops/reductions.hpp"
-#include "glia/optimizers/clipping.hpp"
+#include "glia/optimizers/gradient_transforms.hpp"
 #include "glia/optimizers/optimizer.hpp"
 #include "glia/training/metrics.hpp"
 
@@ -36,13 +36,13 @@ struct step_shapes {
 };
 
 /// What is trained and how, on the backend X where it is recorded or runs at once: a description
-/// with a loss, an optimizer and a clipping of gradients. Refers to all of them.
+/// with a loss, an optimizer and what is done to gradients. Refers to all of them.
 template <backend X>
 struct step_rule {
   description_ref<X> forward;
   const loss_ref<X>& loss;
   const optimizer_ref<X>& optimizer;
-  const gradient_clipping& clipping;
+  const std::vector<gradient_transform>& gradients;
 };
 
 /// What a training step gives beside the new state: the model's outputs and each sample's loss (N).
@@ -63,7 +63,7 @@ template <backend X>
                                         const step_rule<X>& rule);
 
 /// Loss and metrics of outputs that are there already, as a program for batches of one shape. Its
-/// inputs are the outputs and the targets; its results the sums over the batch.
+/// inputs are the outputs and the targets; its results those of a step_program.
 template <backend B>
 class score_program {
  public:
@@ -81,7 +81,8 @@ class score_program {
 /// One training step as a program for batches of one shape: forward, backward, update. Its inputs
 /// are the samples, the targets, the random key, the optimizer's numbers of the step, the
 /// parameters and the optimizer's slots, of which the last two are replaced. Its outputs are the
-/// sums of the loss and of the metrics over the batch, if there is a scoring.
+/// sums of the loss and of the metrics over the batch, if there is a scoring, and the model's
+/// outputs where a metric looks at them.
 template <backend B>
 class step_program {
  public:

@@ -32,7 +32,7 @@ step_results<X> take_step(tape<X>& record, const variable<X>& x, const targets<X
       gradients[i] = record.take_gradient(gradients_at[i]);
     }
   }
-  clip(rule.clipping, device, gradients);
+  transform_gradients(rule.gradients, device, gradients);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients[i]) {
       rule.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i], numbers);
@@ -51,13 +51,17 @@ template <backend B>
   return spec.type == element::index ? all{wanted, {}} : all{{}, wanted};
 }
 
-/// Makes the sums over a batch results of what is recorded.
+/// Makes the sums over a batch results of what is recorded, and the outputs where a metric looks
+/// at them.
 template <backend B>
 void output_sums(const recorder<B>& to, const step_results<recorder<B>>& step,
                  const targets<recorder<B>>& t, const scoring& scores) {
   const auto sums = sums_of(to, step.losses, step.outputs, t, scores);
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    to.output(i == 0 ? "loss" : scores.metrics[i - 1].name, sums[i]);
+    to.output(text("sum.", i), sums[i]);
+  }
+  if (scores.needs_outputs()) {
+    to.output("outputs", step.outputs);
   }
 }
 

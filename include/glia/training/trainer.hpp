@@ -10,6 +10,7 @@
 #include "glia/training/evaluate.hpp"
 #include "glia/training/history.hpp"
 #include "glia/training/trainer_core.hpp"
+#include "glia/training/training_state.hpp"
 
 namespace glia {
 
@@ -36,6 +37,12 @@ class trainer {
 
   /// Steps taken so far.
   [[nodiscard]] std::size_t step_count() const { return core_.step_count(); }
+
+  /// All that the next step depends on beside the description, the loss, the optimizer and the
+  /// batch. `restore` goes on from it, the model's parameters included; it throws `value_error`,
+  /// and changes nothing, for the state of another model, optimizer or backend.
+  [[nodiscard]] training_state state() const { return core_.state(net_->core()); }
+  void restore(const training_state& from) { core_.restore(net_->core(), from); }
 
   /// One step on one batch: forward, backward, update. Adds the batch's loss and metrics to `sums`
   /// if given. After the first steps it allocates nothing from the system.

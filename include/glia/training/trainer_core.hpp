@@ -14,14 +14,16 @@
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/history.hpp"
 #include "glia/training/step_program.hpp"
+#include "glia/training/training_state.hpp"
 
 namespace glia {
 
 class batch_loader;
 
 struct trainer_options {
-  std::uint64_t seed = 1;        ///< of shuffling and of random layers
-  gradient_clipping clipping{};  ///< clip_by_norm(1.0), clip_by_value(0.5); default: none
+  std::uint64_t seed = 1;  ///< of shuffling and of random layers
+  /// What is done to gradients before the update, in this order: {clip_by_norm(1.0)}.
+  std::vector<gradient_transform> gradients = {};
 };
 
 struct fit_options {
@@ -54,6 +56,9 @@ class trainer_core {
 
   [[nodiscard]] std::size_t step_count() const { return step_; }
 
+  [[nodiscard]] training_state state(const model_core<B>& net) const;
+  void restore(model_core<B>& net, const training_state& from);
+
   /// One step on a batch for the whole model or for what comes behind its frozen layers. Adds the
   /// batch's loss and metrics to `sums` if given.
   void step(const subject& what, model_part which, const batch& b, running_scores<B>* sums);
@@ -78,6 +83,9 @@ class trainer_core {
   struct session;
 
   void require_same_parameters(const parameter_list<B>& parameters) const;
+  /// visit(name, shape, tensor) for all that a step changes.
+  template <class Parameters, class Slots, class Visit>
+  static void for_each_tensor(Parameters& parameters, Slots& slots, const Visit& visit);
   [[nodiscard]] const step_program<B>& program_for(
       const subject& what, model_part which, const step_shapes& shapes,
       const running_scores<B>* sums) requires placing_backend<B>;
@@ -94,7 +102,8 @@ class trainer_core {
   std::vector<tensor*> room_;  // for a step's inputs
   std::vector<tensor> sums_;   // that the last step gave
   std::size_t step_ = 0;
-  std::size_t epochs_ = 0;  // begun so far, in all calls of fit
+  std::size_t epochs_ = 0;    // begun so far, in all calls of fit
+  std::size_t position_ = 0;  // samples seen of the epoch in progress
 };
 
 }  // namespace glia

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "glia/data/batch_loader.hpp"
@@ -60,6 +61,68 @@ void trainer_core<B>::require_same_parameters(const parameter_list<B>& parameter
 }
 
 template <backend B>
+template <class Parameters, class Slots, class Visit>
+void trainer_core<B>::for_each_tensor(Parameters& parameters, Slots& slots, const Visit& visit) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const parameter_spec& spec = parameters[i].spec;
+    visit(spec.name, spec.shape, parameters[i].value);
+    for (std::size_t j = 0; j < slots[i].size(); ++j) {
+      visit(text(spec.name, ".slot", j), spec.shape, slots[i][j]);
+    }
+  }
+}
+
+template <backend B>
+training_state trainer_core<B>::state(const model_core<B>& net) const {
+  const model_access::reading unchanged(net.access());
+  require_same_parameters(net.parameters());
+  training_state result{{}, options_.seed, step_, epochs_, position_};
+  for_each_tensor(net.parameters(), memory_,
+                  [&](const std::string& name, const shape& s, const tensor& t) {
+                    std::vector<typename B::value_type> values(s.size());
+                    net.device().to_host(t, std::span(values));
+                    result.tensors.push_back({name, s, std::move(values)});
+                  });
+  return result;
+}
+
+template <backend B>
+void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
+  using numbers = std::vector<typename B::value_type>;
+  const model_access::training alone(net.access());
+  require_same_parameters(net.parameters());
+  // All is looked at before anything is changed.
+  std::size_t count = 0;
+  for_each_tensor(
+      net.parameters(), memory_, [&](const std::string& name, const shape& s, const tensor&) {
+        require<value_error>(count < from.tensors.size(), "trainer: the state has no tensor '",
+                             name, "'; it is of another model or optimizer");
+        const state_tensor& saved = from.tensors[count++];
+        const auto* values = std::get_if<numbers>(&saved.values);
+        require<value_error>(
+            saved.name == name && saved.shape == s && values != nullptr &&
+                values->size() == s.size(),
+            "trainer: expected the state of '", name, "' ", s, " in ",
+            sizeof(typename B::value_type) == sizeof(float) ? "float" : "double", ", got '",
+            saved.name, "' ", saved.shape, " in ",
+            std::holds_alternative<std::vector<float>>(saved.values) ? "float" : "double",
+            "; it is of another model, optimizer or backend");
+      });
+  require<value_error>(count == from.tensors.size(), "trainer: the state has ", from.tensors.size(),
+                       " tensors, the model and its optimizer ", count,
+                       "; it is of another model or optimizer");
+  count = 0;
+  for_each_tensor(net.parameters(), memory_, [&](const std::string&, const shape& s, tensor& t) {
+    const numbers& values = std::get<numbers>(from.tensors[count++].values);
+    t = net.device().from_host(std::span(values), s);
+  });
+  options_.seed = from.seed;
+  step_ = from.step;
+  epochs_ = from.epoch;
+  position_ = from.position;
+}
+
+template <backend B>
 void trainer_core<B>::step(const subject& what, model_part which, const batch& b,
                            running_scores<B>* sums) {
   model_core<B>& net = what.net;
@@ -82,12 +145,12 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     const tensor& wanted = t.classes ? t.classes : t.values;
     const step_shapes shapes{batch_of(b.size, net.sample_shape()), spec_of(wanted),
                              net.depth_first()};
-    sums_.resize(sums == nullptr ? 0 : 1 + sums->metrics().size());
+    sums_.resize(sums == nullptr ? 0 : sums->how().results());
     program_for(what, which, shapes, sums)
         .run(std::move(x), wanted, std::move(key), std::move(numbers), net.parameters(), memory_,
              room_, sums_);
     if (sums != nullptr) {
-      sums->add_sums(shapes.inputs[0], sums_);
+      sums->add_results(sums_, b);
     }
   } else {
     tape<B> record(device);
@@ -96,9 +159,12 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     };
     const auto [y, losses] =
         take_step<B>(record, record.constant(std::move(x)), t, key, numbers, net.parameters(),
-                     memory_, {forward, what.loss, what.optimizer, options_.clipping});
+                     memory_, {forward, what.loss, what.optimizer, options_.gradients});
     if (sums != nullptr) {
       sums->add(losses, y, t);
+      if (sums->how().needs_outputs()) {
+        sums->add_outputs(y, b);
+      }
     }
   }
   ++step_;
@@ -124,7 +190,7 @@ const step_program<B>& trainer_core<B>::program_for(
   const auto forward = [&](scope<X>& s, variable<X> x) {
     return what.net.run(what.described, s, std::move(x));
   };
-  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.clipping};
+  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradients};
   programs_.push_back({shapes, which, scores,
                        std::make_shared<const step_program<B>>(
                            what.net.device(), shapes, what.net.parameters(), memory_, rule, scores,
@@ -245,10 +311,12 @@ epoch_record trainer_core<B>::train_epoch(model_part which, batch_loader& loader
   }
   sums.reset();
   std::size_t done = 0;
+  position_ = 0;
   loader.start(order, epochs_++);
   while (const batch* b = loader.next()) {
     step(what, which, *b, &sums);
     done += b->size;
+    position_ = done < order.size() ? done : 0;
     if (shown) {
       shown->update(done, [&] { return sums.loss(); });
     }

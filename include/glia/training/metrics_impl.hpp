@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/training/metrics.hpp"
+
+namespace glia {
+
+template <backend B>
+running_scores<B>::running_scores(B device, std::vector<metric> metrics, double border)
+    : device_(std::move(device)), how_{std::move(metrics), border} {
+  reset();
+  pending_.reserve(batches_at_a_time * sums_.size());
+}
+
+template <backend B>
+void running_scores<B>::reset() {
+  count_ = 0;
+  pending_.clear();
+  own_.clear();
+  std::size_t counted = 1;
+  for (const metric& m : how_.metrics) {
+    own_.emplace_back(m.counts_classes() ? 0 : m.sums);
+    counted += m.counts_classes() ? 1 : 0;
+  }
+  sums_.assign(counted, 0);
+}
+
+template <backend B>
+void running_scores<B>::add_sums(std::size_t count, std::span<const typename B::tensor> sums) {
+  make_room();
+  count_ += count;
+  pending_.insert(pending_.end(), sums.begin(), sums.end());
+}
+
+template <backend B>
+void running_scores<B>::add_results(std::span<const typename B::tensor> results, const batch& b) {
+  add_sums(b.size, results.first(sums_.size()));
+  if (results.size() > sums_.size()) {
+    add_outputs(results.back(), b);
+  }
+}
+
+template <backend B>
+void running_scores<B>::add_outputs(const typename B::tensor& y, const batch& b) {
+  outputs_.resize(y.shape().size());
+  device_.to_host(y, std::span(outputs_));
+  const std::size_t outputs = b.size == 0 ? 0 : outputs_.size() / b.size;
+  const std::size_t values = b.size == 0 ? 0 : b.targets.size() / b.size;
+  for (std::size_t n = 0; n < b.size; ++n) {
+    const sample_target target{b.classes.empty() ? -1 : b.classes[n],
+                               b.classes.empty()
+                                   ? std::span<const float>(b.targets).subspan(n * values, values)
+                                   : std::span<const float>()};
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      if (!how_.metrics[i].counts_classes()) {
+        how_.metrics[i].add(std::span<const float>(outputs_).subspan(n * outputs, outputs), target,
+                            own_[i]);
+      }
+    }
+  }
+}
+
+template <backend B>
+scores running_scores<B>::means() const {
+  scores result;
+  result.loss = loss();
+  std::size_t counted = 0;
+  for (std::size_t i = 0; i < own_.size(); ++i) {
+    const metric& m = how_.metrics[i];
+    const auto samples = static_cast<double>(count_);
+    result.names.push_back(m.name);
+    result.metrics.push_back(m.counts_classes() ? mean(++counted)
+                             : count_ == 0      ? 0
+                             : m.finish         ? m.finish(own_[i], samples)
+                                                : own_[i][0] / samples);
+  }
+  return result;
+}
+
+template <backend B>
+void running_scores<B>::make_room() {
+  if (pending_.size() == batches_at_a_time * sums_.size()) {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      sums_[i] = sum(i);
+    }
+    pending_.clear();
+  }
+}
+
+/// Over all batches; the loss is number 0.
+template <backend B>
+double running_scores<B>::sum(std::size_t i) const {
+  double result = sums_[i];
+  for (std::size_t at = i; at < pending_.size(); at += sums_.size()) {
+    double of_batch = 0;
+    device_.to_host(pending_[at], std::span(&of_batch, 1));
+    result += of_batch;
+  }
+  return result;
+}
+
+}  // namespace glia
