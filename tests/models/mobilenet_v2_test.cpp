@@ -278,7 +278,7 @@ TEST_CASE("blocks of MobileNetV2 with a shortcut pass their input on where they 
                          .convolution.filters;
     glia::model net{block, {6, 6, inputs}};
     set_all(net);
-    const std::string last = "batch_norm_" + std::to_string(block.units().size() - 1);
+    const std::string last = block.units().back().name + ".normalization";
     const auto channels = block.units().back().convolution.filters;
     net.set(last + ".gamma", xt::zeros<float>({channels}));
     net.set(last + ".beta", xt::zeros<float>({channels}));

@@ -254,7 +254,7 @@ TEST_CASE("metrics that count classes refuse targets that are none") {
   };
   CHECK(refused({{{0}, {1}, {2.5F}}}, glia::mean_squared_error{}) ==
         "accuracy: counts samples by their class, and the data's targets are no classes (2.5); "
-        "leave it out: the loss says how far off a regression is");
+        "leave it out, or ask for glia::mae() or glia::r_squared()");
   CHECK(contains(refused({{{0.2F, 3}, {1, 2}}}, glia::huber{}), "no classes (0.2, ...)"));
   CHECK_FALSE(refused({{{0.3F}}}, glia::mean_squared_error{}).empty());
   CHECK_FALSE(refused({{{1, 1, 0}}}, glia::binary_cross_entropy{}).empty());  // several at once

@@ -53,7 +53,7 @@ struct named {
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     s.expect_value(!name.empty(), "named: expected a name, got an empty one");
-    const typename scope<B>::name inside(s, name);
+    const typename scope<B>::under_name inside(s, name);
     return s.run(body, std::move(x), name, scope<B>::no_index);
   }
   [[nodiscard]] std::string description() const { return text(name, '(', body, ')'); }

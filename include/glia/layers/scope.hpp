@@ -111,16 +111,16 @@ class scope {
 
   /// While it lives, the layers that run are called by this name, inside the names around it: the
   /// parameters of one that runs alone features.kernel, those of several features.conv2d_0.kernel.
-  class name {
+  class under_name {
    public:
-    name(scope& s, std::string_view called) : scope_(&s) {
+    under_name(scope& s, std::string_view called) : scope_(&s) {
       if constexpr (names_layers) {
         s.names_.push_back({s.names_.back().inside(called), true, {}});
       }
     }
-    name(const name&) = delete;
-    name& operator=(const name&) = delete;
-    ~name() {
+    under_name(const under_name&) = delete;
+    under_name& operator=(const under_name&) = delete;
+    ~under_name() {
       if constexpr (names_layers) {
         scope_->names_.pop_back();
       }

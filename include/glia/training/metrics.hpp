@@ -21,14 +21,16 @@ namespace glia {
 
 /// What a sample should have come to: a class, or values of the outputs' shape.
 struct sample_target {
-  std::int32_t label = -1;        ///< -1 where there are values
-  std::span<const float> values;  ///< none where there is a class
+  std::int32_t label = -1;             ///< -1 where there are values
+  std::span<const float> values = {};  ///< none where there is a class
 
   /// As a value for output `i` of `outputs`: classes are 1 at theirs and 0 elsewhere, those of a
   /// single output 0 or 1.
   [[nodiscard]] double value(std::size_t i, std::size_t outputs) const {
-    const auto at = static_cast<std::int32_t>(i);
-    return !values.empty() ? values[i] : outputs == 1 ? label : label == at ? 1 : 0;
+    if (!values.empty()) {
+      return values[i];
+    }
+    return outputs == 1 ? label : label == static_cast<std::int32_t>(i) ? 1 : 0;
   }
 };
 
@@ -108,8 +110,8 @@ struct metric {
 /// Loss and metrics over samples.
 struct scores {
   double loss = 0;
-  std::vector<double> metrics;     ///< in the order in which they were asked for
-  std::vector<std::string> names;  ///< of the metrics
+  std::vector<double> metrics;          ///< in the order in which they were asked for
+  std::vector<std::string> names = {};  ///< of the metrics
 
   /// The loss by its name, "loss", or a metric by its own. Throws `value_error` for another name.
   [[nodiscard]] double operator[](std::string_view name) const {

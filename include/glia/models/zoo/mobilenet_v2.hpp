@@ -97,7 +97,7 @@ class mobilenet_v2 {
     if (first_ < end_ && end_ == stage_count) {
       x = s.run(global_avg_pool2d{}, std::move(x), type_name, stage_count);
       if (options_.classes > 0) {
-        const typename scope<B>::name called(s, "classifier");
+        const typename scope<B>::under_name called(s, "classifier");
         x = s.run(dense{options_.classes}, std::move(x), type_name, stage_count + 1);
       }
     }
@@ -121,10 +121,10 @@ class mobilenet_v2 {
     const std::optional<variable<B>> shortcut =
         what.residual ? std::optional(x) : std::optional<variable<B>>();
     for (const unit& u : what.units) {
-      const typename scope<B>::name called(s, u.name);
+      const typename scope<B>::under_name called(s, u.name);
       x = s.run(u.convolution, std::move(x), type_name, index);
       if (u.normalization) {
-        const typename scope<B>::name its(s, "normalization");
+        const typename scope<B>::under_name its(s, "normalization");
         x = s.run(*u.normalization, std::move(x), type_name, index);
       }
       if (u.activation != linear) {

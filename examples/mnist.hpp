@@ -1,0 +1,69 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <glia/compression/gzip.hpp>
+#include <glia/glia.hpp>
+#include <iomanip>
+#include <iostream>
+#include <string>
+#include <utility>
+
+/// What the MNIST examples share: options, data, and the line that they end with.
+struct mnist_settings {
+  std::string name;  ///< of the program
+  glia::shape sample;
+  std::size_t epochs, batch_size;
+  std::string data = GLIA_EXAMPLE_DATA "/mnist";
+  std::string backend = "cpu";
+  std::size_t threads = 0, images = 60000;
+  std::uint64_t seed = 1;
+  double learning_rate = 1e-3;
+};
+
+template <class Network, glia::backend B>
+void train_mnist(const mnist_settings& s, const Network& network, const glia::image_bytes& train,
+                 const glia::image_bytes& test, const B& device) {
+  glia::model net{network, s.sample, device, {.seed = s.seed}};
+  std::cout << net.summary() << '\n';
+
+  const glia::softmax_cross_entropy loss;
+  glia::trainer trainer{net, loss, glia::adam{s.learning_rate}, {.seed = s.seed}};
+  const auto history = trainer.fit(train, test, {.epochs = s.epochs, .batch_size = s.batch_size});
+
+  std::cout << std::fixed << std::setprecision(2) << "\ntest accuracy "
+            << 100 * glia::evaluate(net, test, loss)["accuracy"] << " %, " << history.seconds()
+            << " s of training, " << glia::scaled(history.samples_per_second())
+            << " images/s, peak memory "
+            << glia::scaled(static_cast<double>(glia::peak_resident_bytes()), "B") << '\n';
+}
+
+/// What main returns: 0, or 1 where something is wrong with the data.
+template <class Network>
+int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) try {
+  CLI::App app{"Trains " + s.name + " on MNIST, or on data of its format"};
+  app.option_defaults()->always_capture_default();
+  const auto at_least_one = CLI::Range(1, 1'000'000);
+  app.add_option("--data", s.data, "folder with the four MNIST files");
+  app.add_option("--backend", s.backend)->check(CLI::IsMember({"cpu", "reference"}));
+  app.add_option("--epochs", s.epochs, "passes over the images")->check(at_least_one);
+  app.add_option("--batch-size", s.batch_size, "images per step")->check(at_least_one);
+  app.add_option("--learning-rate", s.learning_rate, "of Adam");
+  app.add_option("--threads", s.threads, "0: one per core");
+  app.add_option("--seed", s.seed, "of initial weights and shuffling");
+  app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
+  CLI11_PARSE(app, argc, argv);
+
+  auto sets = glia::load_mnist(s.data, glia::gzip_files{});
+  sets.train.keep_first(s.images);
+  const auto train = std::move(sets.train).reshaped(s.sample);
+  const auto test = std::move(sets.test).reshaped(s.sample);
+  if (s.backend == "cpu") {
+    train_mnist(s, network, train, test, glia::cpu<>({.threads = s.threads}));
+  } else {
+    train_mnist(s, network, train, test, glia::reference<>());
+  }
+  return 0;
+} catch (const glia::error& e) {
+  std::cerr << s.name << ": " << e.what() << '\n';
+  return 1;
+}
