@@ -3,6 +3,7 @@
 #include <glia/graph/passes/fuse_activation.hpp>
 #include <glia/graph/passes/fuse_pooling.hpp>
 #include <glia/graph/passes/hoist.hpp>
+#include <glia/graph/passes/pack_weights.hpp>
 #include <glia/graph/recorder.hpp>
 
 #include "catch.hpp"
@@ -179,6 +180,29 @@ TEST_CASE("convolutions one after the other become one, as far as a chain goes")
   g = c.rec.recorded();
   glia::passes::chain_convolutions(g);
   CHECK(calls(g) == "conv2d conv2d conv2d");
+}
+
+TEST_CASE("weights of a chain are packed where they stay as they are") {
+  const convolution c;
+  const auto depthwise = c.rec.input("depthwise", real_of({3, 3, 1, 4}));
+  c.rec.output("y", c.rec.run(kernels::conv2d{{3, 3}, 4}, c.y, depthwise, none));
+  glia::graph g = c.rec.recorded();
+  glia::passes::chain_convolutions(g);
+  glia::graph varying = g;
+  glia::passes::pack_weights(varying, glia::fixed_values(varying, {0, 3}));
+  CHECK(calls(varying) == "conv2d_chain");  // one of its weights is another one in each run
+
+  glia::passes::pack_weights(g, glia::fixed_values(g, {0}));
+  REQUIRE(calls(g) == "pack_link pack_link conv2d_chain");
+  CHECK(g.nodes()[2].kernel.as<kernels::conv2d_chain>()->is_packed());
+  const auto parts = glia::passes::hoist(g, {0});
+  CHECK(calls(parts.once) == "pack_link pack_link");
+  CHECK(calls(parts.each) == "conv2d_chain");
+  const auto again = [&] {
+    glia::passes::pack_weights(g, glia::fixed_values(g, {0}));
+    return calls(g);
+  };
+  CHECK(again() == "pack_link pack_link conv2d_chain");
 }
 
 TEST_CASE("what depends on parameters alone is computed once") {

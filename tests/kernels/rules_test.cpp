@@ -172,3 +172,27 @@ TEST_CASE("kernels refuse operands of the wrong shape in release builds too") {
                              device.run(kernels::full{{2, 4}, 0})),
                   glia::shape_error);
 }
+
+TEST_CASE("a chain takes packed weights of the shape that packing gives") {
+  const glia::cpu<float> device;
+  kernels::conv2d_chain chain{2};
+  chain.links[1].groups = 4;
+  chain.links[1].window = {3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
+  chain.packed = {glia::shape{1, 1, 2, 4}, glia::shape{3, 3, 1, 4}};
+  const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
+  const auto bias = full({4});
+  const glia::cpu<float>::tensor none;
+  const auto first = device.run(kernels::pack_link{}, full({1, 1, 2, 4}), bias);
+  const auto second = device.run(kernels::pack_link{}, full({3, 3, 1, 4}), bias);
+  const auto run = [&](const auto& a, const auto& b, const auto& shift) {
+    return device.run(chain, full({1, 5, 5, 2}), a, shift, b, none, none, none, none, none);
+  };
+  CHECK(run(first, second, none).shape() == glia::shape{1, 5, 5, 4});
+  CHECK(test::message_of<glia::shape_error>([&] { (void)run(second, second, none); }) ==
+        "conv2d_chain: expected (3, 32) of packed weights for (1, 1, 2, 4) and no bias, got (10, "
+        "32)");
+  CHECK_THROWS_AS((void)run(first, second, bias), glia::shape_error);
+  CHECK_THROWS_AS((void)device.run(kernels::pack_link{}, full({2, 4}), bias), glia::shape_error);
+  CHECK_THROWS_AS((void)device.run(kernels::pack_link{}, full({1, 1, 2, 3}), bias),
+                  glia::shape_error);
+}

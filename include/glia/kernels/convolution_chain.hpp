@@ -24,12 +24,42 @@ inline constexpr std::size_t max_chain = 4;
 
 namespace glia::kernels {
 
+/// The weights (height, width, C / groups, O) and bias (O) of a chain's link in the order in which
+/// the chain reads them, which is the backend's own. Made once for weights that stay as they are.
+struct pack_link {
+  static constexpr std::string_view name = "pack_link";
+  static constexpr std::size_t operands = 2;  // w, bias
+  static constexpr std::size_t results = 1;
+
+  // As wide as the widest panels of outputs there are, or a multiple.
+  static constexpr std::size_t outputs_at_a_time = 32;
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& w, const tensor_spec& bias) {
+    require_elements("pack_link", w, element::real);
+    require<shape_error>(w.shape.rank() == 4, "pack_link: expected weights of rank 4, got ",
+                         w.shape);
+    require_bias("pack_link", bias, w.shape[3]);
+    const std::size_t panels = (w.shape[3] + outputs_at_a_time - 1) / outputs_at_a_time;
+    return real_of({1 + w.shape[0] * w.shape[1] * w.shape[2], panels * outputs_at_a_time});
+  }
+  [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec&) { return 0; }
+  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) {
+    return {{batch_axis::shared, batch_axis::shared}, {batch_axis::shared}};
+  }
+  friend bool operator==(const pack_link&, const pack_link&) = default;
+};
+
 /// Several convolutions one after the other, each map(x * w + bias); operands are x and then the
-/// weights and bias of each. Optional for a backend; where `chains`.
+/// weights and bias of each or, where the weights' shapes are attributes, what `pack_link` made of
+/// both, and no bias. Optional for a backend; where `chains`.
 struct conv2d_chain {
   std::size_t count = 0;
   std::array<conv2d, max_chain> links{};
+  std::array<shape, max_chain> packed{};  ///< shapes of the weights that are packed
 
+  [[nodiscard]] bool is_packed() const { return packed[0].rank() > 0; }
+
+  using becomes = kernel_list<pack_link>;
   static constexpr std::string_view name = "conv2d_chain";
   static constexpr std::size_t operands = 1 + 2 * max_chain;  // x, w, bias, w, bias, ...
   static constexpr std::size_t results = 1;
@@ -40,7 +70,7 @@ struct conv2d_chain {
                                                           const Weights&... weights) const {
     require<value_error>(count > 0 && count <= max_chain, "conv2d_chain: expected 1 to ", max_chain,
                          " convolutions, got ", count);
-    const std::array<tensor_spec, 2 * max_chain> all{weights...};
+    const std::array<tensor_spec, 2 * max_chain> all = unpacked({weights...});
     std::array<window_sizes, max_chain> result{};
     tensor_spec in = x;
     for (std::size_t i = 0; i < count; ++i) {
@@ -58,7 +88,7 @@ struct conv2d_chain {
   }
   template <class... Weights>
   [[nodiscard]] double flops(const tensor_spec& x, const Weights&... weights) const {
-    const std::array<tensor_spec, 2 * max_chain> all{weights...};
+    const std::array<tensor_spec, 2 * max_chain> all = unpacked({weights...});
     double sum = 0;
     tensor_spec in = x;
     for (std::size_t i = 0; i < count; ++i) {
@@ -72,6 +102,21 @@ struct conv2d_chain {
     return detail::by_rows<conv2d_chain>(2 * max_chain);
   }
   friend bool operator==(const conv2d_chain&, const conv2d_chain&) = default;
+
+ private:
+  /// The weights and biases of the links, as if they were not packed.
+  [[nodiscard]] std::array<tensor_spec, 2 * max_chain> unpacked(
+      std::array<tensor_spec, 2 * max_chain> all) const {
+    for (std::size_t i = 0; is_packed() && i < count; ++i) {
+      const tensor_spec w = real_of(packed[i]);
+      const tensor_spec expected = pack_link::result(w, {});
+      require<shape_error>(all[2 * i] == expected && !all[2 * i + 1], "conv2d_chain: expected ",
+                           expected.shape, " of packed weights for ", packed[i],
+                           " and no bias, got ", all[2 * i].shape);
+      all[2 * i] = w;
+    }
+    return all;
+  }
 };
 
 }  // namespace glia::kernels

@@ -33,7 +33,7 @@ using basic_kernels =
 
 /// Several of those in one, which a backend may run or not.
 using fused_kernels = kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
-                                  kernels::conv2d_chain>;
+                                  kernels::conv2d_chain, kernels::pack_link>;
 
 namespace detail {
 

@@ -12,6 +12,7 @@
 
 #include "glia/graph/improve.hpp"
 #include "glia/graph/passes/hoist.hpp"
+#include "glia/graph/passes/pack_weights.hpp"
 #include "glia/models/inference.hpp"
 
 namespace glia {
@@ -24,6 +25,9 @@ std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorde
   graph g = recorded.recorded();
   const std::vector<std::size_t> varying{0};
   fuse_kernels<B>(g, varying);
+  if constexpr (runs<B, kernels::pack_link>) {
+    passes::pack_weights(g, fixed_values(g, varying));
+  }
   passes::hoisted parts = passes::hoist(std::move(g), varying);
   if (depth_first) {
     cut_for_lanes(parts.each, device, rows);

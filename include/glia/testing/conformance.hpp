@@ -186,11 +186,12 @@ struct chain_link {
   kernels::conv2d kernel;
 };
 
-/// Convolutions one after the other, as one where the backend has that.
+/// Convolutions one after the other, as one where the backend has that, also with packed weights.
 template <class Bench, class Tensor>
 void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>& links) {
   const auto& device = b.device();
-  if constexpr (runs<std::remove_cvref_t<decltype(device)>, kernels::conv2d_chain>) {
+  using device_type = std::remove_cvref_t<decltype(device)>;
+  if constexpr (runs<device_type, kernels::conv2d_chain>) {
     kernels::conv2d_chain chain{links.size()};
     std::array<Tensor, 2 * max_chain> weights;
     for (std::size_t i = 0; i < links.size(); ++i) {
@@ -198,11 +199,21 @@ void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>
       weights[2 * i] = links[i].weights;
       weights[2 * i + 1] = links[i].bias;
     }
-    b.out(std::apply([&](const auto&... each) { return device.run(chain, x, each...); }, weights));
+    const auto run = [&](const auto&... each) { return device.run(chain, x, each...); };
+    b.out(std::apply(run, weights));
+    if constexpr (runs<device_type, kernels::pack_link>) {
+      for (std::size_t i = 0; i < links.size(); ++i) {
+        chain.packed[i] = links[i].weights.shape();
+        weights[2 * i] = device.run(kernels::pack_link{}, links[i].weights, links[i].bias);
+        weights[2 * i + 1] = Tensor{};
+      }
+    }
+    b.out(std::apply(run, weights));
   } else {
     for (const chain_link<Tensor>& l : links) {
       x = device.run(l.kernel, x, l.weights, l.bias);
     }
+    b.out(x);
     b.out(x);
   }
 }

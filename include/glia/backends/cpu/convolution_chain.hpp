@@ -17,13 +17,26 @@
 
 namespace glia::cpu_loops {
 
-/// What one convolution of a chain is multiplied with, and its activation.
+/// What one convolution of a chain is multiplied with, and its activation. Weights may be packed.
 template <class T>
 struct chain_link {
   const T* weights = nullptr;
   const T* bias = nullptr;
   unary_map map = identity_map;
+  bool packed = false;
 };
+
+/// Weights (depth, outputs) and a bias in panels as wide as two registers, one after the other.
+template <class T, class Kernels>
+void pack_panels(const Kernels&, const T* w, const T* bias, std::size_t depth, std::size_t outputs,
+                 T* to) {
+  constexpr std::size_t width = Kernels::template panel_width<T>;
+  static_assert(kernels::pack_link::outputs_at_a_time % width == 0);
+  for (std::size_t first = 0; first < outputs; first += width, to += (1 + depth) * width) {
+    pack_panel(w + first, outputs, bias == nullptr ? nullptr : bias + first,
+               std::min(width, outputs - first), depth, width, to);
+  }
+}
 
 /// One call of a chain of convolutions: what its threads share. See `convolution_chain`.
 template <class T, class Kernels>
@@ -36,8 +49,14 @@ class chain_run {
         layout_(sizes, width, sizeof(T), ring_bytes),
         first_(sizes.front(), memory) {
     for (std::size_t i = 0; i < links.size(); ++i) {
-      const patch_convolution<T> c(as_one_group(sizes[i]), memory);
-      packed_[i] = c.pack(kernels, links[i].weights, links[i].bias, memory);
+      panels_[i] = links[i].weights;
+      if (!links[i].packed) {
+        const std::size_t d = depth(sizes[i]);
+        const std::size_t panels = (sizes[i].o + width - 1) / width;
+        packed_[i] = host_tensor<T>(memory, {panels, 1 + d, width});
+        pack_panels(kernels, links[i].weights, links[i].bias, d, sizes[i].o, packed_[i].data());
+        panels_[i] = packed_[i].data();
+      }
       // A product finds a pixel's channels in panels, but for the first one's.
       if (i > 0) {
         runs_[i] = host_tensor<std::uint32_t>(memory, {layout_.behind(i - 1).panels});
@@ -83,14 +102,10 @@ class chain_run {
     std::array<std::size_t, max_chain> made;  // each link's rows so far
   };
 
-  /// A depthwise kernel (height, width, 1, C) is packed as what it is in memory, a matrix of C
-  /// columns.
-  static window_sizes as_one_group(window_sizes s) {
-    if (s.groups > 1) {
-      s.c = 1;
-      s.groups = 1;
-    }
-    return s;
+  /// Rows of a link's weights: a depthwise kernel (height, width, 1, C) is what it is in memory, a
+  /// matrix of C columns.
+  static std::size_t depth(const window_sizes& s) {
+    return s.window.height * s.window.width * (s.groups > 1 ? 1 : s.c);
   }
 
   /// Link i's rows up to `end`, after what they need of the links before it.
@@ -122,7 +137,7 @@ class chain_run {
       some = std::min(end - first, seen_rows<T>::most(size));
       some = last ? some : std::min(some, layout_.rows_until_turn(i, first));
       for (std::size_t panel = 0; panel < layout_.behind(i - 1).panels; ++panel) {
-        const T* bias = packed_[i].data() + panel * (1 + k.height * k.width) * width;
+        const T* bias = panels_[i] + panel * (1 + k.height * k.width) * width;
         const seen_rows<T> seen(size, first, some, [&](std::size_t row) {
           return s.scratch +
                  (row < size.h ? layout_.padded_row(i - 1, panel, row) : layout_.zeros());
@@ -144,8 +159,7 @@ class chain_run {
     const clamp_range<T> range(links_[i].map);
     const bool last = layout_.last(i);
     // A link behind the first sees one pixel at a time.
-    const std::size_t depth = size.window.height * size.window.width * size.c;
-    const std::size_t panel_size = (1 + depth) * width;
+    const std::size_t panel_size = (1 + depth(size)) * width;
     const std::size_t block =
         std::max<std::size_t>(1, panel_block_bytes / (panel_size * sizeof(T))) * width;
     // Between links whole panels are written, filling included.
@@ -159,8 +173,8 @@ class chain_run {
                                : nullptr;
     patch_products<T> by{i == 0 ? first_.runs().data() : runs_[i].data(),
                          i == 0 ? first_.run_length() : width,
-                         depth,
-                         packed_[i].data(),
+                         depth(size),
+                         panels_[i],
                          0,
                          panel_step};
     for (std::size_t from_output = 0; from_output < columns; from_output += block) {
@@ -235,7 +249,8 @@ class chain_run {
   std::span<const chain_link<T>> links_;
   chain_layout layout_;
   patch_convolution<T> first_;
-  std::array<host_tensor<T>, max_chain> packed_;
+  std::array<host_tensor<T>, max_chain> packed_;  // of links whose weights came unpacked
+  std::array<const T*, max_chain> panels_{};
   std::array<host_tensor<std::uint32_t>, max_chain> runs_;
   std::size_t scratch_size_ = 0;  // elements for each thread: the layout's, then a padded band
   host_tensor<T> scratch_;
@@ -251,6 +266,14 @@ class convolution_chain {
 
   explicit convolution_chain(const workers& team) : team_(&team) {}
 
+  void compute(const kernels::pack_link&, const memory_pool&, const tensor& w, const tensor& bias,
+               const tensor& packed) const {
+    const std::size_t outputs = w.shape()[3];
+    with_isa(team_->level(), [&](auto kernels) {
+      pack_panels(kernels, w.data(), bias.data(), w.size() / outputs, outputs, packed.data());
+    });
+  }
+
   /// Operands behind x are the weights and bias of each link; then comes the result.
   template <std::same_as<tensor>... Others>
   void compute(const kernels::conv2d_chain& k, const memory_pool& memory, const tensor& x,
@@ -261,8 +284,9 @@ class convolution_chain {
     shape in = x.shape();
     for (std::size_t i = 0; i < k.count; ++i) {
       const tensor& w = *all[2 * i];
-      sizes[i] = conv2d_rule(in, w.shape(), k.links[i].window, k.links[i].groups);
-      links[i] = {w.data(), all[2 * i + 1]->data(), k.links[i].map};
+      sizes[i] = conv2d_rule(in, k.is_packed() ? k.packed[i] : w.shape(), k.links[i].window,
+                             k.links[i].groups);
+      links[i] = {w.data(), all[2 * i + 1]->data(), k.links[i].map, k.is_packed()};
       in = sizes[i].output();
     }
     run(x.data(), std::span<const chain_link<T>>(links).first(k.count),

@@ -12,6 +12,22 @@
 
 namespace glia::cpu_loops {
 
+/// Some columns of weights (depth, step) and their bias, or none, as a panel: a row of biases, then
+/// one for each of `depth`, all `width` wide and 0 behind `count`.
+template <class T>
+void pack_panel(const T* w, std::size_t step, const T* bias, std::size_t count, std::size_t depth,
+                std::size_t width, T* to) {
+  if (count < width || bias == nullptr) {
+    std::fill_n(to, (count < width ? 1 + depth : 1) * width, T{0});
+  }
+  if (bias != nullptr) {
+    std::copy_n(bias, count, to);
+  }
+  for (std::size_t k = 0; k < depth; ++k) {
+    std::copy_n(w + k * step, count, to + (1 + k) * width);
+  }
+}
+
 /// The products of one convolution: patches of an image, taken from where they lie, times weights
 /// packed into panels as wide as two registers. Made once per call and shared by its threads, which
 /// hand in bands of rows and scratch memory of their own.
@@ -67,18 +83,8 @@ class patch_convolution {
     host_tensor<T> packed(memory, {count, 1 + depth_, width});
     for (std::size_t panel = 0; panel < count; ++panel) {
       const panel_columns at = columns<Kernels>(panel, s_.group_outputs());
-      T* to = packed.data() + panel * (1 + depth_) * width;
-      if (at.count < width) {
-        std::fill_n(to, (1 + depth_) * width, T{0});
-      }
-      if (bias == nullptr) {
-        std::fill_n(to, width, T{0});
-      } else {
-        std::copy_n(bias + at.first, at.count, to);
-      }
-      for (std::size_t k = 0; k < depth_; ++k) {
-        std::copy_n(w + k * s_.o + at.first, at.count, to + (1 + k) * width);
-      }
+      pack_panel(w + at.first, s_.o, bias == nullptr ? nullptr : bias + at.first, at.count, depth_,
+                 width, packed.data() + panel * (1 + depth_) * width);
     }
     return packed;
   }
