@@ -50,6 +50,11 @@ template <class B, class... Kernels>
 template <class B, class K>
 concept runs = kernel<K> && detail::takes<B, K>(std::make_index_sequence<K::operands>{});
 
+/// Whether a backend runs all of the basic kernels. Backends that take any kernel may say so by
+/// specialising it, which spares programs the check.
+template <class B>
+inline constexpr bool runs_basic_kernels = detail::takes_all<B>(basic_kernels{});
+
 /// A backend: a tensor handle, copies between host and device, and `run`, which runs a kernel. It
 /// knows no layers, no models and no tape.
 ///
@@ -81,7 +86,7 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
   b.to_host(t, out);
   b.to_host(t, doubles_out);
   b.to_host(t, ints_out);
-} && detail::takes_all<B>(basic_kernels{});
+} && runs_basic_kernels<B>;
 
 /// A backend whose kernels can be told where their results go: what a program needs that has
 /// planned its memory. Others run at once.

@@ -72,13 +72,7 @@ class cpu_kernels {
 template <class T = float>
 class cpu : public host_backend<cpu_kernels<T>> {
  public:
-  explicit cpu(const cpu_options& options = {})
-      : host_backend<cpu_kernels<T>>(std::in_place, options),
-        lanes_(std::make_shared<std::vector<cpu>>()) {
-    for (std::size_t i = 0; i < lanes; ++i) {
-      lanes_->push_back(cpu(lane_tag{}, options.isa));
-    }
-  }
+  explicit cpu(const cpu_options& options = {});
 
   [[nodiscard]] std::size_t threads() const { return this->loops().threads(); }
 
@@ -93,8 +87,7 @@ class cpu : public host_backend<cpu_kernels<T>> {
 
  private:
   struct lane_tag {};
-  explicit cpu(lane_tag, cpu_loops::isa level)
-      : host_backend<cpu_kernels<T>>(std::in_place, cpu_options{.threads = 1, .isa = level}) {}
+  cpu(lane_tag, cpu_loops::isa level);
 
   // Enough for the threads of a large machine to share out, few enough that summing the gradients
   // of a step over them costs little.

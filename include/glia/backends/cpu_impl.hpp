@@ -4,6 +4,7 @@
 #include <memory>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "glia/backends/cpu.hpp"
 #include "glia/backends/cpu/arrangement.hpp"
@@ -107,5 +108,18 @@ void cpu_kernels<T>::run_side_by_side(std::size_t count, void (*body)(const void
   const cpu_loops::single_threaded_blas one_thread_each;
   families_->run(count, [&](std::size_t i, std::size_t) { body(context, i); });
 }
+
+template <class T>
+cpu<T>::cpu(const cpu_options& options)
+    : host_backend<cpu_kernels<T>>(std::in_place, options),
+      lanes_(std::make_shared<std::vector<cpu>>()) {
+  for (std::size_t i = 0; i < lanes; ++i) {
+    lanes_->push_back(cpu(lane_tag{}, options.isa));
+  }
+}
+
+template <class T>
+cpu<T>::cpu(lane_tag, cpu_loops::isa level)
+    : host_backend<cpu_kernels<T>>(std::in_place, cpu_options{.threads = 1, .isa = level}) {}
 
 }  // namespace glia

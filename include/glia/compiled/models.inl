@@ -4,7 +4,6 @@
 
 GLIA_TEMPLATE class host_tensor<GLIA_NUMBER>;
 GLIA_TEMPLATE class host_backend<cpu_kernels<GLIA_NUMBER>>;
-GLIA_TEMPLATE class GLIA_B;
 GLIA_TEMPLATE class GLIA_R;
 GLIA_TEMPLATE class program<GLIA_B>;
 GLIA_TEMPLATE class tape<GLIA_R>;

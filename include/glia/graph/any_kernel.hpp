@@ -22,7 +22,8 @@ inline constexpr char id_of = 0;
 
 }  // namespace detail
 
-/// What is known of all kernels of one type, without the type: see `kernel` for each of it.
+/// What is known of all kernels of one type, without the type: see `kernel` for each of it. What a
+/// type does not say is null.
 struct kernel_type {
   const char* id;
   std::string_view name;
@@ -35,7 +36,7 @@ struct kernel_type {
   void (*axes)(const void* kernel, std::span<const tensor_spec> operands,
                std::span<batch_axis> of_operands, std::span<batch_axis> of_results);
   bool (*relabels)(const void* kernel, std::span<const tensor_spec> operands);
-  std::size_t (*overwritten)(std::size_t result, std::size_t choice);
+  std::span<const overwrite> overwrites;
   bool (*equal)(const void* a, const void* b);
   any_kernel (*for_rows)(const any_kernel& kernel, std::size_t rows);
 };
@@ -62,7 +63,7 @@ class any_kernel {
     return type_->flops(value(), operands);
   }
   [[nodiscard]] bool relabels(std::span<const tensor_spec> operands) const {
-    return type_->relabels(value(), operands);
+    return type_->relabels != nullptr && type_->relabels(value(), operands);
   }
   void axes(std::span<const tensor_spec> operands, std::span<batch_axis> of_operands,
             std::span<batch_axis> of_results) const {
@@ -70,7 +71,9 @@ class any_kernel {
   }
   /// The same for another number of samples, where they show in the attributes, of a kernel whose
   /// result has them as its rows.
-  [[nodiscard]] any_kernel for_rows(std::size_t rows) const { return type_->for_rows(*this, rows); }
+  [[nodiscard]] any_kernel for_rows(std::size_t rows) const {
+    return type_->for_rows == nullptr ? *this : type_->for_rows(*this, rows);
+  }
 
   friend bool operator==(const any_kernel& a, const any_kernel& b) {
     return a.type_ == b.type_ && a.type_->equal(a.value(), b.value());
@@ -82,6 +85,38 @@ class any_kernel {
 };
 
 namespace detail {
+
+// Null where a kernel's type does not say it: a function less for each.
+template <kernel K>
+[[nodiscard]] constexpr auto relabels_function() -> decltype(kernel_type::relabels) {
+  if constexpr (requires(const K& k, const tensor_spec& x) { k.relabels(x); }) {
+    return [](const void* k, std::span<const tensor_spec> operands) {
+      return static_cast<const K*>(k)->relabels(operands[0]);
+    };
+  } else {
+    return nullptr;
+  }
+}
+
+template <kernel K>
+[[nodiscard]] constexpr auto for_rows_function() -> decltype(kernel_type::for_rows) {
+  if constexpr (requires(const K& k, std::size_t rows) { k.for_rows(rows); }) {
+    return [](const any_kernel& k, std::size_t rows) -> any_kernel {
+      return k.as<K>()->for_rows(rows);
+    };
+  } else {
+    return nullptr;
+  }
+}
+
+template <kernel K>
+[[nodiscard]] constexpr std::span<const overwrite> overwrites_of() {
+  if constexpr (requires { K::overwrites; }) {
+    return K::overwrites;
+  } else {
+    return {};
+  }
+}
 
 template <kernel K>
 inline constexpr kernel_type type_of{
@@ -108,22 +143,12 @@ inline constexpr kernel_type type_of{
         std::copy(all.results.begin(), all.results.end(), of_results.begin());
       });
     },
-    [](const void* k, std::span<const tensor_spec> operands) {
-      return with_operands<K>(operands, [&](const auto&... each) {
-        return glia::relabels(*static_cast<const K*>(k), each...);
-      });
-    },
-    [](std::size_t result, std::size_t choice) { return overwritten_by<K>(result, choice); },
+    relabels_function<K>(),
+    overwrites_of<K>(),
     [](const void* a, const void* b) {
       return *static_cast<const K*>(a) == *static_cast<const K*>(b);
     },
-    [](const any_kernel& k, std::size_t rows) -> any_kernel {
-      if constexpr (requires(const K& one) { one.for_rows(rows); }) {
-        return k.as<K>()->for_rows(rows);
-      } else {
-        return k;
-      }
-    }};
+    for_rows_function<K>()};
 
 }  // namespace detail
 

@@ -109,6 +109,9 @@ class recorder {
 };
 
 template <class B>
+inline constexpr bool runs_basic_kernels<recorder<B>> = true;
+
+template <class B>
 typename recorder<B>::tensor recorder<B>::from_host(std::span<const float> values,
                                                     const shape& s) const {
   return constant(real_of(s), std::vector<double>(values.begin(), values.end()));

@@ -150,9 +150,9 @@ class storage_plan {
     if (node.kernel.relabels(graph_->specs(node.operands))) {
       return storage_of_[node.operands[0]];
     }
-    for (std::size_t choice = 0; type.overwritten(result, choice) < type.operands; ++choice) {
-      const value_id operand = node.operands[type.overwritten(result, choice)];
-      if (operand == no_value) {
+    for (const overwrite& choice : type.overwrites) {
+      const value_id operand = node.operands[choice.operand];
+      if (choice.result != result || operand == no_value) {
         continue;
       }
       const storage& s = storages_[storage_of_[operand]];
