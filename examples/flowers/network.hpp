@@ -28,7 +28,8 @@ struct weights {
       : tensors(glia::read_safetensors(path)),
         saved(tensors.contains("stem.conv.kernel")),
         torchvision(tensors.contains("features.0.0.weight")),
-        features({.normalized = torchvision || tensors.contains("stem.conv.normalization.gamma")}) {}
+        features({.normalized = torchvision || tensors.contains("stem.conv.normalization.gamma")}) {
+  }
 
   template <class Model>
   void load_into(Model& net) const {

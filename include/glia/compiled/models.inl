@@ -13,22 +13,20 @@ GLIA_TEMPLATE class inference<GLIA_B>;
 GLIA_TEMPLATE class inference_cache<GLIA_B>;
 GLIA_TEMPLATE class prepared<GLIA_B>;
 GLIA_TEMPLATE class model_core<GLIA_B>;
-GLIA_TEMPLATE void model_core<GLIA_B>::predict(
-    const description_ref<GLIA_R>&, std::span<const float>, std::span<float>,
-    std::size_t) const;
-GLIA_TEMPLATE void model_core<GLIA_B>::predict(
-    const description_ref<GLIA_R>&, std::span<const double>, std::span<double>,
-    std::size_t) const;
-GLIA_TEMPLATE void model_core<GLIA_B>::predict_batch(
-    const description_ref<GLIA_R>&, std::span<const float>,
-    std::span<float>) const;
-GLIA_TEMPLATE void model_core<GLIA_B>::predict_batch(
-    const description_ref<GLIA_R>&, std::span<const double>,
-    std::span<double>) const;
+GLIA_TEMPLATE void model_core<GLIA_B>::predict(const description_ref<GLIA_R>&,
+                                               std::span<const float>, std::span<float>,
+                                               std::size_t) const;
+GLIA_TEMPLATE void model_core<GLIA_B>::predict(const description_ref<GLIA_R>&,
+                                               std::span<const double>, std::span<double>,
+                                               std::size_t) const;
+GLIA_TEMPLATE void model_core<GLIA_B>::predict_batch(const description_ref<GLIA_R>&,
+                                                     std::span<const float>,
+                                                     std::span<float>) const;
+GLIA_TEMPLATE void model_core<GLIA_B>::predict_batch(const description_ref<GLIA_R>&,
+                                                     std::span<const double>,
+                                                     std::span<double>) const;
 GLIA_TEMPLATE model_plan detail::plan<GLIA_B>(
-    function_ref<variable<GLIA_R>(scope<GLIA_R>&,
-                                                      variable<GLIA_R>)>,
-    const shape&);
+    function_ref<variable<GLIA_R>(scope<GLIA_R>&, variable<GLIA_R>)>, const shape&);
 GLIA_TEMPLATE class running_scores<GLIA_B>;
 GLIA_TEMPLATE class step_program<GLIA_B>;
 GLIA_TEMPLATE class score_program<GLIA_B>;

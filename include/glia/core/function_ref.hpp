@@ -16,7 +16,8 @@ class function_ref<Result(Arguments...)> {
   template <class Callable>
   requires(!std::is_same_v<Callable, function_ref> &&
            std::is_invocable_r_v<Result, const Callable&, Arguments...>)
-      function_ref(const Callable& callable) noexcept
+      function_ref(const Callable& callable)
+  noexcept
       : function_ref(&callable, [](const void* self, Arguments... arguments) -> Result {
           return (*static_cast<const Callable*>(self))(std::forward<Arguments>(arguments)...);
         }) {}

@@ -28,9 +28,7 @@ class dataset_view {
         target_shape_ = data.target_shape();
       }
       varies_ = glia::varies(data);
-      behind_frozen_layers_ = requires {
-        requires D::behind_frozen_layers;
-      };
+      behind_frozen_layers_ = requires { requires D::behind_frozen_layers; };
       write_inputs_ = &write_inputs<D>;
       write_targets_ = &write_targets<D>;
     }
