@@ -83,4 +83,9 @@ TEST_CASE("frozen outputs stand in for their data set in predict, evaluate and f
   CHECK(losses(*kept, *kept_validation) == expected);
   CHECK(losses(data, *kept_validation) == expected);
   CHECK(losses(*kept, validation) == expected);
+  // Of a model that has nothing frozen they are no samples.
+  glia::model open{glia::dense{4}, {8}};
+  CHECK(
+      test::contains(test::message_of<glia::value_error>([&] { (void)glia::predict(open, *kept); }),
+                     "predict: the data are outputs of frozen layers"));
 }

@@ -359,3 +359,23 @@ TEST_CASE("a trainer notices that its model has become another") {
   CHECK(check([](auto& net) { const auto other = std::move(net); }));
   CHECK_FALSE(check([](auto& net) { net = glia::model{glia::dense{3}, {2}}; }));
 }
+
+TEST_CASE("a step says what is wrong with a batch of one's own") {
+  glia::model net{glia::dense{4}, {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
+  glia::batch b;
+  b.size = 3;
+  b.input_shape = {3, 5};
+  b.inputs.assign(15, 0);
+  b.classes.assign(3, 1);
+  CHECK(message_of<glia::shape_error>([&] { trainer.step(b); }) ==
+        "model: expected a batch (N, 2) of at least one sample, got (3, 5)");
+  b.input_shape = {3, 2};
+  b.inputs.resize(6);
+  b.size = 0;
+  CHECK(message_of<glia::value_error>([&] { trainer.step(b); }) ==
+        "trainer: the batch says that it has 0 samples, its inputs are (3, 2)");
+  b.size = 3;
+  trainer.step(b);
+  CHECK(trainer.step_count() == 1);
+}

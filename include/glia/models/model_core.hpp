@@ -102,6 +102,8 @@ class model_core {
   /// The outputs for a batch; any number of threads may ask side by side.
   [[nodiscard]] tensor infer(const description_ref<X>& described, model_part which, tensor x) const;
 
+  /// Throws `shape_error` for what is no batch for a part of the model.
+  void require_batch(const shape& got, model_part which) const;
   /// The shape of the outputs for inputs of this one. Throws `shape_error` for what is no inputs.
   [[nodiscard]] shape require_inputs(const shape& given) const;
 
@@ -117,7 +119,6 @@ class model_core {
                                     std::size_t batch) const requires placing_backend<B>;
 
  private:
-  void require_batch(const shape& got, model_part which) const;
   [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(
       const description_ref<X>& described, model_part which,
       const shape& batch) const requires placing_backend<B>;

@@ -43,6 +43,9 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 
 template <backend B>
 void require_fitting(std::string_view what, const dataset_view& data, const model_core<B>& net) {
+  require<value_error>(net.frontier() || !data.behind_frozen_layers(), what,
+                       ": the data are outputs of frozen layers, and the model has none that all "
+                       "else sees the samples through; give the samples themselves");
   require_fitting(what, data, net.sample_shape_of(part_for(data)), net.output_shape());
 }
 

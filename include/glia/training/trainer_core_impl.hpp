@@ -129,6 +129,9 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   const model_access::training alone(net.access());
   const B& device = net.device();
   require_same_parameters(net.parameters());
+  net.require_batch(b.input_shape, which);
+  require<value_error>(b.size == b.input_shape[0], "trainer: the batch says that it has ", b.size,
+                       " samples, its inputs are ", b.input_shape);
   require_targets(what.loss, b.targets);
   if (sums != nullptr) {
     require_classes(what.loss, sums->metrics(), b);
