@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
+#include <glia/backends/cpu/blas.hpp>
 #include <glia/glia.hpp>
 #include <glia/testing/values.hpp>
 #include <vector>

@@ -192,3 +192,9 @@ TEST_CASE("samples without elements are refused") {
           glia::model net{glia::dense{2}, {3, 0}};
         }) == "model: expected samples of extents of at least 1, got shape (3, 0)");
 }
+
+TEST_CASE("batches may be asked for that no memory holds") {
+  const glia::model net{glia::dense{3}, {2}};
+  const xt::xarray<float> x = xt::ones<float>({5, 2});
+  CHECK((net.predict(x, {.batch_size = std::size_t{1} << 63}) == net.predict(x)));
+}

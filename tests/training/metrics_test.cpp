@@ -40,11 +40,38 @@ TEST_CASE("mean absolute error and coefficient of determination, by hand") {
                        "nothing is called 'mse'; there are: loss, mae"));
 }
 
-TEST_CASE("targets that are all alike have no spread to explain") {
+TEST_CASE("targets that are all alike have no spread to explain, targets far from 0 have theirs") {
   const auto net = line();
-  const xt::xarray<float> same = xt::ones<float>({5, 1});
-  CHECK(std::isnan(glia::evaluate(net, glia::valued_arrays{inputs, same},
-                                  glia::mean_squared_error{}, {.metrics = all})["r_squared"]));
+  const auto r_squared = [&](const std::vector<float>& values) {
+    const std::vector<float> x(values.size(), 1);
+    return glia::evaluate(net, glia::valued_arrays{column(x), column(values)},
+                          glia::mean_squared_error{}, {.metrics = all})["r_squared"];
+  };
+  CHECK(std::isnan(r_squared(std::vector<float>(1000, 0.1F))));
+  CHECK(std::isnan(r_squared(std::vector<float>(6000, 123.4F))));
+  std::vector<float> far;
+  for (int i = 0; i < 1000; ++i) {
+    far.push_back(i % 2 == 0 ? 8388607.0F : 8388609.0F);
+  }
+  // The outputs are 2.8 each: 1 - (8388608 - 2.8)^2 - 1.
+  CHECK(r_squared(far) == Approx(-std::pow(8388608.0 - 2.8, 2)).epsilon(1e-6));
+}
+
+TEST_CASE("a metric that throws leaves a whole step behind it") {
+  auto net = line();
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{}};
+  const glia::metric broken{
+      .name = "broken", .add = [](auto, const auto&, auto) { throw std::runtime_error("broken"); }};
+  CHECK_THROWS_AS(trainer.fit(glia::valued_arrays{inputs, targets},
+                              {.metrics = std::vector{broken}, .progress = nullptr}),
+                  std::runtime_error);
+  CHECK(trainer.step_count() == 1);
+  CHECK_THROWS_AS(
+      trainer.fit(
+          glia::valued_arrays{inputs, targets},
+          {.metrics = std::vector{glia::metric{.name = "empty", .sums = 0, .add = broken.add}},
+           .progress = nullptr}),
+      glia::value_error);
 }
 
 TEST_CASE("a metric of one's own is a value, and stands in the history by its name") {

@@ -379,3 +379,16 @@ TEST_CASE("a step says what is wrong with a batch of one's own") {
   trainer.step(b);
   CHECK(trainer.step_count() == 1);
 }
+
+TEST_CASE("a trainer does not go on with a model that has become another one") {
+  const auto layers = [](const glia::activation& map) {
+    return glia::sequential{glia::dense{4, map}, glia::dense{4}};
+  };
+  glia::model net{layers(glia::relu), {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
+  const test::quadrants data{20};
+  trainer.fit(data, {.progress = nullptr});
+  net = glia::model{layers(glia::tanh), {2}};
+  CHECK(contains(message_of<glia::value_error>([&] { trainer.fit(data, {.progress = nullptr}); }),
+                 "make a new trainer after assigning or moving a model"));
+}

@@ -7,7 +7,6 @@
 #include "glia/graph/program_impl.hpp"
 #include "glia/models/inference_impl.hpp"
 #include "glia/models/model_core_impl.hpp"
-#include "glia/models/plan_model_impl.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"
 #include "glia/training/metrics_impl.hpp"
 #include "glia/training/scoring_impl.hpp"

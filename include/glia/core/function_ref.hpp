@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -14,13 +15,14 @@ template <class Result, class... Arguments>
 class function_ref<Result(Arguments...)> {
  public:
   template <class Callable>
-  requires(!std::is_same_v<Callable, function_ref> &&
+  requires(!std::is_same_v<Callable, function_ref> && std::is_object_v<Callable> &&
            std::is_invocable_r_v<Result, const Callable&, Arguments...>)
       function_ref(const Callable& callable)
   noexcept
-      : function_ref(&callable, [](const void* self, Arguments... arguments) -> Result {
-          return (*static_cast<const Callable*>(self))(std::forward<Arguments>(arguments)...);
-        }) {}
+      : function_ref(
+            std::addressof(callable), [](const void* self, Arguments... arguments) -> Result {
+              return (*static_cast<const Callable*>(self))(std::forward<Arguments>(arguments)...);
+            }) {}
   /// A function of an object and the arguments.
   function_ref(const void* self, Result (*call)(const void*, Arguments...)) noexcept
       : self_(self), call_(call) {}

@@ -16,9 +16,10 @@ class any_kernel;
 
 namespace detail {
 
-/// Tells a type by its address, without what is known of it.
+/// Tells a type by its address, without what is known of it. Not a constant: linkers may fold those
+/// that are alike.
 template <class K>
-inline constexpr char id_of = 0;
+inline char id_of = 0;
 
 }  // namespace detail
 

@@ -1,15 +1,9 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "glia/backends/backend.hpp"

@@ -3,9 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -103,10 +104,14 @@ void inference_cache<B>::keep(std::size_t rows, std::shared_ptr<const inference<
       return;
     }
   }
-  if (made_.size() == most) {
-    made_.erase(made_.begin());
+  if (made_.size() < most) {
+    made_.push_back({rows, std::move(made)});
+    return;
   }
-  made_.push_back({rows, std::move(made)});
+  // The oldest goes; it is destroyed when nobody waits for the lock any more.
+  made_.front().rows = rows;
+  made_.front().made.swap(made);
+  std::rotate(made_.begin(), made_.begin() + 1, made_.end());
 }
 
 }  // namespace glia

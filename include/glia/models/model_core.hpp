@@ -49,9 +49,21 @@ template <backend X>
 using description_ref = function_ref<variable<X>(scope<X>&, variable<X>)>;
 
 /// Where what a model gives for a sample stops being the same in every step: behind frozen layers.
-struct frozen_frontier {
+struct frozen_end {
   std::size_t node = 0;  ///< which gives it, counted in a training pass
   shape output;          ///< of one sample
+
+  /// The tensor of another training pass that it is. Throws `value_error` where the description
+  /// does not leave the same kernels for every number of samples.
+  [[nodiscard]] value_id value_in(const graph& pass) const {
+    const bool there = node < pass.nodes().size() && pass.nodes()[node].results[0] != no_value;
+    const value_id value = there ? pass.nodes()[node].results[0] : no_value;
+    require<value_error>(there && sample_of(pass.spec(value).shape) == output,
+                         "model: the description runs otherwise for other numbers of samples, so "
+                         "what its frozen layers give cannot be kept; ask for "
+                         "fit_options{.frozen = {.keep = false}}");
+    return value;
+  }
 };
 
 namespace detail {
@@ -87,10 +99,12 @@ class model_core {
   [[nodiscard]] const glia::parameter<B>& parameter(const std::string& name) const;
   [[nodiscard]] bool depth_first() const { return depth_first_; }
   [[nodiscard]] const model_access& access() const { return access_; }
+  /// Shared by copies alone: what was recorded of one is good for the others.
+  [[nodiscard]] const std::shared_ptr<const char>& identity() const { return identity_; }
 
   /// Where the frozen part of the model ends; none where nothing is frozen or it does not end in a
   /// single tensor.
-  [[nodiscard]] const std::optional<frozen_frontier>& frontier() const { return frontier_; }
+  [[nodiscard]] const std::optional<frozen_end>& frontier() const { return frontier_; }
   /// The shape of one sample's input to a part of the model.
   [[nodiscard]] const shape& sample_shape_of(model_part which) const;
 
@@ -132,11 +146,22 @@ class model_core {
   B device_;
   bool depth_first_;
   model_plan plan_;
-  std::optional<frozen_frontier> frontier_;
+  std::optional<frozen_end> frontier_;
   parameter_list<B> parameters_;
+  std::shared_ptr<const char> identity_ = std::make_shared<const char>();
   model_access access_;
   [[no_unique_address]] detail::inference_memory<B> inference_;
 };
+
+template <backend B>
+template <backend On>
+variable<On> model_core<B>::run(const description_ref<On>& described, scope<On>& s,
+                                variable<On> x) const {
+  require_batch(x.shape(), model_part::whole);
+  variable<On> y = described(s, std::move(x));
+  s.expect_all_asked();
+  return y;
+}
 
 }  // namespace glia
 

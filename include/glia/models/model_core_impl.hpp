@@ -43,14 +43,16 @@ std::size_t model_core<B>::parameter_count() const {
 
 template <backend B>
 const parameter<B>& model_core<B>::parameter(const std::string& name) const {
-  std::string known;
-  for (const glia::parameter<B>& p : parameters_) {
-    if (p.spec.name == name) {
-      return p;
+  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const auto& p) { return p.spec.name == name; });
+  if (found == parameters_.end()) {
+    std::string known;
+    for (const glia::parameter<B>& p : parameters_) {
+      known += (known.empty() ? "" : ", ") + p.spec.name;
     }
-    known += (known.empty() ? "" : ", ") + p.spec.name;
+    throw value_error(text("model: no parameter is called '", name, "'; there are: ", known));
   }
-  throw value_error(text("model: no parameter is called '", name, "'; there are: ", known));
+  return *found;
 }
 template <backend B>
 parameter<B>& model_core<B>::parameter(const std::string& name) {
@@ -67,16 +69,6 @@ void model_core<B>::require_batch(const shape& got, model_part which) const {
   const shape expected = batch_of(got.rank() == 0 ? 0 : got[0], sample_shape_of(which));
   require<shape_error>(got == expected && got[0] > 0, "model: expected a batch ",
                        batch_text(expected), " of at least one sample, got ", got);
-}
-
-template <backend B>
-template <backend On>
-variable<On> model_core<B>::run(const description_ref<On>& described, scope<On>& s,
-                                variable<On> x) const {
-  require_batch(x.shape(), model_part::whole);
-  variable<On> y = described(s, std::move(x));
-  s.expect_all_asked();
-  return y;
 }
 
 template <backend B>
@@ -107,10 +99,11 @@ void model_core<B>::predict(const description_ref<X>& described, std::span<const
                             std::span<T> outputs, std::size_t batch_size) const {
   const std::size_t in = sample_.size();
   const std::size_t out = output_shape().size();
-  for (; !inputs.empty(); inputs = inputs.subspan(std::min(batch_size * in, inputs.size())),
-                          outputs = outputs.subspan(std::min(batch_size * out, outputs.size()))) {
+  while (!inputs.empty()) {
     const std::size_t count = std::min(batch_size, inputs.size() / in);
     predict_batch(described, inputs.first(count * in), outputs.first(count * out));
+    inputs = inputs.subspan(count * in);
+    outputs = outputs.subspan(count * out);
   }
 }
 
@@ -143,7 +136,7 @@ std::shared_ptr<const inference<B>> model_core<B>::inference_for(
         record(described, frozen ? run_mode::training : run_mode::inference, batch[0]);
     graph& g = recorded.recorded();
     if (frozen) {
-      const value_id last = g.nodes()[frontier_->node].results[0];
+      const value_id last = frontier_->value_in(g);
       g.outputs() = {{"frozen outputs", last}};
       for (graph_input& input : g.inputs()) {
         input.next = no_value;
@@ -209,7 +202,7 @@ void model_core<B>::cut(graph& g, const description_ref<X>& described,
                         std::size_t rows) const requires placing_backend<B> {
   const recorder<B> in_training = record(described, run_mode::training, rows);
   const graph& other = in_training.recorded();
-  const auto last = passes::counterpart(other, g).of(other.nodes()[frontier_->node].results[0]);
+  const auto last = passes::counterpart(other, g).of(frontier_->value_in(other));
   require<value_error>(last && passes::begin_at(g, 0, *last),
                        "model: what is frozen runs otherwise in inference than in training; give "
                        "the samples themselves instead of kept outputs");

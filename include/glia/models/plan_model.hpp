@@ -7,6 +7,7 @@
 #include "glia/graph/recorder.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/layers/scope.hpp"
+#include "glia/ops/reductions.hpp"
 
 namespace glia {
 
@@ -16,7 +17,25 @@ namespace detail {
 template <class B>
 [[nodiscard]] model_plan plan(
     function_ref<variable<recorder<B>>(scope<recorder<B>>&, variable<recorder<B>>)> describe,
-    const shape& sample);
+    const shape& sample) {
+  require<shape_error>(sample.size() > 0,
+                       "model: expected samples of extents of at least 1, got shape ", sample);
+  using R = recorder<B>;
+  const R calls;
+  tape<R> record(calls);
+  parameter_list<R> parameters;
+  std::vector<gradient_slot> slots;
+  plan_writer plan(calls.recorded(), batch_of(1, sample));
+  scope<R> s(record, parameters, slots, plan);
+  variable<R> y = describe(s, record.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
+  const shape output = y.shape();
+  const variable<R> total = ops::sum(std::move(y));
+  plan.end_forward(output);
+  if (total.needs_gradient()) {
+    record.backward(total);
+  }
+  return std::move(plan).finish();
+}
 
 }  // namespace detail
 
@@ -33,7 +52,3 @@ template <class B = shapes_only, layer Description>
 }
 
 }  // namespace glia
-
-#ifndef GLIA_COMPILED
-#include "glia/models/plan_model_impl.hpp"
-#endif

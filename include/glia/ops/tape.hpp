@@ -144,6 +144,23 @@ class tape {
       return 0;
     }
   }
+  void set_recording_place([[maybe_unused]] std::uint32_t place) const {
+    if constexpr (requires { device().set_place(place); }) {
+      device().set_place(place);
+    }
+  }
+  /// Puts the place back that was before.
+  class at_place {
+   public:
+    explicit at_place(const tape& record) : tape_(&record), before_(record.recording_place()) {}
+    at_place(const at_place&) = delete;
+    at_place& operator=(const at_place&) = delete;
+    ~at_place() { tape_->set_recording_place(before_); }
+
+   private:
+    const tape* tape_;
+    std::uint32_t before_;
+  };
 
   [[nodiscard]] gradient_slot new_slot() {
     gradients_.values_.emplace_back();
@@ -174,11 +191,10 @@ void tape<B>::backward(const variable<B>& result) {
 
 template <backend B>
 void tape<B>::run_adjoints() {
+  const at_place back_there(*this);
   while (!nodes_.empty()) {
     const node last = nodes_.back();
-    if constexpr (requires { device().place(); }) {
-      device().set_place(last.place);
-    }
+    set_recording_place(last.place);
     if (tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{})) {
       last.run(last.adjoint, gradients_, std::move(dy));
     }

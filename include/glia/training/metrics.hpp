@@ -86,7 +86,7 @@ struct metric {
 /// The coefficient of determination, 1 - sum (y - t)^2 / sum (t - mean of t)^2 over samples and
 /// outputs: 1 for outputs that are the targets, 0 for their mean, NaN where targets are all alike.
 [[nodiscard]] inline metric r_squared() {
-  enum { errors, targets, squares, count };
+  enum { errors, count, mean, spread };
   return {.name = "r_squared",
           .sums = 4,
           .add =
@@ -94,16 +94,16 @@ struct metric {
                 for (std::size_t i = 0; i < y.size(); ++i) {
                   const double value = t.value(i, y.size());
                   sums[errors] += (y[i] - value) * (y[i] - value);
-                  sums[targets] += value;
-                  sums[squares] += value * value;
-                  sums[count] += 1;
+                  // Welford, Technometrics 1962: digits are not lost to a mean that is large.
+                  const double off = value - sums[mean];
+                  sums[mean] += off / ++sums[count];
+                  sums[spread] += off * (value - sums[mean]);
                 }
               },
           .finish =
               [](auto sums, double) {
-                const double spread = sums[squares] - sums[targets] * sums[targets] / sums[count];
-                return spread > 0 ? 1 - sums[errors] / spread
-                                  : std::numeric_limits<double>::quiet_NaN();
+                return sums[spread] > 0 ? 1 - sums[errors] / sums[spread]
+                                        : std::numeric_limits<double>::quiet_NaN();
               }};
 }
 
@@ -119,12 +119,13 @@ struct scores {
       return loss;
     }
     const auto at = std::find(names.begin(), names.end(), name);
-    std::string known = "loss";
-    for (const std::string& one : names) {
-      known += ", " + one;
+    if (at == names.end()) {
+      std::string known = "loss";
+      for (const std::string& one : names) {
+        known += ", " + one;
+      }
+      throw value_error(text("scores: nothing is called '", name, "'; there are: ", known));
     }
-    require<value_error>(at != names.end(), "scores: nothing is called '", name,
-                         "'; there are: ", known);
     return metrics[static_cast<std::size_t>(at - names.begin())];
   }
 };

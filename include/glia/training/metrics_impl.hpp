@@ -12,6 +12,10 @@ namespace glia {
 template <backend B>
 running_scores<B>::running_scores(B device, std::vector<metric> metrics, double border)
     : device_(std::move(device)), how_{std::move(metrics), border} {
+  for (const metric& m : how_.metrics) {
+    require<value_error>(m.sums > 0 || m.counts_classes(), m.name,
+                         ": expected at least one sum to add to");
+  }
   reset();
   pending_.reserve(batches_at_a_time * sums_.size());
 }

@@ -91,8 +91,7 @@ class step_program {
   /// With a frontier the samples are what the frozen part of the model gave for them.
   step_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
                const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
-               const std::optional<scoring>& scores,
-               const std::optional<frozen_frontier>& frontier);
+               const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier);
 
   /// Takes the step and writes the sums.
   void run(tensor x, tensor targets, tensor key, tensor numbers, parameter_list<B>& parameters,

@@ -89,7 +89,7 @@ template <backend B>
                                      const parameter_list<B>& parameters,
                                      const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
                                      const std::optional<scoring>& scores,
-                                     const std::optional<frozen_frontier>& frontier) {
+                                     const std::optional<frozen_end>& frontier) {
   using R = recorder<B>;
   const R rec;
   tape<R> at(rec);
@@ -125,7 +125,7 @@ template <backend B>
   }
   graph g = rec.recorded();
   if (frontier) {
-    require<value_error>(passes::begin_at(g, 0, g.nodes()[frontier->node].results[0]),
+    require<value_error>(passes::begin_at(g, 0, frontier->value_in(g)),
                          "trainer: the step needs more of the samples than what the frozen layers "
                          "give; ask for fit_options{.frozen = {.keep = false}}");
   }
@@ -157,7 +157,7 @@ step_program<B>::step_program(const B& device, const step_shapes& shapes,
                               const parameter_list<B>& parameters, const slot_lists<B>& slots,
                               const step_rule<recorder<B>>& rule,
                               const std::optional<scoring>& scores,
-                              const std::optional<frozen_frontier>& frontier)
+                              const std::optional<frozen_end>& frontier)
     : program_(detail::record_step(device, shapes, parameters, slots, rule, scores, frontier)) {}
 
 template <backend B>

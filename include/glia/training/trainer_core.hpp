@@ -82,7 +82,7 @@ class trainer_core {
 
   struct session;
 
-  void require_same_parameters(const parameter_list<B>& parameters) const;
+  void require_same_model(const model_core<B>& net) const;
   /// visit(name, shape, tensor) for all that a step changes.
   template <class Parameters, class Slots, class Visit>
   static void for_each_tensor(Parameters& parameters, Slots& slots, const Visit& visit);
@@ -97,7 +97,8 @@ class trainer_core {
                            session& all, std::size_t epoch);
 
   trainer_options options_;
-  slot_lists<B> memory_;  // the optimizer's slots, one list per parameter
+  std::shared_ptr<const char> model_;  // see model_core::identity
+  slot_lists<B> memory_;               // the optimizer's slots, one list per parameter
   std::vector<std::conditional_t<placing_backend<B>, kept_program, no_program>> programs_;
   std::vector<tensor*> room_;  // for a step's inputs
   std::vector<tensor> sums_;   // that the last step gave

@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <iostream>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -39,7 +37,7 @@ struct trainer_core<B>::session {
 
 template <backend B>
 trainer_core<B>::trainer_core(const subject& what, const trainer_options& options)
-    : options_(options) {
+    : options_(options), model_(what.net.identity()) {
   require_logits(what.net.plan(), what.loss);
   for (const parameter<B>& p : what.net.parameters()) {
     std::vector<tensor>& own = memory_.emplace_back();
@@ -50,8 +48,9 @@ trainer_core<B>::trainer_core(const subject& what, const trainer_options& option
 }
 
 template <backend B>
-void trainer_core<B>::require_same_parameters(const parameter_list<B>& parameters) const {
-  bool unchanged = parameters.size() == memory_.size();
+void trainer_core<B>::require_same_model(const model_core<B>& net) const {
+  const parameter_list<B>& parameters = net.parameters();
+  bool unchanged = net.identity() == model_ && parameters.size() == memory_.size();
   for (std::size_t i = 0; unchanged && i < memory_.size(); ++i) {
     unchanged = memory_[i].empty() || memory_[i][0].shape() == parameters[i].spec.shape;
   }
@@ -75,7 +74,7 @@ void trainer_core<B>::for_each_tensor(Parameters& parameters, Slots& slots, cons
 template <backend B>
 training_state trainer_core<B>::state(const model_core<B>& net) const {
   const model_access::reading unchanged(net.access());
-  require_same_parameters(net.parameters());
+  require_same_model(net);
   training_state result{{}, options_.seed, step_, epochs_, position_};
   for_each_tensor(net.parameters(), memory_,
                   [&](const std::string& name, const shape& s, const tensor& t) {
@@ -90,7 +89,7 @@ template <backend B>
 void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
   using numbers = std::vector<typename B::value_type>;
   const model_access::training alone(net.access());
-  require_same_parameters(net.parameters());
+  require_same_model(net);
   // All is looked at before anything is changed.
   std::size_t count = 0;
   for_each_tensor(
@@ -111,10 +110,13 @@ void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
   require<value_error>(count == from.tensors.size(), "trainer: the state has ", from.tensors.size(),
                        " tensors, the model and its optimizer ", count,
                        "; it is of another model or optimizer");
+  std::vector<tensor> made;
+  for (const state_tensor& saved : from.tensors) {
+    made.push_back(net.device().from_host(std::span(std::get<numbers>(saved.values)), saved.shape));
+  }
   count = 0;
-  for_each_tensor(net.parameters(), memory_, [&](const std::string&, const shape& s, tensor& t) {
-    const numbers& values = std::get<numbers>(from.tensors[count++].values);
-    t = net.device().from_host(std::span(values), s);
+  for_each_tensor(net.parameters(), memory_, [&](const std::string&, const shape&, tensor& t) {
+    t = std::move(made[count++]);
   });
   options_.seed = from.seed;
   step_ = from.step;
@@ -128,7 +130,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   model_core<B>& net = what.net;
   const model_access::training alone(net.access());
   const B& device = net.device();
-  require_same_parameters(net.parameters());
+  require_same_model(net);
   net.require_batch(b.input_shape, which);
   require<value_error>(b.size == b.input_shape[0], "trainer: the batch says that it has ", b.size,
                        " samples, its inputs are ", b.input_shape);
@@ -152,6 +154,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     program_for(what, which, shapes, sums)
         .run(std::move(x), wanted, std::move(key), std::move(numbers), net.parameters(), memory_,
              room_, sums_);
+    ++step_;  // whatever a metric throws, the step is taken
     if (sums != nullptr) {
       sums->add_results(sums_, b);
     }
@@ -163,6 +166,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     const auto [y, losses] =
         take_step<B>(record, record.constant(std::move(x)), t, key, numbers, net.parameters(),
                      memory_, {forward, what.loss, what.optimizer, options_.gradients});
+    ++step_;
     if (sums != nullptr) {
       sums->add(losses, y, t);
       if (sums->how().needs_outputs()) {
@@ -170,7 +174,6 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
       }
     }
   }
-  ++step_;
 }
 
 template <backend B>
@@ -207,7 +210,7 @@ history trainer_core<B>::fit(const subject& what, const dataset_view& train,
   if (validation != nullptr) {
     require_fitting("fit: validation", *validation, what.net);
   }
-  require_same_parameters(what.net.parameters());
+  require_same_model(what.net);
   require_fitting("fit", train, what.net);
   require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
   history result;

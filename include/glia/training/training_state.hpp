@@ -20,14 +20,16 @@ struct state_tensor {
 };
 
 /// All that a training step changes or depends on beside the description and the batch, as a value
-/// that can be copied, compared, written and sent. A training that goes on from it, on this machine
-/// or another one like it, takes the same steps bit for bit.
+/// that can be copied, compared, written and sent. A training that goes on from it takes
+/// the same steps bit for bit, on this machine or another one like it.
 struct training_state {
   std::vector<state_tensor> tensors;  ///< parameters, running statistics, the optimizer's slots
   std::uint64_t seed = 0;             ///< of shuffling and of random layers
   std::uint64_t step = 0;             ///< steps taken
   std::uint64_t epoch = 0;            ///< epochs begun, in all calls of fit
-  std::uint64_t position = 0;  ///< samples seen of an epoch that is not over; 0 between epochs
+  /// Samples seen of an epoch that was interrupted; 0 between epochs. The next call of fit begins
+  /// the next epoch.
+  std::uint64_t position = 0;
 
   friend bool operator==(const training_state&, const training_state&) = default;
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "glia/graph/graph.hpp"
@@ -48,8 +50,12 @@ namespace detail {
     }
   };
   for (const graph_node& node : g.nodes()) {
-    const value_id result = *std::find_if(node.results.begin(), node.results.end(),
-                                          [](value_id id) { return id != no_value; });
+    const auto found = std::find_if(node.results.begin(), node.results.end(),
+                                    [](value_id id) { return id != no_value; });
+    if (found == node.results.end()) {
+      continue;
+    }
+    const value_id result = *found;
     if (!fixed[result]) {
       std::for_each(node.operands.begin(), node.operands.end(), leaves_at);
     } else if (of_samples[result] && !detail::treats_samples_alone(g, node, of_samples)) {
@@ -63,78 +69,87 @@ namespace detail {
 }
 
 /// Lets a graph begin at one of its tensors, which takes the place of input `number`. False where
-/// other nodes take that input, too; the graph is no good then.
+/// others take that input, too, or something else that its maker gives; the graph is no good then.
 [[nodiscard]] inline bool begin_at(graph& g, std::size_t number, value_id value) {
-  const value_id before = g.inputs()[number].value;
-  g.inputs()[number].value = value;
+  std::vector<bool> gone(g.value_count(), false);
+  gone[g.inputs()[number].value] = true;
   std::vector<bool> made(g.nodes().size(), false);
   for (std::size_t n = 0; n < made.size(); ++n) {
     const auto& results = g.nodes()[n].results;
     made[n] = std::find(results.begin(), results.end(), value) != results.end();
+    for (const value_id id : results) {
+      if (made[n] && id != no_value) {
+        gone[id] = id != value;
+      }
+    }
   }
+  g.inputs()[number].value = value;
   remove_nodes(g, made);
   prune(g);
-  return std::none_of(g.nodes().begin(), g.nodes().end(), [&](const graph_node& node) {
-    return std::find(node.operands.begin(), node.operands.end(), before) != node.operands.end();
-  });
+  const auto is_gone = [&](value_id id) { return id != no_value && gone[id]; };
+  return std::none_of(g.nodes().begin(), g.nodes().end(),
+                      [&](const graph_node& node) {
+                        return std::any_of(node.operands.begin(), node.operands.end(), is_gone);
+                      }) &&
+         std::none_of(g.outputs().begin(), g.outputs().end(),
+                      [&](const graph_output& output) { return is_gone(output.value); });
 }
 
-/// Finds a tensor of one graph in another, by how it comes from inputs of the same names.
+/// Finds tensors of one graph in another, by how they come from inputs of the same names.
 class counterpart {
  public:
-  counterpart(const graph& from, const graph& in) : from_(&from), in_(&in) {
-    for (const graph_input& a : from.inputs()) {
-      for (const graph_input& b : in.inputs()) {
-        if (a.name == b.name) {
-          known_.push_back({a.value, b.value});
-        }
+  counterpart(const graph& from, const graph& in) : in_from_(from.value_count(), unknown) {
+    std::map<std::string_view, value_id> inputs;
+    for (const graph_input& input : in.inputs()) {
+      inputs.emplace(input.name, input.value);
+    }
+    for (const graph_input& input : from.inputs()) {
+      const auto found = inputs.find(input.name);
+      in_from_[input.value] = found == inputs.end() ? unknown : found->second;
+    }
+    // Constants are made in the same order where the same is computed.
+    for (std::size_t i = 0; i < std::min(from.constants().size(), in.constants().size()); ++i) {
+      const graph_constant& a = from.constants()[i];
+      const graph_constant& b = in.constants()[i];
+      if (a.elements == b.elements && from.spec(a.value).shape == in.spec(b.value).shape) {
+        in_from_[a.value] = b.value;
       }
     }
-    for (const graph_constant& a : from.constants()) {
-      for (const graph_constant& b : in.constants()) {
-        if (a.elements == b.elements && from.spec(a.value).shape == in.spec(b.value).shape) {
-          known_.push_back({a.value, b.value});
-        }
-      }
+    // Nodes that take the same are found in order: those in between may be the other graph's own.
+    std::multimap<std::vector<value_id>, const graph_node*> nodes;
+    for (const graph_node& node : in.nodes()) {
+      nodes.emplace(node.operands, &node);
     }
-    // In the order of the first graph: what a node takes has been found before it.
-    for (const graph_node& a : from.nodes()) {
-      for (const graph_node& b : in.nodes()) {
-        if (alike(a, b)) {
-          for (std::size_t i = 0; i < a.results.size(); ++i) {
-            known_.push_back({a.results[i], b.results[i]});
-          }
+    for (const graph_node& node : from.nodes()) {
+      std::vector<value_id> operands = node.operands;
+      for (value_id& id : operands) {
+        id = id == no_value ? no_value : in_from_[id];
+      }
+      const auto [begin, end] = nodes.equal_range(operands);
+      const auto alike = std::find_if(begin, end, [&](const auto& other) {
+        return other.second->kernel == node.kernel &&
+               other.second->results.size() == node.results.size();
+      });
+      if (alike == end) {
+        continue;
+      }
+      for (std::size_t i = 0; i < node.results.size(); ++i) {
+        if (node.results[i] != no_value) {
+          in_from_[node.results[i]] = alike->second->results[i];
         }
       }
+      nodes.erase(alike);
     }
   }
 
   [[nodiscard]] std::optional<value_id> of(value_id value) const {
-    const auto found = std::find_if(known_.begin(), known_.end(),
-                                    [&](const pair& known) { return known.from == value; });
-    return found == known_.end() ? std::nullopt : std::optional(found->in);
+    return in_from_[value] == unknown ? std::nullopt : std::optional(in_from_[value]);
   }
 
  private:
-  struct pair {
-    value_id from;
-    value_id in;
-  };
+  static constexpr value_id unknown = no_value - 1;
 
-  [[nodiscard]] bool alike(const graph_node& a, const graph_node& b) const {
-    return a.kernel == b.kernel && a.results.size() == b.results.size() &&
-           std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
-                      [&](value_id x, value_id y) {
-                        return (x == no_value && y == no_value) ||
-                               std::any_of(known_.begin(), known_.end(), [&](const pair& known) {
-                                 return known.from == x && known.in == y;
-                               });
-                      });
-  }
-
-  const graph* from_;
-  const graph* in_;
-  std::vector<pair> known_;
+  std::vector<value_id> in_from_;  // what each tensor of the first graph is in the other
 };
 
 }  // namespace glia::passes
