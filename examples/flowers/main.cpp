@@ -85,11 +85,16 @@ int train(const settings& s) {
       net, glia::softmax_cross_entropy{}, glia::adam{s.learning_rate}, {.seed = s.seed}};
   const auto fit_start = std::chrono::steady_clock::now();
   std::vector<double> ends;  // of the epochs
-  const auto kept = glia::compute_frozen_outputs(net, validation, "validation", feature_store);
+  // What is frozen runs once for each photo; the demo trains all of its network.
+  std::optional<glia::frozen_outputs<glia::image_dataset>> kept;
   glia::history history;
-  history.interrupted = !kept;
-  if (kept) {
-    history = trainer.fit(train, *kept,
+  if (net.frozen_output_shape()) {
+    kept = glia::compute_frozen_outputs(net, validation, "validation", feature_store);
+    history.interrupted = !kept;
+  }
+  const auto judged = kept ? glia::dataset_view(*kept) : glia::dataset_view(validation);
+  if (!history.interrupted) {
+    history = trainer.fit(train, judged,
                           {.epochs = s.epochs,
                            .batch_size = s.batch_size,
                            .on_epoch_end = [&](auto&) { ends.push_back(seconds_since(fit_start)); },
@@ -100,7 +105,7 @@ int train(const settings& s) {
     return 130;
   }
 
-  const xt::xarray<float> probabilities = probabilities_of(glia::predict(net, *kept));
+  const xt::xarray<float> probabilities = probabilities_of(glia::predict(net, judged));
   const glia::confusion_matrix confusion(probabilities, labels_of(held_out));
   std::cout << '\n' << confusion.table(s.classes) << '\n';
   // Last of the two comes what --predict reads first: it stands for both.

@@ -76,7 +76,8 @@ typename B::tensor model_core<B>::infer(const description_ref<X>& described, mod
                                         tensor x) const {
   const model_access::reading unchanged(access_);
   if constexpr (placing_backend<B>) {
-    return (*inference_for(described, which, x.shape()))(std::move(x));
+    const auto ready = inference_for(described, which, x.shape());
+    return (*ready)(std::move(x));
   } else {
     tape<B> record(device_);
     std::vector<gradient_slot> slots;

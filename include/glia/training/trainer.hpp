@@ -29,11 +29,11 @@ class trainer {
  public:
   using B = typename Model::backend_type;
 
-  trainer(Model& net, Loss loss, Optimizer update_rule, const trainer_options& options = {})
+  trainer(Model& net, Loss loss, Optimizer update_rule, trainer_options options = {})
       : net_(&net),
         loss_(std::move(loss)),
         optimizer_(std::move(update_rule)),
-        core_(subject(), options) {}
+        core_(subject(), std::move(options)) {}
 
   /// Steps taken so far.
   [[nodiscard]] std::size_t step_count() const { return core_.step_count(); }

@@ -52,7 +52,7 @@ class trainer_core {
     optimizer_ref<X> optimizer;
   };
 
-  trainer_core(const subject& what, const trainer_options& options);
+  trainer_core(const subject& what, trainer_options options);
 
   [[nodiscard]] std::size_t step_count() const { return step_; }
 
@@ -97,11 +97,11 @@ class trainer_core {
                            session& all, std::size_t epoch);
 
   trainer_options options_;
-  std::shared_ptr<const char> model_;  // see model_core::identity
-  slot_lists<B> memory_;               // the optimizer's slots, one list per parameter
+  slot_lists<B> memory_;  // the optimizer's slots, one list per parameter
   std::vector<std::conditional_t<placing_backend<B>, kept_program, no_program>> programs_;
-  std::vector<tensor*> room_;  // for a step's inputs
-  std::vector<tensor> sums_;   // that the last step gave
+  std::shared_ptr<const char> recorded_;  // the model that they are of; see model_core::identity
+  std::vector<tensor*> room_;             // for a step's inputs
+  std::vector<tensor> sums_;              // that the last step gave
   std::size_t step_ = 0;
   std::size_t epochs_ = 0;    // begun so far, in all calls of fit
   std::size_t position_ = 0;  // samples seen of the epoch in progress

@@ -36,8 +36,8 @@ struct trainer_core<B>::session {
 };
 
 template <backend B>
-trainer_core<B>::trainer_core(const subject& what, const trainer_options& options)
-    : options_(options), model_(what.net.identity()) {
+trainer_core<B>::trainer_core(const subject& what, trainer_options options)
+    : options_(std::move(options)) {
   require_logits(what.net.plan(), what.loss);
   for (const parameter<B>& p : what.net.parameters()) {
     std::vector<tensor>& own = memory_.emplace_back();
@@ -50,7 +50,7 @@ trainer_core<B>::trainer_core(const subject& what, const trainer_options& option
 template <backend B>
 void trainer_core<B>::require_same_model(const model_core<B>& net) const {
   const parameter_list<B>& parameters = net.parameters();
-  bool unchanged = net.identity() == model_ && parameters.size() == memory_.size();
+  bool unchanged = parameters.size() == memory_.size();
   for (std::size_t i = 0; unchanged && i < memory_.size(); ++i) {
     unchanged = memory_[i].empty() || memory_[i][0].shape() == parameters[i].spec.shape;
   }
@@ -185,6 +185,10 @@ const step_program<B>& trainer_core<B>::program_for(
            known.scores.has_value() == (sums != nullptr) &&
            (sums == nullptr || *known.scores == sums->how());
   };
+  if (what.net.identity() != recorded_) {
+    programs_.clear();
+    recorded_ = what.net.identity();
+  }
   const auto known = std::find_if(programs_.begin(), programs_.end(), fits);
   if (known != programs_.end()) {
     return *known->made;
