@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <glia/compression/gzip.hpp>
-#include <glia/glia.hpp>
+#include <glia/compiled/definitions.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <span>
