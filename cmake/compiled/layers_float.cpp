@@ -4,9 +4,8 @@
 namespace glia {
 
 #define GLIA_TEMPLATE template
-#define GLIA_NUMBER float
-#define GLIA_B cpu<GLIA_NUMBER>
-#define GLIA_R recorder<cpu<GLIA_NUMBER>>
+#define GLIA_B cpu<float>
+#define GLIA_R recorder<cpu<float>>
 #include "glia/compiled/layers.inl"
 
 }  // namespace glia

@@ -4,9 +4,8 @@
 namespace glia {
 
 #define GLIA_TEMPLATE template
-#define GLIA_NUMBER double
-#define GLIA_B cpu<GLIA_NUMBER>
-#define GLIA_R recorder<cpu<GLIA_NUMBER>>
+#define GLIA_B cpu<double>
+#define GLIA_R recorder<cpu<double>>
 #include "glia/compiled/models.inl"
 
 }  // namespace glia

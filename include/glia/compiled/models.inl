@@ -1,9 +1,8 @@
 // What the compiled target holds of models and training. GLIA_TEMPLATE is `template` where it is
-// compiled and `extern template` where it is used, GLIA_NUMBER the backend's number, GLIA_B the
-// backend and GLIA_R its recorder.
+// compiled and `extern template` where it is used, GLIA_B the backend and GLIA_R its recorder.
 
-GLIA_TEMPLATE class host_tensor<GLIA_NUMBER>;
-GLIA_TEMPLATE class host_backend<cpu_kernels<GLIA_NUMBER>>;
+GLIA_TEMPLATE class host_tensor<GLIA_B::value_type>;
+GLIA_TEMPLATE class host_backend<cpu_kernels<GLIA_B::value_type>>;
 GLIA_TEMPLATE class GLIA_R;
 GLIA_TEMPLATE class program<GLIA_B>;
 GLIA_TEMPLATE class tape<GLIA_R>;
