@@ -15,8 +15,8 @@ namespace glia::passes {
 namespace detail {
 
 /// Whether a node gives rows for rows: nothing of one sample goes into another one's result.
-[[nodiscard]] inline bool treats_samples_alone(const graph& g, const graph_node& node,
-                                               const std::vector<bool>& of_samples) {
+[[nodiscard]] inline bool keeps_samples_apart(const graph& g, const graph_node& node,
+                                              const std::vector<bool>& of_samples) {
   std::vector<batch_axis> operands(node.operands.size());
   std::vector<batch_axis> results(node.results.size());
   node.kernel.axes(g.specs(node.operands), operands, results);
@@ -58,7 +58,7 @@ namespace detail {
     const value_id result = *found;
     if (!fixed[result]) {
       std::for_each(node.operands.begin(), node.operands.end(), leaves_at);
-    } else if (of_samples[result] && !detail::treats_samples_alone(g, node, of_samples)) {
+    } else if (of_samples[result] && !detail::keeps_samples_apart(g, node, of_samples)) {
       return std::nullopt;
     }
   }
