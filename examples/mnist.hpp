@@ -1,6 +1,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <glia/compression/gzip.hpp>
 #include <glia/glia.hpp>
 #include <iomanip>

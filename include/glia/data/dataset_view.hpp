@@ -43,16 +43,18 @@ class dataset_view {
   /// Whether the samples have gone through a model's frozen layers already; see frozen_outputs.
   [[nodiscard]] bool behind_frozen_layers() const noexcept { return behind_frozen_layers_; }
 
-  /// Writes the inputs of samples side by side.
-  using input_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
-                                std::span<float> values, std::size_t epoch);
-
-  /// The same targets for what a model's frozen layers gave for each sample, of the shape `each`.
-  [[nodiscard]] dataset_view with_frozen_outputs(const void* outputs, input_writer write,
-                                                 const shape& each) const {
+  /// The same targets for what a model's frozen layers gave for each sample, of the shape `each`:
+  /// `outputs.read(sample, values)` writes it.
+  template <class Outputs>
+  [[nodiscard]] dataset_view with_frozen_outputs(const Outputs& outputs, const shape& each) const {
     dataset_view result = *this;
-    result.inputs_ = outputs;
-    result.write_inputs_ = write;
+    result.inputs_ = &outputs;
+    result.write_inputs_ = [](const void* self, std::span<const std::uint32_t> samples,
+                              std::span<float> values, std::size_t) {
+      for_each_row(samples, values, [&](std::size_t i, std::span<float> row) {
+        static_cast<const Outputs*>(self)->read(i, row);
+      });
+    };
     result.input_shape_ = each;
     result.varies_ = false;
     result.behind_frozen_layers_ = true;
@@ -76,8 +78,20 @@ class dataset_view {
   }
 
  private:
+  using input_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
+                                std::span<float> values, std::size_t epoch);
   using target_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
                                  batch& out);
+
+  /// write(sample, row) for each sample's row of values.
+  template <class Write>
+  static void for_each_row(std::span<const std::uint32_t> samples, std::span<float> values,
+                           const Write& write) {
+    const std::size_t size = samples.empty() ? 0 : values.size() / samples.size();
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      write(samples[n], values.subspan(n * size, size));
+    }
+  }
 
   template <supervised_dataset D>
   static void write_inputs(const void* self, std::span<const std::uint32_t> samples,
@@ -88,22 +102,20 @@ class dataset_view {
     } else if constexpr (batched_dataset<D>) {
       data.inputs(samples, values);
     } else {
-      const std::size_t size = samples.empty() ? 0 : values.size() / samples.size();
-      for (std::size_t n = 0; n < samples.size(); ++n) {
-        data.input(samples[n], values.subspan(n * size, size));
-      }
+      for_each_row(samples, values,
+                   [&](std::size_t i, std::span<float> row) { data.input(i, row); });
     }
   }
   template <supervised_dataset D>
   static void write_targets(const void* self, std::span<const std::uint32_t> samples, batch& out) {
     const D& data = *static_cast<const D*>(self);
-    for (std::size_t n = 0; n < samples.size(); ++n) {
-      if constexpr (labelled_dataset<D>) {
+    if constexpr (labelled_dataset<D>) {
+      for (std::size_t n = 0; n < samples.size(); ++n) {
         out.classes[n] = data.label(samples[n]);
-      } else {
-        const std::size_t size = out.targets.size() / samples.size();
-        data.target(samples[n], std::span(out.targets).subspan(n * size, size));
       }
+    } else {
+      for_each_row(samples, out.targets,
+                   [&](std::size_t i, std::span<float> row) { data.target(i, row); });
     }
   }
 

@@ -61,9 +61,11 @@ class recorder {
     recording_->calls.add_output(std::move(name), value.id());
   }
 
-  /// Says what an input is after each run.
+  /// Says what an input is after each run; it may also stay what it is.
   void next(const tensor& input, const tensor& value) const {
-    recording_->calls.set_next(input.id(), value.id());
+    if (value.id() != input.id()) {
+      recording_->calls.set_next(input.id(), value.id());
+    }
   }
 
   [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const;

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -167,9 +165,7 @@ recorder<B> model_core<B>::record(const description_ref<X>& described, run_mode 
     scope<X> s(at, parameters, slots, result.input("key", {{step_key::words}, element::index}));
     result.output("outputs", run(described, s, std::move(x)).value());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].value.id() != before[i].value.id()) {
-        result.next(before[i].value, parameters[i].value);
-      }
+      result.next(before[i].value, parameters[i].value);
     }
   } else {
     scope<X> s(at, std::as_const(parameters), slots);

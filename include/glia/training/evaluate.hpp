@@ -5,7 +5,7 @@
 #include "glia/core/xtensor.hpp"
 #include "glia/data/dataset_view.hpp"
 #include "glia/models/model.hpp"
-#include "glia/training/scoring.hpp"
+#include "glia/training/evaluate_core.hpp"
 
 namespace glia {
 

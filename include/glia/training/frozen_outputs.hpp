@@ -14,8 +14,8 @@
 
 namespace glia {
 
-/// Whether the outputs of a model's first layers, which are frozen, are computed once for every
-/// sample and kept, and where.
+/// Whether the outputs of a model's frozen layers are computed once for every sample and kept, and
+/// where.
 struct frozen_output_options {
   bool keep = true;  ///< false: they are computed in every step. The numbers are the same
   row_store::options store{};
@@ -70,7 +70,8 @@ template <backend B>
 
 /// Runs all samples of a data set through a model's frozen layers, once and for all: `fit`,
 /// `evaluate` and `predict` take the result in place of the data set. Nothing where Ctrl-C came
-/// between. `what` names the samples in what is shown: frozen layers, validation.
+/// between. `what` names the samples in what is shown: frozen layers, validation. Throws
+/// `value_error` where the model has no frozen_output_shape.
 template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> compute_frozen_outputs(
     const Model& net, const D& data, const std::string& what,

@@ -54,21 +54,6 @@ std::optional<row_store> run_frozen_layers(const model_core<B>& net,
   return values;
 }
 
-/// The data set whose samples' outputs of the frozen layers are these rows.
-[[nodiscard]] inline dataset_view behind_frozen_layers(const dataset_view& data,
-                                                       const row_store& rows, const shape& output) {
-  return data.with_frozen_outputs(
-      &rows,
-      [](const void* self, std::span<const std::uint32_t> samples, std::span<float> values,
-         std::size_t) {
-        const std::size_t size = samples.empty() ? 0 : values.size() / samples.size();
-        for (std::size_t n = 0; n < samples.size(); ++n) {
-          static_cast<const row_store*>(self)->read(samples[n], values.subspan(n * size, size));
-        }
-      },
-      output);
-}
-
 template <backend B>
 std::optional<row_store> frozen_rows(const model_core<B>& net,
                                      const description_ref<tracing_backend<B>>& described,

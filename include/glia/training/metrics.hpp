@@ -142,10 +142,12 @@ struct scoring {
   }
   /// How many tensors a batch gives: the sums of the loss and of what counts classes, and the
   /// outputs where they are needed.
-  [[nodiscard]] std::size_t results() const {
+  [[nodiscard]] std::size_t results() const { return sums() + (needs_outputs() ? 1 : 0); }
+  /// Without the outputs.
+  [[nodiscard]] std::size_t sums() const {
     const auto counting = std::count_if(metrics.begin(), metrics.end(),
                                         [](const metric& m) { return m.counts_classes(); });
-    return 1 + static_cast<std::size_t>(counting) + (needs_outputs() ? 1 : 0);
+    return 1 + static_cast<std::size_t>(counting);
   }
   friend bool operator==(const scoring&, const scoring&) = default;
 };
@@ -203,14 +205,15 @@ class running_scores {
   void reset();
 
   /// `losses` (N) and outputs `y` of a batch. Throws where a metric cannot count such outputs. For
-  /// metrics that look at outputs see add_outputs.
+  /// metrics that look at outputs see the next.
   void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t) {
     add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, how_));
   }
+  /// The same with what metrics look at of the batch.
+  void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t,
+           const batch& b);
   /// The same for what a batch gives; see scoring::results.
   void add_results(std::span<const typename B::tensor> results, const batch& b);
-  /// Outputs (N, ...) of a batch for the metrics that look at them.
-  void add_outputs(const typename B::tensor& y, const batch& b);
 
   [[nodiscard]] const scoring& how() const { return how_; }
   [[nodiscard]] const std::vector<metric>& metrics() const { return how_.metrics; }
@@ -224,6 +227,8 @@ class running_scores {
   static constexpr std::size_t batches_at_a_time = 4;
 
   void add_sums(std::size_t count, std::span<const typename B::tensor> sums);
+  /// Outputs (N, ...) of a batch for the metrics that look at them.
+  void add_outputs(const typename B::tensor& y, const batch& b);
   void make_room();
   [[nodiscard]] double mean(std::size_t i) const {
     return count_ == 0 ? 0 : sum(i) / static_cast<double>(count_);

@@ -25,12 +25,10 @@ void running_scores<B>::reset() {
   count_ = 0;
   pending_.clear();
   own_.clear();
-  std::size_t counted = 1;
   for (const metric& m : how_.metrics) {
     own_.emplace_back(m.counts_classes() ? 0 : m.sums);
-    counted += m.counts_classes() ? 1 : 0;
   }
-  sums_.assign(counted, 0);
+  sums_.assign(how_.sums(), 0);
 }
 
 template <backend B>
@@ -38,6 +36,15 @@ void running_scores<B>::add_sums(std::size_t count, std::span<const typename B::
   make_room();
   count_ += count;
   pending_.insert(pending_.end(), sums.begin(), sums.end());
+}
+
+template <backend B>
+void running_scores<B>::add(const typename B::tensor& losses, const typename B::tensor& y,
+                            const targets<B>& t, const batch& b) {
+  add(losses, y, t);
+  if (how_.needs_outputs()) {
+    add_outputs(y, b);
+  }
 }
 
 template <backend B>

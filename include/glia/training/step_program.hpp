@@ -1,22 +1,16 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "glia/core/function_ref.hpp"
 #include "glia/graph/program.hpp"
 #include "glia/graph/recorder.hpp"
 #include "glia/layers/parameters.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/losses/targets.hpp"
 #include "glia/models/model_core.hpp"
-#include "glia/ops/reductions.hpp"
 #include "glia/optimizers/gradient_transforms.hpp"
 #include "glia/optimizers/optimizer.hpp"
 #include "glia/training/metrics.hpp"

@@ -11,6 +11,7 @@
 
 #include "glia/graph/improve.hpp"
 #include "glia/graph/passes/frozen_frontier.hpp"
+#include "glia/ops/reductions.hpp"
 #include "glia/training/step_program.hpp"
 
 namespace glia {
@@ -65,10 +66,6 @@ void output_sums(const recorder<B>& to, const step_results<recorder<B>>& step,
   }
 }
 
-}  // namespace detail
-
-namespace detail {
-
 template <backend B>
 [[nodiscard]] program<B> record_scores(const B& device, const tensor_spec& outputs,
                                        const tensor_spec& wanted, const loss_ref<recorder<B>>& loss,
@@ -112,15 +109,10 @@ template <backend B>
   if (scores) {
     output_sums(rec, results, t, *scores);
   }
-  const auto next = [&](const auto& from, const auto& to) {
-    if (to.id() != from.id()) {
-      rec.next(from, to);
-    }
-  };
   for (std::size_t i = 0; i < traced.size(); ++i) {
-    next(before[i].value, traced[i].value);
+    rec.next(before[i].value, traced[i].value);
     for (std::size_t j = 0; j < kept[i].size(); ++j) {
-      next(kept_before[i][j], kept[i][j]);
+      rec.next(kept_before[i][j], kept[i][j]);
     }
   }
   graph g = rec.recorded();

@@ -53,8 +53,9 @@ class trainer {
   /// Trains for a number of epochs and reports on each; `validation` is evaluated after each.
   /// Ctrl-C stops after the step in progress and keeps the history.
   ///
-  /// Where the model begins with frozen layers, their outputs are computed once and kept, unless
-  /// the options say otherwise or the samples vary from epoch to epoch. Data may also come as
+  /// Where the model has frozen layers that all else sees the samples through, their outputs are
+  /// computed once and kept, unless the options say otherwise or the samples vary from epoch to
+  /// epoch. Data may also come as
   /// `frozen_outputs`.
   history fit(const dataset_view& train, const dataset_view& validation,
               const fit_options& options = {}) {

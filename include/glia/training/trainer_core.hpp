@@ -6,7 +6,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "glia/data/dataset_view.hpp"
@@ -33,7 +32,7 @@ struct fit_options {
   std::optional<std::vector<metric>> metrics = {};  ///< default: accuracy, where there are classes
   std::ostream* progress = &std::cout;              ///< nullptr: silent
   std::function<void(const epoch_record&)> on_epoch_end = {};
-  frozen_output_options frozen{};  ///< only for models that begin with frozen layers
+  frozen_output_options frozen{};  ///< only for models with frozen layers
 };
 
 /// What of a trainer does not depend on the types of description, loss and optimizer: compiled once
@@ -77,8 +76,6 @@ class trainer_core {
     std::optional<scoring> scores;
     std::shared_ptr<const step_program<B>> made;
   };
-  /// Nothing is kept where a step runs at once.
-  struct no_program {};
 
   struct session;
 
@@ -97,8 +94,8 @@ class trainer_core {
                            session& all, std::size_t epoch);
 
   trainer_options options_;
-  slot_lists<B> memory_;  // the optimizer's slots, one list per parameter
-  std::vector<std::conditional_t<placing_backend<B>, kept_program, no_program>> programs_;
+  slot_lists<B> memory_;                  // the optimizer's slots, one list per parameter
+  std::vector<kept_program> programs_;    // none where steps run at once
   std::shared_ptr<const char> recorded_;  // the model that they are of; see model_core::identity
   std::vector<tensor*> room_;             // for a step's inputs
   std::vector<tensor> sums_;              // that the last step gave

@@ -16,11 +16,11 @@
 
 #include "glia/data/batch_loader.hpp"
 #include "glia/data/row_store.hpp"
+#include "glia/training/evaluate_core.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"
 #include "glia/training/interrupt.hpp"
 #include "glia/training/progress.hpp"
-#include "glia/training/scoring.hpp"
 #include "glia/training/trainer_core.hpp"
 
 namespace glia {
@@ -168,10 +168,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
                      memory_, {forward, what.loss, what.optimizer, options_.gradients});
     ++step_;
     if (sums != nullptr) {
-      sums->add(losses, y, t);
-      if (sums->how().needs_outputs()) {
-        sums->add_outputs(y, b);
-      }
+      sums->add(losses, y, t, b);
     }
   }
 }
@@ -262,7 +259,7 @@ void trainer_core<B>::run_behind_frozen_layers(const dataset_view& train,
     }
     into = detail::run_frozen_layers(all.what.net, all.what.described, data, name, how,
                                      all.interrupt, all.shown);
-    return into ? detail::behind_frozen_layers(data, *into, all.what.net.frontier()->output) : data;
+    return into ? data.with_frozen_outputs(*into, all.what.net.frontier()->output) : data;
   };
   const dataset_view training = through_frozen_layers(train, "training", rows[0]);
   std::optional<dataset_view> validating;

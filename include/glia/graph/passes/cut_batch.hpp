@@ -19,7 +19,7 @@ struct cut_options {
   std::size_t worthwhile_bytes = 2 << 20;  ///< of what passes between nodes; some caches' worth
   std::size_t cache_bytes = 2 << 20;       ///< what a kernel may read and write of a piece
   std::size_t most_samples = 8;            ///< of a piece
-  double packing_cost = 4;  ///< of weights, which are read, packed and read again for each piece
+  double packing_cost = 4;  ///< of weights, which are read, mostly packed, and read for each piece
   std::size_t real_bytes = sizeof(float);
 };
 

@@ -40,5 +40,5 @@ void predict(const model_core<B>& net, const description_ref<tracing_backend<B>>
 }  // namespace glia
 
 #ifndef GLIA_COMPILED
-#include "glia/training/scoring_impl.hpp"
+#include "glia/training/evaluate_core_impl.hpp"
 #endif

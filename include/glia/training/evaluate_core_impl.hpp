@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "glia/training/evaluate_core.hpp"
 #include "glia/training/feed.hpp"
-#include "glia/training/scoring.hpp"
 #include "glia/training/step_program.hpp"
 
 namespace glia::detail {
@@ -40,10 +40,7 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
           sums.add_results(of_batch, b);
         } else {
           tape<B> record(net.device());
-          sums.add(loss.apply(record.constant(y), t).value(), y, t);
-          if (sums.how().needs_outputs()) {
-            sums.add_outputs(y, b);
-          }
+          sums.add(loss.apply(record.constant(y), t).value(), y, t, b);
         }
         return true;
       });
