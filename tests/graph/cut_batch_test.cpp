@@ -11,7 +11,7 @@ using B = glia::cpu<float>;
 
 /// Convolutions of every kind, nested and residual, before and after a batch normalisation, with
 /// dropout on both sides, behind a dense layer so that the first stretch has an input gradient.
-auto description() {
+auto lane_description() {
   using namespace glia;
   const auto same3 = [](std::size_t filters, std::size_t groups) {
     return conv2d{
@@ -88,7 +88,7 @@ TEST_CASE("a cut batch gives the same numbers, and the same bits on 1, 2, 3 thre
       CHECK(run(layers, threads, false) == whole);
     }
   };
-  check(description());
+  check(lane_description());
   check(glia::sequential{glia::dense{48}, test::attention{}, glia::dense{3}});
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("large batches of images run in pieces as large as a cache, small ones
 }
 
 TEST_CASE("batch normalisation in training ends a stretch") {
-  glia::model net{description(), {12}, B({.threads = 1})};
+  glia::model net{lane_description(), {12}, B({.threads = 1})};
   const test::recorded_pass<B> pass(net, 37, {.always = true});
   std::size_t convolutions = 0;
   for (const std::string& kernels : stretches_of(pass.calls())) {

@@ -12,7 +12,7 @@ using B = glia::cpu<float>;
 using R = glia::recorder<B>;
 
 /// Layers of every kind, with state and randomness.
-auto description() {
+auto plain_description() {
   using namespace glia;
   return sequential{
       dense{9 * 10 * 2, glia::tanh},
@@ -39,7 +39,7 @@ std::vector<float> samples_of(std::size_t samples, std::uint32_t stream) {
 
 TEST_CASE("replayed equals immediate, bit for bit, on another batch and step") {
   for (const std::size_t samples : {std::size_t{1}, std::size_t{5}, std::size_t{40}}) {
-    glia::model at_once{description(), {12}, B({.threads = 2}), {.seed = 3}};
+    glia::model at_once{plain_description(), {12}, B({.threads = 2}), {.seed = 3}};
     glia::model replayed = at_once;
     const test::recorded_pass<B> pass(replayed, samples, {.fuse = false, .cut = false});
     for (std::uint32_t step = 0; step < 3; ++step) {
@@ -58,7 +58,7 @@ TEST_CASE("replayed equals immediate, bit for bit, on another batch and step") {
 
 TEST_CASE("fused and cut programs are what the unfused one is, up to rounding") {
   const std::size_t samples = 53;
-  glia::model plain{description(), {12}, B({.threads = 2}), {.seed = 3}};
+  glia::model plain{plain_description(), {12}, B({.threads = 2}), {.seed = 3}};
   glia::model fused = plain;
   const test::recorded_pass<B> one(plain, samples, {.fuse = false, .cut = false});
   const test::recorded_pass<B> other(fused, samples, {.fuse = true, .cut = true});

@@ -14,7 +14,7 @@ using test::message_of;
 
 namespace {
 
-std::string error_of(const test::bytes& file, const glia::decode_options& options = {}) {
+std::string jpeg_error(const test::bytes& file, const glia::decode_options& options = {}) {
   return message_of<glia::data_error>([&] { (void)glia::decode_jpeg(file, options); });
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("a JPEG image that is cut short anywhere is refused") {
   for (const int flags : {0, TJFLAG_PROGRESSIVE}) {
     const auto file = jpeg_file(gradient(40, 61), flags);
     for (std::size_t size = 0; size < file.size(); ++size) {
-      const std::string message = error_of(cut(file, size));
+      const std::string message = jpeg_error(cut(file, size));
       INFO(size << " of " << file.size() << " bytes");
       REQUIRE(contains(message, "expected a whole JPEG image, but "));
     }
@@ -100,22 +100,22 @@ TEST_CASE("JPEG images that are only untidy are read") {
                              with(file, file.size(), {1, 2, 3}), old}) {
     CHECK(glia::decode_jpeg(untidy) == expected);
     // Untidiness is what libjpeg reports first; it must not hide that the end is missing.
-    CHECK(contains(error_of(cut(untidy, scan + 200)), "damaged, cut short"));
+    CHECK(contains(jpeg_error(cut(untidy, scan + 200)), "damaged, cut short"));
   }
 }
 
 TEST_CASE("damaged JPEG images are refused with libjpeg's reason") {
   const auto file = jpeg_file(gradient(40, 61));
   const auto middle = position_of(file, {0xFF, 0xDA}) + 150;
-  CHECK(contains(error_of(with(file, middle, {0xFF, 0xD9})), "premature end of data segment"));
-  CHECK(contains(error_of(test::text_file("no image")), "Not a JPEG file"));
+  CHECK(contains(jpeg_error(with(file, middle, {0xFF, 0xD9})), "premature end of data segment"));
+  CHECK(contains(jpeg_error(test::text_file("no image")), "Not a JPEG file"));
 }
 
 TEST_CASE("a JPEG header that declares too many pixels is found out before memory is taken") {
   const auto file = jpeg_file(gradient(16, 16));
-  CHECK(contains(error_of(test::jpeg_declaring(file, 30000, 30000)),
+  CHECK(contains(jpeg_error(test::jpeg_declaring(file, 30000, 30000)),
                  "declares 30000 x 30000 pixels (height x width), more than the 100000000 that are "
                  "allowed; raise max_pixels"));
-  CHECK(contains(error_of(file, {.max_pixels = 255}), "declares 16 x 16 pixels"));
-  CHECK(error_of(file, {.max_pixels = 256}).empty());
+  CHECK(contains(jpeg_error(file, {.max_pixels = 255}), "declares 16 x 16 pixels"));
+  CHECK(jpeg_error(file, {.max_pixels = 256}).empty());
 }

@@ -11,7 +11,7 @@ using test::png_file;
 
 namespace {
 
-std::string error_of(const test::bytes& file, const glia::decode_options& options = {}) {
+std::string png_error(const test::bytes& file, const glia::decode_options& options = {}) {
   return message_of<glia::data_error>([&] { (void)glia::decode_png(file, options); });
 }
 
@@ -70,19 +70,19 @@ TEST_CASE("damaged PNG images are refused") {
   const std::size_t pixels_end = file.size() - 12 - 4;  // the end chunk, the checksum
   for (std::size_t size = 0; size < pixels_end; size += 7) {
     INFO(size << " of " << file.size() << " bytes");
-    REQUIRE(contains(error_of(test::cut(file, size)), "damaged or cut short"));
+    REQUIRE(contains(png_error(test::cut(file, size)), "damaged or cut short"));
   }
   auto damaged = file;
   damaged[file.size() / 2] ^= 0xFF;
-  CHECK(contains(error_of(damaged), "expected a whole PNG image"));
+  CHECK(contains(png_error(damaged), "expected a whole PNG image"));
 }
 
 TEST_CASE("a PNG header that declares too many pixels is found out before memory is taken") {
   const auto file = png_file(test::scrambled(16, 16));
-  CHECK(contains(error_of(test::png_declaring(file, 30000, 30000)),
+  CHECK(contains(png_error(test::png_declaring(file, 30000, 30000)),
                  "declares 30000 x 30000 pixels (height x width), more than the 100000000"));
-  CHECK(contains(error_of(file, {.max_pixels = 255}), "declares 16 x 16 pixels"));
-  CHECK(error_of(file, {.max_pixels = 256}).empty());
+  CHECK(contains(png_error(file, {.max_pixels = 255}), "declares 16 x 16 pixels"));
+  CHECK(png_error(file, {.max_pixels = 256}).empty());
 }
 
 TEST_CASE("written PNG files are read again, and nothing is left beside them") {

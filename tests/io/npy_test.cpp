@@ -39,7 +39,7 @@ std::vector<std::uint8_t> with_elements(std::vector<std::uint8_t> file,
   return file;
 }
 
-struct one_file {
+struct npy_scratch {
   test::temporary_folder folder;
   std::filesystem::path path = folder.path() / "array.npy";
 
@@ -78,7 +78,7 @@ struct one_file {
 }  // namespace
 
 TEST_CASE("NumPy arrays of floats and doubles are read as floats") {
-  const one_file file;
+  const npy_scratch file;
   const xt::xarray<float> expected{{1, -2.5F, 3}, {0.1F, 5, 1e-40F}};
   const std::vector<float> floats(expected.begin(), expected.end());
   CHECK((file.read(with_elements(npy_file(header_of("<f4", "(2, 3)"), 24), floats)) == expected));
@@ -91,7 +91,7 @@ TEST_CASE("NumPy arrays of floats and doubles are read as floats") {
 }
 
 TEST_CASE("NumPy arrays in Fortran's order keep their indices") {
-  const one_file file;
+  const npy_scratch file;
   const std::string header = "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }";
   const auto read =
       file.read(with_elements(npy_file(header, 24), std::vector<float>{1, 2, 3, 4, 5, 6}));
@@ -100,7 +100,7 @@ TEST_CASE("NumPy arrays in Fortran's order keep their indices") {
 }
 
 TEST_CASE("NumPy arrays may be scalars or empty") {
-  const one_file file;
+  const npy_scratch file;
   const auto scalar =
       file.read(with_elements(npy_file(header_of("<f4", "()"), 4), std::vector<float>{7}));
   CHECK(scalar.dimension() == 0);
@@ -110,7 +110,7 @@ TEST_CASE("NumPy arrays may be scalars or empty") {
 }
 
 TEST_CASE("doubles of NumPy are read as doubles where these are asked for") {
-  const one_file file;
+  const npy_scratch file;
   const std::vector<double> doubles{0.1, 1e300, -1e-300, 16777217};
   CHECK(file.elements<double>("<f8", doubles) == doubles);
   CHECK(file.elements<double>("<f4", std::vector<float>{0.1F, 3}) ==
@@ -122,7 +122,7 @@ TEST_CASE("doubles of NumPy are read as doubles where these are asked for") {
 }
 
 TEST_CASE("integers and truth values of NumPy are read exactly, as any type") {
-  const one_file file;
+  const npy_scratch file;
   const auto expect = [&](const std::string& descr, auto least, auto most) {
     INFO(descr);
     using stored = decltype(least);
@@ -157,7 +157,7 @@ TEST_CASE("integers and truth values of NumPy are read exactly, as any type") {
 }
 
 TEST_CASE("elements of NumPy that a type cannot represent are an error") {
-  const one_file file;
+  const npy_scratch file;
   CHECK(file.refusal<float>("<i8", std::int64_t{16777217}) ==
         "element 1, 16777217 (<i8), cannot be kept as a floating-point number of 32 bits; name "
         "another type to read it as, such as read_npy<std::int64_t>");
@@ -191,7 +191,7 @@ TEST_CASE("NumPy arrays are read whatever the program's locale") {
     [[nodiscard]] char do_thousands_sep() const override { return ','; }
     [[nodiscard]] std::string do_grouping() const override { return "\3"; }
   };
-  const one_file file;
+  const npy_scratch file;
   const auto bytes = npy_file(header_of("<f4", "(2, 300)"), 2400);
   const std::locale before = std::locale::global(std::locale(std::locale(), new grouping));
   const auto read = file.read(bytes);
@@ -200,7 +200,7 @@ TEST_CASE("NumPy arrays are read whatever the program's locale") {
 }
 
 TEST_CASE("what xtensor writes as NumPy's format is read") {
-  const one_file file;
+  const npy_scratch file;
   const xt::xarray<double> values = xt::arange<double>(24).reshape({2, 3, 4});
   xt::dump_npy(file.path.string(), values);
   CHECK((glia::read_npy(file.path) == xt::cast<float>(values)));
@@ -210,7 +210,7 @@ TEST_CASE("what xtensor writes as NumPy's format is read") {
 }
 
 TEST_CASE("errors of NumPy files name the file, what was expected and what came") {
-  const one_file file;
+  const npy_scratch file;
   CHECK(message_of<glia::data_error>([&] { static_cast<void>(glia::read_npy(file.path)); }) ==
         file.path.string() + ": cannot be opened for reading");
   CHECK(message_of<glia::data_error>([&] {
@@ -241,7 +241,7 @@ TEST_CASE("errors of NumPy files name the file, what was expected and what came"
 }
 
 TEST_CASE("headers of NumPy files that do not tell the truth are found out") {
-  const one_file file;
+  const npy_scratch file;
   CHECK(file.error_of(npy_file(header_of("<f4", "(2, 3)"), 20)) ==
         "expected elements <f4 of the shape (2, 3) behind the header, got 20 bytes, which are not "
         "as many; the file is damaged or cut short");

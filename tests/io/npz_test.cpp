@@ -87,7 +87,7 @@ std::vector<std::uint8_t> zipped(const std::vector<entry>& entries) {
   return {file.begin(), file.end()};
 }
 
-struct one_file {
+struct npz_scratch {
   test::temporary_folder folder;
   std::filesystem::path path = folder.path() / "arrays.npz";
 
@@ -105,7 +105,7 @@ struct one_file {
 }  // namespace
 
 TEST_CASE("the arrays of an npz file, stored and compressed, are read by their names") {
-  const one_file file;
+  const npz_scratch file;
   const std::vector<float> many(1000, 2.5F);
   const auto arrays = file.read(
       zipped({{"weights.npy", npy_file({1, -2, 3})}, {"layer/bias.npy", npy_file(many), true}}));
@@ -116,7 +116,7 @@ TEST_CASE("the arrays of an npz file, stored and compressed, are read by their n
 }
 
 TEST_CASE("what is wrong with an npz file is said with its path and the array's name") {
-  const one_file file;
+  const npz_scratch file;
   CHECK(contains(message_of<glia::data_error>([] { (void)glia::read_npz("/nowhere/x.npz"); }),
                  "/nowhere/x.npz: cannot be opened for reading"));
   const std::string zip = file.path.string() + ": expected a file of numpy.savez";
@@ -136,14 +136,14 @@ TEST_CASE("what is wrong with an npz file is said with its path and the array's 
 }
 
 TEST_CASE("the arrays of an npz file may be read as doubles") {
-  const one_file file;
+  const npz_scratch file;
   file.folder.write("arrays.npz", zipped({{"a.npy", npy_file({1.5F, 2})}}));
   const std::map<std::string, xt::xarray<double>> arrays = glia::read_npz<double>(file.path);
   CHECK((arrays.at("a") == xt::xarray<double>{1.5, 2}));
 }
 
 TEST_CASE("the limit of an npz file holds for all its arrays together") {
-  const one_file file;
+  const npz_scratch file;
   const std::string array = npy_file(std::vector<float>(93, 1));  // 500 bytes
   const auto bytes = zipped({{"a.npy", array, true}, {"b.npy", array, true}, {"c.npy", array}});
   CHECK(file.error_of(bytes, {.max_bytes = 1500}).empty());
@@ -158,7 +158,7 @@ TEST_CASE("the limit of an npz file holds for all its arrays together") {
 }
 
 TEST_CASE("an npz file with two arrays of one name is refused, and a folder is called one") {
-  const one_file file;
+  const npz_scratch file;
   CHECK(file.error_of(zipped({{"a.npy", npy_file({1})}, {"a.npy", npy_file({2})}})) ==
         file.path.string() + ": a.npy: there are two arrays of this name; the file is damaged");
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_npz(file.folder.path()); }) ==
@@ -166,7 +166,7 @@ TEST_CASE("an npz file with two arrays of one name is refused, and a folder is c
 }
 
 TEST_CASE("an array that declares more than it has is found out before memory is taken") {
-  const one_file file;
+  const npz_scratch file;
   CHECK(contains(file.error_of(zipped({{"a.npy", npy_file({1}), true, 0xFFFFFFF0}})),
                  "a.npy: cannot be unpacked; the file is damaged"));
 }

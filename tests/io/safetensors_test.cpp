@@ -29,13 +29,14 @@ std::vector<std::uint8_t> bytes_of(const std::vector<T>& values) {
   return bytes;
 }
 
-/// A header of one tensor called w.
-std::string entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+/// Of one tensor.
+std::string header_of_w(const std::string& dtype, const std::string& shape,
+                        const std::string& offsets) {
   return R"({"w":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets +
          "}}";
 }
 
-struct one_file {
+struct safetensors_scratch {
   test::temporary_folder folder;
   std::filesystem::path path = folder.path() / "file.safetensors";
 
@@ -48,10 +49,11 @@ struct one_file {
   [[nodiscard]] std::vector<float> elements(const std::string& dtype,
                                             const std::vector<T>& stored) const {
     const auto data = bytes_of(stored);
-    const auto w = read(safetensors_file(entry(dtype, "[" + std::to_string(stored.size()) + "]",
-                                               "[0," + std::to_string(data.size()) + "]"),
-                                         data))
-                       .at("w");
+    const auto w =
+        read(safetensors_file(header_of_w(dtype, "[" + std::to_string(stored.size()) + "]",
+                                          "[0," + std::to_string(data.size()) + "]"),
+                              data))
+            .at("w");
     return {w.begin(), w.end()};
   }
   /// The message without the path, which it must begin with.
@@ -77,7 +79,7 @@ constexpr float inf = std::numeric_limits<float>::infinity();
 }  // namespace
 
 TEST_CASE("tensors written to a safetensors file come back bit by bit") {
-  const one_file file;
+  const safetensors_scratch file;
   const glia::tensor_map tensors{{"a scalar", xt::xarray<float>(2.5F)},
                                  {"empty", xt::zeros<float>({3, 0, 2})},
                                  {"kernel \"quoted\"", {{1, -0.0F, 1e-45F}, {inf, -inf, 3}}},
@@ -105,14 +107,14 @@ TEST_CASE("tensors written to a safetensors file come back bit by bit") {
 }
 
 TEST_CASE("safetensors that are not contiguous in memory are written row by row") {
-  const one_file file;
+  const safetensors_scratch file;
   const xt::xarray<float> matrix{{1, 2, 3}, {4, 5, 6}};
   glia::write_safetensors(file.path, {{"t", xt::transpose(matrix)}});
   CHECK((glia::read_safetensors(file.path).at("t") == xt::transpose(matrix)));
 }
 
 TEST_CASE("elements of other types are read as floats") {
-  const one_file file;
+  const safetensors_scratch file;
   CHECK(file.elements<double>("F64", {0.1, -1e300, 1e-60, 3}) ==
         std::vector<float>{0.1F, -inf, 0, 3});
   CHECK(file.elements<std::int64_t>("I64", {0, -1, 1LL << 40, 16777217}) ==
@@ -138,7 +140,7 @@ TEST_CASE("elements of other types are read as floats") {
 }
 
 TEST_CASE("every half is the float of its value") {
-  const one_file file;
+  const safetensors_scratch file;
   std::vector<std::uint16_t> halves;
   for (std::uint32_t bits = 0; bits < 0x7C00; ++bits) {
     halves.push_back(static_cast<std::uint16_t>(bits));
@@ -154,7 +156,7 @@ TEST_CASE("every half is the float of its value") {
 }
 
 TEST_CASE("metadata is no tensor, and tensors may lie in any order") {
-  const one_file file;
+  const safetensors_scratch file;
   const std::string header = R"({"__metadata__":{"format":"pt"},)"
                              R"("b":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},)"
                              R"("a":{"dtype":"F64","shape":[],"data_offsets":[8,16]},)"
@@ -171,7 +173,7 @@ TEST_CASE("metadata is no tensor, and tensors may lie in any order") {
 }
 
 TEST_CASE("files that are no safetensors are refused") {
-  const one_file file;
+  const safetensors_scratch file;
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_safetensors(file.path); }) ==
         file.path.string() + ": cannot be opened for reading");
   const std::string no_length =
@@ -194,14 +196,14 @@ TEST_CASE("files that are no safetensors are refused") {
 }
 
 TEST_CASE("damaged entries of a safetensors header name the tensor") {
-  const one_file file;
-  CHECK(file.error_of(entry("F32", "[2]", "[8,0]"), 8) ==
+  const safetensors_scratch file;
+  CHECK(file.error_of(header_of_w("F32", "[2]", "[8,0]"), 8) ==
         "tensor 'w': expected two rising data_offsets");
-  CHECK(file.error_of(entry("F32", "[2]", "[0,4,8]"), 8) ==
+  CHECK(file.error_of(header_of_w("F32", "[2]", "[0,4,8]"), 8) ==
         "tensor 'w': expected two rising data_offsets");
-  CHECK(file.error_of(entry("F32", "[2]", "[]"), 8) ==
+  CHECK(file.error_of(header_of_w("F32", "[2]", "[]"), 8) ==
         "tensor 'w': expected two rising data_offsets");
-  CHECK(file.error_of(entry("I8", "[8]", "[0,8]"), 8) ==
+  CHECK(file.error_of(header_of_w("I8", "[8]", "[0,8]"), 8) ==
         "tensor 'w': has the dtype I8, expected F32, F64, F16, BF16 or I64; convert it before");
   const std::string expected = "tensor 'w': expected dtype, shape and data_offsets (";
   for (const char* header :
@@ -218,7 +220,7 @@ TEST_CASE("damaged entries of a safetensors header name the tensor") {
 }
 
 TEST_CASE("what the safetensors format forbids is refused") {
-  const one_file file;
+  const safetensors_scratch file;
   const auto two = [](const char* first, const char* second) {
     return std::string(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":)") + first +
            R"(},"b":{"dtype":"F32","shape":[2],"data_offsets":)" + second + "}}";
@@ -239,7 +241,7 @@ TEST_CASE("what the safetensors format forbids is refused") {
 }
 
 TEST_CASE("a name that a safetensors header has twice is refused") {
-  const one_file file;
+  const safetensors_scratch file;
   const std::string of_a = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   const std::string again = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})";
   CHECK(file.error_of("{" + of_a + "," + again + "}", 8) ==
@@ -257,26 +259,27 @@ TEST_CASE("a name that a safetensors header has twice is refused") {
 }
 
 TEST_CASE("shapes and offsets that are no whole numbers are refused") {
-  const one_file file;
+  const safetensors_scratch file;
   for (const char* shape : {"[1.9]", "[1.0]", "[true]", "[-1]", "[null]", "[18446744073709551616]",
                             "[[1]]", "1", "{\"0\":1}"}) {
     INFO(shape);
-    CHECK(file.error_of(entry("F32", shape, "[0,4]"), 4) ==
+    CHECK(file.error_of(header_of_w("F32", shape, "[0,4]"), 4) ==
           "tensor 'w': expected dtype, shape and data_offsets (shape must be a list of whole "
           "numbers of at least 0)");
   }
   for (const char* offsets : {"[0,4.5]", "[false,4]", "[-4,0]", "[\"0\",4]"}) {
     INFO(offsets);
-    CHECK(contains(file.error_of(entry("F32", "[1]", offsets), 4), "(data_offsets must be a list"));
+    CHECK(contains(file.error_of(header_of_w("F32", "[1]", offsets), 4),
+                   "(data_offsets must be a list"));
   }
 }
 
 TEST_CASE("offsets of safetensors that do not fit the shape or the file are found out") {
-  const one_file file;
-  CHECK(file.error_of(entry("F32", "[2]", "[0,8]"), 8).starts_with("(no path)"));
+  const safetensors_scratch file;
+  CHECK(file.error_of(header_of_w("F32", "[2]", "[0,8]"), 8).starts_with("(no path)"));
   const auto refused = [&](const char* dtype, const char* shape, const char* offsets,
                            std::size_t bytes) {
-    return contains(file.error_of(entry(dtype, shape, offsets), 8),
+    return contains(file.error_of(header_of_w(dtype, shape, offsets), 8),
                     "tensor 'w': its shape and dtype do not match the " + std::to_string(bytes) +
                         " bytes that it is said to have, or these lie outside the file; the file "
                         "is damaged or cut short");
@@ -303,8 +306,9 @@ TEST_CASE("offsets of safetensors that do not fit the shape or the file are foun
 }
 
 TEST_CASE("a safetensors file cut short anywhere is refused") {
-  const one_file file;
-  const auto whole = safetensors_file(entry("F32", "[4]", "[0,16]"), bytes_of<float>({1, 2, 3, 4}));
+  const safetensors_scratch file;
+  const auto whole =
+      safetensors_file(header_of_w("F32", "[4]", "[0,16]"), bytes_of<float>({1, 2, 3, 4}));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     INFO(size << " of " << whole.size() << " bytes");
     const std::string error =
@@ -315,7 +319,7 @@ TEST_CASE("a safetensors file cut short anywhere is refused") {
 }
 
 TEST_CASE("a safetensors file is written whole or not at all") {
-  const one_file file;
+  const safetensors_scratch file;
   const auto nowhere = file.folder.path() / "missing" / "file.safetensors";
   CHECK(contains(message_of<glia::data_error>([&] { glia::write_safetensors(nowhere, {}); }),
                  nowhere.string() + ": cannot be written"));

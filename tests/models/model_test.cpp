@@ -5,7 +5,7 @@ using test::contains;
 using test::message_of;
 
 namespace {
-auto small() {
+auto small_network() {
   return glia::sequential{glia::conv2d{.filters = 4, .kernel = 3, .padding = glia::same},
                           glia::batch_norm{},
                           glia::relu,
@@ -17,7 +17,7 @@ auto small() {
 }  // namespace
 
 TEST_CASE("a model infers shapes and names its parameters") {
-  const glia::model net{small(), {6, 8, 2}};
+  const glia::model net{small_network(), {6, 8, 2}};
   CHECK(net.output_shape() == glia::shape{3});
   CHECK(net.sample_shape() == glia::shape{6, 8, 2});
   std::vector<std::string> names;
@@ -45,7 +45,7 @@ TEST_CASE("the MNIST perceptron has 679,910 parameters and 1.36 MFLOP a sample")
 }
 
 TEST_CASE("the summary is a table") {
-  const glia::model net{small(), {6, 8, 2}};
+  const glia::model net{small_network(), {6, 8, 2}};
   // What batch_norm gives up the ReLU writes over, and its own output is what its gradient needs;
   // nobody needs that of the last layer.
   CHECK(net.summary() ==
@@ -80,7 +80,7 @@ TEST_CASE("a layer's activations are those of its tensors that the backward pass
 }
 
 TEST_CASE("predict takes any number of samples in batches of any size") {
-  glia::model net{small(), {6, 8, 2}};
+  glia::model net{small_network(), {6, 8, 2}};
   xt::xarray<float> x = xt::zeros<float>({7, 6, 8, 2});
   for (std::size_t i = 0; i < x.size(); ++i) {
     x.data()[i] = static_cast<float>(glia::random_bits({.seed = 1}, i) * 0x1p-32);
@@ -96,7 +96,7 @@ TEST_CASE("predict takes any number of samples in batches of any size") {
 }
 
 TEST_CASE("the same description runs on every backend") {
-  const auto description = small();
+  const auto description = small_network();
   glia::model fast{description, {6, 8, 2}};
   glia::model exact{description, {6, 8, 2}, glia::reference<double>()};
   const xt::xarray<float> x = xt::ones<float>({3, 6, 8, 2});

@@ -6,14 +6,14 @@
 namespace {
 
 // Class 0: 3 right, 1 taken for 2. Class 1: 2 right, 2 taken for 0. Class 2: 1 right.
-const xt::xarray<float> outputs{{5, 1, 2}, {3, 0, 1}, {1, 0, 0.5}, {0, 1, 2}, {0, 3, 1},
-                                {1, 4, 2}, {9, 1, 2}, {2, 1, 0},   {0, 1, 7}};
+const xt::xarray<float> nine_outputs{{5, 1, 2}, {3, 0, 1}, {1, 0, 0.5}, {0, 1, 2}, {0, 3, 1},
+                                     {1, 4, 2}, {9, 1, 2}, {2, 1, 0},   {0, 1, 7}};
 const std::vector<std::int32_t> truth{0, 0, 0, 0, 1, 1, 1, 1, 2};
 
 }  // namespace
 
 TEST_CASE("a confusion matrix counts what was taken for what") {
-  const glia::confusion_matrix m(outputs, truth);
+  const glia::confusion_matrix m(nine_outputs, truth);
   CHECK(m.classes() == 3);
   CHECK(m.total() == 9);
   const std::size_t expected[3][3] = {{3, 0, 1}, {2, 2, 0}, {0, 0, 1}};
@@ -42,7 +42,7 @@ TEST_CASE("classes that nobody is of or is taken for have shares of 0") {
 
 TEST_CASE("a confusion matrix as a table") {
   const std::vector<std::string> names{"ox", "elephant", "ape"};
-  CHECK(glia::confusion_matrix(outputs, truth).table(names) ==
+  CHECK(glia::confusion_matrix(nine_outputs, truth).table(names) ==
         R"(true \ predicted        ox  elephant       ape  recall %
 ox                       3         0         1      75.0
 elephant                 2         2         0      50.0
@@ -54,16 +54,16 @@ precision %           60.0     100.0      50.0      66.7  accuracy %
 TEST_CASE("a confusion matrix refuses what does not fit") {
   const std::vector<std::int32_t> few{0, 1};
   CHECK(test::contains(
-      test::message_of<glia::shape_error>([&] { glia::confusion_matrix(outputs, few); }),
+      test::message_of<glia::shape_error>([&] { glia::confusion_matrix(nine_outputs, few); }),
       "expected outputs (2, K) for 2 classes"));
   std::vector<std::int32_t> beyond = truth;
   beyond[4] = 3;
-  CHECK(test::message_of<glia::data_error>([&] { glia::confusion_matrix(outputs, beyond); }) ==
+  CHECK(test::message_of<glia::data_error>([&] { glia::confusion_matrix(nine_outputs, beyond); }) ==
         "confusion_matrix: sample 4 is of class 3, the outputs know 3");
   beyond[4] = -1;
-  CHECK_THROWS_AS(glia::confusion_matrix(outputs, beyond), glia::data_error);
+  CHECK_THROWS_AS(glia::confusion_matrix(nine_outputs, beyond), glia::data_error);
   const std::vector<std::string> two{"ox", "ape"};
-  CHECK_THROWS_AS(glia::confusion_matrix(outputs, truth).table(two), glia::value_error);
+  CHECK_THROWS_AS(glia::confusion_matrix(nine_outputs, truth).table(two), glia::value_error);
 }
 
 TEST_CASE("a confusion matrix knows its classes, and that what is no number is none") {

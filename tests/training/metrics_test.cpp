@@ -8,11 +8,11 @@ xt::xarray<float> column(std::vector<float> values) {
   return xt::adapt(values, std::vector<std::size_t>{count, 1});
 }
 
-const xt::xarray<float> inputs = column({1, 2, 3, 4, 5});
-const xt::xarray<float> targets = column({2, 4, 5, 4, 5});
+const xt::xarray<float> five_inputs = column({1, 2, 3, 4, 5});
+const xt::xarray<float> five_targets = column({2, 4, 5, 4, 5});
 
 /// Gives 0.6 x + 2.2, the line of least squares through the targets.
-auto line() {
+auto fitted_line() {
   glia::model net{glia::dense{1}, {1}};
   net.set("dense_0.kernel", column({0.6F}));
   net.set("dense_0.bias", xt::xarray<float>(xt::ones<float>({1}) * 2.2F));
@@ -24,11 +24,11 @@ const std::vector<glia::metric> all{glia::mae(), glia::r_squared()};
 }  // namespace
 
 TEST_CASE("mean absolute error and coefficient of determination, by hand") {
-  const auto net = line();
+  const auto net = fitted_line();
   for (const std::size_t batch : {1U, 2U, 5U}) {
     const glia::scores s =
-        glia::evaluate(net, glia::valued_arrays{inputs, targets}, glia::mean_squared_error{},
-                       {.batch_size = batch, .metrics = all});
+        glia::evaluate(net, glia::valued_arrays{five_inputs, five_targets},
+                       glia::mean_squared_error{}, {.batch_size = batch, .metrics = all});
     // Outputs 2.8 3.4 4.0 4.6 5.2; errors 0.8 0.6 1.0 0.6 0.2, their squares 2.4 of 6.
     CHECK(s["mae"] == Approx(0.64).epsilon(1e-6));
     CHECK(s["r_squared"] == Approx(0.6).epsilon(1e-6));
@@ -40,8 +40,10 @@ TEST_CASE("mean absolute error and coefficient of determination, by hand") {
                        "nothing is called 'mse'; there are: loss, mae"));
 }
 
-TEST_CASE("targets that are all alike have no spread to explain, targets far from 0 have theirs") {
-  const auto net = line();
+TEST_CASE(
+    "targets that are all alike have no spread to explain, targets far from 0 have "
+    "theirs") {
+  const auto net = fitted_line();
   const auto r_squared = [&](const std::vector<float>& values) {
     const std::vector<float> x(values.size(), 1);
     return glia::evaluate(net, glia::valued_arrays{column(x), column(values)},
@@ -58,17 +60,17 @@ TEST_CASE("targets that are all alike have no spread to explain, targets far fro
 }
 
 TEST_CASE("a metric that throws leaves a whole step behind it") {
-  auto net = line();
+  auto net = fitted_line();
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{}};
   const glia::metric broken{
       .name = "broken", .add = [](auto, const auto&, auto) { throw std::runtime_error("broken"); }};
-  CHECK_THROWS_AS(trainer.fit(glia::valued_arrays{inputs, targets},
+  CHECK_THROWS_AS(trainer.fit(glia::valued_arrays{five_inputs, five_targets},
                               {.metrics = std::vector{broken}, .progress = nullptr}),
                   std::runtime_error);
   CHECK(trainer.step_count() == 1);
   CHECK_THROWS_AS(
       trainer.fit(
-          glia::valued_arrays{inputs, targets},
+          glia::valued_arrays{five_inputs, five_targets},
           {.metrics = std::vector{glia::metric{.name = "empty", .sums = 0, .add = broken.add}},
            .progress = nullptr}),
       glia::value_error);
@@ -81,9 +83,9 @@ TEST_CASE("a metric of one's own is a value, and stands in the history by its na
       .add = [](auto y, const glia::sample_target& t,
                 auto sums) { sums[0] = std::max<double>(sums[0], std::abs(y[0] - t.values[0])); },
       .finish = [](auto sums, double) { return sums[0]; }};
-  auto net = line();
+  auto net = fitted_line();
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{.learning_rate = 0.0}};
-  const glia::valued_arrays data{inputs, targets};
+  const glia::valued_arrays data{five_inputs, five_targets};
   std::ostringstream shown;
   const glia::history history = trainer.fit(data, data,
                                             {.epochs = 3,

@@ -6,7 +6,7 @@
 
 namespace {
 
-auto network() {
+auto frozen_start() {
   return glia::sequential{glia::frozen{glia::dense{8, glia::relu}}, glia::dropout{0.5},
                           glia::dense{4}};
 }
@@ -22,7 +22,7 @@ xt::xarray<float> inputs_of(const test::quadrants& data) {
 }  // namespace
 
 TEST_CASE("predict gives a data set's outputs in its order, whatever the batch") {
-  glia::model net{network(), {2}};
+  glia::model net{frozen_start(), {2}};
   const test::quadrants data{37};
   const xt::xarray<float> expected = net.predict(inputs_of(data));
   for (const std::size_t batch_size : std::vector<std::size_t>{0, 1, 10, 37, 100}) {
@@ -34,7 +34,7 @@ TEST_CASE("predict gives a data set's outputs in its order, whatever the batch")
 }
 
 TEST_CASE("more samples than can be numbered are refused") {
-  glia::model net{network(), {2}};
+  glia::model net{frozen_start(), {2}};
   const test::quadrants data{std::size_t{1} << 32};
   const std::string expected =
       ": the data set has 4294967296 samples, more than the 4294967295 that can be numbered; give "
@@ -52,7 +52,7 @@ TEST_CASE("more samples than can be numbered are refused") {
 TEST_CASE("frozen outputs stand in for their data set in predict, evaluate and fit") {
   const test::quadrants data{60};
   const test::quadrants validation{30};
-  glia::model net{network(), {2}};
+  glia::model net{frozen_start(), {2}};
   std::ostringstream out;
   const auto kept = glia::compute_frozen_outputs(net, data, "training", {}, &out);
   const auto kept_validation =
@@ -68,7 +68,7 @@ TEST_CASE("frozen outputs stand in for their data set in predict, evaluate and f
         Approx(glia::evaluate(net, data, loss).loss).epsilon(1e-6));
 
   const auto losses = [&](const auto& train, const auto& validate) {
-    glia::model fresh{network(), {2}};
+    glia::model fresh{frozen_start(), {2}};
     glia::trainer trainer{fresh, loss, glia::adam{0.01}};
     const auto history =
         trainer.fit(train, validate, {.epochs = 3, .batch_size = 16, .progress = nullptr});

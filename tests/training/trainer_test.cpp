@@ -10,7 +10,7 @@ using test::message_of;
 
 namespace {
 
-auto network() {
+auto dropping_network() {
   return glia::sequential{glia::dense{16, glia::relu}, glia::dropout{0.1}, glia::dense{4}};
 }
 
@@ -27,7 +27,7 @@ struct line {
 }  // namespace
 
 TEST_CASE("a trainer fits a classification") {
-  glia::model net{network(), {2}};
+  glia::model net{dropping_network(), {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.01}};
   const auto history = trainer.fit(test::quadrants{400}, test::quadrants{100},
                                    {.epochs = 30, .batch_size = 32, .progress = nullptr});
@@ -104,7 +104,7 @@ TEST_CASE("accuracy of a single output goes by its sign, of one-hot targets by t
 }
 
 TEST_CASE("without a terminal, fit prints one plain line per epoch") {
-  glia::model net{network(), {2}};
+  glia::model net{dropping_network(), {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   std::ostringstream out;
   trainer.fit(test::quadrants{40}, test::quadrants{10},
@@ -133,7 +133,7 @@ TEST_CASE("on a terminal, the bar shows how far it is") {
 }
 
 TEST_CASE("Ctrl-C stops after the step in progress and keeps the history") {
-  glia::model net{network(), {2}};
+  glia::model net{dropping_network(), {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   std::ostringstream out;
   const auto history =
@@ -153,7 +153,7 @@ TEST_CASE("Ctrl-C stops after the step in progress and keeps the history") {
 }
 
 TEST_CASE("fit says what does not fit") {
-  glia::model net{network(), {2}};
+  glia::model net{dropping_network(), {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   const glia::fit_options quiet{.progress = nullptr};
   CHECK(message_of<glia::data_error>([&] { trainer.fit(test::quadrants{0}, quiet); }) ==

@@ -3,7 +3,7 @@
 
 namespace {
 
-auto network() {
+auto stateful_network() {
   return glia::sequential{glia::dense{6, glia::tanh}, glia::batch_norm{}, glia::dropout{0.3},
                           glia::named{"head", glia::dense{4}}};
 }
@@ -23,7 +23,7 @@ glia::batch batch_of(std::size_t size, std::uint32_t seed) {
 
 template <class Optimizer, glia::backend B = glia::cpu<float>>
 struct training {
-  glia::model<decltype(network()), B> net{network(), {2}};
+  glia::model<decltype(stateful_network()), B> net{stateful_network(), {2}};
   glia::trainer<decltype(net), glia::softmax_cross_entropy, Optimizer> trainer;
   explicit training(const Optimizer& how, std::uint64_t seed = 1)
       : trainer(net, {}, how, {.seed = seed}) {}
