@@ -2,7 +2,8 @@
 # "expects:" in the program's first line. And of builds with options that cost, which must compile.
 #
 #   cmake -DCOMPILER=g++ -DINCLUDE=include -P run.cmake
-set(compile "${COMPILER}" -std=c++20 -fsyntax-only -I "${INCLUDE}")
+# With the declarations of glia::compiled, which are read in half the time.
+set(compile "${COMPILER}" -std=c++20 -fsyntax-only -DGLIA_COMPILED -I "${INCLUDE}")
 
 file(GLOB programs "${CMAKE_CURRENT_LIST_DIR}/*.cpp")
 foreach(program IN LISTS programs)

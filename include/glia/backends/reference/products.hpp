@@ -42,8 +42,9 @@ struct products {
                const tensor& bias, const tensor& y) const {
     std::fill_n(y.data(), y.size(), T{0});
     for_each_product(conv2d_rule(x.shape(), w.shape(), k.window, k.groups),
-                     [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-                       y.data()[at_y] += (at_x == padding ? T{0} : x.data()[at_x]) * w.data()[at_w];
+                     [from = x.data(), weights = w.data(), to = y.data()](
+                         std::size_t at_x, std::size_t at_w, std::size_t at_y) {
+                       to[at_y] += (at_x == padding ? T{0} : from[at_x]) * weights[at_w];
                      });
     add_bias_and_apply(bias, k.map, y);
   }
@@ -52,9 +53,10 @@ struct products {
                const tensor& w, const tensor& dx) const {
     std::fill_n(dx.data(), dx.size(), T{0});
     for_each_product(k.sizes(dy.shape(), w.shape()),
-                     [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
+                     [from = dy.data(), weights = w.data(), to = dx.data()](
+                         std::size_t at_x, std::size_t at_w, std::size_t at_y) {
                        if (at_x != padding) {
-                         dx.data()[at_x] += dy.data()[at_y] * w.data()[at_w];
+                         to[at_x] += from[at_y] * weights[at_w];
                        }
                      });
   }
@@ -62,20 +64,24 @@ struct products {
   void compute(const kernels::conv2d_kernel_gradient& k, const memory_pool&, const tensor& x,
                const tensor& dy, const tensor& dw) const {
     std::fill_n(dw.data(), dw.size(), T{0});
-    for_each_product(
-        k.sizes(x.shape(), dy.shape()), [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-          dw.data()[at_w] += (at_x == padding ? T{0} : x.data()[at_x]) * dy.data()[at_y];
-        });
+    for_each_product(k.sizes(x.shape(), dy.shape()),
+                     [from = x.data(), gradients = dy.data(), to = dw.data()](
+                         std::size_t at_x, std::size_t at_w, std::size_t at_y) {
+                       to[at_w] += (at_x == padding ? T{0} : from[at_x]) * gradients[at_y];
+                     });
   }
 
  private:
   static void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which) {
+    const bool a_turned = which == transpose::first;
+    const bool b_turned = which == transpose::second;
     for (std::size_t i = 0; i < s.m; ++i) {
       for (std::size_t j = 0; j < s.n; ++j) {
+        const T* at_a = a + i * (a_turned ? 1 : s.k);
+        const T* at_b = b + j * (b_turned ? s.k : 1);
         T sum = 0;
         for (std::size_t p = 0; p < s.k; ++p) {
-          sum += a[which == transpose::first ? p * s.m + i : i * s.k + p] *
-                 b[which == transpose::second ? j * s.k + p : p * s.n + j];
+          sum += at_a[p * (a_turned ? s.m : 1)] * at_b[p * (b_turned ? 1 : s.n)];
         }
         c[i * s.n + j] = sum;
       }
@@ -95,6 +101,8 @@ struct products {
   template <class Visit>
   static void for_each_product(const window_sizes& s, const Visit& visit) {
     const window2d& k = s.window;
+    const std::size_t inputs = s.group_inputs();
+    const std::size_t outputs = s.group_outputs();
     for (std::size_t n = 0; n < s.n; ++n) {
       for (std::size_t oy = 0; oy < s.oh; ++oy) {
         for (std::size_t ox = 0; ox < s.ow; ++ox) {
@@ -104,12 +112,15 @@ struct products {
               const std::size_t iy = oy * k.stride_height + ky * k.dilation_height - k.pad_top;
               const std::size_t ix = ox * k.stride_width + kx * k.dilation_width - k.pad_left;
               const bool inside = iy < s.h && ix < s.w;
-              for (std::size_t o = 0; o < s.o; ++o) {
-                const std::size_t first = o / s.group_outputs() * s.group_inputs();
-                for (std::size_t i = 0; i < s.group_inputs(); ++i) {
-                  visit(inside ? ((n * s.h + iy) * s.w + ix) * s.c + first + i : padding,
-                        ((ky * k.width + kx) * s.group_inputs() + i) * s.o + o,
-                        ((n * s.oh + oy) * s.ow + ox) * s.o + o);
+              const std::size_t at_x = ((n * s.h + iy) * s.w + ix) * s.c;
+              const std::size_t at_w = (ky * k.width + kx) * inputs * s.o;
+              const std::size_t at_y = ((n * s.oh + oy) * s.ow + ox) * s.o;
+              for (std::size_t g = 0; g < s.groups; ++g) {
+                for (std::size_t i = 0; i < inputs; ++i) {
+                  const std::size_t channel = inside ? at_x + g * inputs + i : padding;
+                  for (std::size_t o = g * outputs; o < (g + 1) * outputs; ++o) {
+                    visit(channel, at_w + i * s.o + o, at_y + o);
+                  }
                 }
               }
             }
