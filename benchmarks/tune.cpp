@@ -83,10 +83,10 @@ void print_times(const std::vector<double>& lists) {
   }
 }
 
-template <class Kernels>
-void report_products(const Kernels& kernels, const workers& team, std::size_t rounds) {
-  using sparse = sparse_product<float, Kernels>;
-  using dense = dense_product<float, Kernels>;
+template <class Loops>
+void report_products(const Loops& loops, const workers& team, std::size_t rounds) {
+  using sparse = sparse_product<float, Loops>;
+  using dense = dense_product<float, Loops>;
   const cpu_loops::products<float> blas_way(team);
   print_densities("product, lists (us)", densities);
   std::printf("   panels    BLAS   meet at  code    dense by (code)\n");
@@ -107,16 +107,15 @@ void report_products(const Kernels& kernels, const workers& team, std::size_t ro
     double blas = panels;
     std::vector<double> lists(densities.size(), panels);
     for (std::size_t round = 0; round < rounds; ++round) {
-      panels = std::min(
-          panels, microseconds([&] { dense::multiply(kernels, team, a, b, c.data(), s, {}); }));
+      panels = std::min(panels,
+                        microseconds([&] { dense::multiply(loops, team, a, b, c.data(), s, {}); }));
       blas =
           std::min(blas, microseconds([&] { blas_way.multiply_by_blas(a, b, c.data(), s, {}); }));
       for (std::size_t i = 0; i < densities.size(); ++i) {
         const matrix<float> left{thin[i].data(), a.row_step, ta};
         bool done = false;
         lists[i] = std::min(lists[i], microseconds([&] {
-                              done =
-                                  sparse::multiply(kernels, team, pool, left, b, c.data(), s, {});
+                              done = sparse::multiply(loops, team, pool, left, b, c.data(), s, {});
                             }));
         if (!done) {
           std::fprintf(stderr, "tune: a product of finite matrices was refused\n");
@@ -202,6 +201,6 @@ int main(int argc, char** argv) {
   std::printf("instruction set %s, %zu threads, OpenBLAS %s %s\n", names[static_cast<int>(level)],
               threads, openblas_get_corename != nullptr ? openblas_get_corename() : "unknown",
               team.blas_fits() ? "(fits)" : "(has no kernels for this processor: not used)");
-  with_isa(level, [&](auto kernels) { report_products(kernels, team, rounds); });
+  with_isa(level, [&](auto loops) { report_products(loops, team, rounds); });
   report_gradients(team, rounds);
 }

@@ -53,10 +53,10 @@ std::vector<float> run_layer(const Layer& layer, const glia::shape& batch,
     list.push_back(
         {plan.parameters[i], tensor_of(device, plan.parameters[i].shape, parameters.at(i))});
   }
-  glia::tape<glia::reference<float>> record(device);
+  glia::tape<glia::reference<float>> on(device);
   std::vector<glia::gradient_slot> slots;
-  glia::scope<glia::reference<float>> s(record, list, slots, mode, {.seed = 1});
-  const auto y = s.run_model(layer, record.constant(tensor_of(device, batch, std::move(values))));
+  glia::scope<glia::reference<float>> s(on, list, slots, mode, {.seed = 1});
+  const auto y = s.run_model(layer, on.constant(tensor_of(device, batch, std::move(values))));
   return values_of(device, y.value());
 }
 

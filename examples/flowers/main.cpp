@@ -13,7 +13,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <glia/io/history_csv.hpp>
+#include <glia/training/history_csv.hpp>
 #include <glia/training/confusion.hpp>
 #include <iomanip>
 #include <optional>

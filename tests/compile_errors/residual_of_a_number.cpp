@@ -1,4 +1,4 @@
 // expects: residual: expected layers
-#include <glia/layers/combinators.hpp>
+#include <glia/layers/residual.hpp>
 
 const glia::residual layer{glia::relu, 5};

@@ -1,4 +1,4 @@
 // expects: every argument must be a layer
-#include <glia/layers/combinators.hpp>
+#include <glia/layers/sequential.hpp>
 
 const glia::sequential layers{glia::relu, 5};

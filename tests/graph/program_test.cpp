@@ -94,16 +94,15 @@ TEST_CASE("a training step replayed on other batches, rates and steps is the ste
                         .targets = {}};
     trainer.step(b);
 
-    tape<B> record(device);
+    tape<B> on(device);
     std::vector<gradient_slot> at;
-    const auto x = record.constant(device.from_host(std::span<const float>(b.inputs), {7, 12}));
+    const auto x = on.constant(device.from_host(std::span<const float>(b.inputs), {7, 12}));
     const auto y = by_hand.forward(x, at, run_mode::training, {.seed = 9, .step = step});
-    record.backward(
+    on.backward(
         ops::mean(loss(y, {device.from_host(std::span<const std::int32_t>(b.classes), {7}), {}})));
     const auto numbers = numbers_of(rule, device, step);
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      rule.apply(device, by_hand.parameters()[i].value, record.take_gradient(at[i]), slots[i],
-                 numbers);
+      rule.apply(device, by_hand.parameters()[i].value, on.take_gradient(at[i]), slots[i], numbers);
     }
     for (std::size_t i = 0; i < slots.size(); ++i) {
       INFO("step " << step << ", " << by_hand.parameters()[i].spec.name);

@@ -30,19 +30,18 @@ pass_results pass_at_once(glia::model<Description, B>& net, const std::vector<fl
                           const glia::step_key& key) {
   const B& device = net.device();
   const std::size_t samples = values.size() / net.sample_shape().size();
-  glia::tape<B> record(device);
+  glia::tape<B> on(device);
   std::vector<glia::gradient_slot> slots;
-  const auto x =
-      record.leaf(tensor_of(device, glia::batch_of(samples, net.sample_shape()), values));
+  const auto x = on.leaf(tensor_of(device, glia::batch_of(samples, net.sample_shape()), values));
   const auto y = net.forward(x, slots, glia::run_mode::training, key);
-  record.backward(weighted_sum(y));
+  on.backward(weighted_sum(y));
   pass_results results{values_of(device, y.value())};
   for (const glia::gradient_slot slot : slots) {
     if (slot) {
-      results.push_back(values_of(device, record.take_gradient(slot)));
+      results.push_back(values_of(device, on.take_gradient(slot)));
     }
   }
-  results.push_back(values_of(device, record.take_gradient(x.slot())));
+  results.push_back(values_of(device, on.take_gradient(x.slot())));
   return results;
 }
 

@@ -69,14 +69,14 @@ outcome pass(const Description& layers, const glia::shape& batch) {
          test::tensor_of(device, s,
                          glia::testing::test_values(s, static_cast<std::uint32_t>(10 + i)))});
   }
-  glia::tape<B> record(device);
+  glia::tape<B> on(device);
   std::vector<glia::gradient_slot> slots;
-  glia::scope<B> s(record, parameters, slots, glia::run_mode::training, {.seed = 1});
-  const auto y = s.run_model(layers, record.constant(test::tensor_of(
-                                         device, batch, glia::testing::test_values(batch, 1))));
+  glia::scope<B> s(on, parameters, slots, glia::run_mode::training, {.seed = 1});
+  const auto y = s.run_model(
+      layers, on.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1))));
   const auto weights =
-      record.constant(test::tensor_of(device, y.shape(), glia::testing::test_values(y.shape(), 2)));
-  record.backward(glia::ops::sum(y * weights));
+      on.constant(test::tensor_of(device, y.shape(), glia::testing::test_values(y.shape(), 2)));
+  on.backward(glia::ops::sum(y * weights));
   outcome result;
   result.output.resize(y.shape().size());
   device.to_host(y.value(), std::span<double>(result.output));
@@ -84,7 +84,7 @@ outcome pass(const Description& layers, const glia::shape& batch) {
     auto& gradient = result.gradients.emplace_back();
     if (slots[i]) {
       gradient.resize(plan.parameters[i].shape.size());
-      device.to_host(record.take_gradient(slots[i]), std::span<double>(gradient));
+      device.to_host(on.take_gradient(slots[i]), std::span<double>(gradient));
     }
   }
   return result;

@@ -15,14 +15,14 @@ std::vector<float> losses(const Loss& loss, const glia::shape& s, std::vector<fl
                           const std::vector<std::int32_t>& classes,
                           std::vector<float> values = {}) {
   const device_type device;
-  glia::tape<device_type> record(device);
+  glia::tape<device_type> on(device);
   glia::targets<device_type> t;
   if (values.empty()) {
     t.classes = device.from_host(std::span<const std::int32_t>(classes), {classes.size()});
   } else {
     t.values = test::tensor_of(device, s, std::move(values));
   }
-  const auto out = record.constant(test::tensor_of(device, s, std::move(y)));
+  const auto out = on.constant(test::tensor_of(device, s, std::move(y)));
   return test::values_of(device, loss(out, t).value());
 }
 

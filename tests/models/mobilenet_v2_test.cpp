@@ -251,10 +251,10 @@ TEST_CASE("MobileNetV2 in training is what the reference computes") {
     using B = std::remove_cvref_t<decltype(device)>;
     glia::model net{layers, glia::sample_of(batch), device};
     set_all(net);
-    glia::tape<B> record(device);
+    glia::tape<B> on(device);
     std::vector<glia::gradient_slot> slots;
     const auto x =
-        record.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));
+        on.constant(test::tensor_of(device, batch, glia::testing::test_values(batch, 1)));
     const auto y = net.forward(x, slots, glia::run_mode::training, {.seed = 1});
     CHECK(y.needs_gradient());
     auto values = test::values_of(device, y.value());

@@ -223,10 +223,10 @@ struct answer {
 
 TEST_CASE("an output that is a parameter lasts longer than the model") {
   const glia::cpu<float> device({.threads = 1});
-  glia::tape<glia::cpu<float>> record(device);
+  glia::tape<glia::cpu<float>> on(device);
   const auto y = [&] {
     const glia::model net{answer{}, {3}, device};
-    return net.infer(record.constant(device.run(kernels::full{{1, 3}, 0})));
+    return net.infer(on.constant(device.run(kernels::full{{1, 3}, 0})));
   }();
   const auto other = device.run(kernels::full{{1, 3}, 7});  // would take the parameter's place
   CHECK(test::values_of(device, y.value()) == std::vector<float>(3, 3.0F));
@@ -234,8 +234,8 @@ TEST_CASE("an output that is a parameter lasts longer than the model") {
 
 TEST_CASE("infer keeps nothing for a backward pass and refuses what needs one") {
   const auto net = small();
-  glia::tape<glia::cpu<float>> record(net.device());
-  const auto x = record.leaf(net.device().run(kernels::full{{1, 8}, 0}));
+  glia::tape<glia::cpu<float>> on(net.device());
+  const auto x = on.leaf(net.device().run(kernels::full{{1, 8}, 0}));
   CHECK(test::contains(test::message_of<glia::value_error>([&] { (void)net.infer(x); }),
                        "infer takes constants"));
 }

@@ -9,6 +9,6 @@
 #include "glia/models/model_core_impl.hpp"
 #include "glia/training/evaluate_core_impl.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"
-#include "glia/training/metrics_impl.hpp"
+#include "glia/training/running_scores_impl.hpp"
 #include "glia/training/step_program_impl.hpp"
 #include "glia/training/trainer_core_impl.hpp"

@@ -1,12 +1,17 @@
 #pragma once
 
 #include "glia/layers/activation.hpp"
-#include "glia/layers/combinators.hpp"
 #include "glia/layers/conv2d.hpp"
 #include "glia/layers/dense.hpp"
 #include "glia/layers/dropout.hpp"
+#include "glia/layers/frozen.hpp"
+#include "glia/layers/identity.hpp"
 #include "glia/layers/initializer.hpp"
+#include "glia/layers/lambda.hpp"
 #include "glia/layers/layer_stack.hpp"
+#include "glia/layers/named.hpp"
 #include "glia/layers/normalization.hpp"
 #include "glia/layers/pooling.hpp"
 #include "glia/layers/reshape.hpp"
+#include "glia/layers/residual.hpp"
+#include "glia/layers/sequential.hpp"

@@ -77,10 +77,10 @@ typename B::tensor model_core<B>::infer(const description_ref<X>& described, mod
     const auto ready = inference_for(described, which, x.shape());
     return (*ready)(std::move(x));
   } else {
-    tape<B> record(device_);
+    tape<B> on(device_);
     std::vector<gradient_slot> slots;
-    scope<B> s(record, parameters_, slots);
-    return run(described, s, record.constant(std::move(x))).value();
+    scope<B> s(on, parameters_, slots);
+    return run(described, s, on.constant(std::move(x))).value();
   }
 }
 

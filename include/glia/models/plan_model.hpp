@@ -22,17 +22,17 @@ template <class B>
                        "model: expected samples of extents of at least 1, got shape ", sample);
   using R = recorder<B>;
   const R calls;
-  tape<R> record(calls);
+  tape<R> on(calls);
   parameter_list<R> parameters;
   std::vector<gradient_slot> slots;
   plan_writer plan(calls.recorded(), batch_of(1, sample));
-  scope<R> s(record, parameters, slots, plan);
-  variable<R> y = describe(s, record.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
+  scope<R> s(on, parameters, slots, plan);
+  variable<R> y = describe(s, on.constant(calls.input("inputs", real_of(batch_of(1, sample)))));
   const shape output = y.shape();
   const variable<R> total = ops::sum(std::move(y));
   plan.end_forward(output);
   if (total.needs_gradient()) {
-    record.backward(total);
+    on.backward(total);
   }
   return std::move(plan).finish();
 }

@@ -61,11 +61,10 @@ template <double_backend B>
 }
 
 template <double_backend B>
-[[nodiscard]] std::vector<double> gradient_of(tape<B>& record, gradient_slot slot,
-                                              std::size_t size) {
+[[nodiscard]] std::vector<double> gradient_of(tape<B>& on, gradient_slot slot, std::size_t size) {
   std::vector<double> result(size, 0.0);
-  if (const auto gradient = record.take_gradient(slot)) {
-    record.device().to_host(gradient, std::span<double>(result));
+  if (const auto gradient = on.take_gradient(slot)) {
+    on.device().to_host(gradient, std::span<double>(result));
   }
   return result;
 }
@@ -105,15 +104,15 @@ template <class Value>
 template <detail::double_backend B, class Function>
 [[nodiscard]] double gradient_error(const B& device, const Function& function,
                                     const std::vector<check_input>& inputs) {
-  tape<B> record(device);
+  tape<B> on(device);
   std::vector<variable<B>> leaves;
   for (const check_input& input : inputs) {
-    leaves.push_back(record.leaf(detail::to_device(device, input)));
+    leaves.push_back(on.leaf(detail::to_device(device, input)));
   }
-  record.backward(detail::weighted_sum<B>(function(leaves)));
+  on.backward(detail::weighted_sum<B>(function(leaves)));
   std::vector<std::vector<double>> gradients;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    gradients.push_back(detail::gradient_of(record, leaves[i].slot(), inputs[i].values.size()));
+    gradients.push_back(detail::gradient_of(on, leaves[i].slot(), inputs[i].values.size()));
   }
   const auto value = [&](const std::vector<check_input>& at) {
     tape<B> forward(device);
@@ -145,16 +144,16 @@ template <layer Layer, detail::double_backend B>
     return detail::weighted_sum<B>(s.run_model(description, x));
   };
 
-  tape<B> record(device);
+  tape<B> on(device);
   std::vector<gradient_slot> slots;
-  const variable<B> x = record.leaf(detail::to_device(device, batch));
-  record.backward(run(inputs, x, slots));
+  const variable<B> x = on.leaf(detail::to_device(device, batch));
+  on.backward(run(inputs, x, slots));
   std::vector<std::vector<double>> gradients{
-      detail::gradient_of(record, x.slot(), batch.values.size())};
+      detail::gradient_of(on, x.slot(), batch.values.size())};
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
     // States are not differentiated: their claimed gradient is that of not mattering.
     gradients.push_back(slots[i]
-                            ? detail::gradient_of(record, slots[i], plan.parameters[i].shape.size())
+                            ? detail::gradient_of(on, slots[i], plan.parameters[i].shape.size())
                             : std::vector<double>(plan.parameters[i].shape.size(), 0.0));
   }
   const auto value = [&](const std::vector<check_input>& at) {

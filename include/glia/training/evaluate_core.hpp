@@ -9,6 +9,7 @@
 #include "glia/losses/targets.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
+#include "glia/training/scores.hpp"
 
 namespace glia {
 

@@ -39,8 +39,8 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
           recorded->run(y, wanted, of_batch);
           sums.add_results(of_batch, b);
         } else {
-          tape<B> record(net.device());
-          sums.add(loss.apply(record.constant(y), t).value(), y, t, b);
+          tape<B> on(net.device());
+          sums.add(loss.apply(on.constant(y), t).value(), y, t, b);
         }
         return true;
       });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "glia/training/metrics.hpp"
+#include "glia/training/scores.hpp"
 
 namespace glia {
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -8,14 +7,8 @@
 #include <limits>
 #include <span>
 #include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/data/dataset.hpp"
-#include "glia/losses/targets.hpp"
 
 namespace glia {
 
@@ -107,145 +100,4 @@ struct metric {
               }};
 }
 
-/// Loss and metrics over samples.
-struct scores {
-  double loss = 0;
-  std::vector<double> metrics;          ///< in the order in which they were asked for
-  std::vector<std::string> names = {};  ///< of the metrics
-
-  /// The loss by its name, "loss", or a metric by its own. Throws `value_error` for another name.
-  [[nodiscard]] double operator[](std::string_view name) const {
-    if (name == "loss") {
-      return loss;
-    }
-    const auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) {
-      std::string known = "loss";
-      for (const std::string& one : names) {
-        known += ", " + one;
-      }
-      throw value_error(text("scores: nothing is called '", name, "'; there are: ", known));
-    }
-    return metrics[static_cast<std::size_t>(at - names.begin())];
-  }
-};
-
-/// What is measured of outputs beside the loss.
-struct scoring {
-  std::vector<metric> metrics;
-  double border = 0;  ///< above which a single output is taken for class 1
-
-  /// Whether a metric looks at the outputs on the host.
-  [[nodiscard]] bool needs_outputs() const {
-    return std::any_of(metrics.begin(), metrics.end(),
-                       [](const metric& m) { return !m.counts_classes(); });
-  }
-  /// How many tensors a batch gives: the sums of the loss and of what counts classes, and the
-  /// outputs where they are needed.
-  [[nodiscard]] std::size_t results() const { return sums() + (needs_outputs() ? 1 : 0); }
-  /// Without the outputs.
-  [[nodiscard]] std::size_t sums() const {
-    const auto counting = std::count_if(metrics.begin(), metrics.end(),
-                                        [](const metric& m) { return m.counts_classes(); });
-    return 1 + static_cast<std::size_t>(counting);
-  }
-  friend bool operator==(const scoring&, const scoring&) = default;
-};
-
-namespace detail {
-
-/// (N): 1 for samples that the metric counts, else 0. A single output above `border` is taken for
-/// class 1. Throws where a metric cannot count such outputs.
-template <backend B>
-[[nodiscard]] typename B::tensor hits(const B& device, const metric& m, const typename B::tensor& y,
-                                      const targets<B>& t, double border) {
-  require<shape_error>(y.shape().rank() == 2, m.name, ": expected outputs (N, K), got ", y.shape());
-  const std::size_t outputs = y.shape()[1];
-  require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
-                       outputs, " outputs, got ", m.k);
-  if (outputs == 1) {
-    // Classes may also be given as the values 0 and 1, as probabilities, or as -1 and 1.
-    const auto truth = t.values ? device.run(kernels::binary{binary_function::greater}, t.values,
-                                             device.run(kernels::full{{}, 0.5}))
-                                : device.run(kernels::one_hot{1, 0, 1}, t.classes);
-    const auto guess = device.run(kernels::binary{binary_function::greater}, y,
-                                  device.run(kernels::full{{}, border}));
-    return device.run(kernels::binary{binary_function::equal}, guess, truth);
-  }
-  return device.run(kernels::in_top_k{m.k}, y,
-                    t.values ? device.run(kernels::argmax{}, t.values) : t.classes);
-}
-
-/// The sums over a batch of the losses (N), then of each metric that counts classes.
-template <backend B>
-[[nodiscard]] std::vector<typename B::tensor> sums_of(const B& device,
-                                                      const typename B::tensor& losses,
-                                                      const typename B::tensor& y,
-                                                      const targets<B>& t, const scoring& how) {
-  std::vector<typename B::tensor> sums{device.run(kernels::sum_to{{}}, losses)};
-  for (const metric& m : how.metrics) {
-    if (m.counts_classes()) {
-      sums.push_back(device.run(kernels::sum_to{{}}, hits(device, m, y, t, how.border)));
-    }
-  }
-  return sums;
-}
-
-}  // namespace detail
-
-/// Sums loss and metrics over batches: what counts classes on the device batch by batch, and these
-/// sums, like all others, in double on the host. Numbers are read back when they are asked for, and
-/// every so many batches.
-template <backend B>
-class running_scores {
- public:
-  /// A single output above `border` is taken for class 1.
-  running_scores(B device, std::vector<metric> metrics, double border = 0);
-
-  void reset();
-
-  /// `losses` (N) and outputs `y` of a batch. Throws where a metric cannot count such outputs. For
-  /// metrics that look at outputs see the next.
-  void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t) {
-    add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, how_));
-  }
-  /// The same with what metrics look at of the batch.
-  void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t,
-           const batch& b);
-  /// The same for what a batch gives; see scoring::results.
-  void add_results(std::span<const typename B::tensor> results, const batch& b);
-
-  [[nodiscard]] const scoring& how() const { return how_; }
-  [[nodiscard]] const std::vector<metric>& metrics() const { return how_.metrics; }
-
-  /// The mean loss so far.
-  [[nodiscard]] double loss() const { return mean(0); }
-
-  [[nodiscard]] scores means() const;
-
- private:
-  static constexpr std::size_t batches_at_a_time = 4;
-
-  void add_sums(std::size_t count, std::span<const typename B::tensor> sums);
-  /// Outputs (N, ...) of a batch for the metrics that look at them.
-  void add_outputs(const typename B::tensor& y, const batch& b);
-  void make_room();
-  [[nodiscard]] double mean(std::size_t i) const {
-    return count_ == 0 ? 0 : sum(i) / static_cast<double>(count_);
-  }
-  [[nodiscard]] double sum(std::size_t i) const;
-
-  B device_;
-  scoring how_;
-  std::vector<double> sums_;                 // the loss, then what counts classes
-  std::vector<typename B::tensor> pending_;  // the same for each batch not yet in the sums
-  std::vector<std::vector<double>> own_;     // of the metrics that look at outputs; else empty
-  std::vector<float> outputs_;               // of a batch
-  std::size_t count_ = 0;
-};
-
 }  // namespace glia
-
-#ifndef GLIA_COMPILED
-#include "glia/training/metrics_impl.hpp"
-#endif

@@ -13,7 +13,7 @@
 #include "glia/models/model_core.hpp"
 #include "glia/optimizers/gradient_transforms.hpp"
 #include "glia/optimizers/optimizer.hpp"
-#include "glia/training/metrics.hpp"
+#include "glia/training/running_scores.hpp"
 
 namespace glia {
 
@@ -50,7 +50,7 @@ struct step_results {
 /// optimizer's numbers of the step, and the state, parameters and slots, which it replaces. It runs
 /// at once, or writes itself down on a recorder.
 template <backend X>
-[[nodiscard]] step_results<X> take_step(tape<X>& record, const variable<X>& x, const targets<X>& t,
+[[nodiscard]] step_results<X> take_step(tape<X>& on, const variable<X>& x, const targets<X>& t,
                                         const typename X::tensor& key,
                                         const typename X::tensor& numbers,
                                         parameter_list<X>& parameters, slot_lists<X>& slots,

@@ -17,20 +17,20 @@
 namespace glia {
 
 template <backend X>
-step_results<X> take_step(tape<X>& record, const variable<X>& x, const targets<X>& t,
+step_results<X> take_step(tape<X>& on, const variable<X>& x, const targets<X>& t,
                           const typename X::tensor& key, const typename X::tensor& numbers,
                           parameter_list<X>& parameters, slot_lists<X>& slots,
                           const step_rule<X>& rule) {
-  const X& device = record.device();
+  const X& device = on.device();
   std::vector<gradient_slot> gradients_at;
-  scope<X> s(record, parameters, gradients_at, key);
+  scope<X> s(on, parameters, gradients_at, key);
   const variable<X> y = rule.forward(s, x);
   const variable<X> losses = rule.loss.apply(y, t);
-  record.backward(ops::mean(losses));
+  on.backward(ops::mean(losses));
   std::vector<typename X::tensor> gradients(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients_at[i]) {
-      gradients[i] = record.take_gradient(gradients_at[i]);
+      gradients[i] = on.take_gradient(gradients_at[i]);
     }
   }
   transform_gradients(rule.gradients, device, gradients);

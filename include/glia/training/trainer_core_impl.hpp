@@ -159,13 +159,13 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
       sums->add_results(sums_, b);
     }
   } else {
-    tape<B> record(device);
+    tape<B> on(device);
     const auto forward = [&](scope<B>& s, variable<B> samples) {
       return net.run(what.described, s, std::move(samples));
     };
     const auto [y, losses] =
-        take_step<B>(record, record.constant(std::move(x)), t, key, numbers, net.parameters(),
-                     memory_, {forward, what.loss, what.optimizer, options_.gradients});
+        take_step<B>(on, on.constant(std::move(x)), t, key, numbers, net.parameters(), memory_,
+                     {forward, what.loss, what.optimizer, options_.gradients});
     ++step_;
     if (sums != nullptr) {
       sums->add(losses, y, t, b);

@@ -15,10 +15,10 @@ int main() {
   trainer.fit(glia::labelled_arrays{x, y}, {.epochs = 2, .progress = nullptr});
   trainer.restore(trainer.state());
 
-  glia::tape<glia::cpu<float>> record(net.device());
+  glia::tape<glia::cpu<float>> on(net.device());
   std::vector<glia::gradient_slot> slots;
   const std::vector<float> one{1, 2, 3};
-  const auto at_once = net.forward(record.constant(net.device().from_host(std::span(one), {1, 3})),
+  const auto at_once = net.forward(on.constant(net.device().from_host(std::span(one), {1, 3})),
                                    slots, glia::run_mode::inference, {});
   const bool planned = glia::plan_model(layers, {3}).parameters.size() == 4;
   const double error =

@@ -112,21 +112,21 @@ class arrangement {
     if (size == 0) {
       return;
     }
-    merged_loops<2> loops;  // over x and y, innermost in y first
+    merged_loops<2> axes;  // over x and y, innermost in y first
     std::size_t y_step = 1;
     for (std::size_t i = s.rank(); i-- > 0; y_step *= s[k.order[i]]) {
-      loops.enclose(s[k.order[i]], {shape(s.begin() + k.order[i] + 1, s.end()).size(), y_step});
+      axes.enclose(s[k.order[i]], {shape(s.begin() + k.order[i] + 1, s.end()).size(), y_step});
     }
-    const auto inner = loops.inner();
+    const auto inner = axes.inner();
     if (inner.step[0] <= 1) {
       team_->for_stretches(size / inner.extent, inner.extent,
                            [&](auto, std::size_t run, std::size_t first, std::size_t count) {
-                             std::copy_n(x + loops.offsets(run)[0] + first, count,
+                             std::copy_n(x + axes.offsets(run)[0] + first, count,
                                          y + run * inner.extent + first);
                            });
       return;
     }
-    const auto across = loops.take_contiguous(0);
+    const auto across = axes.take_contiguous(0);
     // Blocks of whole cache lines of x, as narrow as that where they are long: the lines of y that
     // they go to are in a first-level cache until they are full.
     constexpr std::size_t line = 64 / sizeof(E);
@@ -134,14 +134,14 @@ class arrangement {
         std::max<std::size_t>(block_elements / inner.extent / line, 1) * line;
     const std::size_t blocks = (across.extent + columns - 1) / columns;
     team_->for_rows(size / (inner.extent * across.extent) * blocks, inner.extent * columns,
-                    [&](auto kernels, std::size_t first, std::size_t count) {
+                    [&](auto loops, std::size_t first, std::size_t count) {
                       for (std::size_t block = first; block < first + count; ++block) {
-                        const auto [from, to] = loops.offsets(block / blocks);
+                        const auto [from, to] = axes.offsets(block / blocks);
                         const std::size_t column = block % blocks * columns;
-                        kernels.transpose_matrix(x + from + column, inner.step[0],
-                                                 y + to + column * across.step[1], across.step[1],
-                                                 inner.extent,
-                                                 std::min(columns, across.extent - column));
+                        loops.transpose_matrix(x + from + column, inner.step[0],
+                                               y + to + column * across.step[1], across.step[1],
+                                               inner.extent,
+                                               std::min(columns, across.extent - column));
                       }
                     });
   }

@@ -18,7 +18,7 @@
 
 namespace glia::cpu_loops {
 
-/// Convolutions, bands of rows or whole images spread over the threads. Kernels of 1x1 without
+/// Convolutions, bands of rows or whole images spread over the threads. Loops of 1x1 without
 /// stride or padding are plain matrix products for BLAS; all others multiply the patches where they
 /// lie, gradients from the nonzeros alone where there are few.
 template <class T>
@@ -46,10 +46,10 @@ class convolution {
               const window_sizes& s, const memory_pool& memory) const {
     if (pointwise(s)) {
       const epilogue<T> all{bias, map};
-      for_pixel_blocks(s, [&](auto kernels, std::size_t first, std::size_t count) {
-        multiply_here(kernels, {x + first * s.c, s.c}, {w, s.o}, y + first * s.o, s.o,
+      for_pixel_blocks(s, [&](auto loops, std::size_t first, std::size_t count) {
+        multiply_here(loops, {x + first * s.c, s.c}, {w, s.o}, y + first * s.o, s.o,
                       {count, s.o, s.c});
-        all.apply(kernels, y + first * s.o, s.o, count, 0, s.o);
+        all.apply(loops, y + first * s.o, s.o, count, 0, s.o);
       });
       return;
     }
@@ -58,12 +58,12 @@ class convolution {
     const epilogue<T> last{nullptr, clamps(map) ? identity_map : map};
     const depthwise_convolution<T> d(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
-    with_isa(team_->level(), [&](auto kernels) {
-      const host_tensor<T> packed = depthwise ? host_tensor<T>{} : c.pack(kernels, w, bias, memory);
+    with_isa(team_->level(), [&](auto loops) {
+      const host_tensor<T> packed = depthwise ? host_tensor<T>{} : c.pack(loops, w, bias, memory);
       const std::size_t rows =
-          rows_per_block(s, depthwise ? d.rows_per_band(kernels) : c.rows_per_band());
+          rows_per_block(s, depthwise ? d.rows_per_band(loops) : c.rows_per_band());
       const std::size_t bands = (s.oh + rows - 1) / rows;
-      const std::size_t room = depthwise ? d.scratch_size(kernels, rows) : c.band_size(rows);
+      const std::size_t room = depthwise ? d.scratch_size(loops, rows) : c.band_size(rows);
       const host_tensor<T> scratch(memory, {team_->threads(), room});
       team_->run(s.n * bands, [&](std::size_t task, std::size_t thread) {
         const std::size_t first = task % bands * rows;
@@ -73,11 +73,11 @@ class convolution {
         T* const to = y + (task / bands * s.oh + first) * s.ow * s.o;
         const row_band band = c.image().band(first, count);
         if (depthwise) {
-          d.forward(kernels, image, band, w, bias, to, range, mine);
+          d.forward(loops, image, band, w, bias, to, range, mine);
         } else {
-          c.forward(kernels, c.image().read(image, band, mine), band, packed, to, range);
+          c.forward(loops, c.image().read(image, band, mine), band, packed, to, range);
         }
-        last.apply(kernels, to, s.ow * s.o, count, 0, s.ow * s.o);
+        last.apply(loops, to, s.ow * s.o, count, 0, s.ow * s.o);
       });
     });
   }
@@ -85,8 +85,8 @@ class convolution {
   void input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
                       const memory_pool& memory) const {
     if (pointwise(s)) {
-      for_pixel_blocks(s, [&](auto kernels, std::size_t first, std::size_t count) {
-        multiply_here(kernels, {dy + first * s.o, s.o}, {w, s.o, true}, dx + first * s.c, s.c,
+      for_pixel_blocks(s, [&](auto loops, std::size_t first, std::size_t count) {
+        multiply_here(loops, {dy + first * s.o, s.o}, {w, s.o, true}, dx + first * s.c, s.c,
                       {count, s.c, s.o});
       });
       return;
@@ -95,13 +95,13 @@ class convolution {
     const sparse_convolution<T> sparse(c);
     const bool depthwise = depthwise_convolution<T>::applies(s);
     const bool listed = !depthwise && few_nonzeros(c, dy) && all_finite(*team_, w, c.depth() * s.o);
-    with_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto kernels) {
+    with_isa(listed ? sparse.fitting(team_->level()) : team_->level(), [&](auto loops) {
       host_tensor<T> weights;
       if (listed) {
         weights = host_tensor<T>(memory, {s.o, c.depth()});
-        kernels.transpose_matrix(w, s.o, weights.data(), c.depth(), c.depth(), s.o);
+        loops.transpose_matrix(w, s.o, weights.data(), c.depth(), c.depth(), s.o);
       } else if (!depthwise) {
-        weights = c.pack_transposed(kernels, w, memory);
+        weights = c.pack_transposed(loops, w, memory);
       }
       const std::size_t rows = c.rows_per_band();
       const host_tensor<T> scratch(memory, {team_->threads(), c.band_size(rows)});
@@ -116,15 +116,15 @@ class convolution {
           const T* from = dy + (image * s.oh + first) * s.ow * s.o;
           std::fill_n(padded, c.band_size(band.rows), T{0});
           if (depthwise) {
-            depthwise_convolution<T>(c).add_input_gradient(kernels, from, band, w, padded);
+            depthwise_convolution<T>(c).add_input_gradient(loops, from, band, w, padded);
           } else if (listed) {
             const gradient_lists<T> lists = room.of_thread(thread);
-            sparse.list(kernels, from, band, lists);
-            sparse.add_input_gradient(kernels, lists, band, weights.data(), padded);
+            sparse.list(loops, from, band, lists);
+            sparse.add_input_gradient(loops, lists, band, weights.data(), padded);
           } else {
-            c.add_input_gradient(kernels, from, band, weights, padded);
+            c.add_input_gradient(loops, from, band, weights, padded);
           }
-          covered = c.image().add(kernels, padded, band, covered, to);
+          covered = c.image().add(loops, padded, band, covered, to);
         }
         c.image().clear(to, covered, s.h);
       });
@@ -135,9 +135,9 @@ class convolution {
                        const memory_pool& memory) const {
     if (pointwise(s)) {
       sum_over_lanes(*team_, team_->level(), memory, s.n, s.c * s.o, dw,
-                     [&](auto kernels, std::size_t first, std::size_t images, T* sum, std::size_t) {
+                     [&](auto loops, std::size_t first, std::size_t images, T* sum, std::size_t) {
                        const std::size_t pixels = s.h * s.w;
-                       multiply_here(kernels, {x + first * pixels * s.c, s.c, true},
+                       multiply_here(loops, {x + first * pixels * s.c, s.c, true},
                                      {dy + first * pixels * s.o, s.o}, sum, s.o,
                                      {s.c, s.o, images * pixels});
                      });
@@ -151,8 +151,8 @@ class convolution {
     const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
     const std::size_t size = c.depth() * s.o;
     const std::size_t rows = c.rows_per_band();
-    const std::size_t extra = with_isa(level, [&](auto kernels) {
-      return c.template kernel_gradient_scratch<decltype(kernels)>(rows);
+    const std::size_t extra = with_isa(level, [&](auto loops) {
+      return c.template kernel_gradient_scratch<decltype(loops)>(rows);
     });
     const std::size_t each = c.band_size(rows) + extra;
     const host_tensor<T> scratch(memory, {team_->threads(), each});
@@ -161,7 +161,7 @@ class convolution {
     const host_tensor<T> transposed(memory, {listed ? size : 0});
     sum_over_lanes(
         *team_, level, memory, s.n, size, listed ? transposed.data() : dw,
-        [&](auto kernels, std::size_t image, std::size_t images, T* sum, std::size_t thread) {
+        [&](auto loops, std::size_t image, std::size_t images, T* sum, std::size_t thread) {
           T* const padded = scratch.data() + thread * each;
           std::fill_n(sum, size, T{0});
           for (; images > 0; ++image, --images) {
@@ -170,21 +170,20 @@ class convolution {
               const T* from = c.image().read(x + image * s.h * s.w * s.c, band, padded);
               const T* gradient = dy + (image * s.oh + first) * s.ow * s.o;
               if (depthwise) {
-                depthwise_convolution<T>(c).add_kernel_gradient(kernels, from, band, gradient, sum);
+                depthwise_convolution<T>(c).add_kernel_gradient(loops, from, band, gradient, sum);
               } else if (listed) {
                 const gradient_lists<T> lists = room.of_thread(thread);
-                sparse.list(kernels, gradient, band, lists);
-                sparse.add_kernel_gradient(kernels, from, lists, sum);
+                sparse.list(loops, gradient, band, lists);
+                sparse.add_kernel_gradient(loops, from, lists, sum);
               } else {
-                c.add_kernel_gradient(kernels, from, band, gradient, sum,
-                                      padded + c.band_size(rows));
+                c.add_kernel_gradient(loops, from, band, gradient, sum, padded + c.band_size(rows));
               }
             }
           }
         });
     if (listed) {
-      with_isa(team_->level(), [&](auto kernels) {
-        kernels.transpose_matrix(transposed.data(), c.depth(), dw, s.o, s.o, c.depth());
+      with_isa(team_->level(), [&](auto loops) {
+        loops.transpose_matrix(transposed.data(), c.depth(), dw, s.o, s.o, c.depth());
       });
     }
   }
@@ -198,13 +197,13 @@ class convolution {
   }
 
   /// One of several products that threads take on side by side.
-  template <class Kernels>
-  void multiply_here(const Kernels& kernels, const matrix<T>& a, const matrix<T>& b, T* c,
+  template <class Loops>
+  void multiply_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
                      std::size_t c_row, const matmul_sizes& sizes) const {
     if (team_->blas_fits()) {
       gemm<T>(sizes.m, sizes.n, sizes.k, a, b, T{0}, c, c_row);
     } else {
-      dense_product<T, Kernels>::multiply_here(kernels, a, b, c, c_row, sizes);
+      dense_product<T, Loops>::multiply_here(loops, a, b, c, c_row, sizes);
     }
   }
 
@@ -212,15 +211,15 @@ class convolution {
     return s.n >= few_images ? most : std::min(most, (s.oh + 3) / 4);
   }
 
-  /// body(kernels, first, count) for blocks of the pixels of all images.
+  /// body(loops, first, count) for blocks of the pixels of all images.
   template <class Body>
   void for_pixel_blocks(const window_sizes& s, const Body& body) const {
     const single_threaded_blas one_thread_each;
     const std::size_t pixels = s.n * s.h * s.w;
     const std::size_t block = pixels_per_block(pixels);
-    with_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto loops) {
       team_->run((pixels + block - 1) / block, [&](std::size_t task, std::size_t) {
-        body(kernels, task * block, std::min(block, pixels - task * block));
+        body(loops, task * block, std::min(block, pixels - task * block));
       });
     });
   }

@@ -27,10 +27,10 @@ struct chain_link {
 };
 
 /// Weights (depth, outputs) and a bias in panels as wide as two registers, one after the other.
-template <class T, class Kernels>
-void pack_panels(const Kernels&, const T* w, const T* bias, std::size_t depth, std::size_t outputs,
+template <class T, class Loops>
+void pack_panels(const Loops&, const T* w, const T* bias, std::size_t depth, std::size_t outputs,
                  T* to) {
-  constexpr std::size_t width = Kernels::template panel_width<T>;
+  constexpr std::size_t width = Loops::template panel_width<T>;
   static_assert(kernels::pack_link::outputs_at_a_time % width == 0);
   for (std::size_t first = 0; first < outputs; first += width, to += (1 + depth) * width) {
     pack_panel(w + first, outputs, bias == nullptr ? nullptr : bias + first,
@@ -39,12 +39,12 @@ void pack_panels(const Kernels&, const T* w, const T* bias, std::size_t depth, s
 }
 
 /// One call of a chain of convolutions: what its threads share. See `convolution_chain`.
-template <class T, class Kernels>
+template <class T, class Loops>
 class chain_run {
  public:
-  chain_run(const Kernels& kernels, std::span<const chain_link<T>> links,
+  chain_run(const Loops& loops, std::span<const chain_link<T>> links,
             std::span<const window_sizes> sizes, const memory_pool& memory, std::size_t threads)
-      : kernels_(kernels),
+      : kernels_(loops),
         links_(links),
         layout_(sizes, width, sizeof(T), ring_bytes),
         first_(sizes.front(), memory) {
@@ -54,7 +54,7 @@ class chain_run {
         const std::size_t d = depth(sizes[i]);
         const std::size_t panels = (sizes[i].o + width - 1) / width;
         packed_[i] = host_tensor<T>(memory, {panels, 1 + d, width});
-        pack_panels(kernels, links[i].weights, links[i].bias, d, sizes[i].o, packed_[i].data());
+        pack_panels(loops, links[i].weights, links[i].bias, d, sizes[i].o, packed_[i].data());
         panels_[i] = packed_[i].data();
       }
       // A product finds a pixel's channels in panels, but for the first one's.
@@ -89,10 +89,10 @@ class chain_run {
   }
 
  private:
-  static constexpr std::size_t width = Kernels::template panel_width<T>;
+  static constexpr std::size_t width = Loops::template panel_width<T>;
   // Shares of a second-level cache, which has 512 KiB at least, and 1 MiB where there is AVX-512:
   // what passes between the links, and weights.
-  static constexpr std::size_t ring_bytes = (Kernels::register_bytes == 64 ? 512 : 256) << 10;
+  static constexpr std::size_t ring_bytes = (Loops::register_bytes == 64 ? 512 : 256) << 10;
   static constexpr std::size_t panel_block_bytes = 64 << 10;
 
   struct state {
@@ -166,7 +166,7 @@ class chain_run {
     const std::size_t panel_step = last ? width : layout_.panel_step(i);
     const std::size_t columns = last ? size.o : layout_.behind(i).panels * width;
     const std::size_t outputs = (end - first) * size.ow;
-    const std::size_t tiles = (outputs + Kernels::tile_patches - 1) / Kernels::tile_patches;
+    const std::size_t tiles = (outputs + Loops::tile_patches - 1) / Loops::tile_patches;
     const T* const image = i == 0
                                ? first_.image().read(s.x, first_.image().band(first, end - first),
                                                      s.scratch + layout_.end())
@@ -183,8 +183,8 @@ class chain_run {
       for (std::size_t tile = 0; tile < tiles; ++tile) {
         // Tiles of nearly one size: a small one at the end would wait for its own few sums.
         const std::size_t n = (tile + 1) * outputs / tiles - tile * outputs / tiles;
-        std::array<const T*, Kernels::tile_patches> from;
-        std::array<T*, Kernels::tile_patches> to;
+        std::array<const T*, Loops::tile_patches> from;
+        std::array<T*, Loops::tile_patches> to;
         for (std::size_t j = 0; j < n; ++j) {
           from[j] = at.from;
           to[j] = at.to + from_output / width * panel_step;
@@ -245,7 +245,7 @@ class chain_run {
     std::size_t to_step_ = 0;
   };
 
-  Kernels kernels_;
+  Loops kernels_;
   std::span<const chain_link<T>> links_;
   chain_layout layout_;
   patch_convolution<T> first_;
@@ -269,8 +269,8 @@ class convolution_chain {
   void compute(const kernels::pack_link&, const memory_pool&, const tensor& w, const tensor& bias,
                const tensor& packed) const {
     const std::size_t outputs = w.shape()[3];
-    with_isa(team_->level(), [&](auto kernels) {
-      pack_panels(kernels, w.data(), bias.data(), w.size() / outputs, outputs, packed.data());
+    with_isa(team_->level(), [&](auto loops) {
+      pack_panels(loops, w.data(), bias.data(), w.size() / outputs, outputs, packed.data());
     });
   }
 
@@ -300,8 +300,8 @@ class convolution_chain {
 
   void run(const T* x, std::span<const chain_link<T>> links, std::span<const window_sizes> sizes,
            T* y, const memory_pool& memory) const {
-    with_isa(team_->level(), [&](auto kernels) {
-      const chain_run<T, decltype(kernels)> run(kernels, links, sizes, memory, team_->threads());
+    with_isa(team_->level(), [&](auto loops) {
+      const chain_run<T, decltype(loops)> run(loops, links, sizes, memory, team_->threads());
       const std::size_t images = sizes.front().n;
       const std::size_t rows = sizes.back().oh;
       const std::size_t parts = images >= few_images ? 1 : std::min(rows, parts_of_an_image);

@@ -15,7 +15,7 @@ namespace glia::cpu_loops {
 /// rows of A at a time, the sums being in registers.
 ///
 /// The order of the sums depends on the sizes alone.
-template <class T, class Kernels>
+template <class T, class Loops>
 class dense_product {
  public:
   /// Whether these loops are faster than BLAS: always where that does not know the processor, else
@@ -26,22 +26,22 @@ class dense_product {
   }
 
   /// On the calling thread; rows of C are c_row elements apart.
-  static void multiply_here(const Kernels& kernels, const matrix<T>& a, const matrix<T>& b, T* c,
+  static void multiply_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
                             std::size_t c_row, const matmul_sizes& s) {
     for (std::size_t column = 0; column < s.n; column += width) {
       for (std::size_t row = 0; row < s.m; row += max_block_rows) {
         multiply_block(
-            kernels, a, b, c, c_row, s.k,
+            loops, a, b, c, c_row, s.k,
             {row, std::min(max_block_rows, s.m - row), column, std::min(width, s.n - column)});
       }
     }
   }
 
-  static void multiply(const Kernels& kernels, const workers& team, const matrix<T>& a,
+  static void multiply(const Loops& loops, const workers& team, const matrix<T>& a,
                        const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last) {
     if (2 * s.m * s.n * s.k < flops_worth_sharing) {
-      multiply_here(kernels, a, b, c, s.n, s);
-      last.apply(kernels, c, s.n, s.m, 0, s.n);
+      multiply_here(loops, a, b, c, s.n, s);
+      last.apply(loops, c, s.n, s.m, 0, s.n);
       return;
     }
     const std::size_t panels = (s.n + width - 1) / width;
@@ -52,8 +52,8 @@ class dense_product {
       const std::size_t column = task / blocks * width;
       const region where{row, (block + 1) * s.m / blocks - row, column,
                          std::min(width, s.n - column)};
-      multiply_block(kernels, a, b, c, s.n, s.k, where);
-      last.apply(kernels, c + row * s.n, s.n, where.rows, column, where.columns);
+      multiply_block(loops, a, b, c, s.n, s.k, where);
+      last.apply(loops, c + row * s.n, s.n, where.rows, column, where.columns);
     });
   }
 
@@ -65,9 +65,9 @@ class dense_product {
     std::size_t columns;
   };
 
-  static constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
-  static constexpr std::size_t width = Kernels::template panel_width<T>;
-  static constexpr std::size_t tile = Kernels::tile_patches;
+  static constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
+  static constexpr std::size_t width = Loops::template panel_width<T>;
+  static constexpr std::size_t tile = Loops::tile_patches;
   // Handing half of a smaller product to a second thread takes longer than doing it.
   static constexpr std::size_t flops_worth_sharing = 500'000;
   // Rows of a panel that take three quarters of a first-level cache of 32 KiB.
@@ -82,13 +82,13 @@ class dense_product {
     return std::max(least, halved);
   }
 
-  static void multiply_block(const Kernels& kernels, const matrix<T>& a, const matrix<T>& b, T* c,
+  static void multiply_block(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
                              std::size_t c_row, std::size_t k, const region& where) {
-    product_panel<T, Kernels, max_depth, width / lanes> panel(kernels, b, where.column,
-                                                              where.columns, where.rows);
+    product_panel<T, Loops, max_depth, width / per_register> panel(loops, b, where.column,
+                                                                   where.columns, where.rows);
     const std::size_t a_row = a.transposed ? 1 : a.row_step;
     const std::size_t a_step = a.transposed ? a.row_step : 1;
-    const bool whole = where.columns % lanes == 0;
+    const bool whole = where.columns % per_register == 0;
     alignas(64) T some[tile * width];
     const std::size_t tiles = (where.rows + tile - 1) / tile;
     const std::size_t blocks = std::max<std::size_t>((k + max_depth - 1) / max_depth, 1);
@@ -104,9 +104,9 @@ class dense_product {
         if (!whole && block > 0) {
           copy_rows(to, c_row, some, width, count, where.columns);
         }
-        kernels.multiply_tile(a.data + row * a_row + first * a_step, a_row, a_step, rows,
-                              panel.row_step(), depth, whole ? to : some, whole ? c_row : width,
-                              count, panel.registers(), block > 0);
+        loops.multiply_tile(a.data + row * a_row + first * a_step, a_row, a_step, rows,
+                            panel.row_step(), depth, whole ? to : some, whole ? c_row : width,
+                            count, panel.registers(), block > 0);
         if (!whole) {
           copy_rows(some, width, to, c_row, count, where.columns);
         }

@@ -13,9 +13,9 @@ template <class T>
 [[nodiscard]] double density(isa level, const T* x, std::size_t n) {
   constexpr std::size_t stretch = 128;
   constexpr std::size_t stretches = 32;
-  return with_isa(level, [&](auto kernels) {
+  return with_isa(level, [&](auto loops) {
     if (n <= stretch * stretches) {
-      return static_cast<double>(kernels.count_nonzeros(x, n)) / static_cast<double>(n);
+      return static_cast<double>(loops.count_nonzeros(x, n)) / static_cast<double>(n);
     }
     // Multiples of the golden ratio fall nowhere twice, in step with no rows or images.
     constexpr double golden = 0.6180339887498949;
@@ -24,7 +24,7 @@ template <class T>
       const double at = static_cast<double>(i) * golden;
       const double share = at - static_cast<double>(static_cast<std::size_t>(at));
       const auto first = static_cast<std::size_t>(share * static_cast<double>(n - stretch));
-      count += kernels.count_nonzeros(x + first, stretch);
+      count += loops.count_nonzeros(x + first, stretch);
     }
     return static_cast<double>(count) / (stretch * stretches);
   });
@@ -35,8 +35,8 @@ template <class T>
 [[nodiscard]] bool all_finite(const workers& team, const T* x, std::size_t n) {
   std::atomic<bool> finite{true};
   team.for_blocks(n, workers::elements_per_block,
-                  [&](auto kernels, std::size_t first, std::size_t some) {
-                    if (!kernels.all_finite(x + first, some)) {
+                  [&](auto loops, std::size_t first, std::size_t some) {
+                    if (!loops.all_finite(x + first, some)) {
                       finite.store(false, std::memory_order_relaxed);
                     }
                   });

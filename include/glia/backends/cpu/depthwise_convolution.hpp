@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/patch_convolution.hpp"
-#include "glia/backends/cpu/vector_kernels.hpp"
+#include "glia/backends/cpu/vector_loops.hpp"
 
 namespace glia::cpu_loops {
 
@@ -36,7 +36,7 @@ class seen_rows {
   std::array<const T*, size> rows_;  // as far as listed
 };
 
-/// Convolutions that treat every channel on its own, channels being the vectors' lanes.
+/// Convolutions that treat every channel on its own, channels being the elements of vectors.
 template <class T>
 class depthwise_convolution {
  public:
@@ -49,29 +49,29 @@ class depthwise_convolution {
 
   /// Rows of output whose panel of input takes an eighth of a second-level cache, and that one list
   /// of seen rows has room for.
-  template <class Kernels>
-  [[nodiscard]] std::size_t rows_per_band(const Kernels& kernels) const {
+  template <class Loops>
+  [[nodiscard]] std::size_t rows_per_band(const Loops& loops) const {
     const std::size_t most = std::min(c_->sizes().oh, seen_rows<T>::most(c_->sizes()));
     std::size_t rows = 1;
-    while (rows < most && scratch_size(kernels, rows + 1) * sizeof(T) <= panel_bytes) {
+    while (rows < most && scratch_size(loops, rows + 1) * sizeof(T) <= panel_bytes) {
       ++rows;
     }
     return rows;
   }
   /// Elements of scratch memory that `forward` takes.
-  template <class Kernels>
-  [[nodiscard]] std::size_t scratch_size(const Kernels&, std::size_t rows) const {
+  template <class Loops>
+  [[nodiscard]] std::size_t scratch_size(const Loops&, std::size_t rows) const {
     return c_->image().band(0, rows).input_rows * c_->image().row_size() / c_->sizes().c *
-           Kernels::template panel_width<T>;
+           Loops::template panel_width<T>;
   }
 
   /// y (rows, OW, C) of a band of at most rows_per_band(), clamped; x is the image, w (height,
   /// width, 1, C), bias (C) or none. Channels are taken out of the image panel by panel, with the
   /// padding around them: in it they are so far apart that a cache would keep but few.
-  template <class Kernels>
-  void forward(const Kernels& kernels, const T* x, const row_band& band, const T* w, const T* bias,
+  template <class Loops>
+  void forward(const Loops& loops, const T* x, const row_band& band, const T* w, const T* bias,
                T* y, const clamp_range<T>& range, T* scratch) const {
-    constexpr std::size_t width = Kernels::template panel_width<T>;
+    constexpr std::size_t width = Loops::template panel_width<T>;
     const window_sizes& s = c_->sizes();
     const window2d& k = s.window;
     const std::size_t top = band.first * k.stride_height - k.pad_top;  // may wrap around
@@ -85,11 +85,11 @@ class depthwise_convolution {
       const std::size_t first = std::min(panel, s.c - channels);
       for (std::size_t row = 0; row < band.input_rows; ++row) {
         if (top + row < s.h) {
-          gather(kernels, x + (top + row) * s.w * s.c + first, channels,
+          gather(loops, x + (top + row) * s.w * s.c + first, channels,
                  scratch + row * row_size + k.pad_left * width);
         }
       }
-      kernels.convolve_channels(
+      loops.convolve_channels(
           depthwise_rows{band.rows, s.ow, channels, k.height, k.width, k.stride_width,
                          k.dilation_width, s.c, s.c, s.ow * s.c},
           seen.data(), w + first, bias == nullptr ? nullptr : bias + first, y + first, range);
@@ -97,20 +97,20 @@ class depthwise_convolution {
   }
 
   /// dw (height, width, 1, C) += what the band adds to it.
-  template <class Kernels>
-  void add_kernel_gradient(const Kernels& kernels, const T* x, const row_band& band, const T* dy,
+  template <class Loops>
+  void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy,
                            T* dw) const {
     const std::size_t channels = c_->sizes().c;
     for (std::size_t k = 0; k < c_->depth(); k += max_accumulators) {
-      kernels.add_channel_kernel_gradient(x, c_->image().grid(band), c_->offsets() + k,
-                                          std::min(max_accumulators, c_->depth() - k), dy, channels,
-                                          dw + k * channels);
+      loops.add_channel_kernel_gradient(x, c_->image().grid(band), c_->offsets() + k,
+                                        std::min(max_accumulators, c_->depth() - k), dy, channels,
+                                        dw + k * channels);
     }
   }
 
   /// dx (padded rows of the band) += dy spread over the patches.
-  template <class Kernels>
-  void add_input_gradient(const Kernels& kernels, const T* dy, const row_band& band, const T* w,
+  template <class Loops>
+  void add_input_gradient(const Loops& loops, const T* dy, const row_band& band, const T* w,
                           T* dx) const {
     const patch_grid grid = c_->image().grid(band);
     const std::size_t channels = c_->sizes().c;
@@ -118,7 +118,7 @@ class depthwise_convolution {
       for (std::size_t column = 0; column < grid.columns; ++column, dy += channels) {
         T* const patch = dx + row * grid.row_step + column * grid.column_step;
         for (std::size_t k = 0; k < c_->depth(); ++k) {
-          kernels.add_product(w + k * channels, dy, patch + c_->offsets()[k], channels);
+          loops.add_product(w + k * channels, dy, patch + c_->offsets()[k], channels);
         }
       }
     }
@@ -128,12 +128,12 @@ class depthwise_convolution {
   static constexpr std::size_t panel_bytes = 64 << 10;
 
   /// A row of an image's channels.
-  template <class Kernels>
-  void gather(const Kernels& kernels, const T* x, std::size_t channels, T* to) const {
-    constexpr std::size_t width = Kernels::template panel_width<T>;
+  template <class Loops>
+  void gather(const Loops& loops, const T* x, std::size_t channels, T* to) const {
+    constexpr std::size_t width = Loops::template panel_width<T>;
     const window_sizes& s = c_->sizes();
     if (channels == width) {
-      kernels.gather_panel(x, s.w, s.c, to);
+      loops.gather_panel(x, s.w, s.c, to);
       return;
     }
     for (std::size_t column = 0; column < s.w; ++column) {

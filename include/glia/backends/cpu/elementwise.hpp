@@ -23,36 +23,36 @@ class elementwise {
 
   void compute(const kernels::unary& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
-    for_blocks(x.size(), [&](auto kernels, std::size_t first, std::size_t count) {
-      kernels.unary(k.map, x.data() + first, y.data() + first, count);
+    for_blocks(x.size(), [&](auto loops, std::size_t first, std::size_t count) {
+      loops.unary(k.map, x.data() + first, y.data() + first, count);
     });
   }
 
   void compute(const kernels::unary_gradient& k, const memory_pool&, const tensor& dy,
                const tensor& saved, const tensor& dx) const {
     const T* const from = k.needs_saved() ? saved.data() : nullptr;
-    for_blocks(dy.size(), [&](auto kernels, std::size_t first, std::size_t count) {
-      kernels.unary_gradient(k.map, dy.data() + first, from == nullptr ? nullptr : from + first,
-                             dx.data() + first, count);
+    for_blocks(dy.size(), [&](auto loops, std::size_t first, std::size_t count) {
+      loops.unary_gradient(k.map, dy.data() + first, from == nullptr ? nullptr : from + first,
+                           dx.data() + first, count);
     });
   }
 
   void compute(const kernels::binary& k, const memory_pool&, const tensor& left,
                const tensor& right, const tensor& result) const {
     const broadcast_plan plan(result.shape(), left.shape(), right.shape());
-    for_stretches(plan, [&](auto kernels, const auto& at, std::size_t to, std::size_t count) {
-      kernels.binary(k.function, left.data() + at[0], plan.inner_step(0), right.data() + at[1],
-                     plan.inner_step(1), result.data() + to, count);
+    for_stretches(plan, [&](auto loops, const auto& at, std::size_t to, std::size_t count) {
+      loops.binary(k.function, left.data() + at[0], plan.inner_step(0), right.data() + at[1],
+                   plan.inner_step(1), result.data() + to, count);
     });
   }
 
   void compute(const kernels::select&, const memory_pool&, const tensor& condition, const tensor& a,
                const tensor& b, const tensor& result) const {
     const broadcast_plan plan(result.shape(), condition.shape(), a.shape(), b.shape());
-    for_stretches(plan, [&](auto kernels, const auto& at, std::size_t to, std::size_t count) {
-      kernels.select(condition.data() + at[0], plan.inner_step(0), a.data() + at[1],
-                     plan.inner_step(1), b.data() + at[2], plan.inner_step(2), result.data() + to,
-                     count);
+    for_stretches(plan, [&](auto loops, const auto& at, std::size_t to, std::size_t count) {
+      loops.select(condition.data() + at[0], plan.inner_step(0), a.data() + at[1],
+                   plan.inner_step(1), b.data() + at[2], plan.inner_step(2), result.data() + to,
+                   count);
     });
   }
 
@@ -72,14 +72,14 @@ class elementwise {
                const tensor& y) const {
     const broadcast_plan plan(terms.shape(), k.to);
     std::fill_n(y.data(), y.size(), T{0});
-    with_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto loops) {
       const T* x = terms.data();
       for (std::size_t row = 0; row < plan.rows(); ++row, x += plan.inner()) {
         T* to = y.data() + plan.row_offsets(row)[0];
         if (plan.inner_step(0) == 0) {
-          *to += kernels.sum(x, plan.inner());
+          *to += loops.sum(x, plan.inner());
         } else {
-          kernels.add(x, to, plan.inner());
+          loops.add(x, to, plan.inner());
         }
       }
     });
@@ -89,9 +89,9 @@ class elementwise {
                const tensor& y) const {
     const step_key key = step_key::from_words(words.integers());
     const std::uint64_t offset = kernels::dropout::offset(key, x.shape());
-    for_blocks(x.size(), [&](auto kernels, std::size_t first, std::size_t count) {
-      kernels.dropout(x.data() + first, y.data() + first, count, k.rate, key.stream(k.stream),
-                      offset + first);
+    for_blocks(x.size(), [&](auto loops, std::size_t first, std::size_t count) {
+      loops.dropout(x.data() + first, y.data() + first, count, k.rate, key.stream(k.stream),
+                    offset + first);
     });
   }
 
@@ -101,17 +101,17 @@ class elementwise {
     team_->for_blocks(n, workers::elements_per_block, body);
   }
 
-  /// body(kernels, at, to, count) for stretches of a plan, which begin at at[i] in operand i and at
+  /// body(loops, at, to, count) for stretches of a plan, which begin at at[i] in operand i and at
   /// `to` in the result.
   template <std::size_t Operands, class Body>
   void for_stretches(const broadcast_plan<Operands>& plan, const Body& body) const {
     team_->for_stretches(plan.rows(), plan.inner(),
-                         [&](auto kernels, std::size_t row, std::size_t first, std::size_t count) {
+                         [&](auto loops, std::size_t row, std::size_t first, std::size_t count) {
                            auto at = plan.row_offsets(row);
                            for (std::size_t i = 0; i < Operands; ++i) {
                              at[i] += first * plan.inner_step(i);
                            }
-                           body(kernels, at, row * plan.inner() + first, count);
+                           body(loops, at, row * plan.inner() + first, count);
                          });
   }
 

@@ -16,15 +16,15 @@ struct epilogue {
   [[nodiscard]] bool empty() const { return bias == nullptr && map == identity_map; }
 
   /// For `rows` rows of `columns` elements from column `column` on, `step` apart.
-  template <class Kernels>
-  void apply(const Kernels& kernels, T* y, std::size_t step, std::size_t rows, std::size_t column,
+  template <class Loops>
+  void apply(const Loops& loops, T* y, std::size_t step, std::size_t rows, std::size_t column,
              std::size_t columns) const {
     if (empty()) {
       return;
     }
     for (std::size_t row = 0; row < rows; ++row) {
-      kernels.bias_unary(map, bias == nullptr ? nullptr : bias + column, y + row * step + column,
-                         columns);
+      loops.bias_unary(map, bias == nullptr ? nullptr : bias + column, y + row * step + column,
+                       columns);
     }
   }
 };

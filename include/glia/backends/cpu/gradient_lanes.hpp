@@ -11,7 +11,7 @@ namespace glia::cpu_loops {
 
 /// A sum over images, of `size` elements: images are dealt out to lanes whose number depends on
 /// theirs alone, each lane sums its own, and the lanes are added in order. So the threads do not
-/// show in the result. Loops are those of `level`; body(kernels, first image, images, sum, thread)
+/// show in the result. Loops are those of `level`; body(loops, first image, images, sum, thread)
 /// writes a lane's sum.
 template <class T, class Body>
 void sum_over_lanes(const workers& team, isa level, const memory_pool& memory, std::size_t images,
@@ -20,14 +20,14 @@ void sum_over_lanes(const workers& team, isa level, const memory_pool& memory, s
   const std::size_t lanes = images < 8 ? 1 : 8;
   const host_tensor<T> partial(memory, {lanes - 1, size});
   const single_threaded_blas one_thread_each;
-  with_isa(level, [&](auto kernels) {
+  with_isa(level, [&](auto loops) {
     team.run(lanes, [&](std::size_t lane, std::size_t thread) {
       const std::size_t first = lane * images / lanes;
-      body(kernels, first, (lane + 1) * images / lanes - first,
+      body(loops, first, (lane + 1) * images / lanes - first,
            lane == 0 ? sum : partial.data() + (lane - 1) * size, thread);
     });
     for (std::size_t lane = 1; lane < lanes; ++lane) {
-      kernels.add(partial.data() + (lane - 1) * size, sum, size);
+      loops.add(partial.data() + (lane - 1) * size, sum, size);
     }
   });
 }

@@ -42,12 +42,12 @@ class indexing {
                         std::fill_n(table.data() + first, some, T{0});
                       });
     team_->for_blocks(columns, block_columns,
-                      [&](auto kernels, std::size_t column, std::size_t some) {
+                      [&](auto loops, std::size_t column, std::size_t some) {
                         for (std::size_t row = 0; row < indices.size(); ++row) {
                           const auto at = static_cast<std::size_t>(indices.integers()[row]);
                           if (at < k.count) {
-                            kernels.add(rows.data() + row * columns + column,
-                                        table.data() + at * columns + column, some);
+                            loops.add(rows.data() + row * columns + column,
+                                      table.data() + at * columns + column, some);
                           }
                         }
                       });

@@ -41,28 +41,28 @@ class normalizing {
       normalize_rows(x, gamma, beta, epsilon, y, mean, variance, rows, columns);
       return;
     }
-    team_->for_blocks(columns, channels, [&](auto kernels, std::size_t first, std::size_t count) {
+    team_->for_blocks(columns, channels, [&](auto loops, std::size_t first, std::size_t count) {
       T scale[channels];
       T* m = mean + first;
       T* v = variance + first;
       std::fill_n(m, count, T{0});
       std::fill_n(v, count, T{0});
       for (std::size_t r = 0; r < rows; ++r) {
-        kernels.add(x + r * columns + first, m, count);
+        loops.add(x + r * columns + first, m, count);
       }
       for (std::size_t c = 0; c < count; ++c) {
         m[c] /= static_cast<T>(rows);
       }
       for (std::size_t r = 0; r < rows; ++r) {
-        kernels.add_squared_difference(x + r * columns + first, m, v, count);
+        loops.add_squared_difference(x + r * columns + first, m, v, count);
       }
       for (std::size_t c = 0; c < count; ++c) {
         v[c] /= static_cast<T>(rows);
         scale[c] = gamma[first + c] * inverse_deviation(v[c], epsilon);
       }
       for (std::size_t r = 0; r < rows; ++r) {
-        kernels.center_and_scale(x + r * columns + first, m, scale, beta + first,
-                                 y + r * columns + first, count);
+        loops.center_and_scale(x + r * columns + first, m, scale, beta + first,
+                               y + r * columns + first, count);
       }
     });
   }
@@ -77,7 +77,7 @@ class normalizing {
                        memory);
       return;
     }
-    team_->for_blocks(columns, channels, [&](auto kernels, std::size_t first, std::size_t count) {
+    team_->for_blocks(columns, channels, [&](auto loops, std::size_t first, std::size_t count) {
       const T* m = mean + first;
       const T none[channels] = {};
       T inverse[channels];
@@ -88,9 +88,9 @@ class normalizing {
       std::fill_n(dgamma + first, count, T{0});
       std::fill_n(dbeta + first, count, T{0});
       for (std::size_t r = 0; r < rows; ++r) {
-        kernels.center_and_scale(x + r * columns + first, m, inverse, none, h, count);
-        kernels.add_product(dy + r * columns + first, h, dgamma + first, count);
-        kernels.add(dy + r * columns + first, dbeta + first, count);
+        loops.center_and_scale(x + r * columns + first, m, inverse, none, h, count);
+        loops.add_product(dy + r * columns + first, h, dgamma + first, count);
+        loops.add(dy + r * columns + first, dbeta + first, count);
       }
       // dx = gamma inverse (dy - dbeta / rows - h dgamma / rows)
       T scale[channels];
@@ -103,7 +103,7 @@ class normalizing {
       }
       for (std::size_t r = 0; r < rows; ++r) {
         const std::size_t at = r * columns + first;
-        kernels.normalized_gradient(dy + at, x + at, m, mean_dy, slope, scale, dx + at, count);
+        loops.normalized_gradient(dy + at, x + at, m, mean_dy, slope, scale, dx + at, count);
       }
     });
   }
@@ -117,17 +117,16 @@ class normalizing {
 
   void normalize_rows(const T* x, const T* gamma, const T* beta, double epsilon, T* y, T* mean,
                       T* variance, std::size_t rows, std::size_t columns) const {
-    team_->for_rows(rows, columns, [&](auto kernels, std::size_t first, std::size_t count) {
+    team_->for_rows(rows, columns, [&](auto loops, std::size_t first, std::size_t count) {
       for (std::size_t r = first; r < first + count; ++r) {
         const T* from = x + r * columns;
         T* to = y + r * columns;
-        mean[r] = kernels.sum(from, columns) / static_cast<T>(columns);
-        kernels.unary({unary_function::affine, 1, -static_cast<double>(mean[r])}, from, to,
-                      columns);
-        variance[r] = kernels.dot(to, to, columns) / static_cast<T>(columns);
-        kernels.unary({unary_function::affine, inverse_deviation(variance[r], epsilon), 0}, to, to,
-                      columns);
-        kernels.scale_and_shift(to, gamma, beta, to, columns);
+        mean[r] = loops.sum(from, columns) / static_cast<T>(columns);
+        loops.unary({unary_function::affine, 1, -static_cast<double>(mean[r])}, from, to, columns);
+        variance[r] = loops.dot(to, to, columns) / static_cast<T>(columns);
+        loops.unary({unary_function::affine, inverse_deviation(variance[r], epsilon), 0}, to, to,
+                    columns);
+        loops.scale_and_shift(to, gamma, beta, to, columns);
       }
     });
   }
@@ -138,7 +137,7 @@ class normalizing {
     const std::size_t lanes = std::min(rows, gradient_lanes);
     // Of each lane: its sums for gamma and for beta, and the normalised row at hand.
     const host_tensor<T> partial(memory, {lanes, 3, columns});
-    team_->for_each(lanes, [&](auto kernels, std::size_t lane) {
+    team_->for_each(lanes, [&](auto loops, std::size_t lane) {
       T* lane_gamma = partial.data() + lane * 3 * columns;
       T* lane_beta = lane_gamma + columns;
       T* h = lane_beta + columns;
@@ -147,16 +146,16 @@ class normalizing {
         const T* g = dy + r * columns;
         T* to = dx + r * columns;
         const T inverse = inverse_deviation(variance[r], epsilon);
-        kernels.unary({unary_function::affine, inverse, -static_cast<double>(mean[r] * inverse)},
-                      x + r * columns, h, columns);
-        kernels.add_product(g, h, lane_gamma, columns);
-        kernels.add(g, lane_beta, columns);
-        kernels.binary(binary_function::multiply, g, 1, gamma, 1, to, columns);
-        const T mean_q = kernels.sum(to, columns) / static_cast<T>(columns);
-        const T mean_qh = kernels.dot(to, h, columns) / static_cast<T>(columns);
-        kernels.add_scaled(-mean_qh, h, to, columns);
-        kernels.unary({unary_function::affine, inverse, -static_cast<double>(mean_q * inverse)}, to,
-                      to, columns);
+        loops.unary({unary_function::affine, inverse, -static_cast<double>(mean[r] * inverse)},
+                    x + r * columns, h, columns);
+        loops.add_product(g, h, lane_gamma, columns);
+        loops.add(g, lane_beta, columns);
+        loops.binary(binary_function::multiply, g, 1, gamma, 1, to, columns);
+        const T mean_q = loops.sum(to, columns) / static_cast<T>(columns);
+        const T mean_qh = loops.dot(to, h, columns) / static_cast<T>(columns);
+        loops.add_scaled(-mean_qh, h, to, columns);
+        loops.unary({unary_function::affine, inverse, -static_cast<double>(mean_q * inverse)}, to,
+                    to, columns);
       }
     });
     std::fill_n(dgamma, columns, T{0});

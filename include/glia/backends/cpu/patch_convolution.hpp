@@ -7,7 +7,7 @@
 #include <span>
 
 #include "glia/backends/cpu/patch_grid.hpp"
-#include "glia/backends/cpu/vector_kernels.hpp"
+#include "glia/backends/cpu/vector_loops.hpp"
 #include "glia/core/memory_pool.hpp"
 
 namespace glia::cpu_loops {
@@ -75,14 +75,14 @@ class patch_convolution {
   static constexpr std::size_t slack = 64;
 
   /// Panels for `forward`: w (height, width, C / groups, O) and a bias (O) or none.
-  template <class Kernels>
-  [[nodiscard]] host_tensor<T> pack(const Kernels&, const T* w, const T* bias,
+  template <class Loops>
+  [[nodiscard]] host_tensor<T> pack(const Loops&, const T* w, const T* bias,
                                     const memory_pool& memory) const {
-    constexpr std::size_t width = Kernels::template panel_width<T>;
-    const std::size_t count = s_.groups * panels<Kernels>(s_.group_outputs());
+    constexpr std::size_t width = Loops::template panel_width<T>;
+    const std::size_t count = s_.groups * panels<Loops>(s_.group_outputs());
     host_tensor<T> packed(memory, {count, 1 + depth_, width});
     for (std::size_t panel = 0; panel < count; ++panel) {
-      const panel_columns at = columns<Kernels>(panel, s_.group_outputs());
+      const panel_columns at = columns<Loops>(panel, s_.group_outputs());
       pack_panel(w + at.first, s_.o, bias == nullptr ? nullptr : bias + at.first, at.count, depth_,
                  width, packed.data() + panel * (1 + depth_) * width);
     }
@@ -90,9 +90,9 @@ class patch_convolution {
   }
 
   /// body(panel, group, first output, outputs) for all panels that `pack` makes.
-  template <class Kernels, class Body>
+  template <class Loops, class Body>
   void for_panels(const Body& body) const {
-    constexpr std::size_t width = Kernels::template panel_width<T>;
+    constexpr std::size_t width = Loops::template panel_width<T>;
     std::size_t panel = 0;
     for (std::size_t group = 0; group < s_.groups; ++group) {
       const std::size_t first = group * s_.group_outputs();
@@ -101,17 +101,17 @@ class patch_convolution {
       }
     }
   }
-  template <class Kernels>
+  template <class Loops>
   [[nodiscard]] const T* panel(const host_tensor<T>& packed, std::size_t panel) const {
-    return packed.data() + panel * (1 + depth_) * Kernels::template panel_width<T>;
+    return packed.data() + panel * (1 + depth_) * Loops::template panel_width<T>;
   }
 
   /// y (rows, OW, O) of a band = its patches times the packed weights, and bias; `ending` as in
   /// multiply_patches.
-  template <class Kernels, class Ending>
-  void forward(const Kernels& kernels, const T* x, const row_band& band,
-               const host_tensor<T>& packed, T* y, const Ending& ending) const {
-    constexpr std::size_t width = Kernels::template panel_width<T>;
+  template <class Loops, class Ending>
+  void forward(const Loops& loops, const T* x, const row_band& band, const host_tensor<T>& packed,
+               T* y, const Ending& ending) const {
+    constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t size = (1 + depth_) * width;
     const std::size_t block = std::max<std::size_t>(1, panel_block_bytes / (size * sizeof(T)));
     const T* weights = packed.data();
@@ -119,30 +119,30 @@ class patch_convolution {
       for (std::size_t first = 0; first < s_.group_outputs(); first += block * width) {
         const std::size_t outputs = std::min(block * width, s_.group_outputs() - first);
         const patch_products<T> by{runs_.data(), run_length(), depth_, weights, outputs, width};
-        for_tiles<Kernels>(image_.grid(band),
-                           [&](const auto& patches, std::size_t pixel, std::size_t n) {
-                             tile<const T*> from;
-                             tile<T*> to;
-                             for (std::size_t p = 0; p < n; ++p) {
-                               from[p] = x + patches[p] + group * s_.group_inputs();
-                               to[p] = y + (pixel + p) * s_.o + group * s_.group_outputs() + first;
-                             }
-                             kernels.multiply_patches(by, from.data(), n, to.data(), ending);
-                           });
-        weights += panels<Kernels>(outputs) * size;
+        for_tiles<Loops>(image_.grid(band),
+                         [&](const auto& patches, std::size_t pixel, std::size_t n) {
+                           tile<const T*> from;
+                           tile<T*> to;
+                           for (std::size_t p = 0; p < n; ++p) {
+                             from[p] = x + patches[p] + group * s_.group_inputs();
+                             to[p] = y + (pixel + p) * s_.o + group * s_.group_outputs() + first;
+                           }
+                           loops.multiply_patches(by, from.data(), n, to.data(), ending);
+                         });
+        weights += panels<Loops>(outputs) * size;
       }
     }
   }
 
   /// dw (height, width, C / groups, O) += patches transposed times dy (rows, OW, O). `scratch` has
   /// room for rows * OW panel rows.
-  template <class Kernels>
-  void add_kernel_gradient(const Kernels& kernels, const T* x, const row_band& band, const T* dy,
-                           T* dw, T* scratch) const {
-    constexpr std::size_t width = Kernels::template panel_width<T>;
+  template <class Loops>
+  void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy, T* dw,
+                           T* scratch) const {
+    constexpr std::size_t width = Loops::template panel_width<T>;
     const patch_grid grid = image_.grid(band);
-    for (std::size_t panel = 0; panel < s_.groups * panels<Kernels>(s_.group_outputs()); ++panel) {
-      const panel_columns at = columns<Kernels>(panel, s_.group_outputs());
+    for (std::size_t panel = 0; panel < s_.groups * panels<Loops>(s_.group_outputs()); ++panel) {
+      const panel_columns at = columns<Loops>(panel, s_.group_outputs());
       const T* gradient = dy + at.first;
       std::size_t step = s_.o;
       if (at.count < width) {
@@ -154,31 +154,31 @@ class patch_convolution {
         gradient = scratch;
         step = width;
       }
-      for (std::size_t k = 0; k < depth_; k += Kernels::tile_patches) {
-        kernels.multiply_transposed_patches(x + at.group * s_.group_inputs(), grid, offsets() + k,
-                                            std::min(Kernels::tile_patches, depth_ - k), gradient,
-                                            step, dw + k * s_.o + at.first, s_.o, at.count);
+      for (std::size_t k = 0; k < depth_; k += Loops::tile_patches) {
+        loops.multiply_transposed_patches(x + at.group * s_.group_inputs(), grid, offsets() + k,
+                                          std::min(Loops::tile_patches, depth_ - k), gradient, step,
+                                          dw + k * s_.o + at.first, s_.o, at.count);
       }
     }
   }
-  template <class Kernels>
+  template <class Loops>
   [[nodiscard]] std::size_t kernel_gradient_scratch(std::size_t rows) const {
-    return s_.group_outputs() % Kernels::template panel_width<T> == 0
+    return s_.group_outputs() % Loops::template panel_width<T> == 0
                ? 0
-               : rows * s_.ow * Kernels::template panel_width<T>;
+               : rows * s_.ow * Loops::template panel_width<T>;
   }
 
   /// Panels for `add_input_gradient`: for every group and run, w's rows as columns.
-  template <class Kernels>
-  [[nodiscard]] host_tensor<T> pack_transposed(const Kernels&, const T* w,
+  template <class Loops>
+  [[nodiscard]] host_tensor<T> pack_transposed(const Loops&, const T* w,
                                                const memory_pool& memory) const {
-    constexpr std::size_t width = Kernels::template panel_width<T>;
+    constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t depth = s_.group_outputs();
-    const std::size_t count = s_.groups * runs_.size() * panels<Kernels>(run_length());
+    const std::size_t count = s_.groups * runs_.size() * panels<Loops>(run_length());
     host_tensor<T> packed(memory, {count, 1 + depth, width});
     std::fill_n(packed.data(), packed.size(), T{0});
     for (std::size_t panel = 0; panel < count; ++panel) {
-      const panel_columns at = columns<Kernels>(panel, run_length());
+      const panel_columns at = columns<Loops>(panel, run_length());
       const T* from = w + (at.group % runs_.size() * run_length() + at.within) * s_.o +
                       at.group / runs_.size() * depth;
       T* to = packed.data() + (panel * (1 + depth) + 1) * width;
@@ -192,27 +192,26 @@ class patch_convolution {
   }
 
   /// dx (padded rows of the band) += dy (rows, OW, O) times the weights, spread to the patches.
-  template <class Kernels>
-  void add_input_gradient(const Kernels& kernels, const T* dy, const row_band& band,
+  template <class Loops>
+  void add_input_gradient(const Loops& loops, const T* dy, const row_band& band,
                           const host_tensor<T>& packed, T* dx) const {
-    constexpr std::size_t width = Kernels::template panel_width<T>;
+    constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t depth = s_.group_outputs();
-    for_tiles<Kernels>(
-        image_.grid(band), [&](const auto& patches, std::size_t pixel, std::size_t n) {
-          tile<const T*> from;
-          tile<T*> to;
-          patch_products<T> by{&single_run, depth, depth, packed.data(), run_length(), width};
-          for (std::size_t group = 0; group < s_.groups; ++group) {
-            for (const std::uint32_t run : runs()) {
-              for (std::size_t p = 0; p < n; ++p) {
-                from[p] = dy + (pixel + p) * s_.o + group * depth;
-                to[p] = dx + patches[p] + run + group * s_.group_inputs();
-              }
-              kernels.multiply_patches(by, from.data(), n, to.data(), add_sums{});
-              by.panels += panels<Kernels>(run_length()) * (1 + depth) * width;
-            }
+    for_tiles<Loops>(image_.grid(band), [&](const auto& patches, std::size_t pixel, std::size_t n) {
+      tile<const T*> from;
+      tile<T*> to;
+      patch_products<T> by{&single_run, depth, depth, packed.data(), run_length(), width};
+      for (std::size_t group = 0; group < s_.groups; ++group) {
+        for (const std::uint32_t run : runs()) {
+          for (std::size_t p = 0; p < n; ++p) {
+            from[p] = dy + (pixel + p) * s_.o + group * depth;
+            to[p] = dx + patches[p] + run + group * s_.group_inputs();
           }
-        });
+          loops.multiply_patches(by, from.data(), n, to.data(), add_sums{});
+          by.panels += panels<Loops>(run_length()) * (1 + depth) * width;
+        }
+      }
+    });
   }
 
  private:
@@ -230,27 +229,27 @@ class patch_convolution {
     std::size_t first;   // of the matrix
     std::size_t count;
   };
-  template <class Kernels>
+  template <class Loops>
   static std::size_t panels(std::size_t columns) {
-    return (columns + Kernels::template panel_width<T> - 1) / Kernels::template panel_width<T>;
+    return (columns + Loops::template panel_width<T> - 1) / Loops::template panel_width<T>;
   }
-  template <class Kernels>
+  template <class Loops>
   static panel_columns columns(std::size_t panel, std::size_t width_of_group) {
-    constexpr std::size_t width = Kernels::template panel_width<T>;
-    const std::size_t group = panel / panels<Kernels>(width_of_group);
-    const std::size_t within = panel % panels<Kernels>(width_of_group) * width;
+    constexpr std::size_t width = Loops::template panel_width<T>;
+    const std::size_t group = panel / panels<Loops>(width_of_group);
+    const std::size_t within = panel % panels<Loops>(width_of_group) * width;
     return {group, within, group * width_of_group + within,
             std::min(width, width_of_group - within)};
   }
 
   /// body(offsets of up to tile_patches patches, number of the first, how many).
-  template <class Kernels, class Body>
+  template <class Loops, class Body>
   static void for_tiles(const patch_grid& grid, const Body& body) {
     tile<std::size_t> patches{};
     std::size_t column = 0;
     std::size_t row_offset = 0;
-    for (std::size_t pixel = 0; pixel < grid.count(); pixel += Kernels::tile_patches) {
-      const std::size_t n = std::min(Kernels::tile_patches, grid.count() - pixel);
+    for (std::size_t pixel = 0; pixel < grid.count(); pixel += Loops::tile_patches) {
+      const std::size_t n = std::min(Loops::tile_patches, grid.count() - pixel);
       for (std::size_t p = 0; p < n; ++p) {
         patches[p] = row_offset + column * grid.column_step;
         if (++column == grid.columns) {

@@ -91,8 +91,8 @@ class padded_image {
 
   /// Adds what lies in `scratch`, laid out as `read` does it, to the image dx, whose first
   /// `covered` rows hold sums already and the others nothing yet. Returns the new `covered`.
-  template <class Kernels, class T>
-  [[nodiscard]] std::size_t add(const Kernels& kernels, const T* scratch, const row_band& band,
+  template <class Loops, class T>
+  [[nodiscard]] std::size_t add(const Loops& loops, const T* scratch, const row_band& band,
                                 std::size_t covered, T* dx) const {
     const window2d& k = s_->window;
     const std::size_t row_elements = s_->w * s_->c;
@@ -103,7 +103,7 @@ class padded_image {
         continue;
       }
       if (to < covered) {
-        kernels.add(from, dx + to * row_elements, row_elements);
+        loops.add(from, dx + to * row_elements, row_elements);
         continue;
       }
       clear(dx, covered, to);

@@ -52,13 +52,13 @@ class pooled_convolution {
                const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> clamp(map);
-    with_isa(team_->level(), [&](auto kernels) {
-      if (winograd_pooling<T>::template applies<decltype(kernels)>(s, pool.window) &&
-          run_winograd(kernels, winograd_pooling<T>(kernels, w, s, pool, memory), x, bias, clamp, y,
+    with_isa(team_->level(), [&](auto loops) {
+      if (winograd_pooling<T>::template applies<decltype(loops)>(s, pool.window) &&
+          run_winograd(loops, winograd_pooling<T>(loops, w, s, pool, memory), x, bias, clamp, y,
                        position, memory)) {
         return;
       }
-      const host_tensor<T> packed = c.pack(kernels, w, bias, memory);
+      const host_tensor<T> packed = c.pack(loops, w, bias, memory);
       const pooled_rows cut_into(s, pool, first_level_bytes);
       // Longer sums are better off with six patches at a time than with a window's four.
       const bool in_registers =
@@ -78,14 +78,13 @@ class pooled_convolution {
         const std::size_t to = (image * pool.oh + row) * pool.ow * s.o;
         std::uint8_t* const winners = position == nullptr ? nullptr : position + to;
         if (in_registers) {
-          pool_in_registers(kernels, c, from, packed, clamp, pool, rows,
+          pool_in_registers(loops, c, from, packed, clamp, pool, rows,
                             windows_of.data() + thread * windows, y + to, winners);
         } else {
-          c.forward(kernels, from, band, packed, room + padded, store_sums{});
+          c.forward(loops, from, band, packed, room + padded, store_sums{});
           for_windows(pool, rows, [&](std::size_t at, std::size_t out, const pool_window& window) {
-            kernels.template max_of_window<true>(room + padded + at, window, s.o, y + to + out,
-                                                 winners == nullptr ? nullptr : winners + out,
-                                                 clamp);
+            loops.template max_of_window<true>(room + padded + at, window, s.o, y + to + out,
+                                               winners == nullptr ? nullptr : winners + out, clamp);
           });
         }
       });
@@ -113,10 +112,10 @@ class pooled_convolution {
     const pooled_rows cut_into(s, pool, listed ? second_level_bytes : first_level_bytes);
     const std::size_t padded = c.band_size(cut_into.convolved);
     const std::size_t spread = listed || direct ? 0 : cut_into.convolved * s.ow * s.o;
-    const std::size_t extra = with_isa(level, [&](auto kernels) {
+    const std::size_t extra = with_isa(level, [&](auto loops) {
       return listed || direct
                  ? std::size_t{0}
-                 : c.template kernel_gradient_scratch<decltype(kernels)>(cut_into.convolved);
+                 : c.template kernel_gradient_scratch<decltype(loops)>(cut_into.convolved);
     });
     const std::size_t each = 2 * padded + spread + extra;
     const host_tensor<T> scratch(memory, {team_->threads(), each});
@@ -129,7 +128,7 @@ class pooled_convolution {
 
     sum_over_lanes(
         *team_, level, memory, s.n, size + s.o, sums.data(),
-        [&](auto kernels, std::size_t image, std::size_t images, T* sum, std::size_t thread) {
+        [&](auto loops, std::size_t image, std::size_t images, T* sum, std::size_t thread) {
           T* const read = scratch.data() + thread * each;
           T* const written = read + padded;
           T* const gradient = written + padded;
@@ -138,8 +137,8 @@ class pooled_convolution {
           for (; images > 0; ++image, --images) {
             const std::size_t at_x = image * s.h * s.w * s.c;
             const std::size_t pooled = pool.oh * pool.ow * s.o;
-            if (!kernels.all_finite(x + at_x, s.h * s.w * s.c) ||
-                !kernels.all_finite(dy + image * pooled, pooled)) {
+            if (!loops.all_finite(x + at_x, s.h * s.w * s.c) ||
+                !loops.all_finite(dy + image * pooled, pooled)) {
               finite.store(false, std::memory_order_relaxed);
               return;
             }
@@ -149,28 +148,28 @@ class pooled_convolution {
               const std::size_t at_y = (image * pool.oh + row) * pool.ow * s.o;
               const row_band band = cut_into.band(c, row, rows);
               const T* from = c.image().read(x + at_x, band, read);
-              kernels.add_kept(dy + at_y, position + at_y, clamp_range<T>::cut, rows * pool.ow, s.o,
-                               sum + size);
+              loops.add_kept(dy + at_y, position + at_y, clamp_range<T>::cut, rows * pool.ow, s.o,
+                             sum + size);
               if (listed) {
-                sparse.list_pooled(kernels, dy + at_y, position + at_y, pool, rows, lists);
-                sparse.add_kernel_gradient(kernels, from, lists, sum);
+                sparse.list_pooled(loops, dy + at_y, position + at_y, pool, rows, lists);
+                sparse.add_kernel_gradient(loops, from, lists, sum);
               } else if (direct) {
-                add_directly(kernels, c, from, dy + at_y, position + at_y, pool, rows, sum,
+                add_directly(loops, c, from, dy + at_y, position + at_y, pool, rows, sum,
                              windows_of.data() + thread * windows);
               } else {
-                spread_band(kernels, dy + at_y, position + at_y, pool, rows, band, gradient);
-                c.add_kernel_gradient(kernels, from, band, gradient, sum, gradient + spread);
+                spread_band(loops, dy + at_y, position + at_y, pool, rows, band, gradient);
+                c.add_kernel_gradient(loops, from, band, gradient, sum, gradient + spread);
               }
               if (dx == nullptr) {
                 continue;
               }
               std::fill_n(written, c.band_size(band.rows), T{0});
               if (listed) {
-                sparse.add_input_gradient(kernels, lists, band, weights.data(), written);
+                sparse.add_input_gradient(loops, lists, band, weights.data(), written);
               } else {
-                c.add_input_gradient(kernels, gradient, band, weights, written);
+                c.add_input_gradient(loops, gradient, band, weights, written);
               }
-              covered = c.image().add(kernels, written, band, covered, dx + at_x);
+              covered = c.image().add(loops, written, band, covered, dx + at_x);
             }
             if (dx != nullptr) {
               c.image().clear(dx + at_x, covered, s.h);
@@ -181,9 +180,9 @@ class pooled_convolution {
       gradient_of_both(dy, x, w, position, dx, dw, db, s, pool, memory);
       return;
     }
-    with_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto loops) {
       if (listed) {
-        kernels.transpose_matrix(sums.data(), c.depth(), dw, s.o, s.o, c.depth());
+        loops.transpose_matrix(sums.data(), c.depth(), dw, s.o, s.o, c.depth());
       } else {
         std::copy_n(sums.data(), size, dw);
       }
@@ -259,15 +258,15 @@ class pooled_convolution {
             .channels = pool.c};
   }
 
-  template <class Kernels>
-  [[nodiscard]] bool run_winograd(const Kernels& kernels, const winograd_pooling<T>& w, const T* x,
+  template <class Loops>
+  [[nodiscard]] bool run_winograd(const Loops& loops, const winograd_pooling<T>& w, const T* x,
                                   const T* bias, const clamp_range<T>& clamp, T* y,
                                   std::uint8_t* position, const memory_pool& memory) const {
     const host_tensor<T> scratch(memory, {team_->threads(), w.scratch_size()});
     constexpr std::size_t block = winograd_pooling<T>::windows_per_block;
     std::atomic<bool> finite{true};
     team_->run((w.windows() + block - 1) / block, [&](std::size_t task, std::size_t thread) {
-      if (!w.run(kernels, x, bias, clamp, task * block, std::min(block, w.windows() - task * block),
+      if (!w.run(loops, x, bias, clamp, task * block, std::min(block, w.windows() - task * block),
                  y, position, scratch.data() + thread * w.scratch_size())) {
         finite.store(false, std::memory_order_relaxed);
       }
@@ -277,42 +276,42 @@ class pooled_convolution {
 
   /// 2 x 2 windows: no output of the convolution is ever stored. Windows that see nothing but
   /// zeros, as on the black ground of drawings, all have the same outputs.
-  template <class Kernels>
-  static void pool_in_registers(const Kernels& kernels, const patch_convolution<T>& c, const T* x,
+  template <class Loops>
+  static void pool_in_registers(const Loops& loops, const patch_convolution<T>& c, const T* x,
                                 const host_tensor<T>& packed, const clamp_range<T>& clamp,
                                 const window_sizes& pool, std::size_t rows, pooled_window* windows,
                                 T* y, std::uint8_t* position) {
     const pooled_window_grid grid = window_grid(c, pool, rows);
     const window_patches patches(c.image().grid(c.image().band(0, 1)), pool.window);
-    const std::size_t listed = kernels.list_windows(x, grid, windows);
+    const std::size_t listed = loops.list_windows(x, grid, windows);
     const std::size_t blank = grid.count() - listed;
-    c.template for_panels<Kernels>([&](std::size_t panel, std::size_t group, std::size_t output,
-                                       std::size_t outputs) {
-      kernels.multiply_and_pool(
+    c.template for_panels<Loops>([&](std::size_t panel, std::size_t group, std::size_t output,
+                                     std::size_t outputs) {
+      loops.multiply_and_pool(
           x + group * c.sizes().group_inputs(), windows, listed + std::min<std::size_t>(blank, 1),
-          patches.offset.data(), c.offsets(), c.depth(), c.template panel<Kernels>(packed, panel),
+          patches.offset.data(), c.offsets(), c.depth(), c.template panel<Loops>(packed, panel),
           outputs, clamp, y + output, position == nullptr ? nullptr : position + output);
     });
     if (blank > 1) {
-      kernels.repeat_output(y, windows + listed, blank, pool.c);
+      loops.repeat_output(y, windows + listed, blank, pool.c);
       if (position != nullptr) {
-        kernels.repeat_output(position, windows + listed, blank, pool.c);
+        loops.repeat_output(position, windows + listed, blank, pool.c);
       }
     }
   }
 
   /// dw += what the windows add that see anything but zeros.
-  template <class Kernels>
-  static void add_directly(const Kernels& kernels, const patch_convolution<T>& c, const T* x,
+  template <class Loops>
+  static void add_directly(const Loops& loops, const patch_convolution<T>& c, const T* x,
                            const T* dy, const std::uint8_t* position, const window_sizes& pool,
                            std::size_t rows, T* dw, pooled_window* windows) {
     const window_patches patches(c.image().grid(c.image().band(0, 1)), pool.window);
-    const std::size_t listed = kernels.list_windows(x, window_grid(c, pool, rows), windows);
+    const std::size_t listed = loops.list_windows(x, window_grid(c, pool, rows), windows);
     constexpr std::size_t block = 6;
     for (std::size_t k = 0; k < c.depth(); k += block) {
-      kernels.add_pooled_kernel_gradient(x, windows, listed, patches.offset.data(), patches.count,
-                                         c.offsets() + k, std::min(block, c.depth() - k), dy,
-                                         position, pool.c, dw + k * pool.c);
+      loops.add_pooled_kernel_gradient(x, windows, listed, patches.offset.data(), patches.count,
+                                       c.offsets() + k, std::min(block, c.depth() - k), dy,
+                                       position, pool.c, dw + k * pool.c);
     }
   }
 
@@ -324,16 +323,16 @@ class pooled_convolution {
     const host_tensor<T> spread(memory, s.output());
     std::fill_n(spread.data(), spread.size(), T{0});
     std::fill_n(db, s.o, T{0});
-    with_isa(team_->level(), [&](auto kernels) {
+    with_isa(team_->level(), [&](auto loops) {
       for (std::size_t image = 0; image < s.n; ++image) {
         const std::size_t pooled = image * pool.oh * pool.ow * s.o;
         T* const to = spread.data() + image * rows * s.o;
         for_windows(pool, pool.oh, [&](std::size_t at, std::size_t out, const pool_window& window) {
-          kernels.template spread_max<false>(dy + pooled + out, position + pooled + out, window,
-                                             s.o, to + at);
+          loops.template spread_max<false>(dy + pooled + out, position + pooled + out, window, s.o,
+                                           to + at);
         });
         for (std::size_t row = 0; row < rows; ++row) {
-          kernels.add(to + row * s.o, db, s.o);
+          loops.add(to + row * s.o, db, s.o);
         }
       }
     });
@@ -344,8 +343,8 @@ class pooled_convolution {
     }
   }
 
-  template <class Kernels>
-  static void spread_band(const Kernels& kernels, const T* dy, const std::uint8_t* position,
+  template <class Loops>
+  static void spread_band(const Loops& loops, const T* dy, const std::uint8_t* position,
                           const window_sizes& pool, std::size_t rows, const row_band& band,
                           T* gradient) {
     const window2d& k = pool.window;
@@ -353,21 +352,21 @@ class pooled_convolution {
       std::fill_n(gradient, band.rows * pool.w * pool.c, T{0});
     }
     for_windows(pool, rows, [&](std::size_t at, std::size_t output, const pool_window& window) {
-      kernels.template spread_max<false>(dy + output, position + output, window, pool.c,
-                                         gradient + at);
+      loops.template spread_max<false>(dy + output, position + output, window, pool.c,
+                                       gradient + at);
     });
   }
 
   /// What the gradient to the input multiplies with; nothing if w is null.
   [[nodiscard]] host_tensor<T> input_weights(const patch_convolution<T>& c, bool listed, const T* w,
                                              const memory_pool& memory) const {
-    return with_isa(team_->level(), [&](auto kernels) {
+    return with_isa(team_->level(), [&](auto loops) {
       if (w == nullptr || !listed) {
-        return w == nullptr ? host_tensor<T>{} : c.pack_transposed(kernels, w, memory);
+        return w == nullptr ? host_tensor<T>{} : c.pack_transposed(loops, w, memory);
       }
       const std::size_t outputs = c.sizes().o;
       host_tensor<T> weights(memory, {outputs, c.depth()});
-      kernels.transpose_matrix(w, outputs, weights.data(), c.depth(), c.depth(), outputs);
+      loops.transpose_matrix(w, outputs, weights.data(), c.depth(), c.depth(), outputs);
       return weights;
     });
   }

@@ -22,9 +22,9 @@ class pooling {
   void compute(const kernels::max_pool2d& k, const memory_pool&, const tensor& x, const tensor& y,
                const tensor& position) const {
     const window_sizes s = pool_rule(x.shape(), k.window);
-    for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
-      kernels.template max_of_window<false>(x.data() + at_x, w, s.c, y.data() + at_y,
-                                            position.integers() + at_y, clamp_range<T>());
+    for_each_window(s, [&](auto loops, std::size_t at_x, std::size_t at_y, const pool_window& w) {
+      loops.template max_of_window<false>(x.data() + at_x, w, s.c, y.data() + at_y,
+                                          position.integers() + at_y, clamp_range<T>());
     });
   }
 
@@ -32,17 +32,17 @@ class pooling {
                const tensor& position, const tensor& dx) const {
     const window_sizes s = k.sizes(dy.shape());
     clear(dx);
-    for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
-      kernels.template spread_max<true>(dy.data() + at_y, position.integers() + at_y, w, s.c,
-                                        dx.data() + at_x);
+    for_each_window(s, [&](auto loops, std::size_t at_x, std::size_t at_y, const pool_window& w) {
+      loops.template spread_max<true>(dy.data() + at_y, position.integers() + at_y, w, s.c,
+                                      dx.data() + at_x);
     });
   }
 
   void compute(const kernels::avg_pool2d& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
     const window_sizes s = pool_rule(x.shape(), k.window);
-    for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
-      kernels.scaled_sum_of_window(x.data() + at_x, w, s.c, mean_scale(w), y.data() + at_y);
+    for_each_window(s, [&](auto loops, std::size_t at_x, std::size_t at_y, const pool_window& w) {
+      loops.scaled_sum_of_window(x.data() + at_x, w, s.c, mean_scale(w), y.data() + at_y);
     });
   }
 
@@ -50,8 +50,8 @@ class pooling {
                const tensor& dx) const {
     const window_sizes s = k.sizes(dy.shape());
     clear(dx);
-    for_each_window(s, [&](auto kernels, std::size_t at_x, std::size_t at_y, const pool_window& w) {
-      kernels.spread_scaled(dy.data() + at_y, w, s.c, mean_scale(w), dx.data() + at_x);
+    for_each_window(s, [&](auto loops, std::size_t at_x, std::size_t at_y, const pool_window& w) {
+      loops.spread_scaled(dy.data() + at_y, w, s.c, mean_scale(w), dx.data() + at_x);
     });
   }
 
@@ -60,19 +60,19 @@ class pooling {
     return T{1} / static_cast<T>(std::max<std::size_t>(w.count(), 1));
   }
 
-  /// visit(kernels, offset of the window's first pixel, offset of the output, window); an image's
+  /// visit(loops, offset of the window's first pixel, offset of the output, window); an image's
   /// windows are visited in order by one thread, so overlapping windows may add to the same input.
   template <class Visit>
   void for_each_window(const window_sizes& s, const Visit& visit) const {
     team_->for_rows(s.n, s.oh * s.ow * s.c * s.window.height * s.window.width,
-                    [&](auto kernels, std::size_t image, std::size_t images) {
+                    [&](auto loops, std::size_t image, std::size_t images) {
                       for (; images > 0; ++image, --images) {
                         std::size_t at_y = image * s.oh * s.ow * s.c;
                         for (std::size_t oy = 0; oy < s.oh; ++oy) {
                           for (std::size_t ox = 0; ox < s.ow; ++ox, at_y += s.c) {
                             std::size_t at = 0;
                             const pool_window window = window_at(s, oy, ox, at);
-                            visit(kernels, image * s.h * s.w * s.c + at, at_y, window);
+                            visit(loops, image * s.h * s.w * s.c + at, at_y, window);
                           }
                         }
                       }

@@ -9,25 +9,26 @@ namespace glia::cpu_loops {
 
 /// Rows of B for the products of one panel of its columns, whole registers wide: where they are, if
 /// they can be read there, else in a copy that transposes them or fills them up with zeros.
-template <class T, class Kernels, std::size_t MaxDepth, std::size_t MaxRegisters>
+template <class T, class Loops, std::size_t MaxDepth, std::size_t MaxRegisters>
 class product_panel {
  public:
-  static constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
+  static constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
 
   /// The columns first ... first + count - 1 of b, for so many rows of A: a few are not worth a
   /// copy.
-  product_panel(const Kernels& kernels, const matrix<T>& b, std::size_t first, std::size_t count,
+  product_panel(const Loops& loops, const matrix<T>& b, std::size_t first, std::size_t count,
                 std::size_t a_rows)
-      : kernels_(kernels),
+      : kernels_(loops),
         b_(b),
         first_(first),
         count_(count),
-        in_place_(!b.transposed && count % lanes == 0 &&
-                  (a_rows < worth_a_copy || (b.row_step % lanes == 0 && !competes(b.row_step)))) {}
+        in_place_(
+            !b.transposed && count % per_register == 0 &&
+            (a_rows < worth_a_copy || (b.row_step % per_register == 0 && !competes(b.row_step)))) {}
 
-  [[nodiscard]] std::size_t registers() const { return (count_ + lanes - 1) / lanes; }
+  [[nodiscard]] std::size_t registers() const { return (count_ + per_register - 1) / per_register; }
   [[nodiscard]] std::size_t row_step() const {
-    return in_place_ ? b_.row_step : registers() * lanes;
+    return in_place_ ? b_.row_step : registers() * per_register;
   }
 
   /// The rows from `row` on, at most MaxDepth.
@@ -55,12 +56,12 @@ class product_panel {
   /// Whether rows so far apart compete for the same cache sets.
   static bool competes(std::size_t row_step) { return row_step * sizeof(T) % 1024 == 0; }
 
-  Kernels kernels_;
+  Loops kernels_;
   matrix<T> b_;
   std::size_t first_;
   std::size_t count_;
   bool in_place_;
-  alignas(64) T copy_[MaxDepth * MaxRegisters * lanes];
+  alignas(64) T copy_[MaxDepth * MaxRegisters * per_register];
 };
 
 }  // namespace glia::cpu_loops

@@ -50,17 +50,17 @@ class products {
     const std::size_t extent = by_columns ? s.n : s.m;
     const std::size_t block = block_of(extent, 2 * s.m * s.n * s.k);
     const single_threaded_blas one_thread_each;
-    team_->for_blocks(extent, block, [&](auto kernels, std::size_t first, std::size_t count) {
+    team_->for_blocks(extent, block, [&](auto loops, std::size_t first, std::size_t count) {
       if (by_columns) {
         gemm<T>(s.m, count, s.k, a,
                 {b.data + (b.transposed ? first * s.k : first), b.row_step, b.transposed}, T{0},
                 c + first, s.n);
-        last.apply(kernels, c, s.n, s.m, first, count);
+        last.apply(loops, c, s.n, s.m, first, count);
       } else {
         gemm<T>(count, s.n, s.k,
                 {a.data + (a.transposed ? first : first * s.k), a.row_step, a.transposed}, b, T{0},
                 c + first * s.n, s.n);
-        last.apply(kernels, c + first * s.n, s.n, count, 0, s.n);
+        last.apply(loops, c + first * s.n, s.n, count, 0, s.n);
       }
     });
   }
@@ -83,16 +83,16 @@ class products {
     if (s.m == 0 || s.n == 0) {
       return;
     }
-    with_isa(team_->level(), [&](auto kernels) {
-      using sparse = sparse_product<T, decltype(kernels)>;
-      using dense = dense_product<T, decltype(kernels)>;
+    with_isa(team_->level(), [&](auto loops) {
+      using sparse = sparse_product<T, decltype(loops)>;
+      using dense = dense_product<T, decltype(loops)>;
       if (sparse::possible(s) &&
           density(team_->level(), a, s.m * s.k) < sparse::worthwhile_density &&
-          sparse::multiply(kernels, *team_, memory, left, right, c, s, last)) {
+          sparse::multiply(loops, *team_, memory, left, right, c, s, last)) {
         return;
       }
       if (dense::preferred(*team_, s)) {
-        dense::multiply(kernels, *team_, left, right, c, s, last);
+        dense::multiply(loops, *team_, left, right, c, s, last);
       } else {
         multiply_by_blas(left, right, c, s, last);
       }
@@ -111,8 +111,8 @@ class products {
       return;
     }
     const std::size_t block = std::max<std::size_t>(flops_worth_halving / flops, 1);
-    with_isa(team_->level(), [&](auto kernels) {
-      using dense = dense_product<T, decltype(kernels)>;
+    with_isa(team_->level(), [&](auto loops) {
+      using dense = dense_product<T, decltype(loops)>;
       const auto for_each = [&](const auto& multiply_one) {
         team_->run((batch + block - 1) / block, [&](std::size_t task, std::size_t) {
           const std::size_t end = std::min(batch, (task + 1) * block);
@@ -124,7 +124,7 @@ class products {
       };
       if (dense::preferred(*team_, s)) {
         for_each([&](const matrix<T>& left, const matrix<T>& right, T* to) {
-          dense::multiply_here(kernels, left, right, to, s.n, s);
+          dense::multiply_here(loops, left, right, to, s.n, s);
         });
       } else {
         const single_threaded_blas one_thread_each;

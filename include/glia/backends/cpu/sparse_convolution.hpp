@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "glia/backends/cpu/patch_convolution.hpp"
-#include "glia/backends/cpu/vector_kernels.hpp"
+#include "glia/backends/cpu/vector_loops.hpp"
 
 namespace glia::cpu_loops {
 
@@ -67,14 +67,14 @@ class sparse_convolution {
   };
 
   /// Lists dy (rows, OW, O).
-  template <class Kernels>
-  void list(const Kernels& kernels, const T* dy, const row_band& band,
+  template <class Loops>
+  void list(const Loops& loops, const T* dy, const row_band& band,
             const gradient_lists<T>& lists) const {
     const std::size_t outputs = c_->sizes().o;
     clear(lists);
     for_positions(band, [&](std::size_t position, std::uint32_t patch) {
       nonzero<T>* const row = lists.by_position + position * outputs;
-      const std::size_t count = kernels.list_nonzeros(dy + position * outputs, outputs, row);
+      const std::size_t count = loops.list_nonzeros(dy + position * outputs, outputs, row);
       lists.position_count[position] = static_cast<std::uint32_t>(count);
       for (std::size_t i = 0; i < count; ++i) {
         append_to_channel(lists, row[i].index, {row[i].value, patch});
@@ -84,8 +84,8 @@ class sparse_convolution {
 
   /// Lists the gradient dy (rows, columns, O) of a max-pooling after the convolution, each element
   /// of which belongs to that position of its window that `winner` names.
-  template <class Kernels>
-  void list_pooled(const Kernels& kernels, const T* dy, const std::uint8_t* winner,
+  template <class Loops>
+  void list_pooled(const Loops& loops, const T* dy, const std::uint8_t* winner,
                    const window_sizes& pool, std::size_t rows,
                    const gradient_lists<T>& lists) const {
     const std::size_t outputs = c_->sizes().o;
@@ -98,7 +98,7 @@ class sparse_convolution {
         const std::size_t left = px * pool.window.stride_width;
         for (std::size_t o = 0; o < outputs; o += max_outputs) {
           const std::size_t count =
-              kernels.list_nonzeros(dy + o, std::min(max_outputs, outputs - o), some);
+              loops.list_nonzeros(dy + o, std::min(max_outputs, outputs - o), some);
           for (std::size_t i = 0; i < count; ++i) {
             const std::size_t channel = o + some[i].index;
             const std::size_t at = winner[channel];
@@ -120,30 +120,30 @@ class sparse_convolution {
   }
 
   /// dwt (O, depth) += the listed gradients times their patches in x.
-  template <class Kernels>
-  void add_kernel_gradient(const Kernels& kernels, const T* x, const gradient_lists<T>& lists,
+  template <class Loops>
+  void add_kernel_gradient(const Loops& loops, const T* x, const gradient_lists<T>& lists,
                            T* dwt) const {
     const std::size_t outputs = c_->sizes().o;
-    for_run_blocks<Kernels>([&](std::size_t k, std::size_t vectors) {
-      kernels.multiply_nonzeros(
+    for_run_blocks<Loops>([&](std::size_t k, std::size_t vectors) {
+      loops.multiply_nonzeros(
           nonzero_lists<T>{lists.by_channel, lists.positions, lists.channel_count, outputs},
           x + c_->offsets()[k], 1, dwt + k, c_->depth(), vectors, true);
     });
   }
 
   /// dx (padded rows of the band) += the listed gradients times their rows of wt (O, depth).
-  template <class Kernels>
-  void add_input_gradient(const Kernels& kernels, const gradient_lists<T>& lists,
-                          const row_band& band, const T* wt, T* dx) const {
+  template <class Loops>
+  void add_input_gradient(const Loops& loops, const gradient_lists<T>& lists, const row_band& band,
+                          const T* wt, T* dx) const {
     const std::size_t outputs = c_->sizes().o;
     const patch_grid grid = c_->image().grid(band);
     for (std::size_t row = 0; row < grid.rows; ++row) {
       const std::size_t first = row * grid.columns;
-      for_run_blocks<Kernels>([&](std::size_t k, std::size_t vectors) {
-        kernels.multiply_nonzeros(nonzero_lists<T>{lists.by_position + first * outputs, outputs,
-                                                   lists.position_count + first, grid.columns},
-                                  wt + k, c_->depth(), dx + row * grid.row_step + c_->offsets()[k],
-                                  grid.column_step, vectors, true);
+      for_run_blocks<Loops>([&](std::size_t k, std::size_t vectors) {
+        loops.multiply_nonzeros(nonzero_lists<T>{lists.by_position + first * outputs, outputs,
+                                                 lists.position_count + first, grid.columns},
+                                wt + k, c_->depth(), dx + row * grid.row_step + c_->offsets()[k],
+                                grid.column_step, vectors, true);
       });
     }
   }
@@ -174,15 +174,15 @@ class sparse_convolution {
   }
 
   /// visit(first row of the kernel, vectors) for pieces of the runs that fit into registers.
-  template <class Kernels, class Visit>
+  template <class Loops, class Visit>
   void for_run_blocks(const Visit& visit) const {
-    constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
-    const std::size_t vectors = c_->run_length() / lanes;
-    const std::size_t blocks = (vectors + Kernels::max_sums - 1) / Kernels::max_sums;
+    constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
+    const std::size_t vectors = c_->run_length() / per_register;
+    const std::size_t blocks = (vectors + Loops::max_sums - 1) / Loops::max_sums;
     for (std::size_t run = 0; run < c_->runs().size(); ++run) {
       for (std::size_t b = 0; b < blocks; ++b) {
         const std::size_t first = b * vectors / blocks;
-        visit(run * c_->run_length() + first * lanes, (b + 1) * vectors / blocks - first);
+        visit(run * c_->run_length() + first * per_register, (b + 1) * vectors / blocks - first);
       }
     }
   }

@@ -22,7 +22,7 @@ namespace glia::cpu_loops {
 /// What is skipped is 0 times an element of B, which is 0 only where that is finite: a panel is
 /// looked at while it is brought into the cache. The order of the sums depends on the positions of
 /// the nonzeros alone, not on the threads.
-template <class T, class Kernels>
+template <class T, class Loops>
 class sparse_product {
  public:
   /// Below this share of nonzeros listing them pays off against a dense product: benchmarks/tune
@@ -35,7 +35,7 @@ class sparse_product {
   }
 
   /// False, and C is to be computed anew, where B has an element that is not finite.
-  [[nodiscard]] static bool multiply(const Kernels& kernels, const workers& team,
+  [[nodiscard]] static bool multiply(const Loops& loops, const workers& team,
                                      const memory_pool& memory, const matrix<T>& a,
                                      const matrix<T>& b, T* c, const matmul_sizes& s,
                                      const epilogue<T>& last) {
@@ -46,10 +46,10 @@ class sparse_product {
     team.run((s.m + rows_per_list_task - 1) / rows_per_list_task,
              [&](std::size_t task, std::size_t) {
                const std::size_t row = task * rows_per_list_task;
-               list(kernels, a, lists, row, std::min(rows_per_list_task, s.m - row));
+               list(loops, a, lists, row, std::min(rows_per_list_task, s.m - row));
              });
 
-    const panels cut{(s.n + lanes - 1) / lanes};
+    const panels cut{(s.n + per_register - 1) / per_register};
     // As few blocks of rows as give every thread something to do, since each reads all of B. How
     // rows are cut does not show in the sums.
     const std::size_t wanted = (tasks_per_thread * team.threads() + cut.count() - 1) / cut.count();
@@ -65,8 +65,8 @@ class sparse_product {
       const std::size_t width = cut.column(panel + 1) - column;
       const region where{row, (block + 1) * s.m / row_blocks - row, column,
                          std::min(width, s.n - column), width};
-      if (multiply_block(kernels, lists, b, c, s.n, where)) {
-        last.apply(kernels, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
+      if (multiply_block(loops, lists, b, c, s.n, where)) {
+        last.apply(loops, c + where.row * s.n, s.n, where.rows, where.column, where.columns);
       } else {
         finite.store(false, std::memory_order_relaxed);
       }
@@ -75,8 +75,8 @@ class sparse_product {
   }
 
  private:
-  static constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
-  static constexpr std::size_t max_vectors = Kernels::max_sums;
+  static constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
+  static constexpr std::size_t max_vectors = Loops::max_sums;
   static constexpr std::size_t rows_per_list_task = 8;
   static constexpr std::size_t tasks_per_thread = 2;
   // Enough rows to make up for bringing a panel into the cache, few enough for their lists to stay
@@ -89,7 +89,7 @@ class sparse_product {
     std::size_t vectors;
     [[nodiscard]] std::size_t count() const { return (vectors + max_vectors - 1) / max_vectors; }
     [[nodiscard]] std::size_t column(std::size_t panel) const {
-      return panel * vectors / count() * lanes;
+      return panel * vectors / count() * per_register;
     }
   };
 
@@ -98,8 +98,8 @@ class sparse_product {
   /// would fit, but every block adds to all of C once more, and ends lists where none can foresee
   /// it.
   struct depths {
-    static constexpr std::size_t bytes = (Kernels::register_bytes == 64 ? 52 : 26) << 10;
-    static constexpr std::size_t max_size = bytes / (max_vectors * Kernels::register_bytes);
+    static constexpr std::size_t bytes = (Loops::register_bytes == 64 ? 52 : 26) << 10;
+    static constexpr std::size_t max_size = bytes / (max_vectors * Loops::register_bytes);
     explicit depths(std::size_t k)
         : extent(k), blocks((k + max_size - 1) / max_size), size((k + blocks - 1) / blocks) {}
     [[nodiscard]] std::size_t rows(std::size_t block) const {
@@ -110,7 +110,7 @@ class sparse_product {
     std::size_t size;
   };
 
-  using panel_of_b = product_panel<T, Kernels, depths::max_size, max_vectors>;
+  using panel_of_b = product_panel<T, Loops, depths::max_size, max_vectors>;
 
   struct region {
     std::size_t row;
@@ -135,8 +135,8 @@ class sparse_product {
   };
 
   /// Lists some rows of A.
-  static void list(const Kernels& kernels, const matrix<T>& a, const row_lists& lists,
-                   std::size_t row, std::size_t rows) {
+  static void list(const Loops& loops, const matrix<T>& a, const row_lists& lists, std::size_t row,
+                   std::size_t rows) {
     const depths& depth = lists.depth;
     for (std::size_t block = 0; block < depth.blocks; ++block) {
       const std::size_t first = block * depth.size;
@@ -144,8 +144,8 @@ class sparse_product {
       std::size_t i = row;
       for (; a.transposed && i + 8 <= row + rows; i += 8) {
         std::size_t eight[8];
-        kernels.list_nonzeros_of_columns(a.data + first * a.row_step + i, a.row_step, length,
-                                         lists.list(block, i), depth.size, eight);
+        loops.list_nonzeros_of_columns(a.data + first * a.row_step + i, a.row_step, length,
+                                       lists.list(block, i), depth.size, eight);
         for (std::size_t j = 0; j < 8; ++j) {
           lists.count(block, i + j) = static_cast<std::uint32_t>(eight[j]);
         }
@@ -160,31 +160,31 @@ class sparse_product {
           }
         }
         lists.count(block, i) =
-            static_cast<std::uint32_t>(kernels.list_nonzeros(from, length, lists.list(block, i)));
+            static_cast<std::uint32_t>(loops.list_nonzeros(from, length, lists.list(block, i)));
       }
     }
   }
 
   /// The sums of one block of rows of C in one panel; false as soon as an element of B is not
   /// finite.
-  static bool multiply_block(const Kernels& kernels, const row_lists& lists, const matrix<T>& b,
-                             T* c, std::size_t c_step, const region& where) {
+  static bool multiply_block(const Loops& loops, const row_lists& lists, const matrix<T>& b, T* c,
+                             std::size_t c_step, const region& where) {
     const depths& depth = lists.depth;
     const bool whole = where.columns == where.width;
-    panel_of_b panel(kernels, b, where.column, where.columns, where.rows);
-    alignas(Kernels::register_bytes) T padded[max_block_rows * max_vectors * lanes];
+    panel_of_b panel(loops, b, where.column, where.columns, where.rows);
+    alignas(Loops::register_bytes) T padded[max_block_rows * max_vectors * per_register];
     T* const to = whole ? c + where.row * c_step + where.column : padded;
     const std::size_t to_step = whole ? c_step : where.width;
     for (std::size_t block = 0; block < depth.blocks; ++block) {
       const T* const rows = panel.rows(block * depth.size, depth.rows(block));
-      if (!kernels.all_finite_rows(rows, panel.row_step(), depth.rows(block),
-                                   where.width / lanes)) {
+      if (!loops.all_finite_rows(rows, panel.row_step(), depth.rows(block),
+                                 where.width / per_register)) {
         return false;
       }
-      kernels.multiply_nonzeros(nonzero_lists<T>{lists.list(block, where.row), depth.size,
-                                                 &lists.count(block, where.row), where.rows},
-                                rows, panel.row_step(), to, to_step, where.width / lanes,
-                                block > 0);
+      loops.multiply_nonzeros(nonzero_lists<T>{lists.list(block, where.row), depth.size,
+                                               &lists.count(block, where.row), where.rows},
+                              rows, panel.row_step(), to, to_step, where.width / per_register,
+                              block > 0);
     }
     for (std::size_t i = 0; !whole && i < where.rows; ++i) {
       std::copy_n(padded + i * where.width, where.columns,

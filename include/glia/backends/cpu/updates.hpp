@@ -40,9 +40,9 @@ class updates {
   void update(const Kernel& k, const tensor& numbers, const tensor& p, const tensor& g,
               const Slots&... slots) const {
     team_->for_blocks(p.size(), workers::elements_per_block,
-                      [&](auto kernels, std::size_t first, std::size_t count) {
-                        kernels.update(k, numbers.data(), p.data() + first, g.data() + first,
-                                       (slots ? slots.data() + first : nullptr)..., count);
+                      [&](auto loops, std::size_t first, std::size_t count) {
+                        loops.update(k, numbers.data(), p.data() + first, g.data() + first,
+                                     (slots ? slots.data() + first : nullptr)..., count);
                       });
   }
 

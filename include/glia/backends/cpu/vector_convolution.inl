@@ -1,11 +1,11 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: convolution as products
+// Included by vector_loops.inl inside the struct of one instruction set: convolution as products
 // of patches with panels of weights; see patch_grid.hpp for the words.
 
-// Each lane within low ... high; what is not a number stays so.
+// Each element within low ... high; what is not a number stays so.
 template <class T>
-static typename lanes_of<T>::vector clamped(const typename lanes_of<T>::vector& v,
-                                            const clamp_range<T>& range) {
-  using vector = typename lanes_of<T>::vector;
+static typename simd_of<T>::vector clamped(const typename simd_of<T>::vector& v,
+                                           const clamp_range<T>& range) {
+  using vector = typename simd_of<T>::vector;
   const vector least = range.low - vector{};
   const vector most = range.high - vector{};
   const vector raised = v < least ? least : v;
@@ -27,7 +27,7 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
     std::size_t at = 0;
     for (std::size_t left = by.outputs; left > 0;) {
       const std::size_t outputs = left < panel_width<T> ? left : panel_width<T>;
-      if (nearly_full && outputs <= lanes_of<T>::count) {
+      if (nearly_full && outputs <= simd_of<T>::count) {
         // A panel's second half may be nothing but filling.
         multiply_panel<Patches, nearly_full ? 1 : 2>(by, patch, panel, out, at, outputs, ending);
       } else {
@@ -52,10 +52,10 @@ template <std::size_t Patches, std::size_t Registers, class T, class Ending>
 static void multiply_panel(const patch_products<T>& by, const T* const* patch, const T* panel,
                            T* const* out, std::size_t at, std::size_t outputs,
                            const Ending& ending) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   constexpr std::size_t width = panel_width<T>;
-  constexpr std::size_t lanes = simd::count;
+  constexpr std::size_t per_register = simd::count;
   const T* from[Patches];
   vector sum[Patches][Registers];
 #pragma GCC unroll 12
@@ -63,7 +63,7 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
     from[p] = patch[p];
 #pragma GCC unroll 2
     for (std::size_t r = 0; r < Registers; ++r) {
-      sum[p][r] = simd::load(panel + r * lanes);
+      sum[p][r] = simd::load(panel + r * per_register);
     }
   }
   panel += width;
@@ -76,7 +76,7 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
       vector weight[Registers];
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < Registers; ++r) {
-        weight[r] = simd::load(panel + r * lanes);
+        weight[r] = simd::load(panel + r * per_register);
       }
 #pragma GCC unroll 12
       for (std::size_t p = 0; p < Patches; ++p) {
@@ -97,19 +97,19 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
         sum[p][r] = clamped<T>(sum[p][r], ending);
       }
     }
-    if (outputs == Registers * lanes) {
+    if (outputs == Registers * per_register) {
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < Registers; ++r) {
         if constexpr (std::is_same_v<Ending, add_sums>) {
-          sum[p][r] += simd::load(to + r * lanes);
+          sum[p][r] += simd::load(to + r * per_register);
         }
-        simd::store(sum[p][r], to + r * lanes);
+        simd::store(sum[p][r], to + r * per_register);
       }
     } else {
-      T some[Registers * lanes];
+      T some[Registers * per_register];
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < Registers; ++r) {
-        simd::store(sum[p][r], some + r * lanes);
+        simd::store(sum[p][r], some + r * per_register);
       }
       for (std::size_t j = 0; j < outputs; ++j) {
         to[j] = std::is_same_v<Ending, add_sums> ? to[j] + some[j] : some[j];
@@ -131,7 +131,7 @@ static void multiply_transposed_patches(const T* x, const patch_grid& grid,
                                                         dw_step, outputs);
     }
   }
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   constexpr std::size_t width = panel_width<T>;
   const T* from[Depths];

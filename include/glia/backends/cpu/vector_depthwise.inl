@@ -1,5 +1,5 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: convolutions that treat
-// every channel on its own, channels being the lanes.
+// Included by vector_loops.inl inside the struct of one instruction set: convolutions that treat
+// every channel on its own, channels being the elements of vectors.
 
 // out[i][j][c] = clamped(bias[c] + sum over y, x of
 // seen[i * height + y][j * stride + x * dilation][c] * w[y, x][c]): `seen` has the rows of every
@@ -7,8 +7,8 @@
 template <class T>
 static void convolve_channels(const depthwise_rows& r, const T* const* seen, const T* w,
                               const T* bias, T* out, const clamp_range<T>& range) {
-  constexpr std::size_t lanes = lanes_of<T>::count;
-  if (r.channels < lanes) {
+  constexpr std::size_t per_register = simd_of<T>::count;
+  if (r.channels < per_register) {
     convolve_few_channels(r, seen, w, bias, out, range);
     return;
   }
@@ -20,18 +20,18 @@ static void convolve_channels(const depthwise_rows& r, const T* const* seen, con
   depthwise_rows some = r;
   for (std::size_t row = 0; row < r.rows; row += block) {
     some.rows = r.rows - row < block ? r.rows - row : block;
-    for (std::size_t c = 0; c < r.channels; c += lanes) {
+    for (std::size_t c = 0; c < r.channels; c += per_register) {
       // The last register overlaps the one before it and computes the same once more.
-      const std::size_t at = c + lanes <= r.channels ? c : r.channels - lanes;
-      convolve_lanes(some, seen + row * r.height, w, bias, out + row * r.out_row_step, range, at);
+      const std::size_t at = c + per_register <= r.channels ? c : r.channels - per_register;
+      convolve_vector(some, seen + row * r.height, w, bias, out + row * r.out_row_step, range, at);
     }
   }
 }
 
 // One register of channels for all rows.
 template <class T>
-static void convolve_lanes(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
-                           T* out, const clamp_range<T>& range, std::size_t c) {
+static void convolve_vector(const depthwise_rows& r, const T* const* seen, const T* w,
+                            const T* bias, T* out, const clamp_range<T>& range, std::size_t c) {
   const bool in_tiles = r.height == 3 && r.width == 3 && r.dilation == 1 && r.columns > 2;
   if (in_tiles && r.stride == 1) {
     convolve_3x3<1>(r, seen, w, bias, out, range, c);
@@ -47,7 +47,7 @@ static void convolve_lanes(const depthwise_rows& r, const T* const* seen, const 
 template <std::size_t Stride, class T>
 static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
                          T* out, const clamp_range<T>& range, std::size_t c) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   const clamp_range<T> limits = range;  // which no store may change
   constexpr std::size_t step = panel_width<T>;
@@ -104,7 +104,7 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T*
 template <class T>
 static void convolve_any_window(const depthwise_rows& r, const T* const* seen, const T* w,
                                 const T* bias, T* out, const clamp_range<T>& range, std::size_t c) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   const vector start = bias == nullptr ? vector{} : simd::load(bias + c);
   for (std::size_t row = 0; row < r.rows; ++row, seen += r.height) {
@@ -155,7 +155,7 @@ static void convolve_few_channels(const depthwise_rows& r, const T* const* seen,
 // A panel's channels of some pixels that are `step` elements apart, side by side.
 template <class T>
 static void gather_panel(const T* from, std::size_t pixels, std::size_t step, T* to) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   for (std::size_t i = 0; i < pixels; ++i, from += step, to += panel_width<T>) {
     simd::store(simd::load(from), to);
     simd::store(simd::load(from + simd::count), to + simd::count);
@@ -173,11 +173,11 @@ static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
       return add_channel_kernel_gradient<T, Depths - 1>(x, grid, offset, depths, dy, channels, dw);
     }
   }
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
-  constexpr std::size_t lanes = simd::count;
+  constexpr std::size_t per_register = simd::count;
   std::size_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
+  for (; c + per_register <= channels; c += per_register) {
     vector sum[Depths];
 #pragma GCC unroll 8
     for (std::size_t d = 0; d < Depths; ++d) {

@@ -1,4 +1,4 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: maps of elements;
+// Included by vector_loops.inl inside the struct of one instruction set: maps of elements;
 // y may be x.
 
 template <class T>

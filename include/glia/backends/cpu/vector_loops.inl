@@ -1,68 +1,28 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: the shapes of loops that
-// the kernels share.
+// The vectorised loops of the cpu backend, written as plain loops. vector_loops.hpp includes this
+// file once per instruction set, each time as another struct and under that set's compiler options.
+// Standard-library functions are avoided where the compiler could not inline them across options.
 
-// Stays in the first-level cache.
-static constexpr std::size_t strip = 256;
+struct GLIA_ISA {
+  static constexpr std::size_t register_bytes = GLIA_REGISTER_BYTES;
+  // 6 x 2 sums, 2 factors and a broadcast take 15 of the 16 registers of SSE and AVX2. AVX-512 has
+  // 32, of which 12 x 2 and 2 are taken, and broadcasts that are operands in memory.
+  static constexpr std::size_t tile_patches = register_bytes == 64 ? 12 : 6;
+#include "glia/backends/cpu/vector_registers.inl"
 
-template <class Body>
-static void in_strips(std::size_t n, const Body& body) {
-  for (std::size_t first = 0; first < n; first += strip) {
-    body(first, n - first < strip ? n - first : strip);
-  }
-}
+ private:
+#include "glia/backends/cpu/vector_each.inl"
+#include "glia/backends/cpu/vector_math.inl"
 
-template <class T, class F>
-static void each(const T* x, T* y, std::size_t n, const F& f) {
-  GLIA_INDEPENDENT
-  for (std::size_t i = 0; i < n; ++i) {
-    y[i] = f(x[i]);
-  }
-}
-template <class T, class F>
-static void each(const T* a, const T* b, T* y, std::size_t n, const F& f) {
-  GLIA_INDEPENDENT
-  for (std::size_t i = 0; i < n; ++i) {
-    y[i] = f(a[i], b[i]);
-  }
-}
-template <class T, class F>
-static void stepped(const T* a, std::size_t step_a, const T* b, std::size_t step_b, T* y,
-                    std::size_t n, const F& f) {
-  if (step_a != 0 && step_b != 0) {
-    each(a, b, y, n, f);
-  } else if (step_a != 0) {
-    const T v = *b;
-    each(a, y, n, [=](T u) { return f(u, v); });
-  } else {
-    const T u = *a;
-    if (step_b != 0) {
-      each(b, y, n, [=](T v) { return f(u, v); });
-    } else {
-      const T value = f(u, *b);
-      for (std::size_t i = 0; i < n; ++i) {
-        y[i] = value;
-      }
-    }
-  }
-}
-
-template <class T, class Term>
-static T reduce(std::size_t n, const Term& term) {
-  constexpr std::size_t lanes = 32;
-  T partial[lanes] = {};
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      partial[lane] += term(i + lane);
-    }
-  }
-  for (std::size_t lane = 0; i < n; ++i, ++lane) {
-    partial[lane] += term(i);
-  }
-  for (std::size_t half = lanes / 2; half > 0; half /= 2) {
-    for (std::size_t lane = 0; lane < half; ++lane) {
-      partial[lane] += partial[lane + half];
-    }
-  }
-  return partial[0];
-}
+ public:
+#include "glia/backends/cpu/vector_convolution.inl"
+#include "glia/backends/cpu/vector_depthwise.inl"
+#include "glia/backends/cpu/vector_elementwise.inl"
+#include "glia/backends/cpu/vector_pooled_convolution.inl"
+#include "glia/backends/cpu/vector_pooling.inl"
+#include "glia/backends/cpu/vector_product.inl"
+#include "glia/backends/cpu/vector_random.inl"
+#include "glia/backends/cpu/vector_rows.inl"
+#include "glia/backends/cpu/vector_sparse.inl"
+#include "glia/backends/cpu/vector_updates.inl"
+#include "glia/backends/cpu/vector_winograd.inl"
+};

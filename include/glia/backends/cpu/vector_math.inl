@@ -1,4 +1,4 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: elementary functions
+// Included by vector_loops.inl inside the struct of one instruction set: elementary functions
 // without branches or calls, so that loops over them vectorise; inlined always, or they would not.
 
 // condition ? a : b as a mask. Compilers move what a conditional does not need behind a branch,

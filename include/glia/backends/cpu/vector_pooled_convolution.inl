@@ -1,4 +1,4 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: convolution and 2 x 2
+// Included by vector_loops.inl inside the struct of one instruction set: convolution and 2 x 2
 // max-pooling in registers; see pooled_convolution.hpp.
 
 // Lists first the windows that see anything but zeros, whose number is returned, then the others.
@@ -7,7 +7,7 @@ template <class T>
 static std::size_t list_windows(const T* x, const pooled_window_grid& grid,
                                 pooled_window* windows) {
   constexpr std::size_t max_width = 64;
-  lane_integer<T> nonzero[max_width];  // in any of the rows that the windows see
+  element_integer<T> nonzero[max_width];  // in any of the rows that the windows see
   const bool looks = grid.seen_columns <= max_width;
   const std::size_t group =
       looks ? (max_width - grid.seen_columns) / grid.column_step + 1 : grid.columns;
@@ -37,7 +37,7 @@ static std::size_t list_windows(const T* x, const pooled_window_grid& grid,
 }
 template <class T>
 static void find_nonzeros(const T* x, const pooled_window_grid& seen, std::size_t columns,
-                          lane_integer<T>* nonzero) {
+                          element_integer<T>* nonzero) {
   for (std::size_t row = 0; row < seen.seen_rows; ++row) {
     const T* from = x + row * seen.seen_row_step;
     GLIA_INDEPENDENT
@@ -71,9 +71,9 @@ static void repeat_output(T* y, const pooled_window* windows, std::size_t count,
 
 // The largest of four outputs, clamped, and its position, as in max_of_window.
 template <class T>
-static void store_pooled(const typename lanes_of<T>::vector (&output)[4],
+static void store_pooled(const typename simd_of<T>::vector (&output)[4],
                          const clamp_range<T>& clamp, T* y, std::uint8_t* position) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   using mask = decltype(vector{} > vector{});
   const vector least = clamp.low - vector{};
@@ -94,10 +94,10 @@ static void store_pooled(const typename lanes_of<T>::vector (&output)[4],
   for (std::size_t p = 1; p < 4; ++p) {
     const mask wins = (output[p] > best) | is_nan(output[p]);
     best = wins ? output[p] : best;
-    at = wins ? static_cast<lane_integer<T>>(p) - mask{} : at;
+    at = wins ? static_cast<element_integer<T>>(p) - mask{} : at;
   }
   const mask cut = (best <= clamp.cut_low - vector{}) | (best >= clamp.cut_high - vector{});
-  at = cut ? static_cast<lane_integer<T>>(clamp.cut) - mask{} : at;
+  at = cut ? static_cast<element_integer<T>>(clamp.cut) - mask{} : at;
   best = best < least ? least : best;
   best = best > most ? most : best;
   simd::store(best, y);
@@ -123,7 +123,7 @@ template <class T>
     const T* x, const std::uint32_t* patch, const std::uint32_t* offset, std::size_t depth,
     const T* panel, std::size_t outputs, const clamp_range<T>& clamp, T* y,
     std::uint8_t* position) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   constexpr std::size_t width = panel_width<T>;
   const T* from[4];
@@ -179,7 +179,7 @@ static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows,
                                                        depths, dy, position, channels, dw);
     }
   }
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   using mask = decltype(vector{} > vector{});
   std::size_t c = 0;
@@ -195,7 +195,7 @@ static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows,
       const T* first = x + windows[i].input;
       for (std::size_t p = 0; p < patches; ++p) {
         const vector part =
-            winner == static_cast<lane_integer<T>>(p) - mask{} ? gradient : vector{};
+            winner == static_cast<element_integer<T>>(p) - mask{} ? gradient : vector{};
         const T* from = first + patch[p];
 #pragma GCC unroll 6
         for (std::size_t d = 0; d < Depths; ++d) {

@@ -1,4 +1,4 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: what happens to the
+// Included by vector_loops.inl inside the struct of one instruction set: what happens to the
 // channels of one window of a pooling.
 
 // y[c] = the largest x[c] in the window, position[c] = where it stood, the first of equals; what is
@@ -9,15 +9,15 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
                           Position* position, const clamp_range<T>& range) {
   using vector [[gnu::vector_size(register_bytes)]] = T;
   using mask = decltype(vector{} > vector{});
-  constexpr std::size_t lanes = register_bytes / sizeof(T);
+  constexpr std::size_t per_register = register_bytes / sizeof(T);
   std::size_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
+  for (; c + per_register <= channels; c += per_register) {
     vector best;
     __builtin_memcpy(&best, x + c, sizeof(best));
-    mask at = static_cast<lane_integer<T>>(window.first) - mask{};
+    mask at = static_cast<element_integer<T>>(window.first) - mask{};
     for (std::size_t row = 0; row < window.rows; ++row) {
       const T* from = x + row * window.row_step + c;
-      auto here = static_cast<lane_integer<T>>(window.first + row * window.positions_per_row);
+      auto here = static_cast<element_integer<T>>(window.first + row * window.positions_per_row);
       for (std::size_t column = 0; column < window.columns; ++column) {
         vector value;
         __builtin_memcpy(&value, from, sizeof(value));
@@ -32,7 +32,7 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
       const vector least = range.low - vector{};
       const vector most = range.high - vector{};
       const mask cut = (best <= range.cut_low - vector{}) | (best >= range.cut_high - vector{});
-      at = cut ? static_cast<lane_integer<T>>(range.cut) - mask{} : at;
+      at = cut ? static_cast<element_integer<T>>(range.cut) - mask{} : at;
       best = best < least ? least : best;
       best = best > most ? most : best;
     }

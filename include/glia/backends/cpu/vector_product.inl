@@ -5,7 +5,7 @@
 template <class T>
 static void copy_columns(const T* from, std::size_t from_row, std::size_t rows, std::size_t columns,
                          T* to, std::size_t to_row) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   for (std::size_t i = 0; i < rows; ++i, from += from_row, to += to_row) {
     std::size_t j = 0;
     for (; j + simd::count <= columns; j += simd::count) {
@@ -22,8 +22,8 @@ static void copy_some(const float* from, std::size_t count, float* to) {
   const auto mask = static_cast<__mmask16>((1U << count) - 1U);
   _mm512_storeu_ps(to, _mm512_maskz_loadu_ps(mask, from));
 #elif defined(GLIA_ISA_IS_AVX2)
-  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes);
+  const __m256i elements = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), elements);
   _mm256_storeu_ps(to, _mm256_maskload_ps(from, mask));
 #else
   copy_some<float>(from, count, to);
@@ -31,7 +31,7 @@ static void copy_some(const float* from, std::size_t count, float* to) {
 }
 template <class T>
 static void copy_some(const T* from, std::size_t count, T* to) {
-  lanes_of<T>::store(typename lanes_of<T>::vector{}, to);
+  simd_of<T>::store(typename simd_of<T>::vector{}, to);
   std::memcpy(to, from, count * sizeof(T));
 }
 
@@ -65,7 +65,7 @@ template <std::size_t Rows, std::size_t Registers, class T>
 static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
                                 std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
                                 bool add) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   // An address of x86 reaches three rows from one pointer: 0, 1 and 2 steps on.
   constexpr std::size_t pointers = (Rows + 2) / 3;

@@ -1,4 +1,4 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: random numbers and
+// Included by vector_loops.inl inside the struct of one instruction set: random numbers and
 // dropout.
 
 template <class T>
@@ -65,8 +65,8 @@ static void philox_blocks(const random_key& key, std::uint64_t first, std::uint3
   _mm512_storeu_si512(words, _mm512_permutex2var_epi64(low, front, high));
   _mm512_storeu_si512(words + 16, _mm512_permutex2var_epi64(low, back, high));
 #elif defined(GLIA_ISA_IS_AVX2)
-  // Each word in the low half of a 64-bit lane, where the multiplication takes it from and leaves
-  // both halves of the product. What the high halves hold otherwise never matters.
+  // Each word in the low half of a 64-bit element, where the multiplication takes it from and
+  // leaves both halves of the product. What the high halves hold otherwise never matters.
   constexpr std::size_t groups = blocks / 4;
   __m256i c0[groups];
   __m256i c1[groups];

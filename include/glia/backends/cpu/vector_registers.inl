@@ -1,14 +1,14 @@
 // Included inside the struct of one instruction set that has defined register_bytes and
 // tile_patches: its registers.
 
-// What a comparison of two vectors of T has in each lane.
+// What a comparison of two vectors of T has in each element.
 template <class T>
-using lane_integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+using element_integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
 // One register's worth of elements. Registers are loaded and stored one by one and as what they
 // are: sums that are copied as an array, or on ARM by memcpy, do not stay in registers.
 template <class T>
-struct lanes_of {
+struct simd_of {
   using vector [[gnu::vector_size(register_bytes)]] = T;
   using in_memory [[gnu::vector_size(register_bytes), gnu::aligned(alignof(T)), gnu::may_alias]] =
       T;
@@ -17,7 +17,7 @@ struct lanes_of {
   static void store(const vector& v, T* to) { *reinterpret_cast<in_memory*>(to) = v; }
 };
 
-// Of a number or of each lane: nothing else is unequal to itself.
+// Of a number or of each element: nothing else is unequal to itself.
 template <class V>
 [[gnu::always_inline]] static auto is_nan(const V& v) {
   return v != v;  // NOLINT(misc-redundant-expression)
@@ -27,8 +27,9 @@ template <class V>
 template <class T>
 static constexpr std::size_t panel_width = 2 * register_bytes / sizeof(T);
 
-// Positions from lanes to memory and back. Where lanes become bytes the instructions are named, as
-// g++ 12 moves one element after the other. (The masks that keep all quiet its false warnings.)
+// Positions from vectors to memory and back. Where elements become bytes the instructions are
+// named, as g++ 12 moves one element after the other. (The masks that keep all quiet its false
+// warnings.)
 template <class Lanes, class Position>
 static void store_positions(const Lanes& from, Position* to) {
   constexpr std::size_t count = sizeof(Lanes) / sizeof(from[0]);
@@ -36,17 +37,17 @@ static void store_positions(const Lanes& from, Position* to) {
     __builtin_memcpy(to, &from, sizeof(from));
 #if defined(GLIA_ISA_IS_AVX512)
   } else if constexpr (sizeof(from[0]) == 4 && sizeof(Position) == 1) {
-    __m512i lanes;
-    __builtin_memcpy(&lanes, &from, sizeof(lanes));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xFFFF, lanes));
+    __m512i elements;
+    __builtin_memcpy(&elements, &from, sizeof(elements));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xFFFF, elements));
 #elif defined(GLIA_ISA_IS_AVX2)
   } else if constexpr (sizeof(from[0]) == 4 && sizeof(Position) == 1) {
-    __m256i lanes;
-    __builtin_memcpy(&lanes, &from, sizeof(lanes));
-    lanes = _mm256_shuffle_epi8(lanes, _mm256_set1_epi32(0x0C080400));
-    _mm_storel_epi64(
-        reinterpret_cast<__m128i*>(to),
-        _mm_unpacklo_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1)));
+    __m256i elements;
+    __builtin_memcpy(&elements, &from, sizeof(elements));
+    elements = _mm256_shuffle_epi8(elements, _mm256_set1_epi32(0x0C080400));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to),
+                     _mm_unpacklo_epi32(_mm256_castsi256_si128(elements),
+                                        _mm256_extracti128_si256(elements, 1)));
 #endif
   } else {
     for (std::size_t i = 0; i < count; ++i) {
@@ -60,16 +61,16 @@ static Lanes load_positions(const std::uint8_t* from) {
   constexpr std::size_t count = sizeof(Lanes) / sizeof(result[0]);
 #if defined(GLIA_ISA_IS_AVX512)
   if constexpr (count == 16) {
-    const __m512i lanes =
+    const __m512i elements =
         _mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-    __builtin_memcpy(&result, &lanes, sizeof(result));
+    __builtin_memcpy(&result, &elements, sizeof(result));
     return result;
   }
 #elif defined(GLIA_ISA_IS_AVX2)
   if constexpr (count == 8) {
-    const __m256i lanes =
+    const __m256i elements =
         _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
-    __builtin_memcpy(&result, &lanes, sizeof(result));
+    __builtin_memcpy(&result, &elements, sizeof(result));
     return result;
   }
 #endif

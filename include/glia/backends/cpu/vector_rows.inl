@@ -1,4 +1,4 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: sums, and work on rows
+// Included by vector_loops.inl inside the struct of one instruction set: sums, and work on rows
 // of matrices.
 
 // A fixed number of partial sums, added in a fixed order.

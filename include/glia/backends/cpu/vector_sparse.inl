@@ -62,8 +62,8 @@ static void list_nonzeros_of_columns(const T* x, std::size_t x_step, std::size_t
   }
 }
 
-// Each row of c (rows, vectors * lanes) = or += the sum over its list's entries of value * row of
-// b; the sums stay in registers. 1 <= vectors <= max_sums.
+// Each row of c (rows, vectors * per_register) = or += the sum over its list's entries of value *
+// row of b; the sums stay in registers. 1 <= vectors <= max_sums.
 template <class T, std::size_t Vectors = max_sums>
 static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::size_t b_step, T* c,
                               std::size_t c_step, std::size_t vectors, bool add) {
@@ -72,15 +72,15 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
       return multiply_nonzeros<T, Vectors - 1>(lists, b, b_step, c, c_step, vectors, add);
     }
   }
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
-  constexpr std::size_t lanes = simd::count;
+  constexpr std::size_t per_register = simd::count;
   for (std::size_t r = 0; r < lists.rows; ++r, c += c_step) {
     vector sum[Vectors];
     if (add) {
 #pragma GCC unroll 8
       for (std::size_t v = 0; v < Vectors; ++v) {
-        sum[v] = simd::load(c + v * lanes);
+        sum[v] = simd::load(c + v * per_register);
       }
     } else {
 #pragma GCC unroll 8
@@ -95,12 +95,12 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
       const T* row = b + entry->index * b_step;
 #pragma GCC unroll 8
       for (std::size_t v = 0; v < Vectors; ++v) {
-        sum[v] += value * simd::load(row + v * lanes);
+        sum[v] += value * simd::load(row + v * per_register);
       }
     }
 #pragma GCC unroll 8
     for (std::size_t v = 0; v < Vectors; ++v) {
-      simd::store(sum[v], c + v * lanes);
+      simd::store(sum[v], c + v * per_register);
     }
   }
 }
@@ -114,7 +114,7 @@ static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, st
       return all_finite_rows<T, Vectors - 1>(x, x_step, rows, vectors);
     }
   }
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   vector zero[Vectors] = {};
   for (std::size_t i = 0; i < rows; ++i, x += x_step) {
@@ -136,7 +136,7 @@ static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, st
 }
 template <class T>
 static bool all_finite(const T* x, std::size_t n) {
-  constexpr std::size_t step = max_sums * lanes_of<T>::count;
+  constexpr std::size_t step = max_sums * simd_of<T>::count;
   T zero{};
   for (std::size_t i = n / step * step; i < n; ++i) {
     zero += x[i] * T(0);

@@ -1,4 +1,4 @@
-// Included by vector_kernels.inl inside the struct of one instruction set: optimizer steps; the
+// Included by vector_loops.inl inside the struct of one instruction set: optimizer steps; the
 // formulas stand with the kernels.
 
 template <class T>

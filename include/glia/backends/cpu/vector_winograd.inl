@@ -5,7 +5,7 @@
 template <class T>
 static void transform_tile(const T* const* pixel, std::size_t channels, T* transformed,
                            std::size_t step) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   for (std::size_t c = 0; c < channels; c += simd::count) {
     vector row[3][3];
@@ -32,7 +32,7 @@ static void transform_tile(const T* const* pixel, std::size_t channels, T* trans
 template <class T>
 static void pack_transformed_kernel(const T* w, std::size_t inputs, std::size_t outputs, T* packed,
                                     std::size_t step) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   const std::size_t next = inputs * outputs;
   for (std::size_t panel = 0; panel < outputs; panel += panel_width<T>) {
@@ -59,11 +59,11 @@ static void pack_transformed_kernel(const T* w, std::size_t inputs, std::size_t 
   }
 }
 template <class T>
-static void store_products(const typename lanes_of<T>::vector (&product)[9], T* to,
+static void store_products(const typename simd_of<T>::vector (&product)[9], T* to,
                            std::size_t step) {
 #pragma GCC unroll 9
   for (std::size_t i = 0; i < 9; ++i) {
-    lanes_of<T>::store(product[i], to + i * step);
+    simd_of<T>::store(product[i], to + i * step);
   }
 }
 
@@ -94,7 +94,7 @@ static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs
 template <class T>
 static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t outputs,
                       const clamp_range<T>& clamp, T* y, std::uint8_t* position, T* zeros) {
-  using simd = lanes_of<T>;
+  using simd = simd_of<T>;
   using vector = typename simd::vector;
   vector zero = simd::load(zeros);
   for (std::size_t o = 0; o < outputs; o += simd::count) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "glia/backends/cpu/pool_window.hpp"
-#include "glia/backends/cpu/vector_kernels.hpp"
+#include "glia/backends/cpu/vector_loops.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/core/memory_pool.hpp"
 #include "glia/kernels/window.hpp"
@@ -19,27 +19,27 @@ template <class T>
 class winograd_pooling {
  public:
   /// Whether channels are whole registers, and enough to outweigh the transforms.
-  template <class Kernels>
+  template <class Loops>
   [[nodiscard]] static bool applies(const window_sizes& s, const window2d& pool) {
-    constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
+    constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
     const window2d& k = s.window;
     return s.groups == 1 && k.height == 2 && k.width == 2 && k.stride_height == 1 &&
            k.stride_width == 1 && k.dilation_height == 1 && k.dilation_width == 1 &&
-           pool.height == 2 && pool.width == 2 && s.c % lanes == 0 && s.o % lanes == 0 &&
-           s.c >= 16 && s.o >= 16;
+           pool.height == 2 && pool.width == 2 && s.c % per_register == 0 &&
+           s.o % per_register == 0 && s.c >= 16 && s.o >= 16;
   }
 
-  template <class Kernels>
-  winograd_pooling(const Kernels& kernels, const T* w, const window_sizes& s,
-                   const window_sizes& pool, const memory_pool& memory)
+  template <class Loops>
+  winograd_pooling(const Loops& loops, const T* w, const window_sizes& s, const window_sizes& pool,
+                   const memory_pool& memory)
       : s_(s),
         pool_(pool),
-        panels_((s.o + Kernels::template panel_width<T> - 1) / Kernels::template panel_width<T>),
-        panel_width_(Kernels::template panel_width<T>),
+        panels_((s.o + Loops::template panel_width<T> - 1) / Loops::template panel_width<T>),
+        panel_width_(Loops::template panel_width<T>),
         zeros_(memory, {s.c}) {
     std::fill_n(zeros_.data(), s.c, T{0});
     packed_ = host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
-    kernels.pack_transformed_kernel(w, s.c, s.o, packed_.data(), packed_size());
+    loops.pack_transformed_kernel(w, s.c, s.o, packed_.data(), packed_size());
   }
 
   /// All windows of all images are numbered through; so many are worked on together.
@@ -51,10 +51,10 @@ class winograd_pooling {
 
   /// Windows first ... first + count - 1: y and, unless null, position, both (N, H, W, O). False if
   /// a number is not finite: differences of pixels make it spread to its neighbours.
-  template <class Kernels>
-  [[nodiscard]] bool run(const Kernels& kernels, const T* x, const T* bias,
-                         const clamp_range<T>& clamp, std::size_t first, std::size_t count, T* y,
-                         std::uint8_t* position, T* scratch) const {
+  template <class Loops>
+  [[nodiscard]] bool run(const Loops& loops, const T* x, const T* bias, const clamp_range<T>& clamp,
+                         std::size_t first, std::size_t count, T* y, std::uint8_t* position,
+                         T* scratch) const {
     T* const tiles = scratch;
     T* const sums = scratch + products * windows_per_block * s_.c;
     const std::size_t tile_step = windows_per_block * s_.c;
@@ -65,7 +65,7 @@ class winograd_pooling {
     for (std::size_t i = 0; i < count; ++i) {
       const T* pixel[products];
       find_pixels(image, row, column, pixel);
-      kernels.transform_tile(pixel, s_.c, tiles + i * s_.c, tile_step);
+      loops.transform_tile(pixel, s_.c, tiles + i * s_.c, tile_step);
       if (++column == pool_.ow) {
         column = 0;
         if (++row == pool_.oh) {
@@ -75,18 +75,18 @@ class winograd_pooling {
       }
     }
     for (std::size_t product = 0; product < products; ++product) {
-      kernels.multiply_tiles(tiles + product * tile_step, count, s_.c,
-                             packed_.data() + product * packed_size(), panels_,
-                             sums + product * sum_step);
+      loops.multiply_tiles(tiles + product * tile_step, count, s_.c,
+                           packed_.data() + product * packed_size(), panels_,
+                           sums + product * sum_step);
     }
-    constexpr std::size_t lanes = Kernels::register_bytes / sizeof(T);
-    T zeros[lanes] = {};
+    constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
+    T zeros[per_register] = {};
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = (first + i) * s_.o;
-      kernels.pool_tile(sums + i * columns(), sum_step, bias, s_.o, clamp, y + at,
-                        position == nullptr ? nullptr : position + at, zeros);
+      loops.pool_tile(sums + i * columns(), sum_step, bias, s_.o, clamp, y + at,
+                      position == nullptr ? nullptr : position + at, zeros);
     }
-    return std::all_of(zeros, zeros + lanes, [](T zero) { return zero == 0; });
+    return std::all_of(zeros, zeros + per_register, [](T zero) { return zero == 0; });
   }
 
  private:

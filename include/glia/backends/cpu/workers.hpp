@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "glia/backends/cpu/blas_core.hpp"
-#include "glia/backends/cpu/vector_kernels.hpp"
+#include "glia/backends/cpu/vector_loops.hpp"
 #include "glia/core/flush_denormals.hpp"
 #include "glia/core/thread_pool.hpp"
 
@@ -21,26 +21,26 @@ class workers {
   /// Whether BLAS has kernels for this instruction set.
   [[nodiscard]] bool blas_fits() const noexcept { return blas_fits_; }
 
-  /// body(kernels, first, count) for consecutive blocks that cover 0 ... n - 1. The borders depend
+  /// body(loops, first, count) for consecutive blocks that cover 0 ... n - 1. The borders depend
   /// on n and `block` alone, never on the number of threads.
   template <class Body>
   void for_blocks(std::size_t n, std::size_t block, const Body& body) const {
     for_blocks_by_thread(n, block,
-                         [&](auto kernels, std::size_t first, std::size_t count, std::size_t) {
-                           body(kernels, first, count);
+                         [&](auto loops, std::size_t first, std::size_t count, std::size_t) {
+                           body(loops, first, count);
                          });
   }
 
-  /// The same for bodies that use scratch memory of their thread's: body(kernels, first, count,
+  /// The same for bodies that use scratch memory of their thread's: body(loops, first, count,
   /// thread), thread < threads().
   template <class Body>
   void for_blocks_by_thread(std::size_t n, std::size_t block, const Body& body) const {
     if (n == 0) {
       return;
     }
-    with_isa(level_, [&](auto kernels) {
+    with_isa(level_, [&](auto loops) {
       run((n + block - 1) / block, [&](std::size_t i, std::size_t thread) {
-        body(kernels, i * block, std::min(block, n - i * block), thread);
+        body(loops, i * block, std::min(block, n - i * block), thread);
       });
     });
   }
@@ -63,28 +63,27 @@ class workers {
                body);
   }
 
-  /// body(kernels, row, first, count) for stretches that cover rows of `length` elements: whole
+  /// body(loops, row, first, count) for stretches that cover rows of `length` elements: whole
   /// rows or, where there is one, blocks of it.
   template <class Body>
   void for_stretches(std::size_t rows, std::size_t length, const Body& body) const {
     if (rows == 1 || length == 0) {
-      for_blocks(length, elements_per_block,
-                 [&](auto kernels, std::size_t first, std::size_t count) {
-                   body(kernels, std::size_t{0}, first, count);
-                 });
+      for_blocks(length, elements_per_block, [&](auto loops, std::size_t first, std::size_t count) {
+        body(loops, std::size_t{0}, first, count);
+      });
       return;
     }
-    for_rows(rows, length, [&](auto kernels, std::size_t first, std::size_t count) {
+    for_rows(rows, length, [&](auto loops, std::size_t first, std::size_t count) {
       for (std::size_t row = first; row < first + count; ++row) {
-        body(kernels, row, std::size_t{0}, length);
+        body(loops, row, std::size_t{0}, length);
       }
     });
   }
 
-  /// body(kernels, i) for i = 0 ... count - 1.
+  /// body(loops, i) for i = 0 ... count - 1.
   template <class Body>
   void for_each(std::size_t count, const Body& body) const {
-    for_blocks(count, 1, [&](auto kernels, std::size_t i, std::size_t) { body(kernels, i); });
+    for_blocks(count, 1, [&](auto loops, std::size_t i, std::size_t) { body(loops, i); });
   }
 
   // A block this long takes some microseconds: long enough to outweigh handing it out.

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "glia/training/metrics.hpp"
+#include "glia/training/running_scores.hpp"
 
 namespace glia {
 

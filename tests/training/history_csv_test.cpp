@@ -1,4 +1,4 @@
-#include <glia/io/history_csv.hpp>
+#include <glia/training/history_csv.hpp>
 #include <iterator>
 
 #include "catch.hpp"

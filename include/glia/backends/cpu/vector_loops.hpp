@@ -20,7 +20,7 @@
 #include <arm_neon.h>
 #endif
 
-// Run-time dispatch without special compiler flags: the same loops (vector_kernels.inl) are
+// Run-time dispatch without special compiler flags: the same loops (vector_loops.inl) are
 // compiled once for the instruction set that the program is built for, once for AVX2 with FMA and
 // BMI2 (every processor with AVX2 has them) and once for AVX-512, and `with_isa` chooses when the
 // program runs.
@@ -95,9 +95,9 @@ inline constexpr std::size_t max_accumulators = 8;
 
 namespace glia::cpu_loops {
 
-#define GLIA_ISA baseline_kernels
+#define GLIA_ISA baseline_loops
 #define GLIA_REGISTER_BYTES 16
-#include "glia/backends/cpu/vector_kernels.inl"
+#include "glia/backends/cpu/vector_loops.inl"
 #undef GLIA_REGISTER_BYTES
 #undef GLIA_ISA
 
@@ -112,10 +112,10 @@ namespace glia::cpu_loops {
 
 namespace glia::cpu_loops {
 
-#define GLIA_ISA avx2_kernels
+#define GLIA_ISA avx2_loops
 #define GLIA_REGISTER_BYTES 32
 #define GLIA_ISA_IS_AVX2
-#include "glia/backends/cpu/vector_kernels.inl"
+#include "glia/backends/cpu/vector_loops.inl"
 #undef GLIA_ISA_IS_AVX2
 #undef GLIA_REGISTER_BYTES
 #undef GLIA_ISA
@@ -133,10 +133,10 @@ namespace glia::cpu_loops {
 
 namespace glia::cpu_loops {
 
-#define GLIA_ISA avx512_kernels
+#define GLIA_ISA avx512_loops
 #define GLIA_REGISTER_BYTES 64
 #define GLIA_ISA_IS_AVX512
-#include "glia/backends/cpu/vector_kernels.inl"
+#include "glia/backends/cpu/vector_loops.inl"
 #undef GLIA_ISA_IS_AVX512
 #undef GLIA_REGISTER_BYTES
 #undef GLIA_ISA
@@ -163,14 +163,14 @@ decltype(auto) with_isa(isa level, const Body& body) {
   const flush_denormals on_this_thread;
 #if defined(__x86_64__)
   if (level >= isa::avx512) {
-    return body(avx512_kernels{});
+    return body(avx512_loops{});
   }
   if (level >= isa::avx2) {
-    return body(avx2_kernels{});
+    return body(avx2_loops{});
   }
 #endif
   static_cast<void>(level);
-  return body(baseline_kernels{});
+  return body(baseline_loops{});
 }
 
 }  // namespace glia::cpu_loops

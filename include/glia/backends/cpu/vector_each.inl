@@ -1,0 +1,68 @@
+// Included by vector_loops.inl inside the struct of one instruction set: the shapes of loops that
+// the kernels share.
+
+// Stays in the first-level cache.
+static constexpr std::size_t strip = 256;
+
+template <class Body>
+static void in_strips(std::size_t n, const Body& body) {
+  for (std::size_t first = 0; first < n; first += strip) {
+    body(first, n - first < strip ? n - first : strip);
+  }
+}
+
+template <class T, class F>
+static void each(const T* x, T* y, std::size_t n, const F& f) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = f(x[i]);
+  }
+}
+template <class T, class F>
+static void each(const T* a, const T* b, T* y, std::size_t n, const F& f) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = f(a[i], b[i]);
+  }
+}
+template <class T, class F>
+static void stepped(const T* a, std::size_t step_a, const T* b, std::size_t step_b, T* y,
+                    std::size_t n, const F& f) {
+  if (step_a != 0 && step_b != 0) {
+    each(a, b, y, n, f);
+  } else if (step_a != 0) {
+    const T v = *b;
+    each(a, y, n, [=](T u) { return f(u, v); });
+  } else {
+    const T u = *a;
+    if (step_b != 0) {
+      each(b, y, n, [=](T v) { return f(u, v); });
+    } else {
+      const T value = f(u, *b);
+      for (std::size_t i = 0; i < n; ++i) {
+        y[i] = value;
+      }
+    }
+  }
+}
+
+template <class T, class Term>
+static T reduce(std::size_t n, const Term& term) {
+  constexpr std::size_t sums = 32;
+  T partial[sums] = {};
+  std::size_t i = 0;
+  for (; i + sums <= n; i += sums) {
+    for (std::size_t s = 0; s < sums; ++s) {
+      partial[s] += term(i + s);
+    }
+  }
+  for (std::size_t s = 0; i < n; ++i, ++s) {
+    partial[s] += term(i);
+  }
+  for (std::size_t half = sums / 2; half > 0; half /= 2) {
+    for (std::size_t s = 0; s < half; ++s) {
+      partial[s] += partial[s + half];
+    }
+  }
+  return partial[0];
+}

@@ -1,0 +1,230 @@
+#pragma once
+
+// How a scope hands out parameters, names layers and says where something is wrong.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "glia/layers/scope.hpp"
+
+namespace glia {
+
+template <backend B>
+variable<B> scope<B>::parameter(std::string_view name, const shape& s, const initializer& initial) {
+  const auto& value = next(name, s, initial, true);
+  if (changing_ == nullptr) {
+    // The model outlives what runs here: see model::infer.
+    slots_->emplace_back();
+    if constexpr (requires { value.borrowed(); }) {
+      return tape_->constant(value.borrowed());
+    } else {
+      return tape_->constant(value);
+    }
+  }
+  variable<B> result = training() ? tape_->leaf(value) : tape_->constant(value);
+  slots_->push_back(result.slot());
+  return result;
+}
+
+template <backend B>
+const typename B::tensor& scope<B>::state(std::string_view name, const shape& s,
+                                          const initializer& initial) {
+  slots_->emplace_back();
+  return next(name, s, initial, false);
+}
+
+template <backend B>
+typename B::tensor& scope<B>::changing_state(std::string_view name, const shape& s,
+                                             const initializer& initial) {
+  static_cast<void>(state(name, s, initial));
+  expect_value(changing_ != nullptr && training(), "changes '", name,
+               "' in inference; do so only where training() is true");
+  return (*changing_)[parameter_count_ - 1].value;
+}
+
+template <backend B>
+random_source<B> scope<B>::next_random() {
+  if (!key_) {
+    key_ = device().from_host(std::span<const std::int32_t>(random_.to_words()), {step_key::words});
+  }
+  return {key_, layer_streams + random_count_++};
+}
+
+template <backend B>
+void scope<B>::expect_all_asked() const {
+  if (training() && parameter_count_ != parameters_->size()) {
+    expect_value(false, "the model asked for ", asked_for(parameter_count_),
+                 " when it was built, but not now; ask for the same parameters each time");
+  }
+}
+
+template <backend B>
+void scope<B>::expect_channels_last(const shape& x) const {
+  if (plan_ == nullptr || x.rank() != 4 || !plan_->as_given(x)) {
+    return;
+  }
+  const bool rows_of_channels = x[1] == 1 || x[1] == 3 || x[1] == 4;
+  expect(!rows_of_channels || x[2] != x[3] || x[3] < 8, "samples of shape ", sample_of(x),
+         " look like images (C, H, W); glia's are (N, H, W, C), channels last: give the model ",
+         shape{x[2], x[3], x[1]}, " and transpose the samples or, if they do have ", x[3],
+         " channels, say so by reshape{{", x[1], ", ", x[2], ", ", x[3], "}} before it");
+}
+
+template <backend B>
+template <class Layer>
+constexpr typename scope<B>::layer_facts scope<B>::facts_of() {
+  std::string_view type_name = "layer";
+  if constexpr (requires { Layer::type_name; }) {
+    type_name = Layer::type_name;
+  }
+  return {type_name, holder<Layer>, arranges_axes<Layer>, hands_on<Layer>};
+}
+
+template <backend B>
+template <class Layer>
+std::optional<output_kind> scope<B>::outputs_of([[maybe_unused]] const Layer& layer) {
+  if constexpr (requires { layer.gives(); }) {
+    return layer.gives();
+  } else {
+    return std::nullopt;
+  }
+}
+
+template <backend B>
+template <class Layer>
+variable<B> scope<B>::run(const Layer& layer, variable<B> x, std::string_view holder_name,
+                          std::size_t index) {
+  place here{place_, holder_name, index, &layer, [](const void* self) {
+               return std::string(static_cast<const Layer*>(self)->description());
+             }};
+  enter(here, facts_of<Layer>());
+  variable<B> y = layer(*this, std::move(x));
+  leave(here, facts_of<Layer>(), y.shape(), outputs_of(layer));
+  return y;
+}
+
+template <backend B>
+template <class Description>
+variable<B> scope<B>::run_model(const Description& description, variable<B> x) {
+  if constexpr (holder<Description>) {
+    variable<B> y = description(*this, std::move(x));
+    if constexpr (!hands_on<Description>) {
+      const place whole{nullptr, "", 0, &description, [](const void* self) {
+                          return std::string(static_cast<const Description*>(self)->description());
+                        }};
+      note_outputs(outputs_of(description), &whole);
+    }
+    return y;
+  } else {
+    return run(description, std::move(x), "model", 0);
+  }
+}
+
+template <backend B>
+void scope<B>::enter(place& here, const layer_facts& facts) {
+  place_ = &here;
+  if constexpr (names_layers) {
+    here.recorded_in = device().place();
+    if (facts.arranges_others) {
+      names_.back().of_one_layer = false;
+    } else {
+      here.name = names_.back().next(facts.type_name);
+      device().set_place(std::string_view(here.name));
+    }
+    if (plan_ != nullptr && !facts.arranges_others) {
+      plan_->start_layer(here.name, here.describe(here.layer), frozen_);
+    }
+  }
+}
+
+template <backend B>
+void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y,
+                     std::optional<output_kind> gives) {
+  if (plan_ != nullptr && !facts.arranges_others) {
+    plan_->finish_layer(y, facts.arranges_axes);
+  }
+  if (!facts.hands_on) {
+    note_outputs(gives, &here);
+  }
+  if constexpr (names_layers) {
+    device().set_place(here.recorded_in);
+  }
+  place_ = here.outer;
+}
+
+/// Writes into the plan what the outputs of a layer that has just run are.
+template <backend B>
+void scope<B>::note_outputs(std::optional<output_kind> kind, const place* of) const {
+  if (plan_ != nullptr) {
+    plan_->gives(kind.value_or(output_kind::other), kind ? text_of(of) : "");
+  }
+}
+
+template <backend B>
+const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
+                                         const initializer& initial, bool trainable) {
+  trainable = trainable && !frozen_;
+  const std::size_t index = parameter_count_++;
+  if (plan_ != nullptr) {
+    expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
+                 " is larger than any machine's memory; check the layer's units or filters");
+    expect_value(place_ != nullptr && !place_->name.empty(), "asks for parameter '", name,
+                 "' itself and holds layers; what holds layers leaves parameters to them");
+    const parameter_spec spec{text(place_->name, '.', name), s, initial, trainable};
+    expect_value(plan_->add_parameter(spec), "asks for parameter '", spec.name,
+                 "', which another layer has; give layers names of their own");
+    changing_->push_back({spec, device().run(kernels::full{s, 0})});
+  }
+  const bool as_planned = index < parameters_->size() && (*parameters_)[index].spec.shape == s &&
+                          is_called((*parameters_)[index].spec.name, name);
+  if (!as_planned) {
+    expect_value(
+        false, "asks for parameter '", name, "' of shape ", s, ", where it asked for ",
+        asked_for(index),
+        " when the model was built; ask for the same parameters in the same order each time");
+  }
+  return (*parameters_)[index].value;
+}
+
+/// Whether a parameter of this name is one that the running layer calls `own`.
+template <backend B>
+bool scope<B>::is_called(std::string_view full, std::string_view own) const {
+  const bool ends_so =
+      full.size() > own.size() && full.ends_with(own) && full[full.size() - own.size() - 1] == '.';
+  return full == own ||
+         (ends_so && (!names_layers || full.substr(0, full.size() - own.size() - 1) ==
+                                           std::string_view(place_->name)));
+}
+
+/// What was planned, in words.
+template <backend B>
+std::string scope<B>::asked_for(std::size_t index) const {
+  if (index >= parameters_->size()) {
+    return "no more";
+  }
+  const parameter_spec& spec = (*parameters_)[index].spec;
+  return text('\'', spec.name, "' of shape ", spec.shape);
+}
+
+/// A layer and those that hold it: sequential[3] dense(256).
+template <backend B>
+std::string scope<B>::text_of(const place* innermost) {
+  std::string result;
+  for (const place* at = innermost; at != nullptr; at = at->outer) {
+    const std::string step = at->holder_name.empty() ? ""
+                             : at->index == no_index ? text(at->holder_name, ": ")
+                                                     : text(at->holder_name, '[', at->index, "] ");
+    result.insert(0, at == innermost ? step + at->describe(at->layer) : step);
+  }
+  return result;
+}
+template <backend B>
+std::string scope<B>::where() const {
+  return place_ == nullptr ? "" : text_of(place_) + ": ";
+}
+
+}  // namespace glia

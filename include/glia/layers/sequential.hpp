@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "glia/layers/scope.hpp"
+
+namespace glia {
+
+/// Layers one after the other: sequential{dense{400, relu}, dense{10}}. May be nested.
+template <class... Layers>
+class sequential {
+ public:
+  using holds_layers = void;
+  static constexpr bool hands_on = true;
+
+  static_assert(
+      (layer<Layers> && ...),
+      "sequential: every argument must be a layer, such as glia::dense{10}, glia::relu or a "
+      "type of your own that meets the concept glia::layer: copyable, with "
+      "`variable<B> operator()(scope<B>&, variable<B>) const` for any backend B and "
+      "`std::string description() const`");
+
+  explicit constexpr sequential(Layers... layers) : layers_(std::move(layers)...) {}
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((x = s.run(std::get<I>(layers_), std::move(x), "sequential", I)), ...);
+    }
+    (std::index_sequence_for<Layers...>{});
+    return x;
+  }
+
+  [[nodiscard]] static constexpr std::size_t size() { return sizeof...(Layers); }
+  /// The layers, as a tuple.
+  [[nodiscard]] const std::tuple<Layers...>& layers() const noexcept { return layers_; }
+
+  [[nodiscard]] std::string description() const {
+    return std::apply(
+        [](const auto&... layers) {
+          std::string result;
+          ((result += (result.empty() ? "" : ", ") + layers.description()), ...);
+          return "sequential(" + result + ")";
+        },
+        layers_);
+  }
+
+  friend bool operator==(const sequential&, const sequential&) = default;
+
+ private:
+  std::tuple<Layers...> layers_;
+};
+
+}  // namespace glia

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/random.hpp"
+#include "glia/testing/values.hpp"
+
+namespace glia::testing::detail {
+
+/// Runs kernels on one backend: makes operands, collects outputs. Operands are either kept, and
+/// looked at again afterwards, or given up to the kernel.
+template <backend B>
+class bench {
+ public:
+  using tensor = typename B::tensor;
+
+  bench(const B& device, bool keep) : device_(&device), keep_(keep) {}
+
+  /// Puts `value` at an element of the operand that is made as number `operand`.
+  struct injection {
+    std::size_t operand;
+    std::size_t element;
+    float value;
+  };
+  bench(const B& device, const injection& special)
+      : device_(&device), keep_(false), special_(special) {}
+
+  [[nodiscard]] const B& device() const { return *device_; }
+
+  /// test_values, scaled and shifted.
+  [[nodiscard]] tensor in(const shape& s, std::uint32_t stream, float scale = 1, float offset = 0) {
+    std::vector<float> values = test_values(s, stream);
+    for (float& value : values) {
+      value = value * scale + offset;
+    }
+    return in(s, std::move(values));
+  }
+  /// The same with two in three elements set to zero, as after a ReLU.
+  [[nodiscard]] tensor sparse(const shape& s, std::uint32_t stream) {
+    std::vector<float> values = test_values(s, stream);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = random_bits({.seed = 7, .stream = stream}, i) % 3 == 0 ? values[i] : 0.0F;
+    }
+    return in(s, std::move(values));
+  }
+  [[nodiscard]] tensor in(const shape& s, std::vector<float> values) {
+    if (special_ && special_->operand == sizes_.size()) {
+      values[special_->element] = special_->value;
+    }
+    sizes_.push_back(values.size());
+    tensor t = device_->from_host(std::span<const float>(values), s);
+    if (keep_) {
+      kept_.push_back({t, std::move(values)});
+    }
+    return t;
+  }
+  [[nodiscard]] tensor integers(std::span<const std::int32_t> values) {
+    return device_->from_host(values, {values.size()});
+  }
+  [[nodiscard]] tensor classes(std::vector<std::int32_t> values) { return integers(values); }
+  /// An operand that is left out.
+  [[nodiscard]] tensor none() const { return {}; }
+
+  void out(const tensor& t) {
+    if (t.type() == element::index) {
+      out_as<std::int32_t>(t);
+    } else {
+      out_as<double>(t);
+    }
+  }
+
+  [[nodiscard]] const std::vector<double>& outputs() const { return outputs_; }
+  [[nodiscard]] const std::vector<shape>& shapes() const { return shapes_; }
+  /// Elements of the operands made so far.
+  [[nodiscard]] const std::vector<std::size_t>& operand_sizes() const { return sizes_; }
+
+  [[nodiscard]] bool operands_kept() const {
+    return std::all_of(kept_.begin(), kept_.end(), [&](const auto& operand) {
+      std::vector<float> now(operand.second.size());
+      device_->to_host(operand.first, std::span<float>(now));
+      return now == operand.second;
+    });
+  }
+
+ private:
+  template <class Number>
+  void out_as(const tensor& t) {
+    std::vector<Number> values(t.shape().size());
+    device_->to_host(t, std::span<Number>(values));
+    shapes_.push_back(t.shape());
+    outputs_.insert(outputs_.end(), values.begin(), values.end());
+  }
+
+  const B* device_;
+  bool keep_;
+  std::optional<injection> special_;
+  std::vector<std::size_t> sizes_;
+  std::vector<std::pair<tensor, std::vector<float>>> kept_;
+  std::vector<double> outputs_;
+  std::vector<shape> shapes_;
+};
+
+}  // namespace glia::testing::detail

@@ -1,0 +1,245 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/error.hpp"
+#include "glia/core/random.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/convolution_chain.hpp"
+#include "glia/kernels/pooled_convolution.hpp"
+#include "glia/testing/values.hpp"
+
+namespace glia::testing::detail {
+
+/// max_pool2d(map(x * w + bias)) and its gradients, by the fused kernels where the backend has
+/// them.
+template <class Bench, class Tensor>
+void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
+                       const unary_map& map, const convolution_pooling& how, Tensor dy) {
+  const auto& device = b.device();
+  if constexpr (runs<std::remove_cvref_t<decltype(device)>, kernels::conv2d_max_pool2d>) {
+    const auto [y, position] = device.run(kernels::conv2d_max_pool2d{how, map, true}, x, w, bias);
+    b.out(y);
+    b.out(device.run(kernels::conv2d_max_pool2d{how, map, false}, x, w, bias)[0]);
+    const auto [dx, dw, dbias] =
+        device.run(kernels::conv2d_max_pool2d_gradient{how, true}, dy, x, w, position);
+    b.out(dx);
+    b.out(dw);
+    b.out(dbias);
+    b.out(device.run(kernels::conv2d_max_pool2d_gradient{how, false}, dy, x, w, position)[1]);
+  } else {
+    const auto convolved = device.run(kernels::conv2d{how.window, how.groups, map}, x, w, bias);
+    const shape image = sample_of(convolved.shape());
+    const auto [y, position] = device.run(kernels::max_pool2d{how.pool}, convolved);
+    b.out(y);
+    b.out(y);
+    const auto spread = device.run(kernels::max_pool2d_gradient{how.pool, image}, dy, position);
+    const auto before = device.run(kernels::unary_gradient{map}, spread, convolved);
+    const auto dw = device.run(kernels::conv2d_kernel_gradient{how.window, how.groups}, x, before);
+    b.out(device.run(kernels::conv2d_input_gradient{how.window, how.groups, sample_of(x.shape())},
+                     before, w));
+    b.out(dw);
+    b.out(device.run(kernels::sum_to{{w.shape().back()}}, before));
+    b.out(dw);
+  }
+}
+
+/// Weights, bias and attributes of one of several convolutions.
+template <class Tensor>
+struct chain_link {
+  Tensor weights;
+  Tensor bias;
+  kernels::conv2d kernel;
+};
+
+/// Convolutions one after the other, as one where the backend has that, also with packed weights.
+template <class Bench, class Tensor>
+void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>& links) {
+  const auto& device = b.device();
+  using device_type = std::remove_cvref_t<decltype(device)>;
+  if constexpr (runs<device_type, kernels::conv2d_chain>) {
+    kernels::conv2d_chain chain{links.size()};
+    std::array<Tensor, 2 * max_chain> weights;
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      chain.links[i] = links[i].kernel;
+      weights[2 * i] = links[i].weights;
+      weights[2 * i + 1] = links[i].bias;
+    }
+    const auto run = [&](const auto&... each) { return device.run(chain, x, each...); };
+    b.out(std::apply(run, weights));
+    if constexpr (runs<device_type, kernels::pack_link>) {
+      for (std::size_t i = 0; i < links.size(); ++i) {
+        chain.packed[i] = links[i].weights.shape();
+        weights[2 * i] = device.run(kernels::pack_link{}, links[i].weights, links[i].bias);
+        weights[2 * i + 1] = Tensor{};
+      }
+    }
+    b.out(std::apply(run, weights));
+  } else {
+    for (const chain_link<Tensor>& l : links) {
+      x = device.run(l.kernel, x, l.weights, l.bias);
+    }
+    b.out(x);
+    b.out(x);
+  }
+}
+
+/// The cases of convolutions, alone, pooled and in chains.
+template <class Check>
+void check_convolution(const Check& check) {
+  struct convolution {
+    shape x;
+    shape w;
+    window2d window;
+    std::size_t groups;
+  };
+  const std::vector<convolution> convolutions{
+      {{1, 5, 7, 1}, {3, 2, 1, 4}, {3, 2}, 1},
+      {{3, 8, 5, 3}, {1, 1, 3, 6}, {1, 1}, 1},
+      {{2, 9, 6, 4}, {3, 3, 4, 5}, {3, 3, 2, 3, 1, 1, 1, 2, 0, 1}, 1},
+      {{2, 9, 8, 3}, {2, 3, 3, 4}, {2, 3, 1, 1, 3, 2, 1, 1, 2, 2}, 1},
+      {{2, 6, 5, 4}, {3, 3, 2, 6}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 2},
+      {{2, 7, 6, 5}, {3, 3, 1, 5}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 5},
+      {{2, 7, 6, 3}, {3, 3, 1, 6}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 3},
+      {{1, 4, 3, 100}, {2, 1, 100, 120}, {2, 1}, 1},
+      {{2, 9, 7, 20}, {3, 3, 1, 20}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 20},
+      {{1, 8, 16, 9}, {3, 3, 1, 9}, {3, 3, 2, 2, 1, 1, 0, 1, 0, 1}, 9},
+      {{1, 3, 20, 9}, {2, 17, 1, 9}, {2, 17}, 9},
+      {{1, 8, 13, 8}, {3, 3, 1, 8}, {3, 3, 1, 1, 2, 2, 1, 1, 1, 1}, 8},
+      {{11, 14, 13, 3}, {2, 2, 3, 8}, {2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1},
+      {{2, 4, 4, 3}, {1, 1, 3, 2}, {1, 1, 2, 2}, 1}};
+  for (const convolution& c : convolutions) {
+    const std::string name = text(" of ", c.x, " with ", c.w, ", ", c.groups, " groups");
+    const shape y = conv2d_rule(c.x, c.w, c.window, c.groups).output();
+    check("conv2d" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::conv2d{c.window, c.groups, {unary_function::relu}},
+                           b.in(c.x, 15), b.in(c.w, 16), b.in({c.w[3]}, 17)));
+    });
+    check("conv2d without bias" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::conv2d{c.window, c.groups, identity_map}, b.in(c.x, 15),
+                           b.in(c.w, 16), b.none()));
+    });
+    check("conv2d_input_gradient" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::conv2d_input_gradient{c.window, c.groups, sample_of(c.x)},
+                           b.in(y, 18), b.in(c.w, 16)));
+    });
+    check("conv2d_kernel_gradient" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::conv2d_kernel_gradient{c.window, c.groups}, b.in(c.x, 15),
+                           b.in(y, 18)));
+    });
+  }
+
+  struct pooled_convolution {
+    shape x;
+    shape w;
+    convolution_pooling how;
+  };
+  const std::vector<pooled_convolution> pooled_convolutions{
+      {{1, 5, 7, 1}, {2, 2, 1, 5}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
+      {{4, 29, 31, 1}, {2, 2, 1, 24}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
+      {{2, 27, 45, 3}, {3, 3, 3, 16}, {{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 1, {2, 2, 2, 2}}},
+      {{3, 14, 13, 16}, {2, 2, 16, 9}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
+      {{3, 9, 13, 16}, {2, 2, 16, 32}, {{2, 2, 1, 1, 1, 1, 0, 1, 0, 1}, 1, {2, 2, 2, 2}}},
+      {{2, 8, 7, 24}, {2, 2, 24, 16}, {{2, 2, 1, 1, 1, 1, 1, 0, 1, 1}, 1, {2, 2, 3, 2}}},
+      {{9, 12, 17, 32}, {3, 1, 32, 40}, {{3, 1, 2, 1, 1, 1, 1, 0, 0, 0}, 1, {2, 3, 3, 4}}},
+      {{2, 9, 8, 4}, {3, 3, 2, 6}, {{3, 3, 1, 1, 2, 1, 2, 2, 1, 1}, 2, {3, 2, 3, 2}}}};
+  for (const pooled_convolution& c : pooled_convolutions) {
+    for (const unary_function function :
+         {unary_function::affine, unary_function::relu, unary_function::relu6}) {
+      const std::string name = text(" of ", c.x, " with ", c.w, ", ", name_of(function));
+      const auto run = [&](auto& b, float scale, bool bias) {
+        // As in drawings on a ground, the upper half of every image is blank but for a few points.
+        std::vector<float> values = test_values(c.x, 15);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          const std::size_t row = i / (c.x[2] * c.x[3]) % c.x[1];
+          const bool point = random_bits({.seed = 7, .stream = 15}, i) % (16 * c.x[3]) == 0;
+          values[i] = 2 * row < c.x[1] && !point ? 0 : scale * values[i];
+        }
+        const auto x = b.in(c.x, std::move(values));
+        const auto w = b.in(c.w, 16);
+        const auto shift = bias ? b.in({c.w[3]}, 17) : decltype(b.in({}, 1)){};
+        const shape y =
+            pool_rule(conv2d_rule(c.x, c.w, c.how.window, c.how.groups).output(), c.how.pool)
+                .output();
+        convolve_and_pool(b, x, w, shift, {function}, c.how, b.in(y, 18));
+      };
+      check("convolution and max-pooling" + name, [&](auto& b) { run(b, 1, true); });
+      check("convolution and max-pooling without bias" + name, [&](auto& b) { run(b, 5, false); });
+    }
+  }
+
+  struct link {
+    shape w;
+    window2d window;
+    std::size_t groups;
+    unary_function function;
+  };
+  struct chain {
+    shape x;
+    std::vector<link> links;
+  };
+  constexpr window2d pixel{};
+  constexpr window2d three{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
+  constexpr window2d halved{3, 3, 2, 2, 1, 1, 1, 1, 1, 1};
+  constexpr window2d uneven{4, 3, 3, 1, 1, 2, 2, 0, 1, 3};
+  constexpr auto linear = unary_function::affine;
+  constexpr auto relu = unary_function::relu;
+  constexpr auto relu6 = unary_function::relu6;
+  std::vector<chain> chained{
+      {{2, 9, 7, 5}, {{{1, 1, 5, 20}, pixel, 1, relu6}, {{3, 3, 1, 20}, three, 20, linear}}},
+      {{9, 11, 10, 3},
+       {{{3, 3, 3, 32}, halved, 1, relu6},
+        {{3, 3, 1, 32}, three, 32, relu6},
+        {{1, 1, 32, 17}, pixel, 1, linear}}},
+      {{2, 41, 50, 4},
+       {{{1, 1, 4, 96}, pixel, 1, relu},
+        {{3, 3, 1, 96}, halved, 96, relu6},
+        {{3, 3, 1, 96}, three, 96, linear},
+        {{1, 1, 96, 24}, pixel, 1, relu}}},
+      {{1, 70, 23, 4},
+       {{{2, 2, 4, 48}, {2, 2, 1, 1, 2, 1, 0, 1, 2, 0}, 1, linear},
+        {{4, 3, 1, 48}, uneven, 48, relu6},
+        {{1, 1, 48, 8}, pixel, 1, relu6},
+        {{3, 3, 1, 8}, three, 8, linear}}},
+      {{1, 3, 3, 200},
+       {{{1, 1, 200, 120}, pixel, 1, relu},
+        {{3, 3, 1, 120}, three, 120, relu6},
+        {{1, 1, 120, 150}, pixel, 1, linear}}},
+      {{8, 1, 1, 6}, {{{1, 1, 6, 7}, pixel, 1, relu}, {{3, 3, 1, 7}, three, 7, relu}}}};
+  for (std::size_t width = 1; width < 9; ++width) {
+    for (const window2d& window : {three, halved}) {
+      chained.push_back({{2, 5, width, 3},
+                         {{{1, 1, 3, 9}, pixel, 1, relu6},
+                          {{3, 3, 1, 9}, window, 9, linear},
+                          {{1, 1, 9, 4}, pixel, 1, relu}}});
+    }
+  }
+  for (const chain& c : chained) {
+    const auto run = [&](auto& b, bool bias) {
+      std::vector<float> values = test_values(c.x, 15);
+      std::transform(values.begin(), values.end(), values.begin(), [](float v) { return 4 * v; });
+      const auto x = b.in(c.x, std::move(values));
+      std::vector<chain_link<std::remove_cvref_t<decltype(x)>>> links;
+      for (const link& l : c.links) {
+        const auto shift = bias ? b.in({l.w[3]}, 17) : decltype(b.in({}, 1)){};
+        links.push_back({b.in(l.w, 16), shift, {l.window, l.groups, {l.function}}});
+      }
+      convolve_in_chain(b, x, links);
+    };
+    const std::string name = text(c.links.size(), " convolutions of ", c.x, ", the second with ",
+                                  c.links[1].window.stride_height, " rows a step");
+    check(name, [&](auto& b) { run(b, true); });
+    check(name + " without bias", [&](auto& b) { run(b, false); });
+  }
+}
+
+}  // namespace glia::testing::detail

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/kernels/elementwise.hpp"
+
+namespace glia::testing::detail {
+
+/// The cases of kernels that treat elements one by one.
+template <class Check>
+void check_elementwise(const Check& check) {
+  for (int f = 0; f <= static_cast<int>(unary_function::gelu); ++f) {
+    const auto function = static_cast<unary_function>(f);
+    // Positive where the function asks for it; elsewhere both sides of zero and of the kinks.
+    const bool positive = function == unary_function::square_root ||
+                          function == unary_function::logarithm ||
+                          function == unary_function::reciprocal;
+    const unary_map map{function, function == unary_function::clamp ? -0.5 : 0.75, 1.25};
+    for (std::size_t n : {std::size_t{1}, std::size_t{37}, std::size_t{40001}}) {
+      const std::string name = text(name_of(function), " of ", n, " elements");
+      check(name, [&](auto& b) {
+        b.out(b.device().run(kernels::unary{map}, b.in({n}, 2, 4, positive ? 5.0F : 0.0F)));
+      });
+      check(name + ", gradient", [&](auto& b) {
+        auto saved = b.in({n}, 3, 4, positive ? 5.0F : 0.0F);
+        if (saved_for_gradient(function) == saved_operand::output) {
+          saved = b.device().run(kernels::unary{map}, saved);
+        }
+        b.out(b.device().run(kernels::unary_gradient{map}, b.in({n}, 4), std::move(saved)));
+      });
+    }
+  }
+
+  const std::vector<std::pair<shape, shape>> pairs{
+      {{5, 7}, {5, 7}},    {{5, 7}, {7}},       {{5, 7}, {5, 1}},
+      {{5, 7}, {}},        {{}, {5, 7}},        {{1, 7}, {5, 1}},
+      {{2, 3, 5}, {3, 1}}, {{3, 1}, {2, 1, 5}}, {{200, 300}, {200, 300}},
+      {{200, 300}, {300}}, {{1}, {1}},          {{4, 1, 3}, {4, 2, 1}}};
+  for (const auto& [left, right] : pairs) {
+    const shape a = left;
+    const shape c = right;
+    for (int f = 0; f <= static_cast<int>(binary_function::equal); ++f) {
+      check(text("binary function ", f, " of ", a, " and ", c), [&](auto& b) {
+        b.out(b.device().run(kernels::binary{static_cast<binary_function>(f)}, b.in(a, 5),
+                             b.in(c, 6, 1, 2)));
+      });
+    }
+    check(text("broadcast_to from ", c), [&](auto& b) {
+      b.out(b.device().run(kernels::broadcast_to{broadcast_shape(a, c)}, b.in(c, 7)));
+    });
+    check(text("sum_to ", c), [&](auto& b) {
+      b.out(b.device().run(kernels::sum_to{c}, b.in(broadcast_shape(a, c), 8)));
+    });
+  }
+
+  const std::vector<std::array<shape, 3>> choices{{{{5, 7}, {5, 7}, {5, 7}}},
+                                                  {{{5, 7}, {}, {5, 7}}},
+                                                  {{{5, 7}, {5, 7}, {1}}},
+                                                  {{{5, 7}, {}, {}}},
+                                                  {{{5, 1}, {5, 7}, {7}}},
+                                                  {{{5, 1}, {}, {7}}},
+                                                  {{{}, {5, 7}, {5, 1}}},
+                                                  {{{3, 1}, {2, 1, 5}, {}}},
+                                                  {{{}, {}, {}}},
+                                                  {{{40001}, {40001}, {40001}}},
+                                                  {{{300}, {200, 1}, {200, 300}}}};
+  for (const auto& shapes : choices) {
+    check(text("select by ", shapes[0], " of ", shapes[1], " and ", shapes[2]), [&](auto& b) {
+      auto condition = b.sparse(shapes[0], 48);
+      b.out(b.device().run(kernels::select{}, std::move(condition), b.in(shapes[1], 49),
+                           b.in(shapes[2], 50)));
+    });
+  }
+}
+
+}  // namespace glia::testing::detail

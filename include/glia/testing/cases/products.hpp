@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/kernels/products.hpp"
+
+namespace glia::testing::detail {
+
+/// The cases of matrix products.
+template <class Check>
+void check_products(const Check& check) {
+  const std::vector<matmul_sizes> products{{1, 1, 1},      {3, 5, 7},       {17, 33, 9},
+                                           {100, 60, 70},  {129, 200, 300}, {20, 24, 200},
+                                           {300, 24, 1000}};
+  for (const matmul_sizes& size : products) {
+    const matmul_sizes s = size;
+    for (const bool zeros : {false, true}) {
+      const std::string name =
+          text(" of ", s.m, "x", s.k, " by ", s.k, "x", s.n, zeros ? ", many zeros" : "");
+      const auto left = [&](auto& b, const shape& extents) {
+        return zeros ? b.sparse(extents, 9) : b.in(extents, 9);
+      };
+      check("matmul" + name, [&](auto& b) {
+        b.out(b.device().run(kernels::matmul{transpose::none}, left(b, {s.m, s.k}),
+                             b.in({s.k, s.n}, 10)));
+      });
+      check("matmul, first transposed," + name, [&](auto& b) {
+        b.out(b.device().run(kernels::matmul{transpose::first}, left(b, {s.k, s.m}),
+                             b.in({s.k, s.n}, 11)));
+      });
+      check("matmul, second transposed," + name, [&](auto& b) {
+        b.out(b.device().run(kernels::matmul{transpose::second}, left(b, {s.m, s.k}),
+                             b.in({s.n, s.k}, 12)));
+      });
+      check("dense" + name, [&](auto& b) {
+        b.out(b.device().run(kernels::dense{{unary_function::relu}}, left(b, {s.m, s.k}),
+                             b.in({s.k, s.n}, 13), b.in({s.n}, 14)));
+      });
+      check("dense without bias" + name, [&](auto& b) {
+        b.out(b.device().run(kernels::dense{{unary_function::tanh}}, left(b, {s.m, s.k}),
+                             b.in({s.k, s.n}, 13), b.none()));
+      });
+    }
+  }
+
+  struct product_batch {
+    shape leading;
+    matmul_sizes each;
+  };
+  // Small ones, many, and a few that are cut.
+  const std::vector<product_batch> batches{
+      {{1}, {1, 1, 1}},     {{3}, {3, 5, 7}},       {{2, 3}, {4, 1, 9}},    {{70}, {17, 33, 9}},
+      {{65}, {60, 70, 80}}, {{2}, {129, 200, 150}}, {{2, 1, 2}, {5, 3, 2}}, {{3}, {300, 24, 1000}}};
+  for (const product_batch& p : batches) {
+    const auto batch = [&](std::size_t rows, std::size_t columns) {
+      shape s = p.leading;
+      s.push_back(rows);
+      s.push_back(columns);
+      return s;
+    };
+    const matmul_sizes s = p.each;
+    const std::string name = text(" ", p.leading, " of ", s.m, "x", s.k, " by ", s.k, "x", s.n);
+    check("batched_matmul" + name, [&](auto& b) {
+      b.out(b.device().run(kernels::batched_matmul{}, b.in(batch(s.m, s.k), 51),
+                           b.in(batch(s.k, s.n), 52)));
+    });
+    check("batched_matmul, first transposed," + name, [&](auto& b) {
+      b.out(b.device().run(kernels::batched_matmul{transpose::first}, b.in(batch(s.k, s.m), 53),
+                           b.in(batch(s.k, s.n), 54)));
+    });
+    check("batched_matmul, second transposed," + name, [&](auto& b) {
+      b.out(b.device().run(kernels::batched_matmul{transpose::second}, b.in(batch(s.m, s.k), 55),
+                           b.in(batch(s.n, s.k), 56)));
+    });
+  }
+}
+
+}  // namespace glia::testing::detail
