@@ -8,6 +8,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/elementwise.hpp"
 
 namespace glia::testing::detail {
