@@ -13,8 +13,8 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <glia/training/history_csv.hpp>
 #include <glia/training/confusion.hpp>
+#include <glia/training/history_csv.hpp>
 #include <iomanip>
 #include <optional>
 
