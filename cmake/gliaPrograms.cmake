@@ -6,12 +6,18 @@
 function(glia_add_program name)
   cmake_parse_arguments(arg "COMPILED" "" "LINK" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  set(library glia::glia)
-  if(arg_COMPILED AND TARGET glia::compiled)
-    set(library glia::compiled)
+  if(arg_COMPILED)
+    glia_link_compiled(${name})
   endif()
-  target_link_libraries(${name} PRIVATE ${library} ${arg_LINK})
+  target_link_libraries(${name} PRIVATE glia::glia ${arg_LINK})
   glia_set_warnings(${name})
+endfunction()
+
+# Links glia::compiled where that is built.
+function(glia_link_compiled name)
+  if(TARGET glia::compiled)
+    target_link_libraries(${name} PRIVATE glia::compiled)
+  endif()
 endfunction()
 
 function(glia_set_warnings name)

@@ -21,7 +21,7 @@ foreach(row IN LISTS rows)
   endforeach()
 endforeach()
 
-file(GLOB_RECURSE headers RELATIVE "${INCLUDE}" "${INCLUDE}/*.hpp")
+file(GLOB_RECURSE headers RELATIVE "${INCLUDE}" "${INCLUDE}/*.hpp" "${INCLUDE}/*.inl")
 set(edges 0)
 foreach(header IN LISTS headers)
   string(REGEX MATCH "^[a-z]+/" from "${header}")

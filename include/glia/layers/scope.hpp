@@ -277,4 +277,5 @@ concept layer = std::copy_constructible<L> && described<L> &&
 
 }  // namespace glia
 
+// With the compiled target, too: layers of a program's own ask on recorders of any backend.
 #include "glia/layers/scope_impl.hpp"

@@ -152,7 +152,7 @@ class tape {
   /// Puts the place back that was before.
   class at_place {
    public:
-    explicit at_place(const tape& record) : tape_(&record), before_(record.recording_place()) {}
+    explicit at_place(const tape& of) : tape_(&of), before_(of.recording_place()) {}
     at_place(const at_place&) = delete;
     at_place& operator=(const at_place&) = delete;
     ~at_place() { tape_->set_recording_place(before_); }

@@ -55,8 +55,7 @@ class trainer {
   ///
   /// Where the model has frozen layers that all else sees the samples through, their outputs are
   /// computed once and kept, unless the options say otherwise or the samples vary from epoch to
-  /// epoch. Data may also come as
-  /// `frozen_outputs`.
+  /// epoch. Data may also come as `frozen_outputs`.
   history fit(const dataset_view& train, const dataset_view& validation,
               const fit_options& options = {}) {
     return core_.fit(subject(), train, &validation, options);

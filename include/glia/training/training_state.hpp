@@ -20,8 +20,8 @@ struct state_tensor {
 };
 
 /// All that a training step changes or depends on beside the description and the batch, as a value
-/// that can be copied, compared, written and sent. A training that goes on from it takes
-/// the same steps bit for bit, on this machine or another one like it.
+/// that can be copied, compared, written and sent. A training that goes on from it takes the same
+/// steps bit for bit, on this machine or another one like it.
 struct training_state {
   std::vector<state_tensor> tensors;  ///< parameters, running statistics, the optimizer's slots
   std::uint64_t seed = 0;             ///< of shuffling and of random layers
