@@ -182,8 +182,8 @@ TEST_CASE("a chain takes packed weights of the shape that packing gives") {
   const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
   const auto bias = full({4});
   const glia::cpu<float>::tensor none;
-  const auto first = device.run(kernels::pack_link{}, full({1, 1, 2, 4}), bias);
-  const auto second = device.run(kernels::pack_link{}, full({3, 3, 1, 4}), bias);
+  const auto first = device.run(kernels::pack_panels{}, full({1, 1, 2, 4}), bias);
+  const auto second = device.run(kernels::pack_panels{}, full({3, 3, 1, 4}), bias);
   const auto run = [&](const auto& a, const auto& b, const auto& shift) {
     return device.run(chain, full({1, 5, 5, 2}), a, shift, b, none, none, none, none, none);
   };
@@ -192,7 +192,35 @@ TEST_CASE("a chain takes packed weights of the shape that packing gives") {
         "conv2d_chain: expected (3, 32) of packed weights for (1, 1, 2, 4) and no bias, got (10, "
         "32)");
   CHECK_THROWS_AS((void)run(first, second, bias), glia::shape_error);
-  CHECK_THROWS_AS((void)device.run(kernels::pack_link{}, full({2, 4}), bias), glia::shape_error);
-  CHECK_THROWS_AS((void)device.run(kernels::pack_link{}, full({1, 1, 2, 3}), bias),
+  CHECK_THROWS_AS((void)device.run(kernels::pack_panels{}, full({4}), bias), glia::shape_error);
+  CHECK_THROWS_AS((void)device.run(kernels::pack_panels{}, full({1, 1, 2, 3}), bias),
+                  glia::shape_error);
+}
+
+TEST_CASE("products take packed weights of the shape that packing gives") {
+  const glia::cpu<float> device;
+  const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
+  const auto w = full({2, 5});
+  const auto packed = device.run(kernels::pack_panels{}, w, glia::cpu<float>::tensor{});
+  const auto dense = [&](const auto& panels) {
+    return device.run(kernels::packed_dense{}, full({3, 2}), w, full({5}), panels);
+  };
+  CHECK(dense(packed).shape() == glia::shape{3, 5});
+  CHECK(test::message_of<glia::shape_error>([&] {
+          (void)dense(full({2, 32}));
+        }) == "packed_dense: packed weights: expected shape (3, 32), got (2, 32)");
+  CHECK_THROWS_AS((void)dense(glia::cpu<float>::tensor{}), glia::shape_error);
+
+  const auto pool = [&](const glia::shape& of, std::size_t groups, const auto& panels) {
+    return device.run(kernels::packed_conv2d_max_pool2d{{{2, 2}, groups, {2, 2, 2, 2}}},
+                      full({1, 5, 5, of[2]}), full(of), full({of[3]}), panels);
+  };
+  const glia::shape wide{2, 2, 16, 16};
+  const auto transformed = device.run(kernels::pack_transformed{}, full(wide));
+  CHECK(transformed.shape() == glia::shape{9, 17, 32});
+  CHECK(pool(wide, 1, transformed).shape() == glia::shape{1, 2, 2, 16});
+  CHECK_THROWS_AS((void)pool(wide, 1, packed), glia::shape_error);
+  CHECK_THROWS_AS((void)pool({2, 2, 8, 16}, 2, transformed), glia::value_error);
+  CHECK_THROWS_AS((void)device.run(kernels::pack_transformed{}, full({2, 2, 8, 16})),
                   glia::shape_error);
 }

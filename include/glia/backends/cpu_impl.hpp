@@ -14,6 +14,7 @@
 #include "glia/backends/cpu/elementwise.hpp"
 #include "glia/backends/cpu/indexing.hpp"
 #include "glia/backends/cpu/normalization.hpp"
+#include "glia/backends/cpu/packing.hpp"
 #include "glia/backends/cpu/pooled_convolution.hpp"
 #include "glia/backends/cpu/pooling.hpp"
 #include "glia/backends/cpu/products.hpp"
@@ -32,6 +33,7 @@ class all_families : private workers,
                      public arrangement<T>,
                      public indexing<T>,
                      public elementwise<T>,
+                     public packing<T>,
                      public products<T>,
                      public convolution<T>,
                      public convolution_chain<T>,
@@ -46,6 +48,7 @@ class all_families : private workers,
         arrangement<T>(team()),
         indexing<T>(team()),
         elementwise<T>(team()),
+        packing<T>(team()),
         products<T>(team()),
         convolution<T>(team()),
         convolution_chain<T>(team()),
@@ -66,6 +69,7 @@ class all_families : private workers,
   using host_loops<T>::compute;
   using indexing<T>::compute;
   using normalizing<T>::compute;
+  using packing<T>::compute;
   using pooled_convolution<T>::compute;
   using pooling<T>::compute;
   using products<T>::compute;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "glia/kernels/convolution.hpp"
+#include "glia/kernels/packing.hpp"
 
 namespace glia {
 
@@ -24,34 +25,9 @@ inline constexpr std::size_t max_chain = 4;
 
 namespace glia::kernels {
 
-/// The weights (height, width, C / groups, O) and bias (O) of a chain's link in the order in which
-/// the chain reads them, which is the backend's own. Made once for weights that stay as they are.
-struct pack_link {
-  static constexpr std::string_view name = "pack_link";
-  static constexpr std::size_t operands = 2;  // w, bias
-  static constexpr std::size_t results = 1;
-
-  // As wide as the widest panels of outputs there are, or a multiple.
-  static constexpr std::size_t outputs_at_a_time = 32;
-
-  [[nodiscard]] static tensor_spec result(const tensor_spec& w, const tensor_spec& bias) {
-    require_elements("pack_link", w, element::real);
-    require<shape_error>(w.shape.rank() == 4, "pack_link: expected weights of rank 4, got ",
-                         w.shape);
-    require_bias("pack_link", bias, w.shape[3]);
-    const std::size_t panels = (w.shape[3] + outputs_at_a_time - 1) / outputs_at_a_time;
-    return real_of({1 + w.shape[0] * w.shape[1] * w.shape[2], panels * outputs_at_a_time});
-  }
-  [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec&) { return 0; }
-  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) {
-    return {{batch_axis::shared, batch_axis::shared}, {batch_axis::shared}};
-  }
-  friend bool operator==(const pack_link&, const pack_link&) = default;
-};
-
 /// Several convolutions one after the other, each map(x * w + bias); operands are x and then the
-/// weights and bias of each or, where the weights' shapes are attributes, what `pack_link` made of
-/// both, and no bias. Optional for a backend; where `chains`.
+/// weights and bias of each or, where the weights' shapes are attributes, what `pack_panels` made
+/// of both, and no bias. Optional for a backend; where `chains`.
 struct conv2d_chain {
   std::size_t count = 0;
   std::array<conv2d, max_chain> links{};
@@ -59,7 +35,7 @@ struct conv2d_chain {
 
   [[nodiscard]] bool is_packed() const { return packed[0].rank() > 0; }
 
-  using becomes = kernel_list<pack_link>;
+  using becomes = kernel_list<pack_panels>;
   static constexpr std::string_view name = "conv2d_chain";
   static constexpr std::size_t operands = 1 + 2 * max_chain;  // x, w, bias, w, bias, ...
   static constexpr std::size_t results = 1;
@@ -109,7 +85,7 @@ struct conv2d_chain {
       std::array<tensor_spec, 2 * max_chain> all) const {
     for (std::size_t i = 0; is_packed() && i < count; ++i) {
       const tensor_spec w = real_of(packed[i]);
-      const tensor_spec expected = pack_link::result(w, {});
+      const tensor_spec expected = pack_panels::result(w, {});
       require<shape_error>(all[2 * i] == expected && !all[2 * i + 1], "conv2d_chain: expected ",
                            expected.shape, " of packed weights for ", packed[i],
                            " and no bias, got ", all[2 * i].shape);

@@ -10,6 +10,8 @@
 #include "glia/kernels/elementwise.hpp"
 #include "glia/kernels/indexing.hpp"
 #include "glia/kernels/normalization.hpp"
+#include "glia/kernels/packed_weights.hpp"
+#include "glia/kernels/packing.hpp"
 #include "glia/kernels/pooled_convolution.hpp"
 #include "glia/kernels/pooling.hpp"
 #include "glia/kernels/products.hpp"
@@ -32,8 +34,10 @@ using basic_kernels =
                 kernels::in_top_k, kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
 
 /// Several of those in one, which a backend may run or not.
-using fused_kernels = kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
-                                  kernels::conv2d_chain, kernels::pack_link>;
+using fused_kernels =
+    kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
+                kernels::conv2d_chain, kernels::pack_panels, kernels::pack_transformed,
+                kernels::packed_dense, kernels::packed_conv2d_max_pool2d>;
 
 namespace detail {
 

@@ -31,6 +31,10 @@ struct convolution_pooling {
 
 namespace glia::kernels {
 
+struct packed_conv2d_max_pool2d;
+struct pack_panels;
+struct pack_transformed;
+
 /// max_pool2d(map(x * w + bias)), and for the gradient, if it is wanted, a byte for each output:
 /// the winner's position in its window, or a value of the backend's own where the map cuts the
 /// gradient off. Optional for a backend; where `pools_fuse`.
@@ -39,6 +43,7 @@ struct conv2d_max_pool2d {
   unary_map map = identity_map;
   bool keeps_positions = true;
 
+  using becomes = kernel_list<packed_conv2d_max_pool2d, pack_panels, pack_transformed>;
   static constexpr std::string_view name = "conv2d_max_pool2d";
   static constexpr std::size_t operands = 3;  // x, w, bias
   static constexpr std::size_t results = 2;   // y, position

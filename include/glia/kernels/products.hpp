@@ -122,10 +122,14 @@ struct batched_matmul {
   friend bool operator==(const batched_matmul&, const batched_matmul&) = default;
 };
 
+struct packed_dense;
+struct pack_panels;
+
 /// map(x w + bias): x (N, I), w (I, O), bias (O) or no tensor.
 struct dense {
   unary_map map = identity_map;
 
+  using becomes = kernel_list<packed_dense, pack_panels>;
   static constexpr std::string_view name = "dense";
   static constexpr std::size_t operands = 3;  // x, w, bias
   static constexpr std::size_t results = 1;

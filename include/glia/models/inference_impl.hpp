@@ -26,7 +26,7 @@ std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorde
   graph g = recorded.recorded();
   const std::vector<std::size_t> varying{0};
   fuse_kernels<B>(g, varying);
-  if constexpr (runs<B, kernels::pack_link>) {
+  if constexpr (runs<B, kernels::pack_panels>) {
     passes::pack_weights(g, fixed_values(g, varying));
   }
   passes::hoisted parts = passes::hoist(std::move(g), varying);

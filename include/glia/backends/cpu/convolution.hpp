@@ -75,7 +75,7 @@ class convolution {
         if (depthwise) {
           d.forward(loops, image, band, w, bias, to, range, mine);
         } else {
-          c.forward(loops, c.image().read(image, band, mine), band, packed, to, range);
+          c.forward(loops, c.image().read(image, band, mine), band, packed.data(), to, range);
         }
         last.apply(loops, to, s.ow * s.o, count, 0, s.ow * s.o);
       });

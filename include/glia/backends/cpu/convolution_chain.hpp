@@ -10,6 +10,7 @@
 #include "glia/backends/cpu/chain_layout.hpp"
 #include "glia/backends/cpu/clamp_range.hpp"
 #include "glia/backends/cpu/depthwise_convolution.hpp"
+#include "glia/backends/cpu/packing.hpp"
 #include "glia/backends/cpu/patch_convolution.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -25,18 +26,6 @@ struct chain_link {
   unary_map map = identity_map;
   bool packed = false;
 };
-
-/// Weights (depth, outputs) and a bias in panels as wide as two registers, one after the other.
-template <class T, class Loops>
-void pack_panels(const Loops&, const T* w, const T* bias, std::size_t depth, std::size_t outputs,
-                 T* to) {
-  constexpr std::size_t width = Loops::template panel_width<T>;
-  static_assert(kernels::pack_link::outputs_at_a_time % width == 0);
-  for (std::size_t first = 0; first < outputs; first += width, to += (1 + depth) * width) {
-    pack_panel(w + first, outputs, bias == nullptr ? nullptr : bias + first,
-               std::min(width, outputs - first), depth, width, to);
-  }
-}
 
 /// One call of a chain of convolutions: what its threads share. See `convolution_chain`.
 template <class T, class Loops>
@@ -265,14 +254,6 @@ class convolution_chain {
   using tensor = host_tensor<T>;
 
   explicit convolution_chain(const workers& team) : team_(&team) {}
-
-  void compute(const kernels::pack_link&, const memory_pool&, const tensor& w, const tensor& bias,
-               const tensor& packed) const {
-    const std::size_t outputs = w.shape()[3];
-    with_isa(team_->level(), [&](auto loops) {
-      pack_panels(loops, w.data(), bias.data(), w.size() / outputs, outputs, packed.data());
-    });
-  }
 
   /// Operands behind x are the weights and bias of each link; then comes the result.
   template <std::same_as<tensor>... Others>

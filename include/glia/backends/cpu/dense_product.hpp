@@ -25,22 +25,24 @@ class dense_product {
     return !team.blas_fits() || s.m * s.k * sizeof(T) <= most_bytes;
   }
 
-  /// On the calling thread; rows of C are c_row elements apart.
+  /// On the calling thread; rows of C are c_row elements apart. `packed` is null or what
+  /// `pack_panels` made of B.
   static void multiply_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
-                            std::size_t c_row, const matmul_sizes& s) {
+                            std::size_t c_row, const matmul_sizes& s, const T* packed = nullptr) {
     for (std::size_t column = 0; column < s.n; column += width) {
       for (std::size_t row = 0; row < s.m; row += max_block_rows) {
         multiply_block(
-            loops, a, b, c, c_row, s.k,
+            loops, a, b, packed, c, c_row, s.k,
             {row, std::min(max_block_rows, s.m - row), column, std::min(width, s.n - column)});
       }
     }
   }
 
   static void multiply(const Loops& loops, const workers& team, const matrix<T>& a,
-                       const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last) {
+                       const matrix<T>& b, const T* packed, T* c, const matmul_sizes& s,
+                       const epilogue<T>& last) {
     if (2 * s.m * s.n * s.k < flops_worth_sharing) {
-      multiply_here(loops, a, b, c, s.n, s);
+      multiply_here(loops, a, b, c, s.n, s, packed);
       last.apply(loops, c, s.n, s.m, 0, s.n);
       return;
     }
@@ -52,7 +54,7 @@ class dense_product {
       const std::size_t column = task / blocks * width;
       const region where{row, (block + 1) * s.m / blocks - row, column,
                          std::min(width, s.n - column)};
-      multiply_block(loops, a, b, c, s.n, s.k, where);
+      multiply_block(loops, a, b, packed, c, s.n, s.k, where);
       last.apply(loops, c + row * s.n, s.n, where.rows, column, where.columns);
     });
   }
@@ -82,10 +84,12 @@ class dense_product {
     return std::max(least, halved);
   }
 
-  static void multiply_block(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
-                             std::size_t c_row, std::size_t k, const region& where) {
-    product_panel<T, Loops, max_depth, width / per_register> panel(loops, b, where.column,
-                                                                   where.columns, where.rows);
+  static void multiply_block(const Loops& loops, const matrix<T>& a, const matrix<T>& b,
+                             const T* packed, T* c, std::size_t c_row, std::size_t k,
+                             const region& where) {
+    product_panel<T, Loops, max_depth, width / per_register> panel(
+        loops, b, where.column, where.columns, where.rows,
+        packed == nullptr ? nullptr : packed + where.column * (1 + k));
     const std::size_t a_row = a.transposed ? 1 : a.row_step;
     const std::size_t a_step = a.transposed ? a.row_step : 1;
     const bool whole = where.columns % per_register == 0;

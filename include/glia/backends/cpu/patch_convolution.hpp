@@ -6,27 +6,12 @@
 #include <cstdint>
 #include <span>
 
+#include "glia/backends/cpu/packing.hpp"
 #include "glia/backends/cpu/patch_grid.hpp"
 #include "glia/backends/cpu/vector_loops.hpp"
 #include "glia/core/memory_pool.hpp"
 
 namespace glia::cpu_loops {
-
-/// Some columns of weights (depth, step) and their bias, or none, as a panel: a row of biases, then
-/// one for each of `depth`, all `width` wide and 0 behind `count`.
-template <class T>
-void pack_panel(const T* w, std::size_t step, const T* bias, std::size_t count, std::size_t depth,
-                std::size_t width, T* to) {
-  if (count < width || bias == nullptr) {
-    std::fill_n(to, (count < width ? 1 + depth : 1) * width, T{0});
-  }
-  if (bias != nullptr) {
-    std::copy_n(bias, count, to);
-  }
-  for (std::size_t k = 0; k < depth; ++k) {
-    std::copy_n(w + k * step, count, to + (1 + k) * width);
-  }
-}
 
 /// The products of one convolution: patches of an image, taken from where they lie, times weights
 /// packed into panels as wide as two registers. Made once per call and shared by its threads, which
@@ -102,19 +87,19 @@ class patch_convolution {
     }
   }
   template <class Loops>
-  [[nodiscard]] const T* panel(const host_tensor<T>& packed, std::size_t panel) const {
-    return packed.data() + panel * (1 + depth_) * Loops::template panel_width<T>;
+  [[nodiscard]] const T* panel(const T* packed, std::size_t panel) const {
+    return packed + panel * (1 + depth_) * Loops::template panel_width<T>;
   }
 
   /// y (rows, OW, O) of a band = its patches times the packed weights, and bias; `ending` as in
   /// multiply_patches.
   template <class Loops, class Ending>
-  void forward(const Loops& loops, const T* x, const row_band& band, const host_tensor<T>& packed,
-               T* y, const Ending& ending) const {
+  void forward(const Loops& loops, const T* x, const row_band& band, const T* packed, T* y,
+               const Ending& ending) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
     const std::size_t size = (1 + depth_) * width;
     const std::size_t block = std::max<std::size_t>(1, panel_block_bytes / (size * sizeof(T)));
-    const T* weights = packed.data();
+    const T* weights = packed;
     for (std::size_t group = 0; group < s_.groups; ++group) {
       for (std::size_t first = 0; first < s_.group_outputs(); first += block * width) {
         const std::size_t outputs = std::min(block * width, s_.group_outputs() - first);

@@ -16,6 +16,7 @@
 #include "glia/backends/cpu/winograd_pooling.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/packed_weights.hpp"
 #include "glia/kernels/pooled_convolution.hpp"
 
 namespace glia::cpu_loops {
@@ -34,8 +35,20 @@ class pooled_convolution {
   void compute(const kernels::conv2d_max_pool2d& k, const memory_pool& memory, const tensor& x,
                const tensor& w, const tensor& bias, const tensor& y, const tensor& position) const {
     const window_sizes s = conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
-    forward(x.data(), w.data(), bias.data(), k.map, y.data(), position.bytes(), s,
-            pool_rule(s.output(), k.how.pool), memory);
+    forward(x.data(), {.plain = w.data(), .bias = bias.data()}, k.map, y.data(), position.bytes(),
+            s, pool_rule(s.output(), k.how.pool), memory);
+  }
+  void compute(const kernels::packed_conv2d_max_pool2d& k, const memory_pool& memory,
+               const tensor& x, const tensor& w, const tensor& bias, const tensor& packed,
+               const tensor& y) const {
+    const window_sizes s = conv2d_rule(x.shape(), w.shape(), k.how.window, k.how.groups);
+    const bool transformed = k.is_transformed(packed.shape());
+    forward(x.data(),
+            {.plain = w.data(),
+             .bias = bias.data(),
+             .panels = transformed ? nullptr : packed.data(),
+             .transformed = transformed ? packed.data() : nullptr},
+            k.map, y.data(), nullptr, s, pool_rule(s.output(), k.how.pool), memory);
   }
   void compute(const kernels::conv2d_max_pool2d_gradient& k, const memory_pool& memory,
                const tensor& dy, const tensor& x, const tensor& w, const tensor& position,
@@ -46,19 +59,29 @@ class pooled_convolution {
   }
 
  private:
+  /// Weights with what `pack_panels` made of them and the bias, or `pack_transformed`, or null.
+  struct given_weights {
+    const T* plain;
+    const T* bias;
+    const T* panels = nullptr;
+    const T* transformed = nullptr;
+  };
+
   /// `position` may be null.
-  void forward(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
+  void forward(const T* x, const given_weights& w, const unary_map& map, T* y,
                std::uint8_t* position, const window_sizes& s, const window_sizes& pool,
                const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
     const clamp_range<T> clamp(map);
     with_isa(team_->level(), [&](auto loops) {
       if (winograd_pooling<T>::template applies<decltype(loops)>(s, pool.window) &&
-          run_winograd(loops, winograd_pooling<T>(loops, w, s, pool, memory), x, bias, clamp, y,
-                       position, memory)) {
+          run_winograd(loops, winograd_pooling<T>(loops, w.plain, w.transformed, s, pool, memory),
+                       x, w.bias, clamp, y, position, memory)) {
         return;
       }
-      const host_tensor<T> packed = c.pack(loops, w, bias, memory);
+      const host_tensor<T> made =
+          w.panels == nullptr ? c.pack(loops, w.plain, w.bias, memory) : host_tensor<T>{};
+      const T* const panels = w.panels == nullptr ? made.data() : w.panels;
       const pooled_rows cut_into(s, pool, first_level_bytes);
       // Longer sums are better off with six patches at a time than with a window's four.
       const bool in_registers =
@@ -78,10 +101,10 @@ class pooled_convolution {
         const std::size_t to = (image * pool.oh + row) * pool.ow * s.o;
         std::uint8_t* const winners = position == nullptr ? nullptr : position + to;
         if (in_registers) {
-          pool_in_registers(loops, c, from, packed, clamp, pool, rows,
+          pool_in_registers(loops, c, from, panels, clamp, pool, rows,
                             windows_of.data() + thread * windows, y + to, winners);
         } else {
-          c.forward(loops, from, band, packed, room + padded, store_sums{});
+          c.forward(loops, from, band, panels, room + padded, store_sums{});
           for_windows(pool, rows, [&](std::size_t at, std::size_t out, const pool_window& window) {
             loops.template max_of_window<true>(room + padded + at, window, s.o, y + to + out,
                                                winners == nullptr ? nullptr : winners + out, clamp);
@@ -278,7 +301,7 @@ class pooled_convolution {
   /// zeros, as on the black ground of drawings, all have the same outputs.
   template <class Loops>
   static void pool_in_registers(const Loops& loops, const patch_convolution<T>& c, const T* x,
-                                const host_tensor<T>& packed, const clamp_range<T>& clamp,
+                                const T* packed, const clamp_range<T>& clamp,
                                 const window_sizes& pool, std::size_t rows, pooled_window* windows,
                                 T* y, std::uint8_t* position) {
     const pooled_window_grid grid = window_grid(c, pool, rows);

@@ -10,6 +10,7 @@
 #include "glia/backends/cpu/sparse_product.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
+#include "glia/kernels/packed_weights.hpp"
 #include "glia/kernels/products.hpp"
 
 namespace glia::cpu_loops {
@@ -41,6 +42,11 @@ class products {
                const tensor& bias, const tensor& y) const {
     multiply(x.data(), w.data(), y.data(), matmul_rule(x.shape(), w.shape(), transpose::none),
              transpose::none, {bias.data(), k.map}, memory);
+  }
+  void compute(const kernels::packed_dense& k, const memory_pool& memory, const tensor& x,
+               const tensor& w, const tensor& bias, const tensor& packed, const tensor& y) const {
+    multiply(x.data(), w.data(), y.data(), matmul_rule(x.shape(), w.shape(), transpose::none),
+             transpose::none, {bias.data(), k.map}, memory, packed.data());
   }
 
   /// The way that is taken where neither zeros can be skipped nor panels win.
@@ -77,7 +83,8 @@ class products {
   static constexpr std::size_t alignment = 8;
 
   void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
-                const epilogue<T>& last, const memory_pool& memory) const {
+                const epilogue<T>& last, const memory_pool& memory,
+                const T* packed = nullptr) const {
     const matrix<T> left = first_factor(a, s, which);
     const matrix<T> right = second_factor(b, s, which);
     if (s.m == 0 || s.n == 0) {
@@ -92,7 +99,7 @@ class products {
         return;
       }
       if (dense::preferred(*team_, s)) {
-        dense::multiply(loops, *team_, left, right, c, s, last);
+        dense::multiply(loops, *team_, left, right, packed, c, s, last);
       } else {
         multiply_by_blas(left, right, c, s, last);
       }

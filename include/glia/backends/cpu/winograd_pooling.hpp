@@ -8,6 +8,7 @@
 #include "glia/backends/cpu/vector_loops.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/core/memory_pool.hpp"
+#include "glia/kernels/packing.hpp"
 #include "glia/kernels/window.hpp"
 
 namespace glia::cpu_loops {
@@ -29,17 +30,22 @@ class winograd_pooling {
            s.o % per_register == 0 && s.c >= 16 && s.o >= 16;
   }
 
+  /// `packed` is null or what `pack_transformed` made of w.
   template <class Loops>
-  winograd_pooling(const Loops& loops, const T* w, const window_sizes& s, const window_sizes& pool,
-                   const memory_pool& memory)
+  winograd_pooling(const Loops& loops, const T* w, const T* packed, const window_sizes& s,
+                   const window_sizes& pool, const memory_pool& memory)
       : s_(s),
         pool_(pool),
         panels_((s.o + Loops::template panel_width<T> - 1) / Loops::template panel_width<T>),
         panel_width_(Loops::template panel_width<T>),
-        zeros_(memory, {s.c}) {
+        zeros_(memory, {s.c}),
+        packed_(packed) {
     std::fill_n(zeros_.data(), s.c, T{0});
-    packed_ = host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
-    loops.pack_transformed_kernel(w, s.c, s.o, packed_.data(), packed_size());
+    if (packed == nullptr) {
+      made_ = host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
+      loops.pack_transformed_kernel(w, s.c, s.o, made_.data(), packed_size());
+      packed_ = made_.data();
+    }
   }
 
   /// All windows of all images are numbered through; so many are worked on together.
@@ -76,8 +82,7 @@ class winograd_pooling {
     }
     for (std::size_t product = 0; product < products; ++product) {
       loops.multiply_tiles(tiles + product * tile_step, count, s_.c,
-                           packed_.data() + product * packed_size(), panels_,
-                           sums + product * sum_step);
+                           packed_ + product * packed_size(), panels_, sums + product * sum_step);
     }
     constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
     T zeros[per_register] = {};
@@ -90,7 +95,7 @@ class winograd_pooling {
   }
 
  private:
-  static constexpr std::size_t products = 9;
+  static constexpr std::size_t products = kernels::pack_transformed::products;
 
   /// Outputs, those that fill up the last panel included.
   [[nodiscard]] std::size_t columns() const { return panels_ * panel_width_; }
@@ -114,7 +119,8 @@ class winograd_pooling {
   std::size_t panels_;  // of outputs; the last may be filled up
   std::size_t panel_width_;
   host_tensor<T> zeros_;
-  host_tensor<T> packed_;
+  const T* packed_;
+  host_tensor<T> made_;  // of weights that came unpacked
 };
 
 }  // namespace glia::cpu_loops

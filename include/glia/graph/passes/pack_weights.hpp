@@ -1,40 +1,117 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "glia/graph/graph.hpp"
 #include "glia/kernels/convolution_chain.hpp"
+#include "glia/kernels/packed_weights.hpp"
+#include "glia/kernels/packing.hpp"
 
 namespace glia::passes {
 
-/// Packs the weights of chains for their loops where they are `fixed`, so that `hoist` can take the
-/// packing out of what runs for each batch.
-inline void pack_weights(graph& g, const std::vector<bool>& fixed) {
-  std::vector<graph_node> nodes;
-  for (graph_node& node : g.nodes()) {
-    const auto* chain = node.kernel.as<kernels::conv2d_chain>();
-    bool all = chain != nullptr && !chain->is_packed();
-    for (std::size_t i = 1; all && i < node.operands.size(); ++i) {
-      all = node.operands[i] == no_value || fixed[node.operands[i]];
-    }
-    if (all) {
-      kernels::conv2d_chain packed = *chain;
-      for (std::size_t i = 0; i < packed.count; ++i) {
-        value_id& w = node.operands[1 + 2 * i];
-        value_id& bias = node.operands[2 + 2 * i];
-        packed.packed[i] = g.spec(w).shape;
-        const value_id made = g.add_value(kernels::pack_link::result(g.spec(w), g.spec(bias)));
-        nodes.push_back({kernels::pack_link{}, {w, bias}, {made}, node.place});
-        w = made;
-        bias = no_value;
+namespace detail {
+
+/// Gives nodes packed weights, one after the other.
+class weight_packer {
+ public:
+  weight_packer(graph& g, const std::vector<bool>& fixed) : graph_(&g), fixed_(&fixed) {}
+
+  void run() {
+    for (graph_node& node : graph_->nodes()) {
+      if (all_fixed(node)) {
+        pack(node);
       }
-      node.kernel = packed;
+      made_.push_back(std::move(node));
     }
-    nodes.push_back(std::move(node));
+    graph_->nodes() = std::move(made_);
   }
-  g.nodes() = std::move(nodes);
+
+ private:
+  /// Whether all but the first operand stay as they are.
+  [[nodiscard]] bool all_fixed(const graph_node& node) const {
+    for (std::size_t i = 1; i < node.operands.size(); ++i) {
+      if (node.operands[i] != no_value && !(*fixed_)[node.operands[i]]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void pack(graph_node& node) {
+    if (const auto* dense = node.kernel.as<kernels::dense>()) {
+      node.operands.push_back(panels(node.operands[1], no_value, node.place));
+      node.kernel = kernels::packed_dense{dense->map};
+    } else if (const auto* pooled = node.kernel.as<kernels::conv2d_max_pool2d>()) {
+      pack_pooled(node, *pooled);
+    } else if (const auto* conv = node.kernel.as<kernels::conv2d>()) {
+      pack_convolution(node, *conv);
+    } else if (const auto* chain = node.kernel.as<kernels::conv2d_chain>()) {
+      pack_chain(node, *chain);
+    }
+  }
+
+  void pack_pooled(graph_node& node, const kernels::conv2d_max_pool2d& pooled) {
+    if (pooled.keeps_positions || pooled.how.groups != 1) {
+      return;
+    }
+    const value_id w = node.operands[1];
+    if (transforms(pooled.how, graph_->spec(w).shape)) {
+      const value_id made = graph_->add_value(kernels::pack_transformed::result(graph_->spec(w)));
+      made_.push_back({kernels::pack_transformed{}, {w}, {made}, node.place});
+      node.operands.push_back(made);
+    } else {
+      node.operands.push_back(panels(w, node.operands[2], node.place));
+    }
+    node.results.resize(1);
+    node.kernel = kernels::packed_conv2d_max_pool2d{pooled.how, pooled.map};
+  }
+
+  /// One on its own is a chain of one.
+  void pack_convolution(graph_node& node, const kernels::conv2d& conv) {
+    const shape x = graph_->spec(node.operands[0]).shape;
+    const shape w = graph_->spec(node.operands[1]).shape;
+    if (chains(conv.map, conv2d_rule(x, w, conv.window, conv.groups), true)) {
+      kernels::conv2d_chain chain{1};
+      chain.links[0] = conv;
+      node.operands.resize(kernels::conv2d_chain::operands, no_value);
+      pack_chain(node, chain);
+    }
+  }
+
+  void pack_chain(graph_node& node, kernels::conv2d_chain chain) {
+    if (chain.is_packed()) {
+      return;
+    }
+    for (std::size_t i = 0; i < chain.count; ++i) {
+      value_id& w = node.operands[1 + 2 * i];
+      value_id& bias = node.operands[2 + 2 * i];
+      chain.packed[i] = graph_->spec(w).shape;
+      w = panels(w, std::exchange(bias, no_value), node.place);
+    }
+    node.kernel = chain;
+  }
+
+  [[nodiscard]] value_id panels(value_id w, value_id bias, std::uint32_t place) {
+    const value_id made =
+        graph_->add_value(kernels::pack_panels::result(graph_->spec(w), graph_->spec(bias)));
+    made_.push_back({kernels::pack_panels{}, {w, bias}, {made}, place});
+    return made;
+  }
+
+  graph* graph_;
+  const std::vector<bool>* fixed_;
+  std::vector<graph_node> made_;
+};
+
+}  // namespace detail
+
+/// Packs the weights of products and convolutions for their loops where they are `fixed`, so that
+/// `hoist` can take the packing out of what runs for each batch.
+inline void pack_weights(graph& g, const std::vector<bool>& fixed) {
+  detail::weight_packer(g, fixed).run();
 }
 
 }  // namespace glia::passes

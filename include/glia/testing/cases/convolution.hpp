@@ -15,10 +15,37 @@
 #include "glia/core/shape.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/convolution_chain.hpp"
+#include "glia/kernels/packed_weights.hpp"
 #include "glia/kernels/pooled_convolution.hpp"
 #include "glia/testing/values.hpp"
 
 namespace glia::testing::detail {
+
+/// max_pool2d(map(x * w + bias)) with packed weights where the backend has that, else `y`.
+template <class Bench, class Tensor>
+void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
+                              const unary_map& map, const convolution_pooling& how,
+                              const Tensor& y) {
+  const auto& device = b.device();
+  const kernels::packed_conv2d_max_pool2d kernel{how, map};
+  using device_type = std::remove_cvref_t<decltype(device)>;
+  if (how.groups != 1) {
+    return;
+  }
+  if constexpr (runs<device_type, kernels::packed_conv2d_max_pool2d>) {
+    b.out(device.run(kernel, x, w, bias, device.run(kernels::pack_panels{}, w, bias)));
+  } else {
+    b.out(y);
+  }
+  if (!transforms(how, w.shape())) {
+    return;
+  }
+  if constexpr (runs<device_type, kernels::packed_conv2d_max_pool2d>) {
+    b.out(device.run(kernel, x, w, bias, device.run(kernels::pack_transformed{}, w)));
+  } else {
+    b.out(y);
+  }
+}
 
 /// max_pool2d(map(x * w + bias)) and its gradients, by the fused kernels where the backend has
 /// them.
@@ -30,6 +57,7 @@ void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor&
     const auto [y, position] = device.run(kernels::conv2d_max_pool2d{how, map, true}, x, w, bias);
     b.out(y);
     b.out(device.run(kernels::conv2d_max_pool2d{how, map, false}, x, w, bias)[0]);
+    convolve_and_pool_packed(b, x, w, bias, map, how, y);
     const auto [dx, dw, dbias] =
         device.run(kernels::conv2d_max_pool2d_gradient{how, true}, dy, x, w, position);
     b.out(dx);
@@ -42,6 +70,7 @@ void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor&
     const auto [y, position] = device.run(kernels::max_pool2d{how.pool}, convolved);
     b.out(y);
     b.out(y);
+    convolve_and_pool_packed(b, x, w, bias, map, how, y);
     const auto spread = device.run(kernels::max_pool2d_gradient{how.pool, image}, dy, position);
     const auto before = device.run(kernels::unary_gradient{map}, spread, convolved);
     const auto dw = device.run(kernels::conv2d_kernel_gradient{how.window, how.groups}, x, before);
@@ -76,10 +105,10 @@ void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>
     }
     const auto run = [&](const auto&... each) { return device.run(chain, x, each...); };
     b.out(std::apply(run, weights));
-    if constexpr (runs<device_type, kernels::pack_link>) {
+    if constexpr (runs<device_type, kernels::pack_panels>) {
       for (std::size_t i = 0; i < links.size(); ++i) {
         chain.packed[i] = links[i].weights.shape();
-        weights[2 * i] = device.run(kernels::pack_link{}, links[i].weights, links[i].bias);
+        weights[2 * i] = device.run(kernels::pack_panels{}, links[i].weights, links[i].bias);
         weights[2 * i + 1] = Tensor{};
       }
     }
@@ -124,6 +153,14 @@ void check_convolution(const Check& check) {
       b.out(b.device().run(kernels::conv2d{c.window, c.groups, {unary_function::relu}},
                            b.in(c.x, 15), b.in(c.w, 16), b.in({c.w[3]}, 17)));
     });
+    if (c.groups == 1) {
+      check("conv2d, a chain of one," + name, [&](auto& b) {
+        const auto x = b.in(c.x, 15);
+        std::vector<chain_link<std::remove_cvref_t<decltype(x)>>> links{
+            {b.in(c.w, 16), b.in({c.w[3]}, 17), {c.window, 1, {unary_function::relu}}}};
+        convolve_in_chain(b, x, links);
+      });
+    }
     check("conv2d without bias" + name, [&](auto& b) {
       b.out(b.device().run(kernels::conv2d{c.window, c.groups, identity_map}, b.in(c.x, 15),
                            b.in(c.w, 16), b.none()));

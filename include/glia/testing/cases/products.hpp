@@ -2,13 +2,29 @@
 
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "glia/backends/backend.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/kernels/packed_weights.hpp"
 #include "glia/kernels/products.hpp"
 
 namespace glia::testing::detail {
+
+/// map(x w + bias), with packed weights where the backend has that.
+template <class Bench, class Tensor>
+void multiply_packed(Bench& b, const unary_map& map, const Tensor& x, const Tensor& w,
+                     const Tensor& bias) {
+  const auto& device = b.device();
+  if constexpr (runs<std::remove_cvref_t<decltype(device)>, kernels::packed_dense>) {
+    const auto packed = device.run(kernels::pack_panels{}, w, Tensor{});
+    b.out(device.run(kernels::packed_dense{map}, x, w, bias, packed));
+  } else {
+    b.out(device.run(kernels::dense{map}, x, w, bias));
+  }
+}
 
 /// The cases of matrix products.
 template <class Check>
@@ -43,6 +59,12 @@ void check_products(const Check& check) {
       check("dense without bias" + name, [&](auto& b) {
         b.out(b.device().run(kernels::dense{{unary_function::tanh}}, left(b, {s.m, s.k}),
                              b.in({s.k, s.n}, 13), b.none()));
+      });
+      check("packed_dense" + name, [&](auto& b) {
+        multiply_packed(b, {unary_function::relu}, left(b, {s.m, s.k}), b.in({s.k, s.n}, 13),
+                        b.in({s.n}, 14));
+        multiply_packed(b, {unary_function::tanh}, left(b, {s.m, s.k}), b.in({s.k, s.n}, 15),
+                        b.none());
       });
     }
   }

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "glia/kernels/packing.hpp"
+#include "glia/kernels/pooled_convolution.hpp"
+#include "glia/kernels/products.hpp"
+
+namespace glia {
+
+/// Whether a convolution with weights of this shape and its pooling can do with fewer products than
+/// they have, by Winograd's transforms.
+[[nodiscard]] inline bool transforms(const convolution_pooling& how, const shape& w) {
+  const window2d& k = how.window;
+  return how.groups == 1 && kernels::pack_transformed::applies(w) && k.stride_height == 1 &&
+         k.stride_width == 1 && k.dilation_height == 1 && k.dilation_width == 1 &&
+         how.pool.height == 2 && how.pool.width == 2;
+}
+
+}  // namespace glia
+
+namespace glia::kernels {
+
+/// `dense` whose weights are there as `pack_panels` made them, without a bias, as well: for sizes
+/// or zeros that other loops are better for they are as they were. Optional for a backend.
+struct packed_dense {
+  unary_map map = identity_map;
+
+  static constexpr std::string_view name = "packed_dense";
+  static constexpr std::size_t operands = 4;  // x, w, bias, packed
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& x, const tensor_spec& w,
+                                   const tensor_spec& bias, const tensor_spec& packed) const {
+    require_same_shape("packed_dense: packed weights", pack_panels::result(w, {}).shape,
+                       packed.shape);
+    return unpacked().result(x, w, bias);
+  }
+  [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec& w, const tensor_spec& bias,
+                             const tensor_spec&) const {
+    return unpacked().flops(x, w, bias);
+  }
+  [[nodiscard]] static batch_axes<4, 1> axes(const tensor_spec&, const tensor_spec&,
+                                             const tensor_spec&, const tensor_spec&) {
+    return detail::by_rows<packed_dense>(3);
+  }
+  [[nodiscard]] dense unpacked() const { return {map}; }
+  friend bool operator==(const packed_dense&, const packed_dense&) = default;
+};
+
+/// `conv2d_max_pool2d` without positions whose weights are there as `pack_panels` made them with
+/// the bias, or `pack_transformed`, as well. Optional for a backend.
+struct packed_conv2d_max_pool2d {
+  convolution_pooling how;
+  unary_map map = identity_map;
+
+  static constexpr std::string_view name = "packed_conv2d_max_pool2d";
+  static constexpr std::size_t operands = 4;  // x, w, bias, packed
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& x, const tensor_spec& w,
+                                   const tensor_spec& bias, const tensor_spec& packed) const {
+    require<value_error>(how.groups == 1, "packed_conv2d_max_pool2d: takes one group, got ",
+                         how.groups);
+    require_same_shape("packed_conv2d_max_pool2d: packed weights",
+                       is_transformed(packed.shape) ? pack_transformed::result(w).shape
+                                                    : pack_panels::result(w, bias).shape,
+                       packed.shape);
+    return unpacked().result(x, w, bias)[0];
+  }
+  [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec& w, const tensor_spec& bias,
+                             const tensor_spec&) const {
+    return unpacked().flops(x, w, bias);
+  }
+  [[nodiscard]] static batch_axes<4, 1> axes(const tensor_spec&, const tensor_spec&,
+                                             const tensor_spec&, const tensor_spec&) {
+    return detail::by_rows<packed_conv2d_max_pool2d>(3);
+  }
+  [[nodiscard]] conv2d_max_pool2d unpacked() const { return {how, map, false}; }
+  [[nodiscard]] static bool is_transformed(const shape& packed) { return packed.rank() == 3; }
+  friend bool operator==(const packed_conv2d_max_pool2d&,
+                         const packed_conv2d_max_pool2d&) = default;
+};
+
+}  // namespace glia::kernels

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "glia/kernels/kernel.hpp"
+#include "glia/kernels/products.hpp"
+
+namespace glia::kernels {
+
+/// The weights (..., O) and bias (O), or none, of a product in the order in which loops read them,
+/// which is the backend's own: made once for weights that stay as they are. Optional for a backend.
+struct pack_panels {
+  static constexpr std::string_view name = "pack_panels";
+  static constexpr std::size_t operands = 2;  // w, bias
+  static constexpr std::size_t results = 1;
+
+  // As wide as the widest panels of outputs there are, or a multiple.
+  static constexpr std::size_t outputs_at_a_time = 32;
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& w, const tensor_spec& bias) {
+    require_elements("pack_panels", w, element::real);
+    require<shape_error>(w.shape.rank() >= 2,
+                         "pack_panels: expected weights of rank 2 or more, got ", w.shape);
+    const std::size_t outputs = w.shape.back();
+    require_bias("pack_panels", bias, outputs);
+    return real_of({1 + (outputs == 0 ? 0 : w.shape.size() / outputs), filled_up(outputs)});
+  }
+  [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec&) { return 0; }
+  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) {
+    return {{batch_axis::shared, batch_axis::shared}, {batch_axis::shared}};
+  }
+  friend bool operator==(const pack_panels&, const pack_panels&) = default;
+
+  [[nodiscard]] static constexpr std::size_t filled_up(std::size_t outputs) {
+    return (outputs + outputs_at_a_time - 1) / outputs_at_a_time * outputs_at_a_time;
+  }
+};
+
+/// The weights (2, 2, C, O) of a convolution as the nine matrices that Winograd's F(2 x 2, 2 x 2)
+/// multiplies tiles with; else as `pack_panels`.
+struct pack_transformed {
+  static constexpr std::string_view name = "pack_transformed";
+  static constexpr std::size_t operands = 1;  // w
+  static constexpr std::size_t results = 1;
+
+  static constexpr std::size_t products = 9;
+  // As wide as the widest registers there are.
+  static constexpr std::size_t channels_at_a_time = 16;
+
+  [[nodiscard]] static bool applies(const shape& w) {
+    return w.rank() == 4 && w[0] == 2 && w[1] == 2 && w[2] > 0 && w[3] > 0 &&
+           w[2] % channels_at_a_time == 0 && w[3] % channels_at_a_time == 0;
+  }
+  [[nodiscard]] static tensor_spec result(const tensor_spec& w) {
+    require_elements("pack_transformed", w, element::real);
+    require<shape_error>(applies(w.shape),
+                         "pack_transformed: expected weights (2, 2, C, O) with C and O multiples "
+                         "of ",
+                         channels_at_a_time, ", got ", w.shape);
+    return real_of({products, 1 + w.shape[2], pack_panels::filled_up(w.shape[3])});
+  }
+  [[nodiscard]] static double flops(const tensor_spec& w) {
+    return 5 * detail::count({w.shape[2], w.shape[3]});
+  }
+  [[nodiscard]] static batch_axes<1, 1> axes(const tensor_spec&) {
+    return {{batch_axis::shared}, {batch_axis::shared}};
+  }
+  friend bool operator==(const pack_transformed&, const pack_transformed&) = default;
+};
+
+}  // namespace glia::kernels
