@@ -65,7 +65,7 @@ xt::xarray<float> predictions(const Description& layers, const glia::shape& samp
 }
 
 struct comparison {
-  double distance;  // from the reference, relative to the largest output
+  double distance;                  // from the reference, relative to the largest output
   std::vector<std::size_t> chains;  // a convolution on its own is one
 };
 
