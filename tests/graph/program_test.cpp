@@ -118,8 +118,8 @@ TEST_CASE("an input that changes is written over where nobody else holds it, els
   const auto x = rec.input("x", glia::real_of({3}));
   const auto g = rec.input("g", glia::real_of({3}));
   const auto rate = rec.input("rate", glia::real_of({1}));
-  const auto [next, none] = rec.run(kernels::sgd{}, x, g, R::tensor{}, rate);
-  CHECK_FALSE(none);
+  const auto [next, velocity] = rec.run(kernels::sgd{}, x, g, R::tensor{}, rate);
+  CHECK_FALSE(velocity);
   rec.next(x, next);
   const glia::program<B> step(rec.recorded(), rec.how(), device);
   B::tensor p = test::tensor_of(device, {3}, {1, 2, 3});

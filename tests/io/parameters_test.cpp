@@ -87,7 +87,7 @@ TEST_CASE("kernels behind a flatten are put in the order of glia's pixels") {
       }
     }
   }
-  for (const std::size_t channels : {0, 5}) {
+  for (const std::size_t channels : {0U, 5U}) {
     CHECK(message_of<glia::value_error>(
               [&] { glia::load_parameters(net, tensors, named(channels)); }) ==
           "load_parameters: expected for 'dense_0.kernel' channels that divide its 24 inputs, "

@@ -69,7 +69,7 @@ class lawful : public glia::cpu<double> {
     }
     const std::size_t half = rows / 3 + 1;
     std::array<std::array<tensor, K::results>, 2> parts;
-    for (const std::size_t part : {0, 1}) {
+    for (const std::size_t part : {0U, 1U}) {
       const std::size_t first = part * half;
       const std::size_t count = part == 0 ? half : rows - half;
       [[maybe_unused]] const auto piece = [&](std::size_t i) {

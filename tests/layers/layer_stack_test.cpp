@@ -9,10 +9,10 @@ TEST_CASE("a stack of layers known at run time is what a sequential of them is")
   layers.emplace_back(sequential{flatten{}, dropout{0.2}});
   layers.emplace_back(dense{4});
   const layer_stack stack{layers};
-  const sequential same{conv2d{.filters = 3, .kernel = 2, .activation = relu}, max_pool2d{},
-                        sequential{flatten{}, dropout{0.2}}, dense{4}};
+  const sequential alike{conv2d{.filters = 3, .kernel = 2, .activation = relu}, max_pool2d{},
+                         sequential{flatten{}, dropout{0.2}}, dense{4}};
   model net{stack, {7, 7, 2}};
-  model expected{same, {7, 7, 2}};
+  model expected{alike, {7, 7, 2}};
   const xt::xarray<float> x = xt::ones<float>({5, 7, 7, 2});
   CHECK((net.predict(x) == expected.predict(x)));
   CHECK(net.summary() == expected.summary());

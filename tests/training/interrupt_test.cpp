@@ -85,7 +85,7 @@ TEST_CASE("a handler comes back with its flags and its mask") {
     const struct sigaction now = action();
     CHECK(now.sa_sigaction == handle_with_context);
     CHECK((now.sa_flags & (SA_SIGINFO | SA_RESTART | SA_ONSTACK)) == own.sa_flags);
-    CHECK((now.sa_flags & SA_RESETHAND) == 0);
+    CHECK((now.sa_flags & static_cast<int>(SA_RESETHAND)) == 0);
     CHECK(sigismember(&now.sa_mask, SIGUSR1) == 1);
     CHECK(sigismember(&now.sa_mask, SIGUSR2) == 0);
   }

@@ -19,7 +19,7 @@ auto fitted_line() {
   return net;
 }
 
-const std::vector<glia::metric> all{glia::mae(), glia::r_squared()};
+const std::vector<glia::metric> errors{glia::mae(), glia::r_squared()};
 
 }  // namespace
 
@@ -28,7 +28,7 @@ TEST_CASE("mean absolute error and coefficient of determination, by hand") {
   for (const std::size_t batch : {1U, 2U, 5U}) {
     const glia::scores s =
         glia::evaluate(net, glia::valued_arrays{five_inputs, five_targets},
-                       glia::mean_squared_error{}, {.batch_size = batch, .metrics = all});
+                       glia::mean_squared_error{}, {.batch_size = batch, .metrics = errors});
     // Outputs 2.8 3.4 4.0 4.6 5.2; errors 0.8 0.6 1.0 0.6 0.2, their squares 2.4 of 6.
     CHECK(s["mae"] == Approx(0.64).epsilon(1e-6));
     CHECK(s["r_squared"] == Approx(0.6).epsilon(1e-6));
@@ -47,7 +47,7 @@ TEST_CASE(
   const auto r_squared = [&](const std::vector<float>& values) {
     const std::vector<float> x(values.size(), 1);
     return glia::evaluate(net, glia::valued_arrays{column(x), column(values)},
-                          glia::mean_squared_error{}, {.metrics = all})["r_squared"];
+                          glia::mean_squared_error{}, {.metrics = errors})["r_squared"];
   };
   CHECK(std::isnan(r_squared(std::vector<float>(1000, 0.1F))));
   CHECK(std::isnan(r_squared(std::vector<float>(6000, 123.4F))));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -64,8 +65,9 @@ class any_layer_on {
   };
 
  public:
-  template <layer Layer>
-  any_layer_on(Layer one) : face_(std::make_shared<const held<Layer>>(std::move(one))) {}
+  template <class Layer>
+  requires(!std::same_as<Layer, any_layer_on> && layer<Layer>) any_layer_on(Layer one)
+      : face_(std::make_shared<const held<Layer>>(std::move(one))) {}
 
   /// Runs it where a holder of the given name holds it at position `index`.
   template <class X>
