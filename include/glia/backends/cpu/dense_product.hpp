@@ -39,8 +39,8 @@ class dense_product {
   }
 
   static void multiply(const Loops& loops, const workers& team, const matrix<T>& a,
-                       const matrix<T>& b, const T* packed, T* c, const matmul_sizes& s,
-                       const epilogue<T>& last) {
+                       const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last,
+                       const T* packed = nullptr) {
     if (2 * s.m * s.n * s.k < flops_worth_sharing) {
       multiply_here(loops, a, b, c, s.n, s, packed);
       last.apply(loops, c, s.n, s.m, 0, s.n);

@@ -99,7 +99,7 @@ class products {
         return;
       }
       if (dense::preferred(*team_, s)) {
-        dense::multiply(loops, *team_, left, right, packed, c, s, last);
+        dense::multiply(loops, *team_, left, right, c, s, last, packed);
       } else {
         multiply_by_blas(left, right, c, s, last);
       }
