@@ -59,7 +59,7 @@ TEST_CASE("a state holds parameters, statistics and slots by name") {
   one.steps(0, 1);
   std::vector<std::string> names;
   const auto state = one.trainer.state();
-  for (const glia::state_tensor& t : state.tensors) {
+  for (const glia::named_tensor& t : state.tensors) {
     names.push_back(t.name);
   }
   CHECK(names == std::vector<std::string>{"dense_0.kernel",

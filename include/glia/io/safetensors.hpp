@@ -1,256 +1,78 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
+#include <ostream>
 #include <string>
-#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/core/input_file.hpp"
+#include "glia/core/named_tensor.hpp"
 #include "glia/core/whole_file.hpp"
+#include "glia/io/safetensors_reader.hpp"
 #include "glia/io/tensor_map.hpp"
-
-// The format: 8 bytes with the header's length, little-endian; the header, a JSON object that gives
-// every tensor its dtype, shape and place; the elements, row-major. The format's own description,
-// github.com/huggingface/safetensors, also gives the limits that are checked here.
 
 namespace glia {
 
-namespace detail {
-
-static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
-
-[[nodiscard]] inline float float_of_half(std::uint16_t half) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
-  const std::uint32_t exponent = (half >> 10) & 0x1FU;
-  const std::uint32_t fraction = half & 0x3FFU;
-  if (exponent == 0) {
-    const float tiny = static_cast<float>(fraction) * 0x1p-24F;
-    return sign == 0 ? tiny : -tiny;
-  }
-  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
-
-template <class From, class Convert>
-void convert_elements(const char* bytes, float* to, std::size_t count, const Convert& convert) {
-  for (std::size_t i = 0; i < count; ++i) {
-    From value;
-    std::memcpy(&value, bytes + i * sizeof(From), sizeof(From));
-    to[i] = convert(value);
-  }
-}
-
-/// Parses a header; where it is no JSON, the result is discarded. A name that is given twice in one
-/// object, of which the parser would keep the later one, goes to `repeated`.
-[[nodiscard]] inline nlohmann::json parse_header(const std::string& text,
-                                                 std::optional<std::string>& repeated) {
-  // The tensors' names stand at depth 1, what is said of one at depth 2.
-  std::array<std::set<std::string>, 2> names;
-  const auto note = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    const auto level = static_cast<std::size_t>(depth);
-    if (event == nlohmann::json::parse_event_t::object_start && level < names.size()) {
-      names[level].clear();
-    } else if (event == nlohmann::json::parse_event_t::key && level <= names.size()) {
-      const auto& name = parsed.get_ref<const std::string&>();
-      if (!names[level - 1].insert(name).second) {
-        repeated = name;
-      }
-    }
-    return true;
-  };
-  return nlohmann::json::parse(text, note, false);
-}
-
-/// A reader of elements of some dtype: their size, and how they become floats.
-struct element_kind {
-  std::size_t size;
-  void (*read)(const char* bytes, float* to, std::size_t count);
+/// All that a safetensors file holds: tensors, and texts that its writer put beside them, by name.
+struct safetensors_content {
+  std::vector<named_tensor> tensors;
+  std::map<std::string, std::string> metadata;
 };
 
-[[nodiscard]] inline element_kind kind_of(const std::string& dtype, const std::string& where) {
-  if (dtype == "F32") {
-    return {4, [](const char* from, float* to, std::size_t n) { std::memcpy(to, from, 4 * n); }};
-  }
-  if (dtype == "F64") {
-    return {8, [](const char* from, float* to, std::size_t n) {
-              convert_elements<double>(from, to, n, [](double v) { return static_cast<float>(v); });
-            }};
-  }
-  if (dtype == "F16") {
-    return {2, [](const char* from, float* to, std::size_t n) {
-              convert_elements<std::uint16_t>(from, to, n, float_of_half);
-            }};
-  }
-  if (dtype == "BF16") {
-    return {2, [](const char* from, float* to, std::size_t n) {
-              convert_elements<std::uint16_t>(from, to, n, [](std::uint16_t v) {
-                return std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16);
-              });
-            }};
-  }
-  if (dtype == "I64") {
-    return {8, [](const char* from, float* to, std::size_t n) {
-              convert_elements<std::int64_t>(from, to, n,
-                                             [](std::int64_t v) { return static_cast<float>(v); });
-            }};
-  }
-  throw data_error(text(where, ": has the dtype ", dtype,
-                        ", expected F32, F64, F16, BF16 or I64; convert it before"));
-}
+namespace detail {
 
-class safetensors_reader {
+/// Puts a file together, whose elements stay where they are.
+class safetensors_writer {
  public:
-  explicit safetensors_reader(const std::filesystem::path& path)
-      : path_(path.string()), in_(path, std::ios::binary) {
-    require_no_folder(path);
-    require<data_error>(in_.is_open(), path_, ": cannot be opened for reading");
-    in_.seekg(0, std::ios::end);
-    const auto size = static_cast<std::uint64_t>(in_.tellg());
-    in_.seekg(0);
-    std::uint64_t header = 0;
-    in_.read(reinterpret_cast<char*>(&header), sizeof(header));
-    require<data_error>(in_.good() && header <= max_header && header + sizeof(header) <= size,
-                        path_, ": expected a safetensors file, which begins with its header's ",
-                        "length, at most ", max_header, " bytes; it is of another format or cut ",
-                        "short");
-    std::string text(header, '\0');
-    in_.read(text.data(), static_cast<std::streamsize>(header));
-    std::optional<std::string> repeated;
-    header_ = parse_header(text, repeated);
-    require<data_error>(in_.good() && header_.is_object(), path_,
-                        ": expected a safetensors file, but its header is no JSON object");
-    require<data_error>(!repeated, path_, ": its header has the name '", repeated.value_or(""),
-                        "' twice; the file is damaged");
-    data_ = sizeof(header) + header;
-    data_size_ = size - data_;
+  explicit safetensors_writer(const std::filesystem::path& path) : path_(path) {}
+
+  void add(const std::string& name, const char* dtype, const std::vector<std::size_t>& extents,
+           const void* elements, std::size_t bytes) {
+    require<data_error>(name != "__metadata__", path_.string(), ": a tensor cannot be called '",
+                        name, "', which is the format's own");
+    require<data_error>(!header_.contains(name), path_.string(), ": two tensors are called '", name,
+                        "'");
+    header_[name] = {
+        {"dtype", dtype}, {"shape", extents}, {"data_offsets", {size_, size_ + bytes}}};
+    size_ += bytes;
+    parts_.emplace_back(static_cast<const char*>(elements), bytes);
+  }
+  void add_metadata(const std::map<std::string, std::string>& metadata) {
+    if (!metadata.empty()) {
+      header_["__metadata__"] = metadata;
+    }
   }
 
-  /// All is checked before any elements are read.
-  [[nodiscard]] tensor_map read() {
-    std::vector<place> places;
-    for (const auto& [name, entry] : header_.items()) {
-      if (name != "__metadata__") {
-        places.push_back(place_of(name, entry));
+  void write() const {
+    std::string head;
+    try {
+      head = header_.dump();
+    } catch (const nlohmann::json::exception& e) {
+      throw data_error(text(path_.string(), ": a tensor's name is no UTF-8 (", e.what(), ")"));
+    }
+    head.resize((head.size() + 7) / 8 * 8, ' ');  // so that the elements are aligned
+    write_whole_file(path_, [&](std::ostream& out) {
+      const std::uint64_t length = head.size();
+      out.write(reinterpret_cast<const char*>(&length), sizeof(length));
+      out.write(head.data(), static_cast<std::streamsize>(length));
+      for (const auto& [elements, bytes] : parts_) {
+        out.write(elements, static_cast<std::streamsize>(bytes));
       }
-    }
-    require_contiguous(places);
-    tensor_map tensors;
-    for (const place& p : places) {
-      tensors.emplace(p.name, read(p));
-    }
-    return tensors;
+    });
   }
 
  private:
-  static constexpr std::uint64_t max_header = 100'000'000;
-
-  /// Where one tensor lies, in bytes behind the header.
-  struct place {
-    std::string name;
-    element_kind kind{};
-    std::vector<std::uint64_t> extents;
-    std::uint64_t first = 0;
-    std::uint64_t end = 0;
-  };
-
-  [[nodiscard]] std::string called(const std::string& name) const {
-    return path_ + ": tensor '" + name + "'";
-  }
-
-  [[nodiscard]] place place_of(const std::string& name, const nlohmann::json& entry) const {
-    const std::string where = called(name);
-    place result;
-    result.name = name;
-    try {
-      const auto offsets = whole_numbers(entry, "data_offsets", where);
-      require<data_error>(offsets.size() == 2 && offsets[0] <= offsets[1], where,
-                          ": expected two rising data_offsets");
-      result.first = offsets[0];
-      result.end = offsets[1];
-      result.extents = whole_numbers(entry, "shape", where);
-      result.kind = kind_of(entry.at("dtype").get<std::string>(), where);
-    } catch (const nlohmann::json::exception& e) {
-      throw data_error(text(where, ": expected dtype, shape and data_offsets (", e.what(), ")"));
-    }
-    // The product of the extents is compared by division, as a product could overflow.
-    const auto& [ignored, kind, extents, first, end] = result;
-    std::uint64_t left = (end - first) / kind.size;
-    bool whole = (end - first) % kind.size == 0;
-    const bool empty = std::find(extents.begin(), extents.end(), 0U) != extents.end();
-    for (std::uint64_t extent : extents) {
-      whole = whole && (empty || left % extent == 0);
-      left = empty ? left : left / extent;
-    }
-    require<data_error>(whole && left == (empty ? 0U : 1U) && end <= data_size_, where,
-                        ": its shape and dtype do not match the ", end - first,
-                        " bytes that it is said to have, or these lie outside the file; the file ",
-                        "is damaged or cut short");
-    return result;
-  }
-
-  /// The parser would make whole numbers of fractions, truth values and negative numbers.
-  [[nodiscard]] static std::vector<std::uint64_t> whole_numbers(const nlohmann::json& entry,
-                                                                const char* key,
-                                                                const std::string& where) {
-    const nlohmann::json& numbers = entry.at(key);
-    const bool whole = numbers.is_array() &&
-                       std::all_of(numbers.begin(), numbers.end(),
-                                   [](const auto& number) { return number.is_number_unsigned(); });
-    require<data_error>(whole, where, ": expected dtype, shape and data_offsets (", key,
-                        " must be a list of whole numbers of at least 0)");
-    return numbers.get<std::vector<std::uint64_t>>();
-  }
-
-  /// Each byte behind the header belongs to one tensor, as the format asks: in a file with holes or
-  /// overlapping tensors something is not what its writer meant.
-  void require_contiguous(std::vector<place>& places) const {
-    std::sort(places.begin(), places.end(), [](const place& a, const place& b) {
-      return std::pair(a.first, a.end) < std::pair(b.first, b.end);
-    });
-    std::uint64_t at = 0;
-    for (const place& p : places) {
-      require<data_error>(p.first == at, called(p.name), ": begins at byte ", p.first,
-                          " of the data, expected ", at, ", where the one before it ends; the ",
-                          p.first < at ? "tensors overlap" : "bytes between them are nobody's",
-                          ", and the file is damaged");
-      at = p.end;
-    }
-    require<data_error>(at == data_size_, path_, ": its tensors end at byte ", at, " of the ",
-                        data_size_, " bytes behind the header; the file is damaged");
-  }
-
-  [[nodiscard]] xt::xarray<float> read(const place& p) {
-    return within_memory(called(p.name), [&] {
-      std::vector<char> bytes(p.end - p.first);
-      in_.seekg(static_cast<std::streamoff>(data_ + p.first));
-      in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-      require<data_error>(in_.good(), called(p.name), ": reading failed");
-      xt::xarray<float> values(xt::xarray<float>::shape_type(p.extents.begin(), p.extents.end()));
-      if (values.size() > 0) {
-        p.kind.read(bytes.data(), values.data(), values.size());
-      }
-      return values;
-    });
-  }
-
-  std::string path_;
-  std::ifstream in_;
-  nlohmann::json header_;
-  std::uint64_t data_ = 0;  // where the elements begin
-  std::uint64_t data_size_ = 0;
+  std::filesystem::path path_;
+  nlohmann::json header_ = nlohmann::json::object();
+  std::uint64_t size_ = 0;
+  std::vector<std::pair<const char*, std::size_t>> parts_;
 };
 
 }  // namespace detail
@@ -265,39 +87,44 @@ class safetensors_reader {
   return detail::safetensors_reader(path).read();
 }
 
+/// The same with all that the file holds, doubles as they are, in the order of their bytes. Throws
+/// `data_error`, too, for metadata that is not texts, and for tensors of more axes than a shape
+/// has.
+[[nodiscard]] inline safetensors_content read_safetensors_content(
+    const std::filesystem::path& path) {
+  detail::safetensors_reader reader(path);
+  auto metadata = reader.metadata();
+  return {reader.read_exactly(), std::move(metadata)};
+}
+
 /// Writes tensors as floats to a safetensors file, which is there whole or not at all.
 ///
 /// Throws `data_error`, naming the file, where it cannot be written, and for names that the format
 /// does not have: `__metadata__`, and what is no UTF-8.
 inline void write_safetensors(const std::filesystem::path& path, const tensor_map& tensors) {
-  nlohmann::json header = nlohmann::json::object();
-  std::uint64_t at = 0;
+  detail::safetensors_writer writer(path);
   for (const auto& [name, values] : tensors) {
-    require<data_error>(name != "__metadata__", path.string(), ": a tensor cannot be called '",
-                        name, "', which is the format's own");
-    const std::uint64_t end = at + values.size() * sizeof(float);
-    header[name] = {
-        {"dtype", "F32"},
-        {"shape", std::vector<std::size_t>(values.shape().begin(), values.shape().end())},
-        {"data_offsets", {at, end}}};
-    at = end;
+    writer.add(name, "F32", {values.shape().begin(), values.shape().end()}, values.data(),
+               values.size() * sizeof(float));
   }
-  std::string head;
-  try {
-    head = header.dump();
-  } catch (const nlohmann::json::exception& e) {
-    throw data_error(text(path.string(), ": a tensor's name is no UTF-8 (", e.what(), ")"));
+  writer.write();
+}
+
+/// The same for tensors of floats and doubles, with metadata; also throws for a name given twice.
+inline void write_safetensors_content(const std::filesystem::path& path,
+                                      const safetensors_content& content) {
+  detail::safetensors_writer writer(path);
+  for (const named_tensor& t : content.tensors) {
+    std::visit(
+        [&](const auto& values) {
+          using T = typename std::remove_cvref_t<decltype(values)>::value_type;
+          writer.add(t.name, std::is_same_v<T, double> ? "F64" : "F32",
+                     {t.shape.begin(), t.shape.end()}, values.data(), values.size() * sizeof(T));
+        },
+        t.values);
   }
-  head.resize((head.size() + 7) / 8 * 8, ' ');  // so that the elements are aligned
-  write_whole_file(path, [&](std::ostream& out) {
-    const std::uint64_t length = head.size();
-    out.write(reinterpret_cast<const char*>(&length), sizeof(length));
-    out.write(head.data(), static_cast<std::streamsize>(length));
-    for (const auto& [name, values] : tensors) {
-      out.write(reinterpret_cast<const char*>(values.data()),
-                static_cast<std::streamsize>(values.size() * sizeof(float)));
-    }
-  });
+  writer.add_metadata(content.metadata);
+  writer.write();
 }
 
 }  // namespace glia

@@ -96,7 +96,7 @@ void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
       net.parameters(), memory_, [&](const std::string& name, const shape& s, const tensor&) {
         require<value_error>(count < from.tensors.size(), "trainer: the state has no tensor '",
                              name, "'; it is of another model or optimizer");
-        const state_tensor& saved = from.tensors[count++];
+        const named_tensor& saved = from.tensors[count++];
         const auto* values = std::get_if<numbers>(&saved.values);
         require<value_error>(
             saved.name == name && saved.shape == s && values != nullptr &&
@@ -111,7 +111,7 @@ void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
                        " tensors, the model and its optimizer ", count,
                        "; it is of another model or optimizer");
   std::vector<tensor> made;
-  for (const state_tensor& saved : from.tensors) {
+  for (const named_tensor& saved : from.tensors) {
     made.push_back(net.device().from_host(std::span(std::get<numbers>(saved.values)), saved.shape));
   }
   count = 0;

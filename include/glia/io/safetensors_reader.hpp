@@ -1,0 +1,314 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
+#include "glia/core/named_tensor.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/io/tensor_map.hpp"
+
+// The format: 8 bytes with the header's length, little-endian; the header, a JSON object that gives
+// every tensor its dtype, shape and place; the elements, row-major. The format's own description,
+// github.com/huggingface/safetensors, also gives the limits that are checked here.
+
+namespace glia {
+
+namespace detail {
+
+static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
+
+[[nodiscard]] inline float float_of_half(std::uint16_t half) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
+  const std::uint32_t exponent = (half >> 10) & 0x1FU;
+  const std::uint32_t fraction = half & 0x3FFU;
+  if (exponent == 0) {
+    const float tiny = static_cast<float>(fraction) * 0x1p-24F;
+    return sign == 0 ? tiny : -tiny;
+  }
+  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+template <class From, class Convert>
+void convert_elements(const char* bytes, float* to, std::size_t count, const Convert& convert) {
+  for (std::size_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, bytes + i * sizeof(From), sizeof(From));
+    to[i] = convert(value);
+  }
+}
+
+/// Parses a header; where it is no JSON, the result is discarded. A name that is given twice in one
+/// object, of which the parser would keep the later one, goes to `repeated`.
+[[nodiscard]] inline nlohmann::json parse_header(const std::string& text,
+                                                 std::optional<std::string>& repeated) {
+  // The tensors' names stand at depth 1, what is said of one at depth 2.
+  std::array<std::set<std::string>, 2> names;
+  const auto note = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == nlohmann::json::parse_event_t::object_start && level < names.size()) {
+      names[level].clear();
+    } else if (event == nlohmann::json::parse_event_t::key && level <= names.size()) {
+      const auto& name = parsed.get_ref<const std::string&>();
+      if (!names[level - 1].insert(name).second) {
+        repeated = name;
+      }
+    }
+    return true;
+  };
+  return nlohmann::json::parse(text, note, false);
+}
+
+/// A reader of elements of some dtype: their size, and how they become floats, if they are not to
+/// be doubles.
+struct element_kind {
+  std::size_t size;
+  void (*read)(const char* bytes, float* to, std::size_t count);
+  bool doubles = false;
+};
+
+[[nodiscard]] inline element_kind kind_of(const std::string& dtype, const std::string& where) {
+  if (dtype == "F32") {
+    return {4, [](const char* from, float* to, std::size_t n) { std::memcpy(to, from, 4 * n); }};
+  }
+  if (dtype == "F64") {
+    return {8,
+            [](const char* from, float* to, std::size_t n) {
+              convert_elements<double>(from, to, n, [](double v) { return static_cast<float>(v); });
+            },
+            true};
+  }
+  if (dtype == "F16") {
+    return {2, [](const char* from, float* to, std::size_t n) {
+              convert_elements<std::uint16_t>(from, to, n, float_of_half);
+            }};
+  }
+  if (dtype == "BF16") {
+    return {2, [](const char* from, float* to, std::size_t n) {
+              convert_elements<std::uint16_t>(from, to, n, [](std::uint16_t v) {
+                return std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16);
+              });
+            }};
+  }
+  if (dtype == "I64") {
+    return {8, [](const char* from, float* to, std::size_t n) {
+              convert_elements<std::int64_t>(from, to, n,
+                                             [](std::int64_t v) { return static_cast<float>(v); });
+            }};
+  }
+  throw data_error(text(where, ": has the dtype ", dtype,
+                        ", expected F32, F64, F16, BF16 or I64; convert it before"));
+}
+
+class safetensors_reader {
+ public:
+  explicit safetensors_reader(const std::filesystem::path& path)
+      : path_(path.string()), in_(path, std::ios::binary) {
+    require_no_folder(path);
+    require<data_error>(in_.is_open(), path_, ": cannot be opened for reading");
+    in_.seekg(0, std::ios::end);
+    const auto size = static_cast<std::uint64_t>(in_.tellg());
+    in_.seekg(0);
+    std::uint64_t header = 0;
+    in_.read(reinterpret_cast<char*>(&header), sizeof(header));
+    require<data_error>(in_.good() && header <= max_header && header + sizeof(header) <= size,
+                        path_, ": expected a safetensors file, which begins with its header's ",
+                        "length, at most ", max_header, " bytes; it is of another format or cut ",
+                        "short");
+    std::string text(header, '\0');
+    in_.read(text.data(), static_cast<std::streamsize>(header));
+    std::optional<std::string> repeated;
+    header_ = parse_header(text, repeated);
+    require<data_error>(in_.good() && header_.is_object(), path_,
+                        ": expected a safetensors file, but its header is no JSON object");
+    require<data_error>(!repeated, path_, ": its header has the name '", repeated.value_or(""),
+                        "' twice; the file is damaged");
+    data_ = sizeof(header) + header;
+    data_size_ = size - data_;
+  }
+
+  /// The tensors in the order of their bytes, doubles as such. All is checked before any elements
+  /// are read.
+  [[nodiscard]] std::vector<named_tensor> read_exactly() {
+    std::vector<named_tensor> tensors;
+    for (const place& p : places()) {
+      require<data_error>(p.extents.size() <= shape::max_rank, called(p.name), ": has ",
+                          p.extents.size(), " axes, expected at most ", shape::max_rank);
+      const shape extents(p.extents.begin(), p.extents.end());
+      within_memory(called(p.name), [&] {
+        const std::vector<char> bytes = bytes_of(p);
+        if (p.kind.doubles) {
+          std::vector<double> values(bytes.size() / sizeof(double));
+          copy_bytes(bytes, values.data());
+          tensors.push_back({p.name, extents, std::move(values)});
+        } else {
+          std::vector<float> values(bytes.size() / p.kind.size);
+          p.kind.read(bytes.data(), values.data(), values.size());
+          tensors.push_back({p.name, extents, std::move(values)});
+        }
+      });
+    }
+    return tensors;
+  }
+
+  [[nodiscard]] tensor_map read() {
+    tensor_map tensors;
+    for (const place& p : places()) {
+      tensors.emplace(p.name, within_memory(called(p.name), [&] {
+                        const std::vector<char> bytes = bytes_of(p);
+                        xt::xarray<float> values(
+                            xt::xarray<float>::shape_type(p.extents.begin(), p.extents.end()));
+                        if (values.size() > 0) {
+                          p.kind.read(bytes.data(), values.data(), values.size());
+                        }
+                        return values;
+                      }));
+    }
+    return tensors;
+  }
+
+  /// What else the header says, by name.
+  [[nodiscard]] std::map<std::string, std::string> metadata() const {
+    std::map<std::string, std::string> result;
+    const auto found = header_.find("__metadata__");
+    if (found == header_.end()) {
+      return result;
+    }
+    require<data_error>(found->is_object(), path_, ": its __metadata__ is no JSON object");
+    for (const auto& [name, value] : found->items()) {
+      require<data_error>(value.is_string(), path_, ": of its __metadata__, '", name,
+                          "' is no text");
+      result.emplace(name, value.get<std::string>());
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::uint64_t max_header = 100'000'000;
+
+  /// Where one tensor lies, in bytes behind the header.
+  struct place {
+    std::string name;
+    element_kind kind{};
+    std::vector<std::uint64_t> extents;
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+  };
+
+  [[nodiscard]] std::string called(const std::string& name) const {
+    return path_ + ": tensor '" + name + "'";
+  }
+
+  [[nodiscard]] place place_of(const std::string& name, const nlohmann::json& entry) const {
+    const std::string where = called(name);
+    place result;
+    result.name = name;
+    try {
+      const auto offsets = whole_numbers(entry, "data_offsets", where);
+      require<data_error>(offsets.size() == 2 && offsets[0] <= offsets[1], where,
+                          ": expected two rising data_offsets");
+      result.first = offsets[0];
+      result.end = offsets[1];
+      result.extents = whole_numbers(entry, "shape", where);
+      result.kind = kind_of(entry.at("dtype").get<std::string>(), where);
+    } catch (const nlohmann::json::exception& e) {
+      throw data_error(text(where, ": expected dtype, shape and data_offsets (", e.what(), ")"));
+    }
+    // The product of the extents is compared by division, as a product could overflow.
+    const auto& [ignored, kind, extents, first, end] = result;
+    std::uint64_t left = (end - first) / kind.size;
+    bool whole = (end - first) % kind.size == 0;
+    const bool empty = std::find(extents.begin(), extents.end(), 0U) != extents.end();
+    for (std::uint64_t extent : extents) {
+      whole = whole && (empty || left % extent == 0);
+      left = empty ? left : left / extent;
+    }
+    require<data_error>(whole && left == (empty ? 0U : 1U) && end <= data_size_, where,
+                        ": its shape and dtype do not match the ", end - first,
+                        " bytes that it is said to have, or these lie outside the file; the file ",
+                        "is damaged or cut short");
+    return result;
+  }
+
+  /// The parser would make whole numbers of fractions, truth values and negative numbers.
+  [[nodiscard]] static std::vector<std::uint64_t> whole_numbers(const nlohmann::json& entry,
+                                                                const char* key,
+                                                                const std::string& where) {
+    const nlohmann::json& numbers = entry.at(key);
+    const bool whole = numbers.is_array() &&
+                       std::all_of(numbers.begin(), numbers.end(),
+                                   [](const auto& number) { return number.is_number_unsigned(); });
+    require<data_error>(whole, where, ": expected dtype, shape and data_offsets (", key,
+                        " must be a list of whole numbers of at least 0)");
+    return numbers.get<std::vector<std::uint64_t>>();
+  }
+
+  /// Each byte behind the header belongs to one tensor, as the format asks: in a file with holes or
+  /// overlapping tensors something is not what its writer meant.
+  void require_contiguous(std::vector<place>& places) const {
+    std::sort(places.begin(), places.end(), [](const place& a, const place& b) {
+      return std::pair(a.first, a.end) < std::pair(b.first, b.end);
+    });
+    std::uint64_t at = 0;
+    for (const place& p : places) {
+      require<data_error>(p.first == at, called(p.name), ": begins at byte ", p.first,
+                          " of the data, expected ", at, ", where the one before it ends; the ",
+                          p.first < at ? "tensors overlap" : "bytes between them are nobody's",
+                          ", and the file is damaged");
+      at = p.end;
+    }
+    require<data_error>(at == data_size_, path_, ": its tensors end at byte ", at, " of the ",
+                        data_size_, " bytes behind the header; the file is damaged");
+  }
+
+  [[nodiscard]] std::vector<place> places() const {
+    std::vector<place> result;
+    for (const auto& [name, entry] : header_.items()) {
+      if (name != "__metadata__") {
+        result.push_back(place_of(name, entry));
+      }
+    }
+    require_contiguous(result);
+    return result;
+  }
+
+  [[nodiscard]] std::vector<char> bytes_of(const place& p) {
+    std::vector<char> bytes(p.end - p.first);
+    in_.seekg(static_cast<std::streamoff>(data_ + p.first));
+    in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    require<data_error>(in_.good(), called(p.name), ": reading failed");
+    return bytes;
+  }
+
+  template <class T>
+  static void copy_bytes(const std::vector<char>& bytes, T* to) {
+    if (!bytes.empty()) {
+      std::memcpy(to, bytes.data(), bytes.size());
+    }
+  }
+
+  std::string path_;
+  std::ifstream in_;
+  nlohmann::json header_;
+  std::uint64_t data_ = 0;  // where the elements begin
+  std::uint64_t data_size_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace glia

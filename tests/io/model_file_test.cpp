@@ -1,0 +1,150 @@
+#include <cmath>
+#include <glia/io/model_file.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::contains;
+using test::message_of;
+
+namespace {
+
+using glia::batch_norm;
+using glia::conv2d;
+using glia::dense;
+using glia::flatten;
+using glia::sequential;
+
+/// Convolution, running statistics and a product.
+auto network(const glia::activation& map = glia::relu) {
+  return sequential{conv2d{.filters = 3, .kernel = 2}, batch_norm{}, flatten{}, dense{4, map}};
+}
+
+template <class T = float>
+auto model_of(std::uint64_t seed, const glia::activation& map = glia::relu) {
+  return glia::model{network(map), {5, 4, 2}, glia::cpu<T>({.threads = 1}), {.seed = seed}};
+}
+
+template <class T, class Model>
+std::vector<xt::xarray<T>> values_of(const Model& net) {
+  std::vector<xt::xarray<T>> all;
+  for (const auto& p : net.parameters()) {
+    all.push_back(net.template get<T>(p.spec.name));
+  }
+  return all;
+}
+
+struct model_scratch {
+  test::temporary_folder folder;
+  std::filesystem::path path = folder.path() / "model.safetensors";
+
+  [[nodiscard]] std::vector<std::uint8_t> bytes() const {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a model that was saved and loaded is the same bit for bit", "", float, double) {
+  const model_scratch file;
+  auto saved = model_of<TestType>(1);
+  // Numbers that text or another type would lose.
+  saved.set("dense_0.bias", xt::xarray<TestType>{TestType(1) / 3, TestType(1e-40), -TestType(0),
+                                                 std::numeric_limits<TestType>::infinity()});
+  glia::save(saved, file.path);
+  auto loaded = model_of<TestType>(2);
+  REQUIRE(values_of<TestType>(saved) != values_of<TestType>(loaded));
+  glia::load(loaded, file.path);
+  CHECK(values_of<TestType>(saved) == values_of<TestType>(loaded));
+  CHECK(std::signbit(loaded.template get<TestType>("dense_0.bias")(2)));
+}
+
+TEST_CASE("what was saved in double loads in float, rounded, and the other way") {
+  const model_scratch file;
+  auto exact = model_of<double>(1);
+  glia::save(exact, file.path);
+  auto rounded = model_of<float>(2);
+  glia::load(rounded, file.path);
+  CHECK(values_of<float>(exact) == values_of<float>(rounded));
+  glia::save(rounded, file.path);
+  glia::load(exact, file.path);
+  CHECK(values_of<double>(exact) == values_of<double>(rounded));
+}
+
+TEST_CASE("the file of another network is refused, with the first difference") {
+  const model_scratch file;
+  glia::save(model_of(1), file.path);
+  auto other = model_of(2, glia::tanh);
+  const auto before = values_of<float>(other);
+  const auto error = [&](auto& net) {
+    const std::string message = message_of<glia::data_error>([&] { glia::load(net, file.path); });
+    return message.starts_with(file.path.string() + ": ")
+               ? message.substr(file.path.string().size() + 2)
+               : "(no path) " + message;
+  };
+  // Every shape fits.
+  CHECK(error(other) ==
+        "is of another network (layers): the file has 'dense_0: dense(4, relu) gives (1, 4), 148 "
+        "parameters', the model 'dense_0: dense(4, tanh) gives (1, 4), 148 parameters'; to take "
+        "what fits, use load_parameters");
+  CHECK(values_of<float>(other) == before);
+
+  glia::model larger{network(), {6, 4, 2}};
+  CHECK(contains(error(larger), "(sample): the file has '(5, 4, 2)', the model '(6, 4, 2)'"));
+  glia::model shorter{sequential{conv2d{.filters = 3, .kernel = 2}}, {5, 4, 2}};
+  CHECK(contains(error(shorter), "the file has 'batch_norm_0: "));
+  glia::model renamed{sequential{glia::named{"front", conv2d{.filters = 3, .kernel = 2}},
+                                 batch_norm{}, flatten{}, dense{4, glia::relu}},
+                      {5, 4, 2}};
+  CHECK(contains(error(renamed), "the model 'front"));
+
+  glia::write_safetensors(file.path, glia::tensor_map{{"w", {1, 2}}});
+  CHECK(contains(error(other), "is no model that glia::save wrote"));
+}
+
+TEST_CASE("a damaged model file leaves the model as it was") {
+  const model_scratch file;
+  glia::save(model_of(1), file.path);
+  const std::vector<std::uint8_t> whole = file.bytes();
+  auto net = model_of(2);
+  const auto before = values_of<float>(net);
+  std::size_t refused = 0;
+  for (std::uint32_t damage = 0; damage < 400; ++damage) {
+    std::vector<std::uint8_t> bytes = whole;
+    const std::size_t at = glia::random_bits({.seed = 3, .stream = 1}, damage) % whole.size();
+    if (damage % 2 == 0) {
+      bytes.resize(at);
+    } else {
+      bytes[at] ^= static_cast<std::uint8_t>(1U << (damage / 2 % 8));
+    }
+    file.folder.write("model.safetensors", bytes);
+    try {
+      glia::load(net, file.path);
+      // A bit of a weight is as good as any other; nothing else may have come through.
+      REQUIRE(damage % 2 == 1);
+      glia::save(model_of(2), file.path);
+      glia::load(net, file.path);
+    } catch (const glia::data_error&) {
+      ++refused;
+    }
+    REQUIRE(values_of<float>(net) == before);
+  }
+  CHECK(refused > 200);
+}
+
+TEST_CASE("a lambda that computes something else is another network though it is called the same") {
+  const model_scratch file;
+  const auto network_of = [](int extra) {
+    return glia::lambda{"block", [extra](auto& s, auto x) {
+                          auto y = s.run(dense{3}, x, "block", 0);
+                          return extra == 0 ? y : y + x;
+                        }};
+  };
+  glia::model plain{network_of(0), {3}};
+  glia::save(plain, file.path);
+  glia::model more{network_of(1), {3}};
+  CHECK(contains(message_of<glia::data_error>([&] { glia::load(more, file.path); }),
+                 "called like the model's and compute something else"));
+  glia::load(plain, file.path);
+}
