@@ -31,7 +31,7 @@ namespace detail {
 /// Puts a file together, whose elements stay where they are.
 class safetensors_writer {
  public:
-  explicit safetensors_writer(const std::filesystem::path& path) : path_(path) {}
+  explicit safetensors_writer(std::filesystem::path path) : path_(std::move(path)) {}
 
   void add(const std::string& name, const char* dtype, const std::vector<std::size_t>& extents,
            const void* elements, std::size_t bytes) {

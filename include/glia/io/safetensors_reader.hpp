@@ -26,9 +26,7 @@
 // every tensor its dtype, shape and place; the elements, row-major. The format's own description,
 // github.com/huggingface/safetensors, also gives the limits that are checked here.
 
-namespace glia {
-
-namespace detail {
+namespace glia::detail {
 
 static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
 
@@ -309,6 +307,4 @@ class safetensors_reader {
   std::uint64_t data_size_ = 0;
 };
 
-}  // namespace detail
-
-}  // namespace glia
+}  // namespace glia::detail
