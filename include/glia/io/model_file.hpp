@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,7 +39,8 @@ template <class Model>
   for (const auto& layer : net.plan().layers) {
     layers += text(layer.name, ": ", layer.description, " gives ", layer.output, ", ",
                    layer.parameters, " parameters\n");
-    costs += text(layer.flops, ' ', layer.activation_bytes, '\n');
+    // In full: printed as a floating-point number, a few more of many would not show.
+    costs += text(static_cast<std::uint64_t>(layer.flops), ' ', layer.activation_bytes, '\n');
   }
   return {{"glia", "model 1"},
           {"description", net.description().description()},
@@ -91,21 +91,23 @@ void load(Model& net, const std::filesystem::path& path) {
   using T = typename Model::backend_type::value_type;
   const safetensors_content content = read_safetensors_content(path);
   const auto expected = detail::identity_of(net);
-  for (const char* what : {"glia", "sample", "layers", "description"}) {
+  const auto said = [&](const char* what) -> std::string_view {
     const auto found = content.metadata.find(what);
     require<data_error>(found != content.metadata.end(), path.string(),
                         ": is no model that glia::save wrote, as it does not say what network it "
                         "is of; for files of other programs there is load_parameters");
-    const auto [theirs, ours] = detail::first_difference(found->second, expected.at(what));
+    return found->second;
+  };
+  for (const char* what : {"glia", "sample", "layers", "description"}) {
+    const auto [theirs, ours] = detail::first_difference(said(what), expected.at(what));
     require<data_error>(theirs == ours, path.string(), ": is of another network (", what,
                         "): the file has '", theirs, "', the model '", ours,
                         "'; to take what fits, use load_parameters");
   }
   // Another version may count costs in another way.
-  const std::string_view mine = expected.at("fingerprint");
-  const auto theirs = content.metadata.find("fingerprint");
-  require<data_error>(theirs == content.metadata.end() || theirs->second == mine ||
-                          !theirs->second.starts_with(mine.substr(0, mine.find(':'))),
+  const std::string_view ours = expected.at("fingerprint");
+  const std::string_view theirs = said("fingerprint");
+  require<data_error>(theirs == ours || !theirs.starts_with(ours.substr(0, ours.find(':'))),
                       path.string(),
                       ": is of another network: its layers are called like the model's and "
                       "compute something else; to take what fits, use load_parameters");

@@ -150,13 +150,18 @@ class safetensors_reader {
       const shape extents(p.extents.begin(), p.extents.end());
       within_memory(called(p.name), [&] {
         const std::vector<char> bytes = bytes_of(p);
+        const std::size_t count = bytes.size() / p.kind.size;
         if (p.kind.doubles) {
-          std::vector<double> values(bytes.size() / sizeof(double));
-          copy_bytes(bytes, values.data());
+          std::vector<double> values(count);
+          if (count > 0) {
+            std::memcpy(values.data(), bytes.data(), bytes.size());
+          }
           tensors.push_back({p.name, extents, std::move(values)});
         } else {
-          std::vector<float> values(bytes.size() / p.kind.size);
-          p.kind.read(bytes.data(), values.data(), values.size());
+          std::vector<float> values(count);
+          if (count > 0) {
+            p.kind.read(bytes.data(), values.data(), count);
+          }
           tensors.push_back({p.name, extents, std::move(values)});
         }
       });
@@ -291,13 +296,6 @@ class safetensors_reader {
     in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     require<data_error>(in_.good(), called(p.name), ": reading failed");
     return bytes;
-  }
-
-  template <class T>
-  static void copy_bytes(const std::vector<char>& bytes, T* to) {
-    if (!bytes.empty()) {
-      std::memcpy(to, bytes.data(), bytes.size());
-    }
   }
 
   std::string path_;
