@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,9 +14,6 @@ struct named_tensor {
   glia::shape shape;
   std::variant<std::vector<float>, std::vector<double>> values;  ///< row-major
 
-  [[nodiscard]] std::size_t size() const {
-    return std::visit([](const auto& all) { return all.size(); }, values);
-  }
   /// As numbers of type T, rounded where these have fewer digits.
   template <class T>
   [[nodiscard]] std::vector<T> as() const {

@@ -12,10 +12,8 @@ namespace glia {
 /// Whether a convolution with weights of this shape and its pooling can do with fewer products than
 /// they have, by Winograd's transforms.
 [[nodiscard]] inline bool transforms(const convolution_pooling& how, const shape& w) {
-  const window2d& k = how.window;
-  return how.groups == 1 && kernels::pack_transformed::applies(w) && k.stride_height == 1 &&
-         k.stride_width == 1 && k.dilation_height == 1 && k.dilation_width == 1 &&
-         how.pool.height == 2 && how.pool.width == 2;
+  return how.groups == 1 && kernels::pack_transformed::applies(w) &&
+         kernels::pack_transformed::fits(how.window, how.pool);
 }
 
 }  // namespace glia

@@ -5,6 +5,7 @@
 
 #include "glia/kernels/kernel.hpp"
 #include "glia/kernels/products.hpp"
+#include "glia/kernels/window.hpp"
 
 namespace glia::kernels {
 
@@ -38,7 +39,7 @@ struct pack_panels {
 };
 
 /// The weights (2, 2, C, O) of a convolution as the nine matrices that Winograd's F(2 x 2, 2 x 2)
-/// multiplies tiles with; else as `pack_panels`.
+/// multiplies tiles with. Like `pack_panels` in all else.
 struct pack_transformed {
   static constexpr std::string_view name = "pack_transformed";
   static constexpr std::size_t operands = 1;  // w
@@ -48,6 +49,11 @@ struct pack_transformed {
   // As wide as the widest registers there are.
   static constexpr std::size_t channels_at_a_time = 16;
 
+  /// Whether the products give the outputs of a convolution that a pooling window sees.
+  [[nodiscard]] static constexpr bool fits(const window2d& k, const window2d& pool) {
+    return k.height == 2 && k.width == 2 && k.stride_height == 1 && k.stride_width == 1 &&
+           k.dilation_height == 1 && k.dilation_width == 1 && pool.height == 2 && pool.width == 2;
+  }
   [[nodiscard]] static bool applies(const shape& w) {
     return w.rank() == 4 && w[0] == 2 && w[1] == 2 && w[2] > 0 && w[3] > 0 &&
            w[2] % channels_at_a_time == 0 && w[3] % channels_at_a_time == 0;

@@ -26,7 +26,9 @@ std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorde
   graph g = recorded.recorded();
   const std::vector<std::size_t> varying{0};
   fuse_kernels<B>(g, varying);
-  if constexpr (runs<B, kernels::pack_panels>) {
+  if constexpr (runs<B, kernels::pack_panels> && runs<B, kernels::pack_transformed> &&
+                runs<B, kernels::packed_dense> && runs<B, kernels::packed_conv2d_max_pool2d> &&
+                runs<B, kernels::conv2d_chain>) {
     passes::pack_weights(g, fixed_values(g, varying));
   }
   passes::hoisted parts = passes::hoist(std::move(g), varying);

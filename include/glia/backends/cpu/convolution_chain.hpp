@@ -33,7 +33,7 @@ class chain_run {
  public:
   chain_run(const Loops& loops, std::span<const chain_link<T>> links,
             std::span<const window_sizes> sizes, const memory_pool& memory, std::size_t threads)
-      : kernels_(loops),
+      : loops_(loops),
         links_(links),
         layout_(sizes, width, sizeof(T), ring_bytes),
         first_(sizes.front(), memory) {
@@ -43,7 +43,8 @@ class chain_run {
         const std::size_t d = depth(sizes[i]);
         const std::size_t panels = (sizes[i].o + width - 1) / width;
         packed_[i] = host_tensor<T>(memory, {panels, 1 + d, width});
-        pack_panels(loops, links[i].weights, links[i].bias, d, sizes[i].o, packed_[i].data());
+        pack_panels(loops, links[i].weights, sizes[i].o, links[i].bias, d, sizes[i].o,
+                    packed_[i].data());
         panels_[i] = packed_[i].data();
       }
       // A product finds a pixel's channels in panels, but for the first one's.
@@ -133,7 +134,7 @@ class chain_run {
         });
         T* const to = last ? s.y + first * size.ow * size.o + panel * width
                            : s.scratch + layout_.row(i, panel, first);
-        kernels_.convolve_channels(
+        loops_.convolve_channels(
             depthwise_rows{some, size.ow, last ? std::min(width, size.o - panel * width) : width,
                            k.height, k.width, k.stride_width, k.dilation_width, width,
                            last ? size.o : width,
@@ -179,7 +180,7 @@ class chain_run {
           to[j] = at.to + from_output / width * panel_step;
           at.advance();
         }
-        kernels_.multiply_patches(by, from.data(), n, to.data(), range);
+        loops_.multiply_patches(by, from.data(), n, to.data(), range);
       }
       by.panels += block / width * panel_size;
     }
@@ -234,7 +235,7 @@ class chain_run {
     std::size_t to_step_ = 0;
   };
 
-  Loops kernels_;
+  Loops loops_;
   std::span<const chain_link<T>> links_;
   chain_layout layout_;
   patch_convolution<T> first_;

@@ -26,16 +26,27 @@ void pack_panel(const T* w, std::size_t step, const T* bias, std::size_t count, 
   }
 }
 
-/// Weights (depth, outputs) and a bias in panels as wide as two registers, one after the other.
+/// Weights (depth, outputs), rows `step` apart, and a bias in panels as wide as two registers, one
+/// after the other.
 template <class T, class Loops>
-void pack_panels(const Loops&, const T* w, const T* bias, std::size_t depth, std::size_t outputs,
-                 T* to) {
+void pack_panels(const Loops&, const T* w, std::size_t step, const T* bias, std::size_t depth,
+                 std::size_t outputs, T* to) {
   constexpr std::size_t width = Loops::template panel_width<T>;
   static_assert(kernels::pack_panels::outputs_at_a_time % width == 0);
   for (std::size_t first = 0; first < outputs; first += width, to += (1 + depth) * width) {
-    pack_panel(w + first, outputs, bias == nullptr ? nullptr : bias + first,
+    pack_panel(w + first, step, bias == nullptr ? nullptr : bias + first,
                std::min(width, outputs - first), depth, width, to);
   }
+}
+
+/// A kernel w (2, 2, inputs, outputs) as nine matrices for Winograd's products, one behind the
+/// other, each in such panels.
+template <class T, class Loops>
+void pack_transformed(const Loops& loops, const T* w, std::size_t inputs, std::size_t outputs,
+                      T* to) {
+  constexpr std::size_t width = Loops::template panel_width<T>;
+  const std::size_t columns = (outputs + width - 1) / width * width;
+  loops.pack_transformed_kernel(w, inputs, outputs, to, (1 + inputs) * columns);
 }
 
 /// Packs weights for the loops of other families, once for all their calls.
@@ -49,19 +60,15 @@ class packing {
   void compute(const kernels::pack_panels&, const memory_pool&, const tensor& w, const tensor& bias,
                const tensor& packed) const {
     with_isa(team_->level(), [&](auto loops) {
-      pack_panels(loops, w.data(), bias.data(), packed.shape()[0] - 1, w.shape().back(),
+      const std::size_t outputs = w.shape().back();
+      pack_panels(loops, w.data(), outputs, bias.data(), packed.shape()[0] - 1, outputs,
                   packed.data());
     });
   }
   void compute(const kernels::pack_transformed&, const memory_pool&, const tensor& w,
                const tensor& packed) const {
-    const std::size_t inputs = w.shape()[2];
-    const std::size_t outputs = w.shape()[3];
     with_isa(team_->level(), [&](auto loops) {
-      constexpr std::size_t width = decltype(loops)::template panel_width<T>;
-      const std::size_t columns = (outputs + width - 1) / width * width;
-      loops.pack_transformed_kernel(w.data(), inputs, outputs, packed.data(),
-                                    (1 + inputs) * columns);
+      pack_transformed(loops, w.data(), w.shape()[2], w.shape()[3], packed.data());
     });
   }
 

@@ -61,15 +61,15 @@ class patch_convolution {
 
   /// Panels for `forward`: w (height, width, C / groups, O) and a bias (O) or none.
   template <class Loops>
-  [[nodiscard]] host_tensor<T> pack(const Loops&, const T* w, const T* bias,
+  [[nodiscard]] host_tensor<T> pack(const Loops& loops, const T* w, const T* bias,
                                     const memory_pool& memory) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
-    const std::size_t count = s_.groups * panels<Loops>(s_.group_outputs());
-    host_tensor<T> packed(memory, {count, 1 + depth_, width});
-    for (std::size_t panel = 0; panel < count; ++panel) {
-      const panel_columns at = columns<Loops>(panel, s_.group_outputs());
-      pack_panel(w + at.first, s_.o, bias == nullptr ? nullptr : bias + at.first, at.count, depth_,
-                 width, packed.data() + panel * (1 + depth_) * width);
+    const std::size_t each = panels<Loops>(s_.group_outputs());
+    host_tensor<T> packed(memory, {s_.groups * each, 1 + depth_, width});
+    for (std::size_t group = 0; group < s_.groups; ++group) {
+      const std::size_t first = group * s_.group_outputs();
+      pack_panels(loops, w + first, s_.o, bias == nullptr ? nullptr : bias + first, depth_,
+                  s_.group_outputs(), packed.data() + group * each * (1 + depth_) * width);
     }
     return packed;
   }

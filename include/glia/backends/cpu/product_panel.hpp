@@ -19,7 +19,7 @@ class product_panel {
   /// copy. `packed` is their panel or null.
   product_panel(const Loops& loops, const matrix<T>& b, std::size_t first, std::size_t count,
                 std::size_t a_rows, const T* packed = nullptr)
-      : kernels_(loops),
+      : loops_(loops),
         b_(b),
         first_(first),
         count_(count),
@@ -48,11 +48,11 @@ class product_panel {
       if (count_ < row_step()) {
         std::fill_n(copy_, depth * row_step(), T{0});
       }
-      kernels_.transpose_matrix(b_.data + first_ * b_.row_step + row, b_.row_step, copy_,
-                                row_step(), count_, depth);
+      loops_.transpose_matrix(b_.data + first_ * b_.row_step + row, b_.row_step, copy_, row_step(),
+                              count_, depth);
     } else {
-      kernels_.copy_columns(b_.data + row * b_.row_step + first_, b_.row_step, depth, count_, copy_,
-                            row_step());
+      loops_.copy_columns(b_.data + row * b_.row_step + first_, b_.row_step, depth, count_, copy_,
+                          row_step());
     }
     return copy_;
   }
@@ -64,7 +64,7 @@ class product_panel {
   /// Whether rows so far apart compete for the same cache sets.
   static bool competes(std::size_t row_step) { return row_step * sizeof(T) % 1024 == 0; }
 
-  Loops kernels_;
+  Loops loops_;
   matrix<T> b_;
   std::size_t first_;
   std::size_t count_;

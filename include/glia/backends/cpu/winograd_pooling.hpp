@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "glia/backends/cpu/packing.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
 #include "glia/backends/cpu/vector_loops.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -23,11 +24,8 @@ class winograd_pooling {
   template <class Loops>
   [[nodiscard]] static bool applies(const window_sizes& s, const window2d& pool) {
     constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
-    const window2d& k = s.window;
-    return s.groups == 1 && k.height == 2 && k.width == 2 && k.stride_height == 1 &&
-           k.stride_width == 1 && k.dilation_height == 1 && k.dilation_width == 1 &&
-           pool.height == 2 && pool.width == 2 && s.c % per_register == 0 &&
-           s.o % per_register == 0 && s.c >= 16 && s.o >= 16;
+    return s.groups == 1 && kernels::pack_transformed::fits(s.window, pool) &&
+           s.c % per_register == 0 && s.o % per_register == 0 && s.c >= 16 && s.o >= 16;
   }
 
   /// `packed` is null or what `pack_transformed` made of w.
@@ -43,7 +41,7 @@ class winograd_pooling {
     std::fill_n(zeros_.data(), s.c, T{0});
     if (packed == nullptr) {
       made_ = host_tensor<T>(memory, {products, panels_, 1 + s.c, panel_width_});
-      loops.pack_transformed_kernel(w, s.c, s.o, made_.data(), packed_size());
+      pack_transformed(loops, w, s.c, s.o, made_.data());
       packed_ = made_.data();
     }
   }
