@@ -60,20 +60,20 @@ inline double quantile(std::vector<double> values, double share) {
 template <class Model>
 void train(Model& net, const glia::image_bytes& images, const glia::image_bytes& test,
            const settings& s) {
-  const auto on_epoch_end = [&](const glia::epoch_record& epoch) {
+  const auto print_epoch = glia::on(glia::moment::epoch, [&](const glia::training& t) {
+    const glia::epoch_record& epoch = t.result.epochs.back();
     print({{"blas", "OpenBLAS, glia's threads"},
            {"threads", s.threads},
            {"epoch", epoch.epoch},
            {"seconds", epoch.seconds},
            {"images", images.size()},
            {"loss", epoch.training.loss}});
-  };
+  });
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{}, {.seed = s.seed}};
-  trainer.fit(images, {.epochs = s.epochs,
-                       .batch_size = s.batch,
-                       .progress = nullptr,
-                       .on_epoch_end = on_epoch_end});
+  trainer.fit(
+      images,
+      {.epochs = s.epochs, .batch_size = s.batch, .progress = nullptr, .observers = {print_epoch}});
   print({{"test_accuracy", glia::evaluate(net, test, loss).metrics.at(0)}});
 }
 

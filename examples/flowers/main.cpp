@@ -94,10 +94,11 @@ int train(const settings& s) {
   }
   const auto judged = kept ? glia::dataset_view(*kept) : glia::dataset_view(validation);
   if (!history.interrupted) {
+    const auto note_end = [&](const glia::training&) { ends.push_back(seconds_since(fit_start)); };
     history = trainer.fit(train, judged,
                           {.epochs = s.epochs,
                            .batch_size = s.batch_size,
-                           .on_epoch_end = [&](auto&) { ends.push_back(seconds_since(fit_start)); },
+                           .observers = {glia::on(glia::moment::epoch, note_end)},
                            .frozen = feature_store});
   }
   if (history.interrupted) {

@@ -388,7 +388,7 @@ TEST_CASE("fit says what it does with frozen layers, a line each") {
 
 TEST_CASE("on a terminal, the pass through frozen layers has a bar") {
   std::ostringstream out;
-  glia::progress bar(out, true, 12);
+  glia::progress bar(out, true, 12, "images");
   bar.start_pass("frozen layers, training", 200);
   bar.update(50);
   CHECK(contains(out.str(), "\r\033[Kfrozen layers, training [##"));

@@ -113,7 +113,7 @@ TEST_CASE("without a terminal, fit prints one plain line per epoch") {
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 2);
   CHECK(lines.find('\r') == std::string::npos);
   CHECK(contains(lines, "epoch 1/2  "));
-  CHECK(contains(lines, " images/s  loss "));
+  CHECK(contains(lines, " samples/s  loss "));
   CHECK(contains(lines, "validation accuracy "));
 }
 
@@ -136,15 +136,14 @@ TEST_CASE("Ctrl-C stops after the step in progress and keeps the history") {
   glia::model net{dropping_network(), {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   std::ostringstream out;
+  const auto ctrl_c = [](const glia::training& t) {
+    if (t.at == glia::moment::step && t.step == 21) {
+      std::raise(SIGINT);
+    }
+  };
   const auto history =
-      trainer.fit(test::quadrants{100}, {.epochs = 50,
-                                         .batch_size = 10,
-                                         .progress = &out,
-                                         .on_epoch_end = [](const glia::epoch_record& record) {
-                                           if (record.epoch == 2) {
-                                             std::raise(SIGINT);
-                                           }
-                                         }});
+      trainer.fit(test::quadrants{100},
+                  {.epochs = 50, .batch_size = 10, .progress = &out, .observers = {ctrl_c}});
   CHECK(history.interrupted);
   REQUIRE(history.epochs.size() == 3);
   CHECK(trainer.step_count() == 21);

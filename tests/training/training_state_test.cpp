@@ -99,7 +99,8 @@ TEST_CASE("epochs go on where they were, shuffled as if nothing had been between
   training other(glia::sgd{.learning_rate = 0.1, .momentum = 0.9});
   other.trainer.restore(between);
   other.trainer.fit(data, two);
-  CHECK(other.trainer.state() == one.trainer.state());
+  CHECK(other.trainer.state().tensors == one.trainer.state().tensors);
+  CHECK(other.trainer.state().epoch == 4);
 }
 
 TEST_CASE("a state of another training is refused, and nothing changes") {

@@ -32,7 +32,7 @@ GLIA_LOSS(hinge)
 
 #define GLIA_OPTIMIZER(rule)                                                                 \
   GLIA_TEMPLATE optimizer_ref<GLIA_R>::numbers_room optimizer_ref<GLIA_R>::numbers_as<rule>( \
-      const void*, std::size_t);                                                             \
+      const void*, std::size_t, double);                                                     \
   GLIA_TEMPLATE void optimizer_ref<GLIA_R>::apply_as<rule>(                                  \
       const void*, const GLIA_R&, tensor&, tensor, std::vector<tensor>&, const tensor&);
 GLIA_OPTIMIZER(sgd)

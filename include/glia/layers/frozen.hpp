@@ -23,7 +23,7 @@ struct frozen {
     const typename scope<B>::freeze as_in_inference(s);
     return s.run(body, std::move(x), "frozen", 0);
   }
-  [[nodiscard]] std::string description() const { return text("frozen(", body, ')'); }
+  [[nodiscard]] std::string description() const { return text("frozen(", body.description(), ')'); }
   friend bool operator==(const frozen&, const frozen&) = default;
 };
 

@@ -27,7 +27,7 @@ struct named {
     const typename scope<B>::under_name inside(s, name);
     return s.run(body, std::move(x), name, scope<B>::no_index);
   }
-  [[nodiscard]] std::string description() const { return text(name, '(', body, ')'); }
+  [[nodiscard]] std::string description() const { return text(name, '(', body.description(), ')'); }
   friend bool operator==(const named&, const named&) = default;
 };
 

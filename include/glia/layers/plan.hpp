@@ -27,6 +27,7 @@ struct layer_summary {
 
 /// All that is known of a model before it has a device: its parameters and its layers.
 struct model_plan {
+  std::string description;  ///< of the whole model
   std::vector<parameter_spec> parameters;
   std::vector<layer_summary> layers;
   shape output;  ///< with the batch axis, of extent 1

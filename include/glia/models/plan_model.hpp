@@ -47,8 +47,10 @@ template <class B>
 template <class B = shapes_only, layer Description>
 [[nodiscard]] model_plan plan_model(const Description& description, const shape& sample) {
   using R = recorder<B>;
-  return detail::plan<B>(
+  model_plan result = detail::plan<B>(
       [&](scope<R>& s, variable<R> x) { return s.run_model(description, std::move(x)); }, sample);
+  result.description = description.description();
+  return result;
 }
 
 }  // namespace glia

@@ -26,12 +26,12 @@ struct adagrad {
   [[nodiscard]] std::size_t slot_count() const { return 1; }
   [[nodiscard]] double slot_start() const { return initial_accumulator; }
 
-  [[nodiscard]] std::array<double, 1> numbers(std::size_t step) const {
+  [[nodiscard]] std::array<double, 1> numbers(std::size_t step, double scale = 1) const {
     detail::require_ranges("adagrad", weight_decay, epsilon);
     require<value_error>(initial_accumulator >= 0 && std::isfinite(initial_accumulator),
                          "adagrad: expected a finite initial accumulator of at least 0, got ",
                          initial_accumulator);
-    return {learning_rate(step)};
+    return {scale * learning_rate(step)};
   }
   template <backend B>
   void apply(const B& device, typename B::tensor& p, typename B::tensor g,

@@ -23,14 +23,14 @@ namespace detail {
 /// so that the loop over the parameters need not know them.
 template <class Options>
 [[nodiscard]] std::array<double, 3> adam_numbers(std::string_view name, const Options& o,
-                                                 std::size_t step) {
+                                                 std::size_t step, double scale) {
   require_ranges(name, o.weight_decay, o.epsilon);
   require<value_error>(o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1, name,
                        ": expected betas in [0, 1), got ", o.beta1, " and ", o.beta2);
   const auto power = static_cast<double>(step + 1);
   const double correction1 = 1 - std::pow(o.beta1, power);
   const double correction2 = std::sqrt(1 - std::pow(o.beta2, power));
-  return {o.learning_rate(step) * correction2 / correction1,
+  return {scale * o.learning_rate(step) * correction2 / correction1,
           o.epsilon_hat ? o.epsilon : o.epsilon * correction2, 1};
 }
 
@@ -61,8 +61,8 @@ struct adam {
   [[nodiscard]] std::size_t slot_count() const { return 2; }
   [[nodiscard]] double slot_start() const { return 0; }
 
-  [[nodiscard]] std::array<double, 3> numbers(std::size_t step) const {
-    return detail::adam_numbers("adam", *this, step);
+  [[nodiscard]] std::array<double, 3> numbers(std::size_t step, double scale = 1) const {
+    return detail::adam_numbers("adam", *this, step, scale);
   }
   template <backend B>
   void apply(const B& device, typename B::tensor& p, typename B::tensor g,
@@ -88,9 +88,9 @@ struct adamw {
   [[nodiscard]] std::size_t slot_count() const { return 2; }
   [[nodiscard]] double slot_start() const { return 0; }
 
-  [[nodiscard]] std::array<double, 3> numbers(std::size_t step) const {
-    std::array<double, 3> result = detail::adam_numbers("adamw", *this, step);
-    result[2] = 1 - learning_rate(step) * weight_decay;
+  [[nodiscard]] std::array<double, 3> numbers(std::size_t step, double scale = 1) const {
+    std::array<double, 3> result = detail::adam_numbers("adamw", *this, step, scale);
+    result[2] = 1 - scale * learning_rate(step) * weight_decay;
     return result;
   }
   template <backend B>

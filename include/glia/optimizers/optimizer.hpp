@@ -23,7 +23,9 @@ inline constexpr std::size_t numbers_per_step =
 /// An optimizer is a pure update rule. `slot_count` and `slot_start` say how many tensors it keeps
 /// beside each parameter and what they start from; `numbers(step)` gives what varies from step to
 /// step, a std::array worked out once for all parameters; `apply` takes that step for one
-/// parameter, with the numbers as a tensor. It knows nothing of layers.
+/// parameter, with the numbers as a tensor. It knows nothing of layers. Where `numbers(step,
+/// scale)` is there as well, with `scale` a factor of the learning rate, the rate can be lowered
+/// while a training runs.
 template <class O, class B>
 concept optimizer = backend<B> && std::copyable<O> &&
     requires(const O& o, const B& device, typename B::tensor& parameter,
@@ -66,7 +68,8 @@ struct optimizer_ref {
   std::size_t slot_count;
   double slot_start;
   std::size_t numbers_per_step;
-  function_ref<numbers_room(std::size_t step)> numbers;
+  /// Throws `value_error` for a scale other than 1 where the optimizer does not take one.
+  function_ref<numbers_room(std::size_t step, double scale)> numbers;
   function_ref<double(std::size_t step)> learning_rate;
   function_ref<void(const X&, tensor& parameter, tensor gradient, std::vector<tensor>& slots,
                     const tensor& numbers)>
@@ -74,7 +77,7 @@ struct optimizer_ref {
 
  private:
   template <class O>
-  static numbers_room numbers_as(const void* self, std::size_t step);
+  static numbers_room numbers_as(const void* self, std::size_t step, double scale);
   template <class O>
   static void apply_as(const void* self, const X& device, tensor& p, tensor g,
                        std::vector<tensor>& slots, const tensor& numbers);
@@ -83,12 +86,22 @@ struct optimizer_ref {
 template <backend X>
 template <class O>
 typename optimizer_ref<X>::numbers_room optimizer_ref<X>::numbers_as(const void* self,
-                                                                     std::size_t step) {
+                                                                     std::size_t step,
+                                                                     double scale) {
   static_assert(glia::numbers_per_step<O> <= numbers_room{}.size(),
                 "an optimizer has at most 8 numbers that vary from step to step");
   numbers_room room{};
-  const auto values = static_cast<const O*>(self)->numbers(step);
-  std::copy(values.begin(), values.end(), room.begin());
+  const O& rule = *static_cast<const O*>(self);
+  if constexpr (requires { rule.numbers(step, scale); }) {
+    const auto values = rule.numbers(step, scale);
+    std::copy(values.begin(), values.end(), room.begin());
+  } else {
+    require<value_error>(scale == 1,
+                         "the optimizer's rate cannot be scaled while it trains; give it a member "
+                         "numbers(step, scale)");
+    const auto values = rule.numbers(step);
+    std::copy(values.begin(), values.end(), room.begin());
+  }
   return room;
 }
 

@@ -27,12 +27,12 @@ struct rmsprop {
   [[nodiscard]] std::size_t slot_count() const { return momentum > 0 ? 2 : 1; }
   [[nodiscard]] double slot_start() const { return 0; }
 
-  [[nodiscard]] std::array<double, 1> numbers(std::size_t step) const {
+  [[nodiscard]] std::array<double, 1> numbers(std::size_t step, double scale = 1) const {
     detail::require_ranges("rmsprop", weight_decay, epsilon);
     require<value_error>(rho >= 0 && rho < 1 && momentum >= 0 && momentum < 1,
                          "rmsprop: expected rho and momentum in [0, 1), got ", rho, " and ",
                          momentum);
-    return {learning_rate(step)};
+    return {scale * learning_rate(step)};
   }
   template <backend B>
   void apply(const B& device, typename B::tensor& p, typename B::tensor g,

@@ -26,12 +26,12 @@ struct sgd {
   [[nodiscard]] std::size_t slot_count() const { return momentum > 0 ? 1 : 0; }
   [[nodiscard]] double slot_start() const { return 0; }
 
-  [[nodiscard]] std::array<double, 1> numbers(std::size_t step) const {
+  [[nodiscard]] std::array<double, 1> numbers(std::size_t step, double scale = 1) const {
     detail::require_ranges("sgd", weight_decay);
     require<value_error>(momentum >= 0 && momentum < 1, "sgd: expected a momentum in [0, 1), got ",
                          momentum);
     require<value_error>(!nesterov || momentum > 0, "sgd: nesterov needs a momentum");
-    return {learning_rate(step)};
+    return {scale * learning_rate(step)};
   }
 
   template <backend B>

@@ -1,57 +1,50 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "glia/core/function_ref.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/interrupt.hpp"
+#include "glia/training/observer.hpp"
 #include "glia/training/progress.hpp"
 
 namespace glia::detail {
 
-/// Runs all samples through the model's frozen layers; nothing where `interrupt` came between.
-/// `what` names the samples on the progress bar, if there is one.
+/// Runs all samples through the model's frozen layers; nothing where `told`, which is called before
+/// the first batch and after each, says to stop.
 template <backend B>
 std::optional<row_store> run_frozen_layers(const model_core<B>& net,
                                            const description_ref<tracing_backend<B>>& described,
-                                           const dataset_view& data, const std::string& what,
+                                           const dataset_view& data, const std::string& name,
                                            const frozen_output_options& options,
-                                           const interrupt_guard& interrupt,
-                                           std::optional<progress>& shown) {
+                                           function_ref<bool(const frozen_pass&)> told) {
   require<value_error>(options.batch_size > 0,
                        "fit: expected a batch size of at least 1 for the frozen layers");
   const std::size_t size = net.frontier()->output.size();
   row_store values(data.size(), size, options.store);
-  if (shown) {
-    shown->start_pass("frozen layers, " + what, data.size());
+  frozen_pass pass{.name = name,
+                   .samples = data.size(),
+                   .bytes = data.size() * size * sizeof(float),
+                   .in_memory = values.in_memory()};
+  bool goes_on = told(pass);
+  if (goes_on) {
+    std::vector<float> rows;
+    for_each_output<B>(net, described, model_part::frozen, data, options.batch_size,
+                       [&](const batch& b, const typename B::tensor& y) {
+                         rows.resize(b.size * size);
+                         net.device().to_host(y, std::span<float>(rows));
+                         values.write(pass.done, rows);
+                         pass.done += b.size;
+                         return goes_on = told(pass);
+                       });
   }
-  std::vector<float> rows;
-  std::size_t done = 0;
-  for_each_output<B>(net, described, model_part::frozen, data, options.batch_size,
-                     [&](const batch& b, const typename B::tensor& y) {
-                       rows.resize(b.size * size);
-                       net.device().to_host(y, std::span<float>(rows));
-                       values.write(done, rows);
-                       done += b.size;
-                       if (shown) {
-                         shown->update(done);
-                       }
-                       return !interrupt.interrupted();
-                     });
-  if (interrupt.interrupted()) {
-    return std::nullopt;
-  }
-  if (shown) {
-    const std::size_t bytes = data.size() * size * sizeof(float);
-    shown->finish_pass("kept in " + std::string(values.in_memory() ? "memory" : "a file") + ", " +
-                       scaled(static_cast<double>(bytes), "B"));
-  }
-  return values;
+  return goes_on ? std::optional(std::move(values)) : std::nullopt;
 }
 
 template <backend B>
@@ -65,10 +58,15 @@ std::optional<row_store> frozen_rows(const model_core<B>& net,
   require_fitting("compute_frozen_outputs", data, net);
   std::optional<progress> shown;
   if (out != nullptr) {
-    shown.emplace(*out, is_terminal(*out), 0);
+    shown.emplace(*out, is_terminal(*out), 0, counted(net.sample_shape()));
   }
   const interrupt_guard interrupt;
-  return run_frozen_layers(net, described, data, what, options, interrupt, shown);
+  return run_frozen_layers(net, described, data, what, options, [&](const frozen_pass& pass) {
+    if (shown) {
+      shown->show(pass);
+    }
+    return !interrupt.interrupted();
+  });
 }
 
 }  // namespace glia::detail

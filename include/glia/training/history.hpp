@@ -21,6 +21,8 @@ struct epoch_record {
   double learning_rate = 0;       ///< of the epoch's last step
   scores training;                ///< averaged over the epoch, while the model was changing
   std::optional<scores> validation;
+
+  friend bool operator==(const epoch_record&, const epoch_record&) = default;
 };
 
 /// What a training came to, epoch by epoch.
@@ -29,7 +31,11 @@ struct history {
   std::vector<epoch_record> epochs;
   double frozen_seconds = 0;  ///< computing the frozen layers' outputs, before the first epoch
   std::string frozen_layers;  ///< what was done with frozen layers, and why; empty without any
-  bool interrupted = false;   ///< by Ctrl-C; the last epoch may then be a part of one
+  /// By Ctrl-C, or by an observer that says so; the last epoch may then be a part of one.
+  bool interrupted = false;
+  std::vector<std::string>
+      notes;            ///< what else there is to know: which checkpoint was gone on from
+  std::string stopped;  ///< why the training ended before its last epoch; empty where it did not
 
   /// The loss ("loss") or a metric, by its name, of each epoch: in training, and on the validation
   /// data of those epochs that have any. Throws `value_error` for another name.

@@ -48,6 +48,8 @@ struct metric {
   /// The metric, of the sums over so many samples; without it their first divided by the samples.
   std::function<double(std::span<const double> sums, double samples)> finish = {};
 
+  bool smaller_is_better = false;  ///< as for errors, unlike for shares of what is right
+
   [[nodiscard]] bool counts_classes() const { return !add; }
   friend bool operator==(const metric& a, const metric& b) {
     return a.name == b.name && a.k == b.k && a.sums == b.sums &&
@@ -67,13 +69,16 @@ struct metric {
 
 /// The mean of |y - t| over samples and outputs.
 [[nodiscard]] inline metric mae() {
-  return {.name = "mae", .add = [](auto y, const sample_target& t, auto sums) {
-            double sum = 0;
-            for (std::size_t i = 0; i < y.size(); ++i) {
-              sum += std::abs(y[i] - t.value(i, y.size()));
-            }
-            sums[0] += sum / static_cast<double>(y.size());
-          }};
+  return {.name = "mae",
+          .add =
+              [](auto y, const sample_target& t, auto sums) {
+                double sum = 0;
+                for (std::size_t i = 0; i < y.size(); ++i) {
+                  sum += std::abs(y[i] - t.value(i, y.size()));
+                }
+                sums[0] += sum / static_cast<double>(y.size());
+              },
+          .smaller_is_better = true};
 }
 
 /// The coefficient of determination, 1 - sum (y - t)^2 / sum (t - mean of t)^2 over samples and

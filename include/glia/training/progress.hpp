@@ -6,11 +6,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "glia/models/summary.hpp"
 #include "glia/training/history.hpp"
+#include "glia/training/observer.hpp"
 #include "glia/training/terminal.hpp"
 
 namespace glia {
@@ -19,20 +22,23 @@ namespace glia {
 /// a line for each epoch only.
 class progress {
  public:
-  progress(std::ostream& out, bool terminal, std::size_t epochs)
-      : out_(&out), terminal_(terminal), epochs_(epochs) {}
+  /// `counted` is what samples are called: samples, images.
+  progress(std::ostream& out, bool terminal, std::size_t epochs, std::string counted = "samples")
+      : out_(&out), terminal_(terminal), epochs_(epochs), counted_(std::move(counted)) {}
 
-  void start_epoch(std::size_t epoch, std::size_t samples) {
+  /// `done` of an epoch's samples were seen before.
+  void start_epoch(std::size_t epoch, std::size_t samples, std::size_t done = 0) {
     const std::string all = std::to_string(epochs_);
     const std::string number = std::to_string(epoch);
     start_pass("epoch " + std::string(all.size() - std::min(all.size(), number.size()), ' ') +
                    number + '/' + all,
-               samples);
+               samples, done);
   }
 
   /// The same for a pass over the samples that is no epoch.
-  void start_pass(const std::string& label, std::size_t samples) {
+  void start_pass(const std::string& label, std::size_t samples, std::size_t done = 0) {
     label_ = label;
+    before_ = done;
     samples_ = samples;
     started_ = clock::now();
     drawn_ = started_ - redraw_every;
@@ -56,7 +62,19 @@ class progress {
   void finish_pass(const std::string& result) {
     const double seconds = std::chrono::duration<double>(clock::now() - started_).count();
     note(label_ + "  " + fixed(seconds, 2) + " s  " +
-         scaled(static_cast<double>(samples_) / std::max(seconds, 1e-9)) + " images/s  " + result);
+         scaled(static_cast<double>(samples_) / std::max(seconds, 1e-9)) + ' ' + counted_ + "/s  " +
+         result);
+  }
+
+  void show(const frozen_pass& pass) {
+    if (pass.done == 0) {
+      start_pass("frozen layers, " + pass.name, pass.samples);
+    } else if (pass.done < pass.samples) {
+      update(pass.done);
+    } else {
+      finish_pass("kept in " + std::string(pass.in_memory ? "memory" : "a file") + ", " +
+                  scaled(static_cast<double>(pass.bytes), "B"));
+    }
   }
 
   void finish_epoch(const epoch_record& record, const std::vector<metric>& metrics) {
@@ -64,7 +82,7 @@ class progress {
       *out_ << "\r\033[K";
     }
     *out_ << label_ << "  " << fixed(record.seconds, 2) << " s  "
-          << scaled(record.samples_per_second) << " images/s"
+          << scaled(record.samples_per_second) << ' ' << counted_ << "/s"
           << scores_text("", record.training, metrics);
     if (record.validation) {
       *out_ << scores_text("validation ", *record.validation, metrics);
@@ -91,11 +109,12 @@ class progress {
 
   void draw(std::size_t done, const std::string& figures) {
     const double seconds = std::chrono::duration<double>(drawn_ - started_).count();
-    const double rate = static_cast<double>(done) / std::max(seconds, 1e-9);
+    const double rate = static_cast<double>(done - before_) / std::max(seconds, 1e-9);
     const double left = static_cast<double>(samples_ - done) / std::max(rate, 1e-9);
     const std::string before = label_ + " [";
     const std::string after = "] " + std::to_string(done) + '/' + std::to_string(samples_) + "  " +
-                              scaled(rate) + " images/s" + figures + "  ETA " + clock_text(left);
+                              scaled(rate) + ' ' + counted_ + "/s" + figures + "  ETA " +
+                              clock_text(left);
     // The bar takes the room that is left: a line that wraps could not be redrawn.
     const std::size_t columns = terminal_columns(*out_) - 1;
     const std::size_t room = columns - std::min(columns, before.size() + after.size());
@@ -132,10 +151,66 @@ class progress {
   std::ostream* out_;
   bool terminal_;
   std::size_t epochs_;
+  std::string counted_;
   std::string label_;
   std::size_t samples_ = 0;
+  std::size_t before_ = 0;  // samples of the epoch that an earlier run has seen
   clock::time_point started_;
   clock::time_point drawn_;
+};
+
+/// What samples of this shape are called where they are counted.
+[[nodiscard]] inline std::string counted(const shape& sample) {
+  return sample.rank() == 3 ? "images" : "samples";
+}
+
+/// Shows a training on a stream: what fit_options::progress stands for.
+class progress_bar {
+ public:
+  explicit progress_bar(std::ostream& out) : out_(&out) {}
+
+  void operator()(const training& t) {
+    const history& so_far = t.result;
+    if (t.at == moment::begins) {
+      shown_.emplace(*out_, is_terminal(*out_), t.epochs, counted(t.sample));
+      noted_ = 0;
+    }
+    for (; noted_ < so_far.notes.size(); ++noted_) {
+      shown_->note(so_far.notes[noted_]);
+    }
+    switch (t.at) {
+      case moment::begins:
+      case moment::validation:
+        break;
+      case moment::frozen_pass:
+        shown_->show(*t.pass);
+        break;
+      case moment::epoch_begins:
+        shown_->start_epoch(t.epoch, t.samples, t.done);
+        break;
+      case moment::step:
+        shown_->update(t.done, [&] { return t.loss(); });
+        break;
+      case moment::epoch:
+        shown_->finish_epoch(so_far.epochs.back(), so_far.metrics);
+        break;
+      case moment::ends:
+        if (t.done > 0) {  // an epoch that was interrupted
+          shown_->finish_epoch(so_far.epochs.back(), so_far.metrics);
+        }
+        if (so_far.interrupted) {
+          shown_->note("interrupted; stopped after step " + std::to_string(t.step));
+        } else if (!so_far.stopped.empty()) {
+          shown_->note("stopped after epoch " + std::to_string(t.epoch) + ": " + so_far.stopped);
+        }
+        break;
+    }
+  }
+
+ private:
+  std::ostream* out_;
+  std::optional<progress> shown_;
+  std::size_t noted_ = 0;  // of the history's notes
 };
 
 }  // namespace glia

@@ -108,6 +108,11 @@ class running_scores {
 
   [[nodiscard]] scores means() const;
 
+  /// All that was summed so far, so that an interrupted epoch can be gone on with, to the bit.
+  /// Throws `value_error` for the sums of other metrics.
+  [[nodiscard]] std::vector<double> sums_so_far() const;
+  void go_on_from(std::span<const double> sums);
+
  private:
   static constexpr std::size_t batches_at_a_time = 4;
 

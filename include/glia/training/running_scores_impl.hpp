@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -112,6 +113,37 @@ double running_scores<B>::sum(std::size_t i) const {
     result += of_batch;
   }
   return result;
+}
+
+template <backend B>
+std::vector<double> running_scores<B>::sums_so_far() const {
+  std::vector<double> all{static_cast<double>(count_)};
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    all.push_back(sum(i));
+  }
+  for (const std::vector<double>& own : own_) {
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+template <backend B>
+void running_scores<B>::go_on_from(std::span<const double> sums) {
+  reset();
+  std::size_t own = 0;
+  for (const std::vector<double>& one : own_) {
+    own += one.size();
+  }
+  require<value_error>(sums.size() == 1 + sums_.size() + own,
+                       "running_scores: expected the sums of the same metrics");
+  count_ = static_cast<std::size_t>(sums[0]);
+  sums = sums.subspan(1);
+  std::copy_n(sums.begin(), sums_.size(), sums_.begin());
+  sums = sums.subspan(sums_.size());
+  for (std::vector<double>& one : own_) {
+    std::copy_n(sums.begin(), one.size(), one.begin());
+    sums = sums.subspan(one.size());
+  }
 }
 
 }  // namespace glia

@@ -13,8 +13,10 @@ namespace glia {
 /// Loss and metrics over samples.
 struct scores {
   double loss = 0;
-  std::vector<double> metrics;          ///< in the order in which they were asked for
+  std::vector<double> metrics = {};     ///< in the order in which they were asked for
   std::vector<std::string> names = {};  ///< of the metrics
+
+  friend bool operator==(const scores&, const scores&) = default;
 
   /// The loss by its name, "loss", or a metric by its own. Throws `value_error` for another name.
   [[nodiscard]] double operator[](std::string_view name) const {

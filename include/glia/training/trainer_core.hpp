@@ -2,22 +2,25 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "glia/data/dataset_view.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/history.hpp"
+#include "glia/training/observer.hpp"
 #include "glia/training/step_program.hpp"
 #include "glia/training/training_state.hpp"
 
 namespace glia {
 
-class batch_loader;
+template <backend B>
+class fit_run;
 
 struct trainer_options {
   std::uint64_t seed = 1;  ///< of shuffling and of random layers
@@ -31,14 +34,21 @@ struct fit_options {
   bool shuffle = true;
   std::optional<std::vector<metric>> metrics = {};  ///< default: accuracy, where there are classes
   std::ostream* progress = &std::cout;              ///< nullptr: silent
-  std::function<void(const epoch_record&)> on_epoch_end = {};
-  frozen_output_options frozen{};  ///< only for models with frozen layers
+  std::vector<observer> observers = {};             ///< told of each moment, in this order
+  frozen_output_options frozen{};                   ///< only for models with frozen layers
+
+  /// Goes on with what the trainer's last call of fit, or the one whose state it was given, left
+  /// undone, in the middle of an epoch as well, up to `epochs` in all.
+  bool resume = false;
+  bool stop_at_interrupt = true;  ///< whether Ctrl-C stops after the step in progress
 };
 
 /// What of a trainer does not depend on the types of description, loss and optimizer: compiled once
 /// for each backend. Holds what the optimizer remembers and the recorded steps.
 template <backend B>
 class trainer_core {
+  friend class fit_run<B>;
+
  public:
   using X = tracing_backend<B>;
   using tensor = typename B::tensor;
@@ -53,10 +63,12 @@ class trainer_core {
 
   trainer_core(const subject& what, trainer_options options);
 
-  [[nodiscard]] std::size_t step_count() const { return step_; }
+  [[nodiscard]] std::size_t step_count() const { return at_.step; }
 
   [[nodiscard]] training_state state(const model_core<B>& net) const;
   void restore(model_core<B>& net, const training_state& from);
+  [[nodiscard]] std::vector<named_tensor> parameters(const model_core<B>& net) const;
+  void set_parameters(model_core<B>& net, std::span<const named_tensor> values);
 
   /// One step on a batch for the whole model or for what comes behind its frozen layers. Adds the
   /// batch's loss and metrics to `sums` if given.
@@ -77,21 +89,23 @@ class trainer_core {
     std::shared_ptr<const step_program<B>> made;
   };
 
-  struct session;
-
   void require_same_model(const model_core<B>& net) const;
-  /// visit(name, shape, tensor) for all that a step changes.
-  template <class Parameters, class Slots, class Visit>
-  static void for_each_tensor(Parameters& parameters, Slots& slots, const Visit& visit);
+  /// A tensor that a step changes.
+  template <class Tensor>
+  struct place {
+    std::string name;
+    const glia::shape* shape;
+    Tensor* value;
+  };
+  template <class Tensor, class Parameters, class Slots>
+  [[nodiscard]] static std::vector<place<Tensor>> places(Parameters& parameters, Slots* slots);
+  [[nodiscard]] static std::vector<named_tensor> read(const B& device,
+                                                      std::span<const place<const tensor>> from);
+  static void write(const B& device, std::span<const named_tensor> values,
+                    std::span<const place<tensor>> to);
   [[nodiscard]] const step_program<B>& program_for(
       const subject& what, model_part which, const step_shapes& shapes,
       const running_scores<B>* sums) requires placing_backend<B>;
-  void run_behind_frozen_layers(const dataset_view& train, const dataset_view* validation,
-                                session& all);
-  void run_epochs(const dataset_view& train, const dataset_view* validation, session& all);
-  epoch_record train_epoch(model_part which, batch_loader& loader,
-                           const std::vector<std::uint32_t>& order, running_scores<B>& sums,
-                           session& all, std::size_t epoch);
 
   trainer_options options_;
   slot_lists<B> memory_;                  // the optimizer's slots, one list per parameter
@@ -99,9 +113,8 @@ class trainer_core {
   std::shared_ptr<const char> recorded_;  // the model that they are of; see model_core::identity
   std::vector<tensor*> room_;             // for a step's inputs
   std::vector<tensor> sums_;              // that the last step gave
-  std::size_t step_ = 0;
-  std::size_t epochs_ = 0;    // begun so far, in all calls of fit
-  std::size_t position_ = 0;  // samples seen of the epoch in progress
+  training_state at_;                     // but for the tensors
+  const running_scores<B>* running_ = nullptr;  // of the epoch in progress, while fit runs
 };
 
 }  // namespace glia

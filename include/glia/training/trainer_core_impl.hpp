@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,31 +12,17 @@
 #include <variant>
 #include <vector>
 
-#include "glia/data/batch_loader.hpp"
-#include "glia/data/row_store.hpp"
-#include "glia/training/evaluate_core.hpp"
 #include "glia/training/feed.hpp"
-#include "glia/training/frozen_outputs_impl.hpp"
-#include "glia/training/interrupt.hpp"
-#include "glia/training/progress.hpp"
+#include "glia/training/fit_run.hpp"
 #include "glia/training/trainer_core.hpp"
 
 namespace glia {
-
-/// What one call of fit hands down.
-template <backend B>
-struct trainer_core<B>::session {
-  const subject& what;
-  const fit_options& options;
-  const interrupt_guard& interrupt;
-  std::optional<progress>& shown;
-  history& result;
-};
 
 template <backend B>
 trainer_core<B>::trainer_core(const subject& what, trainer_options options)
     : options_(std::move(options)) {
   require_logits(what.net.plan(), what.loss);
+  at_.seed = options_.seed;
   for (const parameter<B>& p : what.net.parameters()) {
     std::vector<tensor>& own = memory_.emplace_back();
     for (std::size_t i = 0; p.spec.trainable && i < what.optimizer.slot_count; ++i) {
@@ -59,15 +43,61 @@ void trainer_core<B>::require_same_model(const model_core<B>& net) const {
                        "made for; make a new trainer after assigning or moving a model");
 }
 
+/// Parameters, each followed by the optimizer's slots, if these are asked for.
 template <backend B>
-template <class Parameters, class Slots, class Visit>
-void trainer_core<B>::for_each_tensor(Parameters& parameters, Slots& slots, const Visit& visit) {
+template <class Tensor, class Parameters, class Slots>
+std::vector<typename trainer_core<B>::template place<Tensor>> trainer_core<B>::places(
+    Parameters& parameters, Slots* slots) {
+  std::vector<place<Tensor>> all;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const parameter_spec& spec = parameters[i].spec;
-    visit(spec.name, spec.shape, parameters[i].value);
-    for (std::size_t j = 0; j < slots[i].size(); ++j) {
-      visit(text(spec.name, ".slot", j), spec.shape, slots[i][j]);
+    all.push_back({spec.name, &spec.shape, &parameters[i].value});
+    for (std::size_t j = 0; slots != nullptr && j < (*slots)[i].size(); ++j) {
+      all.push_back({text(spec.name, ".slot", j), &spec.shape, &(*slots)[i][j]});
     }
+  }
+  return all;
+}
+
+template <backend B>
+std::vector<named_tensor> trainer_core<B>::read(const B& device,
+                                                std::span<const place<const tensor>> from) {
+  std::vector<named_tensor> result;
+  result.reserve(from.size());
+  for (const auto& place : from) {
+    std::vector<typename B::value_type> values(place.shape->size());
+    device.to_host(*place.value, std::span(values));
+    result.push_back({place.name, *place.shape, std::move(values)});
+  }
+  return result;
+}
+
+/// All is looked at, and made on the device, before anything is changed.
+template <backend B>
+void trainer_core<B>::write(const B& device, std::span<const named_tensor> values,
+                            std::span<const place<tensor>> to) {
+  using numbers = std::vector<typename B::value_type>;
+  std::vector<tensor> made;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    require<value_error>(i < values.size(), "trainer: the state has no tensor '", to[i].name,
+                         "'; it is of another model or optimizer");
+    const named_tensor& saved = values[i];
+    const auto* given = std::get_if<numbers>(&saved.values);
+    require<value_error>(
+        saved.name == to[i].name && saved.shape == *to[i].shape && given != nullptr &&
+            given->size() == saved.shape.size(),
+        "trainer: expected the state of '", to[i].name, "' ", *to[i].shape, " in ",
+        sizeof(typename B::value_type) == sizeof(float) ? "float" : "double", ", got '", saved.name,
+        "' ", saved.shape, " in ",
+        std::holds_alternative<std::vector<float>>(saved.values) ? "float" : "double",
+        "; it is of another model, optimizer or backend");
+    made.push_back(device.from_host(std::span(*given), saved.shape));
+  }
+  require<value_error>(values.size() == to.size(), "trainer: the state has ", values.size(),
+                       " tensors, the model and its optimizer ", to.size(),
+                       "; it is of another model or optimizer");
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    *to[i].value = std::move(made[i]);
   }
 }
 
@@ -75,53 +105,35 @@ template <backend B>
 training_state trainer_core<B>::state(const model_core<B>& net) const {
   const model_access::reading unchanged(net.access());
   require_same_model(net);
-  training_state result{{}, options_.seed, step_, epochs_, position_};
-  for_each_tensor(net.parameters(), memory_,
-                  [&](const std::string& name, const shape& s, const tensor& t) {
-                    std::vector<typename B::value_type> values(s.size());
-                    net.device().to_host(t, std::span(values));
-                    result.tensors.push_back({name, s, std::move(values)});
-                  });
+  training_state result = at_;
+  if (running_ != nullptr && at_.position > 0) {
+    result.sums = running_->sums_so_far();
+  }
+  result.tensors = read(net.device(), places<const tensor>(net.parameters(), &memory_));
   return result;
 }
 
 template <backend B>
 void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
-  using numbers = std::vector<typename B::value_type>;
   const model_access::training alone(net.access());
   require_same_model(net);
-  // All is looked at before anything is changed.
-  std::size_t count = 0;
-  for_each_tensor(
-      net.parameters(), memory_, [&](const std::string& name, const shape& s, const tensor&) {
-        require<value_error>(count < from.tensors.size(), "trainer: the state has no tensor '",
-                             name, "'; it is of another model or optimizer");
-        const named_tensor& saved = from.tensors[count++];
-        const auto* values = std::get_if<numbers>(&saved.values);
-        require<value_error>(
-            saved.name == name && saved.shape == s && values != nullptr &&
-                values->size() == s.size(),
-            "trainer: expected the state of '", name, "' ", s, " in ",
-            sizeof(typename B::value_type) == sizeof(float) ? "float" : "double", ", got '",
-            saved.name, "' ", saved.shape, " in ",
-            std::holds_alternative<std::vector<float>>(saved.values) ? "float" : "double",
-            "; it is of another model, optimizer or backend");
-      });
-  require<value_error>(count == from.tensors.size(), "trainer: the state has ", from.tensors.size(),
-                       " tensors, the model and its optimizer ", count,
-                       "; it is of another model or optimizer");
-  std::vector<tensor> made;
-  for (const named_tensor& saved : from.tensors) {
-    made.push_back(net.device().from_host(std::span(std::get<numbers>(saved.values)), saved.shape));
-  }
-  count = 0;
-  for_each_tensor(net.parameters(), memory_, [&](const std::string&, const shape&, tensor& t) {
-    t = std::move(made[count++]);
-  });
-  options_.seed = from.seed;
-  step_ = from.step;
-  epochs_ = from.epoch;
-  position_ = from.position;
+  write(net.device(), from.tensors, places<tensor>(net.parameters(), &memory_));
+  at_ = from;
+  at_.tensors.clear();
+}
+
+template <backend B>
+std::vector<named_tensor> trainer_core<B>::parameters(const model_core<B>& net) const {
+  const model_access::reading unchanged(net.access());
+  constexpr const slot_lists<B>* no_slots = nullptr;
+  return read(net.device(), places<const tensor>(net.parameters(), no_slots));
+}
+
+template <backend B>
+void trainer_core<B>::set_parameters(model_core<B>& net, std::span<const named_tensor> values) {
+  const model_access::training alone(net.access());
+  constexpr slot_lists<B>* no_slots = nullptr;
+  write(net.device(), values, places<tensor>(net.parameters(), no_slots));
 }
 
 template <backend B>
@@ -141,9 +153,9 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   const targets<B> t = targets_of(device, b, net.output_shape());
   tensor x = device.from_host(std::span<const float>(b.inputs), b.input_shape);
   const auto words =
-      step_key{.seed = options_.seed, .step = static_cast<std::uint32_t>(step_)}.to_words();
+      step_key{.seed = at_.seed, .step = static_cast<std::uint32_t>(at_.step)}.to_words();
   tensor key = device.from_host(std::span<const std::int32_t>(words), {words.size()});
-  const auto varying = what.optimizer.numbers(step_);
+  const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
   const std::size_t count = what.optimizer.numbers_per_step;
   tensor numbers = device.from_host(std::span<const double>(varying.data(), count), {count});
   if constexpr (placing_backend<B>) {
@@ -154,7 +166,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     program_for(what, which, shapes, sums)
         .run(std::move(x), wanted, std::move(key), std::move(numbers), net.parameters(), memory_,
              room_, sums_);
-    ++step_;  // whatever a metric throws, the step is taken
+    ++at_.step;  // whatever a metric throws, the step is taken
     if (sums != nullptr) {
       sums->add_results(sums_, b);
     }
@@ -166,7 +178,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     const auto [y, losses] =
         take_step<B>(on, on.constant(std::move(x)), t, key, numbers, net.parameters(), memory_,
                      {forward, what.loss, what.optimizer, options_.gradients});
-    ++step_;
+    ++at_.step;
     if (sums != nullptr) {
       sums->add(losses, y, t, b);
     }
@@ -208,137 +220,7 @@ const step_program<B>& trainer_core<B>::program_for(
 template <backend B>
 history trainer_core<B>::fit(const subject& what, const dataset_view& train,
                              const dataset_view* validation, const fit_options& options) {
-  if (validation != nullptr) {
-    require_fitting("fit: validation", *validation, what.net);
-  }
-  require_same_model(what.net);
-  require_fitting("fit", train, what.net);
-  require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
-  history result;
-  result.metrics = options.metrics.value_or(default_metrics(train));
-  const interrupt_guard interrupt;
-  std::optional<progress> shown;
-  if (options.progress != nullptr) {
-    shown.emplace(*options.progress, is_terminal(*options.progress), options.epochs);
-  }
-  session all{what, options, interrupt, shown, result};
-  if (what.net.frontier()) {
-    run_behind_frozen_layers(train, validation, all);
-  } else {
-    run_epochs(train, validation, all);
-  }
-  if (result.interrupted && shown) {
-    shown->note("interrupted; stopped after step " + std::to_string(step_));
-  }
-  return result;
-}
-
-template <backend B>
-void trainer_core<B>::run_behind_frozen_layers(const dataset_view& train,
-                                               const dataset_view* validation, session& all) {
-  const auto start = std::chrono::steady_clock::now();
-  const frozen_output_options& how = all.options.frozen;
-  const auto worth_keeping = [&](const dataset_view& data) {
-    return data.behind_frozen_layers() || (how.keep && !data.varies());
-  };
-  const bool keep_train = worth_keeping(train);
-  all.result.frozen_layers =
-      keep_train  ? "the outputs of the frozen layers were computed once and kept"
-      : !how.keep ? "the frozen layers run in every step, as the options ask"
-                  : "the frozen layers run in every step, as the training samples vary from "
-                    "epoch to epoch (they are augmented)";
-  if (!keep_train && all.shown) {
-    all.shown->note(all.result.frozen_layers);
-  }
-  // What was kept has to last as long as the views of it.
-  std::optional<row_store> rows[2];
-  const auto through_frozen_layers = [&](const dataset_view& data, const char* name,
-                                         std::optional<row_store>& into) {
-    if (data.behind_frozen_layers() || !worth_keeping(data) || all.interrupt.interrupted()) {
-      return data;
-    }
-    into = detail::run_frozen_layers(all.what.net, all.what.described, data, name, how,
-                                     all.interrupt, all.shown);
-    return into ? data.with_frozen_outputs(*into, all.what.net.frontier()->output) : data;
-  };
-  const dataset_view training = through_frozen_layers(train, "training", rows[0]);
-  std::optional<dataset_view> validating;
-  if (validation != nullptr) {
-    validating = through_frozen_layers(*validation, "validation", rows[1]);
-  }
-  all.result.frozen_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  all.result.interrupted = all.interrupt.interrupted();
-  if (!keep_train || training.behind_frozen_layers()) {
-    run_epochs(training, validating ? &*validating : nullptr, all);
-  }
-}
-
-template <backend B>
-void trainer_core<B>::run_epochs(const dataset_view& train, const dataset_view* validation,
-                                 session& all) {
-  const auto& [what, options, interrupt, shown, result] = all;
-  running_scores<B> sums(what.net.device(), result.metrics,
-                         class_border(what.net.plan(), what.loss));
-  std::vector<std::uint32_t> order(train.size());
-  batch_loader loader(train, options.batch_size);
-  for (std::size_t epoch = 1; epoch <= options.epochs && !result.interrupted; ++epoch) {
-    std::iota(order.begin(), order.end(), 0U);
-    if (options.shuffle) {
-      shuffle(std::span(order), {.seed = options_.seed,
-                                 .stream = shuffle_stream,
-                                 .step = static_cast<std::uint32_t>(epochs_)});
-    }
-    epoch_record record = train_epoch(part_for(train), loader, order, sums, all, epoch);
-    result.interrupted = interrupt.interrupted();
-    if (!result.interrupted && validation != nullptr) {
-      record.validation = detail::evaluate(what.net, what.described, *validation, what.loss,
-                                           {.metrics = result.metrics});
-      result.interrupted = interrupt.interrupted();
-    }
-    result.epochs.push_back(record);
-    if (shown) {
-      shown->finish_epoch(record, result.metrics);
-    }
-    if (options.on_epoch_end) {
-      options.on_epoch_end(record);
-    }
-  }
-}
-
-template <backend B>
-epoch_record trainer_core<B>::train_epoch(model_part which, batch_loader& loader,
-                                          const std::vector<std::uint32_t>& order,
-                                          running_scores<B>& sums, session& all,
-                                          std::size_t epoch) {
-  const auto& [what, options, interrupt, shown, result] = all;
-  const auto start = std::chrono::steady_clock::now();
-  if (shown) {
-    shown->start_epoch(epoch, order.size());
-  }
-  sums.reset();
-  std::size_t done = 0;
-  position_ = 0;
-  loader.start(order, epochs_++);
-  while (const batch* b = loader.next()) {
-    step(what, which, *b, &sums);
-    done += b->size;
-    position_ = done < order.size() ? done : 0;
-    if (shown) {
-      shown->update(done, [&] { return sums.loss(); });
-    }
-    if (interrupt.interrupted()) {
-      break;
-    }
-  }
-  epoch_record record;
-  record.epoch = epoch;
-  record.samples = done;
-  record.training = sums.means();
-  record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  record.samples_per_second = static_cast<double>(done) / record.seconds;
-  record.learning_rate = what.optimizer.learning_rate(step_ == 0 ? 0 : step_ - 1);
-  return record;
+  return fit_run<B>(*this, what, options).run(train, validation);
 }
 
 }  // namespace glia

@@ -1,5 +1,5 @@
 #include <cmath>
-#include <glia/io/model_file.hpp>
+#include <glia/models/model_file.hpp>
 
 #include "catch.hpp"
 #include "helpers.hpp"

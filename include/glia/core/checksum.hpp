@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace glia {
+
+/// A sum of texts that tells changed ones apart: FNV-1a (Fowler, Noll, Vo) over words of 64 bits in
+/// place of bytes. Every step is one to one, so two texts that differ in one word alone never have
+/// the same sum. No protection against what is changed on purpose.
+class checksum {
+ public:
+  void add(std::uint64_t word) { sum_ = (sum_ ^ word) * 0x100000001B3; }
+  void add(std::string_view bytes) {
+    add(bytes.size());
+    std::size_t at = 0;
+    for (; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at, sizeof(word));
+      add(word);
+    }
+    std::uint64_t rest = 0;
+    if (at < bytes.size()) {
+      std::memcpy(&rest, bytes.data() + at, bytes.size() - at);
+    }
+    add(rest);
+  }
+  [[nodiscard]] std::uint64_t value() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0xCBF29CE484222325;
+};
+
+}  // namespace glia

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "glia/core/checksum.hpp"
+#include "glia/core/error.hpp"
+#include "glia/core/named_tensor.hpp"
+#include "glia/io/safetensors.hpp"
+
+namespace glia {
+
+namespace detail {
+
+/// Of all that a file says, whatever the order of its tensors.
+[[nodiscard]] inline std::string checksum_of(const safetensors_content& content) {
+  checksum sum;
+  for (const auto& [name, value] : content.metadata) {
+    if (name != "checksum") {
+      sum.add(name);
+      sum.add(value);
+    }
+  }
+  std::vector<const named_tensor*> sorted;
+  for (const named_tensor& t : content.tensors) {
+    sorted.push_back(&t);
+  }
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->name < b->name; });
+  for (const named_tensor* t : sorted) {
+    sum.add(t->name);
+    sum.add(text(t->shape));
+    std::visit(
+        [&](const auto& values) {
+          sum.add(
+              {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])});
+        },
+        t->values);
+  }
+  return text(sum.value());
+}
+
+}  // namespace detail
+
+/// Writes a safetensors file with a checksum of all that it says among its metadata.
+inline void write_checked_content(const std::filesystem::path& path, safetensors_content content) {
+  content.metadata["checksum"] = detail::checksum_of(content);
+  write_safetensors_content(path, content);
+}
+
+/// Reads such a file. Throws `data_error`, too, where a number or a letter of it has changed since.
+[[nodiscard]] inline safetensors_content read_checked_content(const std::filesystem::path& path) {
+  safetensors_content content = read_safetensors_content(path);
+  const auto said = content.metadata.find("checksum");
+  require<data_error>(
+      said == content.metadata.end() || said->second == detail::checksum_of(content), path.string(),
+      ": is not what was written, by its checksum; the file is damaged");
+  return content;
+}
+
+}  // namespace glia

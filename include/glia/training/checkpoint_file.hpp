@@ -1,0 +1,207 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/io/checked_content.hpp"
+#include "glia/models/model_file.hpp"
+#include "glia/models/model_identity.hpp"
+#include "glia/training/training_state.hpp"
+
+namespace glia {
+
+namespace detail {
+
+// A checkpoint is a safetensors file: the parameters and slots by their names, so that `load` and
+// other programs find the model in it; what observers keep, the history and the sums of the epoch
+// in progress as tensors with a name that no parameter has; whole numbers as texts.
+inline constexpr std::string_view kept_prefix = "glia/kept/";
+inline constexpr std::string_view history_name = "glia/history";
+inline constexpr std::string_view sums_name = "glia/sums";
+inline constexpr std::string_view numbers_name = "glia/numbers";
+
+/// Of an epoch's row, before its scores: samples, seconds, samples a second, rate, validated.
+inline constexpr std::size_t epoch_columns = 5;
+
+[[nodiscard]] inline named_tensor history_tensor(const std::vector<epoch_record>& history) {
+  const std::size_t scores = 1 + (history.empty() ? 0 : history[0].training.metrics.size());
+  std::vector<double> values;
+  for (const epoch_record& e : history) {
+    values.insert(values.end(), {static_cast<double>(e.samples), e.seconds, e.samples_per_second,
+                                 e.learning_rate, e.validation ? 1.0 : 0.0});
+    for (const glia::scores& s : {e.training, e.validation.value_or(glia::scores{})}) {
+      values.push_back(s.loss);
+      values.insert(values.end(), s.metrics.begin(), s.metrics.end());
+      values.resize(values.size() + scores - 1 - s.metrics.size());
+    }
+  }
+  return {
+      std::string(history_name), {history.size(), epoch_columns + 2 * scores}, std::move(values)};
+}
+
+[[nodiscard]] inline std::vector<epoch_record> history_of(const named_tensor& t,
+                                                          const std::vector<std::string>& metrics,
+                                                          const std::string& file) {
+  const std::size_t scores = 1 + metrics.size();
+  const auto* values = std::get_if<std::vector<double>>(&t.values);
+  require<data_error>(t.shape.rank() == 2 && t.shape[1] == epoch_columns + 2 * scores &&
+                          values != nullptr && values->size() == t.shape.size(),
+                      file, ": its history is not one of ", metrics.size(),
+                      " metrics; the file is damaged");
+  std::vector<epoch_record> history;
+  for (std::size_t row = 0; row < t.shape[0]; ++row) {
+    const double* at = values->data() + row * t.shape[1];
+    const auto scores_at = [&](const double* from) {
+      return glia::scores{*from, {from + 1, from + scores}, metrics};
+    };
+    require<data_error>(at[0] >= 0 && at[0] < 0x1p53, file,
+                        ": an epoch of its history has no samples; the file is damaged");
+    epoch_record e{.epoch = row + 1,
+                   .samples = static_cast<std::size_t>(at[0]),
+                   .seconds = at[1],
+                   .samples_per_second = at[2],
+                   .learning_rate = at[3],
+                   .training = scores_at(at + epoch_columns),
+                   .validation = {}};
+    if (at[4] != 0) {
+      e.validation = scores_at(at + epoch_columns + scores);
+    }
+    history.push_back(std::move(e));
+  }
+  return history;
+}
+
+[[nodiscard]] inline std::string joined_lines(const std::vector<std::string>& lines) {
+  std::string all;
+  for (const std::string& line : lines) {
+    all += line + '\n';
+  }
+  return all;
+}
+[[nodiscard]] inline std::vector<std::string> lines_of(std::string_view all) {
+  std::vector<std::string> lines;
+  while (!all.empty()) {
+    lines.emplace_back(all.substr(0, all.find('\n')));
+    all.remove_prefix(std::min(all.size(), lines.back().size() + 1));
+  }
+  return lines;
+}
+
+}  // namespace detail
+
+/// Writes the state of a training to a safetensors file, which is there whole or not at all.
+/// `identity` says which model it is of: see model_identity. Needs nlohmann-json: link
+/// `glia::safetensors`.
+///
+/// Throws `data_error`, naming the file, where it cannot be written.
+inline void write_checkpoint(const std::filesystem::path& path, training_state state,
+                             std::map<std::string, std::string> identity) {
+  safetensors_content content{.tensors = std::move(state.tensors), .metadata = std::move(identity)};
+  content.metadata["glia"] = detail::checkpoint_file;
+  const std::pair<const char*, std::uint64_t> numbers[] = {{"seed", state.seed},
+                                                           {"step", state.step},
+                                                           {"epoch", state.epoch},
+                                                           {"position", state.position},
+                                                           {"samples", state.samples},
+                                                           {"batch_size", state.batch_size},
+                                                           {"shuffled", state.shuffled ? 1 : 0}};
+  for (const auto& [name, value] : numbers) {
+    content.metadata[name] = text(value);
+  }
+  content.tensors.push_back({std::string(detail::numbers_name),
+                             {2},
+                             std::vector<double>{state.rate_scale, state.seconds}});
+  content.metadata["metrics"] = detail::joined_lines(state.metrics);
+  if (!state.history.empty()) {
+    content.tensors.push_back(detail::history_tensor(state.history));
+  }
+  if (!state.sums.empty()) {
+    content.tensors.push_back(
+        {std::string(detail::sums_name), {state.sums.size()}, std::move(state.sums)});
+  }
+  for (named_tensor& k : state.kept) {
+    k.name.insert(0, detail::kept_prefix);
+    content.tensors.push_back(std::move(k));
+  }
+  write_checked_content(path, std::move(content));
+}
+
+namespace detail {
+
+/// What a checkpoint says.
+[[nodiscard]] inline training_state checkpoint_of(
+    const std::string& file, safetensors_content content,
+    const std::map<std::string, std::string>& identity) {
+  const auto said = [&](const char* name) -> const std::string& {
+    const auto found = content.metadata.find(name);
+    require<data_error>(found != content.metadata.end(), file, ": does not say its ", name,
+                        "; it is no checkpoint");
+    return found->second;
+  };
+  require<data_error>(said("glia") == checkpoint_file, file, ": expected '", checkpoint_file,
+                      "', the file says '", said("glia"),
+                      "'; it is no checkpoint, or one of another version of glia");
+  require_identity(file, content.metadata, identity);
+  const auto number = [&](const char* name) {
+    const std::string& digits = said(name);
+    std::uint64_t value = 0;
+    const auto [end, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    require<data_error>(failure == std::errc() && end == digits.data() + digits.size(), file,
+                        ": its ", name, " is '", digits, "', no whole number; the file is damaged");
+    return value;
+  };
+  training_state state{.tensors = {},
+                       .seed = number("seed"),
+                       .step = number("step"),
+                       .epoch = number("epoch"),
+                       .position = number("position"),
+                       .samples = number("samples"),
+                       .batch_size = number("batch_size"),
+                       .shuffled = number("shuffled") != 0,
+                       .metrics = lines_of(said("metrics"))};
+  bool complete = false;
+  for (named_tensor& t : content.tensors) {
+    const auto* doubles = std::get_if<std::vector<double>>(&t.values);
+    if (t.name.starts_with(kept_prefix)) {
+      t.name.erase(0, kept_prefix.size());
+      state.kept.push_back(std::move(t));
+    } else if (t.name == history_name) {
+      state.history = history_of(t, state.metrics, file);
+    } else if (t.name == sums_name && doubles != nullptr) {
+      state.sums = *doubles;
+    } else if (t.name == numbers_name && doubles != nullptr && doubles->size() == 2) {
+      state.rate_scale = (*doubles)[0];
+      state.seconds = (*doubles)[1];
+      complete = true;
+    } else {
+      state.tensors.push_back(std::move(t));
+    }
+  }
+  require<data_error>(complete, file, ": has no '", numbers_name, "'; the file is damaged");
+  return state;
+}
+
+}  // namespace detail
+
+/// Reads such a file, to the bit. Throws `data_error`, naming the file: for one that is damaged,
+/// that is no checkpoint, or that is of another model than `identity` says, with the first
+/// difference.
+[[nodiscard]] inline training_state read_checkpoint(
+    const std::filesystem::path& path, const std::map<std::string, std::string>& identity) {
+  return detail::checkpoint_of(path.string(), read_checked_content(path), identity);
+}
+
+}  // namespace glia

@@ -1,0 +1,350 @@
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/data/batch_loader.hpp"
+#include "glia/data/row_store.hpp"
+#include "glia/training/evaluate_core.hpp"
+#include "glia/training/feed.hpp"
+#include "glia/training/frozen_outputs_impl.hpp"
+#include "glia/training/interrupt.hpp"
+#include "glia/training/observer.hpp"
+#include "glia/training/progress.hpp"
+#include "glia/training/trainer_core.hpp"
+
+namespace glia {
+
+/// One call of fit: takes the trainer through its epochs and tells the observers.
+template <backend B>
+class fit_run {
+ public:
+  using subject = typename trainer_core<B>::subject;
+
+  fit_run(trainer_core<B>& trainer, const subject& what, const fit_options& options)
+      : trainer_(trainer), what_(what), options_(options) {
+    require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
+    if (options.progress != nullptr) {
+      observers_.emplace_back(progress_bar(*options.progress));
+    }
+    for (const bool after_others : {false, true}) {
+      for (const observer& one : options.observers) {
+        if (one.after_others() == after_others) {
+          observers_.push_back(one);
+        }
+      }
+    }
+    if (options.stop_at_interrupt) {
+      interrupt_.emplace();
+      observers_.emplace_back([this](const training&) {
+        return interrupt_->interrupted() ? interrupt("Ctrl-C") : go_on();
+      });
+    }
+  }
+  fit_run(const fit_run&) = delete;
+  fit_run& operator=(const fit_run&) = delete;
+  ~fit_run() { trainer_.running_ = nullptr; }
+
+  /// `validation` may be null.
+  [[nodiscard]] history run(const dataset_view& train, const dataset_view* validation);
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  [[nodiscard]] training_state& at() { return trainer_.at_; }
+  [[nodiscard]] bool stopped() const { return !result_.stopped.empty(); }
+
+  void begin();
+  void run_behind_frozen_layers(const dataset_view& train, const dataset_view* validation);
+  void run_epochs(const dataset_view& train, const dataset_view* validation);
+  /// Takes the steps of an epoch that are still to be taken.
+  void take_steps(batch_loader& loader, std::span<const std::uint32_t> order, model_part which,
+                  std::uint64_t epoch);
+  [[nodiscard]] epoch_record record_so_far();
+  /// So that the epoch in progress can be gone on with.
+  void keep_sums() {
+    if (at().position > 0) {
+      at().sums = sums_->sums_so_far();
+    }
+  }
+  void require_same_epoch(std::size_t samples);
+  void require_same_metrics();
+  [[nodiscard]] std::vector<std::string> metric_names() const;
+
+  void tell(moment which, const frozen_pass* pass = nullptr);
+
+  trainer_core<B>& trainer_;
+  const subject& what_;
+  const fit_options& options_;
+  std::vector<observer> observers_;
+  std::optional<interrupt_guard> interrupt_;
+  std::optional<running_scores<B>> sums_;
+  history result_;
+  std::size_t samples_ = 0;  // of an epoch
+};
+
+template <backend B>
+history fit_run<B>::run(const dataset_view& train, const dataset_view* validation) {
+  if (validation != nullptr) {
+    require_fitting("fit: validation", *validation, what_.net);
+  }
+  trainer_.require_same_model(what_.net);
+  require_fitting("fit", train, what_.net);
+  result_.metrics = options_.metrics.value_or(default_metrics(train));
+  samples_ = train.size();
+  begin();
+  try {
+    if (what_.net.frontier() && !stopped()) {
+      run_behind_frozen_layers(train, validation);
+    } else {
+      run_epochs(train, validation);
+    }
+  } catch (...) {
+    keep_sums();
+    throw;
+  }
+  tell(moment::ends);
+  return std::move(result_);
+}
+
+template <backend B>
+void fit_run<B>::begin() {
+  if (!options_.resume) {
+    training_state& now = at();
+    now.position = 0;
+    now.sums.clear();
+    now.seconds = 0;
+    now.history.clear();
+    now.kept.clear();
+  }
+  sums_.emplace(what_.net.device(), result_.metrics, class_border(what_.net.plan(), what_.loss));
+  result_.epochs = at().history;
+  tell(moment::begins);
+  if (at().position > 0 || !at().history.empty()) {
+    require_same_metrics();
+  }
+  at().metrics = metric_names();
+  if (at().position > 0) {
+    require_same_epoch(samples_);
+    sums_->go_on_from(at().sums);
+  }
+  trainer_.running_ = &*sums_;
+}
+
+/// An epoch can be gone on with only if it is cut as it was begun.
+template <backend B>
+void fit_run<B>::require_same_epoch(std::size_t samples) {
+  const training_state& begun = at();
+  const auto cut = [](std::uint64_t all, std::uint64_t batch, bool shuffled) {
+    return text(all, shuffled ? " shuffled" : "", " samples in batches of ", batch);
+  };
+  const std::string was = cut(begun.samples, begun.batch_size, begun.shuffled);
+  const std::string is = cut(samples, options_.batch_size, options_.shuffle);
+  require<value_error>(was == is, "fit: the epoch to go on with has ", was, ", this call of fit ",
+                       is, "; give it the same, or begin the next epoch without resume");
+  require<value_error>(begun.position <= samples &&
+                           (begun.position == samples || begun.position % options_.batch_size == 0),
+                       "fit: an epoch of ", was, " cannot have come to sample ", begun.position,
+                       "; the state is damaged");
+}
+
+template <backend B>
+void fit_run<B>::require_same_metrics() {
+  const auto listed = [](const std::vector<std::string>& names) {
+    std::string all;
+    for (const std::string& name : names) {
+      all += (all.empty() ? "" : ", ") + name;
+    }
+    return names.empty() ? "none" : all;
+  };
+  const std::vector<std::string> asked = metric_names();
+  require<value_error>(at().metrics == asked, "fit: the training to go on with has the metrics ",
+                       listed(at().metrics), ", this call of fit ", listed(asked),
+                       "; ask for the same, or begin anew without resume");
+}
+
+template <backend B>
+std::vector<std::string> fit_run<B>::metric_names() const {
+  std::vector<std::string> names;
+  for (const metric& m : result_.metrics) {
+    names.push_back(m.name);
+  }
+  return names;
+}
+
+template <backend B>
+void fit_run<B>::run_behind_frozen_layers(const dataset_view& train,
+                                          const dataset_view* validation) {
+  const auto start = clock::now();
+  const frozen_output_options& how = options_.frozen;
+  const auto worth_keeping = [&](const dataset_view& data) {
+    return data.behind_frozen_layers() || (how.keep && !data.varies());
+  };
+  const bool keep_train = worth_keeping(train);
+  result_.frozen_layers =
+      keep_train  ? "the outputs of the frozen layers were computed once and kept"
+      : !how.keep ? "the frozen layers run in every step, as the options ask"
+                  : "the frozen layers run in every step, as the training samples vary from "
+                    "epoch to epoch (they are augmented)";
+  if (!keep_train) {
+    result_.notes.push_back(result_.frozen_layers);
+  }
+  // What was kept has to last as long as the views of it.
+  std::optional<row_store> rows[2];
+  const auto through_frozen_layers = [&](const dataset_view& data, const char* name,
+                                         std::optional<row_store>& into) {
+    if (data.behind_frozen_layers() || !worth_keeping(data) || stopped()) {
+      return data;
+    }
+    into = detail::run_frozen_layers(what_.net, what_.described, data, name, how,
+                                     [&](const frozen_pass& pass) {
+                                       tell(moment::frozen_pass, &pass);
+                                       return !stopped();
+                                     });
+    return into ? data.with_frozen_outputs(*into, what_.net.frontier()->output) : data;
+  };
+  const dataset_view training_data = through_frozen_layers(train, "training", rows[0]);
+  std::optional<dataset_view> validating;
+  if (validation != nullptr) {
+    validating = through_frozen_layers(*validation, "validation", rows[1]);
+  }
+  result_.frozen_seconds = std::chrono::duration<double>(clock::now() - start).count();
+  if (!stopped()) {
+    run_epochs(training_data, validating ? &*validating : nullptr);
+  }
+}
+
+template <backend B>
+void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* validation) {
+  std::vector<std::uint32_t> order(train.size());
+  batch_loader loader(train, options_.batch_size);
+  while (at().history.size() < options_.epochs && !stopped()) {
+    const bool going_on = at().position > 0;
+    const std::uint64_t epoch = going_on ? at().epoch - 1 : at().epoch;
+    std::iota(order.begin(), order.end(), 0U);
+    if (options_.shuffle) {
+      shuffle(
+          std::span(order),
+          {.seed = at().seed, .stream = shuffle_stream, .step = static_cast<std::uint32_t>(epoch)});
+    }
+    if (!going_on) {
+      sums_->reset();
+      at().seconds = 0;
+    }
+    tell(moment::epoch_begins);
+    if (stopped()) {
+      break;
+    }
+    take_steps(loader, order, part_for(train), epoch);
+    if (!stopped()) {
+      tell(moment::validation);
+    }
+    epoch_record record = record_so_far();
+    if (!stopped() && validation != nullptr) {
+      record.validation = detail::evaluate(what_.net, what_.described, *validation, what_.loss,
+                                           {.metrics = result_.metrics});
+    }
+    result_.epochs.push_back(record);
+    if (stopped()) {
+      keep_sums();
+    } else {
+      at().history.push_back(std::move(record));
+      at().position = 0;
+      at().sums.clear();
+      tell(moment::epoch);
+    }
+  }
+}
+
+template <backend B>
+void fit_run<B>::take_steps(batch_loader& loader, std::span<const std::uint32_t> order,
+                            model_part which, std::uint64_t epoch) {
+  training_state& now = at();
+  const auto start = clock::now();
+  const double before = now.seconds;
+  loader.start(order.subspan(now.position), epoch);
+  for (const batch* b = nullptr; !stopped() && (b = loader.next()) != nullptr;) {
+    trainer_.step(what_, which, *b, &*sums_);
+    now.epoch = epoch + 1;
+    now.position += b->size;
+    now.samples = order.size();
+    now.batch_size = options_.batch_size;
+    now.shuffled = options_.shuffle;
+    now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
+    tell(moment::step);
+  }
+  now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
+}
+
+template <backend B>
+epoch_record fit_run<B>::record_so_far() {
+  const training_state& now = at();
+  epoch_record record;
+  record.epoch = now.history.size() + 1;
+  record.samples = now.position;
+  record.training = sums_->means();
+  record.seconds = now.seconds;
+  record.samples_per_second = static_cast<double>(now.position) / now.seconds;
+  record.learning_rate =
+      now.rate_scale * what_.optimizer.learning_rate(now.step == 0 ? 0 : now.step - 1);
+  return record;
+}
+
+template <backend B>
+void fit_run<B>::tell(moment which, const frozen_pass* pass) {
+  const auto loss = [&] { return sums_->loss(); };
+  const auto state = [&] { return trainer_.state(what_.net); };
+  const auto restore = [&](const training_state& from) {
+    require<value_error>(which == moment::begins,
+                         "a training is restored at moment::begins alone, not once it runs");
+    trainer_.restore(what_.net, from);
+    result_.epochs = at().history;
+  };
+  const auto parameters = [&] { return trainer_.parameters(what_.net); };
+  const auto set_parameters = [&](std::span<const named_tensor> values) {
+    trainer_.set_parameters(what_.net, values);
+  };
+  const auto scale_rate = [&](double factor) {
+    require<value_error>(factor > 0 && std::isfinite(factor),
+                         "fit: expected a positive, finite factor for the learning rate, got ",
+                         factor);
+    (void)what_.optimizer.numbers(at().step, at().rate_scale * factor);
+    at().rate_scale *= factor;
+  };
+  const auto note = [&](const std::string& line) { result_.notes.push_back(line); };
+  const auto kept = [&]() -> std::vector<named_tensor>& { return at().kept; };
+  const training_access access{loss,           state,      restore, parameters,
+                               set_parameters, scale_rate, note,    kept};
+  const training_state& now = at();
+  const training t{
+      .at = which,
+      .plan = what_.net.plan(),
+      .sample = what_.net.sample_shape(),
+      .result = result_,
+      .access = access,
+      .resume = options_.resume,
+      .batch_size = options_.batch_size,
+      .epochs = options_.epochs,
+      .epoch = now.history.size() + (now.position > 0 || which == moment::epoch_begins ? 1 : 0),
+      .step = now.step,
+      .done = now.position,
+      .samples = samples_,
+      .pass = pass};
+  for (const observer& one : observers_) {
+    const verdict v = one(t);
+    if (v.what != verdict::kind::go_on && !stopped() && which != moment::ends) {
+      result_.stopped = v.reason.empty() ? "an observer says so" : v.reason;
+      result_.interrupted = v.what == verdict::kind::interrupt;
+    }
+  }
+}
+
+}  // namespace glia

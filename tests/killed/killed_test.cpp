@@ -1,0 +1,99 @@
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+extern char** environ;
+
+namespace {
+
+using seconds = std::chrono::duration<double>;
+
+/// The program that trains, running.
+class killed_training {
+ public:
+  killed_training(const std::filesystem::path& folder, std::string network, std::string number) {
+    std::string path = folder.string();
+    std::string program = GLIA_KILLED_TRAINING;
+    char* const arguments[] = {program.data(), path.data(), network.data(), number.data(), nullptr};
+    REQUIRE(posix_spawn(&id_, program.c_str(), nullptr, nullptr, arguments, environ) == 0);
+  }
+
+  void send(int signal) const { kill(id_, signal); }
+
+  /// Waits for the end: what the program returned, or the number of the signal, negative.
+  [[nodiscard]] int wait() const {
+    int status = 0;
+    REQUIRE(waitpid(id_, &status, 0) == id_);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+ private:
+  pid_t id_ = 0;
+};
+
+std::vector<char> contents(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Ends trainings by a signal at random moments and runs them again, until so many were ended.
+void end_and_go_on(int signal, int ends, const std::string& network, const std::string& number) {
+  const test::temporary_folder scratch;
+  const auto whole = scratch.path() / "whole";
+  const auto start = std::chrono::steady_clock::now();
+  REQUIRE(killed_training(whole, network, number).wait() == 0);
+  const seconds takes = std::chrono::steady_clock::now() - start;
+  const auto expected = contents(whole / "model.safetensors");
+  REQUIRE(expected.size() > 1000);
+
+  const auto folder = scratch.path() / "ended";
+  std::mt19937 random(std::random_device{}());
+  // Some before a training has begun, and each training several times.
+  std::uniform_real_distribution<double> moment(0, takes.count() / 4);
+  int in_training = 0;
+  for (int ended = 0; ended <= ends;) {
+    const bool begun = std::filesystem::exists(folder);
+    const killed_training running(folder, network, number);
+    if (ended < ends) {
+      std::this_thread::sleep_for(seconds(moment(random)));
+      running.send(signal);
+    }
+    const int result = running.wait();
+    if (result != 0) {
+      // Before it listens to Ctrl-C the program is ended by it.
+      REQUIRE((result == -signal || (signal == SIGINT && result == 130)));
+      ++ended;
+      in_training += begun && std::filesystem::exists(folder / "best.safetensors") ? 1 : 0;
+      continue;
+    }
+    const auto model = contents(folder / "model.safetensors");
+    REQUIRE((model == expected));
+    if (ended == ends) {
+      break;
+    }
+    std::filesystem::remove_all(folder);
+  }
+  // Else nothing was tested.
+  CHECK(in_training > ends / 3);
+}
+
+}  // namespace
+
+TEST_CASE("a training that is killed at random moments and gone on with ends bit for bit alike") {
+  const std::string network = GENERATE("mlp", "cnn");
+  const std::string number = GENERATE("float", "double");
+  CAPTURE(network, number);
+  end_and_go_on(SIGKILL, 50, network, number);
+}
+
+TEST_CASE("a training that Ctrl-C ends at random moments and gone on with ends bit for bit alike") {
+  end_and_go_on(SIGINT, 50, "cnn", "float");
+}

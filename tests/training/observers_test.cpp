@@ -1,0 +1,356 @@
+#include <csignal>
+#include <glia/training/csv_log.hpp>
+#include <glia/training/early_stopping.hpp>
+#include <glia/training/reduce_on_plateau.hpp>
+#include <sstream>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using glia::moment;
+using test::contains;
+using test::message_of;
+
+namespace {
+
+struct observed {
+  glia::model<decltype(glia::sequential{glia::dense{8, glia::tanh}, glia::dense{4}})> net{
+      glia::sequential{glia::dense{8, glia::tanh}, glia::dense{4}}, {2}};
+  glia::trainer<decltype(net), glia::softmax_cross_entropy, glia::sgd> trainer{net, {}, {0.1}};
+};
+
+/// An observer that puts scores of the test's own in place of those that were measured.
+auto with_losses(glia::history& h, const std::vector<double>& losses) {
+  for (const double loss : losses) {
+    glia::epoch_record e;
+    e.epoch = h.epochs.size() + 1;
+    e.learning_rate = 0.1;
+    e.validation = glia::scores{.loss = loss};
+    h.epochs.push_back(e);
+  }
+}
+
+/// What the rate is multiplied by after each epoch of these losses.
+std::vector<double> scales(const glia::reduce_on_plateau& how, const std::vector<double>& losses,
+                           double rate = 0.1) {
+  std::vector<double> result;
+  glia::history h;
+  const glia::model_plan plan;
+  const glia::shape sample;
+  double now = 1;
+  std::vector<glia::named_tensor> kept;
+  const auto scale = [&](double factor) { now *= factor; };
+  const auto none = [] { return 0.0; };
+  const auto state = [] { return glia::training_state{}; };
+  const auto restore = [](const glia::training_state&) {};
+  const auto parameters = [] { return std::vector<glia::named_tensor>{}; };
+  const auto set = [](std::span<const glia::named_tensor>) {};
+  const auto note = [](const std::string&) {};
+  const auto memory = [&]() -> std::vector<glia::named_tensor>& { return kept; };
+  const glia::training_access access{none, state, restore, parameters, set, scale, note, memory};
+  for (const double loss : losses) {
+    with_losses(h, {loss});
+    h.epochs.back().learning_rate = rate * now;
+    how({.at = moment::epoch, .plan = plan, .sample = sample, .result = h, .access = access});
+    result.push_back(now);
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("observers are told of every moment, in order, and know where the training is") {
+  observed o;
+  std::vector<std::string> told;
+  const auto tell = [&](const glia::training& t) {
+    static constexpr const char* names[] = {"begins",     "pass",  "epoch begins", "step",
+                                            "validation", "epoch", "ends"};
+    told.push_back(glia::text(names[static_cast<std::size_t>(t.at)], ' ', t.epoch, '/', t.epochs,
+                              ' ', t.step, ' ', t.done, '/', t.samples, ' ',
+                              t.result.epochs.size()));
+  };
+  o.trainer.fit(test::quadrants{25}, test::quadrants{5},
+                {.epochs = 2, .batch_size = 10, .progress = nullptr, .observers = {tell}});
+  CHECK(told == std::vector<std::string>{
+                    "begins 0/2 0 0/25 0", "epoch begins 1/2 0 0/25 0", "step 1/2 1 10/25 0",
+                    "step 1/2 2 20/25 0", "step 1/2 3 25/25 0", "validation 1/2 3 25/25 0",
+                    "epoch 1/2 3 0/25 1", "epoch begins 2/2 3 0/25 1", "step 2/2 4 10/25 1",
+                    "step 2/2 5 20/25 1", "step 2/2 6 25/25 1", "validation 2/2 6 25/25 1",
+                    "epoch 2/2 6 0/25 2", "ends 2/2 6 0/25 2"});
+}
+
+TEST_CASE("an observer stops a training at any moment, and says why") {
+  const auto stopped_at = [](moment which, std::size_t step) {
+    observed o;
+    std::ostringstream out;
+    const auto stop = [&](const glia::training& t) {
+      return t.at == which && t.step == step ? glia::stop("enough") : glia::go_on();
+    };
+    const auto h =
+        o.trainer.fit(test::quadrants{25}, test::quadrants{5},
+                      {.epochs = 3, .batch_size = 10, .progress = &out, .observers = {stop}});
+    CHECK(h.stopped == "enough");
+    CHECK_FALSE(h.interrupted);
+    CHECK(contains(out.str(), ": enough\n"));
+    return glia::text(o.trainer.step_count(), ' ', h.epochs.size(), ' ',
+                      !h.epochs.empty() && h.epochs.back().validation ? "validated" : "");
+  };
+  CHECK(stopped_at(moment::begins, 0) == "0 0 ");
+  CHECK(stopped_at(moment::epoch_begins, 3) == "3 1 validated");
+  CHECK(stopped_at(moment::step, 4) == "4 2 ");
+  CHECK(stopped_at(moment::validation, 3) == "3 1 ");
+  CHECK(stopped_at(moment::epoch, 3) == "3 1 validated");
+}
+
+TEST_CASE("Ctrl-C can be left to others") {
+  observed o;
+  const auto before = std::signal(SIGINT, SIG_IGN);
+  const auto ctrl_c = [](const glia::training&) { std::raise(SIGINT); };
+  CHECK_FALSE(o.trainer
+                  .fit(test::quadrants{10},
+                       {.progress = nullptr, .observers = {ctrl_c}, .stop_at_interrupt = false})
+                  .interrupted);
+  std::signal(SIGINT, before);
+}
+
+TEST_CASE("what an observer throws comes out of fit, and the training can be gone on with") {
+  observed one;
+  observed other;
+  const auto fails = [](const glia::training& t) {
+    glia::require<glia::value_error>(t.step != 4, "the observer's own");
+  };
+  const glia::fit_options plain{.epochs = 3, .batch_size = 10, .progress = nullptr};
+  glia::fit_options failing = plain;
+  failing.observers = {fails};
+  CHECK(message_of<glia::value_error>([&] { one.trainer.fit(test::quadrants{25}, failing); }) ==
+        "the observer's own");
+  glia::fit_options resumed = plain;
+  resumed.resume = true;
+  const auto h = one.trainer.fit(test::quadrants{25}, resumed);
+  const auto whole = other.trainer.fit(test::quadrants{25}, plain);
+  CHECK(one.trainer.state().tensors == other.trainer.state().tensors);
+  REQUIRE(h.epochs.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(h.epochs[i].training == whole.epochs[i].training);
+    CHECK(h.epochs[i].samples == 25);
+  }
+}
+
+TEST_CASE("an interrupted training that is resumed ends as one that was not, wherever that was") {
+  const test::quadrants data{45};
+  const test::quadrants validation{20};
+  const auto network =
+      glia::sequential{glia::dense{6, glia::relu}, glia::dropout{0.4}, glia::dense{4}};
+  const auto fit = [&](const std::vector<std::pair<moment, std::size_t>>& at) {
+    glia::model net{network, {2}};
+    glia::trainer trainer{net, glia::softmax_cross_entropy{},
+                          glia::adam{.learning_rate = glia::cosine_decay(0.05, 30)}};
+    std::size_t fits = 0;
+    const auto interrupts = [&](const glia::training& t) {
+      return fits < at.size() && t.at == at[fits].first && t.step == at[fits].second
+                 ? glia::interrupt("the test")
+                 : glia::go_on();
+    };
+    glia::history h;
+    for (; fits <= at.size(); ++fits) {
+      h = trainer.fit(data, validation,
+                      {.epochs = 5,
+                       .batch_size = 10,
+                       .metrics = std::vector{glia::accuracy(), glia::mae()},
+                       .progress = nullptr,
+                       .observers = {interrupts,
+                                     glia::reduce_on_plateau{.score = "validation_loss",
+                                                             .factor = 0.5,
+                                                             .patience = 1,
+                                                             .least_change = 1},
+                                     glia::early_stopping{.patience = 4, .least_change = 1}},
+                       .resume = fits > 0});
+      CHECK(h.interrupted == (fits < at.size()));
+    }
+    for (glia::epoch_record& e : h.epochs) {
+      e.seconds = e.samples_per_second = 0;
+    }
+    auto state = trainer.state();
+    state.history.clear();
+    state.seconds = 0;
+    return std::pair{std::move(state), std::move(h.epochs)};
+  };
+  const auto whole = fit({});
+  REQUIRE(whole.second.size() == 5);
+  REQUIRE(whole.first.rate_scale == 0.0625);
+  CHECK(fit({{moment::step, 7}}) == whole);
+  CHECK(fit({{moment::begins, 0}}) == whole);
+  CHECK(fit({{moment::step, 5}}) == whole);  // the last one of an epoch
+  CHECK(fit({{moment::validation, 5}, {moment::epoch_begins, 5}}) == whole);
+  CHECK(fit({{moment::epoch, 10}, {moment::step, 11}, {moment::step, 12}, {moment::step, 24}}) ==
+        whole);
+}
+
+TEST_CASE("resume goes on up to more epochs, and does nothing where none are left") {
+  observed one;
+  observed other;
+  const auto options = [](std::size_t epochs, bool resume) {
+    return glia::fit_options{
+        .epochs = epochs, .batch_size = 10, .progress = nullptr, .resume = resume};
+  };
+  one.trainer.fit(test::quadrants{25}, options(2, false));
+  CHECK(one.trainer.fit(test::quadrants{25}, options(2, true)).epochs.size() == 2);
+  CHECK(one.trainer.fit(test::quadrants{25}, options(5, true)).epochs.size() == 5);
+  other.trainer.fit(test::quadrants{25}, options(5, false));
+  CHECK(one.trainer.state().tensors == other.trainer.state().tensors);
+  // Without resume the next epoch begins.
+  CHECK(one.trainer.fit(test::quadrants{25}, options(1, false)).epochs.size() == 1);
+  CHECK(one.trainer.state().epoch == 6);
+}
+
+TEST_CASE("an epoch that is cut in another way cannot be gone on with") {
+  observed o;
+  const auto interrupts = [](const glia::training& t) {
+    return t.step == 1 ? glia::interrupt("the test") : glia::go_on();
+  };
+  o.trainer.fit(test::quadrants{25},
+                {.batch_size = 10, .progress = nullptr, .observers = {interrupts}});
+  const auto error = [&](std::size_t samples, glia::fit_options options) {
+    options.progress = nullptr;
+    options.resume = true;
+    return message_of<glia::value_error>([&] { o.trainer.fit(test::quadrants{samples}, options); });
+  };
+  CHECK(error(25, {.batch_size = 5}) ==
+        "fit: the epoch to go on with has 25 shuffled samples in batches of 10, this call of fit "
+        "25 shuffled samples in batches of 5; give it the same, or begin the next epoch without "
+        "resume");
+  CHECK(contains(error(24, {.batch_size = 10}), "24 shuffled samples"));
+  CHECK(contains(error(25, {.batch_size = 10, .shuffle = false}), "this call of fit 25 samples"));
+  CHECK(contains(error(25, {.batch_size = 10, .metrics = std::vector{glia::mae()}}),
+                 "has the metrics accuracy, this call of fit mae; ask"));
+}
+
+TEST_CASE("early stopping stops after the patience and gives back the best parameters") {
+  const auto run = [](std::size_t patience, bool restore_best) {
+    observed o;
+    std::vector<xt::xarray<float>> kernels;
+    // The losses of the validation are those of labels that the training turns away from: it gets
+    // worse from the first epoch on.
+    const glia::labelled_arrays wrong(xt::xarray<float>{{1, 1}, {-1, -1}},
+                                      xt::xarray<std::int32_t>{2, 0});
+    const auto note = glia::on(moment::epoch, [&](const glia::training&) {
+      kernels.push_back(o.net.get("dense_0.kernel"));
+    });
+    const auto h = o.trainer.fit(
+        test::quadrants{100}, wrong,
+        {.epochs = 30,
+         .progress = nullptr,
+         .observers = {note,
+                       glia::early_stopping{.patience = patience, .restore_best = restore_best}}});
+    const auto best = glia::best_of(h, "validation_loss");
+    REQUIRE(best.epoch + patience == h.epochs.size());
+    REQUIRE(h.epochs.size() < 30);
+    CHECK(contains(h.stopped, "no better validation_loss than "));
+    CHECK(contains(h.stopped, glia::text("of epoch ", best.epoch, " for ", patience, " epoch")));
+    CHECK_FALSE(h.interrupted);
+    const auto& expected = restore_best ? kernels[best.epoch - 1] : kernels.back();
+    CHECK((o.net.get("dense_0.kernel") == expected));
+    CHECK((kernels[best.epoch - 1] != kernels.back()));
+  };
+  run(1, true);
+  run(4, true);
+  run(4, false);
+}
+
+TEST_CASE("the best epoch is the first of the best scores, and no number is never better") {
+  glia::history h;
+  const double nan = std::nan("");
+  with_losses(h, {nan, 0.5, 0.4, 0.39, nan, 0.4, 0.39});
+  const auto best = glia::best_of(h, "validation_loss");
+  CHECK(best.epoch == 4);
+  CHECK(best.since == 3);
+  CHECK(glia::best_of(h, "validation_loss", 0.05).epoch == 3);
+  h.epochs.resize(1);
+  CHECK(glia::best_of(h, "validation_loss").epoch == 0);
+  CHECK(glia::best_of(h, "validation_loss").since == 1);
+  h.metrics = {glia::accuracy(), glia::mae()};
+  CHECK_FALSE(glia::smaller_is_better(h.metrics, "validation_accuracy"));
+  CHECK(glia::smaller_is_better(h.metrics, "mae"));
+  CHECK(contains(message_of<glia::value_error>([&] { (void)glia::best_of(h, "f1"); }),
+                 "no metric is called 'f1'"));
+  h.epochs[0].validation.reset();
+  CHECK(contains(message_of<glia::value_error>([&] { (void)glia::best_of(h, "validation_loss"); }),
+                 "there is no validation"));
+}
+
+TEST_CASE("the rate falls after the patience, and not again before the cooldown is over") {
+  using list = std::vector<double>;
+  CHECK(scales({.factor = 0.5, .patience = 2}, {1, 1, 1, 1, 1, 1}) ==
+        list{1, 1, 0.5, 0.5, 0.25, 0.25});
+  CHECK(scales({.factor = 0.5, .patience = 2}, {1, 1, 0.5, 1, 1, 1}) == list{1, 1, 1, 1, 0.5, 0.5});
+  CHECK(scales({.factor = 0.5, .patience = 1, .cooldown = 2}, {1, 1, 1, 1, 1}) ==
+        list{1, 0.5, 0.5, 0.5, 0.25});
+  CHECK(scales({.factor = 0.5, .patience = 1, .least_change = 0.1}, {1, 0.95, 0.8}) ==
+        list{1, 0.5, 0.5});
+  // From 0.1 to no less than 0.04.
+  CHECK(test::distance(scales({.factor = 0.5, .patience = 1, .least_rate = 0.04}, {1, 1, 1, 1}),
+                       list{1, 0.5, 0.4, 0.4}) < 1e-12);
+}
+
+TEST_CASE("a scaled rate is that of every optimizer, and others cannot be scaled") {
+  const auto same = [](auto scaled, auto plain) {
+    observed dummy;
+    const auto take = [&](auto rule, double factor) {
+      glia::model net{glia::dense{3}, {2}};
+      glia::trainer trainer{net, glia::softmax_cross_entropy{}, rule};
+      const auto scale = glia::on(moment::begins, [&](const glia::training& t) {
+        if (factor != 1) {
+          t.scale_rate(factor);
+        }
+      });
+      const glia::labelled_arrays data(xt::xarray<float>{{1, 2}, {-1, 0.5}},
+                                       xt::xarray<std::int32_t>{0, 2});
+      const auto h = trainer.fit(data, {.epochs = 3, .progress = nullptr, .observers = {scale}});
+      CHECK(h.epochs.back().learning_rate == 0.25);
+      return trainer.state().tensors;
+    };
+    CHECK(take(scaled, 0.5) == take(plain, 1));
+  };
+  same(glia::sgd{.learning_rate = 0.5, .momentum = 0.9, .weight_decay = 0.1},
+       glia::sgd{.learning_rate = 0.25, .momentum = 0.9, .weight_decay = 0.1});
+  same(glia::adam{.learning_rate = 0.5}, glia::adam{.learning_rate = 0.25});
+  same(glia::adamw{.learning_rate = 0.5, .weight_decay = 0.1},
+       glia::adamw{.learning_rate = 0.25, .weight_decay = 0.1});
+  same(glia::rmsprop{.learning_rate = 0.5}, glia::rmsprop{.learning_rate = 0.25});
+  same(glia::adagrad{.learning_rate = 0.5}, glia::adagrad{.learning_rate = 0.25});
+
+  struct plain_sgd : glia::sgd {
+    std::array<double, 1> numbers(std::size_t step) const { return sgd::numbers(step); }
+  };
+  glia::model net{glia::dense{4}, {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, plain_sgd{}};
+  const auto fit = [&](double factor) {
+    trainer.fit(test::quadrants{5},
+                {.progress = nullptr,
+                 .observers = {[=](const glia::training& t) { t.scale_rate(factor); }}});
+  };
+  fit(1);
+  CHECK(contains(message_of<glia::value_error>([&] { fit(0.5); }), "numbers(step, scale)"));
+  CHECK(contains(message_of<glia::value_error>([&] { fit(0); }), "positive, finite factor"));
+  CHECK(trainer.state().rate_scale == 1);
+}
+
+TEST_CASE("the log holds the epochs so far after each of them") {
+  const test::temporary_folder folder;
+  observed o;
+  std::vector<std::size_t> lines;
+  const auto count = glia::on(moment::epoch, [&](const glia::training&) {
+    std::ifstream in(folder.path() / "log.csv");
+    lines.push_back(
+        static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(in), {}, '\n')));
+  });
+  o.trainer.fit(test::quadrants{10},
+                {.epochs = 3,
+                 .progress = nullptr,
+                 .observers = {glia::csv_log{folder.path() / "log.csv"}, count}});
+  CHECK(lines == std::vector<std::size_t>{2, 3, 4});
+  CHECK_THROWS_AS(
+      o.trainer.fit(test::quadrants{10},
+                    {.progress = nullptr, .observers = {glia::csv_log{"/nowhere/log.csv"}}}),
+      glia::data_error);
+}
