@@ -228,8 +228,8 @@ TEST_CASE("a probe sees what every kernel gives") {
   std::vector<std::string> seen;
   run.run(inputs, out, {}, [&](const glia::graph_node& node, auto results) {
     const auto values = test::values_of(device, *results[0]);
-    seen.push_back(glia::text(run.calls().place_of(node), ' ', node.kernel.name(), ' ', values[0],
-                              ' ', values[1]));
+    seen.push_back(glia::text(run.calls().place_of(node).name, ' ', node.kernel.name(), ' ',
+                              values[0], ' ', values[1]));
   });
   CHECK(seen == std::vector<std::string>{"first unary 2 4", "second unary 3 5"});
 }

@@ -102,7 +102,7 @@ TEST_CASE("nodes know their layer, in the backward pass as well") {
   at.backward(glia::ops::sum(y));
   std::vector<std::string> seen;
   for (const glia::graph_node& node : rec.recorded().nodes()) {
-    const std::string place = rec.recorded().place_of(node);
+    const std::string place = rec.recorded().place_of(node).name;
     if (seen.empty() || seen.back() != place) {
       seen.push_back(place);
     }

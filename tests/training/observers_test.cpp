@@ -2,6 +2,7 @@
 #include <glia/training/csv_log.hpp>
 #include <glia/training/early_stopping.hpp>
 #include <glia/training/reduce_on_plateau.hpp>
+#include <glia/training/stop_at_nan.hpp>
 #include <sstream>
 
 #include "catch.hpp"
@@ -45,9 +46,11 @@ std::vector<double> scales(const glia::reduce_on_plateau& how, const std::vector
   const auto restore = [](const glia::training_state&) {};
   const auto parameters = [] { return std::vector<glia::named_tensor>{}; };
   const auto set = [](std::span<const glia::named_tensor>) {};
+  const auto trace = [](const glia::training_state&) { return std::string(); };
   const auto note = [](const std::string&) {};
   const auto memory = [&]() -> std::vector<glia::named_tensor>& { return kept; };
-  const glia::training_access access{none, state, restore, parameters, set, scale, note, memory};
+  const glia::training_access access{none,  state, restore, parameters, set,
+                                     scale, trace, note,    memory};
   for (const double loss : losses) {
     with_losses(h, {loss});
     h.epochs.back().learning_rate = rate * now;
@@ -353,4 +356,58 @@ TEST_CASE("the log holds the epochs so far after each of them") {
       o.trainer.fit(test::quadrants{10},
                     {.progress = nullptr, .observers = {glia::csv_log{"/nowhere/log.csv"}}}),
       glia::data_error);
+}
+
+TEST_CASE("a number that is not finite is traced to its layer, and the model stays as it was") {
+  const auto run = [](const auto& network, const auto& data, double rate, std::size_t every) {
+    glia::model net{network, {2}};
+    glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{rate}};
+    const auto h = trainer.fit(data, {.epochs = 40,
+                                      .batch_size = 4,
+                                      .shuffle = false,
+                                      .progress = nullptr,
+                                      .observers = {glia::stop_at_nan(every)}});
+    for (const glia::named_tensor& t : trainer.state().tensors) {
+      CHECK(glia::all_finite(t));
+    }
+    return std::pair{h.stopped, trainer.step_count()};
+  };
+  const xt::xarray<float> y = xt::ones<float>({12, 1});
+  const glia::lambda overflows{"overflows",
+                               [](auto&, auto v) { return glia::ops::exponential(v * 100.0F); }};
+  const glia::sequential network{glia::dense{3}, glia::named{"middle", overflows}, glia::dense{1}};
+  // Only the last of three batches overflows.
+  xt::xarray<float> x = xt::ones<float>({12, 2});
+  for (std::size_t i = 0; i < 16; ++i) {
+    x.data()[i] = 0.001F;
+  }
+  const auto forward = run(network, glia::valued_arrays(x, y), 1e-9, 50);
+  CHECK(forward.first ==
+        "the loss is not finite: step 3 of epoch 1, first in middle, forward (unary)");
+  CHECK(forward.second == 2);
+
+  // The gradients explode step by step, and the loss with them.
+  const auto diverges =
+      run(glia::dense{1}, glia::valued_arrays(xt::ones<float>({12, 2}), y), 1e6, 4);
+  CHECK(contains(diverges.first, " is not finite: step "));
+  CHECK(contains(diverges.first, "first in "));
+
+  xt::xarray<float> broken = xt::ones<float>({12, 2});
+  broken(9, 1) = std::nanf("");
+  CHECK(run(glia::dense{1}, glia::valued_arrays(broken, y), 0.1, 50).first ==
+        "the loss is not finite: step 3 of epoch 1, first in the inputs of the batch");
+}
+
+TEST_CASE("a parameter that an update ruins is found though the loss is still finite") {
+  glia::model net{glia::dense{1}, {2}};
+  // At step 6 the rate is larger than a float.
+  glia::trainer trainer{net, glia::mean_squared_error{},
+                        glia::sgd{glia::schedule(
+                            "jumps", [](std::size_t step) { return step == 5 ? 1e300 : 1e-3; })}};
+  const auto h = trainer.fit(
+      glia::valued_arrays(xt::ones<float>({12, 2}), xt::ones<float>({12, 1})),
+      {.epochs = 3, .batch_size = 2, .progress = nullptr, .observers = {glia::stop_at_nan(50)}});
+  CHECK(h.stopped ==
+        "a parameter is not finite: step 6 of epoch 1, first in dense_0, update (sgd)");
+  CHECK(trainer.step_count() == 5);
 }

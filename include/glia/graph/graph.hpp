@@ -1,11 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,6 +19,17 @@ namespace glia {
 using value_id = std::uint32_t;
 /// An operand that is left out.
 inline constexpr value_id no_value = std::numeric_limits<value_id>::max();
+
+/// What of a training step a node is for.
+enum class step_phase : std::uint8_t { forward, backward, update };
+
+/// Where in a model, and in a step, a node belongs.
+struct graph_place {
+  std::string name;  ///< of the layer: features.blocks.3.expand; "loss"; or empty
+  step_phase phase = step_phase::forward;
+
+  friend bool operator==(const graph_place&, const graph_place&) = default;
+};
 
 /// One call of a kernel.
 struct graph_node {
@@ -61,7 +72,7 @@ struct stretch {
 /// by a `program` on any backend.
 class graph {
  public:
-  graph() : places_{""} {}
+  graph() : places_{graph_place{}} {}
 
   /// A tensor from outside.
   value_id add_input(std::string name, const tensor_spec& spec) {
@@ -103,23 +114,20 @@ class graph {
     throw value_error("graph: only an input can have a next value");
   }
 
-  /// Where nodes that are added from now on belong: features.blocks.3.expand.
-  void set_place(std::string_view name) {
-    if (name == places_[place_]) {
-      return;
+  /// Where nodes that are added from now on belong.
+  void set_place(graph_place wanted) {
+    const auto known = std::find(places_.begin(), places_.end(), wanted);
+    place_ = static_cast<std::uint32_t>(known - places_.begin());
+    if (known == places_.end()) {
+      places_.push_back(std::move(wanted));
     }
-    for (place_ = 0; place_ < places_.size(); ++place_) {
-      if (places_[place_] == name) {
-        return;
-      }
-    }
-    places_.emplace_back(name);
   }
   [[nodiscard]] std::uint32_t place() const noexcept { return place_; }
   void set_place(std::uint32_t number) { place_ = number; }
-  [[nodiscard]] const std::string& place_of(const graph_node& node) const {
+  [[nodiscard]] const graph_place& place_of(const graph_node& node) const {
     return places_[node.place];
   }
+  [[nodiscard]] const std::vector<graph_place>& places() const noexcept { return places_; }
 
   [[nodiscard]] std::size_t value_count() const noexcept { return specs_.size(); }
   /// Shape and elements of a tensor; those of no tensor for `no_value`.
@@ -155,7 +163,7 @@ class graph {
   std::vector<graph_output> outputs_;
   std::vector<stretch> stretches_;
   std::vector<graph_constant> constants_;
-  std::vector<std::string> places_;
+  std::vector<graph_place> places_;
   std::uint32_t place_ = 0;
 };
 

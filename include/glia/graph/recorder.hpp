@@ -93,8 +93,15 @@ class recorder {
   }
 
   // Where what is recorded now belongs; see graph.
-  void set_place(std::string_view name) const { recording_->calls.set_place(name); }
+  void set_place(std::string_view name, step_phase phase = step_phase::forward) const {
+    recording_->calls.set_place(graph_place{std::string(name), phase});
+  }
   void set_place(std::uint32_t number) const { recording_->calls.set_place(number); }
+  /// The place of the adjoint of what has this one.
+  void set_adjoint_place(std::uint32_t number) const {
+    graph& calls = recording_->calls;
+    calls.set_place(graph_place{calls.places()[number].name, step_phase::backward});
+  }
   [[nodiscard]] std::uint32_t place() const { return recording_->calls.place(); }
 
  private:

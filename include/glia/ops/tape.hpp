@@ -149,6 +149,11 @@ class tape {
       device().set_place(place);
     }
   }
+  void set_adjoint_place([[maybe_unused]] std::uint32_t of) const {
+    if constexpr (requires { device().set_adjoint_place(of); }) {
+      device().set_adjoint_place(of);
+    }
+  }
   /// Puts the place back that was before.
   class at_place {
    public:
@@ -194,7 +199,7 @@ void tape<B>::run_adjoints() {
   const at_place back_there(*this);
   while (!nodes_.empty()) {
     const node last = nodes_.back();
-    set_recording_place(last.place);
+    set_adjoint_place(last.place);
     if (tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{})) {
       last.run(last.adjoint, gradients_, std::move(dy));
     }

@@ -17,6 +17,7 @@
 #include "glia/training/feed.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"
 #include "glia/training/interrupt.hpp"
+#include "glia/training/not_finite.hpp"
 #include "glia/training/observer.hpp"
 #include "glia/training/progress.hpp"
 #include "glia/training/trainer_core.hpp"
@@ -69,6 +70,15 @@ class fit_run {
   void take_steps(batch_loader& loader, std::span<const std::uint32_t> order, model_part which,
                   std::uint64_t epoch);
   [[nodiscard]] epoch_record record_so_far();
+  /// Counts a batch that was trained on.
+  void pass_over(const batch& b, std::uint64_t epoch) {
+    training_state& now = at();
+    now.epoch = epoch + 1;
+    now.position += b.size;
+    now.samples = samples_;
+    now.batch_size = options_.batch_size;
+    now.shuffled = options_.shuffle;
+  }
   /// So that the epoch in progress can be gone on with.
   void keep_sums() {
     if (at().position > 0) {
@@ -80,6 +90,8 @@ class fit_run {
   [[nodiscard]] std::vector<std::string> metric_names() const;
 
   void tell(moment which, const frozen_pass* pass = nullptr);
+  void shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& order) const;
+  [[nodiscard]] std::string trace_not_finite(const training_state& from);
 
   trainer_core<B>& trainer_;
   const subject& what_;
@@ -88,7 +100,8 @@ class fit_run {
   std::optional<interrupt_guard> interrupt_;
   std::optional<running_scores<B>> sums_;
   history result_;
-  std::size_t samples_ = 0;  // of an epoch
+  const dataset_view* train_ = nullptr;  // while the epochs run
+  std::size_t samples_ = 0;              // of an epoch
 };
 
 template <backend B>
@@ -226,15 +239,11 @@ template <backend B>
 void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* validation) {
   std::vector<std::uint32_t> order(train.size());
   batch_loader loader(train, options_.batch_size);
+  train_ = &train;
   while (at().history.size() < options_.epochs && !stopped()) {
     const bool going_on = at().position > 0;
     const std::uint64_t epoch = going_on ? at().epoch - 1 : at().epoch;
-    std::iota(order.begin(), order.end(), 0U);
-    if (options_.shuffle) {
-      shuffle(
-          std::span(order),
-          {.seed = at().seed, .stream = shuffle_stream, .step = static_cast<std::uint32_t>(epoch)});
-    }
+    shuffle_for(epoch, order);
     if (!going_on) {
       sums_->reset();
       at().seconds = 0;
@@ -273,15 +282,55 @@ void fit_run<B>::take_steps(batch_loader& loader, std::span<const std::uint32_t>
   loader.start(order.subspan(now.position), epoch);
   for (const batch* b = nullptr; !stopped() && (b = loader.next()) != nullptr;) {
     trainer_.step(what_, which, *b, &*sums_);
-    now.epoch = epoch + 1;
-    now.position += b->size;
-    now.samples = order.size();
-    now.batch_size = options_.batch_size;
-    now.shuffled = options_.shuffle;
+    pass_over(*b, epoch);
     now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
     tell(moment::step);
   }
   now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
+}
+
+template <backend B>
+void fit_run<B>::shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& order) const {
+  std::iota(order.begin(), order.end(), 0U);
+  if (options_.shuffle) {
+    shuffle(std::span(order), {.seed = trainer_.at_.seed,
+                               .stream = shuffle_stream,
+                               .step = static_cast<std::uint32_t>(epoch)});
+  }
+}
+
+/// Takes the steps since a state again, up to the first that gives a number that is not finite.
+template <backend B>
+std::string fit_run<B>::trace_not_finite(const training_state& from) {
+  const training_state now = trainer_.state(what_.net);
+  const auto go_back_to = [&](const training_state& to) {
+    trainer_.restore(what_.net, to);
+    sums_->reset();
+    if (to.position > 0) {
+      sums_->go_on_from(to.sums);
+    }
+  };
+  go_back_to(from);
+  const std::uint64_t epoch = from.position > 0 ? from.epoch - 1 : from.epoch;
+  std::vector<std::uint32_t> order(train_->size());
+  shuffle_for(epoch, order);
+  batch_loader loader(*train_, options_.batch_size);
+  loader.start(std::span<const std::uint32_t>(order).subspan(from.position), epoch);
+  training_state before = from;
+  while (const batch* b = loader.next()) {
+    trainer_.step(what_, part_for(*train_), *b, &*sums_);
+    pass_over(*b, epoch);
+    training_state after = trainer_.state(what_.net);
+    if (!std::isfinite(sums_->loss()) || !all_finite(after.tensors)) {
+      const std::uint64_t step = after.step;
+      go_back_to(before);
+      return text("step ", step, " of epoch ", before.history.size() + 1, ", first in ",
+                  trainer_.first_not_finite(what_, part_for(*train_), *b));
+    }
+    before = std::move(after);
+  }
+  go_back_to(now);
+  return "a step that could not be found again";
 }
 
 template <backend B>
@@ -319,10 +368,11 @@ void fit_run<B>::tell(moment which, const frozen_pass* pass) {
     (void)what_.optimizer.numbers(at().step, at().rate_scale * factor);
     at().rate_scale *= factor;
   };
+  const auto trace = [&](const training_state& from) { return trace_not_finite(from); };
   const auto note = [&](const std::string& line) { result_.notes.push_back(line); };
   const auto kept = [&]() -> std::vector<named_tensor>& { return at().kept; };
-  const training_access access{loss,           state,      restore, parameters,
-                               set_parameters, scale_rate, note,    kept};
+  const training_access access{loss,       state, restore, parameters, set_parameters,
+                               scale_rate, trace, note,    kept};
   const training_state& now = at();
   const training t{
       .at = which,

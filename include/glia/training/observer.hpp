@@ -63,6 +63,7 @@ struct training_access {
   function_ref<std::vector<named_tensor>()> parameters;
   function_ref<void(std::span<const named_tensor>)> set_parameters;
   function_ref<void(double)> scale_rate;
+  function_ref<std::string(const training_state&)> trace_not_finite;
   function_ref<void(const std::string&)> note;
   function_ref<std::vector<named_tensor>&()> kept;
 };
@@ -102,6 +103,13 @@ struct training {
   /// Multiplies the learning rate by a factor, from the next step on. Throws `value_error` for one
   /// that is not positive and finite, and for optimizers that cannot.
   void scale_rate(double factor) const { access.scale_rate(factor); }
+
+  /// Takes the steps since an earlier state of this epoch or the one before again, kernel by kernel
+  /// where a number stops being finite, and says where that is; the training is left before that
+  /// step and must then be stopped.
+  [[nodiscard]] std::string trace_not_finite(const training_state& from) const {
+    return access.trace_not_finite(from);
+  }
 
   /// Adds a line to history::notes, which fit_options::progress shows.
   void note(const std::string& line) const { access.note(line); }

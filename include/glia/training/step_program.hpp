@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -38,6 +39,10 @@ struct step_rule {
   const optimizer_ref<X>& optimizer;
   const std::vector<gradient_transform>& gradients;
 };
+
+/// Whether a step's kernels are to do as much as possible at once, or each what an op asked for, to
+/// be looked at one by one.
+enum class step_kind : std::uint8_t { fast, plain };
 
 /// What a training step gives beside the new state: the model's outputs and each sample's loss (N).
 template <backend B>
@@ -85,15 +90,20 @@ class step_program {
   /// With a frontier the samples are what the frozen part of the model gave for them.
   step_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
                const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
-               const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier);
+               const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier,
+               step_kind kind = step_kind::fast);
 
   /// Takes the step and writes the sums.
   void run(tensor x, tensor targets, tensor key, tensor numbers, parameter_list<B>& parameters,
-           slot_lists<B>& slots, std::vector<tensor*>& room, std::span<tensor> sums) const;
+           slot_lists<B>& slots, std::vector<tensor*>& room, std::span<tensor> sums,
+           const typename program<B>::probe_function& probe = nothing_to_see) const;
 
   [[nodiscard]] const graph& calls() const { return program_.calls(); }
 
  private:
+  static void see_nothing(const graph_node&, std::span<const tensor* const>) {}
+  static constexpr auto nothing_to_see = &see_nothing;
+
   program<B> program_;
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,13 @@ step_results<X> take_step(tape<X>& on, const variable<X>& x, const targets<X>& t
   const X& device = on.device();
   std::vector<gradient_slot> gradients_at;
   scope<X> s(on, parameters, gradients_at, key);
+  const auto at_place = [&](std::string_view name, step_phase phase) {
+    if constexpr (requires { device.set_place(name, phase); }) {
+      device.set_place(name, phase);
+    }
+  };
   const variable<X> y = rule.forward(s, x);
+  at_place("loss", step_phase::forward);
   const variable<X> losses = rule.loss.apply(y, t);
   on.backward(ops::mean(losses));
   std::vector<typename X::tensor> gradients(parameters.size());
@@ -33,12 +40,16 @@ step_results<X> take_step(tape<X>& on, const variable<X>& x, const targets<X>& t
       gradients[i] = on.take_gradient(gradients_at[i]);
     }
   }
+  at_place("", step_phase::update);
   transform_gradients(rule.gradients, device, gradients);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients[i]) {
+      const std::string_view name = parameters[i].spec.name;
+      at_place(name.substr(0, name.rfind('.')), step_phase::update);
       rule.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i], numbers);
     }
   }
+  at_place("metrics", step_phase::forward);
   return {y.value(), losses.value()};
 }
 
@@ -86,7 +97,7 @@ template <backend B>
                                      const parameter_list<B>& parameters,
                                      const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
                                      const std::optional<scoring>& scores,
-                                     const std::optional<frozen_end>& frontier) {
+                                     const std::optional<frozen_end>& frontier, step_kind kind) {
   using R = recorder<B>;
   const R rec;
   tape<R> at(rec);
@@ -121,11 +132,13 @@ template <backend B>
                          "trainer: the step needs more of the samples than what the frozen layers "
                          "give; ask for fit_options{.frozen = {.keep = false}}");
   }
-  std::vector<std::size_t> varying(g.inputs().size());
-  std::iota(varying.begin(), varying.end(), std::size_t{0});
-  fuse_kernels<B>(g, varying);
-  if (shapes.depth_first) {
-    cut_for_lanes(g, device, shapes.inputs[0]);
+  if (kind == step_kind::fast) {
+    std::vector<std::size_t> varying(g.inputs().size());
+    std::iota(varying.begin(), varying.end(), std::size_t{0});
+    fuse_kernels<B>(g, varying);
+    if (shapes.depth_first) {
+      cut_for_lanes(g, device, shapes.inputs[0]);
+    }
   }
   return program<B>(std::move(g), rec.how(), device);
 }
@@ -149,13 +162,15 @@ step_program<B>::step_program(const B& device, const step_shapes& shapes,
                               const parameter_list<B>& parameters, const slot_lists<B>& slots,
                               const step_rule<recorder<B>>& rule,
                               const std::optional<scoring>& scores,
-                              const std::optional<frozen_end>& frontier)
-    : program_(detail::record_step(device, shapes, parameters, slots, rule, scores, frontier)) {}
+                              const std::optional<frozen_end>& frontier, step_kind kind)
+    : program_(
+          detail::record_step(device, shapes, parameters, slots, rule, scores, frontier, kind)) {}
 
 template <backend B>
 void step_program<B>::run(tensor x, tensor targets, tensor key, tensor numbers,
                           parameter_list<B>& parameters, slot_lists<B>& slots,
-                          std::vector<tensor*>& room, std::span<tensor> sums) const {
+                          std::vector<tensor*>& room, std::span<tensor> sums,
+                          const typename program<B>::probe_function& probe) const {
   room.assign({&x, &targets, &key, &numbers});
   for (parameter<B>& p : parameters) {
     room.push_back(&p.value);
@@ -165,7 +180,7 @@ void step_program<B>::run(tensor x, tensor targets, tensor key, tensor numbers,
       room.push_back(&slot);
     }
   }
-  program_.run(room, sums);
+  program_.run(room, sums, {}, probe);
 }
 
 }  // namespace glia

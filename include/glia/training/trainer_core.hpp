@@ -74,6 +74,11 @@ class trainer_core {
   /// batch's loss and metrics to `sums` if given.
   void step(const subject& what, model_part which, const batch& b, running_scores<B>* sums);
 
+  /// Where a step on this batch would first give a number that is not finite, kernel by kernel:
+  /// "dense_1, backward (product)". Changes nothing.
+  [[nodiscard]] std::string first_not_finite(const subject& what, model_part which,
+                                             const batch& b) const;
+
   /// `validation` may be null.
   history fit(const subject& what, const dataset_view& train, const dataset_view* validation,
               const fit_options& options);
@@ -89,7 +94,25 @@ class trainer_core {
     std::shared_ptr<const step_program<B>> made;
   };
 
+  /// What a step takes beside parameters and slots.
+  struct step_tensors {
+    tensor x;
+    targets<B> t;
+    tensor key;
+    tensor numbers;
+
+    [[nodiscard]] const tensor& wanted() const { return t.classes ? t.classes : t.values; }
+    [[nodiscard]] step_shapes shapes(const batch& b, const model_core<B>& net) const {
+      return {batch_of(b.size, net.sample_shape()), spec_of(wanted()), net.depth_first()};
+    }
+  };
+
   void require_same_model(const model_core<B>& net) const;
+  [[nodiscard]] step_tensors tensors_for(const subject& what, const batch& b) const;
+  [[nodiscard]] step_program<B> make_program(const subject& what, model_part which,
+                                             const step_shapes& shapes,
+                                             const std::optional<scoring>& scores,
+                                             step_kind kind) const requires placing_backend<B>;
   /// A tensor that a step changes.
   template <class Tensor>
   struct place {

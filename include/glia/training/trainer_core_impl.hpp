@@ -14,6 +14,7 @@
 
 #include "glia/training/feed.hpp"
 #include "glia/training/fit_run.hpp"
+#include "glia/training/not_finite.hpp"
 #include "glia/training/trainer_core.hpp"
 
 namespace glia {
@@ -141,7 +142,6 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
                            running_scores<B>* sums) {
   model_core<B>& net = what.net;
   const model_access::training alone(net.access());
-  const B& device = net.device();
   require_same_model(net);
   net.require_batch(b.input_shape, which);
   require<value_error>(b.size == b.input_shape[0], "trainer: the batch says that it has ", b.size,
@@ -150,39 +150,97 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   if (sums != nullptr) {
     require_classes(what.loss, sums->metrics(), b);
   }
-  const targets<B> t = targets_of(device, b, net.output_shape());
-  tensor x = device.from_host(std::span<const float>(b.inputs), b.input_shape);
-  const auto words =
-      step_key{.seed = at_.seed, .step = static_cast<std::uint32_t>(at_.step)}.to_words();
-  tensor key = device.from_host(std::span<const std::int32_t>(words), {words.size()});
-  const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
-  const std::size_t count = what.optimizer.numbers_per_step;
-  tensor numbers = device.from_host(std::span<const double>(varying.data(), count), {count});
+  step_tensors on_device = tensors_for(what, b);
   if constexpr (placing_backend<B>) {
-    const tensor& wanted = t.classes ? t.classes : t.values;
-    const step_shapes shapes{batch_of(b.size, net.sample_shape()), spec_of(wanted),
-                             net.depth_first()};
     sums_.resize(sums == nullptr ? 0 : sums->how().results());
+    const step_shapes shapes = on_device.shapes(b, net);
     program_for(what, which, shapes, sums)
-        .run(std::move(x), wanted, std::move(key), std::move(numbers), net.parameters(), memory_,
-             room_, sums_);
+        .run(std::move(on_device.x), on_device.wanted(), std::move(on_device.key),
+             std::move(on_device.numbers), net.parameters(), memory_, room_, sums_);
     ++at_.step;  // whatever a metric throws, the step is taken
     if (sums != nullptr) {
       sums->add_results(sums_, b);
     }
   } else {
-    tape<B> on(device);
+    tape<B> on(net.device());
     const auto forward = [&](scope<B>& s, variable<B> samples) {
       return net.run(what.described, s, std::move(samples));
     };
-    const auto [y, losses] =
-        take_step<B>(on, on.constant(std::move(x)), t, key, numbers, net.parameters(), memory_,
-                     {forward, what.loss, what.optimizer, options_.gradients});
+    const auto [y, losses] = take_step<B>(
+        on, on.constant(std::move(on_device.x)), on_device.t, on_device.key, on_device.numbers,
+        net.parameters(), memory_, {forward, what.loss, what.optimizer, options_.gradients});
     ++at_.step;
     if (sums != nullptr) {
-      sums->add(losses, y, t, b);
+      sums->add(losses, y, on_device.t, b);
     }
   }
+}
+
+template <backend B>
+typename trainer_core<B>::step_tensors trainer_core<B>::tensors_for(const subject& what,
+                                                                    const batch& b) const {
+  const B& device = what.net.device();
+  const auto words =
+      step_key{.seed = at_.seed, .step = static_cast<std::uint32_t>(at_.step)}.to_words();
+  const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
+  const std::size_t count = what.optimizer.numbers_per_step;
+  return {device.from_host(std::span<const float>(b.inputs), b.input_shape),
+          targets_of(device, b, what.net.output_shape()),
+          device.from_host(std::span<const std::int32_t>(words), {words.size()}),
+          device.from_host(std::span<const double>(varying.data(), count), {count})};
+}
+
+template <backend B>
+std::string trainer_core<B>::first_not_finite(const subject& what, model_part which,
+                                              const batch& b) const {
+  if (!all_finite(b.inputs) || !all_finite(b.targets)) {
+    return all_finite(b.inputs) ? "the targets of the batch" : "the inputs of the batch";
+  }
+  for (const named_tensor& p :
+       read(what.net.device(), places<const tensor>(what.net.parameters(), &memory_))) {
+    if (!all_finite(p)) {
+      return p.name + ", before the step";
+    }
+  }
+  std::string found;
+  if constexpr (placing_backend<B>) {
+    step_tensors on_device = tensors_for(what, b);
+    const step_program<B> plain =
+        make_program(what, which, on_device.shapes(b, what.net), std::nullopt, step_kind::plain);
+    // Shared, so that the step changes copies.
+    parameter_list<B> parameters = what.net.parameters();
+    slot_lists<B> slots = memory_;
+    std::vector<tensor*> room;
+    const auto look = [&](const graph_node& node, std::span<const tensor* const> results) {
+      for (const tensor* result : results) {
+        if (found.empty() && *result && !all_finite(what.net.device(), *result)) {
+          found = text_of(plain.calls().place_of(node), node.kernel.name());
+        }
+      }
+    };
+    plain.run(std::move(on_device.x), on_device.wanted(), std::move(on_device.key),
+              std::move(on_device.numbers), parameters, slots, room, {}, look);
+  }
+  return found.empty() ? "nothing, taken kernel by kernel" : found;
+}
+
+template <backend B>
+step_program<B> trainer_core<B>::make_program(const subject& what, model_part which,
+                                              const step_shapes& shapes,
+                                              const std::optional<scoring>& scores,
+                                              step_kind kind) const requires placing_backend<B> {
+  const auto forward = [&](scope<X>& s, variable<X> x) {
+    return what.net.run(what.described, s, std::move(x));
+  };
+  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradients};
+  return {what.net.device(),
+          shapes,
+          what.net.parameters(),
+          memory_,
+          rule,
+          scores,
+          which == model_part::trained ? what.net.frontier() : std::nullopt,
+          kind};
 }
 
 template <backend B>
@@ -206,14 +264,9 @@ const step_program<B>& trainer_core<B>::program_for(
     programs_.erase(programs_.begin());
   }
   const auto scores = sums == nullptr ? std::nullopt : std::optional(sums->how());
-  const auto forward = [&](scope<X>& s, variable<X> x) {
-    return what.net.run(what.described, s, std::move(x));
-  };
-  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradients};
   programs_.push_back({shapes, which, scores,
                        std::make_shared<const step_program<B>>(
-                           what.net.device(), shapes, what.net.parameters(), memory_, rule, scores,
-                           which == model_part::trained ? what.net.frontier() : std::nullopt)});
+                           make_program(what, which, shapes, scores, step_kind::fast))});
   return *programs_.back().made;
 }
 

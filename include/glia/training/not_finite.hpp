@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/core/named_tensor.hpp"
+#include "glia/graph/graph.hpp"
+
+namespace glia {
+
+/// Whether none of the numbers is infinite or not a number.
+template <std::floating_point T>
+[[nodiscard]] bool all_finite(const std::vector<T>& values) {
+  return std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
+}
+[[nodiscard]] inline bool all_finite(const named_tensor& t) {
+  return std::visit([](const auto& values) { return all_finite(values); }, t.values);
+}
+[[nodiscard]] inline bool all_finite(const std::vector<named_tensor>& all) {
+  return std::all_of(all.begin(), all.end(), [](const named_tensor& t) { return all_finite(t); });
+}
+template <backend B>
+[[nodiscard]] bool all_finite(const B& device, const typename B::tensor& t) {
+  if (t.type() != element::real) {
+    return true;
+  }
+  std::vector<typename B::value_type> values(t.shape().size());
+  device.to_host(t, std::span(values));
+  return all_finite(values);
+}
+
+/// A kernel of a step, in words: dense_1, backward (product).
+[[nodiscard]] inline std::string text_of(const graph_place& place, std::string_view kernel) {
+  static constexpr const char* phases[] = {"forward", "backward", "update"};
+  return (place.name.empty() ? "the step" : place.name) + ", " +
+         phases[static_cast<std::size_t>(place.phase)] + " (" + std::string(kernel) + ')';
+}
+
+}  // namespace glia
