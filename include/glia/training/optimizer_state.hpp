@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/models/model.hpp"
+#include "glia/optimizers/gradient_transforms.hpp"
+#include "glia/optimizers/optimizer.hpp"
+
+namespace glia {
+
+/// The optimizer's part of a training, for loops of one's own: the gradients collected so far, and
+/// what the update rule keeps beside each parameter.
+///
+///     glia::optimizer_state adam{net, glia::adam{}};
+///     ...
+///     glia::tape<B> tape(net.device());
+///     std::vector<glia::gradient_slot> slots;
+///     const auto y = net.forward(tape.constant(x), slots, glia::run_mode::training, key);
+///     tape.backward(loss(y));
+///     adam.update(tape, slots);
+///
+/// The model must outlive it. For one thread at a time.
+template <class Model, optimizer<typename Model::backend_type> Optimizer>
+class optimizer_state {
+ public:
+  using B = typename Model::backend_type;
+  using tensor = typename B::tensor;
+
+  /// `transforms` is done to the gradients before each update: {clip_by_norm(1.0)}.
+  optimizer_state(Model& net, Optimizer rule, std::vector<gradient_transform> transforms = {})
+      : net_(&net),
+        rule_(std::move(rule)),
+        transforms_(std::move(transforms)),
+        gradients_(net.parameters().size()) {
+    for (const parameter<B>& p : net.parameters()) {
+      std::vector<tensor>& own = slots_.emplace_back();
+      for (std::size_t i = 0; p.spec.trainable && i < rule_.slot_count(); ++i) {
+        own.push_back(net.device().run(kernels::full{p.spec.shape, rule_.slot_start()}));
+      }
+    }
+  }
+
+  /// Adds the gradients that `tape::backward` left in the slots which a forward run of the model
+  /// filled: of several runs, on one tape or on several, or of several batches, before an update.
+  /// Throws `value_error` for the slots of another model.
+  void add(tape<B>& on, std::span<const gradient_slot> slots) {
+    require<value_error>(slots.size() == gradients_.size(), "optimizer_state: expected ",
+                         gradients_.size(), " slots, one for each parameter, got ", slots.size(),
+                         "; give those that model::forward filled");
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      tensor more = slots[i] ? on.take_gradient(slots[i]) : tensor{};
+      if (more && gradients_[i]) {
+        more = net_->device().run(kernels::binary{binary_function::add}, std::move(gradients_[i]),
+                                  std::move(more));
+      }
+      if (more) {
+        gradients_[i] = std::move(more);
+      }
+    }
+  }
+
+  /// Changes the parameters by the gradients added so far, times a factor, and forgets them: for
+  /// the mean over k batches the factor is 1 / k. A parameter without a gradient stays as it is.
+  void update(double factor = 1) {
+    require<value_error>(std::isfinite(factor), "optimizer_state: expected a finite factor, got ",
+                         factor);
+    const B& device = net_->device();
+    if (factor != 1) {
+      const tensor scale = device.run(kernels::full{{}, factor});
+      for (tensor& g : gradients_) {
+        if (g) {
+          g = device.run(kernels::binary{binary_function::multiply}, std::move(g), scale);
+        }
+      }
+    }
+    transform_gradients(transforms_, device, gradients_);
+    const tensor numbers = numbers_of(rule_, device, step_);
+    for (std::size_t i = 0; i < gradients_.size(); ++i) {
+      if (gradients_[i]) {
+        rule_.apply(device, net_->parameters()[i].value, std::exchange(gradients_[i], tensor{}),
+                    slots_[i], numbers);
+      }
+    }
+    ++step_;
+  }
+  void update(tape<B>& on, std::span<const gradient_slot> slots) {
+    add(on, slots);
+    update();
+  }
+
+  /// Updates so far; what the optimizer's schedule goes by.
+  [[nodiscard]] std::size_t step_count() const { return step_; }
+
+ private:
+  Model* net_;
+  Optimizer rule_;
+  std::vector<gradient_transform> transforms_;
+  std::vector<std::vector<tensor>> slots_;  // of each parameter
+  std::vector<tensor> gradients_;
+  std::size_t step_ = 0;
+};
+
+}  // namespace glia
