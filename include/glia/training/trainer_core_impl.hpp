@@ -136,6 +136,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
                        " samples, its inputs are ", b.input_shape);
   require_targets(what.loss, b.targets);
   if (sums != nullptr) {
+    require_metrics(sums->metrics(), net.output_shape(), !b.classes.empty());
     require_classes(what.loss, sums->metrics(), b);
   }
   const targets<B> t = targets_of(device, b, net.output_shape());
@@ -216,6 +217,11 @@ history trainer_core<B>::fit(const subject& what, const dataset_view& train,
   require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
   history result;
   result.metrics = options.metrics.value_or(default_metrics(train));
+  for (const dataset_view* data : {&train, validation}) {
+    if (data != nullptr) {
+      require_metrics(result.metrics, what.net.output_shape(), !data->target_shape());
+    }
+  }
   const interrupt_guard interrupt;
   std::optional<progress> shown;
   if (options.progress != nullptr) {
