@@ -19,7 +19,34 @@ auto fitted_line() {
   return net;
 }
 
-const std::vector<glia::metric> errors{glia::mae(), glia::r_squared()};
+const std::vector<glia::metric> errors{glia::mae(), glia::r_squared(), glia::rmse()};
+const std::vector<glia::metric> binary{glia::precision(), glia::recall(), glia::f1(), glia::auc()};
+
+/// Gives its inputs (N, outputs) as they are.
+auto passing_on(std::size_t outputs) {
+  glia::model net{glia::dense{outputs}, {outputs}};
+  net.set("dense_0.kernel", xt::xarray<float>(xt::eye<float>(outputs)));
+  return net;
+}
+
+/// Scores of two classes, many of them equal, and classes that go with them loosely.
+struct scored_samples {
+  std::vector<float> scores;
+  std::vector<std::int32_t> classes;
+
+  explicit scored_samples(std::size_t count) {
+    glia::random_stream random({.seed = 8});
+    for (std::size_t n = 0; n < count; ++n) {
+      scores.push_back(static_cast<float>(random.below(40)) / 8 - 2);
+      classes.push_back(random.uniform() * 8 - 4 < scores.back() ? 1 : 0);
+    }
+  }
+  [[nodiscard]] glia::labelled_arrays data() const {
+    xt::xarray<std::int32_t> labels(xt::xarray<std::int32_t>::shape_type{classes.size()});
+    std::copy(classes.begin(), classes.end(), labels.begin());
+    return {column(scores), labels};
+  }
+};
 
 }  // namespace
 
@@ -32,6 +59,7 @@ TEST_CASE("mean absolute error and coefficient of determination, by hand") {
     // Outputs 2.8 3.4 4.0 4.6 5.2; errors 0.8 0.6 1.0 0.6 0.2, their squares 2.4 of 6.
     CHECK(s["mae"] == Approx(0.64).epsilon(1e-6));
     CHECK(s["r_squared"] == Approx(0.6).epsilon(1e-6));
+    CHECK(s["rmse"] == Approx(std::sqrt(0.48)).epsilon(1e-6));
     CHECK(s["loss"] == Approx(0.48).epsilon(1e-6));
   }
   CHECK(test::contains(test::message_of<glia::value_error>([] {
@@ -124,4 +152,229 @@ TEST_CASE("metrics that look at outputs stand beside those that count classes") 
   CHECK(third.value(2, 4) == 1);
   CHECK(third.value(1, 4) == 0);
   CHECK(glia::sample_target{.label = 1}.value(0, 1) == 1);
+}
+
+TEST_CASE("metrics of two classes, by hand") {
+  // Taken for class 1: 2, 1, 1 and 3, of which two are; of three that are there. Of the nine pairs,
+  // 2 is above 1 and -1, 1 above -1 and as high as 1, -2 above none.
+  const glia::labelled_arrays one_output(column({2, 1, 1, -1, -2, 3}),
+                                         xt::xarray<float>{1, 1, 0, 0, 1, 0});
+  for (const std::size_t batch : {1U, 4U, 6U}) {
+    const glia::scores s = glia::evaluate(passing_on(1), one_output, glia::binary_cross_entropy{},
+                                          {.batch_size = batch, .metrics = binary});
+    CHECK(s["precision"] == 0.5);
+    CHECK(s["recall"] == Approx(2.0 / 3).epsilon(1e-12));
+    CHECK(s["f1"] == Approx(4.0 / 7).epsilon(1e-12));
+    CHECK(s["auc"] == Approx(3.5 / 9).epsilon(1e-12));
+  }
+  // The second output is the higher one in the first two rows; the differences are 1, 2, -1 and 0.
+  const glia::labelled_arrays two_outputs(xt::xarray<float>{{9, 10}, {0, 2}, {9, 8}, {3, 3}},
+                                          xt::xarray<float>{0, 1, 1, 0});
+  const glia::scores s = glia::evaluate(passing_on(2), two_outputs, glia::softmax_cross_entropy{},
+                                        {.metrics = binary});
+  CHECK(s["precision"] == 0.5);
+  CHECK(s["recall"] == 0.5);
+  CHECK(s["f1"] == 0.5);
+  CHECK(s["auc"] == 0.5);
+}
+
+TEST_CASE("a single output is class 1 above the border of its loss") {
+  const glia::labelled_arrays data(column({0.4F, 0.6F, 0.5F}), xt::xarray<float>{1, 1, 0});
+  const auto recall = [&](const auto& loss) {
+    return glia::evaluate(passing_on(1), data, loss, {.metrics = binary})["recall"];
+  };
+  CHECK(recall(glia::mean_squared_error{}) == 0.5);
+  CHECK(recall(glia::binary_cross_entropy{}) == 1);
+}
+
+TEST_CASE("metrics of two classes where a class or a number is missing") {
+  const auto scores = [](const std::vector<float>& x, const xt::xarray<float>& labels) {
+    return glia::evaluate(passing_on(1), glia::labelled_arrays(column(x), labels),
+                          glia::binary_cross_entropy{}, {.metrics = binary});
+  };
+  const glia::scores none_taken = scores({-1, -2}, {1, 0});
+  CHECK(none_taken["precision"] == 0);
+  CHECK(none_taken["recall"] == 0);
+  CHECK(none_taken["f1"] == 0);
+  CHECK(none_taken["auc"] == 1);
+  const glia::scores none_there = scores({1, -2}, {0, 0});
+  CHECK(none_there["precision"] == 0);
+  CHECK(none_there["recall"] == 0);
+  CHECK(none_there["f1"] == 0);
+  CHECK(std::isnan(none_there["auc"]));
+  CHECK(scores({-1, -2}, {0, 0})["f1"] == 0);
+  CHECK(std::isnan(scores({1, 2}, {1, 1})["auc"]));
+  const glia::scores no_number = scores({NAN, 2}, {1, 0});
+  CHECK(std::isnan(no_number["auc"]));
+  CHECK(no_number["recall"] == 0);
+}
+
+TEST_CASE("the area under the curve is the share of pairs in the right order") {
+  const scored_samples samples(500);
+  double right = 0;
+  double pairs = 0;
+  for (std::size_t i = 0; i < 500; ++i) {
+    for (std::size_t j = 0; j < 500; ++j) {
+      if (samples.classes[i] == 1 && samples.classes[j] == 0) {
+        ++pairs;
+        right += samples.scores[i] > samples.scores[j]    ? 1
+                 : samples.scores[i] == samples.scores[j] ? 0.5
+                                                          : 0;
+      }
+    }
+  }
+  CHECK(right / pairs > 0.6);
+  CHECK(glia::evaluate(passing_on(1), samples.data(), glia::binary_cross_entropy{},
+                       {.batch_size = 37, .metrics = binary})["auc"] == right / pairs);
+}
+
+TEST_CASE("metrics that a model or its data cannot have are refused before a step") {
+  const auto message = [](std::size_t outputs, const auto& data, const auto& loss,
+                          const glia::metric& m) {
+    auto net = passing_on(outputs);
+    const std::string evaluating = test::message_of<glia::value_error>(
+        [&] { (void)glia::evaluate(net, data, loss, {.metrics = std::vector{m}}); });
+    glia::trainer trainer{net, loss, glia::sgd{}};
+    CHECK(test::message_of<glia::value_error>([&] {
+            trainer.fit(data, {.metrics = std::vector{m}, .progress = nullptr});
+          }) == evaluating);
+    CHECK(trainer.step_count() == (evaluating.empty() ? 1 : 0));
+    return evaluating;
+  };
+  const glia::labelled_arrays three(xt::xarray<float>(xt::ones<float>({4, 3})),
+                                    xt::xarray<float>{0, 1, 0, 1});
+  const glia::valued_arrays values(column({1, 2, 3, 4}), column({0, 1, 0, 1}));
+  for (const glia::metric& m : binary) {
+    CHECK(message(3, three, glia::softmax_cross_entropy{}, m) ==
+          m.name + ": expected a model with one output or two, for the classes 0 and 1, got (3,)");
+    CHECK(message(1, values, glia::binary_cross_entropy{}, m) ==
+          m.name +
+              ": expected samples with classes, the data have values; give those that are 0 and 1 "
+              "as classes, as by glia::labelled_arrays");
+  }
+  CHECK(message(3, three, glia::softmax_cross_entropy{}, glia::top_k(4)) ==
+        "top_4: expected k from 1 to the model's 3 outputs, got 4");
+  CHECK(message(3, three, glia::softmax_cross_entropy{}, glia::top_k(3)).empty());
+
+  // What the validation data cannot have would only be found after an epoch.
+  auto net = passing_on(1);
+  const scored_samples samples(20);
+  glia::trainer trainer{net, glia::binary_cross_entropy{}, glia::sgd{}};
+  const glia::fit_options options{.metrics = binary, .progress = nullptr};
+  CHECK_THROWS_AS(trainer.fit(samples.data(), values, options), glia::value_error);
+  CHECK(trainer.step_count() == 0);
+  CHECK(trainer.fit(samples.data(), samples.data(), options).validation("auc").size() == 1);
+
+  // A loop of one's own is told, too.
+  using scores = glia::running_scores<glia::cpu<float>>;
+  scores sums(net.device(), binary);
+  glia::batch batch;
+  const std::vector<std::uint32_t> all{0, 1, 2, 3};
+  glia::dataset_view(values).gather(all, batch);
+  CHECK_THROWS_AS(trainer.step(batch, &sums), glia::value_error);
+  CHECK(trainer.step_count() == 1);
+}
+
+TEST_CASE("numbers kept of each sample are those of all samples, in order") {
+  const glia::metric last_two{.name = "last_two",
+                              .sums = 2,
+                              .per_sample = true,
+                              .add =
+                                  [](auto y, const glia::sample_target& t, auto sums) {
+                                    CHECK(sums.size() == 2);
+                                    CHECK(sums[0] == 0);
+                                    sums[0] += y[0];
+                                    sums[1] += t.label;
+                                  },
+                              .finish =
+                                  [](auto sums, double samples) {
+                                    CHECK(static_cast<double>(sums.size()) == 2 * samples);
+                                    return 100 * sums[sums.size() - 2] +
+                                           10 * sums[sums.size() - 4] + sums.back();
+                                  }};
+  const glia::labelled_arrays data(column({7, 8, 9}), xt::xarray<float>{0, 0, 1});
+  for (const std::size_t batch : {1U, 2U, 3U}) {
+    CHECK(glia::evaluate(passing_on(1), data, glia::binary_cross_entropy{},
+                         {.batch_size = batch, .metrics = std::vector{last_two}})["last_two"] ==
+          981);
+  }
+  glia::metric unfinished = last_two;
+  unfinished.finish = {};
+  CHECK(test::message_of<glia::value_error>([&] {
+          (void)glia::evaluate(passing_on(1), data, glia::binary_cross_entropy{},
+                               {.metrics = std::vector{unfinished}});
+        }) == "last_two: keeps numbers of each sample; expected a `finish` to make one of them");
+  glia::metric summed = last_two;
+  summed.per_sample = false;
+  CHECK(!(summed == last_two));
+}
+
+TEST_CASE("sums go on from where others stopped, to the same bits") {
+  using backend = glia::cpu<float>;
+  using scores = glia::running_scores<backend>;
+  const backend device;
+  constexpr std::size_t batches = 11;
+  constexpr std::size_t size = 7;
+  const scored_samples samples(batches * size);
+  const std::vector<glia::metric> metrics{glia::mae(),       glia::accuracy(), glia::auc(),
+                                          glia::r_squared(), glia::top_k(1),   glia::f1()};
+  const auto add = [&](scores& sums, std::size_t number) {
+    glia::batch b;
+    b.size = size;
+    const auto first = static_cast<std::ptrdiff_t>(number * size);
+    const std::vector<float> y(samples.scores.begin() + first,
+                               samples.scores.begin() + first + size);
+    b.classes.assign(samples.classes.begin() + first, samples.classes.begin() + first + size);
+    std::vector<float> losses;
+    for (const float value : y) {
+      losses.push_back(std::exp(value));
+    }
+    sums.add(test::tensor_of(device, {size}, losses), test::tensor_of(device, {size, 1}, y),
+             {device.from_host(std::span<const std::int32_t>(b.classes), {size}), {}}, b);
+  };
+  scores whole(device, metrics, 0.25);
+  for (std::size_t n = 0; n < batches; ++n) {
+    add(whole, n);
+  }
+  // Count, loss and two counting metrics; then mae, auc, r_squared and f1.
+  CHECK(whole.sums_so_far().size() == 4 + 1 + 2 * batches * size + 4 + 2);
+  for (std::size_t border = 0; border <= batches; ++border) {
+    scores before(device, metrics, 0.25);
+    for (std::size_t n = 0; n < border; ++n) {
+      add(before, n);
+    }
+    scores after(device, metrics, 0.25);
+    add(after, 3);  // is forgotten
+    after.go_on_from(before.sums_so_far());
+    CHECK(after.sums_so_far() == before.sums_so_far());
+    for (std::size_t n = border; n < batches; ++n) {
+      add(after, n);
+    }
+    CHECK(after.sums_so_far() == whole.sums_so_far());
+    CHECK(after.means().loss == whole.means().loss);
+    CHECK(after.means().metrics == whole.means().metrics);
+  }
+
+  const auto message = [&](std::vector<double> numbers) {
+    return test::message_of<glia::value_error>([&] { whole.go_on_from(numbers); });
+  };
+  const std::vector<double> good = whole.sums_so_far();
+  auto numbers = good;
+  numbers.pop_back();
+  CHECK(message(numbers) ==
+        "running_scores: expected 165 numbers of 77 samples, got 164; they are of other metrics");
+  numbers = good;
+  numbers.push_back(0);
+  CHECK_FALSE(message(numbers).empty());
+  numbers = good;
+  numbers[0] = 76;
+  CHECK_FALSE(message(numbers).empty());
+  for (const double count : {-1.0, 0.5, 1e300, static_cast<double>(NAN)}) {
+    numbers[0] = count;
+    CHECK(test::contains(message(numbers),
+                         "running_scores: expected numbers that begin with how many samples they "
+                         "are of, got "));
+  }
+  CHECK_FALSE(message({}).empty());
+  CHECK(whole.sums_so_far() == good);
 }

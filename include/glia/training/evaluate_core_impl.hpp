@@ -18,6 +18,7 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   require_fitting("evaluate", data, net);
   require_logits(net.plan(), loss);
   const std::vector<metric> metrics = options.metrics.value_or(default_metrics(data));
+  require_metrics(metrics, net.output_shape(), !data.target_shape());
   using tensor = typename B::tensor;
   running_scores<B> sums(net.device(), metrics, class_border(net.plan(), loss));
   const model_part which = part_for(data);

@@ -135,6 +135,15 @@ void require_targets(const loss_ref<X>& loss, std::span<const float> values) {
          (signs && sum == 2 - static_cast<double>(row.size()));
 }
 
+/// Throws `value_error` for a metric that there is not of such outputs, of a shape without N, or of
+/// targets that are `classes` or else values.
+inline void require_metrics(const std::vector<metric>& metrics, const shape& output, bool classes) {
+  for (const metric& m : metrics) {
+    const std::string reason = m.refuses ? m.refuses(output, classes) : "";
+    require<value_error>(reason.empty(), m.name, ": ", reason);
+  }
+}
+
 /// Throws `data_error` where metrics that count samples by their class are asked for and a batch's
 /// targets are no classes, as those of a regression.
 template <backend X>

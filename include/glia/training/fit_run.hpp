@@ -112,6 +112,11 @@ history fit_run<B>::run(const dataset_view& train, const dataset_view* validatio
   trainer_.require_same_model(what_.net);
   require_fitting("fit", train, what_.net);
   result_.metrics = options_.metrics.value_or(default_metrics(train));
+  for (const dataset_view* data : {&train, validation}) {
+    if (data != nullptr) {
+      require_metrics(result_.metrics, what_.net.output_shape(), !data->target_shape());
+    }
+  }
   samples_ = train.size();
   begin();
   try {

@@ -108,10 +108,13 @@ class running_scores {
 
   [[nodiscard]] scores means() const;
 
-  /// All that was summed so far, so that an interrupted epoch can be gone on with, to the bit.
-  /// Throws `value_error` for the sums of other metrics.
+  /// All that was added so far: the number of samples, the sums of the loss and of each metric that
+  /// counts classes, then the numbers of each other metric, one after the other. An interrupted
+  /// epoch goes on from them, to the same bits.
   [[nodiscard]] std::vector<double> sums_so_far() const;
-  void go_on_from(std::span<const double> sums);
+  /// Forgets what was added, and goes on from such numbers of the same metrics. Throws
+  /// `value_error`, and changes nothing, where there are more or fewer of them.
+  void go_on_from(std::span<const double> numbers);
 
  private:
   static constexpr std::size_t batches_at_a_time = 4;
@@ -129,7 +132,7 @@ class running_scores {
   scoring how_;
   std::vector<double> sums_;                 // the loss, then what counts classes
   std::vector<typename B::tensor> pending_;  // the same for each batch not yet in the sums
-  std::vector<std::vector<double>> own_;     // of the metrics that look at outputs; else empty
+  std::vector<std::vector<double>> own_;     // of metrics that look at outputs; else empty
   std::vector<float> outputs_;               // of a batch
   std::size_t count_ = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -16,6 +16,8 @@ running_scores<B>::running_scores(B device, std::vector<metric> metrics, double 
   for (const metric& m : how_.metrics) {
     require<value_error>(m.sums > 0 || m.counts_classes(), m.name,
                          ": expected at least one sum to add to");
+    require<value_error>(!m.per_sample || m.finish || m.counts_classes(), m.name,
+                         ": keeps numbers of each sample; expected a `finish` to make one of them");
   }
   reset();
   pending_.reserve(batches_at_a_time * sums_.size());
@@ -27,7 +29,7 @@ void running_scores<B>::reset() {
   pending_.clear();
   own_.clear();
   for (const metric& m : how_.metrics) {
-    own_.emplace_back(m.counts_classes() ? 0 : m.sums);
+    own_.emplace_back(m.counts_classes() || m.per_sample ? 0 : m.sums);
   }
   sums_.assign(how_.sums(), 0);
 }
@@ -63,14 +65,19 @@ void running_scores<B>::add_outputs(const typename B::tensor& y, const batch& b)
   const std::size_t outputs = b.size == 0 ? 0 : outputs_.size() / b.size;
   const std::size_t values = b.size == 0 ? 0 : b.targets.size() / b.size;
   for (std::size_t n = 0; n < b.size; ++n) {
-    const sample_target target{b.classes.empty() ? -1 : b.classes[n],
-                               b.classes.empty()
-                                   ? std::span<const float>(b.targets).subspan(n * values, values)
-                                   : std::span<const float>()};
+    const sample_target target{
+        .label = b.classes.empty() ? -1 : b.classes[n],
+        .values = b.classes.empty() ? std::span<const float>(b.targets).subspan(n * values, values)
+                                    : std::span<const float>(),
+        .border = how_.border};
     for (std::size_t i = 0; i < own_.size(); ++i) {
-      if (!how_.metrics[i].counts_classes()) {
-        how_.metrics[i].add(std::span<const float>(outputs_).subspan(n * outputs, outputs), target,
-                            own_[i]);
+      const metric& m = how_.metrics[i];
+      if (!m.counts_classes()) {
+        if (m.per_sample) {
+          own_[i].resize(own_[i].size() + m.sums);
+        }
+        m.add(std::span<const float>(outputs_).subspan(n * outputs, outputs), target,
+              std::span(own_[i]).last(m.sums));
       }
     }
   }
@@ -94,6 +101,54 @@ scores running_scores<B>::means() const {
 }
 
 template <backend B>
+std::vector<double> running_scores<B>::sums_so_far() const {
+  std::vector<double> result{static_cast<double>(count_)};
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    result.push_back(sum(i));
+  }
+  for (const std::vector<double>& own : own_) {
+    result.insert(result.end(), own.begin(), own.end());
+  }
+  return result;
+}
+
+template <backend B>
+void running_scores<B>::go_on_from(std::span<const double> numbers) {
+  const double samples = numbers.empty() ? 0 : numbers[0];
+  double expected = 1 + static_cast<double>(sums_.size());
+  for (const metric& m : how_.metrics) {
+    if (!m.counts_classes()) {
+      expected += static_cast<double>(m.sums) * (m.per_sample ? samples : 1);
+    }
+  }
+  constexpr double most = 0x1p53;
+  require<value_error>(samples >= 0 && samples < most && samples == std::floor(samples),
+                       "running_scores: expected numbers that begin with how many samples they "
+                       "are of, got ",
+                       samples);
+  require<value_error>(static_cast<double>(numbers.size()) == expected, "running_scores: expected ",
+                       expected, " numbers of ", samples, " samples, got ", numbers.size(),
+                       "; they are of other metrics");
+  reset();
+  count_ = static_cast<std::size_t>(samples);
+  numbers = numbers.subspan(1);
+  const auto next = [&](std::size_t count) {
+    const auto taken = numbers.first(count);
+    numbers = numbers.subspan(count);
+    return taken;
+  };
+  const auto of_all = next(sums_.size());
+  sums_.assign(of_all.begin(), of_all.end());
+  for (std::size_t i = 0; i < own_.size(); ++i) {
+    const metric& m = how_.metrics[i];
+    if (!m.counts_classes()) {
+      const auto own = next(m.sums * (m.per_sample ? count_ : 1));
+      own_[i].assign(own.begin(), own.end());
+    }
+  }
+}
+
+template <backend B>
 void running_scores<B>::make_room() {
   if (pending_.size() == batches_at_a_time * sums_.size()) {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -113,37 +168,6 @@ double running_scores<B>::sum(std::size_t i) const {
     result += of_batch;
   }
   return result;
-}
-
-template <backend B>
-std::vector<double> running_scores<B>::sums_so_far() const {
-  std::vector<double> all{static_cast<double>(count_)};
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    all.push_back(sum(i));
-  }
-  for (const std::vector<double>& own : own_) {
-    all.insert(all.end(), own.begin(), own.end());
-  }
-  return all;
-}
-
-template <backend B>
-void running_scores<B>::go_on_from(std::span<const double> sums) {
-  reset();
-  std::size_t own = 0;
-  for (const std::vector<double>& one : own_) {
-    own += one.size();
-  }
-  require<value_error>(sums.size() == 1 + sums_.size() + own,
-                       "running_scores: expected the sums of the same metrics");
-  count_ = static_cast<std::size_t>(sums[0]);
-  sums = sums.subspan(1);
-  std::copy_n(sums.begin(), sums_.size(), sums_.begin());
-  sums = sums.subspan(sums_.size());
-  for (std::vector<double>& one : own_) {
-    std::copy_n(sums.begin(), one.size(), one.begin());
-    sums = sums.subspan(one.size());
-  }
 }
 
 }  // namespace glia

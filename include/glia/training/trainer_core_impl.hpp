@@ -148,6 +148,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
                        " samples, its inputs are ", b.input_shape);
   require_targets(what.loss, b.targets);
   if (sums != nullptr) {
+    require_metrics(sums->metrics(), net.output_shape(), !b.classes.empty());
     require_classes(what.loss, sums->metrics(), b);
   }
   step_tensors on_device = tensors_for(what, b);

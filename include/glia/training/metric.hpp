@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "glia/core/shape.hpp"
+
+namespace glia {
+
+/// What a sample should have come to: a class, or values of the outputs' shape.
+struct sample_target {
+  std::int32_t label = -1;             ///< -1 where there are values
+  std::span<const float> values = {};  ///< none where there is a class
+  double border = 0;                   ///< above which a single output is taken for class 1
+
+  /// As a value for output `i` of `outputs`: classes are 1 at theirs and 0 elsewhere, those of a
+  /// single output 0 or 1.
+  [[nodiscard]] double value(std::size_t i, std::size_t outputs) const {
+    if (!values.empty()) {
+      return values[i];
+    }
+    return outputs == 1 ? label : label == static_cast<std::int32_t>(i) ? 1 : 0;
+  }
+};
+
+/// Something that is measured of a model's outputs beside the loss. One of a user's own is a value:
+/// it adds up numbers over the samples, in double and on the host, and makes one of them.
+///
+///     glia::metric{.name = "bias", .add = [](auto y, const auto& t, auto sums) {
+///                    sums[0] += y[0] - t.values[0];
+///                  }}
+///
+/// Metrics are told apart by their names.
+struct metric {
+  std::string name;
+
+  /// Counts the samples whose class is among the k with the highest scores; 0: see `add`.
+  std::size_t k = 0;
+
+  std::size_t sums = 1;  ///< how many numbers `add` adds to, from 0 on
+  /// `add` is given `sums` fresh numbers for each sample, and `finish` sees those of all samples
+  /// one after another: for what no sum can tell. They take 8 bytes each.
+  bool per_sample = false;
+  std::function<void(std::span<const float> outputs, const sample_target& target,
+                     std::span<double> sums)>
+      add = {};
+  /// The metric, of the sums over so many samples; without it their first divided by the samples.
+  std::function<double(std::span<const double> sums, double samples)> finish = {};
+  /// Asked before anything is run: why there is no such metric of a model's output, of this shape
+  /// without N, or of targets that are `classes` or else values. Empty: there is.
+  std::function<std::string(const shape& output, bool classes)> refuses = {};
+  bool smaller_is_better = false;  ///< as for errors, unlike for shares of what is right
+
+  [[nodiscard]] bool counts_classes() const { return !add; }
+  friend bool operator==(const metric& a, const metric& b) {
+    return a.name == b.name && a.k == b.k && a.sums == b.sums && a.per_sample == b.per_sample &&
+           a.counts_classes() == b.counts_classes();
+  }
+};
+
+}  // namespace glia

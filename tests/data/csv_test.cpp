@@ -1,0 +1,353 @@
+#include <cstdio>
+#include <glia/data/csv.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::contains;
+using test::message_of;
+
+namespace {
+
+constexpr const char* flowers =
+    "width,length,species\n"
+    "1.5,2,tulip\n"
+    "-3,0.25,rose\n"
+    "4e1,1,tulip\n";
+
+/// A file that holds this text, "table.csv".
+class csv_file {
+ public:
+  explicit csv_file(const std::string& content) {
+    folder_.write("table.csv", {content.begin(), content.end()});
+  }
+  [[nodiscard]] std::filesystem::path path() const { return folder_.path() / "table.csv"; }
+
+  /// What reading it fails with, its folder left out; else "".
+  [[nodiscard]] std::string error(const glia::csv_options& options = {}) const {
+    return without_folder([&] { (void)glia::read_csv(path(), options); });
+  }
+  template <class Call>
+  [[nodiscard]] std::string without_folder(const Call& call) const {
+    std::string message = message_of<glia::data_error>(call);
+    if (const auto at = message.find(folder_.path().string() + "/"); at != std::string::npos) {
+      message.erase(at, folder_.path().string().size() + 1);
+    }
+    return message;
+  }
+
+ private:
+  test::temporary_folder folder_;
+};
+
+glia::csv_table table_of(const std::string& content, const glia::csv_options& options = {}) {
+  return glia::read_csv(csv_file(content).path(), options);
+}
+
+std::string csv_error(const std::string& content, const glia::csv_options& options = {}) {
+  return csv_file(content).error(options);
+}
+
+std::vector<float> cells_of(const glia::csv_table& table, const std::string& name) {
+  const xt::xarray<float> values = table.column(name);
+  CHECK(values.dimension() == 1);
+  return {values.begin(), values.end()};
+}
+
+/// What a table of the one column x says of a cell.
+float number_from(const std::string& cell) { return cells_of(table_of("x\n" + cell), "x").at(0); }
+
+template <class D>
+std::vector<float> csv_sample(const D& data, std::size_t i) {
+  std::vector<float> values(data.input_shape().size());
+  data.input(i, values);
+  return values;
+}
+
+const glia::csv_options with_species{.text = {"species"}};
+
+}  // namespace
+
+TEST_CASE("a table has names, rows, columns and classes") {
+  const glia::csv_table table = table_of(flowers, with_species);
+  CHECK(table.names() == std::vector<std::string>{"width", "length", "species"});
+  CHECK(table.rows() == 3);
+  CHECK(cells_of(table, "width") == std::vector<float>{1.5F, -3, 40});
+  CHECK(cells_of(table, "length") == std::vector<float>{2, 0.25F, 1});
+  // Of rose and tulip in sorted order, however they came.
+  CHECK(cells_of(table, "species") == std::vector<float>{1, 0, 1});
+  CHECK(table.class_names("species") == std::vector<std::string>{"rose", "tulip"});
+}
+
+TEST_CASE("a table becomes samples with classes") {
+  const glia::csv_table table = table_of(flowers, with_species);
+  const glia::labelled_arrays all = table.labelled("species");
+  CHECK(all.size() == 3);
+  CHECK(all.input_shape() == glia::shape{2});
+  CHECK(csv_sample(all, 1) == std::vector<float>{-3, 0.25F});
+  CHECK(all.label(0) == 1);
+  CHECK(all.label(1) == 0);
+  const glia::labelled_arrays chosen =
+      table.labelled("species", {.inputs = {"length", "width", "length"}});
+  CHECK(csv_sample(chosen, 0) == std::vector<float>{2, 1.5F, 2});
+
+  const glia::csv_table digits = table_of("label,a,b\n7,1,2\n0,3,4\n");
+  CHECK(digits.labelled("label").label(0) == 7);
+  CHECK(csv_sample(digits.labelled("label"), 1) == std::vector<float>{3, 4});
+  CHECK(digits.labelled("b", {.inputs = {"label"}}).label(1) == 4);
+}
+
+TEST_CASE("a table becomes samples with values") {
+  const glia::csv_table table = table_of("a,price,b,rent\n1,2,3,4\n5,6,7,8\n");
+  const glia::valued_arrays one = table.valued({"price"});
+  CHECK(one.input_shape() == glia::shape{3});
+  CHECK(one.target_shape() == glia::shape{1});
+  CHECK(csv_sample(one, 1) == std::vector<float>{5, 7, 8});
+  const glia::valued_arrays two = table.valued({"rent", "price"}, {.inputs = {"b"}});
+  CHECK(csv_sample(two, 1) == std::vector<float>{7});
+  std::vector<float> targets(2);
+  two.target(0, targets);
+  CHECK(targets == std::vector<float>{4, 2});
+}
+
+TEST_CASE("cells are quoted and lines end as RFC 4180 says") {
+  const auto names_of = [](const std::string& content) {
+    return table_of("text,x\n" + content, {.text = {"text"}}).class_names("text");
+  };
+  using names = std::vector<std::string>;
+  CHECK(names_of("\"a,b\",1\n") == names{"a,b"});
+  CHECK(names_of("\"say \"\"hi\"\"\",1\n") == names{"say \"hi\""});
+  CHECK(names_of("\"\"\"\",\"1\"\n") == names{"\""});
+  CHECK(names_of("\"two\r\nlines\",1\n") == names{"two\r\nlines"});
+  CHECK(names_of(" a ,1\n") == names{" a "});
+
+  const std::vector<float> expected{1, 2};
+  for (const char* content : {"x,y\n1,3\n2,4\n", "x,y\n1,3\n2,4", "x,y\r\n1,3\r\n2,4\r\n",
+                              "x,y\r\n1,3\r\n2,4", "\xEF\xBB\xBFx,y\n1,3\n2,4\n\r\n\n",
+                              "\"x\",\"y\"\n\"1\",\"3\"\n\"2\",\"4\"", "x,y\n 1 ,3\n2\t,4"}) {
+    const glia::csv_table table = table_of(content);
+    CHECK(cells_of(table, "x") == expected);
+    CHECK(cells_of(table, "y") == std::vector<float>{3, 4});
+  }
+  CHECK(cells_of(table_of("x;y\n1;3\n2;4\n", {.delimiter = ';'}), "x") == expected);
+  CHECK(cells_of(table_of("x\ty\n1\t3\n2\t4\n", {.delimiter = '\t'}), "x") == expected);
+}
+
+TEST_CASE("columns without names are counted") {
+  const glia::csv_table table = table_of("1,\"2\",a\n4,5,b", {.header = false, .text = {"2"}});
+  CHECK(table.names() == std::vector<std::string>{"0", "1", "2"});
+  CHECK(table.rows() == 2);
+  CHECK(cells_of(table, "1") == std::vector<float>{2, 5});
+  CHECK(table.class_names("2") == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("a cell's number is the nearest float") {
+  for (const auto& [cell, expected] : std::initializer_list<std::pair<const char*, float>>{
+           {"0", 0.0F},
+           {"+7", 7.0F},
+           {"0.1", 0.1F},
+           {".5", 0.5F},
+           {"5.", 5.0F},
+           {"-0.3", -0.3F},
+           {"9999999", 9999999.0F},
+           {"16777217", 16777216.0F},
+           {"0.0000001", 1e-7F},
+           {"1234.5678", 1234.5678F},
+           {"-1e-3", -1e-3F},
+           {"3.4028235e38", 3.4028235e38F},
+           {"1e-45", 1.4e-45F},
+           {"1e-50", 0.0F},
+           {"-0.00000000000000000000000000000000000000000000000000001", 0.0F}}) {
+    CHECK(number_from(cell) == expected);
+  }
+  // Those of up to 7 digits are read in a way of their own.
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    std::string cell = std::to_string(glia::random_bits({.seed = 5}, 2 * i) % 20000000);
+    const bool few_digits = cell.size() <= 7;
+    cell.insert(glia::random_bits({.seed = 5}, 2 * i + 1) % (cell.size() + 1), ".");
+    glia::detail::csv_cells quick(cell, ',', "");
+    float value = 0;
+    CHECK(quick.next_short_number(value) == few_digits);
+    CHECK((!few_digits || value == glia::detail::number_in(cell)));
+  }
+}
+
+TEST_CASE("empty cells and special values are errors, or what the options say") {
+  const char* content = "x,y\n1,\n,2\n";
+  CHECK(csv_error(content) ==
+        "table.csv:2: column 'y': expected a number, got an empty cell; csv_options::missing "
+        "allows for them");
+  const glia::csv_table table = table_of(content, {.missing = -1.0F});
+  CHECK(cells_of(table, "x") == std::vector<float>{1, -1});
+  CHECK(cells_of(table, "y") == std::vector<float>{-1, 2});
+  CHECK(std::isnan(cells_of(table_of(content, {.missing = NAN}), "y").at(0)));
+  const glia::csv_options both{.text = {"y"}, .missing = 0.0F};
+  CHECK(table_of(content, both).class_names("y") == std::vector<std::string>{"", "2"});
+  CHECK(csv_error(content, {.text = {"y"}}) ==
+        "table.csv:2: column 'y': expected text, got an empty cell; csv_options::missing allows "
+        "for them");
+
+  const char* special = "x\nnan\n-inf\n";
+  CHECK(csv_error(special) ==
+        "table.csv:2: column 'x': expected a number, got 'nan'; csv_options::special_values allows "
+        "for it");
+  const std::vector<float> values = cells_of(table_of(special, {.special_values = true}), "x");
+  CHECK(std::isnan(values.at(0)));
+  CHECK(values.at(1) == -INFINITY);
+}
+
+TEST_CASE("a cell that is no number is named by file, line and column") {
+  const auto got = [](const std::string& cell) { return csv_error("width\n1\n" + cell + "\n2\n"); };
+  CHECK(got("abc") == "table.csv:3: column 'width': expected a number, got 'abc'");
+  for (const char* cell : {"1 2", "--1", "+-1", "+", "-", ".", "1.2.3", "0x10", "1e", "12a", "1e39",
+                           "-1e39", "1e400", "12345678x"}) {
+    CHECK(got(cell) ==
+          "table.csv:3: column 'width': expected a number, got '" + std::string(cell) + "'");
+  }
+  CHECK(got("\"a\nb\"") == "table.csv:3: column 'width': expected a number, got 'a b'");
+  CHECK(csv_error("a,b\nx,y\n") == "table.csv:2: column 'a': expected a number, got 'x'");
+  // Lines within quotes count.
+  CHECK(csv_error("a,b\n1,\"2\n\"\n3,x\n", {.text = {"b"}}).empty());
+  CHECK(csv_error("b,a\n\"2\n\",1\n3,x\n", {.text = {"b"}}) ==
+        "table.csv:4: column 'a': expected a number, got 'x'");
+  // Of a long one there is the beginning, of whole letters.
+  const std::string umlauts = "x\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4";
+  CHECK(got(umlauts + umlauts + umlauts) ==
+        "table.csv:3: column 'width': expected a number, got '" + umlauts + umlauts +
+            umlauts.substr(0, 9) + "...'");
+}
+
+TEST_CASE("tables of another form are refused") {
+  CHECK(csv_error("a,b,c\n1,2,3\n1,2\n") == "table.csv:3: expected 3 cells, got 2");
+  CHECK(csv_error("a,b,c\n1,2,3,4\n") == "table.csv:2: expected 3 cells, got 4");
+  CHECK(csv_error("a,b,c\n1,2,3\n\n4,5,6\n") == "table.csv:3: expected 3 cells, got 1");
+  CHECK(csv_error("a,b,c\n1,2,3\n1,x\n") == "table.csv:3: expected 3 cells, got 2");
+  CHECK(csv_error("a,b\n1,2,\n") == "table.csv:2: expected 2 cells, got 3");
+  CHECK(csv_error("").find("table.csv: is empty") == 0);
+  CHECK(csv_error("\xEF\xBB\xBF\r\n\n").find("table.csv: is empty") == 0);
+  CHECK(csv_error("a,b\n") == "table.csv: expected rows below the header, got none");
+  CHECK(csv_error("5,0,0\n4,0,1\n") ==
+        "table.csv:1: two columns have the name '0'; a file without a line of names is read with "
+        "header = false");
+  CHECK(csv_error("a,b\n1,2\n", {.text = {"c"}}) ==
+        "table.csv: has no column 'c'; there are: a, b");
+  CHECK(csv_error("a\n\"x\n1\n", {.text = {"a"}}) ==
+        "table.csv:2: a cell in quotes begins here that does not end");
+  CHECK(csv_error("a\n1\n\"", {.text = {"a"}}) ==
+        "table.csv:3: a cell in quotes begins here that does not end");
+  CHECK(csv_error("a\n\"x\"y\n", {.text = {"a"}}) ==
+        "table.csv:2: expected the cell to end behind its closing quote");
+  CHECK(csv_error("a\n5\" disk\n", {.text = {"a"}}) ==
+        "table.csv:2: a quote within a cell; expected all of the cell in quotes, and a quote in it "
+        "as two");
+  CHECK(csv_error("a,b\r1,2\r") ==
+        "table.csv:1: a carriage return (CR) within a cell; expected lines that end in LF or CR "
+        "LF");
+  for (const char d : {'"', '\n', '.', '-', '5', 'e'}) {
+    CHECK(
+        contains(message_of<glia::value_error>([&] { (void)table_of("a\n1\n", {.delimiter = d}); }),
+                 "read_csv: expected a delimiter that is no part of a number, got '"));
+  }
+  const test::temporary_folder folder;
+  const std::string name = folder.path().string();
+  CHECK(message_of<glia::data_error>([&] { (void)glia::read_csv(folder.path()); }) ==
+        name + ": is a folder; expected a file");
+  CHECK(message_of<glia::data_error>([&] { (void)glia::read_csv(folder.path() / "no.csv"); }) ==
+        name + "/no.csv: no such file");
+}
+
+TEST_CASE("what a table cannot give is named") {
+  const csv_file file("id,a,b\nx,0,1\ny,2.5,3\n");
+  const glia::csv_table table = glia::read_csv(file.path(), {.text = {"id"}});
+  const auto data = [&](const auto& call) { return file.without_folder([&] { call(); }); };
+  const auto value = [](const auto& call) { return message_of<glia::value_error>(call); };
+  CHECK(data([&] { (void)table.column("c"); }) ==
+        "table.csv: has no column 'c'; there are: id, a, b");
+  CHECK(contains(data([&] { (void)table.labelled("c"); }), "no column 'c'"));
+  CHECK(contains(data([&] { (void)table.valued({"a", "c"}); }), "no column 'c'"));
+  CHECK(contains(data([&] { (void)table.labelled("a", {.inputs = {"c"}}); }), "no column 'c'"));
+  CHECK(data([&] { (void)table.labelled("a", {.inputs = {"b"}}); }) ==
+        "table.csv: column 'a', row 2: expected a class, a whole number from 0 on, got 2.5; values "
+        "to come close to are `valued`");
+  CHECK(value([&] { (void)table.valued({"a"}); }) ==
+        "valued: the column 'id' holds text; list the columns that are inputs, as by {.inputs = "
+        "{...}}; text that is among them gives the numbers of its classes");
+  CHECK(csv_sample(table.valued({"a"}, {.inputs = {"id", "b"}}), 1) == std::vector<float>{1, 3});
+  CHECK(value([&] {
+          (void)table.labelled("b", {.inputs = {"a", "b"}});
+        }) == "labelled: the column 'b' is to be learned and cannot be an input");
+  CHECK(value([&] { (void)table.valued({}); }) ==
+        "valued: expected at least one column of targets");
+  CHECK(value([&] { (void)table.class_names("a"); }) ==
+        "class_names: the column 'a' holds numbers; read_csv reads it as text where "
+        "csv_options::text has its name");
+  CHECK(contains(value([] { (void)table_of("a\n1\n").labelled("a"); }),
+                 "has no columns beside what is to be learned"));
+  const glia::csv_table odd = table_of("a,x\n-1,0\n16777218,0\n");
+  CHECK_THROWS_AS(odd.labelled("a"), glia::data_error);
+  CHECK_THROWS_AS(table_of("a,x\n16777218,0\n").labelled("a"), glia::data_error);
+
+  std::string wide = "0";
+  for (int i = 1; i < 30; ++i) {
+    wide += "," + std::to_string(i);
+  }
+  CHECK(csv_error(wide + "\n", {.header = false, .text = {"x"}}) ==
+        "table.csv: has no column 'x'; there are: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, "
+        "14, 15, 16, 17, 18, 19, ...");
+}
+
+TEST_CASE("a model trains on a table") {
+  std::string content = "x,y,quadrant\n";
+  const char* const names[] = {"south-west", "south-east", "north-west", "north-east"};
+  for (std::size_t i = 0; i < 200; ++i) {
+    float point[2];
+    test::quadrants::input(i, point);
+    content += glia::text(point[0], ',', point[1], ',', names[test::quadrants::label(i)], '\n');
+  }
+  const glia::labelled_arrays data = table_of(content, {.text = {"quadrant"}}).labelled("quadrant");
+  glia::model net{glia::sequential{glia::dense{16, glia::tanh}, glia::dense{4}}, {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.02}};
+  trainer.fit(data, {.epochs = 30, .batch_size = 20, .progress = nullptr});
+  CHECK(glia::evaluate(net, data, glia::softmax_cross_entropy{})["accuracy"] > 0.9);
+}
+
+TEST_CASE("damaged tables give an error or a table") {
+  std::string whole = "width,\"len\"\"gth\",species\r\n";
+  for (int i = 0; i < 40; ++i) {
+    whole += glia::text(i, ',', -0.5 * i, ",\"a, ", i % 3, "\"\r\n1e-", i, ",12345678.5,b\n");
+  }
+  const test::temporary_folder folder;
+  const auto path = folder.path() / "table.csv";
+  std::size_t tables = 0;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    glia::random_stream random({.seed = 6, .step = i});
+    std::string damaged = whole;
+    const std::size_t at = random.below(damaged.size());
+    const auto kind = random.below(4);
+    if (kind == 0) {
+      damaged.resize(at);
+    } else if (kind == 1) {
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << random.below(8)));
+    } else if (kind == 2) {
+      damaged.insert(at, 1 + random.below(50), "\",\n\r5\0 x"[random.below(8)]);
+    } else {
+      damaged.erase(at, 1 + random.below(50));
+    }
+    folder.write("table.csv", {damaged.begin(), damaged.end()});
+    const glia::csv_options options{
+        .header = random.below(4) > 0,
+        .text = {random.below(8) == 0 ? "2" : "species"},
+        .missing = random.below(2) == 0 ? std::optional(0.0F) : std::nullopt};
+    try {
+      const glia::csv_table table = glia::read_csv(path, options);
+      ++tables;
+      for (const std::string& name : table.names()) {
+        CHECK(table.column(name).size() == table.rows());
+      }
+    } catch (const glia::data_error& e) {
+      CHECK(contains(e.what(), path.string()));
+    }
+  }
+  CHECK(tables > 100);
+  CHECK(tables < 900);
+}
