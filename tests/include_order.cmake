@@ -10,6 +10,7 @@ set(rows
     "layers losses optimizers compression image"
     "models"
     "training testing"
+    "plot"
     "compiled")
 
 set(row_number 0)

@@ -9,12 +9,14 @@
 // on top (dropout 0.4, Adam at 1e-3, batches of 32, 12 epochs; a fifth of the photos held out).
 // README.md says where photos and weights come from; --demo needs neither: it draws flowers and
 // trains a small network from nothing. The output folder gets
-// labels.txt, model.safetensors, history.csv, confusion.txt, charts and a grid of judged photos.
+// labels.txt, model.safetensors, history and confusion matrix as text and as pictures, charts and a
+// grid of judged photos.
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <glia/training/confusion.hpp>
 #include <glia/training/history_csv.hpp>
+#include <glia/training/interrupt.hpp>
 #include <iomanip>
 #include <optional>
 
@@ -120,6 +122,8 @@ int train(const settings& s) {
   const bool as_reported =
       !s.demo && s.epochs == settings{}.epochs && s.classes == settings{}.classes;
   as_reported ? write_charts(s.output, ends) : remove_charts(s.output);
+  draw([&] { glia::plot::history(s.output / "history.svg", history); });
+  draw([&] { glia::plot::confusion(s.output / "confusion.svg", confusion, s.classes); });
   write_grid(s.output / "validation.png", validation, probabilities, s.classes);
   std::cout << std::fixed << std::setprecision(2) << "validation accuracy "
             << 100 * confusion.accuracy() << " %, " << ends.back() << " s for " << ends.size()

@@ -1,0 +1,12 @@
+#pragma once
+
+// All charts of glia::plot, which gnuplot draws when a program runs.
+#include "glia/plot/bars.hpp"
+#include "glia/plot/captions.hpp"
+#include "glia/plot/chart.hpp"
+#include "glia/plot/confusion.hpp"
+#include "glia/plot/curves.hpp"
+#include "glia/plot/histogram.hpp"
+#include "glia/plot/history.hpp"
+#include "glia/plot/palette.hpp"
+#include "glia/plot/panels.hpp"

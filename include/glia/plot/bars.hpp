@@ -1,0 +1,242 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/plot/chart.hpp"
+#include "glia/plot/palette.hpp"
+
+namespace glia::plot {
+
+/// A bar in each group.
+struct bar_series {
+  std::string name = {};            ///< in the key; "": not there
+  std::vector<double> values = {};  ///< one for each group; what is not finite has no bar
+};
+
+struct bars_options {
+  std::string title = {};
+  std::string x_label = {};
+  std::string y_label = {};
+  std::string note = {};  ///< small, at the upper right
+  bool log_y = false;
+  bool values = true;     ///< write each value, to three digits, at its bar
+  std::string unit = {};  ///< behind them, such as " s"
+  /// The group whose bars have a colour of their own, the others are grey; for a single series.
+  std::optional<std::size_t> highlight = {};
+  canvas on = {};
+};
+
+namespace detail {
+
+/// A value to three digits, and its unit.
+[[nodiscard]] inline std::string measured(double value, const std::string& unit) {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.*f",
+                std::abs(value) >= 100 || value == 0 ? 0
+                : std::abs(value) >= 10              ? 1
+                                                     : 2,
+                value);
+  if (std::abs(value) >= 1e6 || (value != 0 && std::abs(value) < 0.01)) {
+    std::snprintf(buffer.data(), buffer.size(), "%.3g", value);
+  }
+  return buffer.data() + unit;
+}
+
+/// Where bars stand and what is written at them.
+class bar_layout {
+ public:
+  bar_layout(const std::vector<std::string>& groups, const std::vector<bar_series>& all,
+             const bars_options& options)
+      : groups_(groups),
+        all_(all),
+        options_(options),
+        slot_((static_cast<double>(options.on.width) - 110) / static_cast<double>(groups.size())),
+        width_(all.size() == 1 ? 0.6 : 0.84 / static_cast<double>(all.size())) {
+    for (const std::string& group : groups) {
+      longest_group_ = std::max(longest_group_, text_width(group, font_size));
+      group_lines_ = std::max(group_lines_, lines_of(group));
+    }
+    for (const bar_series& s : all) {
+      for (const double value : s.values) {
+        if (drawable(value)) {
+          visible_ = true;
+          lowest_ = std::min(lowest_, value);
+          highest_ = std::max(highest_, value);
+          least_ = std::min(least_, std::abs(value));
+          widest_ = std::max(widest_, text_width(measured(value, options.unit), value_size));
+        }
+      }
+    }
+  }
+
+  /// The axes and the groups' names, slanted where they would not fit side by side.
+  [[nodiscard]] std::string axes() const {
+    constexpr double across = 20;  // pixels that a slanted name takes at least
+    const auto each = slanted() ? static_cast<std::size_t>(std::ceil(across / slot_)) : 1;
+    std::string tics;
+    for (std::size_t g = 0; g < groups_.size(); g += each) {
+      tics += text(g > 0 ? ", " : "", tic_literal(groups_[g]), ' ', g);
+    }
+    // gnuplot leaves room for one line of names; empty lines of the axis' label make more.
+    const std::string room = slanted() ? "" : std::string(group_lines_ - 1, '\n');
+    const std::string label = options_.x_label.empty() && group_lines_ > 1 ? " " : options_.x_label;
+    std::string script = style(options_.title, room + label, options_.y_label, key_lines(all_));
+    script +=
+        text("set style fill solid noborder\nset boxwidth ", number(width_),
+             "\nset xrange [-0.6:", number(static_cast<double>(groups_.size()) - 0.4),
+             "]\nset xtics ", slanted() ? "rotate by 35 right " : "", "scale 0 (", tics, ")\n");
+    if (!options_.note.empty()) {
+      script += text("set label ", literal(options_.note), " at graph 1,1.03 right font ',",
+                     note_size, "' tc '#666666'\n");
+    }
+    return script + range();
+  }
+
+  /// The bars of series k.
+  [[nodiscard]] std::string blocks(std::size_t k) const {
+    std::vector<std::vector<double>> bars;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const double value = all_[k].values[g];
+      if (drawable(value)) {
+        bars.push_back({place(g, k), value, options_.highlight == g ? 1.0 : 0.0});
+      }
+    }
+    return data_block(text("bars", k), bars);
+  }
+
+  [[nodiscard]] std::string elements(std::size_t k) const {
+    const std::string block = text("$bars", k);
+    const std::string title = all_[k].name.empty() ? " notitle" : " title " + literal(all_[k].name);
+    if (bars_of(k) == 0) {  // gnuplot would say that it skips an empty block
+      return text("NaN with boxes lc rgb '", colour(k), "'", title);
+    }
+    if (!options_.highlight) {
+      return text(block, " using 1:2 with boxes lc rgb '", colour(k), "'", title);
+    }
+    return text(block, " using 1:($3 == 0 ? $2 : NaN) with boxes lc rgb '", muted, "'", title, ", ",
+                block, " using 1:($3 == 1 ? $2 : NaN) with boxes lc rgb '", colour(1), "' notitle");
+  }
+
+  /// What is written at the bars: above, or below those of negative values.
+  [[nodiscard]] std::string value_labels() const {
+    std::string script;
+    for (std::size_t k = 0; options_.values && k < all_.size(); ++k) {
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const double value = all_[k].values[g];
+        if (drawable(value)) {
+          const bool down = value < 0;
+          script += text(
+              "set label ", literal(measured(value, options_.unit)), " at ", number(place(g, k)),
+              ',', number(value), " front font ',", value_size, "' ",
+              upright()
+                  ? text(down ? "right" : "left", " rotate by 90 offset 0,", down ? "-0.4" : "0.4")
+                  : text("center offset 0,", down ? "-0.7" : "0.6"),
+              '\n');
+        }
+      }
+    }
+    return script;
+  }
+
+ private:
+  static constexpr double value_size = 13;
+
+  [[nodiscard]] bool drawable(double value) const {
+    return std::isfinite(value) && (!options_.log_y || value > 0);
+  }
+  [[nodiscard]] std::size_t bars_of(std::size_t k) const {
+    return static_cast<std::size_t>(std::count_if(all_[k].values.begin(), all_[k].values.end(),
+                                                  [&](double v) { return drawable(v); }));
+  }
+  [[nodiscard]] double place(std::size_t group, std::size_t k) const {
+    const double middle = static_cast<double>(all_.size() - 1) / 2;
+    return static_cast<double>(group) + (static_cast<double>(k) - middle) * width_;
+  }
+  /// Whether the groups' names, and the values, are too long to stand side by side.
+  [[nodiscard]] bool slanted() const { return longest_group_ > slot_; }
+  [[nodiscard]] bool upright() const {
+    return widest_ > 0.95 * slot_ * (all_.size() == 1 ? 1 : width_);
+  }
+
+  /// From zero, with room for the values.
+  [[nodiscard]] std::string range() const {
+    if (!visible_) {
+      return "set yrange [0.1:1]\n";
+    }
+    const double text_height = options_.values ? (upright() ? widest_ + 10 : 24) : 6;
+    const double below = slanted() ? 0.6 * longest_group_ : 20 * static_cast<double>(group_lines_);
+    const double plot_height = static_cast<double>(options_.on.height) - below - 190;
+    const double room = std::min(text_height / std::max(plot_height, 60.0), 0.4);
+    if (options_.log_y) {
+      const double bottom = std::pow(10, std::floor(std::log10(least_) - 0.05));
+      const double decades = std::log10(highest_ / bottom);
+      return text("set logscale y\nset yrange [", number(bottom), ':',
+                  number(highest_ * std::pow(10, decades * room / (1 - room))), "]\n");
+    }
+    const double extent = std::max(highest_ - lowest_, 1e-300);
+    const double more = extent * room / (1 - (lowest_ < 0 ? 2 : 1) * room);
+    return text("set yrange [", number(lowest_ < 0 ? lowest_ - more : 0), ':',
+                number(highest_ > 0 ? highest_ + more : (lowest_ < 0 ? more / 4 : 1)), "]\n",
+                lowest_ < 0 ? "set xzeroaxis lc '#444444' lt 1\n" : "");
+  }
+
+  const std::vector<std::string>& groups_;
+  const std::vector<bar_series>& all_;
+  const bars_options& options_;
+  double slot_;   // pixels of a group
+  double width_;  // of a bar, in groups
+  double longest_group_ = 0;
+  std::size_t group_lines_ = 1;
+  bool visible_ = false;
+  double lowest_ = 0;
+  double highest_ = 0;
+  double least_ = 1e300;  // the smallest bar
+  double widest_ = 0;     // of the values' texts
+};
+
+}  // namespace detail
+
+/// Bars in groups that have names, one of each series in every group, from zero on.
+///
+/// Throws `value_error` for no groups or series, for values that are not one for each group, and
+/// for a highlight of no group or of more than one series.
+[[nodiscard]] inline chart bars_chart(const std::vector<std::string>& groups,
+                                      const std::vector<bar_series>& all,
+                                      const bars_options& options = {}) {
+  require<value_error>(!groups.empty() && !all.empty(),
+                       "plot::bars: nothing to draw: ", groups.size(), " groups and ", all.size(),
+                       " series");
+  for (const bar_series& s : all) {
+    require<value_error>(s.values.size() == groups.size(), "plot::bars: series '", s.name, "' has ",
+                         s.values.size(), " values; expected one for each of the ", groups.size(),
+                         " groups");
+  }
+  require<value_error>(
+      !options.highlight || (*options.highlight < groups.size() && all.size() == 1),
+      "plot::bars: expected a highlight below ", groups.size(), " and a single series");
+  const detail::bar_layout layout(groups, all, options);
+  std::string script = layout.axes() + layout.value_labels();
+  std::string elements;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    script += layout.blocks(k);
+    elements += (k > 0 ? ", " : "") + layout.elements(k);
+  }
+  return {options.on, script + "plot " + elements + '\n'};
+}
+
+/// The same into a file; see `write`.
+inline void bars(const std::filesystem::path& path, const std::vector<std::string>& groups,
+                 const std::vector<bar_series>& all, const bars_options& options = {}) {
+  write(path, bars_chart(groups, all, options));
+}
+
+}  // namespace glia::plot

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/image/image.hpp"
+#include "glia/plot/chart.hpp"
+
+namespace glia::plot {
+
+/// A text on a picture.
+struct caption {
+  std::string text = {};
+  double x = 0;  ///< of its middle, in pixels from the left
+  double y = 0;  ///< of its middle, in pixels from the top
+  rgb colour{0, 0, 0};
+  double font_size = 15;  ///< in pixels
+};
+
+/// A picture with texts on it, pixel by pixel: names under the pictures of an `image_grid`.
+///
+/// Throws `shape_error` for a picture without pixels.
+[[nodiscard]] inline chart captions_chart(const image& picture, const std::vector<caption>& all,
+                                          const std::string& gnuplot = "gnuplot") {
+  glia::detail::require_picture("plot::captions", picture);
+  const auto place = [](double pixel) { return detail::number(pixel - 0.5); };
+  const auto height = static_cast<double>(picture.height);
+  std::string script =
+      text("set margins 0,0,0,0\nunset key\nunset border\nunset tics\nset xrange [-0.5:",
+           place(static_cast<double>(picture.width)), "]\nset yrange [-0.5:", place(height), "]\n");
+  for (const caption& one : all) {
+    std::array<char, 8> colour{};
+    std::snprintf(colour.data(), colour.size(), "#%02x%02x%02x", one.colour[0], one.colour[1],
+                  one.colour[2]);
+    script += text("set label ", detail::literal(one.text), " at ", place(one.x), ',',
+                   place(height - one.y), " center front font ',", detail::number(one.font_size),
+                   "' tc '", colour.data(), "'\n");
+  }
+  script += text("plot '-' binary array=(", picture.width, ',', picture.height,
+                 ") flipy format='%uchar%uchar%uchar' using 1:2:3 with rgbimage\n");
+  script.append(picture.pixels.begin(), picture.pixels.end());
+  return {{picture.width, picture.height, gnuplot}, script + '\n'};
+}
+
+/// The same into a file; see `write`.
+inline void captions(const std::filesystem::path& path, const image& picture,
+                     const std::vector<caption>& all) {
+  write(path, captions_chart(picture, all));
+}
+
+}  // namespace glia::plot

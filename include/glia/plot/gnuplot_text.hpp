@@ -1,0 +1,119 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace glia::plot::detail {
+
+/// Bytes of the UTF-8 character that a text begins with; 0 where it begins with none. Overlong
+/// forms, surrogates and what lies beyond U+10FFFF are none (RFC 3629, section 4).
+[[nodiscard]] inline std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const unsigned first = byte(0);
+  const std::size_t count = first < 0x80                     ? 1
+                            : first >= 0xC2 && first <= 0xDF ? 2
+                            : first >= 0xE0 && first <= 0xEF ? 3
+                            : first >= 0xF0 && first <= 0xF4 ? 4
+                                                             : 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xBF) {
+      return 0;
+    }
+  }
+  const bool allowed = !(first == 0xE0 && byte(1) < 0xA0) && !(first == 0xED && byte(1) > 0x9F) &&
+                       !(first == 0xF0 && byte(1) < 0x90) && !(first == 0xF4 && byte(1) > 0x8F);
+  return allowed ? count : 0;
+}
+
+/// A text as a literal of gnuplot that comes out as it is: characters that may mean something to
+/// gnuplot are named by their numbers, and so are digits, which it would take for a part of those.
+/// Lines stay lines; what cannot be drawn, other control characters and bytes that are no UTF-8, is
+/// drawn as a space and as U+FFFD.
+[[nodiscard]] inline std::string literal(std::string_view text) {
+  constexpr std::string_view plain = " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string result = "\"";
+  while (!text.empty()) {
+    const std::size_t bytes = character_bytes(text);
+    const auto c = static_cast<unsigned char>(text.front());
+    if (bytes == 0) {
+      result += "\xEF\xBF\xBD";
+    } else if (bytes > 1 || plain.find(text.front()) != std::string_view::npos) {
+      result += text.substr(0, bytes);
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (c < ' ' || c == 0x7F) {
+      result += ' ';
+    } else {
+      result += {'\\', static_cast<char>('0' + c / 64), static_cast<char>('0' + c / 8 % 8),
+                 static_cast<char>('0' + c % 8)};
+    }
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return result + '"';
+}
+
+/// The same for a tic's label. gnuplot takes one with a % for a format of numbers and cuts it after
+/// 49 bytes: in longer ones it becomes the full-width sign, U+FF05.
+[[nodiscard]] inline std::string tic_literal(std::string_view label) {
+  constexpr std::size_t most = 49;
+  const bool cut = label.size() > most;
+  std::string format;
+  for (const char c : label) {
+    format += c != '%' ? std::string(1, c) : cut ? "\xEF\xBC\x85" : "%%";
+  }
+  return literal(format);
+}
+
+/// A number as gnuplot reads it, with all of its digits in every locale.
+[[nodiscard]] inline std::string number(double value) {
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return {buffer.data(), end};
+}
+
+/// A block of data, a line for each row. A row with a number that cannot be drawn becomes a gap.
+[[nodiscard]] inline std::string data_block(std::string_view name,
+                                            std::span<const std::vector<double>> rows) {
+  std::string result = '$' + std::string(name) + " << END\n";
+  bool gap = true;  // no more than one empty line: two would begin another data set
+  for (const std::vector<double>& row : rows) {
+    if (std::all_of(row.begin(), row.end(), [](double v) { return std::isfinite(v); })) {
+      for (const double value : row) {
+        result += number(value) + ' ';
+      }
+      result.back() = '\n';
+      gap = false;
+    } else if (!gap) {
+      result += '\n';
+      gap = true;
+    }
+  }
+  return result + "END\n";
+}
+
+[[nodiscard]] inline std::size_t lines_of(std::string_view text) {
+  return 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// About how many pixels the longest line of a text takes in a font of so many pixels.
+[[nodiscard]] inline double text_width(std::string_view text, double font_size) {
+  std::size_t longest = 0;
+  std::size_t length = 0;
+  for (const char c : text) {
+    const bool continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+    length = c == '\n' ? 0 : length + (continues ? 0 : 1);
+    longest = std::max(longest, length);
+  }
+  return 0.57 * font_size * static_cast<double>(longest);
+}
+
+}  // namespace glia::plot::detail

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/plot/chart.hpp"
+#include "glia/plot/palette.hpp"
+
+namespace glia::plot {
+
+/// Values whose distribution is to be seen.
+struct distribution {
+  std::string name = {};            ///< in the key; "": not there
+  std::vector<double> values = {};  ///< those that are not finite are left out
+};
+
+struct histogram_options {
+  std::string title = {};
+  std::string x_label = {};
+  std::string y_label = "count";
+  std::size_t bins = 0;  ///< up to 10,000; 0: chosen by the rule of Freedman and Diaconis
+  double low = -std::numeric_limits<double>::infinity();  ///< of the first bin; left out: the least
+  double high = std::numeric_limits<double>::infinity();  ///< of the last bin, which has its end
+  bool log_y = false;
+  canvas on = {};
+};
+
+namespace detail {
+
+/// The bins of all distributions: `count` of equal width from `low` to `high`.
+struct bin_range {
+  double low = 0;
+  double high = 1;
+  std::size_t count = 1;
+
+  [[nodiscard]] double edge(std::size_t i) const {
+    return low + (high - low) * (static_cast<double>(i) / static_cast<double>(count));
+  }
+  [[nodiscard]] std::vector<double> counts(const std::vector<double>& values) const {
+    std::vector<double> result(count);
+    for (const double v : values) {
+      if (v >= low && v <= high) {
+        const double at = (v - low) / (high - low) * static_cast<double>(count);
+        ++result[std::min(static_cast<std::size_t>(at), count - 1)];
+      }
+    }
+    return result;
+  }
+};
+
+/// Bins of width 2 IQR / n^(1/3) (Freedman and Diaconis, 1981), 5 to 200 of them; where half of the
+/// values are the same, Sturges' log2(n) + 1.
+[[nodiscard]] inline bin_range bins_for(std::vector<double> values,
+                                        const histogram_options& options) {
+  std::erase_if(values,
+                [&](double v) { return !std::isfinite(v) || v < options.low || v > options.high; });
+  std::sort(values.begin(), values.end());
+  bin_range bins{.low = std::isfinite(options.low) ? options.low
+                        : values.empty()           ? 0
+                                                   : values.front(),
+                 .high = std::isfinite(options.high) ? options.high
+                         : values.empty()            ? 1
+                                                     : values.back(),
+                 .count = options.bins};
+  if (!(bins.low < bins.high)) {  // one value
+    bins.low -= 0.5;
+    bins.high = bins.low + 1;
+  }
+  if (bins.count == 0) {
+    const auto n = static_cast<double>(std::max<std::size_t>(values.size(), 1));
+    const double middle_half =
+        values.empty() ? 0 : values[values.size() * 3 / 4] - values[values.size() / 4];
+    const double wanted = middle_half > 0
+                              ? (bins.high - bins.low) / (2 * middle_half / std::cbrt(n))
+                              : std::log2(n) + 1;
+    bins.count = static_cast<std::size_t>(std::clamp(std::ceil(wanted), 5.0, 200.0));
+  }
+  return bins;
+}
+
+}  // namespace detail
+
+/// How often values lie in each of some bins, as areas; distributions share the bins. A value at an
+/// inner edge counts above it.
+///
+/// Throws `value_error` for no values, for too many bins, and for a range that is none.
+[[nodiscard]] inline chart histogram_chart(const std::vector<distribution>& all,
+                                           const histogram_options& options = {}) {
+  std::vector<double> values;
+  for (const distribution& one : all) {
+    values.insert(values.end(), one.values.begin(), one.values.end());
+  }
+  require<value_error>(!values.empty(), "plot::histogram: nothing to draw: ", all.size(),
+                       " distributions without a value");
+  require<value_error>(options.bins <= 10000 && options.low < options.high,
+                       "plot::histogram: expected at most 10000 bins and low below high, got ",
+                       options.bins, " bins, ", options.low, " and ", options.high);
+  const detail::bin_range bins = detail::bins_for(std::move(values), options);
+  std::string script =
+      detail::style(options.title, options.x_label, options.y_label, detail::key_lines(all));
+  const double margin = 0.02 * (bins.high - bins.low);
+  script +=
+      text("set xrange [", detail::number(bins.low - margin), ':',
+           detail::number(bins.high + margin), "]\n", options.log_y ? "set logscale y\n" : "");
+  // An empty bin has no logarithm: it lies below a count of one.
+  const double ground = options.log_y ? 0.5 : 0;
+  std::string areas;
+  std::string outlines;
+  double highest = 1;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const std::vector<double> counts = bins.counts(all[k].values);
+    std::vector<std::vector<double>> rows{{bins.low, ground}};
+    for (std::size_t i = 0; i < bins.count; ++i) {
+      highest = std::max(highest, counts[i]);
+      rows.push_back({bins.edge(i), std::max(counts[i], ground)});
+    }
+    rows.push_back({bins.high, std::max(counts.back(), ground)});
+    rows.push_back({bins.high, ground});
+    const std::string block = text("counts", k);
+    script += detail::data_block(block, rows);
+    const std::string colour = text(" lc rgb '", detail::colour(k), "'");
+    areas += text('$', block, " using 1:2 with fillsteps fs transparent solid 0.3 noborder", colour,
+                  " notitle, ");
+    outlines += text(k > 0 ? ", " : "", '$', block, " using 1:2 with steps lw 2 dt ",
+                     k == 0 ? "1" : "(6,4)", colour,
+                     all[k].name.empty() ? " notitle" : " title " + detail::literal(all[k].name));
+  }
+  script += options.log_y ? text("set yrange [0.5:", 2 * highest, "]\n")
+                          : text("set yrange [0:", 1.06 * highest, "]\n");
+  return {options.on, script + "plot " + areas + outlines + '\n'};
+}
+
+/// The same into a file; see `write`.
+inline void histogram(const std::filesystem::path& path, const std::vector<distribution>& all,
+                      const histogram_options& options = {}) {
+  write(path, histogram_chart(all, options));
+}
+
+}  // namespace glia::plot
