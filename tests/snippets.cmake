@@ -1,6 +1,8 @@
 # Extracts every ```cpp block that is a whole program (it has a main) from README.md and docs/*.md
-# into a translation unit of its own, named after the page and the block's number.
+# into a translation unit of its own, named after the page and the block's number. Those that say
+# "The tests run this" are also programs, which must return 0.
 set(snippets)
+set(running_snippets)
 file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/docs/*.md")
 foreach(page IN LISTS pages)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}")
@@ -21,7 +23,11 @@ foreach(page IN LISTS pages)
     if(code MATCHES "int main\\(")
       set(unit "${CMAKE_CURRENT_BINARY_DIR}/snippets/${name}_${number}.cpp")
       file(CONFIGURE OUTPUT "${unit}" CONTENT "${code}\n" @ONLY)
-      list(APPEND snippets "${unit}")
+      if(code MATCHES "// The tests run this")
+        list(APPEND running_snippets "${unit}")
+      else()
+        list(APPEND snippets "${unit}")
+      endif()
     endif()
   endwhile()
 endforeach()
