@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <glia/compression/gzip.hpp>
 #include <glia/glia.hpp>
+#include <glia/training/profiler.hpp>
 #include <iomanip>
 #include <iostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 /// What the MNIST examples share: options, data, and the line that they end with.
 struct mnist_settings {
@@ -17,6 +19,7 @@ struct mnist_settings {
   std::size_t epochs, batch_size;
   std::string data = GLIA_EXAMPLE_DATA "/mnist";
   std::string backend = "cpu";
+  std::string profile = {};  ///< folder; empty: none
   std::size_t threads = 0, images = 60000;
   std::uint64_t seed = 1;
   double learning_rate = 1e-3;
@@ -30,7 +33,12 @@ void train_mnist(const mnist_settings& s, const Network& network, const glia::im
 
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{s.learning_rate}, {.seed = s.seed}};
-  const auto history = trainer.fit(train, test, {.epochs = s.epochs, .batch_size = s.batch_size});
+  std::vector<glia::observer> observers;
+  if (!s.profile.empty()) {
+    observers.emplace_back(glia::profiler(s.profile, {.print = &std::cout}));
+  }
+  const auto history = trainer.fit(
+      train, test, {.epochs = s.epochs, .batch_size = s.batch_size, .observers = observers});
 
   std::cout << std::fixed << std::setprecision(2) << "\ntest accuracy "
             << 100 * glia::evaluate(net, test, loss)["accuracy"] << " %, " << history.seconds()
@@ -52,6 +60,7 @@ int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) t
   app.add_option("--learning-rate", s.learning_rate, "of Adam");
   app.add_option("--threads", s.threads, "0: one per core");
   app.add_option("--seed", s.seed, "of initial weights and shuffling");
+  app.add_option("--profile", s.profile, "folder for where time and memory go, with a trace");
   app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
   CLI11_PARSE(app, argc, argv);
 

@@ -17,6 +17,7 @@
 #include <glia/training/confusion.hpp>
 #include <glia/training/history_csv.hpp>
 #include <glia/training/interrupt.hpp>
+#include <glia/training/profiler.hpp>
 #include <iomanip>
 #include <optional>
 
@@ -28,6 +29,7 @@ struct settings {
   std::filesystem::path data = GLIA_EXAMPLE_DATA "/flowers";
   std::filesystem::path weights = GLIA_EXAMPLE_DATA "/mobilenet_v2/mobilenet_v2.safetensors";
   std::filesystem::path output = "flowers_results";
+  std::filesystem::path profile;  // folder; empty: none
   std::vector<std::string> classes{"daisy", "dandelion", "rose", "sunflower", "tulip"};
   std::vector<std::string> predict;
   bool demo = false, skip_broken = false, augment = false;
@@ -97,10 +99,14 @@ int train(const settings& s) {
   const auto judged = kept ? glia::dataset_view(*kept) : glia::dataset_view(validation);
   if (!history.interrupted) {
     const auto note_end = [&](const glia::training&) { ends.push_back(seconds_since(fit_start)); };
+    std::vector<glia::observer> observers{glia::on(glia::moment::epoch, note_end)};
+    if (!s.profile.empty()) {
+      observers.emplace_back(glia::profiler(s.profile, {.print = &std::cout}));
+    }
     history = trainer.fit(train, judged,
                           {.epochs = s.epochs,
                            .batch_size = s.batch_size,
-                           .observers = {glia::on(glia::moment::epoch, note_end)},
+                           .observers = observers,
                            .frozen = feature_store});
   }
   if (history.interrupted) {
@@ -182,6 +188,7 @@ int main(int argc, char** argv) try {
   demo->excludes(data, weights, classes, fine_tune);
   app.add_flag("--augment", s.augment, "vary the photos; the frozen layers then run every time");
   app.add_flag("--skip-broken", s.skip_broken, "leave out files that cannot be read");
+  app.add_option("--profile", s.profile, "folder for where time and memory go, with a trace");
   app.add_option("--threads", s.threads, "0: one per core");
   app.add_option("--seed", s.seed, "of initial weights, shuffling and dropout");
   CLI11_PARSE(app, argc, argv);

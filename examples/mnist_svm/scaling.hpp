@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <glia/core/run_program.hpp>
 #include <glia/glia.hpp>
 #include <glia/plot.hpp>
@@ -25,18 +24,6 @@ struct measurement {
   double bytes = 0;     ///< more than the program had before
   double accuracy = 0;  ///< on the rows that are held out
 };
-
-/// Memory of this program by its name in Linux's /proc/self/status: "VmRSS:" now, "VmHWM:" at most
-/// so far. What glia::peak_resident_bytes gives includes, there, the program that started this one.
-inline double resident_bytes(const std::string& name) {
-  std::ifstream in("/proc/self/status");
-  for (std::string word; in >> word;) {
-    if (double kilobytes = 0; word == name && in >> kilobytes) {
-      return 1024 * kilobytes;
-    }
-  }
-  return static_cast<double>(glia::peak_resident_bytes());
-}
 
 /// Rows of digits as a data set for a network.
 inline glia::image_bytes rows_of(const digits& data, std::span<const std::size_t> rows) {
@@ -67,11 +54,11 @@ inline void measure_one(const settings& s) {
     split.train.push_back(row);
   }
   split.train.resize(s.measured_rows);
-  const double before = resident_bytes("VmRSS:");
+  const double before = static_cast<double>(glia::resident_bytes());
   const auto start = std::chrono::steady_clock::now();
   const auto report = [&](const auto& accuracy) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    const double more = resident_bytes("VmHWM:") - before;
+    const double more = static_cast<double>(glia::peak_resident_bytes()) - before;
     std::cout << taken.count() << ' ' << more << ' ' << accuracy() << '\n';
   };
   if (s.measure == "svm") {

@@ -58,11 +58,15 @@ void end_and_go_on(int signal, int ends, const std::string& network, const std::
   std::mt19937 random(std::random_device{}());
   // Some before a training has begun, and each training several times.
   std::uniform_real_distribution<double> moment(0, takes.count() / 4);
+  int ended = 0;
   int in_training = 0;
-  for (int ended = 0; ended <= ends;) {
+  for (bool enough = false; !enough;) {
+    // On a busy machine many a program does not come to its training.
+    enough = ended >= ends && in_training > ends / 3;
+    REQUIRE(ended < 20 * ends);
     const bool begun = std::filesystem::exists(folder);
     const killed_training running(folder, network, number);
-    if (ended < ends) {
+    if (!enough) {
       std::this_thread::sleep_for(seconds(moment(random)));
       running.send(signal);
     }
@@ -76,13 +80,10 @@ void end_and_go_on(int signal, int ends, const std::string& network, const std::
     }
     const auto model = contents(folder / "model.safetensors");
     REQUIRE((model == expected));
-    if (ended == ends) {
-      break;
+    if (!enough) {
+      std::filesystem::remove_all(folder);
     }
-    std::filesystem::remove_all(folder);
   }
-  // Else nothing was tested.
-  CHECK(in_training > ends / 3);
 }
 
 }  // namespace

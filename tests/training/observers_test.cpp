@@ -47,10 +47,12 @@ std::vector<double> scales(const glia::reduce_on_plateau& how, const std::vector
   const auto parameters = [] { return std::vector<glia::named_tensor>{}; };
   const auto set = [](std::span<const glia::named_tensor>) {};
   const auto trace = [](const glia::training_state&) { return std::string(); };
+  const auto used = [] { return glia::training_memory{}; };
+  const auto watch = [](glia::timeline*) {};
   const auto note = [](const std::string&) {};
   const auto memory = [&]() -> std::vector<glia::named_tensor>& { return kept; };
-  const glia::training_access access{none,  state, restore, parameters, set,
-                                     scale, trace, note,    memory};
+  const glia::training_access access{none,  state, restore, parameters, set,   scale,
+                                     trace, used,  watch,   note,       memory};
   for (const double loss : losses) {
     with_losses(h, {loss});
     h.epochs.back().learning_rate = rate * now;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "glia/graph/graph.hpp"
 #include "glia/graph/runners.hpp"
 #include "glia/graph/storage_plan.hpp"
+#include "glia/graph/timeline.hpp"
 #include "glia/kernels/dropout.hpp"
 
 namespace glia {
@@ -27,7 +29,8 @@ class lane_program {
     throw value_error(text("program: the backend ", device.name(), " has no lanes for stretches"));
   }
   [[nodiscard]] std::vector<workspace> make_workspaces(const B&) const { return {}; }
-  void run(const B&, const std::vector<typename B::tensor>&, std::vector<workspace>&) const {}
+  void run(const B&, const std::vector<typename B::tensor>&, std::vector<workspace>&, const graph&,
+           timeline*) const {}
 };
 
 /// One stretch of a program: a few samples at a time go through all of its kernels, so that what
@@ -50,12 +53,15 @@ class lane_program<B> {
 
   lane_program(const graph& calls, const storage_plan& plan, const runners<B>& how, const B& device,
                std::size_t number)
-      : range_(calls.stretches()[number]), memory_(plan.lane(number)) {
+      : range_(calls.stretches()[number]), number_(number), memory_(plan.lane(number)) {
     find_counts(device.lane_count());
     for (std::size_t n = range_.first; n < range_.end; ++n) {
-      add(calls, plan, how, device, calls.nodes()[n]);
+      add(calls, plan, how, device, n);
     }
   }
+
+  /// What each lane needs.
+  [[nodiscard]] std::size_t lane_bytes() const noexcept { return memory_.bytes + key_bytes; }
 
   [[nodiscard]] std::vector<workspace> make_workspaces(const B& device) const {
     std::vector<workspace> result(device.lane_count());
@@ -66,14 +72,18 @@ class lane_program<B> {
   }
 
   /// Runs the stretch. `values` are the run's tensors; those of whole batches are read and written
-  /// row by row.
-  void run(const B& device, const std::vector<tensor>& values,
-           std::vector<workspace>& lanes) const {
+  /// row by row. `calls` is the graph that it is of, for the times.
+  void run(const B& device, const std::vector<tensor>& values, std::vector<workspace>& lanes,
+           const graph& calls, timeline* times) const {
+    if (times != nullptr && times->lanes.size() < lanes.size()) {
+      times->lanes.resize(lanes.size());
+    }
     device.for_each_lane([&](std::size_t i) {
       try {
         lanes[i].memory = device.lane(i).scratch(memory_.bytes + key_bytes);
         run_lane(device.lane(i), values, lanes[i], i * range_.rows / lanes.size(),
-                 (i + 1) * range_.rows / lanes.size());
+                 (i + 1) * range_.rows / lanes.size(), calls,
+                 times == nullptr ? nullptr : &times->lanes[i]);
       } catch (...) {
         lanes[i].failure = std::current_exception();
       }
@@ -112,6 +122,7 @@ class lane_program<B> {
 
   struct call {
     typename runners<B>::function run;
+    std::size_t node;                   // of the graph
     std::vector<any_kernel> kernels;    // for each count of samples
     std::vector<std::size_t> operands;  // locals
     std::vector<std::size_t> results;
@@ -135,9 +146,10 @@ class lane_program<B> {
   }
 
   void add(const graph& calls, const storage_plan& plan, const runners<B>& how, const B& device,
-           const graph_node& node) {
+           std::size_t number) {
+    const graph_node& node = calls.nodes()[number];
     const storage_plan::roles roles = storage_plan::roles_of(calls, node);
-    call one{how.of(node.kernel.type(), device), {}, {}, {}, {}};
+    call one{how.of(node.kernel.type(), device), number, {}, {}, {}, {}};
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       one.operands.push_back(local_of(calls, plan, node.operands[i], roles.operands[i]));
     }
@@ -186,7 +198,7 @@ class lane_program<B> {
   }
 
   void run_lane(const B& device, const std::vector<tensor>& values, workspace& w, std::size_t first,
-                std::size_t end) const {
+                std::size_t end, const graph& calls, std::vector<kernel_time>* times) const {
     for (bool begins = true; first < end; begins = false) {
       const std::size_t count = std::min(end - first, range_.piece);
       const auto variant = static_cast<std::size_t>(
@@ -195,11 +207,16 @@ class lane_program<B> {
         w.views[i] = view(locals_[i], values, w, first, count, begins);
       }
       for (const call& one : calls_) {
+        const std::int64_t start = times == nullptr ? 0 : timeline::now();
         run_call(device, one, variant, w);
         for (std::size_t i = 0; !begins && i < one.sums.size(); ++i) {
           const local& sum = locals_[one.sums[i]];
           const tensor part = w.memory.part(memory_.sums[sum.index].part, sum.spec);
           device.run_into(kernels::binary{binary_function::add}, part, w.views[one.sums[i]], part);
+        }
+        if (times != nullptr) {
+          times->push_back({&calls, one.node, number_, count, std::this_thread::get_id(), start,
+                            timeline::now()});
         }
       }
       first += count;
@@ -244,6 +261,7 @@ class lane_program<B> {
   }
 
   stretch range_;
+  std::size_t number_;
   storage_plan::lane_memory memory_;
   std::vector<std::size_t> counts_;
   std::vector<local> locals_;

@@ -10,6 +10,7 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/graph/runners.hpp"
+#include "glia/graph/timeline.hpp"
 
 namespace glia {
 
@@ -28,6 +29,8 @@ class program {
   [[nodiscard]] const B& device() const noexcept;
   /// What a run needs beside its inputs and outputs.
   [[nodiscard]] std::size_t scratch_bytes() const noexcept;
+  /// What the lanes of its stretches need then, all of them together.
+  [[nodiscard]] std::size_t lane_bytes() const noexcept;
 
   /// Tensors that are the inputs behind those that a run is given. What has the same version, which
   /// is not 0, has the same tensors.
@@ -46,9 +49,10 @@ class program {
   using probe_function =
       function_ref<void(const graph_node&, std::span<const tensor* const> results)>;
 
-  /// The same with a look at what each kernel gave. Not within stretches.
+  /// The same with a look at what each kernel gave, though not within stretches, and with times
+  /// written down if there is a timeline.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
-           const probe_function& probe) const;
+           const probe_function& probe, timeline* times = nullptr) const;
 
  private:
   struct step;

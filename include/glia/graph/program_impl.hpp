@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -252,6 +253,17 @@ std::size_t program<B>::scratch_bytes() const noexcept {
 }
 
 template <backend B>
+std::size_t program<B>::lane_bytes() const noexcept {
+  std::size_t most = 0;
+  if constexpr (lane_backend<B>) {
+    for (const lane_program<B>& one : state_->stretches) {
+      most = std::max(most, one.lane_bytes() * state_->device.lane_count());
+    }
+  }
+  return most;
+}
+
+template <backend B>
 void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
                      const fixed_inputs& fixed) const {
   run(inputs, outputs, fixed, [](const graph_node&, std::span<const tensor* const>) {});
@@ -259,14 +271,26 @@ void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
 
 template <backend B>
 void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
-                     const fixed_inputs& fixed, const probe_function& probe) const {
+                     const fixed_inputs& fixed, const probe_function& probe,
+                     timeline* times) const {
   const state& s = *state_;
   const lease held(s);
   workspace& w = *held;
   s.bind(w, inputs, fixed, outputs.size());
   for (const step& one : s.steps) {
+    const std::int64_t begin = times == nullptr ? 0 : timeline::now();
+    const auto note = [&] {
+      if (times != nullptr) {
+        const std::size_t node = one.node == nullptr
+                                     ? kernel_time::no_node
+                                     : static_cast<std::size_t>(one.node - s.calls.nodes().data());
+        times->kernels.push_back(
+            {&s.calls, node, one.stretch, 0, std::this_thread::get_id(), begin, timeline::now()});
+      }
+    };
     if (one.run == nullptr) {
-      s.stretches[one.stretch].run(s.device, w.values, w.lanes[one.stretch]);
+      s.stretches[one.stretch].run(s.device, w.values, w.lanes[one.stretch], s.calls, times);
+      note();
       continue;
     }
     std::array<const tensor*, runners<B>::most_operands> operands;
@@ -278,6 +302,7 @@ void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
       results[i] = w.at(one.node->results[i]);
     }
     one.run(s.device, one.node->kernel.value(), operands.data(), results.data());
+    note();
     probe(*one.node, std::span<const tensor* const>(results.data(), one.node->results.size()));
   }
   s.release(w, inputs, outputs);

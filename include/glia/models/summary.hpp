@@ -1,11 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "glia/core/text_table.hpp"
 #include "glia/layers/plan.hpp"
 
 namespace glia {
@@ -64,8 +64,8 @@ namespace detail {
 /// operations and the memory that it keeps for the backward pass, both for one sample. Frozen
 /// layers share a row.
 [[nodiscard]] inline std::string summary_table(const model_plan& plan) {
-  using row = std::array<std::string, 5>;
-  std::vector<row> rows{{"layer", "output", "parameters", "FLOPs", "activations"}};
+  std::vector<std::vector<std::string>> rows{
+      {"layer", "output", "parameters", "FLOPs", "activations"}};
   std::size_t parameters = 0;
   std::size_t frozen = 0;
   double flops = 0;
@@ -84,28 +84,7 @@ namespace detail {
   rows.push_back({"total", text(batch_text(plan.output)), grouped(parameters), scaled(flops),
                   scaled(static_cast<double>(bytes), "B")});
 
-  std::array<std::size_t, 5> width{};
-  for (const row& r : rows) {
-    for (std::size_t column = 0; column < r.size(); ++column) {
-      width[column] = std::max(width[column], r[column].size());
-    }
-  }
-  std::string rule;
-  for (std::size_t w : width) {
-    rule += (rule.empty() ? "" : "  ") + std::string(w, '-');
-  }
-  std::string result;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i == 1 || i + 1 == rows.size()) {
-      result += rule + '\n';
-    }
-    for (std::size_t column = 0; column < width.size(); ++column) {
-      const std::string& cell = rows[i][column];
-      const std::string gap(width[column] - cell.size(), ' ');
-      result += (column == 0 ? "" : "  ") + (column < 2 ? cell + gap : gap + cell);
-    }
-    result += '\n';
-  }
+  std::string result = text_table(rows, 2, true);
   result += "FLOPs and activations are those of one sample.\n";
   if (frozen > 0) {
     result += grouped(parameters - frozen) + " parameters are trained, " + grouped(frozen) +

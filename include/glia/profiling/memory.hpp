@@ -1,16 +1,56 @@
 #pragma once
 
 #include <cstddef>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <string_view>
 
 #if __has_include(<sys/resource.h>)
 #include <sys/resource.h>
 #endif
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
 
 namespace glia {
 
+namespace detail {
+
+/// A figure of Linux's /proc/self/status, in bytes; 0 elsewhere.
+[[nodiscard]] inline std::size_t process_memory(std::string_view name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (std::size_t kilobytes = 0; word == name && status >> kilobytes) {
+      return kilobytes * 1024;
+    }
+    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return 0;
+}
+
+}  // namespace detail
+
+/// The memory that this process has resident now, in bytes; 0 where the system does not tell.
+[[nodiscard]] inline std::size_t resident_bytes() {
+#if __has_include(<unistd.h>)
+  std::size_t total = 0;
+  std::size_t resident = 0;
+  std::ifstream pages("/proc/self/statm");
+  if (pages >> total >> resident) {
+    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  }
+#endif
+  return 0;
+}
+
 /// The most memory that this process has had resident so far, in bytes; 0 where the system does not
 /// tell.
-[[nodiscard]] inline std::size_t peak_resident_bytes() noexcept {
+[[nodiscard]] inline std::size_t peak_resident_bytes() {
+  // Before rusage, which on Linux begins with what the program had that started this one.
+  if (const std::size_t peak = detail::process_memory("VmHWM:"); peak > 0) {
+    return peak;
+  }
 #if __has_include(<sys/resource.h>)
   rusage usage{};
   if (getrusage(RUSAGE_SELF, &usage) == 0) {

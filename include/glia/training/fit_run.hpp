@@ -52,7 +52,10 @@ class fit_run {
   }
   fit_run(const fit_run&) = delete;
   fit_run& operator=(const fit_run&) = delete;
-  ~fit_run() { trainer_.running_ = nullptr; }
+  ~fit_run() {
+    trainer_.running_ = nullptr;
+    trainer_.times_ = nullptr;
+  }
 
   /// `validation` may be null.
   [[nodiscard]] history run(const dataset_view& train, const dataset_view* validation);
@@ -285,7 +288,11 @@ void fit_run<B>::take_steps(batch_loader& loader, std::span<const std::uint32_t>
   const auto start = clock::now();
   const double before = now.seconds;
   loader.start(order.subspan(now.position), epoch);
-  for (const batch* b = nullptr; !stopped() && (b = loader.next()) != nullptr;) {
+  const auto next = [&] {
+    const timeline::span waiting(trainer_.times_, "data");
+    return loader.next();
+  };
+  for (const batch* b = nullptr; !stopped() && (b = next()) != nullptr;) {
     trainer_.step(what_, which, *b, &*sums_);
     pass_over(*b, epoch);
     now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
@@ -374,10 +381,13 @@ void fit_run<B>::tell(moment which, const frozen_pass* pass) {
     at().rate_scale *= factor;
   };
   const auto trace = [&](const training_state& from) { return trace_not_finite(from); };
+  const auto memory = [&] { return trainer_.memory(what_.net); };
+  const auto watch = [&](timeline* times) { trainer_.times_ = times; };
   const auto note = [&](const std::string& line) { result_.notes.push_back(line); };
   const auto kept = [&]() -> std::vector<named_tensor>& { return at().kept; };
-  const training_access access{loss,       state, restore, parameters, set_parameters,
-                               scale_rate, trace, note,    kept};
+  const training_access access{loss,           state,      restore, parameters,
+                               set_parameters, scale_rate, trace,   memory,
+                               watch,          note,       kept};
   const training_state& now = at();
   const training t{
       .at = which,

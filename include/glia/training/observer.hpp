@@ -13,6 +13,7 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/graph/timeline.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/training/history.hpp"
 #include "glia/training/training_state.hpp"
@@ -55,6 +56,14 @@ struct frozen_pass {
   bool in_memory = true;    ///< rather than in a file
 };
 
+/// What a training keeps in memory, in bytes.
+struct training_memory {
+  std::size_t parameters = 0;  ///< running statistics included
+  std::size_t slots = 0;       ///< what the optimizer keeps
+  std::size_t step = 0;        ///< what the largest recorded step needs while it runs
+  std::size_t lanes = 0;       ///< and its lanes
+};
+
 /// What observers can ask of a training and change in it, whatever it runs on.
 struct training_access {
   function_ref<double()> loss;
@@ -64,6 +73,8 @@ struct training_access {
   function_ref<void(std::span<const named_tensor>)> set_parameters;
   function_ref<void(double)> scale_rate;
   function_ref<std::string(const training_state&)> trace_not_finite;
+  function_ref<training_memory()> memory;
+  function_ref<void(timeline*)> watch;
   function_ref<void(const std::string&)> note;
   function_ref<std::vector<named_tensor>&()> kept;
 };
@@ -110,6 +121,12 @@ struct training {
   [[nodiscard]] std::string trace_not_finite(const training_state& from) const {
     return access.trace_not_finite(from);
   }
+
+  [[nodiscard]] training_memory memory() const { return access.memory(); }
+
+  /// From now on, steps write down in the timeline what took how long; null: no more. It must last
+  /// as long.
+  void watch(timeline* times) const { access.watch(times); }
 
   /// Adds a line to history::notes, which fit_options::progress shows.
   void note(const std::string& line) const { access.note(line); }

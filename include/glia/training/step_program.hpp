@@ -87,6 +87,9 @@ class step_program {
  public:
   using tensor = typename B::tensor;
 
+  static void see_nothing(const graph_node&, std::span<const tensor* const>) {}
+  static constexpr auto nothing_to_see = &see_nothing;
+
   /// With a frontier the samples are what the frozen part of the model gave for them.
   step_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
                const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
@@ -96,14 +99,15 @@ class step_program {
   /// Takes the step and writes the sums.
   void run(tensor x, tensor targets, tensor key, tensor numbers, parameter_list<B>& parameters,
            slot_lists<B>& slots, std::vector<tensor*>& room, std::span<tensor> sums,
-           const typename program<B>::probe_function& probe = nothing_to_see) const;
+           const typename program<B>::probe_function& probe = nothing_to_see,
+           timeline* times = nullptr) const;
 
   [[nodiscard]] const graph& calls() const { return program_.calls(); }
+  /// What a run needs beside its inputs and outputs.
+  [[nodiscard]] std::size_t scratch_bytes() const { return program_.scratch_bytes(); }
+  [[nodiscard]] std::size_t lane_bytes() const { return program_.lane_bytes(); }
 
  private:
-  static void see_nothing(const graph_node&, std::span<const tensor* const>) {}
-  static constexpr auto nothing_to_see = &see_nothing;
-
   program<B> program_;
 };
 

@@ -170,7 +170,7 @@ template <backend B>
 void step_program<B>::run(tensor x, tensor targets, tensor key, tensor numbers,
                           parameter_list<B>& parameters, slot_lists<B>& slots,
                           std::vector<tensor*>& room, std::span<tensor> sums,
-                          const typename program<B>::probe_function& probe) const {
+                          const typename program<B>::probe_function& probe, timeline* times) const {
   room.assign({&x, &targets, &key, &numbers});
   for (parameter<B>& p : parameters) {
     room.push_back(&p.value);
@@ -180,7 +180,7 @@ void step_program<B>::run(tensor x, tensor targets, tensor key, tensor numbers,
       room.push_back(&slot);
     }
   }
-  program_.run(room, sums, {}, probe);
+  program_.run(room, sums, {}, probe, times);
 }
 
 }  // namespace glia

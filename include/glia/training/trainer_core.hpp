@@ -67,6 +67,7 @@ class trainer_core {
 
   [[nodiscard]] training_state state(const model_core<B>& net) const;
   void restore(model_core<B>& net, const training_state& from);
+  [[nodiscard]] training_memory memory(const model_core<B>& net) const;
   [[nodiscard]] std::vector<named_tensor> parameters(const model_core<B>& net) const;
   void set_parameters(model_core<B>& net, std::span<const named_tensor> values);
 
@@ -137,6 +138,7 @@ class trainer_core {
   std::vector<tensor*> room_;             // for a step's inputs
   std::vector<tensor> sums_;              // that the last step gave
   training_state at_;                     // but for the tensors
+  timeline* times_ = nullptr;             // if someone wants them, while fit runs
   const running_scores<B>* running_ = nullptr;  // of the epoch in progress, while fit runs
 };
 

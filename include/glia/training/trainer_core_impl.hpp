@@ -124,6 +124,22 @@ void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
 }
 
 template <backend B>
+training_memory trainer_core<B>::memory(const model_core<B>& net) const {
+  constexpr std::size_t each = sizeof(typename B::value_type);
+  training_memory result;
+  for (std::size_t i = 0; i < memory_.size(); ++i) {
+    const std::size_t bytes = net.parameters()[i].spec.shape.size() * each;
+    result.parameters += bytes;
+    result.slots += memory_[i].size() * bytes;
+  }
+  for (const kept_program& one : programs_) {
+    result.step = std::max(result.step, one.made->scratch_bytes());
+    result.lanes = std::max(result.lanes, one.made->lane_bytes());
+  }
+  return result;
+}
+
+template <backend B>
 std::vector<named_tensor> trainer_core<B>::parameters(const model_core<B>& net) const {
   const model_access::reading unchanged(net.access());
   constexpr const slot_lists<B>* no_slots = nullptr;
@@ -151,15 +167,19 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     require_metrics(sums->metrics(), net.output_shape(), !b.classes.empty());
     require_classes(what.loss, sums->metrics(), b);
   }
+  std::optional<timeline::span> inputs(std::in_place, times_, "inputs to the device");
   step_tensors on_device = tensors_for(what, b);
+  inputs.reset();
   if constexpr (placing_backend<B>) {
     sums_.resize(sums == nullptr ? 0 : sums->how().results());
     const step_shapes shapes = on_device.shapes(b, net);
-    program_for(what, which, shapes, sums)
-        .run(std::move(on_device.x), on_device.wanted(), std::move(on_device.key),
-             std::move(on_device.numbers), net.parameters(), memory_, room_, sums_);
+    const step_program<B>& program = program_for(what, which, shapes, sums);
+    program.run(std::move(on_device.x), on_device.wanted(), std::move(on_device.key),
+                std::move(on_device.numbers), net.parameters(), memory_, room_, sums_,
+                step_program<B>::nothing_to_see, times_);
     ++at_.step;  // whatever a metric throws, the step is taken
     if (sums != nullptr) {
+      const timeline::span scores(times_, "scores");
       sums->add_results(sums_, b);
     }
   } else {

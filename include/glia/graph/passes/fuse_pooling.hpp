@@ -129,6 +129,9 @@ inline void fuse_pooling(graph& g) {
       continue;
     }
     const value_id dy = g.nodes()[found->spread].operands[0];
+    const std::size_t of_kernel =
+        found->kernel_gradient == none ? found->spread : found->kernel_gradient;
+    const std::uint32_t place = g.nodes()[of_kernel].place;
     const value_id dx = result_of(found->input_gradient);
     value_id dbias = result_of(found->bias_gradient);
     if (dbias == no_value) {
@@ -137,7 +140,7 @@ inline void fuse_pooling(graph& g) {
     g.nodes()[found->spread] = {kernels::conv2d_max_pool2d_gradient{how, dx != no_value},
                                 {dy, forward.operands[0], forward.operands[1], winners},
                                 {dx, result_of(found->kernel_gradient), dbias},
-                                forward.place};
+                                place};
     for (const std::size_t node :
          {found->before_map, found->kernel_gradient, found->input_gradient, found->bias_gradient}) {
       if (node != none) {

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace glia {
+
+/// Rows of cells as lines of text: the first row is a heading with a rule below it, and the last
+/// one has a rule above it if it is a total. The first `left` columns are set to the left, the
+/// others to the right.
+[[nodiscard]] inline std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                                            std::size_t left = 1, bool total = false) {
+  std::vector<std::size_t> width;
+  for (const std::vector<std::string>& row : rows) {
+    width.resize(std::max(width.size(), row.size()));
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      width[column] = std::max(width[column], row[column].size());
+    }
+  }
+  std::string rule;
+  for (const std::size_t w : width) {
+    rule += (rule.empty() ? "" : "  ") + std::string(w, '-');
+  }
+  std::string result;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == 1 || (total && i + 1 == rows.size())) {
+      result += rule + '\n';
+    }
+    for (std::size_t column = 0; column < rows[i].size(); ++column) {
+      const std::string& cell = rows[i][column];
+      const std::string gap(width[column] - cell.size(), ' ');
+      result += (column == 0 ? "" : "  ") + (column < left ? cell + gap : gap + cell);
+    }
+    result += '\n';
+  }
+  return result;
+}
+
+}  // namespace glia

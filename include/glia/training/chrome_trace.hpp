@@ -1,0 +1,149 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "glia/core/whole_file.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/graph/timeline.hpp"
+
+namespace glia {
+
+/// What threads did when, and counters over time, in the JSON of Chrome's trace viewer, which
+/// Perfetto opens too: ui.perfetto.dev. The format is the Trace Event Format of the Chromium
+/// project.
+class chrome_trace {
+ public:
+  /// Something that took time, in the row of a thread.
+  struct event {
+    std::string name;
+    std::string category;
+    std::uint32_t row = 0;
+    std::int64_t begin = 0;  ///< nanoseconds of timeline::now
+    std::int64_t end = 0;
+    std::string arguments = {};  ///< members of a JSON object
+  };
+  struct sample {
+    std::int64_t at = 0;
+    double resident = 0;  ///< bytes
+  };
+
+  /// Adds what a step wrote down.
+  void add(const timeline& times) {
+    for (const kernel_time& e : times.kernels) {
+      add(e);
+    }
+    for (const std::vector<kernel_time>& lane : times.lanes) {
+      for (const kernel_time& e : lane) {
+        add(e);
+      }
+    }
+    for (const named_time& e : times.others) {
+      events_.push_back({e.name, "other", row_of(std::this_thread::get_id()), e.begin, e.end});
+    }
+  }
+  /// Adds something that the calling thread did.
+  void add(std::string name, std::int64_t begin, std::int64_t end) {
+    events_.push_back({std::move(name), "step", row_of(std::this_thread::get_id()), begin, end});
+  }
+  void add(const sample& s) { samples_.push_back(s); }
+
+  [[nodiscard]] const std::vector<event>& events() const { return events_; }
+  [[nodiscard]] std::size_t rows() const { return threads_.size(); }
+
+  /// Throws `data_error`, naming the file, where it cannot be written.
+  void write(const std::filesystem::path& path) const {
+    write_whole_file(path, [&](std::ostream& out) { write(out); });
+  }
+  void write(std::ostream& out) const {
+    std::int64_t start = 0;
+    for (const event& e : events_) {
+      start = start == 0 ? e.begin : std::min(start, e.begin);
+    }
+    const auto microseconds = [&](std::int64_t nanoseconds) {
+      std::array<char, 40> buffer{};
+      std::snprintf(buffer.data(), buffer.size(), "%.3f", 1e-3 * static_cast<double>(nanoseconds));
+      return std::string(buffer.data());
+    };
+    out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
+        << R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"training"}})";
+    for (std::size_t row = 0; row < threads_.size(); ++row) {
+      out << ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":" << row
+          << ",\"name\":\"thread_name\",\"args\":{\"name\":\""
+          << (row == 0 ? std::string("training") : "worker " + std::to_string(row)) << "\"}}";
+    }
+    for (const event& e : events_) {
+      out << ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" << e.row << ",\"name\":" << quoted(e.name)
+          << ",\"cat\":" << quoted(e.category) << ",\"ts\":" << microseconds(e.begin - start)
+          << ",\"dur\":" << microseconds(e.end - e.begin) << ",\"args\":{" << e.arguments << "}}";
+    }
+    for (const sample& s : samples_) {
+      out << ",\n{\"ph\":\"C\",\"pid\":1,\"name\":\"memory\",\"ts\":" << microseconds(s.at - start)
+          << ",\"args\":{\"resident MB\":"
+          << microseconds(static_cast<std::int64_t>(s.resident / 1e3)) << "}}";
+    }
+    out << "\n]}\n";
+  }
+
+  /// A text as a JSON string.
+  [[nodiscard]] static std::string quoted(std::string_view text) {
+    std::string result = "\"";
+    for (const char c : text) {
+      if (c == '"' || c == '\\') {
+        result += '\\';
+        result += c;
+      } else if (static_cast<unsigned char>(c) < 0x20) {
+        std::array<char, 8> buffer{};
+        std::snprintf(buffer.data(), buffer.size(), "\\u%04x", static_cast<unsigned>(c));
+        result += buffer.data();
+      } else {
+        result += c;
+      }
+    }
+    return result + '"';
+  }
+
+ private:
+  void add(const kernel_time& e) {
+    static constexpr const char* phases[] = {"forward", "backward", "update"};
+    if (e.node == kernel_time::no_node) {
+      events_.push_back(
+          {"stretch " + std::to_string(e.stretch), "stretch", row_of(e.thread), e.begin, e.end});
+      return;
+    }
+    const graph_node& node = e.calls->nodes()[e.node];
+    const graph_place& place = e.calls->place_of(node);
+    std::string arguments = "\"kernel\":" + quoted(node.kernel.name());
+    if (e.rows > 0) {
+      arguments += ",\"samples\":" + std::to_string(e.rows);
+    }
+    events_.push_back(
+        {(place.name.empty() ? "the step" : place.name) + ' ' + std::string(node.kernel.name()),
+         phases[static_cast<std::size_t>(place.phase)], row_of(e.thread), e.begin, e.end,
+         std::move(arguments)});
+  }
+  /// The first thread that is met is the one that trains.
+  [[nodiscard]] std::uint32_t row_of(std::thread::id thread) {
+    const auto known = std::find(threads_.begin(), threads_.end(), thread);
+    const auto row = static_cast<std::uint32_t>(known - threads_.begin());
+    if (known == threads_.end()) {
+      threads_.push_back(thread);
+    }
+    return row;
+  }
+
+  std::vector<event> events_;
+  std::vector<sample> samples_;
+  std::vector<std::thread::id> threads_;
+};
+
+}  // namespace glia

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "glia/backends/cpu.hpp"
+#include "glia/kernels/products.hpp"
+
+namespace glia {
+
+/// The floating-point operations a second that this machine was seen to do at best, in float, with
+/// all of its cores: those of a product of matrices that fit into their caches. Takes a few
+/// hundredths of a second and 4 MB.
+[[nodiscard]] inline double measure_peak_flops() {
+  constexpr std::size_t side = 512;
+  constexpr int rounds = 30;
+  const cpu<float> device;
+  const std::vector<float> ones(side * side, 1.0F);
+  const auto square = device.from_host(std::span<const float>(ones), {side, side});
+  double best = 1e9;
+  for (int i = 0; i < rounds; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    (void)device.run(kernels::matmul{}, square, square);
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return 2.0 * side * side * side / best;
+}
+
+}  // namespace glia

@@ -1,0 +1,280 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/core/text_table.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/graph/timeline.hpp"
+#include "glia/layers/plan.hpp"
+#include "glia/models/summary.hpp"
+#include "glia/training/observer.hpp"
+
+namespace glia {
+
+/// What the kernels of one kind took that belong to one layer, in all steps of a profile.
+struct profile_entry {
+  std::string layer;  ///< dense_0; "loss", "metrics"; "the step" for what belongs to none
+  step_phase phase = step_phase::forward;
+  std::string kernel;
+  std::size_t calls = 0;
+  double seconds = 0;  ///< of wall time: what ran side by side counts once
+  double flops = 0;
+  double bytes = 0;  ///< of its operands and results, as if nothing stayed in a cache
+};
+
+/// What held memory, in bytes.
+struct profile_memory {
+  std::size_t before = 0;  ///< resident as the training began: program, libraries and data
+  training_memory training;
+  std::size_t peak = 0;  ///< resident at most
+};
+
+/// Where the time of some training steps went, and the memory of the training.
+struct profile {
+  std::size_t first_step = 0;
+  std::size_t steps = 0;
+  double seconds = 0;  ///< of these steps
+  std::vector<profile_entry> entries;
+  std::vector<std::pair<std::string, double>> others;  ///< seconds of what is no kernel: data
+  std::vector<layer_summary> layers;                   ///< of the model
+  std::size_t batch_size = 0;
+  std::size_t number_bytes = sizeof(float);
+  profile_memory memory;
+  double peak_flops = 0;  ///< of the machine, as measured; 0: it was not
+
+  /// The share of the steps' time that is accounted for.
+  [[nodiscard]] double accounted() const {
+    double known = 0;
+    for (const profile_entry& e : entries) {
+      known += e.seconds;
+    }
+    for (const auto& [name, took] : others) {
+      known += took;
+    }
+    return seconds > 0 ? known / seconds : 0;
+  }
+
+  /// Adds what one step wrote down, and the time that it took in all.
+  void add(const timeline& times, double took);
+
+  /// A row for each layer: milliseconds of a step forward, backward and in the update, its share,
+  /// what it reached of the machine's peak, and the memory of one batch.
+  [[nodiscard]] std::string layer_table() const;
+  /// The kernels that took longest.
+  [[nodiscard]] std::string kernel_table(std::size_t most = 12) const;
+  [[nodiscard]] std::string memory_table() const;
+
+  [[nodiscard]] std::vector<std::vector<std::string>> layer_rows() const;
+  [[nodiscard]] std::vector<std::vector<std::string>> kernel_rows(std::size_t most = 12) const;
+  [[nodiscard]] std::vector<std::vector<std::string>> memory_rows() const;
+
+ private:
+  [[nodiscard]] profile_entry& entry(const graph& calls, const graph_node& node);
+  void add_kernel(const graph& calls, std::size_t node, double took);
+  [[nodiscard]] std::string milliseconds(double took) const {
+    return fixed_text(1e3 * took / static_cast<double>(std::max<std::size_t>(steps, 1)), 3);
+  }
+  [[nodiscard]] std::string share_of(double took) const {
+    return seconds > 0 ? fixed_text(100 * took / seconds, 1) : "";
+  }
+  [[nodiscard]] static std::string fixed_text(double value, int decimals) {
+    std::array<char, 64> buffer{};
+    std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, value);
+    return buffer.data();
+  }
+  [[nodiscard]] static std::string rate(double amount, double took) {
+    return took > 0 && amount > 0 ? fixed_text(amount / took / 1e9, 1) : "";
+  }
+};
+
+inline profile_entry& profile::entry(const graph& calls, const graph_node& node) {
+  const graph_place& place = calls.place_of(node);
+  const std::string_view layer = place.name.empty() ? "the step" : std::string_view(place.name);
+  for (profile_entry& e : entries) {
+    if (e.layer == layer && e.phase == place.phase && e.kernel == node.kernel.name()) {
+      return e;
+    }
+  }
+  profile_entry made;
+  made.layer = layer;
+  made.phase = place.phase;
+  made.kernel = node.kernel.name();
+  return entries.emplace_back(std::move(made));
+}
+
+inline void profile::add_kernel(const graph& calls, std::size_t number, double took) {
+  const graph_node& node = calls.nodes()[number];
+  profile_entry& e = entry(calls, node);
+  e.seconds += took;
+  ++e.calls;
+  e.flops += node.kernel.flops(calls.specs(node.operands));
+  for (const std::vector<value_id>* ids : {&node.operands, &node.results}) {
+    for (const value_id id : *ids) {
+      const tensor_spec s = calls.spec(id);
+      e.bytes += id == no_value
+                     ? 0.0
+                     : static_cast<double>(s.shape.size() * bytes_of(s.type, number_bytes));
+    }
+  }
+}
+
+inline void profile::add(const timeline& times, double took) {
+  ++steps;
+  seconds += took;
+  const auto seconds_of = [](const auto& e) { return 1e-9 * static_cast<double>(e.end - e.begin); };
+  for (const kernel_time& e : times.kernels) {
+    if (e.node != kernel_time::no_node) {
+      add_kernel(*e.calls, e.node, seconds_of(e));
+      continue;
+    }
+    // A stretch: its time belongs to its kernels, by what they kept its threads busy for.
+    const auto in_stretch = [&](const kernel_time& k) {
+      return k.calls == e.calls && k.stretch == e.stretch && k.begin >= e.begin && k.end <= e.end;
+    };
+    std::map<std::size_t, double> busy;
+    double all = 0;
+    for (const std::vector<kernel_time>& lane : times.lanes) {
+      for (const kernel_time& k : lane) {
+        if (in_stretch(k)) {
+          busy[k.node] += seconds_of(k);
+          all += seconds_of(k);
+        }
+      }
+    }
+    for (const auto& [node, part] : busy) {
+      add_kernel(*e.calls, node, part / all * seconds_of(e));
+    }
+  }
+  for (const named_time& other : times.others) {
+    const auto known = std::find_if(others.begin(), others.end(),
+                                    [&](const auto& o) { return o.first == other.name; });
+    if (known == others.end()) {
+      others.emplace_back(other.name, seconds_of(other));
+    } else {
+      known->second += seconds_of(other);
+    }
+  }
+}
+
+inline std::vector<std::vector<std::string>> profile::layer_rows() const {
+  struct sums {
+    double phases[3] = {0, 0, 0};
+    double flops = 0;
+    double bytes = 0;
+    [[nodiscard]] double all() const { return phases[0] + phases[1] + phases[2]; }
+  };
+  std::vector<std::string> names;
+  std::map<std::string, sums> of;
+  sums total;
+  for (const layer_summary& l : layers) {
+    names.push_back(l.name);
+  }
+  for (const profile_entry& e : entries) {
+    if (std::find(names.begin(), names.end(), e.layer) == names.end()) {
+      names.push_back(e.layer);
+    }
+    for (sums* s : {&of[e.layer], &total}) {
+      s->phases[static_cast<std::size_t>(e.phase)] += e.seconds;
+      s->flops += e.flops;
+      s->bytes += e.bytes;
+    }
+  }
+  std::vector<std::vector<std::string>> rows{{"layer", "forward ms", "backward ms", "update ms",
+                                              "share %", "GFLOP/s", "of peak %", "GB/s",
+                                              "activations", "gradients", "parameters"}};
+  const auto add = [&](const std::string& name, const sums& s,
+                       const std::vector<std::string>& held) {
+    const double took = s.all();
+    rows.push_back({name, milliseconds(s.phases[0]), milliseconds(s.phases[1]),
+                    milliseconds(s.phases[2]), share_of(took), rate(s.flops, took),
+                    took > 0 && peak_flops > 0 && s.flops > 0
+                        ? fixed_text(100 * s.flops / took / peak_flops, 1)
+                        : "",
+                    rate(s.bytes, took)});
+    rows.back().insert(rows.back().end(), held.begin(), held.end());
+  };
+  const auto size = [](double bytes) { return bytes > 0 ? scaled(bytes, "B") : ""; };
+  double activations = 0;
+  double parameters = 0;
+  double gradients = 0;
+  for (const std::string& name : names) {
+    const auto layer = std::find_if(layers.begin(), layers.end(),
+                                    [&](const layer_summary& l) { return l.name == name; });
+    std::vector<std::string> held(3);
+    if (layer != layers.end()) {
+      const double kept = static_cast<double>(layer->activation_bytes) / sizeof(float) *
+                          static_cast<double>(number_bytes * batch_size);
+      const auto own = static_cast<double>(layer->parameters * number_bytes);
+      activations += kept;
+      parameters += own;
+      gradients += layer->frozen ? 0 : own;
+      held = {size(kept), layer->frozen ? "" : size(own), size(own)};
+    }
+    add(name, of[name], held);
+  }
+  for (const auto& [name, took] : others) {
+    rows.push_back({name, milliseconds(took), "", "", share_of(took), "", "", "", "", "", ""});
+  }
+  const double rest = seconds * (1 - accounted());
+  rows.push_back(
+      {"not accounted for", milliseconds(rest), "", "", share_of(rest), "", "", "", "", "", ""});
+  add("a step: " + milliseconds(seconds) + " ms", total,
+      {size(activations), size(gradients), size(parameters)});
+  return rows;
+}
+
+inline std::vector<std::vector<std::string>> profile::kernel_rows(std::size_t most) const {
+  static constexpr const char* phases[] = {"forward", "backward", "update"};
+  std::vector<const profile_entry*> longest;
+  for (const profile_entry& e : entries) {
+    longest.push_back(&e);
+  }
+  std::sort(longest.begin(), longest.end(),
+            [](const auto* a, const auto* b) { return a->seconds > b->seconds; });
+  longest.resize(std::min(longest.size(), most));
+  std::vector<std::vector<std::string>> rows{
+      {"kernel", "layer", "phase", "ms", "share %", "GFLOP/s", "GB/s"}};
+  for (const profile_entry* e : longest) {
+    rows.push_back({e->kernel, e->layer, phases[static_cast<std::size_t>(e->phase)],
+                    milliseconds(e->seconds), share_of(e->seconds), rate(e->flops, e->seconds),
+                    rate(e->bytes, e->seconds)});
+  }
+  return rows;
+}
+
+inline std::vector<std::vector<std::string>> profile::memory_rows() const {
+  const auto size = [](std::size_t bytes) { return scaled(static_cast<double>(bytes), "B"); };
+  const std::size_t known = memory.before + memory.training.step + memory.training.lanes;
+  return {{"memory", ""},
+          {"before training: program, libraries, data, model", size(memory.before)},
+          {"  of which parameters", size(memory.training.parameters)},
+          {"  of which the optimizer's", size(memory.training.slots)},
+          {"a step's activations and gradients", size(memory.training.step)},
+          {"what its lanes work in", size(memory.training.lanes)},
+          {"batches, programs and the rest", size(memory.peak - std::min(memory.peak, known))},
+          {"resident at most", size(memory.peak)}};
+}
+
+inline std::string profile::layer_table() const {
+  std::string result = text_table(layer_rows(), 1, true);
+  result += text("Steps ", first_step, " to ", first_step + steps - std::min<std::size_t>(steps, 1),
+                 ", ", batch_size, " samples each; times are of one step. ");
+  if (peak_flops > 0) {
+    result += "The machine's peak, measured: " + scaled(peak_flops, "FLOP/s") + ".";
+  }
+  return result + '\n';
+}
+inline std::string profile::kernel_table(std::size_t most) const {
+  return text_table(kernel_rows(most), 3);
+}
+inline std::string profile::memory_table() const { return text_table(memory_rows(), 1, true); }
+
+}  // namespace glia
