@@ -122,6 +122,8 @@ TEST_CASE("the trace is JSON with a row for each thread, within its steps") {
   CHECK(steps.size() == 4);
   CHECK(kinds["C"] == 4);
   CHECK(kinds["M"] == 1 + p.trace().rows());
+  CHECK(p.trace().rows() >= 1);
+  CHECK(p.trace().rows() <= glia::cpu<float>().threads());
   std::set<std::string> phases;
   for (const auto& e : trace.at("traceEvents")) {
     if (e.at("ph") != "X" || e.at("cat") == "step") {

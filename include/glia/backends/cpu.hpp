@@ -8,6 +8,7 @@
 
 #include "glia/backends/cpu/isa.hpp"
 #include "glia/backends/host_backend.hpp"
+#include "glia/core/busy_time.hpp"
 
 namespace glia {
 
@@ -43,6 +44,7 @@ class cpu_kernels {
   ~cpu_kernels();
 
   [[nodiscard]] std::size_t threads() const noexcept;
+  [[nodiscard]] busy_log& log() const noexcept;
 
   /// body(i) for i = 0 ... count - 1 on the threads, BLAS keeping to one thread each meanwhile.
   template <class Body>
@@ -75,6 +77,8 @@ class cpu : public host_backend<cpu_kernels<T>> {
   explicit cpu(const cpu_options& options = {});
 
   [[nodiscard]] std::size_t threads() const { return this->loops().threads(); }
+  /// Which of its threads, other than the caller's, was busy when: for profiles.
+  [[nodiscard]] busy_log& log() const { return this->loops().log(); }
 
   // See lane_backend. Lanes have memory of their own, so that what a step asks of it does not
   // depend on how threads overlap.

@@ -58,6 +58,7 @@ class all_families : private workers,
         classification<T>(team()),
         updates<T>(team()) {}
 
+  using workers::log;
   using workers::run;
   using workers::threads;
 
@@ -104,6 +105,11 @@ cpu_kernels<T>::~cpu_kernels() = default;
 template <class T>
 std::size_t cpu_kernels<T>::threads() const noexcept {
   return families_->threads();
+}
+
+template <class T>
+busy_log& cpu_kernels<T>::log() const noexcept {
+  return families_->log();
 }
 
 template <class T>

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <thread>
 #include <vector>
 
+#include "glia/core/busy_time.hpp"
 #include "glia/graph/graph.hpp"
 
 namespace glia {
@@ -38,15 +38,14 @@ struct timeline {
   std::vector<std::vector<kernel_time>> lanes;  ///< what ran in each lane of stretches
   std::vector<named_time> others;
 
-  [[nodiscard]] static std::int64_t now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
+  std::vector<busy_time> helpers;  ///< threads that took part in kernels
+
+  [[nodiscard]] static std::int64_t now() { return nanoseconds_now(); }
 
   void clear() {
     kernels.clear();
     others.clear();
+    helpers.clear();
     for (std::vector<kernel_time>& lane : lanes) {
       lane.clear();
     }

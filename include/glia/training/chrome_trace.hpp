@@ -47,6 +47,9 @@ class chrome_trace {
         add(e);
       }
     }
+    for (const busy_time& e : times.helpers) {
+      add_helper(e, times.kernels);
+    }
     for (const named_time& e : times.others) {
       events_.push_back({e.name, "other", row_of(std::this_thread::get_id()), e.begin, e.end});
     }
@@ -130,6 +133,19 @@ class chrome_trace {
         {(place.name.empty() ? "the step" : place.name) + ' ' + std::string(node.kernel.name()),
          phases[static_cast<std::size_t>(place.phase)], row_of(e.thread), e.begin, e.end,
          std::move(arguments)});
+  }
+  /// A thread that helped with a kernel; what it did in a stretch is there already.
+  void add_helper(const busy_time& e, const std::vector<kernel_time>& kernels) {
+    const auto of = std::find_if(kernels.begin(), kernels.end(), [&](const kernel_time& k) {
+      return k.begin <= e.begin && e.end <= k.end;
+    });
+    if (of != kernels.end() && of->node != kernel_time::no_node) {
+      kernel_time part = *of;
+      part.thread = e.thread;
+      part.begin = e.begin;
+      part.end = e.end;
+      add(part);
+    }
   }
   /// The first thread that is met is the one that trains.
   [[nodiscard]] std::uint32_t row_of(std::thread::id thread) {

@@ -54,7 +54,9 @@ class fit_run {
   fit_run& operator=(const fit_run&) = delete;
   ~fit_run() {
     trainer_.running_ = nullptr;
-    trainer_.times_ = nullptr;
+    if (trainer_.times_ != nullptr) {
+      trainer_.watch(what_.net, nullptr);
+    }
   }
 
   /// `validation` may be null.
@@ -382,7 +384,7 @@ void fit_run<B>::tell(moment which, const frozen_pass* pass) {
   };
   const auto trace = [&](const training_state& from) { return trace_not_finite(from); };
   const auto memory = [&] { return trainer_.memory(what_.net); };
-  const auto watch = [&](timeline* times) { trainer_.times_ = times; };
+  const auto watch = [&](timeline* times) { trainer_.watch(what_.net, times); };
   const auto note = [&](const std::string& line) { result_.notes.push_back(line); };
   const auto kept = [&]() -> std::vector<named_tensor>& { return at().kept; };
   const training_access access{loss,           state,      restore, parameters,

@@ -108,6 +108,7 @@ class trainer_core {
     }
   };
 
+  void watch(const model_core<B>& net, timeline* times);
   void require_same_model(const model_core<B>& net) const;
   [[nodiscard]] step_tensors tensors_for(const subject& what, const batch& b) const;
   [[nodiscard]] step_program<B> make_program(const subject& what, model_part which,

@@ -177,6 +177,11 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     program.run(std::move(on_device.x), on_device.wanted(), std::move(on_device.key),
                 std::move(on_device.numbers), net.parameters(), memory_, room_, sums_,
                 step_program<B>::nothing_to_see, times_);
+    if constexpr (requires { net.device().log(); }) {
+      if (times_ != nullptr) {
+        times_->helpers = net.device().log().take();
+      }
+    }
     ++at_.step;  // whatever a metric throws, the step is taken
     if (sums != nullptr) {
       const timeline::span scores(times_, "scores");
@@ -194,6 +199,14 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     if (sums != nullptr) {
       sums->add(losses, y, on_device.t, b);
     }
+  }
+}
+
+template <backend B>
+void trainer_core<B>::watch(const model_core<B>& net, timeline* times) {
+  times_ = times;
+  if constexpr (requires { net.device().log(); }) {
+    net.device().log().watch(times != nullptr);
   }
 }
 

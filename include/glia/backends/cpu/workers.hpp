@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <thread>
+#include <vector>
 
 #include "glia/backends/cpu/blas_core.hpp"
 #include "glia/backends/cpu/vector_loops.hpp"
+#include "glia/core/busy_time.hpp"
 #include "glia/core/flush_denormals.hpp"
 #include "glia/core/thread_pool.hpp"
 
@@ -49,6 +52,10 @@ class workers {
   /// them already.
   template <class Body>
   void run(std::size_t count, const Body& body) const {
+    if (log_.watched()) {
+      run_watched(count, body);
+      return;
+    }
     pool_.parallel_for(count, [&](std::size_t task, std::size_t thread) {
       const flush_denormals on_this_thread;
       body(task, thread);
@@ -86,11 +93,34 @@ class workers {
     for_blocks(count, 1, [&](auto loops, std::size_t i, std::size_t) { body(loops, i); });
   }
 
+  /// Where loops write down which thread was busy when, if it is watched.
+  [[nodiscard]] busy_log& log() const noexcept { return log_; }
+
   // A block this long takes some microseconds: long enough to outweigh handing it out.
   static constexpr std::size_t elements_per_block = 16384;
 
  private:
+  template <class Body>
+  void run_watched(std::size_t count, const Body& body) const {
+    std::vector<busy_time> busy(pool_.size());
+    pool_.parallel_for(count, [&](std::size_t task, std::size_t thread) {
+      const flush_denormals on_this_thread;
+      busy_time& mine = busy[thread];
+      if (mine.begin == 0) {
+        mine = {std::this_thread::get_id(), nanoseconds_now()};
+      }
+      body(task, thread);
+      mine.end = nanoseconds_now();
+    });
+    for (std::size_t thread = 1; thread < busy.size(); ++thread) {  // 0 is the caller
+      if (busy[thread].begin != 0) {
+        log_.add(busy[thread]);
+      }
+    }
+  }
+
   mutable thread_pool pool_;
+  mutable busy_log log_;
   isa level_;
   bool blas_fits_;
 };

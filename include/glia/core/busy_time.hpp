@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace glia {
+
+/// Nanoseconds of a clock that only goes forward.
+[[nodiscard]] inline std::int64_t nanoseconds_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// When a thread was busy with a part of a loop.
+struct busy_time {
+  std::thread::id thread;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Where loops write down when which thread was busy, while someone wants to know. Safe to use from
+/// several threads.
+class busy_log {
+ public:
+  [[nodiscard]] bool watched() const noexcept { return watched_.load(std::memory_order_relaxed); }
+  void watch(bool on) {
+    const std::lock_guard guard(lock_);
+    watched_ = on;
+    times_.clear();
+  }
+  void add(const busy_time& one) {
+    const std::lock_guard guard(lock_);
+    if (watched_) {
+      times_.push_back(one);
+    }
+  }
+  /// What was written down since the last call.
+  [[nodiscard]] std::vector<busy_time> take() {
+    const std::lock_guard guard(lock_);
+    return std::exchange(times_, {});
+  }
+
+ private:
+  std::atomic<bool> watched_{false};
+  std::mutex lock_;
+  std::vector<busy_time> times_;
+};
+
+}  // namespace glia
