@@ -10,3 +10,4 @@
 #include "glia/plot/history.hpp"
 #include "glia/plot/palette.hpp"
 #include "glia/plot/panels.hpp"
+#include "glia/plot/profile.hpp"

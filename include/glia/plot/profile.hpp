@@ -1,0 +1,88 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/plot/bars.hpp"
+#include "glia/plot/chart.hpp"
+#include "glia/training/profile.hpp"
+
+namespace glia::plot {
+
+struct profile_options {
+  std::string title = {};
+  std::size_t most = 12;  ///< layers, those that take longest; the others share a bar
+  canvas on = {};
+};
+
+/// The milliseconds that each layer takes of a step, forward, backward and in the update, in the
+/// order of the model, with what waits for data.
+///
+/// Throws `value_error` for a profile without steps.
+[[nodiscard]] inline chart profile_chart(const glia::profile& found,
+                                         const profile_options& options = {}) {
+  require<value_error>(found.steps > 0 && options.most > 0,
+                       "plot::profile: nothing to draw: a profile without steps, or no layers");
+  struct layer_time {
+    std::string name;
+    double phases[3];
+    [[nodiscard]] double all() const { return phases[0] + phases[1] + phases[2]; }
+  };
+  std::vector<layer_time> times;
+  const auto of = [&](const std::string& name) -> layer_time& {
+    const auto at = std::find_if(times.begin(), times.end(),
+                                 [&](const layer_time& t) { return t.name == name; });
+    return at == times.end() ? times.emplace_back(layer_time{name, {0, 0, 0}}) : *at;
+  };
+  const double each = 1e3 / static_cast<double>(found.steps);
+  for (const profile_entry& e : found.entries) {
+    of(e.layer).phases[static_cast<std::size_t>(e.phase)] += each * e.seconds;
+  }
+  for (const auto& [name, seconds] : found.others) {
+    of(name).phases[0] += each * seconds;
+  }
+  // Which are too short to be shown: those behind the longest ones.
+  std::vector<double> longest;
+  for (const layer_time& t : times) {
+    longest.push_back(t.all());
+  }
+  std::sort(longest.rbegin(), longest.rend());
+  const double least = longest.size() > options.most ? longest[options.most - 1] : 0;
+  layer_time rest{"the others", {0, 0, 0}};
+  std::vector<std::string> groups;
+  std::vector<bar_series> series{{.name = "forward"}, {.name = "backward"}, {.name = "update"}};
+  const auto add = [&](const layer_time& t) {
+    groups.push_back(t.name);
+    for (std::size_t phase = 0; phase < series.size(); ++phase) {
+      series[phase].values.push_back(t.phases[phase]);
+    }
+  };
+  for (const layer_time& t : times) {
+    if (t.all() >= least) {
+      add(t);
+    } else {
+      for (std::size_t phase = 0; phase < series.size(); ++phase) {
+        rest.phases[phase] += t.phases[phase];
+      }
+    }
+  }
+  if (rest.all() > 0) {
+    add(rest);
+  }
+  return bars_chart(groups, series,
+                    {.title = options.title.empty() ? "where a step's time goes" : options.title,
+                     .y_label = "ms of a step",
+                     .on = options.on});
+}
+
+/// The same into a file; see `write`.
+inline void profile(const std::filesystem::path& path, const glia::profile& found,
+                    const profile_options& options = {}) {
+  write(path, profile_chart(found, options));
+}
+
+}  // namespace glia::plot
