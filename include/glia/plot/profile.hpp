@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -15,7 +16,8 @@ namespace glia::plot {
 
 struct profile_options {
   std::string title = {};
-  std::size_t most = 12;  ///< layers, those that take longest; the others share a bar
+  std::size_t most = 12;       ///< layers, those that take longest; the others share a bar
+  double least_share = 0.005;  ///< of a step, below which a layer is among these
   canvas on = {};
 };
 
@@ -38,6 +40,9 @@ struct profile_options {
                                  [&](const layer_time& t) { return t.name == name; });
     return at == times.end() ? times.emplace_back(layer_time{name, {0, 0, 0}}) : *at;
   };
+  for (const layer_summary& l : found.layers) {
+    of(l.name);
+  }
   const double each = 1e3 / static_cast<double>(found.steps);
   for (const profile_entry& e : found.entries) {
     of(e.layer).phases[static_cast<std::size_t>(e.phase)] += each * e.seconds;
@@ -51,14 +56,16 @@ struct profile_options {
     longest.push_back(t.all());
   }
   std::sort(longest.rbegin(), longest.rend());
-  const double least = longest.size() > options.most ? longest[options.most - 1] : 0;
+  const double least = std::max(longest.size() > options.most ? longest[options.most - 1] : 0,
+                                options.least_share * each * found.seconds);
   layer_time rest{"the others", {0, 0, 0}};
   std::vector<std::string> groups;
   std::vector<bar_series> series{{.name = "forward"}, {.name = "backward"}, {.name = "update"}};
   const auto add = [&](const layer_time& t) {
     groups.push_back(t.name);
     for (std::size_t phase = 0; phase < series.size(); ++phase) {
-      series[phase].values.push_back(t.phases[phase]);
+      const double value = t.phases[phase];
+      series[phase].values.push_back(value > 0.01 * longest.front() ? value : std::nan(""));
     }
   };
   for (const layer_time& t : times) {
