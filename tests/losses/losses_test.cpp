@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <glia/testing/gradient_check.hpp>
 
@@ -151,4 +152,39 @@ TEST_CASE("losses refuse hyper-parameters that are negative or not finite") {
       losses(glia::softmax_cross_entropy{.label_smoothing = NAN}, {1, 3}, {1, 2, 3}, {0}),
       glia::value_error);
   CHECK_THROWS_AS(losses(glia::huber{INFINITY}, {1, 1}, {1}, {}, {2}), glia::value_error);
+}
+
+TEST_CASE("targets take part in arithmetic as constants, on either side") {
+  const glia::reference<double> device;
+  glia::tape<glia::reference<double>> tape(device);
+  const auto t = device.from_host(std::span<const double>(std::array{2.0, 8.0}), {2});
+  const auto y = tape.leaf(device.from_host(std::span<const double>(std::array{4.0, 2.0}), {2}));
+  const auto check = [&](const auto& got, double first, double second) {
+    std::array<double, 2> values{};
+    device.to_host(got.value(), std::span<double>(values));
+    CHECK(values == std::array{first, second});
+  };
+  check(y + t, 6, 10);
+  check(t + y, 6, 10);
+  check(y - t, 2, -6);
+  check(t - y, -2, 6);
+  check(y * t, 8, 16);
+  check(t * y, 8, 16);
+  check(y / t, 2, 0.25);
+  check(t / y, 0.5, 4);
+}
+
+TEST_CASE("the check of a loss's gradient finds one that is wrong") {
+  const glia::reference<double> device;
+  using glia::testing::loss_gradient_error;
+  const std::array<std::int32_t, 3> classes{2, 0, 1};
+  CHECK(loss_gradient_error(device, glia::softmax_cross_entropy{}, {{3, 3}, 1U},
+                            std::span<const std::int32_t>(classes)) < 1e-8);
+  CHECK(loss_gradient_error(device, glia::mean_squared_error{}, {{3, 2}, 1U}, {{3, 2}, 2U}) < 1e-8);
+  // Half of the product is taken for a constant.
+  const auto wrong = [](const auto& y, const auto& t) {
+    const auto error = y - t.values;
+    return glia::ops::mean_per_sample(error * error.value());
+  };
+  CHECK(loss_gradient_error(device, wrong, {{3, 2}, 1U}, {{3, 2}, 2U}) > 0.01);
 }

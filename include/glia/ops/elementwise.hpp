@@ -192,6 +192,40 @@ template <backend B>
 [[nodiscard]] variable<B> operator/(const variable<B>& a, const variable<B>& b) {
   return ops::divide(a, b);
 }
+// With tensors that are no variables, such as a loss's targets: constants.
+template <backend B>
+[[nodiscard]] variable<B> operator+(const variable<B>& a, const typename B::tensor& b) {
+  return a + a.owner().constant(b);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator+(const typename B::tensor& a, const variable<B>& b) {
+  return b.owner().constant(a) + b;
+}
+template <backend B>
+[[nodiscard]] variable<B> operator-(const variable<B>& a, const typename B::tensor& b) {
+  return a - a.owner().constant(b);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator-(const typename B::tensor& a, const variable<B>& b) {
+  return b.owner().constant(a) - b;
+}
+template <backend B>
+[[nodiscard]] variable<B> operator*(const variable<B>& a, const typename B::tensor& b) {
+  return a * a.owner().constant(b);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator*(const typename B::tensor& a, const variable<B>& b) {
+  return b.owner().constant(a) * b;
+}
+template <backend B>
+[[nodiscard]] variable<B> operator/(const variable<B>& a, const typename B::tensor& b) {
+  return a / a.owner().constant(b);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator/(const typename B::tensor& a, const variable<B>& b) {
+  return b.owner().constant(a) / b;
+}
+
 template <backend B>
 [[nodiscard]] variable<B> operator+(variable<B> x, double number) {
   return ops::affine(std::move(x), 1, number);

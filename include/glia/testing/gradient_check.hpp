@@ -4,12 +4,14 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "glia/layers/scope.hpp"
+#include "glia/losses/targets.hpp"
 #include "glia/models/plan_model.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/reductions.hpp"
@@ -123,6 +125,28 @@ template <detail::double_backend B, class Function>
     return detail::number_of(detail::weighted_sum<B>(function(constants)));
   };
   return detail::largest_error(value, inputs, gradients);
+}
+
+/// The same for a loss over outputs (N, ...): of targets that are values (N, ...), or classes (N).
+template <detail::double_backend B, loss_function<B> Loss>
+[[nodiscard]] double loss_gradient_error(const B& device, const Loss& loss,
+                                         const check_input& outputs, const check_input& values) {
+  return gradient_error(device,
+                        [&](const std::vector<variable<B>>& y) {
+                          return loss(y[0], targets<B>{{}, detail::to_device(device, values)});
+                        },
+                        {outputs});
+}
+template <detail::double_backend B, loss_function<B> Loss>
+[[nodiscard]] double loss_gradient_error(const B& device, const Loss& loss,
+                                         const check_input& outputs,
+                                         std::span<const std::int32_t> classes) {
+  return gradient_error(
+      device,
+      [&](const std::vector<variable<B>>& y) {
+        return loss(y[0], targets<B>{device.from_host(classes, {classes.size()}), {}});
+      },
+      {outputs});
 }
 
 /// The same for a layer as it runs in training, over its batch of inputs and all its parameters.

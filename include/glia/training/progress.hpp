@@ -61,7 +61,7 @@ class progress {
   /// Ends a pass that is no epoch with a line that says what came of it.
   void finish_pass(const std::string& result) {
     const double seconds = std::chrono::duration<double>(clock::now() - started_).count();
-    note(label_ + "  " + fixed(seconds, 2) + " s  " +
+    note(label_ + "  " + duration_text(seconds) + "  " +
          scaled(static_cast<double>(samples_) / std::max(seconds, 1e-9)) + ' ' + counted_ + "/s  " +
          result);
   }
@@ -81,7 +81,7 @@ class progress {
     if (terminal_) {
       *out_ << "\r\033[K";
     }
-    *out_ << label_ << "  " << fixed(record.seconds, 2) << " s  "
+    *out_ << label_ << "  " << duration_text(record.seconds) << "  "
           << scaled(record.samples_per_second) << ' ' << counted_ << "/s"
           << scores_text("", record.training, metrics);
     if (record.validation) {
@@ -128,6 +128,10 @@ class progress {
     std::array<char, 64> buffer{};
     std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, value);
     return buffer.data();
+  }
+
+  static std::string duration_text(double seconds) {
+    return seconds < 0.1 ? fixed(1e3 * seconds, 1) + " ms" : fixed(seconds, 2) + " s";
   }
 
   static std::string clock_text(double seconds) {
