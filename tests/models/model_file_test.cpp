@@ -1,8 +1,12 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <glia/models/model_file.hpp>
 
 #include "catch.hpp"
 #include "helpers.hpp"
+#include "run_python.hpp"
 
 using test::contains;
 using test::message_of;
@@ -147,4 +151,39 @@ TEST_CASE("a lambda that computes something else is another network though it is
   CHECK(contains(message_of<glia::data_error>([&] { glia::load(more, file.path); }),
                  "called like the model's and compute something else"));
   glia::load(plain, file.path);
+}
+
+TEMPLATE_TEST_CASE("Python's safetensors reads what was saved, to the bit", "", float, double) {
+  const auto python = test::python_with("safetensors.numpy");
+  if (!python) {
+    GLIA_SKIP(test::no_python_with("safetensors"));
+  }
+  const model_scratch file;
+  auto net = model_of<TestType>(1);
+  net.set("dense_0.bias",
+          xt::xarray<TestType>{TestType(1) / 3, TestType(1e-30), -TestType(0), TestType(2)});
+  glia::save(net, file.path);
+  std::vector<std::string> expected;
+  for (const auto& p : net.parameters()) {
+    std::string line = glia::text(p.spec.name, sizeof(TestType) == 4 ? " float32 (" : " float64 (");
+    for (std::size_t i = 0; i < p.spec.shape.rank(); ++i) {
+      line += glia::text(i == 0 ? "" : ", ", p.spec.shape[i]);
+    }
+    line += ')';
+    for (const TestType value : net.template get<TestType>(p.spec.name)) {
+      std::array<char, 32> digits{};
+      std::snprintf(digits.data(), digits.size(), " %.17g", static_cast<double>(value));
+      line += digits.data();
+    }
+    expected.push_back(line + '\n');
+  }
+  std::sort(expected.begin(), expected.end());
+  std::string all;
+  for (const std::string& line : expected) {
+    all += line;
+  }
+  const glia::program_result read =
+      test::run_python(*python, "read_safetensors.py", {file.path.string()});
+  CHECK(read.errors.empty());
+  CHECK(read.output == all);
 }

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <glia/core/run_program.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace test {
+
+/// The first Python that has a package: $GLIA_TEST_PYTHON, else that of benchmarks/peers/setup,
+/// else the system's. None where no such Python has it.
+inline std::optional<std::string> python_with(const std::string& package) {
+  const std::filesystem::path here = std::filesystem::path(__FILE__).parent_path();
+  const char* chosen = std::getenv("GLIA_TEST_PYTHON");
+  const std::vector<std::string> all =
+      chosen != nullptr
+          ? std::vector<std::string>{chosen}
+          : std::vector<std::string>{(here / "../build/peers/bin/python").string(), "python3"};
+  for (const std::string& python : all) {
+    if (glia::run_program({python, "-c", "import " + package}).status == 0) {
+      return python;
+    }
+  }
+  return std::nullopt;
+}
+
+inline std::string no_python_with(const std::string& package) {
+  return "no Python with the package " + package + "; name one by GLIA_TEST_PYTHON";
+}
+
+/// Runs one of the programs in tests/python/.
+inline glia::program_result run_python(const std::string& python, const std::string& program,
+                                       const std::vector<std::string>& arguments) {
+  const auto path = std::filesystem::path(__FILE__).parent_path() / "python" / program;
+  std::vector<std::string> command{python, path.string()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return glia::run_program(command);
+}
+
+}  // namespace test
