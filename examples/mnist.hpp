@@ -1,8 +1,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <glia/compression/gzip.hpp>
 #include <glia/glia.hpp>
 #include <glia/training/profiler.hpp>
@@ -10,20 +8,8 @@
 #include <iostream>
 #include <string>
 #include <utility>
-#include <vector>
 
-/// What the MNIST examples share: options, data, and the line that they end with.
-struct mnist_settings {
-  std::string name;  ///< of the program
-  glia::shape sample;
-  std::size_t epochs, batch_size;
-  std::string data = GLIA_EXAMPLE_DATA "/mnist";
-  std::string backend = "cpu";
-  std::string profile = {};  ///< folder; empty: none
-  std::size_t threads = 0, images = 60000;
-  std::uint64_t seed = 1;
-  double learning_rate = 1e-3;
-};
+#include "mnist_report.hpp"
 
 template <class Network, glia::backend B>
 void train_mnist(const mnist_settings& s, const Network& network, const glia::image_bytes& train,
@@ -33,18 +19,20 @@ void train_mnist(const mnist_settings& s, const Network& network, const glia::im
 
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{s.learning_rate}, {.seed = s.seed}};
-  std::vector<glia::observer> observers;
+  glia::fit_options how{.epochs = s.epochs, .batch_size = s.batch_size};
   if (!s.profile.empty()) {
-    observers.emplace_back(glia::profiler(s.profile, {.print = &std::cout}));
+    how.observers.emplace_back(glia::profiler(s.profile, {.print = &std::cout}));
   }
-  const auto history = trainer.fit(
-      train, test, {.epochs = s.epochs, .batch_size = s.batch_size, .observers = observers});
+  const auto history = trainer.fit(train, test, how);
 
   std::cout << std::fixed << std::setprecision(2) << "\ntest accuracy "
             << 100 * glia::evaluate(net, test, loss)["accuracy"] << " %, " << history.seconds()
             << " s of training, " << glia::scaled(history.samples_per_second())
             << " images/s, peak memory "
             << glia::scaled(static_cast<double>(glia::peak_resident_bytes()), "B") << '\n';
+  if (!s.report.empty()) {
+    write_report(s, net, history, how, test);
+  }
 }
 
 /// What main returns: 0, or 1 where something is wrong with the data.
@@ -62,6 +50,7 @@ int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) t
   app.add_option("--seed", s.seed, "of initial weights and shuffling");
   app.add_option("--profile", s.profile, "folder for where time and memory go, with a trace");
   app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
+  app.add_option("--report", s.report, "a page of HTML to write about the run");
   CLI11_PARSE(app, argc, argv);
 
   auto sets = glia::load_mnist(s.data, glia::gzip_files{});

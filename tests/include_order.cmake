@@ -11,6 +11,7 @@ set(rows
     "models"
     "training testing"
     "plot"
+    "report"
     "compiled")
 
 set(row_number 0)

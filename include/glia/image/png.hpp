@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <ostream>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "glia/core/error.hpp"
@@ -64,25 +65,33 @@ class png_decoder {
   return decoder.decode();
 }
 
-/// Writes a picture as an 8-bit RGB PNG file, which is there whole or not at all.
-///
-/// Throws `shape_error` for a picture without pixels, `data_error`, naming the path, where the file
-/// cannot be written.
-inline void write_png(const std::filesystem::path& path, const image& picture) {
-  detail::require_picture("write_png", picture);
+/// A picture as the bytes of an 8-bit RGB PNG file. Throws `shape_error` for one without pixels.
+[[nodiscard]] inline std::string encode_png(const image& picture) {
+  detail::require_picture("encode_png", picture);
   png_image control{};
   control.version = PNG_IMAGE_VERSION;
   control.height = static_cast<png_uint_32>(picture.height);
   control.width = static_cast<png_uint_32>(picture.width);
   control.format = PNG_FORMAT_RGB;
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(control);
-  std::vector<char> bytes(size);
+  std::string bytes(size, '\0');
   const int status = png_image_write_to_memory(&control, bytes.data(), &size, 0,
                                                picture.pixels.data(), 0, nullptr);
-  require<data_error>(status != 0, path.string(), ": libpng cannot encode the picture (",
+  require<data_error>(status != 0, "encode_png: libpng cannot encode the picture (",
                       control.message, ")");
+  bytes.resize(size);
+  return bytes;
+}
+
+/// Writes a picture as an 8-bit RGB PNG file, which is there whole or not at all.
+///
+/// Throws `shape_error` for a picture without pixels, `data_error`, naming the path, where the file
+/// cannot be written.
+inline void write_png(const std::filesystem::path& path, const image& picture) {
+  detail::require_picture("write_png", picture);
+  const std::string bytes = encode_png(picture);
   write_whole_file(path, [&](std::ostream& out) {
-    out.write(bytes.data(), static_cast<std::streamsize>(size));
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   });
 }
 

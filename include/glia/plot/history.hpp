@@ -22,12 +22,12 @@ struct history_options {
   canvas panel = {.width = 560, .height = 400};  ///< one of them
 };
 
-/// A training, epoch by epoch: a panel for the loss and one for each metric, in training and, where
+/// A training, epoch by epoch: a chart of the loss and one of each metric, in training and, where
 /// there are any, on the validation data.
 ///
 /// Throws `value_error` for a training without epochs.
-[[nodiscard]] inline chart history_chart(const glia::history& training,
-                                         const history_options& options = {}) {
+[[nodiscard]] inline std::vector<chart> history_charts(const glia::history& training,
+                                                       const history_options& options = {}) {
   require<value_error>(!training.epochs.empty(),
                        "plot::history: nothing to draw: a training without epochs");
   std::vector<std::string> names{"loss"};
@@ -42,8 +42,10 @@ struct history_options {
              : i <= s.metrics.size() ? s.metrics[i - 1]
                                      : std::numeric_limits<double>::quiet_NaN();
     };
-    series trained{.name = "training"};
-    series validated{.name = "validation"};
+    constexpr std::size_t most_points = 30;  // more would cover each other
+    const marks drawn = training.epochs.size() > most_points ? marks::line : marks::line_and_points;
+    series trained{.name = "training", .drawn = drawn};
+    series validated{.name = "validation", .drawn = drawn};
     for (const epoch_record& e : training.epochs) {
       trained.x.push_back(static_cast<double>(e.epoch));
       trained.y.push_back(value(e.training));
@@ -62,7 +64,14 @@ struct history_options {
                                       .whole_x = true,
                                       .on = options.panel}));
   }
-  return panels_chart(all, {.title = options.title, .columns = options.columns});
+  return all;
+}
+
+/// The same as panels of one chart.
+[[nodiscard]] inline chart history_chart(const glia::history& training,
+                                         const history_options& options = {}) {
+  return panels_chart(history_charts(training, options),
+                      {.title = options.title, .columns = options.columns});
 }
 
 /// The same into a file; see `write`.

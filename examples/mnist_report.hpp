@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <glia/glia.hpp>
+#include <glia/report.hpp>
+#include <string>
+#include <vector>
+
+/// The options of the MNIST examples.
+struct mnist_settings {
+  std::string name;  ///< of the program
+  glia::shape sample;
+  std::size_t epochs, batch_size;
+  std::string data = GLIA_EXAMPLE_DATA "/mnist";
+  std::string backend = "cpu";
+  std::string profile = {};  ///< folder; empty: none
+  std::size_t threads = 0, images = 60000;
+  std::uint64_t seed = 1;
+  double learning_rate = 1e-3;
+  std::string report = {};  ///< where a page about the run goes; empty: nowhere
+};
+
+/// What there is to see of a run, on one page.
+template <class Trained>
+void write_report(const mnist_settings& s, const Trained& net, const glia::history& history,
+                  const glia::fit_options& how, const glia::image_bytes& test) {
+  glia::report page(s.name);
+  page.settings({{"data", s.data},
+                 {"images", glia::grouped(s.images)},
+                 {"optimizer", glia::text(glia::adam{s.learning_rate})},
+                 {"loss", glia::text(glia::softmax_cross_entropy{})}});
+  page.settings(how);
+  page.settings({{"seed", glia::text(s.seed)}, {"backend", s.backend}});
+  page.add(history);
+  page.add("test", glia::evaluate(net, test, glia::softmax_cross_entropy{}));
+  const xt::xarray<float> outputs = glia::predict(net, test);
+  std::vector<std::int32_t> labels;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < test.size(); ++i) {
+    labels.push_back(test.label(i));
+  }
+  for (std::size_t k = 0; k < outputs.shape()[1]; ++k) {
+    names.push_back(std::to_string(k));
+  }
+  page.add(glia::confusion_matrix(outputs, labels), names);
+  page.mistakes(outputs, test, {.picture_shape = {28, 28}});
+  page.add(net);
+  page.write(s.report);
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace glia {
+
+/// Bytes of the UTF-8 character that a text begins with; 0 where it begins with none. Overlong
+/// forms, surrogates and what lies beyond U+10FFFF are none (RFC 3629, section 4).
+[[nodiscard]] inline std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const unsigned first = byte(0);
+  const std::size_t count = first < 0x80                     ? 1
+                            : first >= 0xC2 && first <= 0xDF ? 2
+                            : first >= 0xE0 && first <= 0xEF ? 3
+                            : first >= 0xF0 && first <= 0xF4 ? 4
+                                                             : 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xBF) {
+      return 0;
+    }
+  }
+  const bool allowed = !(first == 0xE0 && byte(1) < 0xA0) && !(first == 0xED && byte(1) > 0x9F) &&
+                       !(first == 0xF0 && byte(1) < 0x90) && !(first == 0xF4 && byte(1) > 0x8F);
+  return allowed ? count : 0;
+}
+
+}  // namespace glia

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/models/summary.hpp"
+#include "glia/report/html_text.hpp"
+#include "glia/report/report_table.hpp"
+#include "glia/training/confusion.hpp"
+
+namespace glia::detail {
+
+/// 0.98765 as 98.77 %.
+[[nodiscard]] inline std::string percent(double share) {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.2f %%", 100 * share);
+  return buffer.data();
+}
+
+/// The matrix with its counts, rows being true classes. A cell is as dark as its share of the
+/// samples of its true class is large, mistakes by the share's square root, so that rare ones are
+/// seen.
+[[nodiscard]] inline std::string confusion_cells(const confusion_matrix& counts,
+                                                 const std::vector<std::string>& names) {
+  const std::size_t classes = counts.classes();
+  std::string html = text("<table class=\"confusion\">\n<thead>\n<tr><td></td><th colspan=\"",
+                          classes, "\">predicted</th></tr>\n<tr>", "<th scope=\"col\">true</th>");
+  for (const std::string& name : names) {
+    html += "<th scope=\"col\">" + html_text(name) + "</th>";
+  }
+  html += "</tr>\n</thead>\n<tbody>\n";
+  for (std::size_t truth = 0; truth < classes; ++truth) {
+    std::size_t there = 0;
+    for (std::size_t k = 0; k < classes; ++k) {
+      there += counts.count(truth, k);
+    }
+    html += "<tr><th scope=\"row\">" + html_text(names[truth]) + "</th>";
+    for (std::size_t k = 0; k < classes; ++k) {
+      const std::size_t count = counts.count(truth, k);
+      if (count == 0) {
+        html += "<td class=\"none\">0</td>";
+        continue;
+      }
+      const double share = static_cast<double>(count) / static_cast<double>(there);
+      const double depth = truth == k ? share : std::sqrt(share);
+      std::array<char, 96> cell{};
+      std::snprintf(cell.data(), cell.size(), R"(<td class="%s%s" style="--depth:%.3f">)",
+                    truth == k ? "right" : "wrong", depth > 0.55 ? " deep" : "", depth);
+      html += cell.data() + grouped(count) + "</td>";
+    }
+    html += "</tr>\n";
+  }
+  return scrolled("Confusion matrix", html + "</tbody>\n</table>\n");
+}
+
+/// Each class with its samples, precision and recall.
+[[nodiscard]] inline report_table class_table(const confusion_matrix& counts,
+                                              const std::vector<std::string>& names) {
+  report_table table{.caption = "Classes",
+                     .headers = {"class", "samples", "precision", "recall"},
+                     .note =
+                         "Precision: of the samples taken for the class, the share that is of "
+                         "it. Recall: of the samples of the class, the share taken for it."};
+  for (std::size_t k = 0; k < counts.classes(); ++k) {
+    std::size_t there = 0;
+    for (std::size_t prediction = 0; prediction < counts.classes(); ++prediction) {
+      there += counts.count(k, prediction);
+    }
+    table.rows.push_back(
+        {names[k], grouped(there), percent(counts.precision(k)), percent(counts.recall(k))});
+  }
+  return table;
+}
+
+/// The pairs of classes that are mixed up most, at most so many.
+[[nodiscard]] inline report_table mixed_up_table(const confusion_matrix& counts,
+                                                 const std::vector<std::string>& names,
+                                                 std::size_t most) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t truth = 0; truth < counts.classes(); ++truth) {
+    for (std::size_t k = 0; k < counts.classes(); ++k) {
+      if (truth != k && counts.count(truth, k) > 0) {
+        pairs.emplace_back(truth, k);
+      }
+    }
+  }
+  std::stable_sort(pairs.begin(), pairs.end(), [&](const auto& a, const auto& b) {
+    return counts.count(a.first, a.second) > counts.count(b.first, b.second);
+  });
+  pairs.resize(std::min(pairs.size(), most));
+  report_table table{.caption = "Most frequent mistakes",
+                     .headers = {"true", "taken for", "times"}};
+  for (const auto& [truth, k] : pairs) {
+    table.rows.push_back({names[truth], names[k], grouped(counts.count(truth, k))});
+  }
+  return table;
+}
+
+/// A confusion matrix: its cells, or of many classes the most frequent mistakes, and each class.
+///
+/// Throws `value_error` where names are not one for each class.
+[[nodiscard]] inline std::string confusion_section(const confusion_matrix& counts,
+                                                   const std::vector<std::string>& names) {
+  constexpr std::size_t most_cells = 30;  // in a row
+  constexpr std::size_t most_pairs = 50;
+  require<value_error>(names.size() == counts.classes(), "report: a confusion matrix of ",
+                       counts.classes(), " classes with ", names.size(),
+                       " names; expected one for each");
+  const std::string samples = "<p>" + grouped(counts.total()) + " samples, of which " +
+                              percent(counts.accuracy()) + " are taken for what they are.</p>\n";
+  const report_table classes = class_table(counts, names);
+  if (counts.classes() <= most_cells) {
+    return samples + "<div class=\"beside\">\n" + confusion_cells(counts, names) +
+           html_table(classes) + "</div>\n";
+  }
+  const report_table pairs = mixed_up_table(counts, names, most_pairs);
+  return samples + "<h3>" + pairs.caption + "</h3>\n" + html_table(pairs) + "<h3>" +
+         classes.caption + "</h3>\n" + html_table(classes);
+}
+
+}  // namespace glia::detail

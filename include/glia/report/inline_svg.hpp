@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "glia/core/error.hpp"
+#include "glia/report/html_text.hpp"
+
+namespace glia::detail {
+
+/// Turns gnuplot's SVG pictures, of which each calls its parts by the same ids, into elements that
+/// stand beside each other in a page of HTML.
+class svg_rewriter {
+ public:
+  /// `prefix` is put before the picture's ids.
+  svg_rewriter(std::string_view svg, std::string_view prefix) : left_(svg), prefix_(prefix) {}
+
+  /// The element, with a name for those who do not see it. Titles are left out, as browsers show
+  /// gnuplot's own beside the pointer, and so are comments and the names of the formats.
+  [[nodiscard]] std::string element(std::string_view name) {
+    while (!left_.empty()) {
+      result_ += take(left_.find('<'));
+      if (left_.starts_with("<!--")) {
+        take_past("-->");
+      } else if (left_.starts_with("<title") || left_.starts_with("<desc")) {
+        take_past(left_.starts_with("<title") ? "</title>" : "</desc>");
+      } else if (left_.starts_with("<svg")) {
+        rewrite_tag();
+        result_.insert(result_.rfind("<svg") + 4,
+                       R"( role="img" aria-label=")" + html_text(name) + '"');
+      } else if (!left_.empty()) {
+        rewrite_tag();
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::string_view spaces = " \t\r\n";
+
+  std::string_view take(std::size_t count) {
+    const std::string_view taken = left_.substr(0, count);
+    left_.remove_prefix(taken.size());
+    return taken;
+  }
+  void take_past(std::string_view end) {
+    const std::size_t at = left_.find(end);
+    take(at == std::string_view::npos ? at : at + end.size());
+  }
+
+  void take_spaces() { take(left_.find_first_not_of(spaces)); }
+
+  /// A tag, attribute by attribute.
+  void rewrite_tag() {
+    result_ += take(left_.find_first_of(" \t\r\n>"));
+    for (take_spaces(); !left_.empty() && left_.front() != '>'; take_spaces()) {
+      std::string_view name = take(left_.find_first_of("= \t\r\n>"));
+      take_spaces();
+      if (!left_.starts_with('=')) {  // the end of a tag without content
+        result_ += name;
+        continue;
+      }
+      take(1);
+      take_spaces();
+      const std::string_view quote = take(1);
+      const std::string_view value = take(left_.find(quote));
+      take(1);
+      if (!name.starts_with("xmlns")) {
+        name.remove_prefix(name.starts_with("xlink:") ? std::string_view("xlink:").size() : 0);
+        result_ += text(' ', name, '=', quote, with_prefix(name, value), quote);
+      }
+    }
+    result_ += take(1);
+  }
+  [[nodiscard]] std::string with_prefix(std::string_view name, std::string_view value) const {
+    constexpr std::string_view reference = "url(#";
+    std::string result(value);
+    if (name == "id") {
+      return prefix_ + result;
+    }
+    if (name == "href" && value.starts_with('#')) {
+      return '#' + prefix_ + result.substr(1);
+    }
+    for (std::size_t at = result.find(reference); at != std::string::npos;
+         at = result.find(reference, at + 1)) {
+      result.insert(at + reference.size(), prefix_);
+    }
+    return result;
+  }
+
+  std::string_view left_;
+  std::string prefix_;
+  std::string result_;
+};
+
+}  // namespace glia::detail

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/layers/plan.hpp"
+#include "glia/models/summary.hpp"
+#include "glia/report/report_table.hpp"
+
+namespace glia::detail {
+
+/// The layers of a model as its summary lists them.
+[[nodiscard]] inline report_table layers_table(const model_plan& plan) {
+  report_table table{
+      .caption = "Layers",
+      .headers = {"layer", "description", "output", "parameters", "FLOPs", "activations"},
+      .totals = true,
+      .note = "FLOPs and activations are those of one sample."};
+  const auto bytes = [](std::size_t count) { return scaled(static_cast<double>(count), "B"); };
+  layer_summary total{.name = "total", .description = {}, .output = plan.output};
+  std::vector<layer_summary> rows = summary_rows(plan);
+  for (const layer_summary& layer : rows) {
+    total.parameters += layer.parameters;
+    total.flops += layer.flops;
+    total.activation_bytes += layer.activation_bytes;
+  }
+  rows.push_back(total);
+  for (const layer_summary& layer : rows) {
+    table.rows.push_back({layer.name, layer.description, text(batch_text(layer.output)),
+                          grouped(layer.parameters), scaled(layer.flops),
+                          bytes(layer.activation_bytes)});
+  }
+  return table;
+}
+
+}  // namespace glia::detail

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/data/dataset_view.hpp"
+#include "glia/image/image.hpp"
+#include "glia/image/png.hpp"
+#include "glia/models/summary.hpp"
+#include "glia/report/confusion_section.hpp"
+#include "glia/report/html_text.hpp"
+#include "glia/report/worst_mistakes.hpp"
+
+namespace glia {
+
+/// How a report shows the worst mistakes.
+struct mistakes_options {
+  std::size_t most = 24;                ///< how many at most
+  std::vector<std::string> names = {};  ///< of the classes; none: their numbers
+  /// The samples as pictures: (H, W), (H, W, 1) or (H, W, 3); none: as the data set has them.
+  shape picture_shape = {};
+  float black = 0;  ///< the value shown as black, another one than that shown as white
+  float white = 1;
+  /// Pictures of samples by their numbers, for those whose values are none any more:
+  /// [&](std::size_t n) { return photos.picture(n); }
+  std::function<image(std::size_t)> picture = {};
+};
+
+namespace detail {
+
+[[nodiscard]] inline bool is_picture(const shape& s) {
+  return (s.rank() == 2 || (s.rank() == 3 && (s[2] == 1 || s[2] == 3))) && s.size() > 0;
+}
+
+/// Values (H, W), (H, W, 1) or (H, W, 3) as a picture; those beyond black and white are that.
+[[nodiscard]] inline image picture_of(std::span<const float> values, const shape& s, float black,
+                                      float white) {
+  image result{s[0], s[1], std::vector<std::uint8_t>(s[0] * s[1] * 3)};
+  const std::size_t channels = s.rank() == 3 ? s[2] : 1;
+  for (std::size_t i = 0; i < result.pixels.size(); ++i) {
+    const float share = (values[i / 3 * channels + i % 3 % channels] - black) / (white - black);
+    const float level = std::isnan(share) ? 0 : std::clamp(share, 0.0F, 1.0F);
+    result.pixels[i] = static_cast<std::uint8_t>(std::lround(255 * level));
+  }
+  return result;
+}
+
+/// The pictures of mistakes; none where the samples are no pictures.
+///
+/// Throws `shape_error` for a shape of pictures that the samples do not have, `value_error` where
+/// black is white.
+[[nodiscard]] inline std::vector<image> mistake_pictures(const std::vector<mistake>& all,
+                                                         const dataset_view& data,
+                                                         const mistakes_options& options) {
+  std::vector<image> pictures;
+  if (options.picture) {
+    for (const mistake& m : all) {
+      pictures.push_back(options.picture(m.sample));
+    }
+    return pictures;
+  }
+  const shape& given = options.picture_shape;
+  const shape s = given.rank() > 0 ? given : data.input_shape();
+  require<shape_error>(
+      given.rank() == 0 || (is_picture(given) && given.size() == data.input_shape().size()),
+      "report: samples ", data.input_shape(), " are no pictures ", given,
+      "; expected (H, W), (H, W, 1) or (H, W, 3) of as many values");
+  require<value_error>(
+      options.white - options.black != 0 && std::isfinite(options.white - options.black),
+      "report: expected pictures whose black and white differ, got ", options.black, " and ",
+      options.white);
+  for (const mistake& m : is_picture(s) ? all : std::vector<mistake>()) {
+    const auto sample = static_cast<std::uint32_t>(m.sample);
+    batch one;
+    data.gather(std::span(&sample, 1), one);
+    pictures.push_back(picture_of(one.inputs, s, options.black, options.white));
+  }
+  return pictures;
+}
+
+/// Throws `value_error` for fewer names than there are classes among the mistakes.
+[[nodiscard]] inline std::string mistakes_section(const mistakes_found& found,
+                                                  const dataset_view& data,
+                                                  const mistakes_options& options) {
+  const std::string samples = grouped(found.samples) + " samples";
+  if (found.wrong == 0) {
+    return "<p>No mistakes among " + samples + ".</p>\n";
+  }
+  const auto name_of = [&](std::size_t k) {
+    require<value_error>(options.names.empty() || k < options.names.size(),
+                         "report: there are mistakes of class ", k, " and ", options.names.size(),
+                         " names of classes; expected one for each");
+    return options.names.empty() ? std::to_string(k) : options.names[k];
+  };
+  const std::vector<image> pictures = mistake_pictures(found.worst, data, options);
+  std::string html = "<p>" + grouped(found.wrong) + (found.wrong == 1 ? " mistake" : " mistakes") +
+                     " among " + samples + ", those with the highest loss first.</p>\n" +
+                     "<ul class=\"mistakes\">\n";
+  for (std::size_t i = 0; i < found.worst.size(); ++i) {
+    const mistake& m = found.worst[i];
+    const std::string number = "sample " + grouped(m.sample);
+    html += "<li>";
+    if (i < pictures.size()) {
+      constexpr std::size_t small = 96;  // pixels: larger ones are not to look like squares
+      html +=
+          text("<img",
+               std::max(pictures[i].width, pictures[i].height) <= small ? " class=\"small\"" : "",
+               " width=\"", pictures[i].width, "\" height=\"", pictures[i].height, "\" alt=\"",
+               number, "\" src=\"data:image/png;base64,", base64(encode_png(pictures[i])), "\">");
+    }
+    html += "<p><strong>" + html_text(name_of(m.truth)) + "</strong> taken for <em>" +
+            html_text(name_of(m.predicted)) + "</em> <small>" + html_text(name_of(m.predicted)) +
+            ": " + percent(m.probability) + "<br>" + html_text(name_of(m.truth)) + ": " +
+            percent(m.truth_probability) + "<br>" + number + "</small></p></li>\n";
+  }
+  return html + "</ul>\n";
+}
+
+}  // namespace detail
+
+}  // namespace glia

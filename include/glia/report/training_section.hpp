@@ -1,0 +1,185 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/models/summary.hpp"
+#include "glia/plot/history.hpp"
+#include "glia/report/confusion_section.hpp"
+#include "glia/report/html_text.hpp"
+#include "glia/report/report_table.hpp"
+#include "glia/training/history.hpp"
+#include "glia/training/watched_score.hpp"
+
+namespace glia::detail {
+
+/// A number to four digits.
+[[nodiscard]] inline std::string four_digits(double value) {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.4g", value);
+  return buffer.data();
+}
+
+/// Seconds as 12.3 s or 2 min 03 s or 1 h 02 min.
+[[nodiscard]] inline std::string duration_text(double seconds) {
+  constexpr double longest = 1e15;
+  std::array<char, 64> buffer{};
+  if (!(seconds >= 99.95) || seconds > longest) {
+    std::snprintf(buffer.data(), buffer.size(), "%.3g s", seconds);
+    return buffer.data();
+  }
+  const long long whole = std::llround(seconds);
+  if (whole < 3600) {
+    std::snprintf(buffer.data(), buffer.size(), "%lld min %02lld s", whole / 60, whole % 60);
+  } else {
+    std::snprintf(buffer.data(), buffer.size(), "%lld h %02lld min", (whole + 30) / 3600,
+                  (whole + 30) / 60 % 60);
+  }
+  return buffer.data();
+}
+
+/// Scores that a report lists, and what it knows of their metrics.
+struct score_list {
+  std::vector<std::pair<std::string, scores>> rows = {};  ///< by what they are of
+  std::vector<metric> metrics = {};
+
+  /// A score as it is written: shares of samples in per cent.
+  [[nodiscard]] std::string written(const std::string& name, double value) const {
+    for (const metric& m : metrics) {
+      if (m.name == name) {
+        return m.counts_classes() ? percent(value) : four_digits(value);
+      }
+    }
+    return name == accuracy().name ? percent(value) : four_digits(value);
+  }
+  /// The names of the metrics of all rows.
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [of, s] : rows) {
+      for (const std::string& name : s.names) {
+        if (std::find(all.begin(), all.end(), name) == all.end()) {
+          all.push_back(name);
+        }
+      }
+    }
+    return all;
+  }
+  [[nodiscard]] report_table table() const {
+    report_table result{.caption = "Scores", .headers = {"", "loss"}};
+    const std::vector<std::string> metric_names = names();
+    result.headers.insert(result.headers.end(), metric_names.begin(), metric_names.end());
+    for (const auto& [of, s] : rows) {
+      std::vector<std::string> cells{of, four_digits(s.loss)};
+      for (const std::string& name : metric_names) {
+        const bool there = std::find(s.names.begin(), s.names.end(), name) != s.names.end();
+        cells.push_back(there ? written(name, s[name]) : "");
+      }
+      result.rows.push_back(std::move(cells));
+    }
+    return result;
+  }
+
+  void add(const std::string& of, scores s) {
+    s.names.resize(std::min(s.names.size(), s.metrics.size()));  // those made by hand may differ
+    rows.emplace_back(of, std::move(s));
+  }
+  /// The last epoch's scores and, where there was a better one before it, the best epoch's.
+  void add(const history& training) {
+    metrics = training.metrics;
+    if (training.epochs.empty()) {
+      return;
+    }
+    const auto named = [&](scores s) {
+      for (std::size_t i = s.names.size(); i < metrics.size() && i < s.metrics.size(); ++i) {
+        s.names.push_back(metrics[i].name);
+      }
+      return s;
+    };
+    const epoch_record& last = training.epochs.back();
+    rows.emplace_back(text("training, epoch ", last.epoch), named(last.training));
+    std::vector<const epoch_record*> validated;
+    for (const epoch_record& e : training.epochs) {
+      if (e.validation) {
+        validated.push_back(&e);
+      }
+    }
+    if (validated.empty()) {
+      return;
+    }
+    const epoch_record* best = *std::min_element(validated.begin(), validated.end(),
+                                                 [](const epoch_record* a, const epoch_record* b) {
+                                                   return a->validation->loss < b->validation->loss;
+                                                 });
+    if (best != validated.back()) {
+      rows.emplace_back(text("validation, lowest loss, epoch ", best->epoch),
+                        named(*best->validation));
+    }
+    rows.emplace_back(text("validation, epoch ", validated.back()->epoch),
+                      named(*validated.back()->validation));
+  }
+};
+
+/// Each epoch in a row.
+[[nodiscard]] inline report_table epochs_table(const history& training, const score_list& list) {
+  report_table table{.caption = "Epochs", .headers = {"epoch", "loss"}};
+  const bool validated =
+      std::any_of(training.epochs.begin(), training.epochs.end(),
+                  [](const epoch_record& e) { return e.validation.has_value(); });
+  const auto add_names = [&](const std::string& prefix) {
+    for (const metric& m : training.metrics) {
+      table.headers.push_back(prefix + m.name);
+    }
+  };
+  add_names("");
+  if (validated) {
+    table.headers.emplace_back("validation loss");
+    add_names("validation ");
+  }
+  table.headers.insert(table.headers.end(), {"learning rate", "samples/s", "time"});
+  for (const epoch_record& e : training.epochs) {
+    std::vector<std::string> cells{std::to_string(e.epoch)};
+    const auto add_scores = [&](const scores* s) {
+      cells.push_back(s != nullptr ? four_digits(s->loss) : "");
+      for (std::size_t i = 0; i < training.metrics.size(); ++i) {
+        cells.push_back(s != nullptr && i < s->metrics.size()
+                            ? list.written(training.metrics[i].name, s->metrics[i])
+                            : "");
+      }
+    };
+    add_scores(&e.training);
+    if (validated) {
+      add_scores(e.validation ? &*e.validation : nullptr);
+    }
+    cells.insert(cells.end(), {four_digits(e.learning_rate), scaled(e.samples_per_second),
+                               duration_text(e.seconds)});
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+/// What a history says in words.
+[[nodiscard]] inline std::string history_notes(const history& training) {
+  std::vector<std::string> lines;
+  if (!training.stopped.empty()) {
+    lines.push_back((training.interrupted ? "Interrupted: " : "Stopped: ") + training.stopped);
+  }
+  if (training.frozen_seconds > 0) {
+    lines.push_back("Frozen layers: " + training.frozen_layers + ", in " +
+                    duration_text(training.frozen_seconds));
+  }
+  lines.insert(lines.end(), training.notes.begin(), training.notes.end());
+  std::string html;
+  for (const std::string& line : lines) {
+    html += "<p class=\"note\">" + html_text(line) + "</p>\n";
+  }
+  return html;
+}
+
+}  // namespace glia::detail
