@@ -20,7 +20,7 @@ namespace glia {
 namespace detail {
 
 /// The cells of a line of comma-separated values without quotes.
-[[nodiscard]] inline std::vector<std::string> csv_cells(std::string_view line) {
+[[nodiscard]] inline std::vector<std::string> history_cells(std::string_view line) {
   std::vector<std::string> cells(1);
   for (const char c : line) {
     if (c == ',') {
@@ -46,7 +46,7 @@ namespace detail {
   require<data_error>(in.is_open(), path.string(), ": cannot be read; is there such a file?");
   std::string line;
   std::getline(in, line);
-  const std::vector<std::string> header = detail::csv_cells(line);
+  const std::vector<std::string> header = detail::history_cells(line);
   const std::vector<std::string> fixed{"epoch", "seconds", "samples_per_second", "learning_rate",
                                        "loss"};
   require<data_error>(
@@ -67,7 +67,7 @@ namespace detail {
     result.metrics.push_back({.name = name});
   }
   for (std::size_t row = 2; std::getline(in, line); ++row) {
-    const std::vector<std::string> cells = detail::csv_cells(line);
+    const std::vector<std::string> cells = detail::history_cells(line);
     require<data_error>(cells.size() == header.size(), path.string(), ": line ", row, " has ",
                         cells.size(), " values, its header ", header.size(), " names");
     const auto value = [&](std::size_t i) {

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <glia/profiling/line_fit.hpp>
+#include <string>
+#include <vector>
+
+/// A unit, and from how many of it on it is used.
+struct unit {
+  double size;
+  double from;
+  std::string name;
+};
+
+inline const std::vector<unit> time_units{
+    {1e-9, 0, " ns"}, {1e-6, 1, " us"}, {1e-3, 1, " ms"},    {1, 1, " s"},
+    {60, 2, " min"},  {3600, 2, " h"},  {86400, 2, " days"}, {31557600, 2, " years"}};
+inline const std::vector<unit> byte_units{{1, 0, " B"},    {1e3, 1, " kB"},  {1e6, 1, " MB"},
+                                          {1e9, 1, " GB"}, {1e12, 1, " TB"}, {1e15, 1, " PB"}};
+inline const std::vector<unit> dollar_units{{1, 0, ""}};
+
+/// The largest unit that the value makes enough of.
+inline const unit& unit_for(double value, const std::vector<unit>& units) {
+  const auto fits = [&](const unit& u) { return std::abs(value) >= u.from * u.size; };
+  const auto at = std::find_if(units.rbegin(), units.rend(), fits);
+  return at == units.rend() ? units.front() : *at;
+}
+
+/// A number with its last digit at 10^place, thousands being set off.
+inline std::string digits(double value, int place) {
+  const double step = std::pow(10.0, place);
+  std::array<char, 400> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.*f", std::max(0, -place),
+                std::round(value / step) * step + 0.0);
+  std::string text = buffer.data();
+  const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  for (std::size_t at = std::min(text.find('.'), text.size()); at > sign + 3;) {
+    at -= 3;
+    text.insert(at, ",");
+  }
+  return text;
+}
+
+/// With so many digits: two for what rests on assumptions.
+inline std::string about(double value, const std::vector<unit>& units, int count = 2) {
+  const unit& u = unit_for(value, units);
+  const double shown = value / u.size;
+  const int place = shown > 0 ? static_cast<int>(std::floor(std::log10(shown))) - count + 1 : 0;
+  return digits(shown, place) + u.name;
+}
+
+/// With its interval, and no more digits than that allows.
+inline std::string shown(const glia::estimate& of, const std::vector<unit>& units,
+                         const std::string& before = "") {
+  const unit& u = unit_for(std::max(std::abs(of.low), std::abs(of.high)), units);
+  const double half = (of.high - of.low) / 2 / u.size;
+  if (!(half > 0)) {
+    return before + about(of.value, units);
+  }
+  const int place = static_cast<int>(std::floor(std::log10(half)));
+  return before + digits(of.value / u.size, place) + u.name + " (" +
+         digits(of.low / u.size, place) + " to " + digits(of.high / u.size, place) + ")";
+}
+
+inline glia::estimate operator*(const glia::estimate& of, double factor) {
+  return {of.value * factor, of.low * factor, of.high * factor};
+}
+
+/// Of what cannot be less than 0.
+inline glia::estimate at_least_0(const glia::estimate& of) {
+  return {std::max(of.value, 0.0), std::max(of.low, 0.0), std::max(of.high, 0.0)};
+}
+
+/// The interval of a sum is at most as wide.
+inline glia::estimate operator+(const glia::estimate& a, const glia::estimate& b) {
+  return {a.value + b.value, a.low + b.low, a.high + b.high};
+}

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <glia/glia.hpp>
+#include <iostream>
+#include <numeric>
+#include <vector>
+
+#include "images.hpp"
+#include "networks.hpp"
+#include "settings.hpp"
+
+/// Trains for an epoch and predicts, once all is warm, and prints what that took.
+inline void measure_here(const settings& s) {
+  with_network(s.model, [&](const auto& network, const glia::shape& sample) {
+    const glia::image_bytes data = read_images(s.output / "images.bin", sample, s.images);
+    std::vector<std::uint32_t> first(std::min(s.images, 4 * s.batch_size));
+    std::iota(first.begin(), first.end(), 0U);
+    const glia::subset some(data, first);
+
+    glia::model net{network, sample, glia::cpu<>({.threads = s.threads}), {.seed = s.seed}};
+    const glia::softmax_cross_entropy loss;
+    glia::trainer trainer{net, loss, glia::adam{1e-3}, {.seed = s.seed}};
+    const glia::fit_options once{.batch_size = s.batch_size, .progress = nullptr};
+    trainer.fit(some, once);
+    double seconds = trainer.fit(data, once).seconds();
+    for (std::size_t i = 1; i < s.tries; ++i) {
+      seconds = std::min(seconds, trainer.fit(data, once).seconds());
+    }
+    const std::size_t bytes = glia::peak_resident_bytes();
+
+    (void)glia::evaluate(net, some, loss);
+    std::chrono::duration<double> prediction = std::chrono::hours(1'000'000);
+    for (std::size_t i = 0; i < s.tries; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      (void)glia::evaluate(net, data, loss);
+      prediction = std::min<std::chrono::duration<double>>(
+          prediction, std::chrono::steady_clock::now() - start);
+    }
+    std::cout << seconds << ' ' << prediction.count() << ' ' << bytes << '\n';
+  });
+}

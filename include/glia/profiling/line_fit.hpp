@@ -1,0 +1,208 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+
+namespace glia {
+
+/// A value, and the interval that it lies in with the confidence of the fit that gave it.
+struct estimate {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+
+  friend bool operator==(const estimate&, const estimate&) = default;
+};
+
+/// The share of Student's t distribution of so many degrees of freedom that lies between -t and t
+/// (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4).
+[[nodiscard]] inline double student_t_share(double t, std::size_t freedom) {
+  const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
+  const bool odd = freedom % 2 == 1;
+  const double cosine = std::cos(angle);
+  double term = odd ? cosine : 1;
+  double sum = 0;
+  for (std::size_t k = odd ? 3 : 2; k <= freedom; k += 2) {
+    sum += term;
+    term *= cosine * cosine * static_cast<double>(k - 1) / static_cast<double>(k);
+  }
+  return odd ? 2 / std::numbers::pi * (angle + std::sin(angle) * sum) : std::sin(angle) * sum;
+}
+
+/// The t between whose negative and itself that share of the distribution lies: 12.706 for 0.95 and
+/// one degree of freedom.
+[[nodiscard]] inline double student_t(double share, std::size_t freedom) {
+  require<value_error>(share > 0 && share < 1 && freedom > 0,
+                       "student_t: expected a share between 0 and 1 and at least one degree of "
+                       "freedom, got ",
+                       share, " and ", freedom);
+  double low = 0;
+  double high = 1;
+  while (student_t_share(high, freedom) < share) {
+    high *= 2;
+  }
+  constexpr int halvings = 60;  // more than a double has bits
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = (low + high) / 2;
+    (student_t_share(middle, freedom) < share ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+/// Ordinary least squares: y = b0 x0 + b1 x1 + ... through N measurements of P terms each, with
+/// intervals by Student's t (Draper and Smith, Applied Regression Analysis, 3rd edition, chapters 1
+/// and 5). They hold where the law does, and where what is off it is independent, normal and of the
+/// same spread everywhere.
+///
+///     const glia::line_fit line({{1, 10}, {1, 20}, {1, 40}}, {2.1, 3.9, 8.2});  // a + b x
+///     const glia::estimate at_100 = line.mean({1, 100});
+class line_fit {
+ public:
+  using terms = std::vector<double>;
+
+  /// `x` (N, P), `y` (N). Throws `value_error` for lengths that disagree, for no more measurements
+  /// than terms, for terms that follow from each other and for numbers that are not finite.
+  line_fit(std::vector<terms> x, std::vector<double> y, double confidence = 0.95)
+      : freedom_(checked(x, y)), t_(student_t(confidence, freedom_)) {
+    triangulate(x, y);
+    coefficients_.resize(count_);
+    for (std::size_t j = count_; j-- > 0;) {
+      double rest = y[j];
+      for (std::size_t k = j + 1; k < count_; ++k) {
+        rest -= r_[j][k] * coefficients_[k];
+      }
+      coefficients_[j] = rest / r_[j][j];
+    }
+    double squares = 0;
+    for (std::size_t i = count_; i < y.size(); ++i) {
+      squares += y[i] * y[i];
+    }
+    deviation_ = std::sqrt(squares / static_cast<double>(freedom_));
+  }
+
+  /// N - P.
+  [[nodiscard]] std::size_t degrees_of_freedom() const { return freedom_; }
+  /// The standard deviation of what the terms do not explain.
+  [[nodiscard]] double residual_deviation() const { return deviation_; }
+
+  [[nodiscard]] estimate coefficient(std::size_t term) const {
+    return around(coefficients_[term], t_ * deviation(term));
+  }
+  /// The standard deviation of a coefficient.
+  [[nodiscard]] double deviation(std::size_t term) const {
+    terms alone(count_, 0.0);
+    alone[term] = 1;
+    return deviation_ * reach(alone);
+  }
+
+  /// Where the law itself lies.
+  [[nodiscard]] estimate mean(const terms& at) const {
+    return around(value(at), t_ * deviation_ * reach(at));
+  }
+  /// Where one more measurement would lie.
+  [[nodiscard]] estimate measurement(const terms& at) const {
+    return around(value(at), t_ * deviation_ * std::hypot(1.0, reach(at)));
+  }
+
+ private:
+  [[nodiscard]] static std::size_t checked(const std::vector<terms>& x,
+                                           const std::vector<double>& y) {
+    require<value_error>(!x.empty() && !x[0].empty() && x.size() == y.size(),
+                         "line_fit: expected terms for each measurement, got ", x.size(),
+                         " rows of terms and ", y.size(), " measurements");
+    require<value_error>(x.size() > x[0].size(), "line_fit: expected more measurements than the ",
+                         x[0].size(), " terms, got ", x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      bool finite = std::isfinite(y[i]);
+      for (const double term : x[i]) {
+        finite = finite && std::isfinite(term);
+      }
+      require<value_error>(finite && x[i].size() == x[0].size(), "line_fit: expected ", x[0].size(),
+                           " finite terms and a finite value in row ", i);
+    }
+    return x.size() - x[0].size();
+  }
+
+  [[nodiscard]] static estimate around(double value, double half) {
+    return {value, value - half, value + half};
+  }
+
+  [[nodiscard]] double value(const terms& at) const {
+    require<value_error>(at.size() == count_, "line_fit: expected ", count_, " terms, got ",
+                         at.size());
+    double sum = 0;
+    for (std::size_t j = 0; j < count_; ++j) {
+      sum += coefficients_[j] * at[j];
+    }
+    return sum;
+  }
+
+  /// Householder's reflections, which lose no digits to terms that are nearly alike as the normal
+  /// equations do: x becomes R, y becomes Q'y.
+  void triangulate(std::vector<terms>& x, std::vector<double>& y) {
+    count_ = x[0].size();
+    for (std::size_t j = 0; j < count_; ++j) {
+      double whole = 0;
+      double below = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        whole = std::hypot(whole, x[i][j]);
+        below = i < j ? 0 : std::hypot(below, x[i][j]);
+      }
+      constexpr double digits = 1e-12;
+      require<value_error>(below > digits * whole, "line_fit: term ", j,
+                           " is 0 or follows from those before it; expected measurements that "
+                           "differ in it");
+      const double diagonal = x[j][j] > 0 ? -below : below;
+      std::vector<double> v(x.size(), 0.0);
+      double squares = 0;
+      for (std::size_t i = j; i < x.size(); ++i) {
+        v[i] = x[i][j] - (i == j ? diagonal : 0);
+        squares += v[i] * v[i];
+      }
+      const auto reflect = [&](auto&& at) {
+        double product = 0;
+        for (std::size_t i = j; i < x.size(); ++i) {
+          product += v[i] * at(i);
+        }
+        for (std::size_t i = j; i < x.size(); ++i) {
+          at(i) -= 2 * product / squares * v[i];
+        }
+      };
+      for (std::size_t k = j; k < count_; ++k) {
+        reflect([&](std::size_t i) -> double& { return x[i][k]; });
+      }
+      reflect([&](std::size_t i) -> double& { return y[i]; });
+    }
+    x.resize(count_);
+    r_ = std::move(x);
+  }
+
+  /// sqrt(a' (X'X)^-1 a), which is |R'^-1 a|.
+  [[nodiscard]] double reach(const terms& a) const {
+    terms solved(count_);
+    double length = 0;
+    for (std::size_t j = 0; j < count_; ++j) {
+      double rest = a[j];
+      for (std::size_t k = 0; k < j; ++k) {
+        rest -= r_[k][j] * solved[k];
+      }
+      solved[j] = rest / r_[j][j];
+      length = std::hypot(length, solved[j]);
+    }
+    return length;
+  }
+
+  std::size_t freedom_;
+  double t_;  // of the confidence
+  std::size_t count_ = 0;
+  std::vector<terms> r_;  // (P, P), upper triangular; X = Q R
+  std::vector<double> coefficients_;
+  double deviation_ = 0;
+};
+
+}  // namespace glia
