@@ -50,7 +50,7 @@ std::vector<fuzz::bytes> fuzz::seeds() { return test::samples::gzip(); }
 
 void fuzz::check(byte_view file) {
   const glia::idx_bytes read = read_within(
-      {.for_each_byte = 8, .beside = 3 * max_bytes + (1 << 20)}, file, [](const auto& path) {
+      {.for_each_byte = 8, .beside = 5 * max_bytes + (1 << 20)}, file, [](const auto& path) {
         return glia::read_idx(path, glia::gzip_files{}, {.max_bytes = max_bytes});
       });
   require(read.values.size() == read.extents.size(), "the extents are of another size");

@@ -6,7 +6,7 @@
 std::vector<fuzz::bytes> fuzz::seeds() { return test::samples::idx(); }
 
 void fuzz::check(byte_view file) {
-  const glia::idx_bytes read = read_within({.for_each_byte = 4, .beside = 64 << 10}, file,
+  const glia::idx_bytes read = read_within({.for_each_byte = 6, .beside = 64 << 10}, file,
                                            [](const auto& path) { return glia::read_idx(path); });
   // There is one way only to write it.
   bytes again{0, 0, 8, static_cast<std::uint8_t>(read.extents.rank())};
