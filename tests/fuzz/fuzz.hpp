@@ -71,6 +71,16 @@ auto read_within(const memory_limit& limit, byte_view content, const Call& call)
   }
 }
 
+/// What a call returns that must not fail, such as writing and reading again what was read.
+template <class Call>
+auto without_error(const Call& call) {
+  try {
+    return call();
+  } catch (const glia::error& e) {
+    fail(glia::text("what was read cannot be written and read again: ", e.what()));
+  }
+}
+
 }  // namespace fuzz
 
 /// Of libFuzzer: changes the bytes in place and returns how many there are then.

@@ -28,8 +28,10 @@ void fuzz::check(byte_view file) {
             "a shape is of another size");
   }
   // Bytes are compared, since NaN is not what it is.
-  glia::write_safetensors_content(other_path(), content);
-  const bytes first = written();
-  glia::write_safetensors_content(other_path(), glia::read_safetensors_content(other_path()));
-  require(written() == first, "what was read is not what was written of it");
+  without_error([&] {
+    glia::write_safetensors_content(other_path(), content);
+    const bytes first = written();
+    glia::write_safetensors_content(other_path(), glia::read_safetensors_content(other_path()));
+    require(written() == first, "what was read is not what was written of it");
+  });
 }

@@ -133,6 +133,9 @@ TEST_CASE("a JPEG header that declares more than the file can hold is found out"
   setenv("TJ_ARITHMETIC", "1", 1);
   const auto arithmetic = jpeg_file(flat);
   unsetenv("TJ_ARITHMETIC");
+  if (arithmetic.empty()) {
+    GLIA_SKIP("TurboJPEG without arithmetic coding");
+  }
   REQUIRE(arithmetic.size() < 2000 * 2000 / 512);
   CHECK(difference(glia::decode_jpeg(arithmetic), flat) <= 1);
 }
