@@ -3,7 +3,8 @@
 #
 #   cmake/setup.sh        to build and run tests and examples
 #   cmake/setup.sh arm    also what tests/run_arm builds and runs with
-#   cmake/setup.sh ci     also what CI checks with, that included
+#   cmake/setup.sh fuzz   also what tests/run_fuzz builds with
+#   cmake/setup.sh ci     also what CI checks with, all that included
 #
 # GLIA_SKIP_SETUP=1 leaves the system alone, for those who provide the packages in another way.
 set -euo pipefail
@@ -12,7 +13,10 @@ packages=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-d
   catch2 libbenchmark-dev zlib1g-dev libturbojpeg0-dev libpng-dev libzip-dev libcli11-dev
   nlohmann-json3-dev gnuplot-nox fonts-dejavu-core libsvm-dev)
 if [[ "${1:-}" == ci ]]; then
-  packages+=(clang clang-format clang-tidy)
+  packages+=(clang-format clang-tidy)
+fi
+if [[ "${1:-}" == ci || "${1:-}" == fuzz ]]; then
+  packages+=(clang libclang-rt-14-dev)
 fi
 if [[ "${1:-}" == ci || "${1:-}" == arm ]]; then
   packages+=(g++-aarch64-linux-gnu qemu-user)

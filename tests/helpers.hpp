@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstdint>
 #include <glia/compiled/definitions.hpp>
-#include <initializer_list>
 #include <span>
 #include <vector>
 
+#include "idx_file.hpp"
 #include "messages.hpp"
 #include "temporary_folder.hpp"
 
@@ -58,19 +58,6 @@ std::vector<float> run_layer(const Layer& layer, const glia::shape& batch,
   glia::scope<glia::reference<float>> s(on, list, slots, mode, {.seed = 1});
   const auto y = s.run_model(layer, on.constant(tensor_of(device, batch, std::move(values))));
   return values_of(device, y.value());
-}
-
-/// The bytes of an IDX file of the given extents and element bytes.
-inline std::vector<std::uint8_t> idx_file(std::initializer_list<std::uint32_t> extents,
-                                          const std::vector<std::uint8_t>& values) {
-  std::vector<std::uint8_t> bytes{0, 0, 8, static_cast<std::uint8_t>(extents.size())};
-  for (std::uint32_t extent : extents) {
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      bytes.push_back(static_cast<std::uint8_t>(extent >> shift));
-    }
-  }
-  bytes.insert(bytes.end(), values.begin(), values.end());
-  return bytes;
 }
 
 /// A small labelled data set that a small network learns: points in the plane, their class the

@@ -23,6 +23,8 @@ class temporary_folder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
   void write(const std::string& name, const std::vector<std::uint8_t>& bytes) const {
+    // What is written over a file goes to the disk at once, which takes its time.
+    std::filesystem::remove(path_ / name);
     std::ofstream(path_ / name, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));

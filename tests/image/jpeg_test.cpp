@@ -119,3 +119,23 @@ TEST_CASE("a JPEG header that declares too many pixels is found out before memor
   CHECK(contains(jpeg_error(file, {.max_pixels = 255}), "declares 16 x 16 pixels"));
   CHECK(jpeg_error(file, {.max_pixels = 256}).empty());
 }
+
+TEST_CASE("a JPEG header that declares more than the file can hold is found out") {
+  const glia::image flat = glia::filled_image(2000, 2000, {90, 90, 90});
+  for (const int flags : {0, TJFLAG_PROGRESSIVE}) {
+    CHECK(glia::decode_jpeg(jpeg_file(flat, flags)).pixels.size() == flat.pixels.size());
+  }
+  const auto file = jpeg_file(gradient(16, 16));
+  CHECK(contains(jpeg_error(test::jpeg_declaring(file, 9000, 9000)),
+                 glia::text("the header declares 9000 x 9000 pixels, more than ", file.size(),
+                            " bytes can hold); fetch the file again")));
+  // Arithmetic coding takes next to nothing for pixels of one colour.
+  setenv("TJ_ARITHMETIC", "1", 1);
+  const auto arithmetic = jpeg_file(flat);
+  unsetenv("TJ_ARITHMETIC");
+  if (arithmetic.empty()) {
+    GLIA_SKIP("TurboJPEG without arithmetic coding");
+  }
+  REQUIRE(arithmetic.size() < 2000 * 2000 / 512);
+  CHECK(difference(glia::decode_jpeg(arithmetic), flat) <= 1);
+}

@@ -85,6 +85,48 @@ TEST_CASE("a PNG header that declares too many pixels is found out before memory
   CHECK(png_error(file, {.max_pixels = 256}).empty());
 }
 
+TEST_CASE("a PNG header that declares more than the file can hold is found out") {
+  // Of zeros, as dense as Deflate packs them: some 1000 bytes in one.
+  const auto dense = png_file(2000, 2000, test::bytes(500'000), {1, PNG_COLOR_TYPE_GRAY});
+  REQUIRE(dense.size() < 1000);
+  CHECK(png_error(dense).empty());
+  const auto file = png_file(test::scrambled(16, 16));
+  CHECK(contains(png_error(test::png_declaring(file, 9000, 9000)),
+                 glia::text("the header declares 9000 x 9000 pixels, more than ", file.size(),
+                            " bytes can hold); fetch the file again")));
+}
+
+TEST_CASE("parts of PNG files that are larger than the file are found out before memory is taken") {
+  const auto file = png_file(test::scrambled(4, 4));
+  // A part behind the header's 25 bytes, which declares 2 GB.
+  const auto with = [&](const test::bytes& part) {
+    auto result = file;
+    result.insert(result.begin() + 33, part.begin(), part.end());
+    return result;
+  };
+  CHECK(contains(png_error(with({0x7F, 0xFF, 0xFF, 0xFF, 'z', 'T', 'X', 't', 'a', 0, 0})),
+                 glia::text("a part of 2147483647 bytes begins at byte 33 of ", file.size() + 11)));
+  CHECK(contains(png_error(with({0, 0, 0, 0})), "damaged or cut short"));
+  // One that nobody knows stands before the header: its place is first.
+  auto first = file;
+  const test::bytes unknown{0, 0, 0, 0, 'a', 'b', 'C', 'd', 0, 0, 0, 0};
+  first.insert(first.begin() + 8, unknown.begin(), unknown.end());
+  CHECK(contains(png_error(first), "what it begins with is not its header"));
+}
+
+TEST_CASE("compressed texts in PNG files are passed over") {
+  const glia::image picture = test::scrambled(4, 4);
+  auto file = png_file(picture);
+  // Neither is whole; libpng would unpack them.
+  for (const char* kind : {"zTXt", "iTXt"}) {
+    test::bytes part{0, 0, 0, 3};
+    part.insert(part.end(), kind, kind + 4);
+    part.insert(part.end(), {1, 2, 3, 0, 0, 0, 0});
+    file.insert(file.begin() + 33, part.begin(), part.end());
+    CHECK(glia::decode_png(file) == picture);
+  }
+}
+
 TEST_CASE("written PNG files are read again, and nothing is left beside them") {
   const test::temporary_folder folder;
   const auto path = folder.path() / "picture.png";

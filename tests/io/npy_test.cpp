@@ -10,26 +10,14 @@
 
 #include "catch.hpp"
 #include "helpers.hpp"
+#include "io/array_files.hpp"
 
 using test::contains;
 using test::message_of;
+using test::npy_file;
+using test::npy_header;
 
 namespace {
-
-/// What numpy.save writes: the preamble, the header padded to `length`, the elements.
-std::vector<std::uint8_t> npy_file(const std::string& dictionary, std::size_t element_bytes,
-                                   std::size_t length = 118) {
-  std::string header = dictionary;
-  header.resize(length - 1, ' ');
-  std::string file = std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(length & 0xFF) +
-                     static_cast<char>(length >> 8) + header + '\n';
-  file.resize(file.size() + element_bytes, '\0');
-  return {file.begin(), file.end()};
-}
-
-std::string header_of(const std::string& elements, const std::string& shape) {
-  return "{'descr': '" + elements + "', 'fortran_order': False, 'shape': " + shape + ", }";
-}
 
 template <class T>
 std::vector<std::uint8_t> with_elements(std::vector<std::uint8_t> file,
@@ -52,10 +40,10 @@ struct npy_scratch {
   template <class T, class Stored>
   [[nodiscard]] std::vector<T> elements(const std::string& descr,
                                         const std::vector<Stored>& values) const {
-    const auto read_back =
-        read<T>(with_elements(npy_file(header_of(descr, "(" + std::to_string(values.size()) + ",)"),
-                                       values.size() * sizeof(Stored)),
-                              values));
+    const auto read_back = read<T>(
+        with_elements(npy_file(npy_header(descr, "(" + std::to_string(values.size()) + ",)"),
+                               values.size() * sizeof(Stored)),
+                      values));
     return {read_back.begin(), read_back.end()};
   }
   /// What is said of one element that T cannot be.
@@ -81,12 +69,12 @@ TEST_CASE("NumPy arrays of floats and doubles are read as floats") {
   const npy_scratch file;
   const xt::xarray<float> expected{{1, -2.5F, 3}, {0.1F, 5, 1e-40F}};
   const std::vector<float> floats(expected.begin(), expected.end());
-  CHECK((file.read(with_elements(npy_file(header_of("<f4", "(2, 3)"), 24), floats)) == expected));
+  CHECK((file.read(with_elements(npy_file(npy_header("<f4", "(2, 3)"), 24), floats)) == expected));
   // Old NumPy pads to 16 bytes instead of 64.
-  CHECK(
-      (file.read(with_elements(npy_file(header_of("<f4", "(2, 3)"), 24, 70), floats)) == expected));
+  CHECK((file.read(with_elements(npy_file(npy_header("<f4", "(2, 3)"), 24, 70), floats)) ==
+         expected));
   const std::vector<double> doubles{0.1, 1e300, -std::numeric_limits<double>::infinity()};
-  const auto converted = file.read(with_elements(npy_file(header_of("<f8", "(3,)"), 24), doubles));
+  const auto converted = file.read(with_elements(npy_file(npy_header("<f8", "(3,)"), 24), doubles));
   CHECK((converted == xt::xarray<float>{0.1F, INFINITY, -INFINITY}));
 }
 
@@ -102,10 +90,10 @@ TEST_CASE("NumPy arrays in Fortran's order keep their indices") {
 TEST_CASE("NumPy arrays may be scalars or empty") {
   const npy_scratch file;
   const auto scalar =
-      file.read(with_elements(npy_file(header_of("<f4", "()"), 4), std::vector<float>{7}));
+      file.read(with_elements(npy_file(npy_header("<f4", "()"), 4), std::vector<float>{7}));
   CHECK(scalar.dimension() == 0);
   CHECK(scalar() == 7);
-  const auto empty = file.read(npy_file(header_of("<f8", "(3, 0, 2)"), 0));
+  const auto empty = file.read(npy_file(npy_header("<f8", "(3, 0, 2)"), 0));
   CHECK(glia::shape(empty.shape().begin(), empty.shape().end()) == glia::shape{3, 0, 2});
 }
 
@@ -192,7 +180,7 @@ TEST_CASE("NumPy arrays are read whatever the program's locale") {
     [[nodiscard]] std::string do_grouping() const override { return "\3"; }
   };
   const npy_scratch file;
-  const auto bytes = npy_file(header_of("<f4", "(2, 300)"), 2400);
+  const auto bytes = npy_file(npy_header("<f4", "(2, 300)"), 2400);
   const std::locale before = std::locale::global(std::locale(std::locale(), new grouping));
   const auto read = file.read(bytes);
   std::locale::global(before);
@@ -216,7 +204,7 @@ TEST_CASE("errors of NumPy files name the file, what was expected and what came"
   CHECK(message_of<glia::data_error>([&] {
           static_cast<void>(glia::read_npy(file.folder.path()));
         }) == file.folder.path().string() + ": is a folder; expected a file");
-  const auto good = npy_file(header_of("<f4", "(2, 3)"), 24);
+  const auto good = npy_file(npy_header("<f4", "(2, 3)"), 24);
   for (std::size_t size = 0; size < good.size(); ++size) {
     INFO(size << " of " << good.size() << " bytes");
     const std::string error = file.error_of({good.begin(), good.begin() + static_cast<long>(size)});
@@ -231,35 +219,62 @@ TEST_CASE("errors of NumPy files name the file, what was expected and what came"
   other = good;
   other[9] = 0xFF;
   CHECK(file.error_of(other) == "expected a header of at most 1024 bytes, got one of 65398");
-  CHECK(file.error_of(npy_file(header_of("<f4", "(2, 3)"), 24, 1025)) ==
+  CHECK(file.error_of(npy_file(npy_header("<f4", "(2, 3)"), 24, 1025)) ==
         "expected a header of at most 1024 bytes, got one of 1025");
-  CHECK(file.read(npy_file(header_of("<f4", "(2, 3)"), 24, 1024)).size() == 6);
-  CHECK(file.error_of(npy_file(header_of("<c8", "(3,)"), 24)) ==
+  CHECK(file.read(npy_file(npy_header("<f4", "(2, 3)"), 24, 1024)).size() == 6);
+  CHECK(file.error_of(npy_file(npy_header("<c8", "(3,)"), 24)) ==
         "expected elements that are floats (<f4), doubles (<f8), integers (|i1, |u1, <i2, <u2, "
         "<i4, <u4, <i8, <u8) or truth values (|b1), got <c8; convert it before");
-  CHECK(contains(file.error_of(npy_file(header_of(">f4", "(3,)"), 12)), "got >f4"));
+  CHECK(contains(file.error_of(npy_file(npy_header(">f4", "(3,)"), 12)), "got >f4"));
+}
+
+TEST_CASE("headers of NumPy files may have spaces and commas where Python lets them") {
+  const npy_scratch file;
+  for (const char* header : {"{'descr':'<f4','fortran_order':False,'shape':(2,3)}",
+                             "{  'descr':  '<f4',  'fortran_order':  False,  'shape':  (2,   3)  }",
+                             "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3,), }",
+                             "{'descr': '<f4', 'fortran_order': False, 'shape': (02, 3), }"}) {
+    INFO(header);
+    const auto read = file.read(npy_file(header, 24));
+    CHECK(glia::shape(read.shape().begin(), read.shape().end()) == glia::shape{2, 3});
+  }
 }
 
 TEST_CASE("headers of NumPy files that do not tell the truth are found out") {
   const npy_scratch file;
-  CHECK(file.error_of(npy_file(header_of("<f4", "(2, 3)"), 20)) ==
+  CHECK(file.error_of(npy_file(npy_header("<f4", "(2, 3)"), 20)) ==
         "expected elements <f4 of the shape (2, 3) behind the header, got 20 bytes, which are not "
         "as many; the file is damaged or cut short");
-  CHECK(contains(file.error_of(npy_file(header_of("<f4", "(2, 3)"), 28)), "got 28 bytes"));
-  CHECK(contains(file.error_of(npy_file(header_of("<f4", "(2, 3)"), 23)), "got 23 bytes"));
-  CHECK(contains(file.error_of(npy_file(header_of("<f4", "(0,)"), 4)), "got 4 bytes"));
-  CHECK(contains(file.error_of(npy_file(header_of("<f4", "()"), 0)), "got 0 bytes"));
+  CHECK(contains(file.error_of(npy_file(npy_header("<f4", "(2, 3)"), 28)), "got 28 bytes"));
+  CHECK(contains(file.error_of(npy_file(npy_header("<f4", "(2, 3)"), 23)), "got 23 bytes"));
+  CHECK(contains(file.error_of(npy_file(npy_header("<f4", "(0,)"), 4)), "got 4 bytes"));
+  CHECK(contains(file.error_of(npy_file(npy_header("<f4", "()"), 0)), "got 0 bytes"));
   // Found out before the memory is taken; the product of the last is 2^64, that is 0.
-  CHECK(contains(file.error_of(npy_file(header_of("<f4", "(999999999999,)"), 4)), "got 4 bytes"));
-  CHECK(contains(file.error_of(npy_file(header_of("<f4", "(4294967296, 4294967296)"), 0)),
+  CHECK(contains(file.error_of(npy_file(npy_header("<f4", "(999999999999,)"), 4)), "got 4 bytes"));
+  CHECK(contains(file.error_of(npy_file(npy_header("<f4", "(4294967296, 4294967296)"), 0)),
                  "got 0 bytes"));
-  for (const char* header : {"", "{}", "{'descr': '<f4', 'fortran_order': False, 'shape': }",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (2), }",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (2 3), }",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 3), }",
-                             "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2, 3), }",
-                             "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
-                             "{'shape': (2, 3), 'fortran_order': False, 'descr': '<f4', }"}) {
+  for (const char* header :
+       {"",
+        "{}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2 3), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 3), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (6, ), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': ( 2, 3), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2 , 3), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3,, }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (,), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } x",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)",
+        "{'descr': '<f4",
+        "{'descr': '<f4', 'fortran_order'",
+        "{'descr': '<f4', 'fortran_order': False 'shape': (2, 3), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (0000000000000000006,), }",
+        "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2, 3), }",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
+        "{'shape': (2, 3), 'fortran_order': False, 'descr': '<f4', }"}) {
     INFO(header);
     CHECK(file.error_of(npy_file(header, 24)) ==
           std::string("expected a header as numpy.save writes it, with descr, fortran_order and "

@@ -1,91 +1,15 @@
-#include <zlib.h>
-
 #include <glia/io/npz.hpp>
 
 #include "catch.hpp"
 #include "helpers.hpp"
+#include "io/array_files.hpp"
 
 using test::contains;
 using test::message_of;
+using test::npy_file;
+using test::zipped;
 
 namespace {
-
-/// What numpy.save writes for a vector of floats.
-std::string npy_file(const std::vector<float>& values) {
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
-                       std::to_string(values.size()) + ",), }";
-  header.resize(117, ' ');
-  std::string file = std::string("\x93NUMPY\x01\0", 8) + std::string("\x76\0", 2) + header + '\n';
-  return file.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-}
-
-void put(std::string& to, std::uint32_t value, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) {
-    to += static_cast<char>(value >> (8 * i));
-  }
-}
-
-std::string deflated(const std::string& bytes) {
-  std::string result(bytes.size() + 64, '\0');
-  z_stream z{};
-  REQUIRE(deflateInit2(&z, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  z.avail_in = static_cast<uInt>(bytes.size());
-  z.next_out = reinterpret_cast<Bytef*>(result.data());
-  z.avail_out = static_cast<uInt>(result.size());
-  REQUIRE(deflate(&z, Z_FINISH) == Z_STREAM_END);
-  result.resize(z.total_out);
-  deflateEnd(&z);
-  return result;
-}
-
-struct entry {
-  std::string name;
-  std::string content;
-  bool compressed = false;
-  std::uint32_t declared = 0;  // another size than the content's
-};
-
-/// A zip archive, written by hand.
-std::vector<std::uint8_t> zipped(const std::vector<entry>& entries) {
-  std::string file;
-  std::string directory;
-  for (const entry& e : entries) {
-    const std::string stored = e.compressed ? deflated(e.content) : e.content;
-    const auto sum = static_cast<std::uint32_t>(crc32(
-        0, reinterpret_cast<const Bytef*>(e.content.data()), static_cast<uInt>(e.content.size())));
-    const auto size = static_cast<std::uint32_t>(e.content.size());
-    std::string common;
-    put(common, 20, 2);  // version
-    put(common, 0, 2);   // flags
-    put(common, e.compressed ? 8 : 0, 2);
-    put(common, 0x21, 4);  // time and date
-    put(common, sum, 4);
-    put(common, static_cast<std::uint32_t>(stored.size()), 4);
-    put(common, e.declared > 0 ? e.declared : size, 4);
-    put(common, static_cast<std::uint32_t>(e.name.size()), 2);
-    put(common, 0, 2);
-    std::string central = "PK\x01\x02";
-    put(central, 20, 2);
-    central += common;
-    put(central, 0, 2);
-    put(central, 0, 2);
-    put(central, 0, 2);
-    put(central, 0, 4);
-    put(central, static_cast<std::uint32_t>(file.size()), 4);
-    directory += central + e.name;
-    file += "PK\x03\x04" + common + e.name + stored;
-  }
-  std::string end = "PK\x05\x06";
-  put(end, 0, 4);
-  put(end, static_cast<std::uint32_t>(entries.size()), 2);
-  put(end, static_cast<std::uint32_t>(entries.size()), 2);
-  put(end, static_cast<std::uint32_t>(directory.size()), 4);
-  put(end, static_cast<std::uint32_t>(file.size()), 4);
-  put(end, 0, 2);
-  file += directory + end;
-  return {file.begin(), file.end()};
-}
 
 struct npz_scratch {
   test::temporary_folder folder;

@@ -4,23 +4,13 @@
 
 #include "catch.hpp"
 #include "helpers.hpp"
+#include "io/array_files.hpp"
 
 using test::contains;
 using test::message_of;
+using test::safetensors_file;
 
 namespace {
-
-/// A file of a header, after its length, and bytes of data.
-std::vector<std::uint8_t> safetensors_file(const std::string& header,
-                                           const std::vector<std::uint8_t>& data) {
-  std::vector<std::uint8_t> bytes;
-  for (int shift = 0; shift < 64; shift += 8) {
-    bytes.push_back(static_cast<std::uint8_t>(std::uint64_t{header.size()} >> shift));
-  }
-  bytes.insert(bytes.end(), header.begin(), header.end());
-  bytes.insert(bytes.end(), data.begin(), data.end());
-  return bytes;
-}
 
 template <class T>
 std::vector<std::uint8_t> bytes_of(const std::vector<T>& values) {

@@ -5,6 +5,7 @@
 #include <glia/models/model_file.hpp>
 
 #include "catch.hpp"
+#include "damage.hpp"
 #include "helpers.hpp"
 #include "run_python.hpp"
 
@@ -113,28 +114,19 @@ TEST_CASE("a damaged model file leaves the model as it was") {
   const std::vector<std::uint8_t> whole = file.bytes();
   auto net = model_of(2);
   const auto before = values_of<float>(net);
-  std::size_t refused = 0;
-  for (std::uint32_t damage = 0; damage < 400; ++damage) {
-    std::vector<std::uint8_t> bytes = whole;
-    const std::size_t at = glia::random_bits({.seed = 3, .stream = 1}, damage) % whole.size();
-    if (damage % 2 == 0) {
-      bytes.resize(at);
-    } else {
-      bytes[at] ^= static_cast<std::uint8_t>(1U << (damage / 2 % 8));
-    }
-    file.folder.write("model.safetensors", bytes);
+  const std::size_t read = test::damaged_copies_read({whole}, [&](const auto& copy) {
+    file.folder.write("model.safetensors", copy);
     try {
       glia::load(net, file.path);
-      // A bit of a weight is as good as any other; nothing else may have come through.
-      REQUIRE(damage % 2 == 1);
-      glia::save(model_of(2), file.path);
-      glia::load(net, file.path);
     } catch (const glia::data_error&) {
-      ++refused;
+      REQUIRE(values_of<float>(net) == before);
+      throw;
     }
-    REQUIRE(values_of<float>(net) == before);
-  }
-  CHECK(refused > 200);
+    // As where it is the checksum's name that is damaged.
+    glia::save(model_of(2), file.path);
+    glia::load(net, file.path);
+  });
+  CHECK(read < 20);
 }
 
 TEST_CASE("a lambda that computes something else is another network though it is called the same") {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "glia/core/error.hpp"
 #include "glia/core/input_file.hpp"
@@ -27,7 +28,12 @@ struct gzip_files {
         : path_(path), file_(gzopen(path.c_str(), "rb"), &gzclose) {
       detail::require_no_folder(path);
       require<data_error>(file_ != nullptr, path.string(), ": cannot be opened for reading");
-      gzbuffer(file_.get(), 256 * 1024);
+      // zlib takes three times as much, also for the smallest file.
+      constexpr std::uintmax_t least = 8 * 1024;
+      constexpr std::uintmax_t most = 256 * 1024;
+      std::error_code unknown;
+      const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+      gzbuffer(file_.get(), static_cast<unsigned>(unknown ? most : std::clamp(size, least, most)));
     }
 
     [[nodiscard]] std::size_t read(std::span<std::uint8_t> buffer) {

@@ -18,15 +18,16 @@ namespace glia {
 
 namespace detail {
 
-/// Whether the end marker of a JPEG image is there. Segments are skipped by their lengths, so that
-/// the end of a thumbnail inside one does not count. Compressed data are passed over byte by byte:
-/// there, 0xFF is followed by 0 or is a restart marker.
-[[nodiscard]] inline bool has_jpeg_end(std::span<const std::uint8_t> bytes) {
+/// Whether a JPEG image has a marker, 0xFF left out, for which `found(marker)` holds. Segments are
+/// skipped by their lengths, so that those of a thumbnail inside one do not count. Compressed
+/// data are passed over byte by byte: there, 0xFF is followed by 0 or is a restart marker.
+template <class Found>
+[[nodiscard]] bool has_jpeg_marker(std::span<const std::uint8_t> bytes, const Found& found) {
   for (std::size_t i = 2; i + 1 < bytes.size();) {
     const std::uint8_t marker = bytes[i + 1];
     if (bytes[i] != 0xFF || marker == 0 || marker == 0xFF || (marker >= 0xD0 && marker <= 0xD7)) {
       ++i;
-    } else if (marker == 0xD9) {
+    } else if (found(marker)) {
       return true;
     } else if (i + 3 < bytes.size()) {
       i += 2 + std::max<std::size_t>(2, bytes[i + 2] * std::size_t{256} + bytes[i + 3]);
@@ -35,6 +36,10 @@ namespace detail {
     }
   }
   return false;
+}
+
+[[nodiscard]] inline bool has_jpeg_end(std::span<const std::uint8_t> bytes) {
+  return has_jpeg_marker(bytes, [](std::uint8_t marker) { return marker == 0xD9; });
 }
 
 class jpeg_decoder {
@@ -54,6 +59,7 @@ class jpeg_decoder {
   [[nodiscard]] std::size_t width() const { return static_cast<std::size_t>(width_); }
 
   [[nodiscard]] image decode(const decode_options& options) const {
+    require_enough_bytes();
     const auto [height, width] = scaled_extents(options);
     image result{height, width, {}};
     if (colours_ == TJCS_CMYK || colours_ == TJCS_YCCK) {
@@ -73,6 +79,20 @@ class jpeg_decoder {
   }
 
  private:
+  /// Huffman's codes take at least a bit for the first of each 8 x 8 coefficients. So a header that
+  /// declares what the file cannot hold is found out before memory is taken for it. Arithmetic
+  /// coding (the markers C9 and on) has no such bound.
+  void require_enough_bytes() const {
+    const auto arithmetic = [](std::uint8_t marker) {
+      return marker >= 0xC9 && marker <= 0xCF && marker != 0xCC;
+    };
+    require<data_error>(
+        height() * width() / 64 / 8 <= bytes_.size() || has_jpeg_marker(bytes_, arithmetic),
+        "expected a whole JPEG image, but the data are damaged or cut short (the header declares ",
+        height(), " x ", width(), " pixels, more than ", bytes_.size(),
+        " bytes can hold); fetch the file again or leave it out");
+  }
+
   [[nodiscard]] std::array<std::size_t, 2> scaled_extents(const decode_options& options) const {
     std::array<std::size_t, 2> best{height(), width()};
     if (options.min_height == 0 && options.min_width == 0) {

@@ -2,12 +2,14 @@
 
 #include <png.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "glia/core/error.hpp"
@@ -20,9 +22,9 @@ namespace detail {
 
 class png_decoder {
  public:
-  explicit png_decoder(std::span<const std::uint8_t> bytes) {
+  explicit png_decoder(std::span<const std::uint8_t> bytes) : bytes_(for_libpng(bytes)) {
     control_.version = PNG_IMAGE_VERSION;
-    judge(png_image_begin_read_from_memory(&control_, bytes.data(), bytes.size()));
+    judge(png_image_begin_read_from_memory(&control_, bytes_.data(), bytes_.size()));
     control_.format = PNG_FORMAT_RGB;
     // Else libpng would take the samples of 16-bit files without a colour space for linear light.
     control_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
@@ -35,6 +37,7 @@ class png_decoder {
   [[nodiscard]] std::size_t width() const { return control_.width; }
 
   [[nodiscard]] image decode() {
+    require_enough_bytes();
     image result{height(), width(), std::vector<std::uint8_t>(height() * width() * 3)};
     const png_color background{255, 255, 255};
     judge(png_image_finish_read(&control_, &background, result.pixels.data(), 0, nullptr));
@@ -47,6 +50,62 @@ class png_decoder {
                         "short (", control_.message, "); fetch the file again or leave it out");
   }
 
+  /// What libpng is to read. It takes the memory that a chunk declares before it looks whether the
+  /// file has as much, and it unpacks texts, to a thousand times their size, that nobody asks for.
+  [[nodiscard]] std::span<const std::uint8_t> for_libpng(std::span<const std::uint8_t> bytes) {
+    constexpr std::size_t head = 8;     // the length, big-endian, and the kind
+    constexpr std::size_t around = 12;  // with the sum behind the content
+    std::size_t done = 0;
+    const auto keep = [&](std::size_t end) {
+      kept_.insert(kept_.end(), bytes.data() + done, bytes.data() + end);
+    };
+    for (std::size_t at = 8; at + head <= bytes.size();) {
+      std::size_t length = 0;
+      for (const std::uint8_t byte : bytes.subspan(at, 4)) {
+        length = length << 8 | byte;
+      }
+      const std::string_view kind(reinterpret_cast<const char*>(bytes.data()) + at + 4, 4);
+      if (kind == "IDAT") {
+        break;
+      }
+      require<data_error>(at > 8 || kind == "IHDR",
+                          "expected a PNG image, but what it begins with is not its header; fetch "
+                          "the file again or leave it out");
+      require<data_error>(length + around <= bytes.size() - at,
+                          "expected a whole PNG image, but the data are damaged or cut short (a "
+                          "part of ",
+                          length, " bytes begins at byte ", at, " of ", bytes.size(),
+                          "); fetch the file again or leave it out");
+      const std::size_t next = at + around + length;
+      if (kind == "zTXt" || kind == "iTXt") {
+        keep(at);
+        done = next;
+      }
+      at = next;
+    }
+    if (done == 0) {
+      return bytes;
+    }
+    keep(bytes.size());
+    return kept_;
+  }
+
+  /// Deflate packs at most 1032 bytes into one: 258 into two bits. So a header that declares what
+  /// the file cannot hold is found out before memory is taken for it.
+  void require_enough_bytes() const {
+    // Of the header, which stands first: the bits of a sample and the kind of colours, whose
+    // pixels have 1, 3, 1, 2 and 4 samples for 0, 2, 3, 4 and 6.
+    constexpr std::array<std::size_t, 7> samples{1, 0, 3, 1, 2, 0, 4};
+    const std::size_t bits = bytes_[24] * samples[bytes_[25]];
+    require<data_error>(height() * width() <= bytes_.size() * 1032 * 8 / bits,
+                        "expected a whole PNG image, but the data are damaged or cut short (the "
+                        "header declares ",
+                        height(), " x ", width(), " pixels, more than ", bytes_.size(),
+                        " bytes can hold); fetch the file again or leave it out");
+  }
+
+  std::vector<std::uint8_t> kept_;  // what is left of a file with texts
+  std::span<const std::uint8_t> bytes_;
   png_image control_{};
 };
 

@@ -13,8 +13,8 @@
 #include <ios>
 #include <istream>
 #include <limits>
-#include <regex>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -102,7 +102,7 @@ class npy_reader {
 
  private:
   static constexpr std::size_t preamble = 10;  // bytes: the magic, the version, the header's length
-  // NumPy's headers have 118 bytes up to some 15 axes; a regular expression's stack has its limits.
+  // NumPy's headers have 118 bytes up to some 15 axes.
   static constexpr std::size_t max_header = 1024;
 
   /// Finds out elements, order and shape, and leaves the file where the elements begin.
@@ -123,26 +123,61 @@ class npy_reader {
     std::string header(length, '\0');
     in_.read(header.data(), static_cast<std::streamsize>(length));
     require<data_error>(in_.good(), path_, ": cut short in its header of ", length, " bytes");
-    const std::regex form(R"(\{ *'descr': *'([^']*)', *'fortran_order': *(True|False), *'shape': *)"
-                          R"(\(((?:|[0-9]{1,18},|[0-9]{1,18}(?:, *[0-9]{1,18})+,?))\),? *\} *\n)");
-    std::smatch parts;
-    require<data_error>(std::regex_match(header, parts, form), path_,
+    require<data_error>(parse(header), path_,
                         ": expected a header as numpy.save writes it, with descr, fortran_order "
                         "and shape, got ",
                         header.substr(0, header.find_last_not_of(" \n") + 1));
-    elements_ = parts[1];
-    first_axis_fastest_ = parts[2] == "True";
-    shape_text_ = parts[3];
-    // A stream would read numbers as the program's locale writes them, commas and all.
-    const char* at = shape_text_.data();
-    const char* const end = at + shape_text_.size();
-    for (std::size_t extent = 0; at != end;) {
-      const auto [next, failure] = std::from_chars(at, end, extent);
-      if (failure == std::errc()) {
-        shape_.push_back(extent);
-      }
-      at = failure == std::errc() ? next : at + 1;
+  }
+
+  /// Takes elements, order and shape from a header; false for one that NumPy does not write.
+  [[nodiscard]] bool parse(std::string_view left) {
+    const auto pass = [&](std::string_view part) {
+      const bool there = left.starts_with(part);
+      left.remove_prefix(there ? part.size() : 0);
+      return there;
+    };
+    const auto spaces = [&] {
+      left.remove_prefix(std::min(left.find_first_not_of(' '), left.size()));
+      return true;
+    };
+    if (!pass("{") || !spaces() || !pass("'descr':") || !spaces() || !pass("'")) {
+      return false;
     }
+    elements_ = left.substr(0, left.find('\''));
+    left.remove_prefix(elements_.size());
+    if (!pass("',") || !spaces() || !pass("'fortran_order':") || !spaces()) {
+      return false;
+    }
+    first_axis_fastest_ = pass("True");
+    if ((!first_axis_fastest_ && !pass("False")) || !pass(",") || !spaces() || !pass("'shape':") ||
+        !spaces() || !pass("(")) {
+      return false;
+    }
+    const std::string_view from = left;
+    bool comma = false;
+    const auto digit = [&](std::size_t i) {
+      return i < left.size() && left[i] >= '0' && left[i] <= '9';
+    };
+    while (digit(0)) {
+      constexpr std::ptrdiff_t most_digits = 18;
+      // A stream would read numbers as the program's locale writes them, commas and all.
+      const auto [end, failure] =
+          std::from_chars(left.data(), left.data() + left.size(), shape_.emplace_back());
+      if (failure != std::errc() || end - left.data() > most_digits) {
+        return false;
+      }
+      left.remove_prefix(static_cast<std::size_t>(end - left.data()));
+      comma = pass(",");
+      if (const std::size_t next = left.find_first_not_of(' '); digit(next)) {
+        left.remove_prefix(comma ? next : 0);
+      }
+    }
+    shape_text_ = from.substr(0, from.size() - left.size());
+    if ((shape_.size() == 1 && !comma) || !pass(")")) {
+      return false;
+    }
+    pass(",");
+    return spaces() && pass("}") && spaces() && left == "\n";
   }
 
   /// Throws unless the rest of the file is as many elements as the shape says. The product of the

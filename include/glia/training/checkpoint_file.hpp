@@ -32,6 +32,17 @@ inline constexpr std::string_view history_name = "glia/history";
 inline constexpr std::string_view sums_name = "glia/sums";
 inline constexpr std::string_view numbers_name = "glia/numbers";
 
+/// Each score of each epoch has the metric's name, of which a file has one: that must not be long,
+/// or a small file would take all memory.
+inline constexpr std::size_t max_metric_name = 256;
+
+inline void require_short_names(const std::vector<std::string>& metrics, const std::string& file) {
+  for (const std::string& name : metrics) {
+    require<data_error>(name.size() <= max_metric_name, file, ": the name of a metric has ",
+                        name.size(), " bytes, expected at most ", max_metric_name);
+  }
+}
+
 /// Of an epoch's row, before its scores: samples, seconds, samples a second, rate, validated.
 inline constexpr std::size_t epoch_columns = 5;
 
@@ -105,9 +116,11 @@ inline constexpr std::size_t epoch_columns = 5;
 /// `identity` says which model it is of: see model_identity. Needs nlohmann-json: link
 /// `glia::safetensors`.
 ///
-/// Throws `data_error`, naming the file, where it cannot be written.
+/// Throws `data_error`, naming the file, where it cannot be written, and for a metric whose name
+/// has more than 256 bytes.
 inline void write_checkpoint(const std::filesystem::path& path, training_state state,
                              std::map<std::string, std::string> identity) {
+  detail::require_short_names(state.metrics, path.string());
   safetensors_content content{.tensors = std::move(state.tensors), .metadata = std::move(identity)};
   content.metadata["glia"] = detail::checkpoint_file;
   const std::pair<const char*, std::uint64_t> numbers[] = {{"seed", state.seed},
@@ -172,6 +185,7 @@ namespace detail {
                        .batch_size = number("batch_size"),
                        .shuffled = number("shuffled") != 0,
                        .metrics = lines_of(said("metrics"))};
+  require_short_names(state.metrics, file);
   bool complete = false;
   for (named_tensor& t : content.tensors) {
     const auto* doubles = std::get_if<std::vector<double>>(&t.values);

@@ -1,0 +1,37 @@
+#include <glia/io/safetensors.hpp>
+
+#include "fuzz/fuzz.hpp"
+#include "samples/arrays.hpp"
+
+namespace {
+
+std::size_t size_of(const glia::named_tensor& t) {
+  return std::visit([](const auto& values) { return values.size(); }, t.values);
+}
+
+}  // namespace
+
+std::vector<fuzz::bytes> fuzz::seeds() { return test::samples::safetensors(); }
+
+void fuzz::check(byte_view file) {
+  constexpr memory_limit limit{.for_each_byte = 64, .beside = 64 << 10};
+  const glia::tensor_map tensors =
+      read_within(limit, file, [](const auto& path) { return glia::read_safetensors(path); });
+  const glia::safetensors_content content = read_within(
+      limit, file, [](const auto& path) { return glia::read_safetensors_content(path); });
+  require(tensors.size() == content.tensors.size(), "two readers find other tensors");
+  for (const glia::named_tensor& t : content.tensors) {
+    const auto& values = tensors.at(t.name);
+    require(glia::shape(values.shape().begin(), values.shape().end()) == t.shape,
+            "two readers find another shape");
+    require(t.shape.size() == values.size() && values.size() == size_of(t),
+            "a shape is of another size");
+  }
+  // Bytes are compared, since NaN is not what it is.
+  without_error([&] {
+    glia::write_safetensors_content(other_path(), content);
+    const bytes first = written();
+    glia::write_safetensors_content(other_path(), glia::read_safetensors_content(other_path()));
+    require(written() == first, "what was read is not what was written of it");
+  });
+}
