@@ -34,7 +34,7 @@ struct scaling_panel {
     };
     std::vector<plot::series> all{points("measured", fitted, 0)};
     if (!checked.empty()) {
-      all.push_back(points("measured later", checked, 1));
+      all.push_back(points("checked", checked, 1));
     }
     double low = all[0].x[0];
     double high = low;

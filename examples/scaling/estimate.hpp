@@ -74,8 +74,8 @@ inline void print_laws(const fits& of) {
 /// What the data and the network take of disks and memory.
 inline void print_memory(const settings& s, const fits& of, const answer& here) {
   const auto batch = static_cast<double>(s.batch_size);
-  const glia::estimate all = of.memory.line.mean(per_both(batch, s.train));
-  const glia::estimate streamed = of.memory.line.mean(per_both(batch, 0));
+  const glia::estimate all = at_least_0(of.memory.line.mean(per_both(batch, s.train)));
+  const glia::estimate streamed = at_least_0(of.memory.line.mean(per_both(batch, 0)));
   std::cout << "\n"
             << digits(s.train, 0) << " images to train with, " << digits(s.test, 0)
             << " to predict, in batches of " << s.batch_size << ", epochs: " << digits(s.epochs, 0)
@@ -97,8 +97,8 @@ inline void print_assumptions(const settings& s, const image_flops& flops) {
       << "\nAssumed:\n  that the lines go on: "
       << digits(s.train / static_cast<double>(s.sizes.back()), 0)
       << " times the most images that were measured; the intervals know nothing of that\n"
-      << "  that nothing else runs: of each repetition's " << s.tries
-      << " epochs the fastest counts (--tries)\n"
+      << "  that nothing else runs: of each repetition's epochs (--tries " << s.tries
+      << ") the fastest counts\n"
       << "  that streaming keeps up, from disks or networks that read as fast as said\n  "
       << digits(s.machines, 0) << " machines are " << s.efficiency << " x " << digits(s.machines, 0)
       << " times as fast as one (--efficiency); one costs $" << digits(s.price, -2)

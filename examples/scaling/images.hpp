@@ -7,6 +7,7 @@
 #include <glia/core/error.hpp>
 #include <glia/core/whole_file.hpp>
 #include <glia/data/image_bytes.hpp>
+#include <utility>
 #include <vector>
 
 /// Writes images as they are in memory, for programs to read some of them without the memory that
