@@ -29,7 +29,9 @@ struct settings {
                            : std::vector<std::size_t>{64, 128, 256, 512, 1024};
     }
     if (sizes.empty()) {
-      sizes = {5000, 10000, 15000, 20000};
+      // Whole batches: a smaller last one would add steps, and memory, of a kind of their own.
+      sizes = perceptron ? std::vector<std::size_t>{5000, 10000, 15000, 20000}
+                         : std::vector<std::size_t>{4096, 8192, 12288, 16384};
     }
     for (std::vector<std::size_t>* const all : {&batches, &sizes}) {
       std::sort(all->begin(), all->end());
