@@ -20,8 +20,9 @@ void train_mnist(const mnist_settings& s, const Network& network, const glia::im
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{s.learning_rate}, {.seed = s.seed}};
   glia::fit_options how{.epochs = s.epochs, .batch_size = s.batch_size};
+  const glia::profiler watch(s.profile, {.print = &std::cout});
   if (!s.profile.empty()) {
-    how.observers.emplace_back(glia::profiler(s.profile, {.print = &std::cout}));
+    how.observers.emplace_back(watch);
   }
   const auto history = trainer.fit(train, test, how);
 
@@ -31,7 +32,7 @@ void train_mnist(const mnist_settings& s, const Network& network, const glia::im
             << " images/s, peak memory "
             << glia::scaled(static_cast<double>(glia::peak_resident_bytes()), "B") << '\n';
   if (!s.report.empty()) {
-    write_report(s, net, history, how, test);
+    write_report(s, net, history, how, test, watch.result());
   }
 }
 

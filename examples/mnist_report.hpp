@@ -24,7 +24,8 @@ struct mnist_settings {
 /// What there is to see of a run, on one page.
 template <class Trained>
 void write_report(const mnist_settings& s, const Trained& net, const glia::history& history,
-                  const glia::fit_options& how, const glia::image_bytes& test) {
+                  const glia::fit_options& how, const glia::image_bytes& test,
+                  const glia::profile& profile) {
   glia::report page(s.name);
   page.settings({{"data", s.data},
                  {"images", glia::grouped(s.images)},
@@ -46,5 +47,8 @@ void write_report(const mnist_settings& s, const Trained& net, const glia::histo
   page.add(glia::confusion_matrix(outputs, labels), names);
   page.mistakes(outputs, test, {.picture_shape = {28, 28}});
   page.add(net);
+  if (profile.steps > 0) {
+    page.add(profile);
+  }
   page.write(s.report);
 }

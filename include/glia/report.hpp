@@ -20,11 +20,13 @@
 #include "glia/models/model.hpp"
 #include "glia/plot/chart.hpp"
 #include "glia/plot/history.hpp"
+#include "glia/plot/profile.hpp"
 #include "glia/report/confusion_section.hpp"
 #include "glia/report/inline_svg.hpp"
 #include "glia/report/layers_table.hpp"
 #include "glia/report/mistakes_section.hpp"
 #include "glia/report/page_style.hpp"
+#include "glia/report/profile_section.hpp"
 #include "glia/report/report_table.hpp"
 #include "glia/report/training_section.hpp"
 #include "glia/training/evaluate.hpp"
@@ -156,6 +158,15 @@ class report {
     section("Worst mistakes",
             detail::mistakes_section(worst_mistakes(outputs, truth, options.most, gives), data,
                                      options));
+  }
+
+  /// Where the time of a step and the memory went: as bars, and in tables. Throws `value_error` for
+  /// a profile without steps.
+  void add(const profile& found) {
+    add("Profile", plot::profile_chart(found));
+    for (const report_table& one : detail::profile_tables(found)) {
+      table(one);
+    }
   }
 
   /// Throws `value_error` for a table without columns, or with a row that has not as many cells.

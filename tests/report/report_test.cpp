@@ -505,3 +505,28 @@ TEST_CASE("a report is written whole or not at all") {
   CHECK(contains(now, "byline\">20"));
   CHECK(contains(now, glia::detail::html_text(glia::processor_name())));
 }
+
+TEST_CASE("a report of a profile has its bars and its tables") {
+  glia::profile found;
+  found.first_step = 4;
+  found.steps = 2;
+  found.seconds = 0.01;
+  found.batch_size = 32;
+  glia::profile_entry e;
+  e.layer = "a<b";
+  e.kernel = "dense";
+  e.seconds = 0.006;
+  e.flops = 6e6;
+  found.entries = {e};
+  found.others.emplace_back("data", 0.002);
+  glia::report page("profiled");
+  page.add(found);
+  const std::string html = page.html();
+  CHECK(test::contains(html, "a&lt;b"));
+  CHECK_FALSE(test::contains(html, "a<b"));
+  CHECK(test::contains(html, "Steps 4 to 5, 32 samples each"));
+  CHECK(test::contains(html, "<td class=\"number\">60.0</td>"));  // of the steps' time
+  CHECK(test::contains(html, "What held memory"));
+  CHECK(test::contains(html, "not accounted for"));
+  CHECK_THROWS_AS(page.add(glia::profile{}), glia::value_error);
+}

@@ -71,6 +71,8 @@ struct profile {
   /// The kernels that took longest.
   [[nodiscard]] std::string kernel_table(std::size_t most = 12) const;
   [[nodiscard]] std::string memory_table() const;
+  /// Which steps these are, and the machine's peak.
+  [[nodiscard]] std::string note() const;
 
   [[nodiscard]] std::vector<std::vector<std::string>> layer_rows() const;
   [[nodiscard]] std::vector<std::vector<std::string>> kernel_rows(std::size_t most = 12) const;
@@ -263,14 +265,18 @@ inline std::vector<std::vector<std::string>> profile::memory_rows() const {
           {"resident at most", size(memory.peak)}};
 }
 
-inline std::string profile::layer_table() const {
-  std::string result = text_table(layer_rows(), 1, true);
-  result += text("Steps ", first_step, " to ", first_step + steps - std::min<std::size_t>(steps, 1),
-                 ", ", batch_size, " samples each; times are of one step. ");
+inline std::string profile::note() const {
+  std::string result =
+      text("Steps ", first_step, " to ", first_step + steps - std::min<std::size_t>(steps, 1), ", ",
+           batch_size, " samples each; times are of one step.");
   if (peak_flops > 0) {
-    result += "The machine's peak, measured: " + scaled(peak_flops, "FLOP/s") + ".";
+    result += " The machine's peak, measured: " + scaled(peak_flops, "FLOP/s") + '.';
   }
-  return result + '\n';
+  return result;
+}
+
+inline std::string profile::layer_table() const {
+  return text_table(layer_rows(), 1, true) + note() + '\n';
 }
 inline std::string profile::kernel_table(std::size_t most) const {
   return text_table(kernel_rows(most), 3);

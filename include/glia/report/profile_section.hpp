@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/report/report_table.hpp"
+#include "glia/training/profile.hpp"
+
+namespace glia::detail {
+
+/// What a profile found, as tables for a report: by layer, by kernel, and memory.
+[[nodiscard]] inline std::vector<report_table> profile_tables(const profile& found) {
+  const auto table = [](std::string caption, std::vector<std::vector<std::string>> rows,
+                        bool totals, std::string note) {
+    report_table made{.caption = std::move(caption),
+                      .headers = rows.front(),
+                      .rows = {rows.begin() + 1, rows.end()},
+                      .totals = totals,
+                      .note = std::move(note)};
+    return made;
+  };
+  return {table("Where a step's time goes", found.layer_rows(), true, found.note()),
+          table("The kernels that took longest", found.kernel_rows(), false, ""),
+          table("What held memory", found.memory_rows(), true, "")};
+}
+
+}  // namespace glia::detail
