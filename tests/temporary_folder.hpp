@@ -4,10 +4,22 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace test {
+
+/// All bytes of a file, as a string or a vector.
+template <class Bytes = std::string>
+[[nodiscard]] Bytes file_content(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    throw std::runtime_error(path.string() + ": cannot be opened");
+  }
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 /// A folder of its own that goes with the test.
 class temporary_folder {

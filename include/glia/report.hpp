@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/number_text.hpp"
 #include "glia/core/processor_name.hpp"
 #include "glia/core/version.hpp"
 #include "glia/core/whole_file.hpp"
@@ -232,7 +233,7 @@ class report {
         all.push_back({name + ' ' + s.names[i], scores_.written(s.names[i], s.metrics[i])});
       }
       if (all.empty()) {
-        all.push_back({name + " loss", detail::four_digits(s.loss)});
+        all.push_back({name + " loss", digits_text(s.loss, 4)});
       }
     }
     all.insert(all.end(), figures_.begin(), figures_.end());

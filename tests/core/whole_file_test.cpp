@@ -21,10 +21,7 @@ struct one_file {
 
   one_file() { folder.write("file", {'o', 'l', 'd'}); }
 
-  [[nodiscard]] std::string content() const {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  [[nodiscard]] std::string content() const { return test::file_content(path); }
   [[nodiscard]] std::ptrdiff_t count() const {
     return std::distance(std::filesystem::directory_iterator(folder.path()), {});
   }

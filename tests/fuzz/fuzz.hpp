@@ -9,6 +9,9 @@
 #include <string_view>
 #include <vector>
 
+/// Of libFuzzer: changes the bytes in place and returns how many there are then.
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
+
 // What the programs that search for files that readers stumble over have in common. Each is
 // program.cpp with one file that defines `seeds` and `check`. They are built with libFuzzer and
 // sanitizers.
@@ -81,7 +84,15 @@ auto without_error(const Call& call) {
   }
 }
 
-}  // namespace fuzz
+/// LLVMFuzzerMutate, followed by `seal` every second time, which puts a format's sums right.
+template <class Seal>
+std::size_t change_and_seal(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                            unsigned seed, const Seal& seal) {
+  const std::size_t changed = LLVMFuzzerMutate(data, size, max_size);
+  if (seed % 2 == 0) {
+    seal(std::span(data, changed));
+  }
+  return changed;
+}
 
-/// Of libFuzzer: changes the bytes in place and returns how many there are then.
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
+}  // namespace fuzz

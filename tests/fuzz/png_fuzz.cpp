@@ -53,9 +53,5 @@ void fuzz::check(byte_view file) {
 // Half of the changes leave sums that fit.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned seed) {
-  const std::size_t changed = LLVMFuzzerMutate(data, size, max_size);
-  if (seed % 2 == 0) {
-    seal({data, changed});
-  }
-  return changed;
+  return fuzz::change_and_seal(data, size, max_size, seed, seal);
 }

@@ -39,11 +39,6 @@ class killed_training {
   pid_t id_ = 0;
 };
 
-std::vector<char> contents(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// Ends trainings by a signal at random moments and runs them again, until so many were ended.
 void end_and_go_on(int signal, int ends, const std::string& network, const std::string& number) {
   const test::temporary_folder scratch;
@@ -51,7 +46,7 @@ void end_and_go_on(int signal, int ends, const std::string& network, const std::
   const auto start = std::chrono::steady_clock::now();
   REQUIRE(killed_training(whole, network, number).wait() == 0);
   const seconds takes = std::chrono::steady_clock::now() - start;
-  const auto expected = contents(whole / "model.safetensors");
+  const auto expected = test::file_content(whole / "model.safetensors");
   REQUIRE(expected.size() > 1000);
 
   const auto folder = scratch.path() / "ended";
@@ -78,7 +73,7 @@ void end_and_go_on(int signal, int ends, const std::string& network, const std::
       in_training += begun && std::filesystem::exists(folder / "best.safetensors") ? 1 : 0;
       continue;
     }
-    const auto model = contents(folder / "model.safetensors");
+    const auto model = test::file_content(folder / "model.safetensors");
     REQUIRE((model == expected));
     if (!enough) {
       std::filesystem::remove_all(folder);

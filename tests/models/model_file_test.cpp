@@ -44,8 +44,7 @@ struct model_scratch {
   std::filesystem::path path = folder.path() / "model.safetensors";
 
   [[nodiscard]] std::vector<std::uint8_t> bytes() const {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    return test::file_content<std::vector<std::uint8_t>>(path);
   }
 };
 

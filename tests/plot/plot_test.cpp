@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <glia/plot.hpp>
 #include <glia/training/history_csv.hpp>
-#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -19,11 +18,6 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
@@ -279,7 +273,8 @@ TEST_CASE("a history that was written is drawn as the one in memory") {
   plot::history(folder.path() / "memory.svg", training);
   plot::history(folder.path() / "file.svg", folder.path() / "history.csv");
   // Six digits of 1/3 are as far from it as a thousandth of a pixel.
-  CHECK(content(folder.path() / "file.svg") == content(folder.path() / "memory.svg"));
+  CHECK(test::file_content(folder.path() / "file.svg") ==
+        test::file_content(folder.path() / "memory.svg"));
 }
 
 TEST_CASE("panels keep their places and their sizes") {
@@ -314,12 +309,12 @@ TEST_CASE("the ending says whether a chart becomes SVG or PNG") {
   const test::temporary_folder folder;
   const plot::curves_options size{.on = {.width = 321, .height = 234}};
   plot::curves(folder.path() / "a chart's.png", {{.y = {1, 2}}}, size);
-  const std::string png = content(folder.path() / "a chart's.png");
+  const std::string png = test::file_content(folder.path() / "a chart's.png");
   CHECK(png.starts_with("\x89PNG\r\n\x1a\n"));
   CHECK(png_extent(png, 16) == 321);
   CHECK(png_extent(png, 20) == 234);
   plot::curves(folder.path() / "a.svg", {{.y = {1, 2}}}, size);
-  const std::string svg = content(folder.path() / "a.svg");
+  const std::string svg = test::file_content(folder.path() / "a.svg");
   CHECK(svg.starts_with("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<svg"));
   CHECK(contains(svg, "width=\"321\" height=\"234\""));
   for (const char* name : {"a.jpg", "a", ".svg"}) {

@@ -4,7 +4,6 @@
 #include <glia/plot/bars.hpp>
 #include <glia/plot/curves.hpp>
 #include <glia/report.hpp>
-#include <iterator>
 #include <limits>
 
 #include "catch.hpp"
@@ -497,8 +496,7 @@ TEST_CASE("a report is written whole or not at all") {
   const auto path = folder.path() / "report.html";
   const glia::report page("one", {.date = "today"});
   page.write(path);
-  std::ifstream in(path, std::ios::binary);
-  CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == page.html());
+  CHECK(test::file_content(path) == page.html());
   CHECK(contains(message_of<glia::data_error>([&] { page.write(folder.path() / "no/r.html"); }),
                  "no/r.html: cannot be written"));
   const std::string now = glia::report("two").html();

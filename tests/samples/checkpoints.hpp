@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <glia/training/checkpoint_file.hpp>
-#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -23,8 +21,7 @@ training_file file_by(const Write& write) {
   const temporary_folder folder;
   const auto path = folder.path() / "file";
   write(path);
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return file_content<training_file>(path);
 }
 
 /// The same file with its checksum under another name, so that nothing holds it against the rest;

@@ -48,8 +48,7 @@ struct checkpointed {
     return names;
   }
   [[nodiscard]] std::vector<std::uint8_t> bytes(const std::string& name) const {
-    std::ifstream in(folder / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    return test::file_content<std::vector<std::uint8_t>>(folder / name);
   }
 };
 
@@ -167,6 +166,24 @@ TEST_CASE("a damaged checkpoint is passed over for the one before it") {
   CHECK(contains(message_of<glia::data_error>([&] { run.fit(3, {keep}); }),
                  "none of its 3 checkpoints can be read"));
   CHECK(run.files().size() == 3);
+}
+
+TEST_CASE("checkpoints that are damaged do not stand in for those that are kept") {
+  checkpointed<> whole;
+  whole.fit(3, {});
+  checkpointed<> run;
+  run.fit(3, {checkpoints(run.folder, {.every_steps = 1, .keep_last = 2}), interrupt_at(9)});
+  std::filesystem::resize_file(run.folder / "step-000000009.safetensors", 1000);
+  // It goes on from step 8, and is ended before it comes to the damaged one.
+  const checkpoints one(run.folder, {.every_epoch = false, .keep_last = 1});
+  run.fit(3, {one, glia::on(moment::begins,
+                            [](const glia::training&) { return glia::interrupt("the test"); })});
+  CHECK(run.files() ==
+        std::vector<std::string>{"step-000000008.safetensors", "step-000000009.safetensors"});
+  run.fit(3, {one});
+  CHECK(contains(run.last.notes.at(1), "step-000000008.safetensors"));
+  CHECK(run.files() == std::vector<std::string>{"step-000000015.safetensors"});
+  CHECK(run.state.tensors == whole.state.tensors);
 }
 
 TEST_CASE("checkpoints are not mixed up with those of another training") {

@@ -1,5 +1,4 @@
 #include <glia/training/history_csv.hpp>
-#include <iterator>
 
 #include "catch.hpp"
 #include "helpers.hpp"
@@ -10,8 +9,7 @@ std::string written(const glia::history& training) {
   const test::temporary_folder folder;
   const auto path = folder.path() / "history.csv";
   glia::write_history_csv(path, training);
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return test::file_content(path);
 }
 
 glia::epoch_record epoch(std::size_t number, bool validated) {

@@ -107,6 +107,31 @@ TEST_CASE("an observer stops a training at any moment, and says why") {
   CHECK(stopped_at(moment::epoch, 3) == "3 1 validated");
 }
 
+TEST_CASE("a training that is gone on with and stopped at once shows no epoch again") {
+  const auto shown = [](std::size_t first_stop, moment second_stop) {
+    observed o;
+    glia::fit_options options{.epochs = 3, .batch_size = 10, .progress = nullptr};
+    const auto fit = [&](moment at, std::size_t step) {
+      options.observers = {[=](const glia::training& t) {
+        return t.at == at && t.step == step ? glia::interrupt("the test") : glia::go_on();
+      }};
+      return o.trainer.fit(test::quadrants{25}, options);
+    };
+    fit(moment::step, first_stop);
+    std::ostringstream out;
+    options.progress = &out;
+    options.resume = true;
+    const auto h = fit(second_stop, first_stop);
+    CHECK(h.interrupted);
+    CHECK(h.epochs.size() == first_stop / 3);
+    return out.str();
+  };
+  for (const moment at : {moment::begins, moment::epoch_begins}) {
+    CHECK(shown(1, at) == "interrupted; stopped after step 1\n");
+    CHECK(shown(5, at) == "interrupted; stopped after step 5\n");
+  }
+}
+
 TEST_CASE("Ctrl-C can be left to others") {
   observed o;
   const auto before = std::signal(SIGINT, SIG_IGN);
@@ -345,9 +370,8 @@ TEST_CASE("the log holds the epochs so far after each of them") {
   observed o;
   std::vector<std::size_t> lines;
   const auto count = glia::on(moment::epoch, [&](const glia::training&) {
-    std::ifstream in(folder.path() / "log.csv");
-    lines.push_back(
-        static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(in), {}, '\n')));
+    const std::string log = test::file_content(folder.path() / "log.csv");
+    lines.push_back(static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n')));
   });
   o.trainer.fit(test::quadrants{10},
                 {.epochs = 3,
@@ -398,6 +422,18 @@ TEST_CASE("a number that is not finite is traced to its layer, and the model sta
   broken(9, 1) = std::nanf("");
   CHECK(run(glia::dense{1}, glia::valued_arrays(broken, y), 0.1, 50).first ==
         "the loss is not finite: step 3 of epoch 1, first in the inputs of the batch");
+
+  // The history has the epochs up to there, and nothing of the one that could not begin.
+  broken.fill(std::nanf(""));
+  std::ostringstream out;
+  glia::model net{glia::dense{1}, {2}};
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
+  const auto h = trainer.fit(glia::valued_arrays(broken, y),
+                             {.epochs = 2, .progress = &out, .observers = {glia::stop_at_nan(50)}});
+  CHECK(h.epochs.empty());
+  CHECK(out.str() ==
+        "stopped after epoch 0: the loss is not finite: step 1 of epoch 1, first in the inputs of "
+        "the batch\n");
 }
 
 TEST_CASE("a parameter that an update ruins is found though the loss is still finite") {

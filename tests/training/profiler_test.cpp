@@ -108,8 +108,7 @@ TEST_CASE("a profile knows what the training keeps in memory") {
 TEST_CASE("the trace is JSON with a row for each thread, within its steps") {
   const test::temporary_folder folder;
   const glia::profiler p = profiled(glia::profiler(folder.path() / "a/b", {.skip = 1, .steps = 4}));
-  std::ifstream in(folder.path() / "a/b/trace.json");
-  const auto trace = nlohmann::json::parse(in);
+  const auto trace = nlohmann::json::parse(test::file_content(folder.path() / "a/b/trace.json"));
   std::map<std::string, std::size_t> kinds;
   std::vector<std::pair<double, double>> steps;
   for (const auto& e : trace.at("traceEvents")) {
@@ -138,8 +137,7 @@ TEST_CASE("the trace is JSON with a row for each thread, within its steps") {
     }));
   }
   CHECK(phases == std::set<std::string>{"backward", "forward", "other", "stretch", "update"});
-  std::ifstream tables(folder.path() / "a/b/profile.txt");
-  const std::string all{std::istreambuf_iterator<char>(tables), {}};
+  const std::string all = test::file_content(folder.path() / "a/b/profile.txt");
   CHECK(test::contains(all, "conv2d_0"));
   CHECK(test::contains(all, "64 samples each"));
 

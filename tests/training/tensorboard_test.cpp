@@ -138,8 +138,7 @@ struct event_scratch {
     std::vector<std::string> contents;
     for (const auto& path : paths) {
       CHECK(path.filename().string().starts_with("events.out.tfevents."));
-      std::ifstream in(path, std::ios::binary);
-      contents.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+      contents.push_back(test::file_content(path));
     }
     return contents;
   }

@@ -29,8 +29,8 @@ struct gzip_files {
       detail::require_no_folder(path);
       require<data_error>(file_ != nullptr, path.string(), ": cannot be opened for reading");
       // zlib takes three times as much, also for the smallest file.
-      constexpr std::uintmax_t least = 8 * 1024;
-      constexpr std::uintmax_t most = 256 * 1024;
+      constexpr std::uintmax_t least = 8192;
+      constexpr std::uintmax_t most = 262144;
       std::error_code unknown;
       const std::uintmax_t size = std::filesystem::file_size(path, unknown);
       gzbuffer(file_.get(), static_cast<unsigned>(unknown ? most : std::clamp(size, least, most)));

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <array>
-#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "glia/core/number_text.hpp"
 #include "glia/core/text_table.hpp"
 #include "glia/layers/plan.hpp"
 
@@ -28,11 +28,9 @@ namespace glia {
     number /= 1000;
     ++prefix;
   }
-  std::array<char, 32> buffer{};
   const int decimals = prefix == 0 || number >= 100 ? 0 : number >= 10 ? 1 : 2;
-  std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, number);
   const std::string suffix = prefixes[prefix] + unit;
-  return buffer.data() + (suffix.empty() ? "" : " " + suffix);
+  return fixed_text(number, decimals) + (suffix.empty() ? "" : " " + suffix);
 }
 
 namespace detail {

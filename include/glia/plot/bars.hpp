@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/number_text.hpp"
 #include "glia/plot/chart.hpp"
 #include "glia/plot/palette.hpp"
 
@@ -39,16 +39,11 @@ namespace detail {
 
 /// A value to three digits, and its unit.
 [[nodiscard]] inline std::string measured(double value, const std::string& unit) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.*f",
-                std::abs(value) >= 100 || value == 0 ? 0
-                : std::abs(value) >= 10              ? 1
-                                                     : 2,
-                value);
-  if (std::abs(value) >= 1e6 || (value != 0 && std::abs(value) < 0.01)) {
-    std::snprintf(buffer.data(), buffer.size(), "%.3g", value);
+  const double size = std::abs(value);
+  if (size >= 1e6 || (size < 0.01 && size > 0)) {
+    return digits_text(value, 3) + unit;
   }
-  return buffer.data() + unit;
+  return fixed_text(value, size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : 2) + unit;
 }
 
 /// Where bars stand and what is written at them.

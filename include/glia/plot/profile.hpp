@@ -52,6 +52,7 @@ struct profile_options {
   }
   // Which are too short to be shown: those behind the longest ones.
   std::vector<double> longest;
+  longest.reserve(times.size());
   for (const layer_time& t : times) {
     longest.push_back(t.all());
   }

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/number_text.hpp"
 #include "glia/models/summary.hpp"
 #include "glia/report/html_text.hpp"
 #include "glia/report/report_table.hpp"
@@ -18,11 +17,7 @@
 namespace glia::detail {
 
 /// 0.98765 as 98.77 %.
-[[nodiscard]] inline std::string percent(double share) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.2f %%", 100 * share);
-  return buffer.data();
-}
+[[nodiscard]] inline std::string percent(double share) { return fixed_text(100 * share, 2) + " %"; }
 
 /// The matrix with its counts, rows being true classes. A cell is as dark as its share of the
 /// samples of its true class is large, mistakes by the share's square root, so that rare ones are
@@ -50,10 +45,8 @@ namespace glia::detail {
       }
       const double share = static_cast<double>(count) / static_cast<double>(there);
       const double depth = truth == k ? share : std::sqrt(share);
-      std::array<char, 96> cell{};
-      std::snprintf(cell.data(), cell.size(), R"(<td class="%s%s" style="--depth:%.3f">)",
-                    truth == k ? "right" : "wrong", depth > 0.55 ? " deep" : "", depth);
-      html += cell.data() + grouped(count) + "</td>";
+      html += text(R"(<td class=")", truth == k ? "right" : "wrong", depth > 0.55 ? " deep" : "",
+                   R"(" style="--depth:)", fixed_text(depth, 3), R"(">)", grouped(count), "</td>");
     }
     html += "</tr>\n";
   }

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/number_text.hpp"
 #include "glia/models/summary.hpp"
 #include "glia/plot/history.hpp"
 #include "glia/report/confusion_section.hpp"
@@ -20,29 +19,21 @@
 
 namespace glia::detail {
 
-/// A number to four digits.
-[[nodiscard]] inline std::string four_digits(double value) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.4g", value);
-  return buffer.data();
-}
-
 /// Seconds as 12.3 s or 2 min 03 s or 1 h 02 min.
 [[nodiscard]] inline std::string duration_text(double seconds) {
   constexpr double longest = 1e15;
-  std::array<char, 64> buffer{};
   if (!(seconds >= 99.95) || seconds > longest) {
-    std::snprintf(buffer.data(), buffer.size(), "%.3g s", seconds);
-    return buffer.data();
+    return digits_text(seconds, 3) + " s";
   }
+  const auto two_digits = [](long long number) {
+    return std::string(number < 10 ? "0" : "") + std::to_string(number);
+  };
   const long long whole = std::llround(seconds);
   if (whole < 3600) {
-    std::snprintf(buffer.data(), buffer.size(), "%lld min %02lld s", whole / 60, whole % 60);
-  } else {
-    std::snprintf(buffer.data(), buffer.size(), "%lld h %02lld min", (whole + 30) / 3600,
-                  (whole + 30) / 60 % 60);
+    return std::to_string(whole / 60) + " min " + two_digits(whole % 60) + " s";
   }
-  return buffer.data();
+  const long long minutes = (whole + 30) / 60;
+  return std::to_string(minutes / 60) + " h " + two_digits(minutes % 60) + " min";
 }
 
 /// Scores that a report lists, and what it knows of their metrics.
@@ -54,10 +45,10 @@ struct score_list {
   [[nodiscard]] std::string written(const std::string& name, double value) const {
     for (const metric& m : metrics) {
       if (m.name == name) {
-        return m.counts_classes() ? percent(value) : four_digits(value);
+        return m.counts_classes() ? percent(value) : digits_text(value, 4);
       }
     }
-    return name == accuracy().name ? percent(value) : four_digits(value);
+    return name == accuracy().name ? percent(value) : digits_text(value, 4);
   }
   /// The names of the metrics of all rows.
   [[nodiscard]] std::vector<std::string> names() const {
@@ -76,7 +67,7 @@ struct score_list {
     const std::vector<std::string> metric_names = names();
     result.headers.insert(result.headers.end(), metric_names.begin(), metric_names.end());
     for (const auto& [of, s] : rows) {
-      std::vector<std::string> cells{of, four_digits(s.loss)};
+      std::vector<std::string> cells{of, digits_text(s.loss, 4)};
       for (const std::string& name : metric_names) {
         const bool there = std::find(s.names.begin(), s.names.end(), name) != s.names.end();
         cells.push_back(there ? written(name, s[name]) : "");
@@ -146,7 +137,7 @@ struct score_list {
   for (const epoch_record& e : training.epochs) {
     std::vector<std::string> cells{std::to_string(e.epoch)};
     const auto add_scores = [&](const scores* s) {
-      cells.push_back(s != nullptr ? four_digits(s->loss) : "");
+      cells.push_back(s != nullptr ? digits_text(s->loss, 4) : "");
       for (std::size_t i = 0; i < training.metrics.size(); ++i) {
         cells.push_back(s != nullptr && i < s->metrics.size()
                             ? list.written(training.metrics[i].name, s->metrics[i])
@@ -157,7 +148,7 @@ struct score_list {
     if (validated) {
       add_scores(e.validation ? &*e.validation : nullptr);
     }
-    cells.insert(cells.end(), {four_digits(e.learning_rate), scaled(e.samples_per_second),
+    cells.insert(cells.end(), {digits_text(e.learning_rate, 4), scaled(e.samples_per_second),
                                duration_text(e.seconds)});
     table.rows.push_back(std::move(cells));
   }

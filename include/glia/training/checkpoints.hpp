@@ -263,12 +263,16 @@ class checkpoints {
     last_step_ = now.step;
     writer_->start([state = std::move(now), identity = identity_, folder = folder_,
                     keep = options_.keep_last, best]() mutable {
-      const std::filesystem::path path = folder / name_of(state.step);
+      const std::uint64_t step = state.step;
+      const std::filesystem::path path = folder / name_of(step);
       write_checkpoint(path, std::move(state), std::move(identity));
       if (best) {
         stand_in(path, folder / "best.safetensors");
       }
-      const std::vector<std::filesystem::path> there = newest_first(folder);
+      // Those of later steps are damaged, as this training has not come to them yet: they do not
+      // count.
+      std::vector<std::filesystem::path> there = newest_first(folder);
+      std::erase_if(there, [&](const auto& p) { return step_of(p.filename().string()) > step; });
       for (std::size_t i = keep; i < there.size(); ++i) {
         std::error_code ignored;
         std::filesystem::remove(there[i], ignored);

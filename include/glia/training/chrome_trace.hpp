@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/number_text.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/graph/timeline.hpp"
@@ -73,16 +74,14 @@ class chrome_trace {
       start = start == 0 ? e.begin : std::min(start, e.begin);
     }
     const auto microseconds = [&](std::int64_t nanoseconds) {
-      std::array<char, 40> buffer{};
-      std::snprintf(buffer.data(), buffer.size(), "%.3f", 1e-3 * static_cast<double>(nanoseconds));
-      return std::string(buffer.data());
+      return fixed_text(1e-3 * static_cast<double>(nanoseconds), 3);
     };
     out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
         << R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"training"}})";
     for (std::size_t row = 0; row < threads_.size(); ++row) {
-      out << ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":" << row
-          << ",\"name\":\"thread_name\",\"args\":{\"name\":\""
-          << (row == 0 ? std::string("training") : "worker " + std::to_string(row)) << "\"}}";
+      out << ",\n"
+          << R"({"ph":"M","pid":1,"tid":)" << row << R"(,"name":"thread_name","args":{"name":")"
+          << (row == 0 ? std::string("training") : "worker " + std::to_string(row)) << R"("}})";
     }
     for (const event& e : events_) {
       out << ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" << e.row << ",\"name\":" << quoted(e.name)
@@ -90,8 +89,9 @@ class chrome_trace {
           << ",\"dur\":" << microseconds(e.end - e.begin) << ",\"args\":{" << e.arguments << "}}";
     }
     for (const sample& s : samples_) {
-      out << ",\n{\"ph\":\"C\",\"pid\":1,\"name\":\"memory\",\"ts\":" << microseconds(s.at - start)
-          << ",\"args\":{\"resident MB\":"
+      out << ",\n"
+          << R"({"ph":"C","pid":1,"name":"memory","ts":)" << microseconds(s.at - start)
+          << R"(,"args":{"resident MB":)"
           << microseconds(static_cast<std::int64_t>(s.resident / 1e3)) << "}}";
     }
     out << "\n]}\n";

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <numeric>
 #include <span>
 #include <string>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/number_text.hpp"
 #include "glia/core/xtensor.hpp"
 
 namespace glia {
@@ -131,11 +130,7 @@ class confusion_matrix {
     const std::string gap(width - std::min(width, cell.size()), ' ');
     return right ? gap + cell : cell + gap;
   }
-  static std::string percent(double value) {
-    std::array<char, 32> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%.1f", 100 * value);
-    return buffer.data();
-  }
+  static std::string percent(double value) { return fixed_text(100 * value, 1); }
 
   std::size_t classes_;
   std::vector<std::size_t> counts_;  // (true, predicted)

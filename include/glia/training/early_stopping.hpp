@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -16,8 +17,8 @@ namespace glia {
 /// training keeps its own, since it is to be gone on with. Prechelt, Neural Networks: Tricks of the
 /// Trade, 1998.
 ///
-///     trainer.fit(train, test, {.epochs = 100, .observers = {glia::early_stopping{.patience =
-///     5}}});
+///     const glia::early_stopping enough{.patience = 5};
+///     trainer.fit(train, test, {.epochs = 100, .observers = {enough}});
 struct early_stopping {
   std::string score = "validation_loss";  ///< see score_of; which way is better, its metric says
   std::size_t patience = 5;               ///< epochs without a better score, at least 1
@@ -27,9 +28,9 @@ struct early_stopping {
   verdict operator()(const training& t) const {
     switch (t.at) {
       case moment::begins:
-        require<value_error>(patience > 0 && least_change >= 0,
-                             "early_stopping: expected a patience of at least 1 epoch and a least "
-                             "change of at least 0, got ",
+        require<value_error>(patience > 0 && least_change >= 0 && std::isfinite(least_change),
+                             "early_stopping: expected a patience of at least 1 epoch and a finite "
+                             "least change of at least 0, got ",
                              patience, " and ", least_change);
         (void)smaller_is_better(t.result.metrics, score);
         break;

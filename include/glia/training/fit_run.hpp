@@ -125,10 +125,9 @@ history fit_run<B>::run(const dataset_view& train, const dataset_view* validatio
   samples_ = train.size();
   begin();
   try {
-    if (what_.net.frontier() && !stopped()) {
-      run_behind_frozen_layers(train, validation);
-    } else {
-      run_epochs(train, validation);
+    if (!stopped()) {
+      what_.net.frontier() ? run_behind_frozen_layers(train, validation)
+                           : run_epochs(train, validation);
     }
   } catch (...) {
     keep_sums();
@@ -271,6 +270,9 @@ void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* valid
       record.validation = detail::evaluate(what_.net, what_.described, *validation, what_.loss,
                                            {.metrics = result_.metrics});
     }
+    if (stopped() && at().position == 0) {
+      break;  // nothing is left of the epoch once an observer has gone back to where it began
+    }
     result_.epochs.push_back(record);
     if (stopped()) {
       keep_sums();
@@ -319,6 +321,7 @@ std::string fit_run<B>::trace_not_finite(const training_state& from) {
   const training_state now = trainer_.state(what_.net);
   const auto go_back_to = [&](const training_state& to) {
     trainer_.restore(what_.net, to);
+    result_.epochs = at().history;
     sums_->reset();
     if (to.position > 0) {
       sums_->go_on_from(to.sums);

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "glia/core/number_text.hpp"
 #include "glia/core/text_table.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/graph/timeline.hpp"
@@ -86,11 +85,6 @@ struct profile {
   }
   [[nodiscard]] std::string share_of(double took) const {
     return seconds > 0 ? fixed_text(100 * took / seconds, 1) : "";
-  }
-  [[nodiscard]] static std::string fixed_text(double value, int decimals) {
-    std::array<char, 64> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, value);
-    return buffer.data();
   }
   [[nodiscard]] static std::string rate(double amount, double took) {
     return took > 0 && amount > 0 ? fixed_text(amount / took / 1e9, 1) : "";

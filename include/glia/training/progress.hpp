@@ -1,16 +1,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
 
+#include "glia/core/number_text.hpp"
 #include "glia/models/summary.hpp"
 #include "glia/training/history.hpp"
 #include "glia/training/observer.hpp"
@@ -49,7 +48,7 @@ class progress {
   template <class Loss>
   void update(std::size_t done, const Loss& loss) {
     if (due()) {
-      draw(done, "  loss " + fixed(loss(), 4));
+      draw(done, "  loss " + fixed_text(loss(), 4));
     }
   }
   void update(std::size_t done) {
@@ -124,30 +123,23 @@ class progress {
     *out_ << "\r\033[K" << (before + bar + after).substr(0, columns) << std::flush;
   }
 
-  static std::string fixed(double value, int decimals) {
-    std::array<char, 64> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, value);
-    return buffer.data();
-  }
-
   static std::string duration_text(double seconds) {
-    return seconds < 0.1 ? fixed(1e3 * seconds, 1) + " ms" : fixed(seconds, 2) + " s";
+    return seconds < 0.1 ? fixed_text(1e3 * seconds, 1) + " ms" : fixed_text(seconds, 2) + " s";
   }
 
   static std::string clock_text(double seconds) {
     const auto whole = std::lround(seconds);
-    std::array<char, 64> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%ld:%02ld", whole / 60, whole % 60);
-    return buffer.data();
+    const std::string rest = std::to_string(whole % 60);
+    return std::to_string(whole / 60) + (rest.size() < 2 ? ":0" : ":") + rest;
   }
 
   static std::string scores_text(const std::string& prefix, const scores& s,
                                  const std::vector<metric>& metrics) {
-    std::string result = "  " + prefix + "loss " + fixed(s.loss, 4);
+    std::string result = "  " + prefix + "loss " + fixed_text(s.loss, 4);
     for (std::size_t i = 0; i < metrics.size(); ++i) {
       result += "  " + prefix + metrics[i].name + ' ' +
-                (metrics[i].counts_classes() ? fixed(100 * s.metrics[i], 2) + " %"
-                                             : fixed(s.metrics[i], 4));
+                (metrics[i].counts_classes() ? fixed_text(100 * s.metrics[i], 2) + " %"
+                                             : fixed_text(s.metrics[i], 4));
     }
     return result;
   }
@@ -199,7 +191,7 @@ class progress_bar {
         shown_->finish_epoch(so_far.epochs.back(), so_far.metrics);
         break;
       case moment::ends:
-        if (t.done > 0) {  // an epoch that was interrupted
+        if (t.done > 0 && so_far.epochs.size() == t.epoch) {  // an epoch that was interrupted
           shown_->finish_epoch(so_far.epochs.back(), so_far.metrics);
         }
         if (so_far.interrupted) {

@@ -26,9 +26,10 @@ struct reduce_on_plateau {
   void operator()(const training& t) const {
     if (t.at == moment::begins) {
       require<value_error>(
-          factor > 0 && factor < 1 && patience > 0 && least_change >= 0 && least_rate >= 0,
+          factor > 0 && factor < 1 && patience > 0 && least_change >= 0 &&
+              std::isfinite(least_change) && least_rate >= 0,
           "reduce_on_plateau: expected a factor in (0, 1), a patience of at least 1 epoch, and a "
-          "least change and rate of at least 0, got ",
+          "finite least change and rate of at least 0, got ",
           factor, ", ", patience, ", ", least_change, " and ", least_rate);
       (void)smaller_is_better(t.result.metrics, score);
     }
@@ -52,7 +53,7 @@ struct reduce_on_plateau {
     bool falls = false;
     for (const epoch_record& e : h.epochs) {
       const double value = sign * score_of(e, score);
-      const bool better = value < best - least_change || (std::isinf(best) && value < best);
+      const bool better = value < best - least_change;
       if (better) {
         best = value;
       }

@@ -86,9 +86,7 @@ template <backend B>
 class step_program {
  public:
   using tensor = typename B::tensor;
-
-  static void see_nothing(const graph_node&, std::span<const tensor* const>) {}
-  static constexpr auto nothing_to_see = &see_nothing;
+  using probe_function = typename program<B>::probe_function;
 
   /// With a frontier the samples are what the frozen part of the model gave for them.
   step_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
@@ -96,11 +94,11 @@ class step_program {
                const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier,
                step_kind kind = step_kind::fast);
 
-  /// Takes the step and writes the sums.
+  /// Takes the step and writes the sums, and when each kernel ran where it is given a timeline; the
+  /// probe sees each kernel's results.
   void run(tensor x, tensor targets, tensor key, tensor numbers, parameter_list<B>& parameters,
            slot_lists<B>& slots, std::vector<tensor*>& room, std::span<tensor> sums,
-           const typename program<B>::probe_function& probe = nothing_to_see,
-           timeline* times = nullptr) const;
+           timeline* times = nullptr, const probe_function& probe = nothing_to_see) const;
 
   [[nodiscard]] const graph& calls() const { return program_.calls(); }
   /// What a run needs beside its inputs and outputs.
@@ -108,6 +106,9 @@ class step_program {
   [[nodiscard]] std::size_t lane_bytes() const { return program_.lane_bytes(); }
 
  private:
+  static void see_nothing(const graph_node&, std::span<const tensor* const>) {}
+  static constexpr auto nothing_to_see = &see_nothing;
+
   program<B> program_;
 };
 

@@ -169,8 +169,8 @@ step_program<B>::step_program(const B& device, const step_shapes& shapes,
 template <backend B>
 void step_program<B>::run(tensor x, tensor targets, tensor key, tensor numbers,
                           parameter_list<B>& parameters, slot_lists<B>& slots,
-                          std::vector<tensor*>& room, std::span<tensor> sums,
-                          const typename program<B>::probe_function& probe, timeline* times) const {
+                          std::vector<tensor*>& room, std::span<tensor> sums, timeline* times,
+                          const probe_function& probe) const {
   room.assign({&x, &targets, &key, &numbers});
   for (parameter<B>& p : parameters) {
     room.push_back(&p.value);

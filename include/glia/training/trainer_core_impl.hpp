@@ -175,8 +175,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     const step_shapes shapes = on_device.shapes(b, net);
     const step_program<B>& program = program_for(what, which, shapes, sums);
     program.run(std::move(on_device.x), on_device.wanted(), std::move(on_device.key),
-                std::move(on_device.numbers), net.parameters(), memory_, room_, sums_,
-                step_program<B>::nothing_to_see, times_);
+                std::move(on_device.numbers), net.parameters(), memory_, room_, sums_, times_);
     if constexpr (requires { net.device().log(); }) {
       if (times_ != nullptr) {
         times_->helpers = net.device().log().take();
@@ -253,7 +252,7 @@ std::string trainer_core<B>::first_not_finite(const subject& what, model_part wh
       }
     };
     plain.run(std::move(on_device.x), on_device.wanted(), std::move(on_device.key),
-              std::move(on_device.numbers), parameters, slots, room, {}, look);
+              std::move(on_device.numbers), parameters, slots, room, {}, nullptr, look);
   }
   return found.empty() ? "nothing, taken kernel by kernel" : found;
 }

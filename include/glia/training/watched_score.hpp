@@ -13,30 +13,45 @@
 
 namespace glia {
 
+namespace detail {
+
+/// A score's name, taken apart.
+struct watched_name {
+  explicit watched_name(std::string_view name) : metric(name) {
+    constexpr std::string_view prefix = "validation_";
+    of_validation = name.starts_with(prefix);
+    metric.remove_prefix(of_validation ? prefix.size() : 0);
+  }
+
+  bool of_validation = false;
+  std::string_view metric;
+};
+
+}  // namespace detail
+
 /// The score of an epoch by its name: "loss", "accuracy", or of the validation, "validation_loss".
 /// Throws `value_error` for another name, and where there was no validation.
 [[nodiscard]] inline double score_of(const epoch_record& e, std::string_view name) {
-  constexpr std::string_view validation = "validation_";
-  if (!name.starts_with(validation)) {
+  const detail::watched_name watched(name);
+  if (!watched.of_validation) {
     return e.training[name];
   }
   require<value_error>(e.validation.has_value(), "'", name,
                        "' was asked for, and there is no validation; give fit validation data, or "
                        "name a score of the training, as 'loss'");
-  return (*e.validation)[name.substr(validation.size())];
+  return (*e.validation)[watched.metric];
 }
 
 /// Whether smaller values of the score of this name are better. Throws `value_error` where no
 /// metric is called so.
 [[nodiscard]] inline bool smaller_is_better(std::span<const metric> metrics,
                                             std::string_view name) {
-  constexpr std::string_view validation = "validation_";
-  name.remove_prefix(name.starts_with(validation) ? validation.size() : 0);
-  if (name == "loss") {
+  const std::string_view watched = detail::watched_name(name).metric;
+  if (watched == "loss") {
     return true;
   }
-  const auto at =
-      std::find_if(metrics.begin(), metrics.end(), [&](const metric& m) { return m.name == name; });
+  const auto at = std::find_if(metrics.begin(), metrics.end(),
+                               [&](const metric& m) { return m.name == watched; });
   require<value_error>(at != metrics.end(), "no metric is called '", name,
                        "'; ask fit for it by fit_options::metrics");
   return at->smaller_is_better;
@@ -59,7 +74,7 @@ struct best_epoch {
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < h.epochs.size(); ++i) {
     const double value = score_of(h.epochs[i], score);
-    if (sign * value < least - least_change || (best.epoch == 0 && sign * value < least)) {
+    if (sign * value < least - least_change) {
       least = sign * value;
       best = {i + 1, value, 0};
     } else {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <string>
+
+namespace glia {
+
+/// A number with so many decimals, at most 60: 98.77. Alike in all of a program's locales.
+[[nodiscard]] inline std::string fixed_text(double value, int decimals) {
+  std::array<char, 384> buffer{};  // the largest number has 309 digits before the point
+  const auto [end, _] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                      std::chars_format::fixed, decimals);
+  return {buffer.data(), end};
+}
+
+/// A number with so many digits, at most 60, and an exponent where it is needed: 98.8, 1.2e-05.
+/// Alike in all of a program's locales.
+[[nodiscard]] inline std::string digits_text(double value, int digits) {
+  std::array<char, 96> buffer{};
+  const auto [end, _] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                      std::chars_format::general, digits);
+  return {buffer.data(), end};
+}
+
+}  // namespace glia
