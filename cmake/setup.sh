@@ -13,7 +13,7 @@ packages=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-d
   catch2 libbenchmark-dev zlib1g-dev libturbojpeg0-dev libpng-dev libzip-dev libcli11-dev
   nlohmann-json3-dev gnuplot-nox fonts-dejavu-core libsvm-dev)
 if [[ "${1:-}" == ci ]]; then
-  packages+=(clang-format clang-tidy)
+  packages+=(clang-format clang-tidy python3-venv)
 fi
 if [[ "${1:-}" == ci || "${1:-}" == fuzz ]]; then
   packages+=(clang libclang-rt-14-dev)

@@ -9,15 +9,15 @@
 
 namespace test {
 
-/// The first Python that has a package: $GLIA_TEST_PYTHON, else that of benchmarks/peers/setup,
-/// else the system's. None where no such Python has it.
+/// The first Python that has a package: $GLIA_TEST_PYTHON, else that of tests/python/setup, else the
+/// system's. None where no such Python has it.
 inline std::optional<std::string> python_with(const std::string& package) {
   const std::filesystem::path here = std::filesystem::path(__FILE__).parent_path();
   const char* chosen = std::getenv("GLIA_TEST_PYTHON");
   const std::vector<std::string> all =
       chosen != nullptr
           ? std::vector<std::string>{chosen}
-          : std::vector<std::string>{(here / "../build/peers/bin/python").string(), "python3"};
+          : std::vector<std::string>{(here / "../build/python/bin/python").string(), "python3"};
   for (const std::string& python : all) {
     if (glia::run_program({python, "-c", "import " + package}).status == 0) {
       return python;
@@ -27,7 +27,7 @@ inline std::optional<std::string> python_with(const std::string& package) {
 }
 
 inline std::string no_python_with(const std::string& package) {
-  return "no Python with the package " + package + "; name one by GLIA_TEST_PYTHON";
+  return "no Python with the package " + package + "; run tests/python/setup";
 }
 
 /// Runs one of the programs in tests/python/.

@@ -124,11 +124,13 @@ TEST_CASE("the trace is JSON with a row for each thread, within its steps") {
   CHECK(p.trace().rows() >= 1);
   CHECK(p.trace().rows() <= glia::cpu<float>().threads());
   std::set<std::string> phases;
+  std::set<std::size_t> threads;
   for (const auto& e : trace.at("traceEvents")) {
     if (e.at("ph") != "X" || e.at("cat") == "step") {
       continue;
     }
     phases.insert(e.at("cat").get<std::string>());
+    threads.insert(e.at("tid").get<std::size_t>());
     const double begin = e.at("ts").get<double>();
     const double end = begin + e.at("dur").get<double>();
     constexpr double rounding = 0.002;  // microseconds, printed with three digits
@@ -137,6 +139,9 @@ TEST_CASE("the trace is JSON with a row for each thread, within its steps") {
     }));
   }
   CHECK(phases == std::set<std::string>{"backward", "forward", "other", "stretch", "update"});
+  // Viewers merge a thread 0 with another, and take 1, the process's own number, for the main one.
+  CHECK(*threads.begin() == 1);
+  CHECK(*threads.rbegin() == threads.size());
   const std::string all = test::file_content(folder.path() / "a/b/profile.txt");
   CHECK(test::contains(all, "conv2d_0"));
   CHECK(test::contains(all, "64 samples each"));

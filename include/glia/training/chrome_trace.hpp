@@ -78,14 +78,19 @@ class chrome_trace {
     };
     out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
         << R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"training"}})";
+    // Perfetto takes no thread to be number 0, and the one numbered as its process for the main
+    // one.
+    const auto thread_of = [](std::size_t row) { return row + 1; };
     for (std::size_t row = 0; row < threads_.size(); ++row) {
       out << ",\n"
-          << R"({"ph":"M","pid":1,"tid":)" << row << R"(,"name":"thread_name","args":{"name":")"
+          << R"({"ph":"M","pid":1,"tid":)" << thread_of(row)
+          << R"(,"name":"thread_name","args":{"name":")"
           << (row == 0 ? std::string("training") : "worker " + std::to_string(row)) << R"("}})";
     }
     for (const event& e : events_) {
-      out << ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" << e.row << ",\"name\":" << quoted(e.name)
-          << ",\"cat\":" << quoted(e.category) << ",\"ts\":" << microseconds(e.begin - start)
+      out << ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" << thread_of(e.row)
+          << ",\"name\":" << quoted(e.name) << ",\"cat\":" << quoted(e.category)
+          << ",\"ts\":" << microseconds(e.begin - start)
           << ",\"dur\":" << microseconds(e.end - e.begin) << ",\"args\":{" << e.arguments << "}}";
     }
     for (const sample& s : samples_) {
