@@ -10,3 +10,4 @@
 #include "glia/image/png.hpp"
 #include "glia/image/read_image.hpp"
 #include "glia/image/resize.hpp"
+#include "glia/image/to_image.hpp"

@@ -187,7 +187,8 @@ TEST_CASE("files that cannot be written or replaced are named") {
   };
   const auto nowhere = file.folder.path() / "missing" / "file";
   CHECK(error(nowhere) == nowhere.string() +
-                              ": cannot be written; is there such a folder, and the right to "
+                              ": cannot be written (No such file or directory); is there such a "
+                              "folder, and the right to "
                               "write to it?");
   const auto taken = file.folder.path() / "taken";
   std::filesystem::create_directories(taken / "inside");

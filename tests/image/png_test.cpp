@@ -138,7 +138,7 @@ TEST_CASE("written PNG files are read again, and nothing is left beside them") {
 
   const auto nowhere = folder.path() / "missing" / "picture.png";
   CHECK(contains(message_of<glia::data_error>([&] { glia::write_png(nowhere, picture); }),
-                 nowhere.string() + ": cannot be written;"));
+                 nowhere.string() + ": cannot be written (No such file or directory);"));
   std::filesystem::create_directories(folder.path() / "taken.png" / "inside");
   CHECK(contains(
       message_of<glia::data_error>([&] { glia::write_png(folder.path() / "taken.png", picture); }),

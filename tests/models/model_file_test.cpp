@@ -90,8 +90,8 @@ TEST_CASE("the file of another network is refused, with the first difference") {
   // Every shape fits.
   CHECK(error(other) ==
         "is of another network (layers): the file has 'dense_0: dense(4, relu) gives (1, 4), 148 "
-        "parameters', the model 'dense_0: dense(4, tanh) gives (1, 4), 148 parameters'; to take "
-        "what fits, use load_parameters");
+        "parameters', the model 'dense_0: dense(4, tanh) gives (1, 4), 148 parameters'; "
+        "weights under other activations are taken by load_parameters");
   CHECK(values_of<float>(other) == before);
 
   glia::model larger{network(), {6, 4, 2}};

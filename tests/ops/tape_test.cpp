@@ -56,3 +56,45 @@ TEST_CASE("a tape that is cleared half way lets go of everything") {
   on.clear();
   CHECK(held.unique());
 }
+
+TEST_CASE("variables, results and slots of another tape are refused") {
+  const glia::cpu<float> device;
+  glia::tape<glia::cpu<float>> one(device);
+  glia::tape<glia::cpu<float>> other(device);
+  const auto x = one.leaf(tensor_of(device, {1}, {3}));
+  const auto y = other.leaf(tensor_of(device, {1}, {5}));
+  const auto refused = [](const auto& call) {
+    return test::contains(message_of<glia::value_error>(call), "a variable of another tape");
+  };
+  CHECK(refused([&] { one.backward(y); }));
+  CHECK(refused([&] { one.backward(x - y); }));
+  CHECK(refused([&] { other.backward(y - x); }));
+  CHECK(refused([&] { (void)one.take_gradient(y.slot()); }));
+  one.clear();
+  CHECK(refused([&] { (void)one.take_gradient(x.slot()); }));
+  // By its value it may be used.
+  const auto z = one.leaf(tensor_of(device, {1}, {2}));
+  one.backward(z * one.constant(y.value()));
+  CHECK(values_of(device, one.take_gradient(z.slot())) == std::vector<float>{5});
+}
+
+TEST_CASE("what was recorded is used up by the first backward") {
+  const glia::cpu<float> device;
+  glia::tape<glia::cpu<float>> on(device);
+  const auto x = on.leaf(tensor_of(device, {1}, {3}));
+  const auto y = x * 2.0;
+  on.backward(y);
+  CHECK(test::contains(message_of<glia::value_error>([&] { on.backward(y); }),
+                       "has used up what was recorded"));
+  on.backward(x * x);  // recorded since
+  CHECK(values_of(device, on.take_gradient(x.slot())) == std::vector<float>{8});
+}
+
+TEST_CASE("an operand that is no tensor is refused by its name") {
+  const glia::cpu<float> device;
+  glia::tape<glia::cpu<float>> on(device);
+  const auto x = on.leaf(tensor_of(device, {1}, {3}));
+  const glia::targets<glia::cpu<float>> of_classes;
+  CHECK(test::contains(message_of<glia::value_error>([&] { (void)(x - of_classes.values); }),
+                       "an operand of + - * / is no tensor; the targets"));
+}

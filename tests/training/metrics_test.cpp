@@ -378,3 +378,72 @@ TEST_CASE("sums go on from where others stopped, to the same bits") {
   CHECK_FALSE(message({}).empty());
   CHECK(whole.sums_so_far() == good);
 }
+
+TEST_CASE("a loss gives one number for each sample, whatever else it could give") {
+  const glia::valued_arrays data(five_inputs, five_targets);
+  const auto refused = [&](const auto& loss) {
+    glia::model net = fitted_line();
+    const std::string of_evaluate =
+        test::message_of<glia::shape_error>([&] { (void)glia::evaluate(net, data, loss); });
+    glia::trainer trainer{net, loss, glia::sgd{0.1}};
+    CHECK(test::message_of<glia::shape_error>([&] { trainer.fit(data, {.progress = nullptr}); }) ==
+          of_evaluate);
+    return of_evaluate;
+  };
+  CHECK(
+      refused([](const auto& y, const auto& t) {
+        return glia::ops::mean(glia::ops::square(y - t.values));
+      }) ==
+      "the loss: expected one number for each sample, (5,), got (); mean_per_sample takes the mean "
+      "of a sample's");
+  CHECK(test::contains(refused([](const auto& y, const auto& t) { return y - t.values; }),
+                       "(5,), got (5, 1)"));
+}
+
+TEST_CASE("errors of values are refused of logits, and of targets of another shape") {
+  glia::model net = fitted_line();
+  const xt::xarray<float> halves = five_targets / 10.0F;
+  const auto refused = [&](const auto& data, const auto& loss) {
+    return test::message_of<glia::value_error>(
+        [&] { (void)glia::evaluate(net, data, loss, {.metrics = {glia::r_squared()}}); });
+  };
+  CHECK(test::contains(
+      refused(glia::valued_arrays(five_inputs, halves), glia::binary_cross_entropy{}),
+      "r_squared: compares the model's outputs with the targets, and these are logits, "
+      "to which the loss applies a sigmoid"));
+  // Two targets for each sample: a loss of one's own may know what to do with them.
+  const xt::xarray<float> pairs = xt::ones<float>({5, 2});
+  const glia::valued_arrays two(five_inputs, pairs);
+  const auto first = [](const auto& y, const auto& t) {
+    return glia::ops::mean_per_sample(glia::ops::square(
+        y - glia::ops::slice(y.owner().constant(t.values), {.axis = 1, .begin = 0, .extent = 1})));
+  };
+  CHECK(glia::evaluate(net, two, first).loss ==
+        Approx(xt::mean(xt::square(five_inputs * 0.6F + 1.2F))()).epsilon(1e-5));
+  glia::trainer trainer{net, first, glia::sgd{0.01}};
+  CHECK(trainer.fit(two, {.epochs = 2, .progress = nullptr}).epochs.size() == 2);
+  CHECK(test::contains(refused(two, first), "the model gives (1,), the targets are (2,)"));
+  CHECK(test::message_of<glia::shape_error>(
+            [&] { (void)glia::evaluate(net, two, glia::mean_squared_error{}); }) ==
+        "evaluate: the model gives (1,) for each sample, the data set's targets are (2,); end the "
+        "model with as many outputs as a sample has targets");
+}
+
+TEST_CASE("metrics are listed in braces, each name once") {
+  glia::model net = fitted_line();
+  const glia::valued_arrays data(five_inputs, five_targets);
+  const auto names = [&](glia::metric_choice metrics) {
+    return glia::evaluate(net, data, glia::mean_squared_error{}, {.metrics = std::move(metrics)})
+        .names;
+  };
+  CHECK(names({glia::mae(), glia::rmse()}) == std::vector<std::string>{"mae", "rmse"});
+  CHECK(names({glia::mae()}) == std::vector<std::string>{"mae"});
+  CHECK(names({}).empty());
+  const auto error = [&](const std::vector<glia::metric>& metrics) {
+    return test::message_of<glia::value_error>([&] { (void)names(metrics); });
+  };
+  CHECK(error({glia::mae(), glia::rmse(), glia::mae()}) ==
+        "two scores are called 'mae'; metrics are told apart by name");
+  CHECK(test::contains(error({{.name = "loss", .add = glia::mae().add}}),
+                       "two scores are called 'loss'"));
+}

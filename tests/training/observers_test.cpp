@@ -186,7 +186,7 @@ TEST_CASE("an interrupted training that is resumed ends as one that was not, whe
       h = trainer.fit(data, validation,
                       {.epochs = 5,
                        .batch_size = 10,
-                       .metrics = std::vector{glia::accuracy(), glia::mae()},
+                       .metrics = {glia::accuracy(), glia::top_k(2)},
                        .progress = nullptr,
                        .observers = {interrupts,
                                      glia::reduce_on_plateau{.score = "validation_loss",
@@ -251,8 +251,8 @@ TEST_CASE("an epoch that is cut in another way cannot be gone on with") {
         "resume");
   CHECK(contains(error(24, {.batch_size = 10}), "24 shuffled samples"));
   CHECK(contains(error(25, {.batch_size = 10, .shuffle = false}), "this call of fit 25 samples"));
-  CHECK(contains(error(25, {.batch_size = 10, .metrics = std::vector{glia::mae()}}),
-                 "has the metrics accuracy, this call of fit mae; ask"));
+  CHECK(contains(error(25, {.batch_size = 10, .metrics = {glia::top_k(2)}}),
+                 "has the metrics accuracy, this call of fit top_2; ask"));
 }
 
 TEST_CASE("early stopping stops after the patience and gives back the best parameters") {
@@ -287,6 +287,27 @@ TEST_CASE("early stopping stops after the patience and gives back the best param
   run(4, false);
 }
 
+TEST_CASE("early stopping says when a score was no number at all") {
+  observed o;
+  const xt::xarray<float> broken = xt::ones<float>({4, 2}) * std::nanf("");
+  const glia::labelled_arrays validation(broken, xt::xarray<std::int32_t>{0, 1, 2, 3});
+  const auto h = o.trainer.fit(
+      test::quadrants{20}, validation,
+      {.epochs = 5, .progress = nullptr, .observers = {glia::early_stopping{.patience = 2}}});
+  CHECK(h.stopped == "validation_loss was no finite number for 2 epochs");
+}
+
+TEST_CASE("a rate that is lowered is noted") {
+  observed o;
+  const auto h = o.trainer.fit(
+      test::quadrants{20},
+      {.epochs = 3,
+       .progress = nullptr,
+       .observers = {glia::reduce_on_plateau{.score = "loss", .patience = 1, .least_change = 9}}});
+  REQUIRE(h.notes.size() == 2);
+  CHECK(h.notes[0] == "learning rate 0.1 lowered to 0.01 after epoch 2");
+}
+
 TEST_CASE("the best epoch is the first of the best scores, and no number is never better") {
   glia::history h;
   const double nan = std::nan("");
@@ -302,7 +323,7 @@ TEST_CASE("the best epoch is the first of the best scores, and no number is neve
   CHECK_FALSE(glia::smaller_is_better(h.metrics, "validation_accuracy"));
   CHECK(glia::smaller_is_better(h.metrics, "mae"));
   CHECK(contains(message_of<glia::value_error>([&] { (void)glia::best_of(h, "f1"); }),
-                 "no metric is called 'f1'"));
+                 "no score is called 'f1'; there are: loss, validation_loss, accuracy"));
   h.epochs[0].validation.reset();
   CHECK(contains(message_of<glia::value_error>([&] { (void)glia::best_of(h, "validation_loss"); }),
                  "there is no validation"));

@@ -78,8 +78,30 @@ TEST_CASE("an optimizer's state refuses the slots of another model, and a factor
   CHECK(test::contains(test::message_of<glia::value_error>([&] { state.add(tape, slots); }),
                        "expected 2 slots, one for each parameter, got 4"));
   CHECK_THROWS_AS(state.update(std::nan("")), glia::value_error);
-  // Without gradients nothing changes.
-  const auto before = net.get("dense_0.kernel");
-  state.update();
-  CHECK((net.get("dense_0.kernel") == before));
+  CHECK(test::contains(test::message_of<glia::value_error>([&] { state.update(); }),
+                       "no parameter has a gradient; run tape.backward"));
+  CHECK(state.step_count() == 0);
+}
+
+TEST_CASE("slots of another model or tape change nothing, whatever the number of parameters") {
+  const glia::cpu<float> device;
+  glia::model net{glia::dense{1}, {2}, device};
+  glia::model other{glia::dense{3}, {4}, device};
+  glia::optimizer_state state{net, glia::adam{}};
+  glia::tape<glia::cpu<float>> tape(device);
+  glia::tape<glia::cpu<float>> elsewhere(device);
+  std::vector<glia::gradient_slot> slots;
+  const auto x = tape.constant(test::tensor_of(device, {1, 4}, {1, 2, 3, 4}));
+  tape.backward(glia::ops::sum(other.forward(x, slots, glia::run_mode::training, {})));
+  const auto kernel = net.get("dense_0.kernel");
+  CHECK(test::message_of<glia::value_error>([&] { state.update(tape, slots); }) ==
+        "optimizer_state: parameter 'dense_0.kernel' is (2, 1), the gradient in its slot (4, 3); "
+        "these are the slots of another model");
+  CHECK_THROWS_AS(state.update(elsewhere, slots), glia::value_error);
+  CHECK((net.get("dense_0.kernel") == kernel));
+  CHECK(state.step_count() == 0);
+  // And the other model's optimizer still finds its gradients.
+  glia::optimizer_state right{other, glia::adam{}};
+  right.update(tape, slots);
+  CHECK(right.step_count() == 1);
 }

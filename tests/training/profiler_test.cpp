@@ -84,6 +84,35 @@ TEST_CASE("a profile names the layers of all kernels, in all phases, and counts 
         2 * flops_of(found, "dense_1", step_phase::forward) * 0.9);
 }
 
+TEST_CASE("the parts of a step add up to it, what is no kernel in a column of its own") {
+  const glia::profile found = profiled(glia::profiler({}, {.measure_peak = false})).result();
+  const auto rows = found.layer_rows();
+  const auto column = [&](const std::string& name) {
+    return static_cast<std::size_t>(std::find(rows[0].begin(), rows[0].end(), name) -
+                                    rows[0].begin());
+  };
+  const auto sum = [&](const std::string& name) {
+    double all = 0;
+    for (std::size_t i = 1; i + 1 < rows.size(); ++i) {
+      const std::string& cell = rows[i][column(name)];
+      all += cell.empty() ? 0 : std::stod(cell);
+    }
+    return all;
+  };
+  const double rounding = 0.05 * static_cast<double>(rows.size());
+  for (const auto* name : {"forward ms", "backward ms", "update ms", "other ms", "share %"}) {
+    CAPTURE(name);
+    CHECK(sum(name) == Approx(std::stod(rows.back()[column(name)])).margin(rounding));
+  }
+  CHECK(rows.back()[column("share %")] == "100.0");
+  const auto data =
+      std::find_if(rows.begin(), rows.end(), [](const auto& r) { return r[0] == "data"; });
+  REQUIRE(data != rows.end());
+  CHECK((*data)[column("forward ms")].empty());
+  CHECK_FALSE((*data)[column("other ms")].empty());
+  CHECK(test::contains(glia::profile{}.note(), "No step was looked at"));
+}
+
 TEST_CASE("what ran side by side in lanes counts for a profile as what ran one by one") {
   const auto whole = profiled(glia::profiler({}, {.measure_peak = false}), false).result();
   const auto pieces = profiled(glia::profiler({}, {.measure_peak = false}), true).result();

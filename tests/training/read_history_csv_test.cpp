@@ -49,6 +49,7 @@ TEST_CASE("a history that was written is read back") {
     CHECK(read.epochs[1].epoch == 2);
     CHECK(read.epochs[1].samples == 60000);
     CHECK(read.epochs[1].seconds == 1.19);
+    CHECK(read.epochs[1].samples_per_second == 60000 / 1.19);
     CHECK(read.epochs[1].learning_rate == 0.001);
     CHECK(read.training("accuracy") == std::vector<double>{0.75, 0.75, 0.75});
     CHECK(std::isnan(read.training("mae")[0]));

@@ -168,7 +168,7 @@ TEST_CASE("fit says what does not fit") {
   glia::model wide{glia::dense{2}, {1}};
   glia::trainer regression{wide, glia::mean_squared_error{}, glia::sgd{}};
   CHECK(contains(message_of<glia::shape_error>([&] { regression.fit(line{}, quiet); }),
-                 "the model gives (2,), the data set's targets are (1,)"));
+                 "the model gives (2,) for each sample, the data set's targets are (1,)"));
 }
 
 TEST_CASE("a user's own loss is a function of ops") {
@@ -253,7 +253,7 @@ TEST_CASE("metrics that count classes refuse targets that are none") {
   };
   CHECK(refused({{{0}, {1}, {2.5F}}}, glia::mean_squared_error{}) ==
         "accuracy: counts samples by their class, and the data's targets are no classes (2.5); "
-        "leave it out, or ask for glia::mae() or glia::r_squared()");
+        "leave it out, or ask for another, such as glia::mae()");
   CHECK(contains(refused({{{0.2F, 3}, {1, 2}}}, glia::huber{}), "no classes (0.2, ...)"));
   CHECK_FALSE(refused({{{0.3F}}}, glia::mean_squared_error{}).empty());
   CHECK_FALSE(refused({{{1, 1, 0}}}, glia::binary_cross_entropy{}).empty());  // several at once
@@ -331,10 +331,10 @@ TEST_CASE("targets that a loss does not take are refused") {
     });
   };
   CHECK(message({{{0}, {1}, {2}}}, glia::binary_cross_entropy{}) ==
-        "the loss takes targets from 0 to 1, the data hold 2");
+        "binary_cross_entropy: takes targets from 0 to 1, the data hold 2");
   CHECK_FALSE(message({{{1, -1}}}, glia::binary_cross_entropy{}).empty());
   CHECK_FALSE(message({{{NAN}}}, glia::binary_cross_entropy{}).empty());
-  CHECK(message({{{1}, {0}}}, glia::hinge{}) == "the loss takes targets -1 and 1, the data hold 0");
+  CHECK(message({{{1}, {0}}}, glia::hinge{}) == "hinge: takes targets -1 and 1, the data hold 0");
   CHECK(message({{{0}, {0.5F}, {1}}}, glia::binary_cross_entropy{}).empty());
   CHECK(message({{{-1}, {1}}}, glia::hinge{}).empty());
   CHECK(message({{{7}}}, glia::mean_squared_error{}).empty());

@@ -14,6 +14,13 @@ namespace glia {
   return {buffer.data(), end};
 }
 
+/// A number with as many digits as tell it from all others. Alike in all of a program's locales.
+[[nodiscard]] inline std::string exact_text(double value) {
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return {buffer.data(), end};
+}
+
 /// A number with so many digits, at most 60, and an exponent where it is needed: 98.8, 1.2e-05.
 /// Alike in all of a program's locales.
 [[nodiscard]] inline std::string digits_text(double value, int digits) {

@@ -55,9 +55,8 @@ class part_file {
       file_ =
           open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_ | S_IRUSR | S_IWUSR);
     } while (file_ < 0 && errno == EEXIST);
-    require<data_error>(
-        file_ >= 0, name_,
-        ": cannot be written; is there such a folder, and the right to write to it?");
+    require<data_error>(file_ >= 0, name_, ": cannot be written (", reason(),
+                        "); is there such a folder, and the right to write to it?");
   }
   part_file(const part_file&) = delete;
   part_file& operator=(const part_file&) = delete;

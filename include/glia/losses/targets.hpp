@@ -55,6 +55,10 @@ struct loss_ref {
   output_kind applies = output_kind::other;
   /// Whether it brings outputs close to the targets themselves, as in a regression.
   bool nears_targets = false;
+  /// Whether it compares outputs with targets one by one, which need the same shape then.
+  [[nodiscard]] bool compares() const {
+    return nears_targets || applies != output_kind::other || takes_target != nullptr;
+  }
   bool (*takes_target)(float) = nullptr;  ///< whether it takes this value; null: any
   std::string_view target_range;          ///< which it takes, in words
 
@@ -74,7 +78,12 @@ struct loss_ref {
 template <backend X>
 template <class Loss>
 variable<X> loss_ref<X>::apply_as(const void* self, variable<X> y, const targets<X>& t) {
-  return (*static_cast<const Loss*>(self))(std::move(y), t);
+  const shape expected{y.shape().rank() == 0 ? 1 : y.shape()[0]};
+  variable<X> each = (*static_cast<const Loss*>(self))(std::move(y), t);
+  require<shape_error>(each.shape() == expected, described_by<Loss>(self),
+                       ": expected one number for each sample, ", expected, ", got ", each.shape(),
+                       "; mean_per_sample takes the mean of a sample's");
+  return each;
 }
 
 namespace detail {

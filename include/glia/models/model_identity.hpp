@@ -66,14 +66,14 @@ inline void require_identity(const std::string& file, const std::map<std::string
     const auto [theirs, ours] = detail::first_difference(said(what), expected.at(what));
     require<data_error>(theirs == ours, file, ": is of another network (", what,
                         "): the file has '", theirs, "', the model '", ours,
-                        "'; to take what fits, use load_parameters");
+                        "'; weights under other activations are taken by load_parameters");
   }
   // Another version may count costs in another way.
   const std::string_view ours = expected.at("fingerprint");
   const std::string_view theirs = said("fingerprint");
   require<data_error>(theirs == ours || !theirs.starts_with(ours.substr(0, ours.find(':'))), file,
                       ": is of another network: its layers are called like the model's and "
-                      "compute something else; to take what fits, use load_parameters");
+                      "compute something else; their weights are taken by load_parameters");
 }
 
 }  // namespace glia

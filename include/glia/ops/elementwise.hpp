@@ -192,38 +192,51 @@ template <backend B>
 [[nodiscard]] variable<B> operator/(const variable<B>& a, const variable<B>& b) {
   return ops::divide(a, b);
 }
-// With tensors that are no variables, such as a loss's targets: constants.
+namespace detail {
+
+/// A tensor that is no variable, such as a loss's targets, as a constant of a variable's tape.
+template <backend B>
+[[nodiscard]] variable<B> constant_beside(const variable<B>& x, const typename B::tensor& value) {
+  require<value_error>(static_cast<bool>(value),
+                       "an operand of + - * / is no tensor; the targets that a loss is given are "
+                       "classes or values, as the data set has them, and the others are none");
+  return x.owner().constant(value);
+}
+
+}  // namespace detail
+
+// With tensors that are no variables: constants.
 template <backend B>
 [[nodiscard]] variable<B> operator+(const variable<B>& a, const typename B::tensor& b) {
-  return a + a.owner().constant(b);
+  return a + detail::constant_beside(a, b);
 }
 template <backend B>
 [[nodiscard]] variable<B> operator+(const typename B::tensor& a, const variable<B>& b) {
-  return b.owner().constant(a) + b;
+  return detail::constant_beside(b, a) + b;
 }
 template <backend B>
 [[nodiscard]] variable<B> operator-(const variable<B>& a, const typename B::tensor& b) {
-  return a - a.owner().constant(b);
+  return a - detail::constant_beside(a, b);
 }
 template <backend B>
 [[nodiscard]] variable<B> operator-(const typename B::tensor& a, const variable<B>& b) {
-  return b.owner().constant(a) - b;
+  return detail::constant_beside(b, a) - b;
 }
 template <backend B>
 [[nodiscard]] variable<B> operator*(const variable<B>& a, const typename B::tensor& b) {
-  return a * a.owner().constant(b);
+  return a * detail::constant_beside(a, b);
 }
 template <backend B>
 [[nodiscard]] variable<B> operator*(const typename B::tensor& a, const variable<B>& b) {
-  return b.owner().constant(a) * b;
+  return detail::constant_beside(b, a) * b;
 }
 template <backend B>
 [[nodiscard]] variable<B> operator/(const variable<B>& a, const typename B::tensor& b) {
-  return a / a.owner().constant(b);
+  return a / detail::constant_beside(a, b);
 }
 template <backend B>
 [[nodiscard]] variable<B> operator/(const typename B::tensor& a, const variable<B>& b) {
-  return b.owner().constant(a) / b;
+  return detail::constant_beside(b, a) / b;
 }
 
 template <backend B>

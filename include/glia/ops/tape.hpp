@@ -21,6 +21,7 @@ class tape;
 struct gradient_slot {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t index = none;
+  const void* collector = nullptr;  ///< that of the variable's tape
 
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return index != none; }
 };
@@ -57,12 +58,21 @@ class gradients {
 
   [[nodiscard]] const B& device() const { return device_; }
 
-  /// Adds `gradient` to what the slot has received so far.
+  /// Adds `gradient` to what the slot has received so far. Throws `value_error` for the slot of
+  /// another tape.
   void add(gradient_slot slot, tensor gradient);
 
  private:
   friend class tape<B>;
   explicit gradients(B device) : device_(std::move(device)) {}
+  [[nodiscard]] tensor& at(gradient_slot slot) {
+    require<value_error>(
+        slot.collector == this && slot.index < values_.size(),
+        "tape: a gradient is asked for or given for a variable of another tape, or "
+        "of this one before it was cleared; operands of an op, results and slots "
+        "must be of one tape, on which constant(x.value()) takes a value over");
+    return values_[slot.index];
+  }
   B device_;
   std::vector<tensor> values_;
 };
@@ -110,7 +120,8 @@ class tape {
   }
 
   /// Runs all adjoints, the gradient of `result` being 1 in every element. `result` is usually a
-  /// loss of shape (). Afterwards `gradient` gives those of the leaves.
+  /// loss of shape (). Afterwards `take_gradient` gives those of the leaves. Throws `value_error`
+  /// for a result of another tape, and where a backward has used up what was recorded.
   void backward(const variable<B>& result);
 
   /// The same in two steps, for several results whose gradients are known: first each of these,
@@ -120,9 +131,11 @@ class tape {
   }
   void run_adjoints();
 
-  /// Moves the gradient out of a slot; no tensor if the result did not depend on it.
+  /// The gradient in a slot; no tensor if the result did not depend on it.
+  [[nodiscard]] const tensor& gradient(gradient_slot slot) { return gradients_.at(slot); }
+  /// Moves it out.
   [[nodiscard]] tensor take_gradient(gradient_slot slot) {
-    return std::exchange(gradients_.values_[slot.index], tensor{});
+    return std::exchange(gradients_.at(slot), tensor{});
   }
 
   /// Forgets everything recorded. Variables of this tape must not be used afterwards.
@@ -169,17 +182,18 @@ class tape {
 
   [[nodiscard]] gradient_slot new_slot() {
     gradients_.values_.emplace_back();
-    return {static_cast<std::uint32_t>(gradients_.values_.size() - 1)};
+    return {static_cast<std::uint32_t>(gradients_.values_.size() - 1), &gradients_};
   }
 
   gradients<B> gradients_;
   std::vector<node> nodes_;
   arena memory_;
+  bool used_up_ = false;  // by a backward, and nothing recorded since
 };
 
 template <backend B>
 void gradients<B>::add(gradient_slot slot, tensor gradient) {
-  tensor& sum = values_[slot.index];
+  tensor& sum = at(slot);
   sum =
       sum ? device_.run(kernels::binary{binary_function::add}, std::move(sum), std::move(gradient))
           : std::move(gradient);
@@ -190,6 +204,10 @@ void tape<B>::backward(const variable<B>& result) {
   require<value_error>(result.needs_gradient(),
                        "tape::backward: the result depends on no parameter, so there is nothing "
                        "to differentiate");
+  require<value_error>(
+      !nodes_.empty() || !used_up_,
+      "tape::backward: a backward before has used up what was recorded; add up the "
+      "results and call it once, or record them again");
   add_gradient(result.slot(), device().run(kernels::full{result.shape(), 1}));
   run_adjoints();
 }
@@ -197,6 +215,7 @@ void tape<B>::backward(const variable<B>& result) {
 template <backend B>
 void tape<B>::run_adjoints() {
   const at_place back_there(*this);
+  used_up_ = !nodes_.empty();
   while (!nodes_.empty()) {
     const node last = nodes_.back();
     set_adjoint_place(last.place);
@@ -216,6 +235,7 @@ void tape<B>::clear() {
   }
   gradients_.values_.clear();
   memory_.reset();
+  used_up_ = false;
 }
 
 }  // namespace glia

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -10,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "glia/core/number_text.hpp"
 #include "glia/core/utf8.hpp"
 
 namespace glia::plot::detail {
@@ -53,12 +52,8 @@ namespace glia::plot::detail {
   return literal(format);
 }
 
-/// A number as gnuplot reads it, with all of its digits in every locale.
-[[nodiscard]] inline std::string number(double value) {
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), end};
-}
+/// A number as gnuplot reads it.
+[[nodiscard]] inline std::string number(double value) { return exact_text(value); }
 
 /// A block of data, a line for each row. A row with a number that cannot be drawn becomes a gap.
 [[nodiscard]] inline std::string data_block(std::string_view name,

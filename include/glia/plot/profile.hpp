@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,7 @@ struct profile_options {
 };
 
 /// The milliseconds that each layer takes of a step, forward, backward and in the update, in the
-/// order of the model, with what waits for data.
+/// order of the model, and behind them what is no kernel, such as waiting for data.
 ///
 /// Throws `value_error` for a profile without steps.
 [[nodiscard]] inline chart profile_chart(const glia::profile& found,
@@ -31,14 +33,14 @@ struct profile_options {
                        "plot::profile: nothing to draw: a profile without steps, or no layers");
   struct layer_time {
     std::string name;
-    double phases[3];
-    [[nodiscard]] double all() const { return phases[0] + phases[1] + phases[2]; }
+    std::array<double, 4> phases{};  // the last is for what is no kernel
+    [[nodiscard]] double all() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
   };
   std::vector<layer_time> times;
   const auto of = [&](const std::string& name) -> layer_time& {
     const auto at = std::find_if(times.begin(), times.end(),
                                  [&](const layer_time& t) { return t.name == name; });
-    return at == times.end() ? times.emplace_back(layer_time{name, {0, 0, 0}}) : *at;
+    return at == times.end() ? times.emplace_back(layer_time{name}) : *at;
   };
   for (const layer_summary& l : found.layers) {
     of(l.name);
@@ -48,7 +50,7 @@ struct profile_options {
     of(e.layer).phases[static_cast<std::size_t>(e.phase)] += each * e.seconds;
   }
   for (const auto& [name, seconds] : found.others) {
-    of(name).phases[0] += each * seconds;
+    of(name).phases.back() += each * seconds;
   }
   // Which are too short to be shown: those behind the longest ones.
   std::vector<double> longest;
@@ -59,9 +61,10 @@ struct profile_options {
   std::sort(longest.rbegin(), longest.rend());
   const double least = std::max(longest.size() > options.most ? longest[options.most - 1] : 0,
                                 options.least_share * each * found.seconds);
-  layer_time rest{"the others", {0, 0, 0}};
+  layer_time rest{"the others"};
   std::vector<std::string> groups;
-  std::vector<bar_series> series{{.name = "forward"}, {.name = "backward"}, {.name = "update"}};
+  std::vector<bar_series> series{
+      {.name = "forward"}, {.name = "backward"}, {.name = "update"}, {.name = "other"}};
   const auto add = [&](const layer_time& t) {
     groups.push_back(t.name);
     for (std::size_t phase = 0; phase < series.size(); ++phase) {

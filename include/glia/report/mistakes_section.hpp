@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +14,7 @@
 #include "glia/data/dataset_view.hpp"
 #include "glia/image/image.hpp"
 #include "glia/image/png.hpp"
+#include "glia/image/to_image.hpp"
 #include "glia/models/summary.hpp"
 #include "glia/report/confusion_section.hpp"
 #include "glia/report/html_text.hpp"
@@ -39,19 +39,6 @@ namespace detail {
 
 [[nodiscard]] inline bool is_picture(const shape& s) {
   return (s.rank() == 2 || (s.rank() == 3 && (s[2] == 1 || s[2] == 3))) && s.size() > 0;
-}
-
-/// Values (H, W), (H, W, 1) or (H, W, 3) as a picture; those beyond black and white are that.
-[[nodiscard]] inline image picture_of(std::span<const float> values, const shape& s, float black,
-                                      float white) {
-  image result{s[0], s[1], std::vector<std::uint8_t>(s[0] * s[1] * 3)};
-  const std::size_t channels = s.rank() == 3 ? s[2] : 1;
-  for (std::size_t i = 0; i < result.pixels.size(); ++i) {
-    const float share = (values[i / 3 * channels + i % 3 % channels] - black) / (white - black);
-    const float level = std::isnan(share) ? 0 : std::clamp(share, 0.0F, 1.0F);
-    result.pixels[i] = static_cast<std::uint8_t>(std::lround(255 * level));
-  }
-  return result;
 }
 
 /// The pictures of mistakes; none where the samples are no pictures.
@@ -82,7 +69,7 @@ namespace detail {
     const auto sample = static_cast<std::uint32_t>(m.sample);
     batch one;
     data.gather(std::span(&sample, 1), one);
-    pictures.push_back(picture_of(one.inputs, s, options.black, options.white));
+    pictures.push_back(to_image(one.inputs, s, {options.black, options.white}));
   }
   return pictures;
 }

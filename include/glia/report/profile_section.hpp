@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,10 +11,23 @@
 
 namespace glia::detail {
 
+/// A text whose leading spaces pages keep.
+[[nodiscard]] inline std::string indented(const std::string& text) {
+  const std::size_t spaces = std::min(text.find_first_not_of(' '), text.size());
+  std::string result;
+  for (std::size_t i = 0; i < spaces; ++i) {
+    result += "\u00A0";
+  }
+  return result + text.substr(spaces);
+}
+
 /// What a profile found, as tables for a report: by layer, by kernel, and memory.
 [[nodiscard]] inline std::vector<report_table> profile_tables(const profile& found) {
   const auto table = [](std::string caption, std::vector<std::vector<std::string>> rows,
                         bool totals, std::string note) {
+    for (std::vector<std::string>& row : rows) {
+      row.front() = indented(row.front());
+    }
     report_table made{.caption = std::move(caption),
                       .headers = rows.front(),
                       .rows = {rows.begin() + 1, rows.end()},

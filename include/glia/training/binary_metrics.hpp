@@ -25,13 +25,15 @@ namespace detail {
 }
 
 /// See metric::refuses.
-[[nodiscard]] inline std::string refuse_unless_binary(const shape& output, bool classes) {
-  if (output.size() > 2) {
-    return text("expected a model with one output or two, for the classes 0 and 1, got ", output);
+[[nodiscard]] inline std::string refuse_unless_binary(const measured_outputs& of) {
+  if (of.output.size() > 2) {
+    return text("expected a model with one output or two, for the classes 0 and 1, got ",
+                of.output);
   }
-  return classes ? ""
-                 : "expected samples with classes, the data have values; give those that are 0 and "
-                   "1 as classes, as by glia::labelled_arrays";
+  return !of.values
+             ? ""
+             : "expected samples with classes, the data have values; give those that are 0 and "
+               "1 as classes, as by glia::labelled_arrays";
 }
 
 /// The area under the curve of `pairs`, each a sample's score and class. Takes time n log n.

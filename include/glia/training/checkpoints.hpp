@@ -249,7 +249,11 @@ class checkpoints {
         t.note(text("passed over: ", damage));
         continue;
       }
-      t.restore(detail::checkpoint_of(path.string(), std::move(content), identity_));
+      try {
+        t.restore(detail::checkpoint_of(path.string(), std::move(content), identity_));
+      } catch (const value_error& e) {
+        throw value_error(text(path.string(), ": cannot be gone on with: ", e.what()));
+      }
       t.note(text("going on from ", path.string()));
       return;
     }

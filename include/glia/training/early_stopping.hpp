@@ -58,10 +58,13 @@ struct early_stopping {
   }
   [[nodiscard]] verdict opinion(const training& t) const {
     const best_epoch b = best(t);
-    return b.since < patience
-               ? go_on()
-               : stop(text("no better ", score, " than ", b.score, " of epoch ", b.epoch, " for ",
-                           b.since, b.since == 1 ? " epoch" : " epochs"));
+    if (b.since < patience) {
+      return go_on();
+    }
+    const std::string since = text(b.since, b.since == 1 ? " epoch" : " epochs");
+    return stop(b.epoch == 0 ? text(score, " was no finite number for ", since)
+                             : text("no better ", score, " than ", b.score, " of epoch ", b.epoch,
+                                    " for ", since));
   }
 
   [[nodiscard]] std::string prefix() const { return "early_stopping(" + score + ")/"; }

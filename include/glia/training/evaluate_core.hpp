@@ -14,8 +14,8 @@
 namespace glia {
 
 struct evaluate_options {
-  std::size_t batch_size = 0;                       ///< 0: as many as take some 32 MB, at most 256
-  std::optional<std::vector<metric>> metrics = {};  ///< default: accuracy, where there are classes
+  std::size_t batch_size = 0;  ///< 0: as many as take some 32 MB, at most 256
+  metric_choice metrics = {};  ///< {mae(), r_squared()}; default: accuracy, where there are classes
 };
 
 namespace detail {

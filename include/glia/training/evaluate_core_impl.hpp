@@ -18,7 +18,8 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   require_fitting("evaluate", data, net);
   require_logits(net.plan(), loss);
   const std::vector<metric> metrics = options.metrics.value_or(default_metrics(data));
-  require_metrics(metrics, net.output_shape(), !data.target_shape());
+  require_target_shape("evaluate", data, net.output_shape(), loss);
+  require_metrics(metrics, net.output_shape(), data, loss);
   using tensor = typename B::tensor;
   running_scores<B> sums(net.device(), metrics, class_border(net.plan(), loss));
   const model_part which = part_for(data);

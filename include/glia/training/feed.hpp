@@ -22,8 +22,7 @@ namespace glia {
 
 /// Throws where a data set does not fit a model, or the part of it that its samples are for: no
 /// samples or more than can be numbered, or samples of another shape.
-inline void require_fitting(std::string_view what, const dataset_view& data, const shape& sample,
-                            const shape& output) {
+inline void require_fitting(std::string_view what, const dataset_view& data, const shape& sample) {
   require<data_error>(data.size() > 0, what, ": the data set is empty");
   detail::require_numbered(what, data.size());
   require<shape_error>(data.input_shape() == sample, what, ": the model takes samples of shape ",
@@ -31,9 +30,25 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
                        data.input_shape().size() == sample.size()
                            ? "; begin the model with a reshape or give the model the data's shape"
                            : "");
-  require<shape_error>(!data.target_shape() || *data.target_shape() == output, what,
-                       ": the model gives ", output, ", the data set's targets are ",
-                       data.target_shape().value_or(shape{}));
+}
+
+/// Throws `shape_error` where a loss of the library's own is to compare outputs with targets of
+/// another shape; other losses judge for themselves.
+template <class X>
+void require_target_shape(std::string_view what, const dataset_view& data, const shape& output,
+                          const loss_ref<X>& loss) {
+  const std::optional<shape> targets = data.target_shape();
+  if (!targets || *targets == output || !loss.compares()) {
+    return;
+  }
+  const char* const advice =
+      targets->size() == output.size()
+          ? "; give the data's targets the shape of the model's outputs behind that of the samples"
+          : "; end the model with as many outputs as a sample has targets";
+  throw shape_error(text(what, ": the model gives ", output,
+                         " for each sample, the data set's "
+                         "targets are ",
+                         *targets, advice));
 }
 
 /// The part of a model that a data set's samples are for.
@@ -46,7 +61,7 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
   require<value_error>(net.frontier() || !data.behind_frozen_layers(), what,
                        ": the data are outputs of frozen layers, and the model has none that all "
                        "else sees the samples through; give the samples themselves");
-  require_fitting(what, data, net.sample_shape_of(part_for(data)), net.output_shape());
+  require_fitting(what, data, net.sample_shape_of(part_for(data)));
 }
 
 /// Runs a part of a model on all samples of a data set, in order and in batches, and calls
@@ -109,8 +124,8 @@ template <backend X>
 void require_targets(const loss_ref<X>& loss, std::span<const float> values) {
   if (loss.takes_target != nullptr) {
     for (const float value : values) {
-      require<data_error>(loss.takes_target(value), "the loss takes targets ", loss.target_range,
-                          ", the data hold ", value);
+      require<data_error>(loss.takes_target(value), loss.description(), ": takes targets ",
+                          loss.target_range, ", the data hold ", value);
     }
   }
 }
@@ -135,13 +150,23 @@ void require_targets(const loss_ref<X>& loss, std::span<const float> values) {
          (signs && sum == 2 - static_cast<double>(row.size()));
 }
 
-/// Throws `value_error` for a metric that there is not of such outputs, of a shape without N, or of
-/// targets that are `classes` or else values.
-inline void require_metrics(const std::vector<metric>& metrics, const shape& output, bool classes) {
-  for (const metric& m : metrics) {
-    const std::string reason = m.refuses ? m.refuses(output, classes) : "";
+/// Throws `value_error` for a metric that there is not of such outputs, and for two of one name.
+inline void require_metrics(const std::vector<metric>& metrics, const measured_outputs& of) {
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const metric& m = metrics[i];
+    const auto named_alike = [&](const metric& before) { return before.name == m.name; };
+    require<value_error>(
+        m.name != "loss" && std::none_of(metrics.begin(), metrics.begin() + i, named_alike),
+        "two scores are called '", m.name, "'; metrics are told apart by name");
+    const std::string reason = m.refuses ? m.refuses(of) : "";
     require<value_error>(reason.empty(), m.name, ": ", reason);
   }
+}
+/// The same for the metrics of a model's outputs over a data set.
+template <class X>
+void require_metrics(const std::vector<metric>& metrics, const shape& output,
+                     const dataset_view& data, const loss_ref<X>& loss) {
+  require_metrics(metrics, {output, data.target_shape(), loss.applies});
 }
 
 /// Throws `data_error` where metrics that count samples by their class are asked for and a batch's
@@ -159,7 +184,7 @@ void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics
     require<data_error>(is_class(row, loss.applies != output_kind::other), counting->name,
                         ": counts samples by their class, and the data's targets are no classes (",
                         row.empty() ? 0 : row[0], row.size() > 1 ? ", ..." : "",
-                        "); leave it out, or ask for glia::mae() or glia::r_squared()");
+                        "); leave it out, or ask for another, such as glia::mae()");
   }
 }
 

@@ -113,13 +113,15 @@ template <backend B>
 history fit_run<B>::run(const dataset_view& train, const dataset_view* validation) {
   if (validation != nullptr) {
     require_fitting("fit: validation", *validation, what_.net);
+    require_target_shape("fit: validation", *validation, what_.net.output_shape(), what_.loss);
   }
   trainer_.require_same_model(what_.net);
   require_fitting("fit", train, what_.net);
+  require_target_shape("fit", train, what_.net.output_shape(), what_.loss);
   result_.metrics = options_.metrics.value_or(default_metrics(train));
   for (const dataset_view* data : {&train, validation}) {
     if (data != nullptr) {
-      require_metrics(result_.metrics, what_.net.output_shape(), !data->target_shape());
+      require_metrics(result_.metrics, what_.net.output_shape(), *data, what_.loss);
     }
   }
   samples_ = train.size();

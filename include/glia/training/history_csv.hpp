@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "glia/core/number_text.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/training/history.hpp"
 
@@ -10,7 +11,7 @@ namespace glia {
 
 /// Writes a training, a row for each epoch, as comma-separated values: epoch, seconds, images a
 /// second, learning rate, loss and metrics, the last two also on the validation data where there
-/// were any. The file is there whole or not at all.
+/// were any. Numbers have all of their digits. The file is there whole or not at all.
 ///
 /// Throws `data_error`, naming the file, where it cannot be written.
 inline void write_history_csv(const std::filesystem::path& path, const history& training) {
@@ -23,9 +24,9 @@ inline void write_history_csv(const std::filesystem::path& path, const history& 
       }
     };
     const auto values = [&](const scores& s) {
-      out << ',' << s.loss;
+      out << ',' << exact_text(s.loss);
       for (double value : s.metrics) {
-        out << ',' << value;
+        out << ',' << exact_text(value);
       }
     };
     out << "epoch,seconds,samples_per_second,learning_rate";
@@ -35,7 +36,8 @@ inline void write_history_csv(const std::filesystem::path& path, const history& 
     }
     out << '\n';
     for (const epoch_record& e : training.epochs) {
-      out << e.epoch << ',' << e.seconds << ',' << e.samples_per_second << ',' << e.learning_rate;
+      out << e.epoch << ',' << exact_text(e.seconds) << ',' << exact_text(e.samples_per_second)
+          << ',' << exact_text(e.learning_rate);
       values(e.training);
       if (e.validation) {
         values(*e.validation);

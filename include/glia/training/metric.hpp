@@ -3,9 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "glia/core/output_kind.hpp"
 #include "glia/core/shape.hpp"
 
 namespace glia {
@@ -24,6 +29,13 @@ struct sample_target {
     }
     return outputs == 1 ? label : label == static_cast<std::int32_t>(i) ? 1 : 0;
   }
+};
+
+/// What a metric is to measure, as far as it is known before anything is run.
+struct measured_outputs {
+  shape output;                              ///< of the model, without N
+  std::optional<shape> values = {};          ///< of a target; none where samples have classes
+  output_kind applied = output_kind::other;  ///< by the loss: outputs are logits to it
 };
 
 /// Something that is measured of a model's outputs beside the loss. One of a user's own is a value:
@@ -49,9 +61,8 @@ struct metric {
       add = {};
   /// The metric, of the sums over so many samples; without it their first divided by the samples.
   std::function<double(std::span<const double> sums, double samples)> finish = {};
-  /// Asked before anything is run: why there is no such metric of a model's output, of this shape
-  /// without N, or of targets that are `classes` or else values. Empty: there is.
-  std::function<std::string(const shape& output, bool classes)> refuses = {};
+  /// Asked before anything is run: why there is no such metric of these. Empty: there is.
+  std::function<std::string(const measured_outputs&)> refuses = {};
   bool smaller_is_better = false;  ///< as for errors, unlike for shares of what is right
 
   [[nodiscard]] bool counts_classes() const { return !add; }
@@ -59,6 +70,22 @@ struct metric {
     return a.name == b.name && a.k == b.k && a.sums == b.sums && a.per_sample == b.per_sample &&
            a.counts_classes() == b.counts_classes();
   }
+};
+
+/// Which metrics are asked for, such as {mae(), r_squared()}: by default accuracy, where samples
+/// have classes. An empty vector: none.
+class metric_choice {
+ public:
+  metric_choice() = default;
+  metric_choice(std::vector<metric> all) : chosen_(std::move(all)) {}
+  metric_choice(std::initializer_list<metric> all) : chosen_(all) {}
+
+  [[nodiscard]] std::vector<metric> value_or(std::vector<metric> others) const {
+    return chosen_.value_or(std::move(others));
+  }
+
+ private:
+  std::optional<std::vector<metric>> chosen_;
 };
 
 }  // namespace glia

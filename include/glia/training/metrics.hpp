@@ -18,7 +18,8 @@ namespace glia {
 /// The share of samples whose class is among the k highest scores.
 [[nodiscard]] inline metric top_k(std::size_t k) {
   require<value_error>(k > 0, "top_k: expected k of at least 1");
-  return {.name = text("top_", k), .k = k, .refuses = [k](const shape& output, bool) {
+  return {.name = text("top_", k), .k = k, .refuses = [k](const measured_outputs& of) {
+            const shape& output = of.output;
             return output.rank() == 1 && k > output[0]
                        ? text("expected k from 1 to the model's ", output[0], " outputs, got ", k)
                        : std::string();

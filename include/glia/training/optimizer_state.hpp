@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -47,11 +48,19 @@ class optimizer_state {
 
   /// Adds the gradients that `tape::backward` left in the slots which a forward run of the model
   /// filled: of several runs, on one tape or on several, or of several batches, before an update.
-  /// Throws `value_error` for the slots of another model.
+  /// Throws `value_error`, and adds nothing, for the slots of another model or tape.
   void add(tape<B>& on, std::span<const gradient_slot> slots) {
     require<value_error>(slots.size() == gradients_.size(), "optimizer_state: expected ",
                          gradients_.size(), " slots, one for each parameter, got ", slots.size(),
                          "; give those that model::forward filled");
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const tensor none{};
+      const tensor& more = slots[i] ? on.gradient(slots[i]) : none;
+      const parameter<B>& p = net_->parameters()[i];
+      require<value_error>(!more || more.shape() == p.spec.shape, "optimizer_state: parameter '",
+                           p.spec.name, "' is ", p.spec.shape, ", the gradient in its slot ",
+                           more.shape(), "; these are the slots of another model");
+    }
     for (std::size_t i = 0; i < slots.size(); ++i) {
       tensor more = slots[i] ? on.take_gradient(slots[i]) : tensor{};
       if (more && gradients_[i]) {
@@ -66,9 +75,15 @@ class optimizer_state {
 
   /// Changes the parameters by the gradients added so far, times a factor, and forgets them: for
   /// the mean over k batches the factor is 1 / k. A parameter without a gradient stays as it is.
+  /// Throws `value_error` where none has one, as no backward was run.
   void update(double factor = 1) {
     require<value_error>(std::isfinite(factor), "optimizer_state: expected a finite factor, got ",
                          factor);
+    require<value_error>(
+        std::any_of(gradients_.begin(), gradients_.end(),
+                    [](const tensor& g) -> bool { return !!g; }),
+        "optimizer_state: no parameter has a gradient; run tape.backward on a result that depends "
+        "on them, and add its gradients, before each update");
     const B& device = net_->device();
     if (factor != 1) {
       const tensor scale = device.run(kernels::full{{}, factor});

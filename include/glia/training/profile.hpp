@@ -64,8 +64,9 @@ struct profile {
   /// Adds what one step wrote down, and the time that it took in all.
   void add(const timeline& times, double took);
 
-  /// A row for each layer: milliseconds of a step forward, backward and in the update, its share,
-  /// what it reached of the machine's peak, and the memory of one batch.
+  /// A row for each layer: milliseconds of a step forward, backward and in the update, and of what
+  /// is no kernel, such as waiting for data; its share of the step, what it reached of the
+  /// machine's peak, and the memory of one batch.
   [[nodiscard]] std::string layer_table() const;
   /// The kernels that took longest.
   [[nodiscard]] std::string kernel_table(std::size_t most = 12) const;
@@ -184,13 +185,14 @@ inline std::vector<std::vector<std::string>> profile::layer_rows() const {
     }
   }
   std::vector<std::vector<std::string>> rows{{"layer", "forward ms", "backward ms", "update ms",
-                                              "share %", "GFLOP/s", "of peak %", "GB/s",
+                                              "other ms", "share %", "GFLOP/s", "of peak %", "GB/s",
                                               "activations", "gradients", "parameters"}};
-  const auto add = [&](const std::string& name, const sums& s,
-                       const std::vector<std::string>& held) {
+  const auto add = [&](const std::string& name, const sums& s, const std::vector<std::string>& held,
+                       double other = 0) {
     const double took = s.all();
     rows.push_back({name, milliseconds(s.phases[0]), milliseconds(s.phases[1]),
-                    milliseconds(s.phases[2]), share_of(took), rate(s.flops, took),
+                    milliseconds(s.phases[2]), other > 0 ? milliseconds(other) : "",
+                    share_of(took + other), rate(s.flops, took),
                     took > 0 && peak_flops > 0 && s.flops > 0
                         ? fixed_text(100 * s.flops / took / peak_flops, 1)
                         : "",
@@ -216,14 +218,15 @@ inline std::vector<std::vector<std::string>> profile::layer_rows() const {
     }
     add(name, of[name], held);
   }
+  const auto add_other = [&](const std::string& name, double took) {
+    rows.push_back({name, "", "", "", milliseconds(took), share_of(took), "", "", "", "", "", ""});
+  };
   for (const auto& [name, took] : others) {
-    rows.push_back({name, milliseconds(took), "", "", share_of(took), "", "", "", "", "", ""});
+    add_other(name, took);
   }
-  const double rest = seconds * (1 - accounted());
-  rows.push_back(
-      {"not accounted for", milliseconds(rest), "", "", share_of(rest), "", "", "", "", "", ""});
+  add_other("not accounted for", seconds * (1 - accounted()));
   add("a step: " + milliseconds(seconds) + " ms", total,
-      {size(activations), size(gradients), size(parameters)});
+      {size(activations), size(gradients), size(parameters)}, seconds - total.all());
   return rows;
 }
 
@@ -260,9 +263,13 @@ inline std::vector<std::vector<std::string>> profile::memory_rows() const {
 }
 
 inline std::string profile::note() const {
-  std::string result =
-      text("Steps ", first_step, " to ", first_step + steps - std::min<std::size_t>(steps, 1), ", ",
-           batch_size, " samples each; times are of one step.");
+  if (steps == 0) {
+    return "No step was looked at: the training has not run, or was over before the first few "
+           "steps, "
+           "which profiler_options::skip leaves out.";
+  }
+  std::string result = text("Steps ", first_step, " to ", first_step + steps - 1, ", ", batch_size,
+                            " samples each; times are of one step, GFLOP/s and GB/s of kernels.");
   if (peak_flops > 0) {
     result += " The machine's peak, measured: " + scaled(peak_flops, "FLOP/s") + '.';
   }

@@ -48,7 +48,7 @@ class progress {
   template <class Loss>
   void update(std::size_t done, const Loss& loss) {
     if (due()) {
-      draw(done, "  loss " + fixed_text(loss(), 4));
+      draw(done, "  loss " + score_text(loss()));
     }
   }
   void update(std::size_t done) {
@@ -133,13 +133,20 @@ class progress {
     return std::to_string(whole / 60) + (rest.size() < 2 ? ":0" : ":") + rest;
   }
 
+  /// Four decimals, of numbers that they suit.
+  static std::string score_text(double value) {
+    return std::isnan(value)       ? "nan"
+           : std::abs(value) < 1e6 ? fixed_text(value, 4)
+                                   : digits_text(value, 4);
+  }
+
   static std::string scores_text(const std::string& prefix, const scores& s,
                                  const std::vector<metric>& metrics) {
-    std::string result = "  " + prefix + "loss " + fixed_text(s.loss, 4);
+    std::string result = "  " + prefix + "loss " + score_text(s.loss);
     for (std::size_t i = 0; i < metrics.size(); ++i) {
       result += "  " + prefix + metrics[i].name + ' ' +
                 (metrics[i].counts_classes() ? fixed_text(100 * s.metrics[i], 2) + " %"
-                                             : fixed_text(s.metrics[i], 4));
+                                             : score_text(s.metrics[i]));
     }
     return result;
   }

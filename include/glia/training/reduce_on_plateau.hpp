@@ -38,6 +38,7 @@ struct reduce_on_plateau {
       const double wanted = std::max(rate * factor, least_rate);
       if (wanted < rate) {
         t.scale_rate(wanted / rate);
+        t.note(text("learning rate ", rate, " lowered to ", wanted, " after epoch ", t.epoch));
       }
     }
   }

@@ -3,10 +3,31 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <string>
 
+#include "glia/core/error.hpp"
 #include "glia/training/metric.hpp"
 
 namespace glia {
+
+namespace detail {
+
+/// See metric::refuses.
+[[nodiscard]] inline std::string refuse_unless_values(const measured_outputs& of) {
+  if (of.applied != output_kind::other) {
+    return text(
+        "compares the model's outputs with the targets, and these are logits, to which the "
+        "loss applies a ",
+        name_of(of.applied), "; leave it out, or measure glia::", name_of(of.applied),
+        "(net.predict(x))");
+  }
+  return !of.values || *of.values == of.output
+             ? std::string()
+             : text("compares each output with a target, the model gives ", of.output,
+                    ", the targets are ", *of.values);
+}
+
+}  // namespace detail
 
 /// The mean of |y - t| over samples and outputs.
 [[nodiscard]] inline metric mae() {
@@ -19,6 +40,7 @@ namespace glia {
                 }
                 sums[0] += sum / static_cast<double>(y.size());
               },
+          .refuses = detail::refuse_unless_values,
           .smaller_is_better = true};
 }
 
@@ -35,6 +57,7 @@ namespace glia {
                 sums[0] += sum / static_cast<double>(y.size());
               },
           .finish = [](auto sums, double samples) { return std::sqrt(sums[0] / samples); },
+          .refuses = detail::refuse_unless_values,
           .smaller_is_better = true};
 }
 
@@ -59,7 +82,8 @@ namespace glia {
               [](auto sums, double) {
                 return sums[spread] > 0 ? 1 - sums[errors] / sums[spread]
                                         : std::numeric_limits<double>::quiet_NaN();
-              }};
+              },
+          .refuses = detail::refuse_unless_values};
 }
 
 }  // namespace glia

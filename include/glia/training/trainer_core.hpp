@@ -32,10 +32,10 @@ struct fit_options {
   std::size_t epochs = 1;
   std::size_t batch_size = 32;  ///< at least 1; the last batch of an epoch may be smaller
   bool shuffle = true;
-  std::optional<std::vector<metric>> metrics = {};  ///< default: accuracy, where there are classes
-  std::ostream* progress = &std::cout;              ///< nullptr: silent
-  std::vector<observer> observers = {};             ///< told of each moment, in this order
-  frozen_output_options frozen{};                   ///< only for models with frozen layers
+  metric_choice metrics = {};  ///< {mae(), r_squared()}; default: accuracy, where there are classes
+  std::ostream* progress = &std::cout;   ///< nullptr: silent
+  std::vector<observer> observers = {};  ///< told of each moment, in this order
+  frozen_output_options frozen{};        ///< only for models with frozen layers
 
   /// Goes on with what the trainer's last call of fit, or the one whose state it was given, left
   /// undone, in the middle of an epoch as well, up to `epochs` in all.

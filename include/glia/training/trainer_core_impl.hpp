@@ -164,7 +164,10 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
                        " samples, its inputs are ", b.input_shape);
   require_targets(what.loss, b.targets);
   if (sums != nullptr) {
-    require_metrics(sums->metrics(), net.output_shape(), !b.classes.empty());
+    require_metrics(sums->metrics(),
+                    {net.output_shape(),
+                     b.classes.empty() ? std::optional(sample_of(b.target_shape)) : std::nullopt,
+                     what.loss.applies});
     require_classes(what.loss, sums->metrics(), b);
   }
   std::optional<timeline::span> inputs(std::in_place, times_, "inputs to the device");

@@ -52,8 +52,14 @@ struct watched_name {
   }
   const auto at = std::find_if(metrics.begin(), metrics.end(),
                                [&](const metric& m) { return m.name == watched; });
-  require<value_error>(at != metrics.end(), "no metric is called '", name,
-                       "'; ask fit for it by fit_options::metrics");
+  if (at == metrics.end()) {
+    std::string there = "loss, validation_loss";
+    for (const metric& m : metrics) {
+      there += ", " + m.name + ", validation_" + m.name;
+    }
+    throw value_error(text("no score is called '", name, "'; there are: ", there,
+                           "; others must be asked for by fit_options::metrics"));
+  }
   return at->smaller_is_better;
 }
 
