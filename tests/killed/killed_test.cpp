@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <random>
@@ -43,16 +44,25 @@ class killed_training {
 void end_and_go_on(int signal, int ends, const std::string& network, const std::string& number) {
   const test::temporary_folder scratch;
   const auto whole = scratch.path() / "whole";
-  const auto start = std::chrono::steady_clock::now();
-  REQUIRE(killed_training(whole, network, number).wait() == 0);
-  const seconds takes = std::chrono::steady_clock::now() - start;
+  const auto run_whole = [&]() -> seconds {
+    const auto start = std::chrono::steady_clock::now();
+    REQUIRE(killed_training(whole, network, number).wait() == 0);
+    return std::chrono::steady_clock::now() - start;
+  };
+  const seconds takes = run_whole();
+  const seconds begins = run_whole();  // nothing is left to be trained
   const auto expected = test::file_content(whole / "model.safetensors");
   REQUIRE(expected.size() > 1000);
 
   const auto folder = scratch.path() / "ended";
   std::mt19937 random(std::random_device{}());
-  // Some before a training has begun, and each training several times.
-  std::uniform_real_distribution<double> moment(0, takes.count() / 4);
+  // Some before a training has begun, however long that takes, and each training several times.
+  std::bernoulli_distribution before(0.3);
+  std::uniform_real_distribution<double> share(0, 1);
+  const auto moment = [&] {
+    const seconds training = std::max(takes - begins, takes / 10);
+    return before(random) ? share(random) * begins : begins + share(random) / 3 * training;
+  };
   int ended = 0;
   int in_training = 0;
   for (bool enough = false; !enough;) {
@@ -62,7 +72,7 @@ void end_and_go_on(int signal, int ends, const std::string& network, const std::
     const bool begun = std::filesystem::exists(folder);
     const killed_training running(folder, network, number);
     if (!enough) {
-      std::this_thread::sleep_for(seconds(moment(random)));
+      std::this_thread::sleep_for(moment());
       running.send(signal);
     }
     const int result = running.wait();

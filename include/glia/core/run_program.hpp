@@ -51,8 +51,9 @@ class unnamed_file {
   [[nodiscard]] int number() const { return number_; }
 
   void write(std::string_view text) {
-    const bool whole = std::fwrite(text.data(), 1, text.size(), file_) == text.size() &&
-                       std::fflush(file_) == 0 && std::fseek(file_, 0, SEEK_SET) == 0;
+    const bool whole =
+        (text.empty() || std::fwrite(text.data(), 1, text.size(), file_) == text.size()) &&
+        std::fflush(file_) == 0 && std::fseek(file_, 0, SEEK_SET) == 0;
     require<data_error>(whole,
                         "run_program: a temporary file cannot be written; is the disk full?");
   }

@@ -102,11 +102,13 @@ class line_fit {
 
   /// Where the law itself lies.
   [[nodiscard]] estimate mean(const terms& at) const {
-    return around(value(at), t_ * deviation_ * reach(at));
+    const double middle = value(at);  // first, as it checks the terms
+    return around(middle, t_ * deviation_ * reach(at));
   }
   /// Where one more measurement would lie.
   [[nodiscard]] estimate measurement(const terms& at) const {
-    return around(value(at), t_ * deviation_ * std::hypot(1.0, reach(at)));
+    const double middle = value(at);
+    return around(middle, t_ * deviation_ * std::hypot(1.0, reach(at)));
   }
 
  private:
