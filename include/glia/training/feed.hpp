@@ -46,9 +46,7 @@ void require_target_shape(std::string_view what, const dataset_view& data, const
           ? "; give the data's targets the shape of the model's outputs behind that of the samples"
           : "; end the model with as many outputs as a sample has targets";
   throw shape_error(text(what, ": the model gives ", output,
-                         " for each sample, the data set's "
-                         "targets are ",
-                         *targets, advice));
+                         " for each sample, the data set's targets are ", *targets, advice));
 }
 
 /// The part of a model that a data set's samples are for.
