@@ -150,12 +150,11 @@ void require_targets(const loss_ref<X>& loss, std::span<const float> values) {
 
 /// Throws `value_error` for a metric that there is not of such outputs, and for two of one name.
 inline void require_metrics(const std::vector<metric>& metrics, const measured_outputs& of) {
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    const metric& m = metrics[i];
+  for (auto at = metrics.begin(); at != metrics.end(); ++at) {
+    const metric& m = *at;
     const auto named_alike = [&](const metric& before) { return before.name == m.name; };
-    require<value_error>(
-        m.name != "loss" && std::none_of(metrics.begin(), metrics.begin() + i, named_alike),
-        "two scores are called '", m.name, "'; metrics are told apart by name");
+    require<value_error>(m.name != "loss" && std::none_of(metrics.begin(), at, named_alike),
+                         "two scores are called '", m.name, "'; metrics are told apart by name");
     const std::string reason = m.refuses ? m.refuses(of) : "";
     require<value_error>(reason.empty(), m.name, ": ", reason);
   }
