@@ -9,8 +9,8 @@
 
 namespace test {
 
-/// The first Python that has a package: $GLIA_TEST_PYTHON, else that of tests/python/setup, else the
-/// system's. None where no such Python has it.
+/// The first Python that has a package: $GLIA_TEST_PYTHON, else that of tests/python/setup, else
+/// the system's. None where no such Python has it.
 inline std::optional<std::string> python_with(const std::string& package) {
   const std::filesystem::path here = std::filesystem::path(__FILE__).parent_path();
   const char* chosen = std::getenv("GLIA_TEST_PYTHON");
