@@ -28,6 +28,11 @@ struct data_error : error {
   using error::error;
 };
 
+/// A device, or the software that drives it, is missing or has failed.
+struct device_error : error {
+  using error::error;
+};
+
 namespace detail {
 
 /// A part of a message: refers to anything that can be streamed. Messages are put together by one

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "glia/core/error.hpp"
+#include "glia/pjrt/c_api.hpp"
+
+namespace glia::detail {
+
+/// A PJRT plugin: the shared library that drives one kind of device. It stays loaded until the
+/// program ends, since its threads do; copies refer to the same one.
+class pjrt_plugin {
+ public:
+  /// Throws `device_error` for a file that cannot be loaded, is no plugin, or one of a version that
+  /// glia does not know.
+  explicit pjrt_plugin(const std::filesystem::path& path) : path_(path.string()) {
+    require<device_error>(!path_.empty(),
+                          "pjrt: no plugin is named; docs/devices.md says how to get one");
+    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      const char* const why = dlerror();
+      throw device_error(text("pjrt: ", path_, ": cannot be loaded (", why == nullptr ? "?" : why,
+                              "); docs/devices.md says how to get a plugin"));
+    }
+    const auto get = reinterpret_cast<pjrt_api::get_api>(dlsym(library, pjrt_api::symbol));
+    require<device_error>(get != nullptr, "pjrt: ", path_, ": is no PJRT plugin: it has no symbol ",
+                          pjrt_api::symbol);
+    api_ = get();
+    require<device_error>(api_ != nullptr, "pjrt: ", path_, ": gives no table of its functions");
+    const auto& version = api_->version;
+    // Entry points are only ever added at the end of the table, within a major version.
+    const bool complete = api_->struct_size >= sizeof(pjrt_api::api);
+    require<device_error>(version.major_version == pjrt_api::major_version && complete,
+                          "pjrt: ", path_, ": has version ", version.major_version, '.',
+                          version.minor_version, " of PJRT's C API, expected ",
+                          pjrt_api::major_version, '.', pjrt_api::minor_version,
+                          ", or one near it; get a plugin of about the same age");
+    pjrt_api::plugin_initialize_args args;
+    call(api_->plugin_initialize, args, "be initialized");
+  }
+
+  [[nodiscard]] const pjrt_api::api& api() const noexcept { return *api_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::string version() const {
+    return text(api_->version.major_version, '.', api_->version.minor_version);
+  }
+
+  /// Calls an entry point. Throws `device_error` with the plugin's own words: "pjrt: cannot
+  /// `what`: ...".
+  template <class Args>
+  void call(pjrt_api::entry<Args> function, Args& args, std::string_view what) const {
+    pjrt_api::error* const failure = function(&args);
+    if (failure != nullptr) {
+      fail(failure, what);
+    }
+  }
+  /// The same where nobody could do anything about an error, as in destructors.
+  template <class Args>
+  void call_quietly(pjrt_api::entry<Args> function, Args& args) const noexcept {
+    pjrt_api::error* const failure = function(&args);
+    if (failure != nullptr) {
+      destroy(failure);
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(pjrt_api::error* failure, std::string_view what) const {
+    pjrt_api::error_message_args message;
+    message.error = failure;
+    api_->error_message(&message);
+    const std::string words(message.message, message.message_size);
+    pjrt_api::error_get_code_args code;
+    code.error = failure;
+    call_quietly(api_->error_get_code, code);
+    destroy(failure);
+    const char* const advice = code.code == pjrt_api::error_code::resource_exhausted
+                                   ? "; use a smaller batch or model, or a device with more memory"
+                                   : "";
+    throw device_error(text("pjrt: ", path_, ": cannot ", what, ": ", words, advice));
+  }
+  void destroy(pjrt_api::error* failure) const noexcept {
+    pjrt_api::error_destroy_args args;
+    args.error = failure;
+    api_->error_destroy(&args);
+  }
+
+  std::string path_;
+  const pjrt_api::api* api_ = nullptr;
+};
+
+}  // namespace glia::detail

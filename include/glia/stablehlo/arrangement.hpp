@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/indexing.hpp"
+#include "glia/stablehlo/elementwise.hpp"
+
+namespace glia::stablehlo {
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::full& k, operand_list) {
+  return {l.out.constant(k.value, k.to, l.real)};
+}
+[[nodiscard]] inline values lower(const lowering& l, const kernels::reshape& k, operand_list x) {
+  return {l.out.reshape(x[0], k.to)};
+}
+[[nodiscard]] inline values lower(const lowering& l, const kernels::broadcast_to& k,
+                                  operand_list x) {
+  return {l.out.broadcast(x[0], k.to)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::sum_to& k, operand_list x) {
+  const shape& s = x[0].shape;
+  numbers axes;
+  for (std::size_t axis = 0; axis < s.rank(); ++axis) {
+    const std::size_t missing = s.rank() - k.to.rank();
+    if (axis < missing || (k.to[axis - missing] == 1 && s[axis] != 1)) {
+      axes.push_back(static_cast<std::int64_t>(axis));
+    }
+  }
+  return {l.out.reshape(axes.empty() ? x[0] : l.out.sum(x[0], axes), k.to)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::concat& k, operand_list x) {
+  values parts;
+  for (const value& part : x) {
+    if (part) {
+      parts.push_back(part);
+    }
+  }
+  return {l.out.concatenate(parts, k.axis)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::slice& k, operand_list x) {
+  const shape& s = x[0].shape;
+  numbers begin(s.rank(), 0);
+  numbers end(s.begin(), s.end());
+  begin[k.axis] = static_cast<std::int64_t>(k.begin);
+  end[k.axis] = static_cast<std::int64_t>(k.begin + k.extent);
+  return {l.out.slice(x[0], begin, end, numbers(s.rank(), 1))};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::pad& k, operand_list x) {
+  const numbers none(x[0].shape.rank(), 0);
+  numbers before = none;
+  numbers after = none;
+  before[k.axis] = static_cast<std::int64_t>(k.before);
+  after[k.axis] = static_cast<std::int64_t>(k.after);
+  return {l.out.pad(x[0], k.value, before, after, none)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::permute_axes& k,
+                                  operand_list x) {
+  return {l.out.transpose(x[0], numbers(k.order.begin(), k.order.end()))};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::gather& k, operand_list x) {
+  writer& w = l.out;
+  const shape& table = x[0].shape;
+  const std::size_t rows = x[1].shape.size();
+  const std::size_t columns = sample_of(table).size();
+  const shape to = k.result(real_of(table), {x[1].shape, element::index}).shape;
+  if (to.size() == 0 || table[0] == 0) {
+    return {w.constant(0, to, l.real)};
+  }
+  // The operation takes the nearest row for an index that is out of range.
+  const value at = w.reshape(x[1], {rows, 1});
+  const value inside =
+      w.binary("and", w.compare("GE", at, 0), w.compare("LT", at, static_cast<double>(table[0])));
+  const value found = w.rows_at(w.reshape(x[0], {table[0], columns}), at);
+  const value holds = w.broadcast(inside, found.shape, {0, 1});
+  return {w.reshape(w.select(holds, found, 0), to)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::scatter_add& k,
+                                  operand_list x) {
+  writer& w = l.out;
+  const shape to = k.result(real_of(x[0].shape), {x[1].shape, element::index}).shape;
+  const std::size_t columns = sample_of(to).size();
+  const value nothing = w.constant(0, {k.count, columns}, l.real);
+  if (x[0].shape.size() == 0 || to.size() == 0) {
+    return {w.reshape(nothing, to)};
+  }
+  const std::size_t rows = x[1].shape.size();
+  const value sums =
+      w.add_rows_at(nothing, w.reshape(x[1], {rows, 1}), w.reshape(x[0], {rows, columns}));
+  return {w.reshape(sums, to)};
+}
+
+}  // namespace glia::stablehlo

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "glia/kernels/classification.hpp"
+#include "glia/kernels/normalization.hpp"
+#include "glia/stablehlo/elementwise.hpp"
+
+namespace glia::stablehlo {
+
+namespace detail {
+
+/// Rows (N, K) of a tensor (..., K).
+[[nodiscard]] inline value as_rows(writer& w, const value& x) {
+  return w.reshape(x, {row_count(x.shape), x.shape.back()});
+}
+/// A number for each row, repeated along it.
+[[nodiscard]] inline value along_rows(writer& w, const value& each, const shape& rows) {
+  return w.broadcast(each, rows, {0});
+}
+[[nodiscard]] inline value along_columns(writer& w, const value& each, const shape& rows) {
+  return w.broadcast(each, rows, {1});
+}
+
+constexpr double lowest = -std::numeric_limits<double>::infinity();
+
+/// x less the largest of its row, and the sum of exp of that.
+struct shifted_rows {
+  shifted_rows(writer& w, const value& x)
+      : shifted(w.subtract(x, along_rows(w, w.reduce("maximum", x, lowest, {1}), x.shape))),
+        exponentials(w.unary("exponential", shifted)),
+        sums(w.sum(exponentials, {1})) {}
+
+  [[nodiscard]] value softmax(writer& w) const {
+    return w.divide(exponentials, along_rows(w, sums, shifted.shape));
+  }
+
+  value shifted;
+  value exponentials;
+  value sums;
+};
+
+}  // namespace detail
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::softmax&, operand_list x) {
+  if (x[0].shape.size() == 0) {
+    return {x[0]};
+  }
+  const value rows = detail::as_rows(l.out, x[0]);
+  return {l.out.reshape(detail::shifted_rows(l.out, rows).softmax(l.out), x[0].shape)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::softmax_gradient&,
+                                  operand_list x) {
+  writer& w = l.out;
+  if (x[0].shape.size() == 0) {
+    return {x[0]};
+  }
+  const value dy = detail::as_rows(w, x[0]);
+  const value y = detail::as_rows(w, x[1]);
+  const value dot = w.sum(w.multiply(dy, y), {1});
+  const value dx = w.multiply(y, w.subtract(dy, detail::along_rows(w, dot, y.shape)));
+  return {w.reshape(dx, x[0].shape)};
+}
+
+/// A class with no weight does not count, also where its logit is -infinity.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::softmax_cross_entropy&,
+                                  operand_list x) {
+  writer& w = l.out;
+  const auto& [logits, targets] = std::pair(x[0], x[1]);
+  const detail::shifted_rows rows(w, logits);
+  const value counts = w.compare("NE", targets, 0);
+  const value dot = w.sum(w.select(counts, w.multiply(targets, rows.shifted), 0), {1});
+  const value loss = w.subtract(w.multiply(w.sum(targets, {1}), w.unary("log", rows.sums)), dot);
+  return {loss, rows.softmax(w)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::softmax_cross_entropy_gradient&,
+                                  operand_list x) {
+  writer& w = l.out;
+  const auto& dloss = x[0];
+  const auto& probabilities = x[1];
+  const auto& targets = x[2];
+  const shape& s = targets.shape;
+  const value sums = detail::along_rows(w, w.sum(targets, {1}), s);
+  const value slope = w.subtract(w.multiply(probabilities, sums), targets);
+  return {w.multiply(detail::along_rows(w, dloss, s), slope)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::one_hot& k, operand_list x) {
+  writer& w = l.out;
+  const shape s{x[0].shape.size(), k.count};
+  const value classes = detail::along_rows(w, w.reshape(x[0], {s[0]}), s);
+  const value there = w.compare("EQ", classes, w.iota(s, 1, scalar::i32));
+  return {w.select(there, w.constant(k.on, s, l.real), w.constant(k.off, s, l.real))};
+}
+
+/// As std::max_element: what is not a number is passed over, but for the first.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::argmax&, operand_list x) {
+  writer& w = l.out;
+  const value rows = detail::as_rows(w, x[0]);
+  const shape& s = rows.shape;
+  const value number = w.compare("EQ", rows, rows);
+  const value highest =
+      w.reduce("maximum", w.select(number, rows, detail::lowest), detail::lowest, {1});
+  const value wins = w.compare("EQ", rows, detail::along_rows(w, highest, s));
+  const value columns = w.iota(s, 1, scalar::i32);
+  const auto last = static_cast<double>(s[1]);
+  const value first = w.reduce("minimum", w.select(wins, columns, last), last, {1});
+  const value begins =
+      w.reshape(w.slice(number, {0, 0}, {static_cast<std::int64_t>(s[0]), 1}, {1, 1}), {s[0]});
+  return {w.select(begins, first, 0)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::in_top_k& k, operand_list x) {
+  writer& w = l.out;
+  const value rows = detail::as_rows(w, x[0]);
+  const shape& s = rows.shape;
+  const value truth = detail::along_rows(w, x[1], s);
+  const value columns = w.iota(s, 1, scalar::i32);
+  const value is_truth = w.compare("EQ", columns, truth);
+  const value score = w.sum(w.select(is_truth, rows, 0), {1});
+  const value truths = detail::along_rows(w, score, s);
+  const value ahead =
+      w.binary("and", w.compare("EQ", rows, truths), w.compare("LT", columns, truth));
+  const value higher = w.binary("or", w.compare("GT", rows, truths), ahead);
+  const auto count = [&](const value& holds) { return w.sum(w.convert(holds, scalar::i32), {1}); };
+  const value among = w.compare("LT", count(higher), static_cast<double>(k.k));
+  const value there = w.compare("EQ", count(is_truth), 1);
+  const value numbers_only = w.compare("EQ", count(w.compare("NE", rows, rows)), 0);
+  const value hit = w.binary("and", among, w.binary("and", there, numbers_only));
+  return {w.convert(hit, l.real)};
+}
+
+namespace detail {
+
+/// The rows that are normalised, and along which of their axes statistics are the same.
+struct normalized_rows {
+  normalized_rows(writer& out, const value& x, normalization kind)
+      : w(out), rows(as_rows(out, x)), batch(kind == normalization::batch) {}
+
+  /// The mean of the elements that share their statistics.
+  [[nodiscard]] value mean(const value& x) const {
+    const std::int64_t over = batch ? 0 : 1;
+    const auto length = static_cast<double>(rows.shape[static_cast<std::size_t>(over)]);
+    const value sums = w.sum(x, {over});
+    return w.divide(sums, w.constant(length, sums));
+  }
+  /// Statistics repeated over the elements that share them.
+  [[nodiscard]] value spread(const value& statistics) const {
+    return batch ? along_columns(w, statistics, rows.shape) : along_rows(w, statistics, rows.shape);
+  }
+  /// gamma or beta.
+  [[nodiscard]] value each_column(const value& x) const { return along_columns(w, x, rows.shape); }
+
+  writer& w;
+  value rows;
+  bool batch;
+};
+
+}  // namespace detail
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::normalize& k, operand_list x) {
+  writer& w = l.out;
+  const detail::normalized_rows over(w, x[0], k.kind);
+  const value mean = over.mean(over.rows);
+  const value centred = w.subtract(over.rows, over.spread(mean));
+  const value variance = over.mean(w.multiply(centred, centred));
+  const value scale = over.spread(w.reciprocal_sqrt(w.add(variance, k.epsilon)));
+  const value y =
+      w.add(w.multiply(w.multiply(over.each_column(x[1]), centred), scale), over.each_column(x[2]));
+  return {w.reshape(y, x[0].shape), mean, variance};
+}
+
+/// With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy:
+/// dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon).
+[[nodiscard]] inline values lower(const lowering& l, const kernels::normalize_gradient& k,
+                                  operand_list x) {
+  writer& w = l.out;
+  const detail::normalized_rows over(w, x[1], k.kind);
+  const value dy = detail::as_rows(w, x[0]);
+  const value scale = over.spread(w.reciprocal_sqrt(w.add(x[4], k.epsilon)));
+  const value h = w.multiply(w.subtract(over.rows, over.spread(x[3])), scale);
+  // Over a batch gamma is a factor of the whole.
+  const value q = over.batch ? dy : w.multiply(over.each_column(x[2]), dy);
+  const value rest = w.subtract(w.subtract(q, over.spread(over.mean(q))),
+                                w.multiply(h, over.spread(over.mean(w.multiply(q, h)))));
+  const value slope = over.batch ? w.multiply(over.each_column(x[2]), scale) : scale;
+  return {w.reshape(w.multiply(slope, rest), x[1].shape), w.sum(w.multiply(dy, h), {0}),
+          w.sum(dy, {0})};
+}
+
+}  // namespace glia::stablehlo

@@ -1,0 +1,217 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <span>
+#include <vector>
+
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/elementwise.hpp"
+#include "glia/stablehlo/writer.hpp"
+
+namespace glia::stablehlo {
+
+/// What the operations of a kernel are written with.
+struct lowering {
+  writer& out;
+  scalar real = scalar::f32;               ///< the type of numbers
+  std::string_view precision = "HIGHEST";  ///< of products: DEFAULT, HIGH, HIGHEST
+};
+
+using values = std::vector<value>;
+using operand_list = std::span<const value>;
+
+namespace detail {
+
+[[nodiscard]] inline value sigmoid(writer& w, const value& x) {
+  const value one = w.constant(1, x);
+  return w.divide(one, w.add(one, w.unary("exponential", w.unary("negate", x))));
+}
+
+/// The error function, to the precision of the type: by its series up to 2, and from there on by
+/// the continued fraction of the complement (Abramowitz and Stegun, 7.1.6 and 7.1.14), since
+/// StableHLO's core has none.
+[[nodiscard]] inline value error_function(writer& w, const value& x) {
+  const bool wide = x.type == scalar::f64;
+  const value size = w.unary("abs", x);
+  const value near = w.binary("minimum", size, w.constant(2, x));
+  const value square = w.multiply(near, near);
+  // erf x = 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), all of whose terms add up.
+  value sum = w.constant(1, x);
+  for (int n = wide ? 45 : 26; n > 0; --n) {
+    sum = w.add(w.multiply(w.multiply(square, 2.0 / (2 * n + 1)), sum), 1);
+  }
+  const double factor = 2 * std::numbers::inv_sqrtpi;
+  const value series = w.multiply(
+      w.multiply(w.multiply(near, factor), w.unary("exponential", w.unary("negate", square))), sum);
+  // erfc x = exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) / (x + (3/2) / ...))).
+  const value far = w.binary("maximum", size, w.constant(2, x));
+  value fraction = far;
+  for (int n = wide ? 60 : 18; n > 0; --n) {
+    fraction = w.add(far, w.divide(w.constant(n / 2.0, x), fraction));
+  }
+  const value tail =
+      w.divide(w.multiply(w.unary("exponential", w.unary("negate", w.multiply(far, far))),
+                          std::numbers::inv_sqrtpi),
+               fraction);
+  const value rest = w.subtract(w.constant(1, x), tail);
+  return w.multiply(w.unary("sign", x), w.select(w.compare("LT", size, 2), series, rest));
+}
+
+/// The normal distribution function.
+[[nodiscard]] inline value normal_cdf(writer& w, const value& x) {
+  return w.multiply(w.add(error_function(w, w.multiply(x, 1 / std::numbers::sqrt2)), 1), 0.5);
+}
+
+/// Where x is greater than 0, else `other`.
+[[nodiscard]] inline value where_positive(writer& w, const value& x, const value& then,
+                                          const value& other) {
+  return w.select(w.compare("GT", x, 0), then, other);
+}
+
+}  // namespace detail
+
+/// map(x), element by element.
+[[nodiscard]] inline value apply(writer& w, const unary_map& map, const value& x) {
+  switch (map.function) {
+    case unary_function::affine: {
+      const value scaled = w.multiply(x, map.a);
+      return map.b == 0 ? scaled : w.add(scaled, map.b);
+    }
+    case unary_function::clamp:
+      return w.binary("minimum", w.binary("maximum", x, w.constant(map.a, x)),
+                      w.constant(map.b, x));
+    case unary_function::absolute:
+      return w.unary("abs", x);
+    case unary_function::square:
+      return w.multiply(x, x);
+    case unary_function::square_root:
+      return w.sqrt(x);
+    case unary_function::exponential:
+      return w.unary("exponential", x);
+    case unary_function::logarithm:
+      return w.unary("log", x);
+    case unary_function::reciprocal:
+      return w.divide(w.constant(1, x), x);
+    case unary_function::softplus: {
+      const value small = w.unary("exponential", w.unary("negate", w.unary("abs", x)));
+      return w.add(w.binary("maximum", x, w.constant(0, x)), w.unary("log_plus_one", small));
+    }
+    case unary_function::relu:
+      return w.binary("maximum", x, w.constant(0, x));
+    case unary_function::relu6:
+      return w.binary("minimum", w.binary("maximum", x, w.constant(0, x)), w.constant(6, x));
+    case unary_function::leaky_relu:
+      return detail::where_positive(w, x, x, w.multiply(x, map.a));
+    case unary_function::elu:
+      return detail::where_positive(w, x, x,
+                                    w.multiply(w.unary("exponential_minus_one", x), map.a));
+    case unary_function::sigmoid:
+      return detail::sigmoid(w, x);
+    case unary_function::tanh:
+      return w.unary("tanh", x);
+    case unary_function::swish:
+      return w.multiply(x, detail::sigmoid(w, x));
+    case unary_function::gelu:
+      return w.multiply(x, detail::normal_cdf(w, x));
+  }
+  throw value_error(text("stablehlo: no operations for ", name_of(map.function)));
+}
+
+/// dy map'(s), where s is the input or the output, as saved_for_gradient says. What an activation
+/// cuts off is 0, whatever dy is there.
+[[nodiscard]] inline value apply_gradient(writer& w, const unary_map& map, const value& dy,
+                                          const value& s) {
+  const auto cut = [&](const value& where) { return w.select(where, w.constant(0, dy), dy); };
+  const auto one_less = [&](const value& x) { return w.subtract(w.constant(1, x), x); };
+  switch (map.function) {
+    case unary_function::affine:
+      return w.multiply(dy, map.a);
+    case unary_function::clamp:
+      return cut(w.binary("or", w.compare("LT", s, map.a), w.compare("GT", s, map.b)));
+    case unary_function::absolute: {
+      const value turned = w.select(w.compare("LT", s, 0), w.unary("negate", dy), dy);
+      return w.select(w.compare("EQ", s, 0), w.constant(0, dy), turned);
+    }
+    case unary_function::square:
+      return w.multiply(dy, w.multiply(s, 2));
+    case unary_function::square_root:
+      return w.multiply(dy, w.divide(w.constant(0.5, s), s));
+    case unary_function::exponential:
+      return w.multiply(dy, s);
+    case unary_function::logarithm:
+      return w.multiply(dy, w.divide(w.constant(1, s), s));
+    case unary_function::reciprocal:
+      return w.multiply(dy, w.multiply(w.unary("negate", s), s));
+    case unary_function::softplus:
+      return w.multiply(dy, detail::sigmoid(w, s));
+    case unary_function::relu:
+      return cut(w.compare("LE", s, 0));
+    case unary_function::relu6:
+      return cut(w.binary("or", w.compare("LE", s, 0), w.compare("GE", s, 6)));
+    case unary_function::leaky_relu:
+      return w.multiply(dy, detail::where_positive(w, s, w.constant(1, s), w.constant(map.a, s)));
+    case unary_function::elu:
+      return w.multiply(dy, detail::where_positive(w, s, w.constant(1, s), w.add(s, map.a)));
+    case unary_function::sigmoid:
+      return w.multiply(dy, w.multiply(s, one_less(s)));
+    case unary_function::tanh:
+      return w.multiply(dy, one_less(w.multiply(s, s)));
+    case unary_function::swish: {
+      const value sig = detail::sigmoid(w, s);
+      return w.multiply(dy, w.multiply(sig, w.add(w.multiply(s, one_less(sig)), 1)));
+    }
+    case unary_function::gelu: {
+      const value density = w.multiply(w.unary("exponential", w.multiply(w.multiply(s, s), -0.5)),
+                                       std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+      return w.multiply(dy, w.add(detail::normal_cdf(w, s), w.multiply(s, density)));
+    }
+  }
+  throw value_error(text("stablehlo: no operations for the gradient of ", name_of(map.function)));
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::unary& k, operand_list x) {
+  return {apply(l.out, k.map, x[0])};
+}
+[[nodiscard]] inline values lower(const lowering& l, const kernels::unary_gradient& k,
+                                  operand_list x) {
+  return {apply_gradient(l.out, k.map, x[0], k.needs_saved() ? x[1] : x[0])};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::binary& k, operand_list x) {
+  writer& w = l.out;
+  const shape s = broadcast_shape(x[0].shape, x[1].shape);
+  const value a = w.broadcast(x[0], s);
+  const value b = w.broadcast(x[1], s);
+  const auto as_number = [&](const value& holds) { return w.convert(holds, a.type); };
+  switch (k.function) {
+    case binary_function::add:
+      return {w.add(a, b)};
+    case binary_function::subtract:
+      return {w.subtract(a, b)};
+    case binary_function::multiply:
+      return {w.multiply(a, b)};
+    case binary_function::divide:
+      return {w.divide(a, b)};
+    case binary_function::maximum:
+      return {w.binary("maximum", a, b)};
+    case binary_function::minimum:
+      return {w.binary("minimum", a, b)};
+    case binary_function::greater:
+      return {as_number(w.compare("GT", a, b))};
+    case binary_function::equal:
+      return {as_number(w.compare("EQ", a, b))};
+  }
+  throw value_error("stablehlo: no operations for a function of two operands");
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::select& k, operand_list x) {
+  writer& w = l.out;
+  const auto spec = [](const value& v) { return real_of(v.shape); };
+  const shape s = k.result(spec(x[0]), spec(x[1]), spec(x[2])).shape;
+  const value holds = w.compare("NE", w.broadcast(x[0], s), 0);
+  return {w.select(holds, w.broadcast(x[1], s), w.broadcast(x[2], s))};
+}
+
+}  // namespace glia::stablehlo

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/kernels/kernels.hpp"
+#include "glia/stablehlo/arrangement.hpp"
+#include "glia/stablehlo/classification.hpp"
+#include "glia/stablehlo/dropout.hpp"
+#include "glia/stablehlo/elementwise.hpp"
+#include "glia/stablehlo/pooling.hpp"
+#include "glia/stablehlo/products.hpp"
+#include "glia/stablehlo/updates.hpp"
+#include "glia/stablehlo/writer.hpp"
+
+namespace glia::stablehlo {
+
+/// How a graph is written down.
+struct module_options {
+  scalar real = scalar::f32;
+  /// Of products: HIGHEST, or DEFAULT, which is what the device is fastest at.
+  std::string precision = "HIGHEST";
+};
+
+[[nodiscard]] constexpr scalar scalar_of(element type, scalar real) noexcept {
+  return type == element::index ? scalar::i32 : type == element::byte ? scalar::u8 : real;
+}
+
+namespace detail {
+
+template <class... Kernels>
+[[nodiscard]] values lower_any(const lowering& l, const any_kernel& kernel, operand_list operands,
+                               kernel_list<Kernels...>) {
+  values results;
+  const auto tried = [&]<class K>(std::type_identity<K>) {
+    const K* const k = kernel.as<K>();
+    if (k != nullptr) {
+      results = lower(l, *k, operands);
+    }
+    return k != nullptr;
+  };
+  require<value_error>((tried(std::type_identity<Kernels>{}) || ...), "stablehlo: the kernel '",
+                       kernel.name(),
+                       "' cannot be written as operations; compose it of others, or run it on a "
+                       "backend in host memory");
+  return results;
+}
+
+}  // namespace detail
+
+/// A graph as the text of a StableHLO module with one function, main. Its arguments are the graph's
+/// inputs; its results are first what inputs become, in the order of those that change, each of
+/// which may be written where the input was, and then the graph's outputs.
+///
+/// Throws `value_error` for a kernel that cannot be written, by name.
+[[nodiscard]] inline std::string module_text(const graph& calls,
+                                             const module_options& options = {}) {
+  std::vector<value> known(calls.value_count());
+  writer body;
+  const lowering how{body, options.real, options.precision};
+  std::string arguments;
+  std::vector<value_id> results;
+  for (const graph_input& input : calls.inputs()) {
+    const tensor_spec spec = calls.spec(input.value);
+    const value v = body.argument(spec.shape, scalar_of(spec.type, options.real));
+    known[input.value] = v;
+    arguments += text(arguments.empty() ? "" : ", ", '%', v.id, ": ", type_text(v));
+    if (input.next != no_value && input.next != input.value) {
+      arguments += text(" {tf.aliasing_output = ", results.size(), " : i32}");
+      results.push_back(input.next);
+    }
+  }
+  for (const graph_output& output : calls.outputs()) {
+    results.push_back(output.value);
+  }
+  for (const graph_constant& constant : calls.constants()) {
+    const tensor_spec spec = calls.spec(constant.value);
+    const scalar type = scalar_of(spec.type, options.real);
+    known[constant.value] = std::visit(
+        [&](const auto& elements) { return body.elements(std::span(elements), spec.shape, type); },
+        constant.elements);
+  }
+  for (const graph_node& node : calls.nodes()) {
+    values operands;
+    for (const value_id id : node.operands) {
+      operands.push_back(id == no_value ? value{} : known[id]);
+    }
+    const values made = detail::lower_any(how, node.kernel, operands, basic_kernels{});
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      if (node.results[i] != no_value) {
+        known[node.results[i]] = made[i];
+      }
+    }
+  }
+  std::string returned;
+  std::string types;
+  for (const value_id id : results) {
+    returned += text(returned.empty() ? "%" : ", %", known[id].id);
+    types += (types.empty() ? "" : ", ") + type_text(known[id]);
+  }
+  return text("module @glia {\n  func.func public @main(", arguments, ") -> (", types, ") {\n",
+              body.text(), "    \"func.return\"(", returned, ") : (", types, ") -> ()\n  }\n}\n");
+}
+
+}  // namespace glia::stablehlo

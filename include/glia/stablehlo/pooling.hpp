@@ -1,0 +1,155 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "glia/kernels/pooling.hpp"
+#include "glia/stablehlo/products.hpp"
+
+namespace glia::stablehlo {
+
+namespace detail {
+
+/// Calls visit(position, row, column) for each position of a window: its number, and the rows and
+/// columns from the window's corner to it.
+template <class Visit>
+void for_each_position(const window2d& window, const Visit& visit) {
+  for (std::size_t y = 0; y < window.height; ++y) {
+    for (std::size_t x = 0; x < window.width; ++x) {
+      visit(signed_of(y * window.width + x), signed_of(y * window.dilation_height),
+            signed_of(x * window.dilation_width));
+    }
+  }
+}
+
+/// Along one axis, how a tensor of `steps` elements is laid out so that each comes to stand where
+/// its window's element `offset` is in one of `extent`: elements before, after, and between.
+struct placement {
+  placement(const window_axis& a, std::int64_t offset, std::size_t extent, std::size_t steps)
+      : before(offset - a.before),
+        after(signed_of(extent) - before - a.spread(signed_of(steps))),
+        between(a.stride - 1) {}
+
+  std::int64_t before, after, between;
+};
+
+/// For each place that a window stands at, (1, oh, ow, 1): how many of its elements are not
+/// padding, and the number of the first of them.
+struct window_census {
+  explicit window_census(const window_sizes& s) : count(s.oh * s.ow), first(s.oh * s.ow, 0) {
+    for (std::size_t at = 0; at < count.size(); ++at) {
+      for_each_position(
+          s.window, [&](std::int64_t position, std::int64_t row, std::int64_t column) {
+            const std::int64_t y =
+                signed_of(at / s.ow * s.window.stride_height) + row - signed_of(s.window.pad_top);
+            const std::int64_t x = signed_of(at % s.ow * s.window.stride_width) + column -
+                                   signed_of(s.window.pad_left);
+            if (y >= 0 && y < signed_of(s.h) && x >= 0 && x < signed_of(s.w) && count[at]++ == 0) {
+              first[at] = static_cast<std::int32_t>(position);
+            }
+          });
+    }
+  }
+
+  std::vector<std::int32_t> count;
+  std::vector<std::int32_t> first;
+};
+
+}  // namespace detail
+
+/// Position by position, each a slice of the padded images.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::max_pool2d& k, operand_list x) {
+  writer& w = l.out;
+  const window_sizes s = pool_rule(x[0].shape, k.window);
+  const auto rows = detail::rows_of(k.window);
+  const auto columns = detail::columns_of(k.window);
+  constexpr double lowest = -std::numeric_limits<double>::infinity();
+  const value padded = w.pad(x[0], lowest, {0, rows.before, columns.before, 0},
+                             {0, rows.after, columns.after, 0}, {0, 0, 0, 0});
+  value largest = w.constant(lowest, s.output(), l.real);
+  const detail::window_census census(s);
+  value position = w.broadcast(
+      w.elements(std::span<const std::int32_t>(census.first), {s.oh, s.ow}, scalar::i32),
+      s.output(), {1, 2});
+  detail::for_each_position(k.window, [&](std::int64_t number, std::int64_t row,
+                                          std::int64_t column) {
+    const value here =
+        w.slice(padded, {0, row, column, 0},
+                {detail::signed_of(s.n), row + rows.spread(detail::signed_of(s.oh)),
+                 column + columns.spread(detail::signed_of(s.ow)), detail::signed_of(s.c)},
+                {1, rows.stride, columns.stride, 1});
+    const value wins = w.binary("or", w.compare("GT", here, largest), w.compare("NE", here, here));
+    largest = w.select(wins, here, largest);
+    position = w.select(wins, w.constant(static_cast<double>(number), position), position);
+  });
+  return {largest, position};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::max_pool2d_gradient& k,
+                                  operand_list x) {
+  writer& w = l.out;
+  const window_sizes s = k.sizes(x[0].shape);
+  value sum;
+  detail::for_each_position(
+      k.window, [&](std::int64_t number, std::int64_t row, std::int64_t column) {
+        const value won = w.compare("EQ", x[1], static_cast<double>(number));
+        const detail::placement down(detail::rows_of(k.window), row, s.h, s.oh);
+        const detail::placement across(detail::columns_of(k.window), column, s.w, s.ow);
+        const value placed =
+            w.pad(w.select(won, x[0], 0), 0, {0, down.before, across.before, 0},
+                  {0, down.after, across.after, 0}, {0, down.between, across.between, 0});
+        sum = sum ? w.add(sum, placed) : placed;
+      });
+  return {sum};
+}
+
+namespace detail {
+
+/// 1 over the number of elements that are not padding, for each place of a window; 0 where there is
+/// none.
+[[nodiscard]] inline value shares(const lowering& l, const window_sizes& s) {
+  const window_census census(s);
+  std::vector<double> shares(census.count.begin(), census.count.end());
+  for (double& one : shares) {
+    one = one == 0 ? 0 : 1 / one;
+  }
+  return l.out.broadcast(l.out.elements(std::span<const double>(shares), {s.oh, s.ow}, l.real),
+                         s.output(), {1, 2});
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::avg_pool2d& k, operand_list x) {
+  const window_sizes s = pool_rule(x[0].shape, k.window);
+  const auto rows = detail::rows_of(k.window);
+  const auto columns = detail::columns_of(k.window);
+  const value sums = l.out.window_sums(
+      x[0], s.output(), {1, rows.size, columns.size, 1}, {1, rows.stride, columns.stride, 1},
+      {1, rows.dilation, columns.dilation, 1},
+      {0, 0, rows.before, rows.after, columns.before, columns.after, 0, 0});
+  return {l.out.multiply(sums, detail::shares(l, s))};
+}
+
+/// Sums over windows of dy's shares, spread by the stride.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::avg_pool2d_gradient& k,
+                                  operand_list x) {
+  writer& w = l.out;
+  const window_sizes s = k.sizes(x[0].shape);
+  const auto rows = detail::rows_of(k.window);
+  const auto columns = detail::columns_of(k.window);
+  // The window's last element, which comes first where it is turned round.
+  const detail::placement down(rows, rows.reach() - 1, s.h, s.oh);
+  const detail::placement across(columns, columns.reach() - 1, s.w, s.ow);
+  const value spread =
+      w.pad(w.multiply(x[0], detail::shares(l, s)), 0, {0, down.before, across.before, 0},
+            {0, down.after + rows.reach() - 1, across.after + columns.reach() - 1, 0},
+            {0, down.between, across.between, 0});
+  return {w.window_sums(spread, s.input(), {1, rows.size, columns.size, 1}, {1, 1, 1, 1},
+                        {1, rows.dilation, columns.dilation, 1}, numbers(8, 0))};
+}
+
+}  // namespace glia::stablehlo

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/products.hpp"
+#include "glia/stablehlo/elementwise.hpp"
+
+namespace glia::stablehlo {
+
+namespace detail {
+
+[[nodiscard]] inline value product(const lowering& l, const value& a, const value& b,
+                                   transpose which) {
+  const std::size_t batch = a.shape.rank() - 2;
+  const auto row = static_cast<std::int64_t>(batch);
+  return l.out.dot(a, b, {which == transpose::first ? row : row + 1},
+                   {which == transpose::second ? row + 1 : row}, batch, l.precision);
+}
+
+[[nodiscard]] inline value with_bias(const lowering& l, const value& y, const value& bias,
+                                     const unary_map& map) {
+  const value sum = bias ? l.out.add(y, l.out.broadcast(bias, y.shape)) : y;
+  return map == identity_map ? sum : apply(l.out, map, sum);
+}
+
+[[nodiscard]] constexpr std::int64_t signed_of(std::size_t n) noexcept {
+  return static_cast<std::int64_t>(n);
+}
+
+/// A window's figures along one of the two axes that it slides over.
+struct window_axis {
+  std::int64_t size, stride, dilation, before, after;
+
+  /// From the first to the last element that a window covers.
+  [[nodiscard]] std::int64_t reach() const { return (size - 1) * dilation + 1; }
+  /// Of `steps` elements with the stride's gaps between them.
+  [[nodiscard]] std::int64_t spread(std::int64_t steps) const { return (steps - 1) * stride + 1; }
+};
+[[nodiscard]] inline window_axis rows_of(const window2d& w) {
+  return {signed_of(w.height), signed_of(w.stride_height), signed_of(w.dilation_height),
+          signed_of(w.pad_top), signed_of(w.pad_bottom)};
+}
+[[nodiscard]] inline window_axis columns_of(const window2d& w) {
+  return {signed_of(w.width), signed_of(w.stride_width), signed_of(w.dilation_width),
+          signed_of(w.pad_left), signed_of(w.pad_right)};
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::matmul& k, operand_list x) {
+  return {detail::product(l, x[0], x[1], k.which)};
+}
+[[nodiscard]] inline values lower(const lowering& l, const kernels::batched_matmul& k,
+                                  operand_list x) {
+  return {detail::product(l, x[0], x[1], k.which)};
+}
+[[nodiscard]] inline values lower(const lowering& l, const kernels::dense& k, operand_list x) {
+  return {detail::with_bias(l, detail::product(l, x[0], x[1], transpose::none), x[2], k.map)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d& k, operand_list x) {
+  const window_sizes s = conv2d_rule(x[0].shape, x[1].shape, k.window, k.groups);
+  const auto [rows, columns] = std::pair(detail::rows_of(k.window), detail::columns_of(k.window));
+  const value y =
+      l.out.convolution(x[0], x[1],
+                        {.axes = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
+                         .stride = {rows.stride, columns.stride},
+                         .padding = {rows.before, rows.after, columns.before, columns.after},
+                         .window_dilation = {rows.dilation, columns.dilation},
+                         .feature_groups = k.groups},
+                        s.output(), l.precision);
+  return {detail::with_bias(l, y, x[2], k.map)};
+}
+
+/// A convolution of dy, spread by the stride, with the window turned round and its inputs and
+/// outputs exchanged within each group.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_input_gradient& k,
+                                  operand_list x) {
+  writer& w = l.out;
+  const window_sizes s = k.sizes(x[0].shape, x[1].shape);
+  const std::size_t height = k.window.height;
+  const std::size_t width = k.window.width;
+  value weights = w.reshape(x[1], {height, width, s.group_inputs(), s.groups, s.group_outputs()});
+  weights =
+      w.reshape(w.transpose(weights, {0, 1, 4, 3, 2}), {height, width, s.group_outputs(), s.c});
+  const auto around = [](const detail::window_axis& a, std::size_t extent, std::size_t steps) {
+    const std::int64_t before = a.reach() - 1 - a.before;
+    return std::pair(before, detail::signed_of(extent) + a.reach() - 1 -
+                                 a.spread(detail::signed_of(steps)) - before);
+  };
+  const auto rows = detail::rows_of(k.window);
+  const auto columns = detail::columns_of(k.window);
+  const auto [top, bottom] = around(rows, s.h, s.oh);
+  const auto [left, right] = around(columns, s.w, s.ow);
+  return {w.convolution(x[0], weights,
+                        {.axes = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]",
+                         .padding = {top, bottom, left, right},
+                         .input_dilation = {rows.stride, columns.stride},
+                         .window_dilation = {rows.dilation, columns.dilation},
+                         .reversed = true,
+                         .feature_groups = k.groups},
+                        s.input(), l.precision)};
+}
+
+/// A convolution of x with dy, spread by the stride, in which samples are what is summed over.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_kernel_gradient& k,
+                                  operand_list x) {
+  const window_sizes s = k.sizes(x[0].shape, x[1].shape);
+  const auto after = [](const detail::window_axis& a, std::size_t extent, std::size_t steps) {
+    return a.reach() - 1 + a.spread(detail::signed_of(steps)) - detail::signed_of(extent) -
+           a.before;
+  };
+  const auto rows = detail::rows_of(k.window);
+  const auto columns = detail::columns_of(k.window);
+  return {l.out.convolution(
+      x[0], x[1],
+      {.axes = "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]",
+       .stride = {rows.dilation, columns.dilation},
+       .padding = {rows.before, after(rows, s.h, s.oh), columns.before, after(columns, s.w, s.ow)},
+       .window_dilation = {rows.stride, columns.stride},
+       .batch_groups = k.groups},
+      s.weights(), l.precision)};
+}
+
+}  // namespace glia::stablehlo

@@ -1,0 +1,428 @@
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/shape.hpp"
+
+namespace glia::stablehlo {
+
+/// The types of elements that programs of glia use.
+enum class scalar : std::uint8_t { f32, f64, i1, i32, u8, u32, u64 };
+
+[[nodiscard]] constexpr std::string_view name_of(scalar type) noexcept {
+  constexpr std::string_view names[] = {"f32", "f64", "i1", "i32", "ui8", "ui32", "ui64"};
+  return names[static_cast<std::size_t>(type)];
+}
+[[nodiscard]] constexpr bool is_real(scalar type) noexcept { return type <= scalar::f64; }
+
+/// A value of a program: its number, and what it is; by default none, as an operand that is left
+/// out.
+struct value {
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  std::size_t id = none;
+  glia::shape shape{};
+  scalar type = scalar::f32;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return id != none; }
+};
+
+/// Numbers of axes, or anything else that is written as a list of 64-bit integers.
+using numbers = std::vector<std::int64_t>;
+
+[[nodiscard]] inline std::string type_text(const shape& s, scalar type) {
+  std::string result = "tensor<";
+  for (const std::size_t extent : s) {
+    result += std::to_string(extent) + 'x';
+  }
+  return result.append(name_of(type)) + '>';
+}
+[[nodiscard]] inline std::string type_text(const value& v) { return type_text(v.shape, v.type); }
+
+/// [1, 2, 3]
+[[nodiscard]] inline std::string list_text(std::span<const std::int64_t> values) {
+  std::string result;
+  for (const std::int64_t v : values) {
+    result += (result.empty() ? "" : ", ") + std::to_string(v);
+  }
+  return result;
+}
+/// array<i64: 1, 2, 3>
+[[nodiscard]] inline std::string array_text(std::span<const std::int64_t> values) {
+  return values.empty() ? "array<i64>" : "array<i64: " + list_text(values) + '>';
+}
+
+/// A number of a type, to the bit.
+[[nodiscard]] inline std::string literal(double number, scalar type) {
+  if (!is_real(type)) {
+    return type == scalar::i1 ? (number != 0 ? "true" : "false")
+                              : std::to_string(static_cast<std::int64_t>(number));
+  }
+  const double exact =
+      type == scalar::f32 ? static_cast<double>(static_cast<float>(number)) : number;
+  if (!std::isfinite(exact)) {
+    const bool negative = std::signbit(exact);
+    if (std::isnan(exact)) {
+      return type == scalar::f32 ? "0x7FC00000" : "0x7FF8000000000000";
+    }
+    return type == scalar::f32 ? (negative ? "0xFF800000" : "0x7F800000")
+                               : (negative ? "0xFFF0000000000000" : "0x7FF0000000000000");
+  }
+  std::array<char, 40> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), exact,
+                                 std::chars_format::scientific, 17)
+                       .ptr;
+  return {buffer.data(), end};
+}
+
+/// Writes the operations of one function, in StableHLO's generic form and of its old core alone,
+/// which parsers of all versions read. Every call writes one operation, or a few, and returns what
+/// it gives.
+///
+/// The operations are those of https://openxla.org/stablehlo/spec.
+class writer {
+ public:
+  explicit writer(std::size_t first_id = 0) : next_(first_id) {}
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+  /// Names a value that this function is given.
+  value argument(const shape& s, scalar type) { return {next_++, s, type}; }
+
+  value call(std::string_view operation, std::span<const value> operands,
+             const std::string& attributes, const shape& s, scalar type) {
+    const value result{next_++, s, type};
+    write(result, operation, operands, "", attributes);
+    return result;
+  }
+  value call(std::string_view operation, std::initializer_list<value> operands,
+             const std::string& attributes, const shape& s, scalar type) {
+    return call(operation, std::span(operands.begin(), operands.size()), attributes, s, type);
+  }
+
+  // --- constants ---------------------------------------------------------------------------------
+
+  /// The same number at every element.
+  value constant(double number, const shape& s, scalar type) {
+    return call("constant", {},
+                "value = dense<" + literal(number, type) + "> : " + type_text(s, type), s, type);
+  }
+  value constant(double number, const value& like) {
+    return constant(number, like.shape, like.type);
+  }
+  /// Elements in row-major order.
+  template <class Number>
+  value elements(std::span<const Number> values, const shape& s, scalar type) {
+    if (values.empty()) {
+      return constant(0, s, type);
+    }
+    std::string bytes;
+    for (const Number v : values) {
+      append_bytes(bytes, v, type);
+    }
+    return call("constant", {}, "value = dense<\"0x" + bytes + "\"> : " + type_text(s, type), s,
+                type);
+  }
+  /// 0, 1, 2 ... along an axis.
+  value iota(const shape& s, std::size_t axis, scalar type) {
+    return call("iota", {}, "iota_dimension = " + std::to_string(axis) + " : i64", s, type);
+  }
+
+  // --- element by element ------------------------------------------------------------------------
+
+  value unary(std::string_view operation, const value& x) {
+    return call(operation, {x}, "", x.shape, x.type);
+  }
+  value binary(std::string_view operation, const value& a, const value& b) {
+    return call(operation, {a, b}, "", a.shape, a.type);
+  }
+  value add(const value& a, const value& b) { return binary("add", a, b); }
+  value subtract(const value& a, const value& b) { return binary("subtract", a, b); }
+  value multiply(const value& a, const value& b) { return binary("multiply", a, b); }
+  value divide(const value& a, const value& b) { return binary("divide", a, b); }
+  value add(const value& a, double b) { return add(a, constant(b, a)); }
+  value multiply(const value& a, double b) { return b == 1 ? a : multiply(a, constant(b, a)); }
+  value sqrt(const value& x) { return unary("sqrt", x); }
+  value reciprocal_sqrt(const value& x) { return divide(constant(1, x), sqrt(x)); }
+
+  /// `direction`: EQ, NE, GE, GT, LE, LT.
+  value compare(std::string_view direction, const value& a, const value& b) {
+    const std::string_view kind = is_real(a.type)         ? "FLOAT"
+                                  : a.type == scalar::i32 ? "SIGNED"
+                                                          : "UNSIGNED";
+    std::string attributes = "comparison_direction = #stablehlo<comparison_direction ";
+    attributes.append(direction).append(">, compare_type = #stablehlo<comparison_type ");
+    attributes.append(kind).append(">");
+    return call("compare", {a, b}, attributes, a.shape, scalar::i1);
+  }
+  value compare(std::string_view direction, const value& a, double b) {
+    return compare(direction, a, constant(b, a));
+  }
+  value select(const value& condition, const value& a, const value& b) {
+    return call("select", {condition, a, b}, "", a.shape, a.type);
+  }
+  value select(const value& condition, const value& a, double b) {
+    return select(condition, a, constant(b, a));
+  }
+  value convert(const value& x, scalar type) {
+    return x.type == type ? x : call("convert", {x}, "", x.shape, type);
+  }
+
+  // --- arrangement -------------------------------------------------------------------------------
+
+  value reshape(const value& x, const shape& s) {
+    return x.shape == s ? x : call("reshape", {x}, "", s, x.type);
+  }
+  /// x with its axes at `axes` of the new shape, repeated along the others.
+  value broadcast(const value& x, const shape& s, const numbers& axes) {
+    return call("broadcast_in_dim", {x}, "broadcast_dimensions = " + array_text(axes), s, x.type);
+  }
+  /// x broadcast as NumPy does.
+  value broadcast(const value& x, const shape& s) {
+    if (x.shape == s) {
+      return x;
+    }
+    numbers axes;
+    for (std::size_t axis = 0; axis < x.shape.rank(); ++axis) {
+      axes.push_back(static_cast<std::int64_t>(axis + s.rank() - x.shape.rank()));
+    }
+    return broadcast(x, s, axes);
+  }
+  value transpose(const value& x, const numbers& order) {
+    shape s = x.shape;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      s[i] = x.shape[static_cast<std::size_t>(order[i])];
+    }
+    return call("transpose", {x}, "permutation = " + array_text(order), s, x.type);
+  }
+  value concatenate(std::span<const value> parts, std::size_t axis) {
+    shape s = parts[0].shape;
+    s[axis] = 0;
+    for (const value& part : parts) {
+      s[axis] += part.shape[axis];
+    }
+    return call("concatenate", parts, "dimension = " + std::to_string(axis) + " : i64", s,
+                parts[0].type);
+  }
+  value slice(const value& x, const numbers& begin, const numbers& end, const numbers& step) {
+    shape s = x.shape;
+    for (std::size_t i = 0; i < s.rank(); ++i) {
+      s[i] = static_cast<std::size_t>((end[i] - begin[i] + step[i] - 1) / step[i]);
+    }
+    return call("slice", {x},
+                "start_indices = " + array_text(begin) + ", limit_indices = " + array_text(end) +
+                    ", strides = " + array_text(step),
+                s, x.type);
+  }
+  /// So many elements of `with` before, after and between; before and after may be less than 0.
+  value pad(const value& x, double with, const numbers& before, const numbers& after,
+            const numbers& between) {
+    shape s = x.shape;
+    for (std::size_t i = 0; i < s.rank(); ++i) {
+      const auto n = static_cast<std::int64_t>(s[i]);
+      s[i] = static_cast<std::size_t>(before[i] + after[i] + n + (n > 0 ? n - 1 : 0) * between[i]);
+    }
+    return call("pad", {x, constant(with, {}, x.type)},
+                "edge_padding_low = " + array_text(before) + ", edge_padding_high = " +
+                    array_text(after) + ", interior_padding = " + array_text(between),
+                s, x.type);
+  }
+
+  // --- reductions and products -------------------------------------------------------------------
+
+  /// x reduced over axes by `operation`, such as "add", from `start` on; the axes are gone.
+  value reduce(std::string_view operation, const value& x, double start, const numbers& axes) {
+    shape s;
+    for (std::size_t axis = 0; axis < x.shape.rank(); ++axis) {
+      if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) == axes.end()) {
+        s.push_back(x.shape[axis]);
+      }
+    }
+    const value from = constant(start, {}, x.type);
+    const value result{next_++, s, x.type};
+    write(result, "reduce", std::array{x, from}, region(operation, x.type),
+          "dimensions = " + array_text(axes));
+    return result;
+  }
+  value sum(const value& x, const numbers& axes) { return reduce("add", x, 0, axes); }
+
+  /// The sums over windows of these extents with these strides and dilations.
+  value window_sums(const value& x, const shape& result_shape, const numbers& window,
+                    const numbers& stride, const numbers& dilation, const numbers& padding) {
+    const value from = constant(0, {}, x.type);
+    const value result{next_++, result_shape, x.type};
+    std::string pairs;
+    for (std::size_t i = 0; i < padding.size(); i += 2) {
+      pairs += (i == 0 ? "[" : ", [") + list_text(std::span(padding).subspan(i, 2)) + ']';
+    }
+    write(result, "reduce_window", std::array{x, from}, region("add", x.type),
+          "window_dimensions = " + array_text(window) + ", window_strides = " + array_text(stride) +
+              ", window_dilations = " + array_text(dilation) + ", padding = dense<[" + pairs +
+              "]> : tensor<" + std::to_string(padding.size() / 2) + "x2xi64>");
+    return result;
+  }
+
+  /// The product of a and b, summed over these axes of each; `batch` leading axes are alike. The
+  /// result has the batch's axes, then a's others, then b's.
+  value dot(const value& a, const value& b, const numbers& over_a, const numbers& over_b,
+            std::size_t batch, std::string_view precision) {
+    shape s;
+    numbers leading;
+    for (std::size_t i = 0; i < batch; ++i) {
+      leading.push_back(static_cast<std::int64_t>(i));
+      s.push_back(a.shape[i]);
+    }
+    const auto add_others = [&](const value& x, const numbers& over) {
+      for (std::size_t i = batch; i < x.shape.rank(); ++i) {
+        if (std::find(over.begin(), over.end(), static_cast<std::int64_t>(i)) == over.end()) {
+          s.push_back(x.shape[i]);
+        }
+      }
+    };
+    add_others(a, over_a);
+    add_others(b, over_b);
+    const std::string batching = batch == 0 ? ""
+                                            : "lhs_batching_dimensions = [" + list_text(leading) +
+                                                  "], rhs_batching_dimensions = [" +
+                                                  list_text(leading) + "], ";
+    return call("dot_general", {a, b},
+                "dot_dimension_numbers = #stablehlo.dot<" + batching +
+                    "lhs_contracting_dimensions = [" + list_text(over_a) +
+                    "], rhs_contracting_dimensions = [" + list_text(over_b) + "]>, " +
+                    precision_text(precision),
+                s, a.type);
+  }
+
+  /// How a convolution slides over two axes.
+  struct convolution_rule {
+    std::string_view axes;  ///< [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+    numbers stride{1, 1};
+    numbers padding{0, 0, 0, 0};  ///< before and after, of the first axis and the second
+    numbers input_dilation{1, 1};
+    numbers window_dilation{1, 1};
+    bool reversed = false;
+    std::size_t feature_groups = 1;
+    std::size_t batch_groups = 1;
+  };
+  value convolution(const value& x, const value& w, const convolution_rule& rule, const shape& s,
+                    std::string_view precision) {
+    const numbers& p = rule.padding;
+    const std::string reversal = rule.reversed ? "true, true" : "false, false";
+    return call("convolution", {x, w},
+                "window_strides = " + array_text(rule.stride) + ", padding = dense<[[" +
+                    list_text(std::span(p).first(2)) + "], [" + list_text(std::span(p).last(2)) +
+                    "]]> : tensor<2x2xi64>, lhs_dilation = " + array_text(rule.input_dilation) +
+                    ", rhs_dilation = " + array_text(rule.window_dilation) +
+                    ", window_reversal = array<i1: " + reversal +
+                    ">, dimension_numbers = #stablehlo.conv<" + std::string(rule.axes) +
+                    ">, feature_group_count = " + std::to_string(rule.feature_groups) +
+                    " : i64, batch_group_count = " + std::to_string(rule.batch_groups) +
+                    " : i64, " + precision_text(precision),
+                s, x.type);
+  }
+
+  // --- rows by number ----------------------------------------------------------------------------
+
+  /// The rows of a table (V, columns) at indices (n, 1), which must be in range: (n, columns).
+  value rows_at(const value& table, const value& indices) {
+    const std::size_t columns = table.shape[1];
+    return call("gather", {table, indices},
+                "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = "
+                "[0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, " +
+                    std::to_string(columns) + ">, indices_are_sorted = false",
+                {indices.shape[0], columns}, table.type);
+  }
+  /// A table with rows (n, columns) added at indices (n, 1); those out of range are left out.
+  value add_rows_at(const value& table, const value& indices, const value& rows) {
+    const value result{next_++, table.shape, table.type};
+    write(result, "scatter", std::array{table, indices, rows}, region("add", table.type),
+          "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], "
+          "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, "
+          "indices_are_sorted = false, unique_indices = false");
+    return result;
+  }
+  /// `extent` elements along the only axis, from a number (a tensor without axes) on.
+  value slice_at(const value& x, const value& begin, std::size_t extent) {
+    return call("dynamic_slice", {x, begin},
+                "slice_sizes = array<i64: " + std::to_string(extent) + ">", {extent}, x.type);
+  }
+
+ private:
+  static std::string precision_text(std::string_view precision) {
+    const std::string one = "#stablehlo<precision " + std::string(precision) + ">";
+    return "precision_config = [" + one + ", " + one + "]";
+  }
+
+  template <class Number>
+  static void append_bytes(std::string& to, Number number, scalar type) {
+    const auto append = [&](auto exact) {
+      std::array<unsigned char, sizeof(exact)> bytes;
+      std::memcpy(bytes.data(), &exact, sizeof(exact));
+      constexpr std::string_view digits = "0123456789ABCDEF";
+      for (const unsigned char byte : bytes) {
+        to += digits[byte / 16];
+        to += digits[byte % 16];
+      }
+    };
+    switch (type) {
+      case scalar::f32:
+        return append(static_cast<float>(number));
+      case scalar::f64:
+        return append(static_cast<double>(number));
+      case scalar::i32:
+        return append(static_cast<std::int32_t>(number));
+      case scalar::u32:
+        return append(static_cast<std::uint32_t>(number));
+      case scalar::u64:
+        return append(static_cast<std::uint64_t>(number));
+      default:
+        return append(static_cast<std::uint8_t>(number));
+    }
+  }
+
+  /// A function of two numbers, which reductions take.
+  static std::string region(std::string_view operation, scalar type) {
+    const std::string t = type_text({}, type);
+    return text_of("({\n      ^bb0(%ra: ", t, ", %rb: ", t, "):\n      %rr = \"stablehlo.",
+                   operation, "\"(%ra, %rb) : (", t, ", ", t, ") -> ", t,
+                   "\n      \"stablehlo.return\"(%rr) : (", t, ") -> ()\n    })");
+  }
+  template <class... Parts>
+  static std::string text_of(const Parts&... parts) {
+    std::string result;
+    (result.append(parts), ...);
+    return result;
+  }
+
+  void write(const value& result, std::string_view operation, std::span<const value> operands,
+             const std::string& body, const std::string& attributes) {
+    text_ += "    %" + std::to_string(result.id) + " = \"stablehlo.";
+    text_.append(operation) += "\"(";
+    std::string types;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      text_ += (i == 0 ? "%" : ", %") + std::to_string(operands[i].id);
+      types += (i == 0 ? "" : ", ") + type_text(operands[i]);
+    }
+    text_ += ')';
+    text_ += body.empty() ? "" : " " + body;
+    text_ += attributes.empty() ? "" : " {" + attributes + "}";
+    text_ += " : (" + types + ") -> " + type_text(result) + '\n';
+  }
+
+  std::string text_;
+  std::size_t next_;
+};
+
+}  // namespace glia::stablehlo
