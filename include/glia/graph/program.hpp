@@ -14,9 +14,20 @@
 
 namespace glia {
 
+/// A backend that makes a program of its own of a whole graph: see program for what it must give.
+template <class B>
+concept compiling_backend = backend<B> && requires(const B& b, const graph& calls) {
+  b.compiled(calls);
+};
+
+/// A backend on which graphs run as a whole. On others, models run kernel by kernel.
+template <class B>
+concept program_backend = placing_backend<B> || compiling_backend<B>;
+
 /// A graph made ready to run on a backend in host memory, again and again: which function runs each
 /// kernel, and where every tensor lies, is settled. A run allocates its results from the backend's
 /// pool and nothing else. Any number of threads may run a program side by side; copies share it.
+/// Compiling backends specialise it.
 template <backend B>
 class program {
  public:

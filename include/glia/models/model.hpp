@@ -134,7 +134,7 @@ class model {
   /// The model as it is now, made ready for batches of one size: small, const, for any number of
   /// threads. Throws `value_error` for batches of no samples.
   [[nodiscard]] prepared<B> prepare(const prepare_options& options = {}) const requires
-      placing_backend<B> {
+      program_backend<B> {
     return core_.prepare(described(), options.batch);
   }
 

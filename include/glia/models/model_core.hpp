@@ -42,7 +42,7 @@ enum class model_part : std::uint8_t { whole, frozen, trained };
 
 /// Where a description runs for a model on B: on a recorder, or on B itself if it runs at once.
 template <backend B>
-using tracing_backend = std::conditional_t<placing_backend<B>, recorder<B>, B>;
+using tracing_backend = std::conditional_t<program_backend<B>, recorder<B>, B>;
 
 /// A description of any type as what runs it sees it.
 template <backend X>
@@ -71,7 +71,7 @@ namespace detail {
 /// What a model keeps to infer with: programs, or nothing where a backend only runs at once.
 template <backend B>
 struct inference_memory {};
-template <placing_backend B>
+template <program_backend B>
 struct inference_memory<B> {
   inference_cache<B> of_part[3];
 };
@@ -130,17 +130,17 @@ class model_core {
                      std::span<T> outputs) const;
 
   [[nodiscard]] prepared<B> prepare(const description_ref<X>& described,
-                                    std::size_t batch) const requires placing_backend<B>;
+                                    std::size_t batch) const requires program_backend<B>;
 
  private:
   [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(
       const description_ref<X>& described, model_part which,
-      const shape& batch) const requires placing_backend<B>;
+      const shape& batch) const requires program_backend<B>;
   [[nodiscard]] recorder<B> record(const description_ref<X>& described, run_mode mode,
-                                   std::size_t rows) const requires placing_backend<B>;
-  void find_frontier(const description_ref<X>& described) requires placing_backend<B>;
+                                   std::size_t rows) const requires program_backend<B>;
+  void find_frontier(const description_ref<X>& described) requires program_backend<B>;
   void cut(graph& g, const description_ref<X>& described,
-           std::size_t rows) const requires placing_backend<B>;
+           std::size_t rows) const requires program_backend<B>;
 
   shape sample_;
   B device_;

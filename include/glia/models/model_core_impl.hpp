@@ -22,7 +22,7 @@ model_core<B>::model_core(model_plan plan, const shape& sample, B device,
       depth_first_(options.depth_first),
       plan_(std::move(plan)),
       parameters_(make_parameters(plan_.parameters, device_, options.seed)) {
-  if constexpr (placing_backend<B>) {
+  if constexpr (program_backend<B>) {
     if (std::any_of(plan_.layers.begin(), plan_.layers.end(),
                     [](const layer_summary& layer) { return layer.frozen; })) {
       find_frontier(described);
@@ -73,7 +73,7 @@ template <backend B>
 typename B::tensor model_core<B>::infer(const description_ref<X>& described, model_part which,
                                         tensor x) const {
   const model_access::reading unchanged(access_);
-  if constexpr (placing_backend<B>) {
+  if constexpr (program_backend<B>) {
     const auto ready = inference_for(described, which, x.shape());
     return (*ready)(std::move(x));
   } else {
@@ -116,7 +116,7 @@ void model_core<B>::predict_batch(const description_ref<X>& described, std::span
 
 template <backend B>
 prepared<B> model_core<B>::prepare(const description_ref<X>& described,
-                                   std::size_t batch) const requires placing_backend<B> {
+                                   std::size_t batch) const requires program_backend<B> {
   require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
   const model_access::reading unchanged(access_);
   const shape inputs = batch_of(batch, sample_);
@@ -127,7 +127,7 @@ prepared<B> model_core<B>::prepare(const description_ref<X>& described,
 template <backend B>
 std::shared_ptr<const inference<B>> model_core<B>::inference_for(
     const description_ref<X>& described, model_part which,
-    const shape& batch) const requires placing_backend<B> {
+    const shape& batch) const requires program_backend<B> {
   require_batch(batch, which);
   const auto make = [&] {
     const bool frozen = which == model_part::frozen;
@@ -154,7 +154,7 @@ std::shared_ptr<const inference<B>> model_core<B>::inference_for(
 /// which training replaces some, then in training the step's key.
 template <backend B>
 recorder<B> model_core<B>::record(const description_ref<X>& described, run_mode mode,
-                                  std::size_t rows) const requires placing_backend<B> {
+                                  std::size_t rows) const requires program_backend<B> {
   X result;
   tape<X> at(result);
   variable<X> x = at.constant(result.input("inputs", real_of(batch_of(rows, sample_))));
@@ -175,7 +175,7 @@ recorder<B> model_core<B>::record(const description_ref<X>& described, run_mode 
 }
 
 template <backend B>
-void model_core<B>::find_frontier(const description_ref<X>& described) requires placing_backend<B> {
+void model_core<B>::find_frontier(const description_ref<X>& described) requires program_backend<B> {
   const recorder<B> recorded = record(described, run_mode::training, 2);
   const graph& g = recorded.recorded();
   std::vector<std::size_t> varying{1 + parameters_.size()};
@@ -196,7 +196,7 @@ void model_core<B>::find_frontier(const description_ref<X>& described) requires 
 /// Lets what was recorded in inference begin behind the frozen part.
 template <backend B>
 void model_core<B>::cut(graph& g, const description_ref<X>& described,
-                        std::size_t rows) const requires placing_backend<B> {
+                        std::size_t rows) const requires program_backend<B> {
   const recorder<B> in_training = record(described, run_mode::training, rows);
   const graph& other = in_training.recorded();
   const auto last = passes::counterpart(other, g).of(frontier_->value_in(other));

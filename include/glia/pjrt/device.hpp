@@ -44,6 +44,9 @@ class pjrt_tensor {
   [[nodiscard]] explicit operator bool() const noexcept { return buffer_ != nullptr; }
   /// Whether nobody else holds the tensor.
   [[nodiscard]] bool unique() const noexcept { return buffer_.use_count() == 1; }
+  [[nodiscard]] bool shares_memory(const pjrt_tensor& other) const noexcept {
+    return buffer_ == other.buffer_;
+  }
   [[nodiscard]] const detail::pjrt_buffer& buffer() const noexcept { return *buffer_; }
 
  private:
@@ -93,9 +96,14 @@ class pjrt {
     copy_back<std::int32_t>(x, to, element::index);
   }
 
+  /// Without a program: few of these tensors are made, and each once.
+  [[nodiscard]] tensor run(const kernels::full& k) const {
+    const std::vector<T> values(k.to.size(), static_cast<T>(k.value));
+    return from_host(std::span<const T>(values), k.to);
+  }
   /// Compiles a kernel for operands of these shapes, unless that was done before, and runs it.
   template <kernel K, std::same_as<tensor>... Operands>
-  requires(sizeof...(Operands) == K::operands && is_basic<K>)
+  requires(K::operands > 0 && sizeof...(Operands) == K::operands && is_basic<K>)
       [[nodiscard]] results_t<K, tensor> run(const K& k, const Operands&... operands) const {
     graph calls;
     std::vector<value_id> ids;

@@ -32,7 +32,7 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
         require_targets(loss, b.targets);
         require_classes(loss, metrics, b);
         const targets<B> t = targets_of(net.device(), b, net.output_shape());
-        if constexpr (placing_backend<B>) {
+        if constexpr (program_backend<B>) {
           const tensor& wanted = t.classes ? t.classes : t.values;
           if (recorded_for != b.size) {
             recorded.emplace(net.device(), spec_of(y), spec_of(wanted), loss, sums.how());

@@ -114,7 +114,7 @@ class trainer_core {
   [[nodiscard]] step_program<B> make_program(const subject& what, model_part which,
                                              const step_shapes& shapes,
                                              const std::optional<scoring>& scores,
-                                             step_kind kind) const requires placing_backend<B>;
+                                             step_kind kind) const requires program_backend<B>;
   /// A tensor that a step changes.
   template <class Tensor>
   struct place {
@@ -130,7 +130,7 @@ class trainer_core {
                     std::span<const place<tensor>> to);
   [[nodiscard]] const step_program<B>& program_for(
       const subject& what, model_part which, const step_shapes& shapes,
-      const running_scores<B>* sums) requires placing_backend<B>;
+      const running_scores<B>* sums) requires program_backend<B>;
 
   trainer_options options_;
   slot_lists<B> memory_;                  // the optimizer's slots, one list per parameter

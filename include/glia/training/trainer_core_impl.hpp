@@ -173,7 +173,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   std::optional<timeline::span> inputs(std::in_place, times_, "inputs to the device");
   step_tensors on_device = tensors_for(what, b);
   inputs.reset();
-  if constexpr (placing_backend<B>) {
+  if constexpr (program_backend<B>) {
     sums_.resize(sums == nullptr ? 0 : sums->how().results());
     const step_shapes shapes = on_device.shapes(b, net);
     const step_program<B>& program = program_for(what, which, shapes, sums);
@@ -239,7 +239,7 @@ std::string trainer_core<B>::first_not_finite(const subject& what, model_part wh
     }
   }
   std::string found;
-  if constexpr (placing_backend<B>) {
+  if constexpr (program_backend<B>) {
     step_tensors on_device = tensors_for(what, b);
     const step_program<B> plain =
         make_program(what, which, on_device.shapes(b, what.net), std::nullopt, step_kind::plain);
@@ -264,7 +264,7 @@ template <backend B>
 step_program<B> trainer_core<B>::make_program(const subject& what, model_part which,
                                               const step_shapes& shapes,
                                               const std::optional<scoring>& scores,
-                                              step_kind kind) const requires placing_backend<B> {
+                                              step_kind kind) const requires program_backend<B> {
   const auto forward = [&](scope<X>& s, variable<X> x) {
     return what.net.run(what.described, s, std::move(x));
   };
@@ -282,7 +282,7 @@ step_program<B> trainer_core<B>::make_program(const subject& what, model_part wh
 template <backend B>
 const step_program<B>& trainer_core<B>::program_for(
     const subject& what, model_part which, const step_shapes& shapes,
-    const running_scores<B>* sums) requires placing_backend<B> {
+    const running_scores<B>* sums) requires program_backend<B> {
   const auto fits = [&](const kept_program& known) {
     return known.shapes == shapes && known.which == which &&
            known.scores.has_value() == (sums != nullptr) &&
