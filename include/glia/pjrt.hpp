@@ -1,6 +1,8 @@
 #pragma once
 
-// The backend for devices that XLA compiles for. Programs that link glia::compiled include
-// glia/compiled/definitions.hpp as well.
+// The backend for devices that XLA compiles for: see docs/devices.md.
+#ifdef GLIA_COMPILED
+#include "glia/compiled/definitions.hpp"  // which holds models and training for other backends
+#endif
 #include "glia/pjrt/device.hpp"
 #include "glia/pjrt/program.hpp"

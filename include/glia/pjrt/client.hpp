@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,6 +107,66 @@ class pjrt_client {
   std::vector<pjrt_api::device*> devices_;
 };
 
+/// Waits until an event has happened, and takes it away. Throws what has failed.
+inline void wait_for(const pjrt_client& client, pjrt_api::event* event, std::string_view what) {
+  pjrt_api::event_await_args await;
+  await.event = event;
+  const auto destroy = [&] {
+    pjrt_api::event_destroy_args args;
+    args.event = event;
+    client.plugin().call_quietly(client.api().event_destroy, args);
+  };
+  try {
+    client.plugin().call(client.api().event_await, await, what);
+  } catch (...) {
+    destroy();
+    throw;
+  }
+  destroy();
+}
+
+/// Programs that run, of which there are few at a time: a host that is ahead of its device would
+/// only fill the device's memory.
+class pjrt_queue {
+ public:
+  explicit pjrt_queue(std::shared_ptr<const pjrt_client> client) : client_(std::move(client)) {}
+  pjrt_queue(const pjrt_queue&) = delete;
+  pjrt_queue& operator=(const pjrt_queue&) = delete;
+  ~pjrt_queue() {
+    for (pjrt_api::event* const event : running_) {
+      pjrt_api::event_await_args await;
+      await.event = event;
+      client_->plugin().call_quietly(client_->api().event_await, await);
+      pjrt_api::event_destroy_args args;
+      args.event = event;
+      client_->plugin().call_quietly(client_->api().event_destroy, args);
+    }
+  }
+
+  /// Waits for the oldest of too many. Throws what has failed in it.
+  void add(pjrt_api::event* done) {
+    pjrt_api::event* oldest = nullptr;
+    {
+      const std::lock_guard guard(lock_);
+      running_.push_back(done);
+      if (running_.size() > most) {
+        oldest = running_.front();
+        running_.pop_front();
+      }
+    }
+    if (oldest != nullptr) {
+      wait_for(*client_, oldest, "run a program");
+    }
+  }
+
+ private:
+  static constexpr std::size_t most = 2;
+
+  std::shared_ptr<const pjrt_client> client_;
+  std::mutex lock_;
+  std::deque<pjrt_api::event*> running_;
+};
+
 /// A tensor in a device's memory, or one that is still to be computed.
 class pjrt_buffer {
  public:
@@ -126,24 +188,6 @@ class pjrt_buffer {
   std::shared_ptr<const pjrt_client> client_;
   pjrt_api::buffer* raw_;
 };
-
-/// Waits until an event has happened, and takes it away. Throws what has failed.
-inline void wait_for(const pjrt_client& client, pjrt_api::event* event, std::string_view what) {
-  pjrt_api::event_await_args await;
-  await.event = event;
-  const auto destroy = [&] {
-    pjrt_api::event_destroy_args args;
-    args.event = event;
-    client.plugin().call_quietly(client.api().event_destroy, args);
-  };
-  try {
-    client.plugin().call(client.api().event_await, await, what);
-  } catch (...) {
-    destroy();
-    throw;
-  }
-  destroy();
-}
 
 /// A buffer with a copy of elements in row-major order.
 [[nodiscard]] inline std::shared_ptr<const pjrt_buffer> copy_to_device(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -130,6 +131,8 @@ class pjrt {
     }
   }
 
+  /// The programs that run on the device.
+  [[nodiscard]] detail::pjrt_queue& queue() const { return state_->queue; }
   /// A program that a graph becomes on the device; compiled once for each text.
   [[nodiscard]] std::shared_ptr<const detail::pjrt_executable> compiled(const graph& calls) const {
     std::string module = stablehlo::module_text(calls, module_options());
@@ -152,13 +155,15 @@ class pjrt {
     explicit state(const pjrt_options& o)
         : client(std::make_shared<const detail::pjrt_client>(
               detail::pjrt_plugin(o.plugin), std::span<const detail::pjrt_option>())),
-          options(o) {}
+          options(o),
+          queue(client) {}
 
     std::shared_ptr<const detail::pjrt_client> client;
     pjrt_options options;
     std::mutex lock;
     std::unordered_map<std::string, std::shared_ptr<const detail::pjrt_executable>> programs;
     std::size_t compilations = 0;
+    detail::pjrt_queue queue;  // is waited for before all else goes
   };
 
   [[nodiscard]] stablehlo::module_options module_options() const {
@@ -209,7 +214,7 @@ class pjrt {
     for (const tensor* const one : given) {
       arguments.push_back(one->buffer().get());
     }
-    auto made = compiled(calls)->run(arguments, {});
+    auto made = compiled(calls)->run(arguments, {}, state_->queue);
     std::size_t next = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (node.results[i] != no_value) {

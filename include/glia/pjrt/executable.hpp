@@ -51,7 +51,8 @@ class pjrt_executable {
   /// Begins to run the program and returns what its results will be. Arguments that the program may
   /// write results over are lost, unless they are among those that are `kept`, by number.
   [[nodiscard]] std::vector<buffer> run(std::span<pjrt_api::buffer* const> arguments,
-                                        std::span<const std::int64_t> kept) const {
+                                        std::span<const std::int64_t> kept,
+                                        pjrt_queue& queue) const {
     std::vector<pjrt_api::buffer*> made(results_);
     pjrt_api::buffer* const* const argument_list = arguments.data();
     pjrt_api::buffer** const result_list = made.data();
@@ -65,11 +66,14 @@ class pjrt_executable {
     args.num_devices = 1;
     args.num_args = arguments.size();
     args.output_lists = &result_list;
+    pjrt_api::event* done = nullptr;
+    args.device_complete_events = &done;
     client_->plugin().call(client_->api().loaded_executable_execute, args, "run a program");
     std::vector<buffer> results;
     for (pjrt_api::buffer* const one : made) {
       results.push_back(std::make_shared<const pjrt_buffer>(client_, one));
     }
+    queue.add(done);
     return results;
   }
 

@@ -67,7 +67,8 @@ class program<pjrt<T>> {
     if (s.compiled == nullptr) {  // of nothing
       return;
     }
-    std::vector<detail::pjrt_executable::buffer> results = s.compiled->run(arguments, kept);
+    std::vector<detail::pjrt_executable::buffer> results =
+        s.compiled->run(arguments, kept, s.device.queue());
     std::size_t next = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (s.changes(i)) {

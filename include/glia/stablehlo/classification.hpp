@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/normalization.hpp"

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <numbers>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "glia/kernels/arrangement.hpp"
+#include "glia/core/error.hpp"
 #include "glia/kernels/elementwise.hpp"
 #include "glia/stablehlo/writer.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/products.hpp"

@@ -1,0 +1,144 @@
+#include <glia/pjrt.hpp>
+#include <glia/testing/conformance.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "pjrt/plugins.hpp"
+#include "tolerances.hpp"
+
+namespace {
+
+template <class T>
+void require_conformance(const glia::pjrt<T>& device, double tolerance) {
+  std::size_t kernels = 0;
+  for (const auto& result : glia::testing::run_conformance(device)) {
+    INFO(result.name << ": error " << result.error);
+    CHECK(result.passed(tolerance));
+    ++kernels;
+  }
+  CHECK(kernels > 500);
+}
+
+struct trained {
+  std::vector<std::vector<float>> parameters;
+  glia::history history;
+};
+
+/// Trains on noise, for two epochs with a validation after each.
+template <class B, class Network>
+trained train(const B& device, const Network& network, const glia::shape& sample,
+              std::size_t samples, std::size_t batch) {
+  std::vector<std::size_t> extents(sample.begin(), sample.end());
+  extents.insert(extents.begin(), samples);
+  xt::xarray<float> x = xt::zeros<float>(extents);
+  glia::random_stream random({.seed = 3});
+  for (float& v : x) {
+    v = static_cast<float>(random.normal());
+  }
+  xt::xarray<std::int32_t> y = xt::zeros<std::int32_t>({samples});
+  for (std::int32_t& v : y) {
+    v = static_cast<std::int32_t>(random.below(10));
+  }
+  const glia::labelled_arrays data(x, y);
+  glia::model net{network, sample, device};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{},
+                        glia::adam{.learning_rate = glia::cosine_decay(1e-3, 20)}};
+  trained result;
+  result.history = trainer.fit(data, data, {.epochs = 2, .batch_size = batch, .progress = nullptr});
+  for (const auto& p : net.parameters()) {
+    result.parameters.push_back(test::values_of(device, p.value));
+  }
+  return result;
+}
+
+/// Holds a training on the device to the same on the cpu, and returns how many programs it took.
+template <class Network>
+std::size_t require_parity(const std::string& plugin, const Network& network,
+                           const glia::shape& sample, std::size_t samples, std::size_t batch) {
+  const trained expected = train(glia::cpu<float>(), network, sample, samples, batch);
+  const glia::pjrt device({.plugin = plugin});
+  const trained got = train(device, network, sample, samples, batch);
+  REQUIRE(got.parameters.size() == expected.parameters.size());
+  for (std::size_t i = 0; i < expected.parameters.size(); ++i) {
+    const auto size = [](float a, float b) { return std::abs(a) < std::abs(b); };
+    const std::vector<float>& values = expected.parameters[i];
+    const float largest = std::abs(*std::max_element(values.begin(), values.end(), size));
+    CHECK(test::distance(got.parameters[i], values) <= 1e-4 * (largest + 1e-3));
+  }
+  for (std::size_t e = 0; e < 2; ++e) {
+    CHECK(got.history.epochs[e].training.loss ==
+          Approx(expected.history.epochs[e].training.loss).epsilon(1e-5));
+    CHECK(got.history.epochs[e].validation->loss ==
+          Approx(expected.history.epochs[e].validation->loss).epsilon(1e-5));
+    CHECK(got.history.epochs[e].training.metrics == expected.history.epochs[e].training.metrics);
+  }
+  return device.compilations();
+}
+
+}  // namespace
+
+TEST_CASE("what XLA compiles conforms in float and double") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  require_conformance(glia::pjrt<float>({.plugin = plugins.front()}), tolerance::float_kernel);
+  require_conformance(glia::pjrt<double>({.plugin = plugins.front()}), tolerance::double_kernel);
+}
+
+TEST_CASE("what XLA compiles conforms with a plugin of another version") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.size() < 2) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  require_conformance(glia::pjrt<float>({.plugin = plugins.back()}), tolerance::float_kernel);
+}
+
+TEST_CASE("a training on a device is that on the cpu, in a few programs") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  for (const std::string& plugin : plugins) {
+    INFO(plugin);
+    using glia::dense;
+    const glia::sequential perceptron{dense{40, glia::relu}, dense{30, glia::tanh}, dense{10}};
+    // A step, a validation and its scores.
+    CHECK(require_parity(plugin, perceptron, {20}, 50, 10) == 3);
+    // With a shorter last batch there is one step more.
+    CHECK(require_parity(plugin, perceptron, {20}, 55, 10) == 4);
+    const glia::conv2d convolution{.filters = 8, .kernel = {3, 3}, .activation = glia::relu};
+    const glia::sequential network{convolution, glia::max_pool2d{{2, 2}}, glia::batch_norm{},
+                                   convolution, glia::dropout{0.3},       glia::flatten{},
+                                   dense{10}};
+    // And what of the parameters alone is computed once.
+    CHECK(require_parity(plugin, network, {12, 12, 2}, 96, 32) == 4);
+  }
+}
+
+TEST_CASE("a tensor that others hold stays as it is when a program writes over it") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  const glia::pjrt device({.plugin = plugins.front()});
+  using B = glia::pjrt<float>;
+  const glia::recorder<B> on;
+  const auto p = on.input("p", glia::real_of({3}));
+  const auto twice = on.run(kernels::binary{}, p, p);
+  on.next(p, twice);
+  const glia::program<B> doubling(on.recorded(), on.how(), device);
+  B::tensor state = test::tensor_of(device, {3}, {1, 2, 3});
+  const B::tensor held = state;
+  B::tensor* const input = &state;
+  doubling.run(std::span(&input, 1), {});
+  CHECK(test::values_of(device, held) == std::vector<float>{1, 2, 3});
+  CHECK(test::values_of(device, state) == std::vector<float>{2, 4, 6});
+  doubling.run(std::span(&input, 1), {});  // and now it is given up
+  CHECK(test::values_of(device, state) == std::vector<float>{4, 8, 12});
+  B::tensor wrong = test::tensor_of(device, {2}, {1, 2});
+  B::tensor* const other = &wrong;
+  CHECK(test::contains(
+      test::message_of<glia::shape_error>([&] { doubling.run(std::span(&other, 1), {}); }),
+      "expected for 'p' a tensor (3,), got (2,)"));
+}
