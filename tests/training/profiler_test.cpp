@@ -99,10 +99,12 @@ TEST_CASE("the parts of a step add up to it, what is no kernel in a column of it
     }
     return all;
   };
-  const double rounding = 0.05 * static_cast<double>(rows.size());
   for (const auto* name : {"forward ms", "backward ms", "update ms", "other ms", "share %"}) {
     CAPTURE(name);
-    CHECK(sum(name) == Approx(std::stod(rows.back()[column(name)])).margin(rounding));
+    const std::string& total = rows.back()[column(name)];
+    // Half of the last digit for each of the rows.
+    const double digit = total.size() - total.find('.') == 2 ? 0.1 : 0.001;
+    CHECK(std::abs(sum(name) - std::stod(total)) <= 0.5 * digit * static_cast<double>(rows.size()));
   }
   CHECK(rows.back()[column("share %")] == "100.0");
   const auto data =

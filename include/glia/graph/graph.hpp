@@ -45,6 +45,9 @@ struct graph_input {
   std::string name;
   value_id value = no_value;
   value_id next = no_value;
+
+  /// Whether a run makes another tensor of it.
+  [[nodiscard]] bool changes() const noexcept { return next != no_value && next != value; }
 };
 
 struct graph_output {

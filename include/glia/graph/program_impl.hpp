@@ -85,8 +85,7 @@ struct program<B>::state {
     }
     for (std::size_t i = 0; i < calls.inputs().size(); ++i) {
       const graph_input& input = calls.inputs()[i];
-      changed_in_place.push_back(input.next != no_value && input.next != input.value &&
-                                 plan.of(input.next).where == home::input &&
+      changed_in_place.push_back(input.changes() && plan.of(input.next).where == home::input &&
                                  plan.of(input.next).index == i);
     }
     add_steps(how);

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "glia/core/shape.hpp"
@@ -18,54 +17,12 @@
 
 namespace glia::detail {
 
-/// An option by name, as plugins take them.
-struct pjrt_option {
-  std::string name;
-  std::variant<std::string, std::int64_t, float, bool> value;
-};
-
-/// Options as the C API takes them; refers to those that it was made of.
-class pjrt_option_list {
- public:
-  explicit pjrt_option_list(std::span<const pjrt_option> options) {
-    for (const pjrt_option& one : options) {
-      pjrt_api::named_value& v = values_.emplace_back();
-      v.name = one.name.data();
-      v.name_size = one.name.size();
-      v.value_size = 1;
-      if (const auto* s = std::get_if<std::string>(&one.value)) {
-        v.type = pjrt_api::named_value_type::string;
-        v.string_value = s->data();
-        v.value_size = s->size();
-      } else if (const auto* i = std::get_if<std::int64_t>(&one.value)) {
-        v.type = pjrt_api::named_value_type::int64;
-        v.int64_value = *i;
-      } else if (const auto* f = std::get_if<float>(&one.value)) {
-        v.type = pjrt_api::named_value_type::real;
-        v.float_value = *f;
-      } else {
-        v.type = pjrt_api::named_value_type::boolean;
-        v.bool_value = std::get<bool>(one.value);
-      }
-    }
-  }
-  [[nodiscard]] const pjrt_api::named_value* data() const noexcept { return values_.data(); }
-  [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
-
- private:
-  std::vector<pjrt_api::named_value> values_;
-};
-
 /// The devices that a plugin has found, and what can be had from them. What it makes must not
 /// outlive it.
 class pjrt_client {
  public:
-  pjrt_client(pjrt_plugin plugin, std::span<const pjrt_option> options)
-      : plugin_(std::move(plugin)) {
-    const pjrt_option_list list(options);
+  explicit pjrt_client(pjrt_plugin plugin) : plugin_(std::move(plugin)) {
     pjrt_api::client_create_args create;
-    create.create_options = list.data();
-    create.num_options = list.size();
     plugin_.call(api().client_create, create, "reach its devices");
     client_ = create.client;
     pjrt_api::client_addressable_devices_args devices;
@@ -93,12 +50,6 @@ class pjrt_client {
     args.client = client_;
     plugin_.call(api().client_platform_name, args, "name its platform");
     return {args.platform_name, args.platform_name_size};
-  }
-  [[nodiscard]] std::string platform_version() const {
-    pjrt_api::client_platform_version_args args;
-    args.client = client_;
-    plugin_.call(api().client_platform_version, args, "name its platform's version");
-    return {args.platform_version, args.platform_version_size};
   }
 
  private:
@@ -134,12 +85,10 @@ class pjrt_queue {
   pjrt_queue& operator=(const pjrt_queue&) = delete;
   ~pjrt_queue() {
     for (pjrt_api::event* const event : running_) {
-      pjrt_api::event_await_args await;
-      await.event = event;
-      client_->plugin().call_quietly(client_->api().event_await, await);
-      pjrt_api::event_destroy_args args;
-      args.event = event;
-      client_->plugin().call_quietly(client_->api().event_destroy, args);
+      try {
+        wait_for(*client_, event, "run a program");
+      } catch (const device_error&) {  // nobody is left to hear of it
+      }
     }
   }
 

@@ -136,10 +136,10 @@ class pjrt {
   /// A program that a graph becomes on the device; compiled once for each text.
   [[nodiscard]] std::shared_ptr<const detail::pjrt_executable> compiled(const graph& calls) const {
     std::string module = stablehlo::module_text(calls, module_options());
-    std::size_t results = calls.outputs().size();
-    for (const graph_input& input : calls.inputs()) {
-      results += input.next != no_value && input.next != input.value ? 1U : 0U;
-    }
+    const std::size_t results =
+        calls.outputs().size() +
+        static_cast<std::size_t>(std::count_if(calls.inputs().begin(), calls.inputs().end(),
+                                               [](const graph_input& i) { return i.changes(); }));
     const std::lock_guard guard(state_->lock);
     const auto known = state_->programs.find(module);
     if (known != state_->programs.end()) {
@@ -153,8 +153,7 @@ class pjrt {
  private:
   struct state {
     explicit state(const pjrt_options& o)
-        : client(std::make_shared<const detail::pjrt_client>(
-              detail::pjrt_plugin(o.plugin), std::span<const detail::pjrt_option>())),
+        : client(std::make_shared<const detail::pjrt_client>(detail::pjrt_plugin(o.plugin))),
           options(o),
           queue(client) {}
 

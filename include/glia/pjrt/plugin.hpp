@@ -46,9 +46,6 @@ class pjrt_plugin {
 
   [[nodiscard]] const pjrt_api::api& api() const noexcept { return *api_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] std::string version() const {
-    return text(api_->version.major_version, '.', api_->version.minor_version);
-  }
 
   /// Calls an entry point. Throws `device_error` with the plugin's own words: "pjrt: cannot
   /// `what`: ...".

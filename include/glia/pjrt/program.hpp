@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +54,7 @@ class program<pjrt<T>> {
       require<shape_error>(spec_of(given) == spec, "program: expected for '", expected[number].name,
                            "' a tensor ", spec.shape, ", got ", given.shape(),
                            "; a program runs for the shapes that it was recorded with");
-      if (s.changes(number) && !given.unique()) {
+      if (expected[number].changes() && !given.unique()) {
         kept.push_back(static_cast<std::int64_t>(number));
       }
       arguments.push_back(given.buffer().get());
@@ -71,7 +72,7 @@ class program<pjrt<T>> {
         s.compiled->run(arguments, kept, s.device.queue());
     std::size_t next = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      if (s.changes(i)) {
+      if (expected[i].changes()) {
         tensor made(std::move(results[next++]), s.calls.spec(expected[i].next));
         if (i < inputs.size()) {
           *inputs[i] = std::move(made);
@@ -95,17 +96,12 @@ class program<pjrt<T>> {
  private:
   struct state {
     state(graph g, B on) : calls(std::move(g)), device(std::move(on)) {
-      bool gives = !calls.outputs().empty();
-      for (std::size_t i = 0; i < calls.inputs().size(); ++i) {
-        gives = gives || changes(i);
-      }
+      const bool gives =
+          !calls.outputs().empty() || std::any_of(calls.inputs().begin(), calls.inputs().end(),
+                                                  [](const graph_input& i) { return i.changes(); });
       if (gives) {
         compiled = device.compiled(calls);
       }
-    }
-    [[nodiscard]] bool changes(std::size_t input) const {
-      const graph_input& one = calls.inputs()[input];
-      return one.next != no_value && one.next != one.value;
     }
 
     graph calls;

@@ -72,7 +72,7 @@ template <class... Kernels>
     const value v = body.argument(spec.shape, scalar_of(spec.type, options.real));
     known[input.value] = v;
     arguments += text(arguments.empty() ? "" : ", ", '%', v.id, ": ", type_text(v));
-    if (input.next != no_value && input.next != input.value) {
+    if (input.changes()) {
       arguments += text(" {tf.aliasing_output = ", results.size(), " : i32}");
       results.push_back(input.next);
     }
