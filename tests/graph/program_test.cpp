@@ -226,11 +226,13 @@ TEST_CASE("a probe sees what every kernel gives") {
   B::tensor* const inputs[] = {&in};
   std::vector<B::tensor> out(1);
   std::vector<std::string> seen;
-  run.run(inputs, out, {}, [&](const glia::graph_node& node, auto results) {
+  const auto look = [&](const glia::graph_node& node, auto results) {
     const auto values = test::values_of(device, *results[0]);
     seen.push_back(glia::text(run.calls().place_of(node).name, ' ', node.kernel.name(), ' ',
                               values[0], ' ', values[1]));
-  });
+  };
+  const glia::program<B>::probe_function probe(look);
+  run.run(inputs, out, {}, &probe);
   CHECK(seen == std::vector<std::string>{"first unary 2 4", "second unary 3 5"});
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <glia/pjrt/options.hpp>
+
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -26,6 +28,11 @@ inline std::vector<std::string> pjrt_plugins() {
     }
   }
   return found;
+}
+
+/// A device whose programs are kept nowhere.
+[[nodiscard]] inline glia::pjrt_options without_cache(const std::filesystem::path& plugin) {
+  return {.plugin = plugin, .cache = {.folder = {}}};
 }
 
 inline constexpr const char* no_pjrt_plugin = "no PJRT plugin; run tests/pjrt/setup";

@@ -88,6 +88,18 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
   b.to_host(t, ints_out);
 } && runs_basic_kernels<B>;
 
+/// Copies what has a row for each sample to a device. Backends of several devices may give each of
+/// them some of the rows.
+template <backend B, class Number>
+[[nodiscard]] typename B::tensor samples_from_host(const B& device, std::span<const Number> values,
+                                                   const shape& s) {
+  if constexpr (requires { device.samples_from_host(values, s); }) {
+    return device.samples_from_host(values, s);
+  } else {
+    return device.from_host(values, s);
+  }
+}
+
 /// A backend whose kernels can be told where their results go: what a program needs that has
 /// planned its memory. Others run at once.
 template <class B>

@@ -45,6 +45,7 @@ struct graph_input {
   std::string name;
   value_id value = no_value;
   value_id next = no_value;
+  bool of_samples = false;  ///< whether it has a row for each sample
 
   /// Whether a run makes another tensor of it.
   [[nodiscard]] bool changes() const noexcept { return next != no_value && next != value; }
@@ -78,9 +79,9 @@ class graph {
   graph() : places_{graph_place{}} {}
 
   /// A tensor from outside.
-  value_id add_input(std::string name, const tensor_spec& spec) {
+  value_id add_input(std::string name, const tensor_spec& spec, bool of_samples = false) {
     const value_id id = add_value(spec);
-    inputs_.push_back({std::move(name), id});
+    inputs_.push_back({.name = std::move(name), .value = id, .of_samples = of_samples});
     return id;
   }
   value_id add_constant(const tensor_spec& spec,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/core/function_ref.hpp"
+#include "glia/graph/compilations.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/graph/runners.hpp"
 #include "glia/graph/timeline.hpp"
@@ -18,6 +20,7 @@ namespace glia {
 template <class B>
 concept compiling_backend = backend<B> && requires(const B& b, const graph& calls) {
   b.compiled(calls);
+  { b.compilations() } -> std::same_as<compilations>;
 };
 
 /// A backend on which graphs run as a whole. On others, models run kernel by kernel.
@@ -60,10 +63,10 @@ class program {
   using probe_function =
       function_ref<void(const graph_node&, std::span<const tensor* const> results)>;
 
-  /// The same with a look at what each kernel gave, though not within stretches, and with times
-  /// written down if there is a timeline.
+  /// The same with a look at what each kernel gave, though not within stretches, if there is a
+  /// probe, and with times written down if there is a timeline.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
-           const probe_function& probe, timeline* times = nullptr) const;
+           const probe_function* probe, timeline* times = nullptr) const;
 
  private:
   struct step;

@@ -265,12 +265,12 @@ std::size_t program<B>::lane_bytes() const noexcept {
 template <backend B>
 void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
                      const fixed_inputs& fixed) const {
-  run(inputs, outputs, fixed, [](const graph_node&, std::span<const tensor* const>) {});
+  run(inputs, outputs, fixed, nullptr);
 }
 
 template <backend B>
 void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
-                     const fixed_inputs& fixed, const probe_function& probe,
+                     const fixed_inputs& fixed, const probe_function* probe,
                      timeline* times) const {
   const state& s = *state_;
   const lease held(s);
@@ -302,7 +302,9 @@ void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
     }
     one.run(s.device, one.node->kernel.value(), operands.data(), results.data());
     note();
-    probe(*one.node, std::span<const tensor* const>(results.data(), one.node->results.size()));
+    if (probe != nullptr) {
+      (*probe)(*one.node, std::span<const tensor* const>(results.data(), one.node->results.size()));
+    }
   }
   s.release(w, inputs, outputs);
 }

@@ -56,6 +56,12 @@ class recorder {
   [[nodiscard]] tensor input(std::string name, const tensor_spec& spec) const {
     return {recording_->calls.add_input(std::move(name), spec), spec};
   }
+  /// The same for one with a row for each sample.
+  [[nodiscard]] tensor samples(std::string name, const tensor_spec& spec) const {
+    return {recording_->calls.add_input(std::move(name), spec, true), spec};
+  }
+  /// A tensor of the graph, by its name there.
+  [[nodiscard]] tensor value(value_id id) const { return {id, recording_->calls.spec(id)}; }
   /// Makes a tensor a result of each run.
   void output(std::string name, const tensor& value) const {
     recording_->calls.add_output(std::move(name), value.id());

@@ -31,6 +31,15 @@ std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorde
                 runs<B, kernels::conv2d_chain>) {
     passes::pack_weights(g, fixed_values(g, varying));
   }
+  if constexpr (compiling_backend<B>) {  // which see for themselves, in one program
+    graph nothing;
+    for (std::size_t i = 1; i < g.inputs().size(); ++i) {
+      nothing.add_input(g.inputs()[i].name, g.spec(g.inputs()[i].value));
+    }
+    return std::make_shared<inference_programs>(
+        program<B>(std::move(nothing), recorded.how(), device),
+        program<B>(std::move(g), recorded.how(), device));
+  }
   passes::hoisted parts = passes::hoist(std::move(g), varying);
   if (depth_first) {
     cut_for_lanes(parts.each, device, rows);

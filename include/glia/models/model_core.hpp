@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "glia/core/function_ref.hpp"
+#include "glia/graph/passes/samples_apart.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/models/inference.hpp"
 #include "glia/models/model_access.hpp"
@@ -113,6 +114,16 @@ class model_core {
   [[nodiscard]] variable<On> run(const description_ref<On>& described, scope<On>& s,
                                  variable<On> x) const;
 
+  /// What a part of the model does for so many samples: its inputs are these and the parameters,
+  /// its outputs those of the part.
+  [[nodiscard]] recorder<B> recorded(const description_ref<X>& described, model_part which,
+                                     std::size_t rows) const requires program_backend<B>;
+  /// Whether what is inferred for a sample depends on others of its batch.
+  [[nodiscard]] bool mixes_samples(const description_ref<X>& described, model_part which,
+                                   std::size_t rows) const requires program_backend<B> {
+    return passes::mixes_samples(recorded(described, which, rows).recorded());
+  }
+
   /// The outputs for a batch; any number of threads may ask side by side.
   [[nodiscard]] tensor infer(const description_ref<X>& described, model_part which, tensor x) const;
 
@@ -133,6 +144,7 @@ class model_core {
                                     std::size_t batch) const requires program_backend<B>;
 
  private:
+  [[nodiscard]] bool can_fill_up(const description_ref<X>& described, std::size_t rows) const;
   [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(
       const description_ref<X>& described, model_part which,
       const shape& batch) const requires program_backend<B>;

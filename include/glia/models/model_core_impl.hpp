@@ -98,11 +98,32 @@ void model_core<B>::predict(const description_ref<X>& described, std::span<const
                             std::span<T> outputs, std::size_t batch_size) const {
   const std::size_t in = sample_.size();
   const std::size_t out = output_shape().size();
+  bool several = false;
   while (!inputs.empty()) {
     const std::size_t count = std::min(batch_size, inputs.size() / in);
+    if (several && count < batch_size && can_fill_up(described, batch_size)) {
+      // The program of the other batches does for this one, with any samples behind its own.
+      std::vector<T> filled(batch_size * in);
+      std::copy(inputs.begin(), inputs.end(), filled.begin());
+      std::vector<T> given(batch_size * out);
+      predict_batch(described, std::span<const T>(filled), std::span<T>(given));
+      std::copy_n(given.begin(), outputs.size(), outputs.begin());
+      return;
+    }
+    several = true;
     predict_batch(described, inputs.first(count * in), outputs.first(count * out));
     inputs = inputs.subspan(count * in);
     outputs = outputs.subspan(count * out);
+  }
+}
+
+/// Whether a short batch may be one of so many rows, of which the last ones are not looked at.
+template <backend B>
+bool model_core<B>::can_fill_up(const description_ref<X>& described, std::size_t rows) const {
+  if constexpr (compiling_backend<B>) {
+    return !mixes_samples(described, model_part::whole, rows);
+  } else {
+    return false;
   }
 }
 
@@ -110,7 +131,7 @@ template <backend B>
 template <class T>
 void model_core<B>::predict_batch(const description_ref<X>& described, std::span<const T> inputs,
                                   std::span<T> outputs) const {
-  tensor x = device_.from_host(inputs, batch_of(inputs.size() / sample_.size(), sample_));
+  tensor x = samples_from_host(device_, inputs, batch_of(inputs.size() / sample_.size(), sample_));
   device_.to_host(infer(described, model_part::whole, std::move(x)), outputs);
 }
 
@@ -130,24 +151,30 @@ std::shared_ptr<const inference<B>> model_core<B>::inference_for(
     const shape& batch) const requires program_backend<B> {
   require_batch(batch, which);
   const auto make = [&] {
-    const bool frozen = which == model_part::frozen;
-    recorder<B> recorded =
-        record(described, frozen ? run_mode::training : run_mode::inference, batch[0]);
-    graph& g = recorded.recorded();
-    if (frozen) {
-      const value_id last = frontier_->value_in(g);
-      g.outputs() = {{"frozen outputs", last}};
-      for (graph_input& input : g.inputs()) {
-        input.next = no_value;
-      }
-      prune(g);
-      std::erase_if(g.inputs(), [](const graph_input& input) { return input.name == "key"; });
-    } else if (which == model_part::trained) {
-      cut(g, described, batch[0]);
-    }
-    return inference_programs<B>::make(recorded, device_, batch[0], depth_first_);
+    return inference_programs<B>::make(recorded(described, which, batch[0]), device_, batch[0],
+                                       depth_first_);
   };
   return inference_.of_part[static_cast<std::size_t>(which)].get(batch[0], parameters_, make);
+}
+
+template <backend B>
+recorder<B> model_core<B>::recorded(const description_ref<X>& described, model_part which,
+                                    std::size_t rows) const requires program_backend<B> {
+  const bool frozen = which == model_part::frozen;
+  recorder<B> result = record(described, frozen ? run_mode::training : run_mode::inference, rows);
+  graph& g = result.recorded();
+  if (frozen) {
+    const value_id last = frontier_->value_in(g);
+    g.outputs() = {{"frozen outputs", last}};
+    for (graph_input& input : g.inputs()) {
+      input.next = no_value;
+    }
+    prune(g);
+    std::erase_if(g.inputs(), [](const graph_input& input) { return input.name == "key"; });
+  } else if (which == model_part::trained) {
+    cut(g, described, rows);
+  }
+  return result;
 }
 
 /// A pass of the description over `rows` samples: its inputs are these, then the parameters, of
@@ -157,7 +184,7 @@ recorder<B> model_core<B>::record(const description_ref<X>& described, run_mode 
                                   std::size_t rows) const requires program_backend<B> {
   X result;
   tape<X> at(result);
-  variable<X> x = at.constant(result.input("inputs", real_of(batch_of(rows, sample_))));
+  variable<X> x = at.constant(result.samples("inputs", real_of(batch_of(rows, sample_))));
   parameter_list<X> parameters = as_inputs(result, parameters_);
   std::vector<gradient_slot> slots;
   if (mode == run_mode::training) {

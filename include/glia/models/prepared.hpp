@@ -59,7 +59,7 @@ class prepared {
   template <class T>
   void compute(std::span<const T> inputs, std::span<T> outputs) const {
     const B& device = made_->programs()->each.device();
-    device.to_host((*made_)(device.from_host(inputs, batch_)), outputs);
+    device.to_host((*made_)(samples_from_host(device, inputs, batch_)), outputs);
   }
 
   std::shared_ptr<const inference<B>> made_;

@@ -35,9 +35,11 @@ enum class error_code : int {
   not_found = 5,
   resource_exhausted = 8,
   failed_precondition = 9,
+  aborted = 10,
   unimplemented = 12,
   internal = 13,
   unavailable = 14,
+  data_loss = 15,
 };
 
 enum class buffer_type : int {

@@ -8,41 +8,75 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "glia/core/shape.hpp"
 #include "glia/pjrt/c_api.hpp"
+#include "glia/pjrt/options.hpp"
 #include "glia/pjrt/plugin.hpp"
 
 namespace glia::detail {
 
-/// The devices that a plugin has found, and what can be had from them. What it makes must not
-/// outlive it.
+/// Settings as the C API takes them; they must last as long.
+[[nodiscard]] inline std::vector<pjrt_api::named_value> named_values(
+    std::span<const pjrt_setting> settings) {
+  std::vector<pjrt_api::named_value> result;
+  for (const pjrt_setting& setting : settings) {
+    pjrt_api::named_value& to = result.emplace_back();
+    to.name = setting.name.data();
+    to.name_size = setting.name.size();
+    to.value_size = 1;
+    std::visit(
+        [&]<class Value>(const Value& value) {
+          if constexpr (std::is_same_v<Value, bool>) {
+            to.type = pjrt_api::named_value_type::boolean;
+            to.bool_value = value;
+          } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+            to.type = pjrt_api::named_value_type::int64;
+            to.int64_value = value;
+          } else if constexpr (std::is_same_v<Value, float>) {
+            to.type = pjrt_api::named_value_type::real;
+            to.float_value = value;
+          } else {
+            to.type = pjrt_api::named_value_type::string;
+            to.string_value = value.data();
+            to.value_size = value.size();
+          }
+        },
+        setting.value);
+  }
+  return result;
+}
+
+/// The devices that a plugin has found, those of them that are used, and what can be had from them.
+/// What it makes must not outlive it.
 class pjrt_client {
  public:
-  explicit pjrt_client(pjrt_plugin plugin) : plugin_(std::move(plugin)) {
+  pjrt_client(pjrt_plugin plugin, const pjrt_options& options) : plugin_(std::move(plugin)) {
+    const std::vector<pjrt_api::named_value> settings = named_values(options.settings);
     pjrt_api::client_create_args create;
+    create.create_options = settings.data();
+    create.num_options = settings.size();
     plugin_.call(api().client_create, create, "reach its devices");
     client_ = create.client;
-    pjrt_api::client_addressable_devices_args devices;
-    devices.client = client_;
-    plugin_.call(api().client_addressable_devices, devices, "list its devices");
-    devices_.assign(devices.addressable_devices,
-                    devices.addressable_devices + devices.num_addressable_devices);
-    require<device_error>(!devices_.empty(), "pjrt: ", plugin_.path(), ": has found no device");
+    try {
+      take_devices(options.devices);
+    } catch (...) {
+      destroy();
+      throw;
+    }
   }
   pjrt_client(const pjrt_client&) = delete;
   pjrt_client& operator=(const pjrt_client&) = delete;
-  ~pjrt_client() {
-    pjrt_api::client_destroy_args args;
-    args.client = client_;
-    plugin_.call_quietly(api().client_destroy, args);
-  }
+  ~pjrt_client() { destroy(); }
 
   [[nodiscard]] const pjrt_plugin& plugin() const noexcept { return plugin_; }
   [[nodiscard]] const pjrt_api::api& api() const noexcept { return plugin_.api(); }
   [[nodiscard]] pjrt_api::client* get() const noexcept { return client_; }
+  /// That are used.
   [[nodiscard]] const std::vector<pjrt_api::device*>& devices() const noexcept { return devices_; }
 
   [[nodiscard]] std::string platform() const {
@@ -51,8 +85,42 @@ class pjrt_client {
     plugin_.call(api().client_platform_name, args, "name its platform");
     return {args.platform_name, args.platform_name_size};
   }
+  [[nodiscard]] std::string platform_version() const {
+    pjrt_api::client_platform_version_args args;
+    args.client = client_;
+    plugin_.call(api().client_platform_version, args, "name its platform's version");
+    return {args.platform_version, args.platform_version_size};
+  }
+  /// What kind of device the first one is, in the plugin's words: NVIDIA H200.
+  [[nodiscard]] std::string device_kind() const {
+    pjrt_api::device_get_description_args description;
+    description.device = devices_.front();
+    plugin_.call(api().device_get_description, description, "describe its device");
+    pjrt_api::device_description_kind_args kind;
+    kind.device_description = description.device_description;
+    plugin_.call(api().device_description_kind, kind, "name its device");
+    return {kind.device_kind, kind.device_kind_size};
+  }
 
  private:
+  void take_devices(std::size_t wanted) {
+    pjrt_api::client_addressable_devices_args args;
+    args.client = client_;
+    plugin_.call(api().client_addressable_devices, args, "list its devices");
+    const std::size_t found = args.num_addressable_devices;
+    require<device_error>(found > 0, "pjrt: ", plugin_.path(), ": has found no device");
+    require<device_error>(wanted <= found, "pjrt: ", plugin_.path(), ": has found ", found,
+                          found == 1 ? " device" : " devices", ", fewer than the ", wanted,
+                          " that are asked for");
+    devices_.assign(args.addressable_devices,
+                    args.addressable_devices + (wanted == 0 ? found : wanted));
+  }
+  void destroy() noexcept {
+    pjrt_api::client_destroy_args args;
+    args.client = client_;
+    plugin_.call_quietly(api().client_destroy, args);
+  }
+
   pjrt_plugin plugin_;
   pjrt_api::client* client_ = nullptr;
   std::vector<pjrt_api::device*> devices_;
@@ -76,96 +144,72 @@ inline void wait_for(const pjrt_client& client, pjrt_api::event* event, std::str
   destroy();
 }
 
-/// Programs that run, of which there are few at a time: a host that is ahead of its device would
-/// only fill the device's memory.
+/// Programs that run, of which there are few at a time: a host that is ahead of its devices would
+/// only fill their memory.
 class pjrt_queue {
  public:
   explicit pjrt_queue(std::shared_ptr<const pjrt_client> client) : client_(std::move(client)) {}
   pjrt_queue(const pjrt_queue&) = delete;
   pjrt_queue& operator=(const pjrt_queue&) = delete;
   ~pjrt_queue() {
-    for (pjrt_api::event* const event : running_) {
+    for (const std::vector<pjrt_api::event*>& run : running_) {
       try {
-        wait_for(*client_, event, "run a program");
+        wait(run);
       } catch (const device_error&) {  // nobody is left to hear of it
       }
     }
   }
 
-  /// Waits for the oldest of too many. Throws what has failed in it.
-  void add(pjrt_api::event* done) {
-    pjrt_api::event* oldest = nullptr;
+  /// Adds a run that has begun, an event for each device, and waits for the oldest of too many.
+  /// Throws what has failed in that.
+  void add(std::vector<pjrt_api::event*> run) {
+    std::vector<pjrt_api::event*> oldest;
     {
       const std::lock_guard guard(lock_);
-      running_.push_back(done);
+      running_.push_back(std::move(run));
       if (running_.size() > most) {
-        oldest = running_.front();
+        oldest = std::move(running_.front());
         running_.pop_front();
       }
     }
-    if (oldest != nullptr) {
-      wait_for(*client_, oldest, "run a program");
+    wait(oldest);
+  }
+
+  /// Waits for all that has begun. Throws what has failed.
+  void wait_for_all() {
+    std::deque<std::vector<pjrt_api::event*>> begun;
+    {
+      const std::lock_guard guard(lock_);
+      begun.swap(running_);
+    }
+    while (!begun.empty()) {
+      const std::vector<pjrt_api::event*> run = std::move(begun.front());
+      begun.pop_front();
+      wait(run);
     }
   }
 
  private:
+  // While one runs, the next has all that it needs.
   static constexpr std::size_t most = 2;
+
+  void wait(std::span<pjrt_api::event* const> run) const {
+    std::string failure;  // of one device; the others' events go as well
+    for (pjrt_api::event* const event : run) {
+      try {
+        wait_for(*client_, event, "run a program");
+      } catch (const device_error& e) {
+        failure = e.what();
+      }
+    }
+    if (!failure.empty()) {
+      throw device_error(failure);
+    }
+  }
 
   std::shared_ptr<const pjrt_client> client_;
   std::mutex lock_;
-  std::deque<pjrt_api::event*> running_;
+  std::deque<std::vector<pjrt_api::event*>> running_;
 };
-
-/// A tensor in a device's memory, or one that is still to be computed.
-class pjrt_buffer {
- public:
-  pjrt_buffer(std::shared_ptr<const pjrt_client> client, pjrt_api::buffer* raw)
-      : client_(std::move(client)), raw_(raw) {}
-  pjrt_buffer(const pjrt_buffer&) = delete;
-  pjrt_buffer& operator=(const pjrt_buffer&) = delete;
-  ~pjrt_buffer() {
-    pjrt_api::buffer_destroy_args args;
-    args.buffer = raw_;
-    client_->plugin().call_quietly(client_->api().buffer_destroy, args);
-  }
-  [[nodiscard]] pjrt_api::buffer* get() const noexcept { return raw_; }
-  [[nodiscard]] const std::shared_ptr<const pjrt_client>& client() const noexcept {
-    return client_;
-  }
-
- private:
-  std::shared_ptr<const pjrt_client> client_;
-  pjrt_api::buffer* raw_;
-};
-
-/// A buffer with a copy of elements in row-major order.
-[[nodiscard]] inline std::shared_ptr<const pjrt_buffer> copy_to_device(
-    const std::shared_ptr<const pjrt_client>& client, const void* elements,
-    pjrt_api::buffer_type type, const shape& s) {
-  const std::vector<std::int64_t> extents(s.begin(), s.end());
-  pjrt_api::client_buffer_from_host_buffer_args args;
-  args.client = client->get();
-  args.data = elements;
-  args.type = type;
-  args.dims = extents.data();
-  args.num_dims = extents.size();
-  args.device = client->devices().front();
-  client->plugin().call(client->api().client_buffer_from_host_buffer, args,
-                        text("copy a tensor ", s, " to the device"));
-  auto result = std::make_shared<const pjrt_buffer>(client, args.buffer);
-  wait_for(*client, args.done_with_host_buffer, "copy a tensor to the device");
-  return result;
-}
-
-/// Copies a buffer's elements, of which there are so many bytes, and waits for them.
-inline void copy_to_host(const pjrt_buffer& from, std::span<std::byte> to) {
-  const pjrt_client& client = *from.client();
-  pjrt_api::buffer_to_host_buffer_args args;
-  args.src = from.get();
-  args.dst = to.data();
-  args.dst_size = to.size();
-  client.plugin().call(client.api().buffer_to_host_buffer, args, "copy a tensor from the device");
-  wait_for(client, args.event, "compute a tensor");
-}
 
 }  // namespace glia::detail

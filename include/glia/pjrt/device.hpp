@@ -5,33 +5,24 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "glia/backends/backend.hpp"
+#include "glia/graph/compilations.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/pjrt/buffer.hpp"
 #include "glia/pjrt/client.hpp"
+#include "glia/pjrt/compiler.hpp"
 #include "glia/pjrt/executable.hpp"
+#include "glia/pjrt/options.hpp"
 #include "glia/stablehlo/module.hpp"
 
 namespace glia {
-
-/// How products of numbers are computed on devices that have faster ways than their type's: TPUs
-/// multiply in bfloat16 by default, recent GPUs in TF32.
-enum class product_precision : std::uint8_t { full, fast };
-
-struct pjrt_options {
-  std::filesystem::path plugin;  ///< the shared library that drives the device
-  product_precision precision = product_precision::full;
-};
 
 /// A handle to a tensor on a device of `pjrt`.
 class pjrt_tensor {
@@ -61,10 +52,11 @@ class pjrt_tensor {
 ///
 ///     glia::model net{description, {784}, glia::pjrt({.plugin = "xla_cuda_plugin.so"})};
 ///
-/// Models and trainers on it are compiled as a whole. Kernels that are run one by one are compiled
-/// one by one, for each shape anew. Throws `device_error` where the plugin cannot be had, and where
-/// the device fails; what fails while it computes comes out of the call that waits for a result.
-/// Copies refer to the same device.
+/// Models and trainers on it are compiled as a whole, and what was compiled is kept on disk; see
+/// pjrt_options. Kernels that are run one by one are compiled one by one, for each shape anew, and
+/// not kept. Throws `device_error` where the plugin cannot be had, and where the device fails; what
+/// fails while it computes comes out of the call that waits for a result. Copies refer to the same
+/// devices.
 template <std::floating_point T = float>
 class pjrt {
  public:
@@ -76,11 +68,11 @@ class pjrt {
   [[nodiscard]] std::string_view name() const { return "pjrt"; }
   /// What the plugin says of the device: cpu, cuda, tpu.
   [[nodiscard]] std::string platform() const { return state_->client->platform(); }
-  /// How many programs were compiled so far.
-  [[nodiscard]] std::size_t compilations() const {
-    const std::lock_guard guard(state_->lock);
-    return state_->compilations;
-  }
+  /// What kind of device it is, in the plugin's words: NVIDIA H200.
+  [[nodiscard]] std::string kind() const { return state_->client->device_kind(); }
+  [[nodiscard]] std::size_t device_count() const { return state_->client->devices().size(); }
+  /// The programs that were made so far.
+  [[nodiscard]] glia::compilations compilations() const { return state_->compiler.count(); }
 
   [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const {
     return copied<T>(values, real_of(s));
@@ -90,6 +82,17 @@ class pjrt {
   }
   [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const {
     return copied<std::int32_t>(values, {s, element::index});
+  }
+  /// The same for what has a row for each sample: several devices get some rows each.
+  template <class Number>
+  [[nodiscard]] tensor samples_from_host(std::span<const Number> values, const shape& s) const {
+    const bool split = s.rank() > 0 && s[0] > 0 && s[0] % device_count() == 0;
+    const auto layout = split ? detail::device_layout::by_rows : detail::device_layout::everywhere;
+    if constexpr (std::same_as<Number, std::int32_t>) {
+      return copied<std::int32_t>(values, {s, element::index}, layout);
+    } else {
+      return copied<T>(values, real_of(s), layout);
+    }
   }
   void to_host(const tensor& x, std::span<float> to) const { copy_back<T>(x, to, element::real); }
   void to_host(const tensor& x, std::span<double> to) const { copy_back<T>(x, to, element::real); }
@@ -106,24 +109,9 @@ class pjrt {
   template <kernel K, std::same_as<tensor>... Operands>
   requires(K::operands > 0 && sizeof...(Operands) == K::operands && is_basic<K>)
       [[nodiscard]] results_t<K, tensor> run(const K& k, const Operands&... operands) const {
-    graph calls;
-    std::vector<value_id> ids;
-    std::vector<const tensor*> given;
-    const auto add = [&](const tensor& x) {
-      ids.push_back(x ? calls.add_input("operand", spec_of(x)) : no_value);
-      if (x) {
-        given.push_back(&x);
-      }
-    };
-    (add(operands), ...);
-    const graph_node node = calls.add(k, std::move(ids));
-    for (const value_id id : node.results) {
-      if (id != no_value) {
-        calls.add_output("result", id);
-      }
-    }
+    const std::array<const tensor*, K::operands> given{&operands...};
     std::array<tensor, K::results> results;
-    run_alone(calls, given, node, results);
+    run_node(k, given, results);
     if constexpr (K::results == 1) {
       return results[0];
     } else {
@@ -131,44 +119,116 @@ class pjrt {
     }
   }
 
-  /// The programs that run on the device.
+  /// The programs that run on the devices.
   [[nodiscard]] detail::pjrt_queue& queue() const { return state_->queue; }
-  /// A program that a graph becomes on the device; compiled once for each text.
-  [[nodiscard]] std::shared_ptr<const detail::pjrt_executable> compiled(const graph& calls) const {
-    std::string module = stablehlo::module_text(calls, module_options());
+  /// A program that a graph becomes on the devices; compiled once for each text, and kept on disk
+  /// for later runs if it is worth it.
+  [[nodiscard]] std::shared_ptr<const detail::pjrt_executable> compiled(const graph& calls,
+                                                                        bool kept = true) const {
     const std::size_t results =
         calls.outputs().size() +
         static_cast<std::size_t>(std::count_if(calls.inputs().begin(), calls.inputs().end(),
                                                [](const graph_input& i) { return i.changes(); }));
-    const std::lock_guard guard(state_->lock);
-    const auto known = state_->programs.find(module);
-    if (known != state_->programs.end()) {
-      return known->second;
+    const std::string module = stablehlo::module_text(calls, module_options());
+    try {
+      return state_->compiler.program(module, results, kept);
+    } catch (const detail::pjrt_error& e) {
+      const bool lacks_something = e.code == pjrt_api::error_code::unimplemented ||
+                                   e.code == pjrt_api::error_code::invalid_argument;
+      if (!lacks_something || calls.nodes().size() < 2) {
+        throw;
+      }
+      throw device_error(text(e.what(), culprit_in(calls)));
     }
-    ++state_->compilations;
-    auto made = std::make_shared<const detail::pjrt_executable>(state_->client, module, results);
-    return state_->programs.emplace(std::move(module), std::move(made)).first->second;
+  }
+  /// The tensor with its elements where a program wants them.
+  [[nodiscard]] tensor laid_out(const tensor& x, bool by_rows) const {
+    const auto wanted =
+        by_rows ? detail::device_layout::by_rows : detail::device_layout::everywhere;
+    if (device_count() == 1 || x.buffer().layout() == wanted) {
+      return x;
+    }
+    std::vector<std::byte> elements(x.shape().size() * bytes_of(x.type(), sizeof(T)));
+    detail::copy_to_host(x.buffer(), elements);
+    const auto type = x.type() == element::index ? pjrt_api::buffer_type::s32 : buffer_type_of<T>();
+    return tensor(detail::copy_to_devices(state_->client, elements, type, x.shape(), wanted),
+                  spec_of(x));
+  }
+
+  /// Runs a node on its own.
+  void run_node(const any_kernel& kernel, std::span<const tensor* const> operands,
+                std::span<tensor> results) const {
+    std::vector<tensor_spec> specs;
+    std::vector<tensor> given;
+    for (const tensor* const x : operands) {
+      specs.push_back(*x ? spec_of(*x) : tensor_spec{});
+      if (*x) {
+        given.push_back(laid_out(*x, false));
+      }
+    }
+    const graph calls = alone(kernel, specs);
+    std::vector<const detail::pjrt_buffer*> arguments;
+    for (const tensor& one : given) {
+      arguments.push_back(&one.buffer());
+    }
+    auto begun = compiled(calls, false)->run(arguments, {});
+    const std::vector<value_id>& made = calls.nodes().front().results;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (made[i] != no_value) {
+        results[i] = tensor(std::move(begun.results[next++]), calls.spec(made[i]));
+      }
+    }
+    state_->queue.add(std::move(begun.events));
   }
 
  private:
   struct state {
     explicit state(const pjrt_options& o)
-        : client(std::make_shared<const detail::pjrt_client>(detail::pjrt_plugin(o.plugin))),
-          options(o),
+        : client(std::make_shared<const detail::pjrt_client>(detail::pjrt_plugin(o.plugin), o)),
+          precision(o.precision),
+          compiler(client, o.cache),
           queue(client) {}
 
     std::shared_ptr<const detail::pjrt_client> client;
-    pjrt_options options;
-    std::mutex lock;
-    std::unordered_map<std::string, std::shared_ptr<const detail::pjrt_executable>> programs;
-    std::size_t compilations = 0;
+    product_precision precision;
+    detail::pjrt_compiler compiler;
     detail::pjrt_queue queue;  // is waited for before all else goes
   };
 
+  /// A node as a graph of its own.
+  [[nodiscard]] static graph alone(const any_kernel& kernel,
+                                   std::span<const tensor_spec> operands) {
+    graph calls;
+    std::vector<value_id> ids;
+    for (const tensor_spec& operand : operands) {
+      ids.push_back(operand ? calls.add_input("operand", operand) : no_value);
+    }
+    const std::vector<value_id> results = calls.add(kernel, std::move(ids)).results;
+    for (const value_id id : results) {
+      if (id != no_value) {
+        calls.add_output("result", id);
+      }
+    }
+    return calls;
+  }
+  /// Which kernel of a graph that does not compile cannot be compiled on its own, if one cannot.
+  [[nodiscard]] std::string culprit_in(const graph& calls) const {
+    for (const graph_node& node : calls.nodes()) {
+      try {
+        (void)compiled(alone(node.kernel, calls.specs(node.operands)), false);
+      } catch (const device_error&) {
+        const std::string& place = calls.place_of(node).name;
+        return text("; what it cannot compile is the kernel '", node.kernel.name(), '\'',
+                    place.empty() ? "" : " of ", place);
+      }
+    }
+    return "";
+  }
   [[nodiscard]] stablehlo::module_options module_options() const {
-    return {
-        .real = std::same_as<T, double> ? stablehlo::scalar::f64 : stablehlo::scalar::f32,
-        .precision = state_->options.precision == product_precision::full ? "HIGHEST" : "DEFAULT"};
+    return {.real = std::same_as<T, double> ? stablehlo::scalar::f64 : stablehlo::scalar::f32,
+            .precision = state_->precision == product_precision::full ? "HIGHEST" : "DEFAULT",
+            .devices = device_count()};
   }
   template <class Element>
   [[nodiscard]] static constexpr pjrt_api::buffer_type buffer_type_of() {
@@ -178,18 +238,20 @@ class pjrt {
   }
 
   template <class Element, class Number>
-  [[nodiscard]] tensor copied(std::span<const Number> values, const tensor_spec& spec) const {
+  [[nodiscard]] tensor copied(
+      std::span<const Number> values, const tensor_spec& spec,
+      detail::device_layout layout = detail::device_layout::everywhere) const {
     require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
                          " values do not fill the shape ", spec.shape);
-    const auto copy = [&](const Element* elements) {
-      return tensor(
-          detail::copy_to_device(state_->client, elements, buffer_type_of<Element>(), spec.shape),
-          spec);
+    const auto copy = [&](std::span<const Element> elements) {
+      return tensor(detail::copy_to_devices(state_->client, std::as_bytes(elements),
+                                            buffer_type_of<Element>(), spec.shape, layout),
+                    spec);
     };
     if constexpr (std::same_as<Element, Number>) {
-      return copy(values.data());
+      return copy(values);
     } else {
-      return copy(std::vector<Element>(values.begin(), values.end()).data());
+      return copy(std::vector<Element>(values.begin(), values.end()));
     }
   }
 
@@ -204,21 +266,6 @@ class pjrt {
       std::vector<Element> elements(to.size());
       detail::copy_to_host(x.buffer(), std::as_writable_bytes(std::span(elements)));
       std::copy(elements.begin(), elements.end(), to.begin());
-    }
-  }
-
-  void run_alone(const graph& calls, std::span<const tensor* const> given, const graph_node& node,
-                 std::span<tensor> results) const {
-    std::vector<pjrt_api::buffer*> arguments;
-    for (const tensor* const one : given) {
-      arguments.push_back(one->buffer().get());
-    }
-    auto made = compiled(calls)->run(arguments, {}, state_->queue);
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (node.results[i] != no_value) {
-        results[i] = tensor(std::move(made[next++]), calls.spec(node.results[i]));
-      }
     }
   }
 

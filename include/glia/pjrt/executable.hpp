@@ -1,43 +1,61 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "glia/pjrt/buffer.hpp"
 #include "glia/pjrt/c_api.hpp"
 #include "glia/pjrt/client.hpp"
+#include "glia/pjrt/compile.hpp"
 
 namespace glia::detail {
 
-/// CompileOptionsProto, of XLA: num_replicas 1, num_partitions 1.
-inline constexpr std::string_view one_device_options{"\x1a\x04\x20\x01\x28\x01", 6};
-
-/// A StableHLO module, compiled for a device and loaded there.
+/// A StableHLO module, compiled for the devices of a client and loaded there.
 class pjrt_executable {
  public:
-  pjrt_executable(std::shared_ptr<const pjrt_client> client, std::string module,
-                  std::size_t results)
-      : client_(std::move(client)), results_(results) {
-    constexpr std::string_view format = "mlir";
-    pjrt_api::program program;
-    program.code = module.data();
-    program.code_size = module.size();
-    program.format = format.data();
-    program.format_size = format.size();
+  using buffer = std::shared_ptr<const pjrt_buffer>;
+
+  /// A run that has begun: what its results will be, and an event for each device.
+  struct begun {
+    std::vector<buffer> results;
+    std::vector<pjrt_api::event*> events;
+  };
+
+  /// Compiles a module, whose text is given.
+  static std::shared_ptr<const pjrt_executable> compile(std::shared_ptr<const pjrt_client> client,
+                                                        std::string module, std::size_t results) {
+    const pjrt_api::program program = program_of(module);
+    const std::string options = compile_options(client->devices().size());
     pjrt_api::client_compile_args args;
-    args.client = client_->get();
+    args.client = client->get();
     args.program = &program;
-    args.compile_options = one_device_options.data();
-    args.compile_options_size = one_device_options.size();
-    client_->plugin().call(client_->api().client_compile, args, "compile a program");
-    raw_ = args.executable;
+    args.compile_options = options.data();
+    args.compile_options_size = options.size();
+    client->plugin().call(client->api().client_compile, args, "compile a program");
+    return std::make_shared<const pjrt_executable>(std::move(client), args.executable, results);
   }
+  /// Loads what `serialized` gave. Throws `device_error` where the plugin does not take it.
+  static std::shared_ptr<const pjrt_executable> load(std::shared_ptr<const pjrt_client> client,
+                                                     std::string_view bytes, std::size_t results) {
+    pjrt_api::executable_deserialize_and_load_args args;
+    args.client = client->get();
+    args.serialized_executable = bytes.data();
+    args.serialized_executable_size = bytes.size();
+    client->plugin().call(client->api().executable_deserialize_and_load, args, "load a program");
+    return std::make_shared<const pjrt_executable>(std::move(client), args.loaded_executable,
+                                                   results);
+  }
+
+  pjrt_executable(std::shared_ptr<const pjrt_client> client, pjrt_api::loaded_executable* raw,
+                  std::size_t results)
+      : client_(std::move(client)), raw_(raw), results_(results) {}
   pjrt_executable(const pjrt_executable&) = delete;
   pjrt_executable& operator=(const pjrt_executable&) = delete;
   ~pjrt_executable() {
@@ -46,40 +64,81 @@ class pjrt_executable {
     client_->plugin().call_quietly(client_->api().loaded_executable_destroy, args);
   }
 
-  using buffer = std::shared_ptr<const pjrt_buffer>;
+  /// As bytes that can be loaded later. Throws `device_error` where the plugin cannot.
+  [[nodiscard]] std::string serialized() const {
+    pjrt_api::loaded_executable_get_executable_args get;
+    get.loaded_executable = raw_;
+    client_->plugin().call(client_->api().loaded_executable_get_executable, get, "name a program");
+    std::string bytes;
+    try {
+      bytes = serialize(client_->plugin(), get.executable);
+    } catch (...) {
+      destroy(client_->plugin(), get.executable);
+      throw;
+    }
+    destroy(client_->plugin(), get.executable);
+    return bytes;
+  }
 
-  /// Begins to run the program and returns what its results will be. Arguments that the program may
-  /// write results over are lost, unless they are among those that are `kept`, by number.
-  [[nodiscard]] std::vector<buffer> run(std::span<pjrt_api::buffer* const> arguments,
-                                        std::span<const std::int64_t> kept,
-                                        pjrt_queue& queue) const {
-    std::vector<pjrt_api::buffer*> made(results_);
-    pjrt_api::buffer* const* const argument_list = arguments.data();
-    pjrt_api::buffer** const result_list = made.data();
+  /// Begins to run the program. Arguments that the program may write results over are lost, unless
+  /// they are among those that are `kept`, by number.
+  [[nodiscard]] begun run(std::span<const pjrt_buffer* const> arguments,
+                          std::span<const std::int64_t> kept) const {
+    const std::size_t devices = client_->devices().size();
+    std::vector<pjrt_api::buffer*> given(devices * arguments.size());
+    std::vector<pjrt_api::buffer*> made(devices * results_);
+    std::vector<pjrt_api::buffer* const*> argument_lists;
+    std::vector<pjrt_api::buffer**> result_lists;
+    for (std::size_t d = 0; d < devices; ++d) {
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        given[d * arguments.size() + i] = arguments[i]->parts()[d];
+      }
+      argument_lists.push_back(given.data() + d * arguments.size());
+      result_lists.push_back(made.data() + d * results_);
+    }
     pjrt_api::execute_options options;
     options.non_donatable_input_indices = kept.data();
     options.num_non_donatable_input_indices = kept.size();
+    begun result;
+    result.events.resize(devices);
     pjrt_api::loaded_executable_execute_args args;
     args.executable = raw_;
     args.options = &options;
-    args.argument_lists = &argument_list;
-    args.num_devices = 1;
+    args.argument_lists = argument_lists.data();
+    args.num_devices = devices;
     args.num_args = arguments.size();
-    args.output_lists = &result_list;
-    pjrt_api::event* done = nullptr;
-    args.device_complete_events = &done;
+    args.output_lists = result_lists.data();
+    args.device_complete_events = result.events.data();
     client_->plugin().call(client_->api().loaded_executable_execute, args, "run a program");
-    std::vector<buffer> results;
-    for (pjrt_api::buffer* const one : made) {
-      results.push_back(std::make_shared<const pjrt_buffer>(client_, one));
+    for (std::size_t i = 0; i < results_; ++i) {
+      auto one = std::make_shared<pjrt_buffer>(client_);
+      for (std::size_t d = 0; d < devices; ++d) {
+        one->add(made[d * results_ + i]);
+      }
+      result.results.push_back(std::move(one));
     }
-    queue.add(done);
-    return results;
+    return result;
+  }
+
+  /// What a compiled program is as bytes.
+  [[nodiscard]] static std::string serialize(const pjrt_plugin& plugin,
+                                             const pjrt_api::executable* executable) {
+    pjrt_api::executable_serialize_args args;
+    args.executable = executable;
+    plugin.call(plugin.api().executable_serialize, args, "write a program down");
+    std::string bytes(args.serialized_bytes, args.serialized_bytes_size);
+    args.serialized_executable_deleter(args.serialized_executable);
+    return bytes;
+  }
+  static void destroy(const pjrt_plugin& plugin, pjrt_api::executable* executable) noexcept {
+    pjrt_api::executable_destroy_args args;
+    args.executable = executable;
+    plugin.call_quietly(plugin.api().executable_destroy, args);
   }
 
  private:
   std::shared_ptr<const pjrt_client> client_;
-  pjrt_api::loaded_executable* raw_ = nullptr;
+  pjrt_api::loaded_executable* raw_;
   std::size_t results_;
 };
 

@@ -12,6 +12,26 @@
 
 namespace glia::detail {
 
+/// What a plugin says has failed, with its code.
+struct pjrt_error : device_error {
+  pjrt_error(const std::string& words, pjrt_api::error_code why) : device_error(words), code(why) {}
+  pjrt_api::error_code code;
+};
+
+/// What to do about an error.
+[[nodiscard]] inline const char* advice_for(pjrt_api::error_code code) noexcept {
+  switch (code) {
+    case pjrt_api::error_code::resource_exhausted:
+      return "; use a smaller batch or model, or a device with more memory";
+    case pjrt_api::error_code::unavailable:
+    case pjrt_api::error_code::aborted:
+    case pjrt_api::error_code::data_loss:
+      return "; the device is gone: begin again on another, from the last checkpoint";
+    default:
+      return "";
+  }
+}
+
 /// A PJRT plugin: the shared library that drives one kind of device. It stays loaded until the
 /// program ends, since its threads do; copies refer to the same one.
 class pjrt_plugin {
@@ -47,8 +67,8 @@ class pjrt_plugin {
   [[nodiscard]] const pjrt_api::api& api() const noexcept { return *api_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  /// Calls an entry point. Throws `device_error` with the plugin's own words: "pjrt: cannot
-  /// `what`: ...".
+  /// Calls an entry point. Throws `pjrt_error` with the plugin's own words: "pjrt: cannot `what`:
+  /// ...".
   template <class Args>
   void call(pjrt_api::entry<Args> function, Args& args, std::string_view what) const {
     pjrt_api::error* const failure = function(&args);
@@ -75,10 +95,8 @@ class pjrt_plugin {
     code.error = failure;
     call_quietly(api_->error_get_code, code);
     destroy(failure);
-    const char* const advice = code.code == pjrt_api::error_code::resource_exhausted
-                                   ? "; use a smaller batch or model, or a device with more memory"
-                                   : "";
-    throw device_error(text("pjrt: ", path_, ": cannot ", what, ": ", words, advice));
+    throw pjrt_error(text("pjrt: ", path_, ": cannot ", what, ": ", words, advice_for(code.code)),
+                     code.code);
   }
   void destroy(pjrt_api::error* failure) const noexcept {
     pjrt_api::error_destroy_args args;

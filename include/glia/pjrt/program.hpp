@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "glia/core/error.hpp"
@@ -46,18 +47,26 @@ class program<pjrt<T>> {
                          "program: expected ", expected.size(), " inputs and ",
                          s.calls.outputs().size(), " outputs, got ",
                          inputs.size() + fixed.tensors.size(), " and ", outputs.size());
-    std::vector<pjrt_api::buffer*> arguments;
+    std::vector<const detail::pjrt_buffer*> arguments;
+    std::vector<tensor> moved;  // to where the program wants their elements
+    moved.reserve(expected.size());
     std::vector<std::int64_t> kept;
     const auto add = [&](const tensor& given) {
       const std::size_t number = arguments.size();
-      const tensor_spec spec = s.calls.spec(expected[number].value);
-      require<shape_error>(spec_of(given) == spec, "program: expected for '", expected[number].name,
+      const graph_input& input = expected[number];
+      const tensor_spec spec = s.calls.spec(input.value);
+      require<shape_error>(given && spec_of(given) == spec, "program: expected for '", input.name,
                            "' a tensor ", spec.shape, ", got ", given.shape(),
                            "; a program runs for the shapes that it was recorded with");
-      if (expected[number].changes() && !given.unique()) {
+      if (input.changes() && !given.unique()) {
         kept.push_back(static_cast<std::int64_t>(number));
       }
-      arguments.push_back(given.buffer().get());
+      const bool split = stablehlo::is_split(s.calls, input, s.device.device_count());
+      const detail::device_layout wanted =
+          split ? detail::device_layout::by_rows : detail::device_layout::everywhere;
+      const bool there = s.device.device_count() == 1 || given.buffer().layout() == wanted;
+      arguments.push_back(there ? &given.buffer()
+                                : &moved.emplace_back(s.device.laid_out(given, split)).buffer());
     };
     for (const tensor* const one : inputs) {
       add(*one);
@@ -68,8 +77,8 @@ class program<pjrt<T>> {
     if (s.compiled == nullptr) {  // of nothing
       return;
     }
-    std::vector<detail::pjrt_executable::buffer> results =
-        s.compiled->run(arguments, kept, s.device.queue());
+    detail::pjrt_executable::begun begun = s.compiled->run(arguments, kept);
+    std::vector<detail::pjrt_executable::buffer>& results = begun.results;
     std::size_t next = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (expected[i].changes()) {
@@ -82,18 +91,64 @@ class program<pjrt<T>> {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = tensor(std::move(results[next++]), s.calls.spec(s.calls.outputs()[i].value));
     }
+    // What fails is most likely another run's: by now this one's results have their places.
+    s.device.queue().add(std::move(begun.events));
   }
 
   using probe_function =
       function_ref<void(const graph_node&, std::span<const tensor* const> results)>;
 
-  /// A program that was compiled as a whole shows nothing of its kernels.
+  /// The same with a look, if there is a probe, at what each kernel gives when they run one by one,
+  /// as they do ahead of the run then; each is compiled for that. A timeline gets the whole run.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
-           const probe_function& /*probe*/, timeline* /*times*/ = nullptr) const {
+           const probe_function* probe, timeline* times = nullptr) const {
+    if (probe != nullptr) {
+      run_one_by_one(inputs, fixed, *probe);
+    }
+    const timeline::span all(times, "compiled program");
     run(inputs, outputs, fixed);
+    if (times != nullptr) {
+      state_->device.queue().wait_for_all();
+    }
   }
 
  private:
+  void run_one_by_one(std::span<tensor* const> inputs, const fixed_inputs& fixed,
+                      const probe_function& probe) const {
+    const graph& g = state_->calls;
+    const B& device = state_->device;
+    std::vector<tensor> values(g.value_count());
+    for (std::size_t i = 0; i < g.inputs().size(); ++i) {
+      values[g.inputs()[i].value] =
+          i < inputs.size() ? *inputs[i] : fixed.tensors[i - inputs.size()];
+    }
+    for (const graph_constant& constant : g.constants()) {
+      const shape& s = g.spec(constant.value).shape;
+      values[constant.value] = std::visit(
+          [&]<class Number>(const std::vector<Number>& elements) {
+            return device.from_host(std::span<const Number>(elements), s);
+          },
+          constant.elements);
+    }
+    for (const graph_node& node : g.nodes()) {
+      std::vector<const tensor*> operands;
+      const tensor none;
+      for (const value_id id : node.operands) {
+        operands.push_back(id == no_value ? &none : &values[id]);
+      }
+      std::vector<tensor> results(node.results.size());
+      device.run_node(node.kernel, operands, results);
+      std::vector<const tensor*> shown;
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        shown.push_back(&results[i]);
+        if (node.results[i] != no_value) {
+          values[node.results[i]] = results[i];
+        }
+      }
+      probe(node, shown);
+    }
+  }
+
   struct state {
     state(graph g, B on) : calls(std::move(g)), device(std::move(on)) {
       const bool gives =

@@ -27,13 +27,37 @@ struct module_options {
   scalar real = scalar::f32;
   /// Of products: HIGHEST, or DEFAULT, which is what the device is fastest at.
   std::string precision = "HIGHEST";
+  /// Devices that the rows of inputs with a row for each sample are split among, where they can be
+  /// in equal parts; all else is on each of them.
+  std::size_t devices = 1;
 };
+
+/// Whether an input is split among devices.
+[[nodiscard]] inline bool is_split(const graph& calls, const graph_input& input,
+                                   std::size_t devices) {
+  const shape s = calls.spec(input.value).shape;
+  return devices > 1 && input.of_samples && s.rank() > 0 && s[0] > 0 && s[0] % devices == 0;
+}
 
 [[nodiscard]] constexpr scalar scalar_of(element type, scalar real) noexcept {
   return type == element::index ? scalar::i32 : type == element::byte ? scalar::u8 : real;
 }
 
 namespace detail {
+
+/// The attribute by which XLA learns where an argument or a result is: none for a single device.
+[[nodiscard]] inline std::string sharding_text(bool split, std::size_t rank, std::size_t devices) {
+  if (devices == 1) {
+    return "";
+  }
+  std::string tiles = text('[', devices);
+  for (std::size_t axis = 1; axis < rank; ++axis) {
+    tiles += ",1";
+  }
+  const std::string where =
+      split ? text("{devices=", tiles, "]<=[", devices, "]}") : "{replicated}";
+  return text("mhlo.sharding = \"", where, '"');
+}
 
 template <class... Kernels>
 [[nodiscard]] values lower_any(const lowering& l, const any_kernel& kernel, operand_list operands,
@@ -72,10 +96,14 @@ template <class... Kernels>
     const value v = body.argument(spec.shape, scalar_of(spec.type, options.real));
     known[input.value] = v;
     arguments += text(arguments.empty() ? "" : ", ", '%', v.id, ": ", type_text(v));
+    std::string attributes = detail::sharding_text(is_split(calls, input, options.devices),
+                                                   spec.shape.rank(), options.devices);
     if (input.changes()) {
-      arguments += text(" {tf.aliasing_output = ", results.size(), " : i32}");
+      attributes +=
+          text(attributes.empty() ? "" : ", ", "tf.aliasing_output = ", results.size(), " : i32");
       results.push_back(input.next);
     }
+    arguments += attributes.empty() ? "" : text(" {", attributes, '}');
   }
   for (const graph_output& output : calls.outputs()) {
     results.push_back(output.value);
@@ -101,12 +129,22 @@ template <class... Kernels>
   }
   std::string returned;
   std::string types;
+  std::string described;
+  const std::string everywhere = detail::sharding_text(false, 0, options.devices);
   for (const value_id id : results) {
+    const std::string type = type_text(known[id]);
     returned += text(returned.empty() ? "%" : ", %", known[id].id);
-    types += (types.empty() ? "" : ", ") + type_text(known[id]);
+    types += (types.empty() ? "" : ", ") + type;
+    described += (described.empty() ? "" : ", ") + type +
+                 (everywhere.empty() ? "" : " {" + everywhere + '}');
   }
-  return text("module @glia {\n  func.func public @main(", arguments, ") -> (", types, ") {\n",
-              body.text(), "    \"func.return\"(", returned, ") : (", types, ") -> ()\n  }\n}\n");
+  const std::string attributes =
+      options.devices == 1
+          ? ""
+          : text(" attributes {mhlo.num_partitions = ", options.devices, " : i32}");
+  return text("module @glia", attributes, " {\n  func.func public @main(", arguments, ") -> (",
+              described, ") {\n", body.text(), "    \"func.return\"(", returned, ") : (", types,
+              ") -> ()\n  }\n}\n");
 }
 
 }  // namespace glia::stablehlo

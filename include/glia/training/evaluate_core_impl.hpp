@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "glia/training/evaluate_core.hpp"
+#include "glia/training/evaluation_program.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/step_program.hpp"
 
@@ -23,29 +25,55 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   using tensor = typename B::tensor;
   running_scores<B> sums(net.device(), metrics, class_border(net.plan(), loss));
   const model_part which = part_for(data);
-  [[maybe_unused]] std::optional<score_program<B>> recorded;
-  [[maybe_unused]] std::size_t recorded_for = 0;
+  const std::size_t batch_size = batch_size_for(options.batch_size, net.sample_shape_of(which));
+  const auto require_batch = [&](const batch& b) {
+    require_targets(loss, b.targets);
+    require_classes(loss, metrics, b);
+  };
   [[maybe_unused]] std::vector<tensor> of_batch(sums.how().results());
-  for_each_output<B>(
-      net, described, which, data, batch_size_for(options.batch_size, net.sample_shape_of(which)),
-      [&](const batch& b, const tensor& y) {
-        require_targets(loss, b.targets);
-        require_classes(loss, metrics, b);
-        const targets<B> t = targets_of(net.device(), b, net.output_shape());
-        if constexpr (program_backend<B>) {
-          const tensor& wanted = t.classes ? t.classes : t.values;
-          if (recorded_for != b.size) {
-            recorded.emplace(net.device(), spec_of(y), spec_of(wanted), loss, sums.how());
-            recorded_for = b.size;
-          }
-          recorded->run(y, wanted, of_batch);
-          sums.add_results(of_batch, b);
-        } else {
-          tape<B> on(net.device());
-          sums.add(loss.apply(on.constant(y), t).value(), y, t, b);
+  [[maybe_unused]] std::size_t recorded_for = 0;
+  if constexpr (compiling_backend<B>) {
+    const model_access::reading unchanged(net.access());
+    std::optional<evaluation_program<B>> recorded;
+    for_each_batch(data, batch_size, [&](const batch& b) {
+      require_batch(b);
+      const batch full = filled_up(b, std::min(batch_size, data.size()));
+      const auto record_for = [&](const batch& like) {
+        if (recorded_for != like.size) {
+          recorded.emplace(net, described, which, like.size, target_spec(like), loss, sums.how());
+          recorded_for = like.size;
         }
-        return true;
-      });
+      };
+      record_for(full);
+      const bool alone = full.size > b.size && recorded->mixes_samples();
+      if (alone) {
+        record_for(b);
+      }
+      recorded->run(net, alone ? b : full, b.size, of_batch);
+      sums.add_results(of_batch, b);
+      return true;
+    });
+  } else {
+    [[maybe_unused]] std::optional<score_program<B>> recorded;
+    for_each_output<B>(
+        net, described, which, data, batch_size, [&](const batch& b, const tensor& y) {
+          require_batch(b);
+          const targets<B> t = targets_of(net.device(), b, net.output_shape());
+          if constexpr (program_backend<B>) {
+            const tensor& wanted = t.classes ? t.classes : t.values;
+            if (recorded_for != b.size) {
+              recorded.emplace(net.device(), spec_of(y), spec_of(wanted), loss, sums.how());
+              recorded_for = b.size;
+            }
+            recorded->run(y, wanted, of_batch);
+            sums.add_results(of_batch, b);
+          } else {
+            tape<B> on(net.device());
+            sums.add(loss.apply(on.constant(y), t).value(), y, t, b);
+          }
+          return true;
+        });
+  }
   return sums.means();
 }
 
@@ -61,9 +89,10 @@ void predict(const model_core<B>& net, const description_ref<tracing_backend<B>>
   const model_part which = part_for(data);
   for_each_output<B>(net, described, which, data,
                      batch_size_for(batch_size, net.sample_shape_of(which)),
-                     [&](const batch&, const typename B::tensor& y) {
-                       net.device().to_host(y, outputs.first(y.shape().size()));
-                       outputs = outputs.subspan(y.shape().size());
+                     [&](const batch& b, const typename B::tensor& y) {
+                       const std::size_t count = b.size * net.output_shape().size();
+                       first_to_host(net.device(), y, outputs.first(count));
+                       outputs = outputs.subspan(count);
                        return true;
                      });
 }

@@ -62,23 +62,100 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
   require_fitting(what, data, net.sample_shape_of(part_for(data)));
 }
 
-/// Runs a part of a model on all samples of a data set, in order and in batches, and calls
-/// use(batch, outputs) for each; stops where that returns false.
-template <backend B>
-void for_each_output(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
-                     model_part which, const dataset_view& data, std::size_t batch_size,
-                     function_ref<bool(const batch&, const typename B::tensor&)> use) {
+/// The batch with its first sample again behind the last one, up to so many rows. What is computed
+/// for these rows is as good, or as bad, as for that sample.
+[[nodiscard]] inline batch filled_up(batch b, std::size_t rows) {
+  const auto fill = [&](auto& values) {
+    const std::size_t each = values.size() / b.size;
+    values.reserve(rows * each);
+    for (std::size_t i = b.size; i < rows; ++i) {
+      values.insert(values.end(), values.begin(),
+                    values.begin() + static_cast<std::ptrdiff_t>(each));
+    }
+  };
+  fill(b.inputs);
+  fill(b.classes);
+  fill(b.targets);
+  b.input_shape[0] = rows;
+  if (b.target_shape.rank() > 0) {
+    b.target_shape[0] = rows;
+  }
+  b.size = rows;
+  return b;
+}
+
+/// Goes through a data set in order and in batches, and calls use(batch) for each; stops where that
+/// returns false.
+inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
+                           function_ref<bool(const batch&)> use) {
   std::vector<std::uint32_t> order(data.size());
   std::iota(order.begin(), order.end(), 0U);
   batch_loader loader(data, batch_size);
   loader.start(order);
   while (const batch* b = loader.next()) {
-    if (!use(*b, net.infer(
-                     described, which,
-                     net.device().from_host(std::span<const float>(b->inputs), b->input_shape)))) {
+    if (!use(*b)) {
       return;
     }
   }
+}
+
+/// How many rows to infer a batch with that is one of several of `batch_size`, of which the last
+/// may be shorter: it is filled up where programs are compiled for a number of rows, unless that
+/// changed what its samples give.
+template <backend B>
+[[nodiscard]] std::size_t rows_for(const model_core<B>& net,
+                                   const description_ref<tracing_backend<B>>& described,
+                                   model_part which, const batch& b, std::size_t batch_size,
+                                   std::size_t samples) {
+  if constexpr (compiling_backend<B>) {
+    const std::size_t rows = std::min(batch_size, samples);
+    return b.size < rows && !net.mixes_samples(described, which, rows) ? rows : b.size;
+  } else {
+    return b.size;
+  }
+}
+
+/// Runs a part of a model on all samples of a data set, in order and in batches, and calls
+/// use(batch, outputs) for each; stops where that returns false. There may be more outputs than
+/// samples: the first ones count.
+template <backend B>
+void for_each_output(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
+                     model_part which, const dataset_view& data, std::size_t batch_size,
+                     function_ref<bool(const batch&, const typename B::tensor&)> use) {
+  const auto infer = [&](const batch& b) {
+    return net.infer(
+        described, which,
+        samples_from_host(net.device(), std::span<const float>(b.inputs), b.input_shape));
+  };
+  for_each_batch(data, batch_size, [&](const batch& b) {
+    const std::size_t rows = rows_for<B>(net, described, which, b, batch_size, data.size());
+    return use(b, rows > b.size ? infer(filled_up(b, rows)) : infer(b));
+  });
+}
+
+/// (N): 1 for the samples of a batch, 0 for the rows behind them.
+template <backend B>
+[[nodiscard]] typename B::tensor present_rows(const B& device, std::size_t samples,
+                                              std::size_t rows) {
+  std::vector<float> present(rows);
+  std::fill_n(present.begin(), samples, 1.0F);
+  return samples_from_host(device, std::span<const float>(present), {rows});
+}
+
+/// Copies as many of a tensor's elements as there is room for, the first ones.
+template <backend B>
+void first_to_host(const B& device, const typename B::tensor& x, std::span<float> to) {
+  if (to.size() == x.shape().size()) {
+    device.to_host(x, to);
+    return;
+  }
+  std::vector<float> all(x.shape().size());
+  device.to_host(x, std::span(all));
+  std::copy_n(all.begin(), to.size(), to.begin());
+}
+
+[[nodiscard]] inline tensor_spec target_spec(const batch& b) {
+  return b.classes.empty() ? real_of(b.target_shape) : tensor_spec{{b.size}, element::index};
 }
 
 /// A batch's targets on the device. Throws `data_error` for a class that the model has no output
@@ -86,7 +163,7 @@ void for_each_output(const model_core<B>& net, const description_ref<tracing_bac
 template <backend B>
 [[nodiscard]] targets<B> targets_of(const B& device, const batch& b, const shape& output) {
   if (b.classes.empty()) {
-    return {{}, device.from_host(std::span<const float>(b.targets), b.target_shape)};
+    return {{}, samples_from_host(device, std::span<const float>(b.targets), b.target_shape)};
   }
   const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
   const std::size_t classes = std::max<std::size_t>(outputs, 2);
@@ -96,7 +173,8 @@ template <backend B>
                         ", but the model has outputs for classes 0 to ", classes - 1,
                         "; end it with more units or mend the labels");
   }
-  return {device.from_host(std::span<const std::int32_t>(b.classes), {b.classes.size()}), {}};
+  return {samples_from_host(device, std::span<const std::int32_t>(b.classes), {b.classes.size()}),
+          {}};
 }
 
 /// Throws `value_error` where a model ends in a sigmoid or softmax and the loss applies one itself.

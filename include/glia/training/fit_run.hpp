@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -95,6 +96,14 @@ class fit_run {
   [[nodiscard]] std::vector<std::string> metric_names() const;
 
   void tell(moment which, const frozen_pass* pass = nullptr);
+  /// What the backend has compiled so far, where it does.
+  [[nodiscard]] compilations compiled() const {
+    if constexpr (compiling_backend<B>) {
+      return what_.net.device().compilations();
+    } else {
+      return {};
+    }
+  }
   void shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& order) const;
   [[nodiscard]] std::string trace_not_finite(const training_state& from);
 
@@ -104,6 +113,7 @@ class fit_run {
   std::vector<observer> observers_;
   std::optional<interrupt_guard> interrupt_;
   std::optional<running_scores<B>> sums_;
+  compilations before_ = compiled();  // as the training began
   history result_;
   const dataset_view* train_ = nullptr;  // while the epochs run
   std::size_t samples_ = 0;              // of an epoch
@@ -299,7 +309,7 @@ void fit_run<B>::take_steps(batch_loader& loader, std::span<const std::uint32_t>
     return loader.next();
   };
   for (const batch* b = nullptr; !stopped() && (b = next()) != nullptr;) {
-    trainer_.step(what_, which, *b, &*sums_);
+    trainer_.step(what_, which, *b, &*sums_, std::min(options_.batch_size, samples_));
     pass_over(*b, epoch);
     now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
     tell(moment::step);
@@ -337,7 +347,7 @@ std::string fit_run<B>::trace_not_finite(const training_state& from) {
   loader.start(std::span<const std::uint32_t>(order).subspan(from.position), epoch);
   training_state before = from;
   while (const batch* b = loader.next()) {
-    trainer_.step(what_, part_for(*train_), *b, &*sums_);
+    trainer_.step(what_, part_for(*train_), *b, &*sums_, std::min(options_.batch_size, samples_));
     pass_over(*b, epoch);
     training_state after = trainer_.state(what_.net);
     if (!std::isfinite(sums_->loss()) || !all_finite(after.tensors)) {
@@ -368,6 +378,7 @@ epoch_record fit_run<B>::record_so_far() {
 
 template <backend B>
 void fit_run<B>::tell(moment which, const frozen_pass* pass) {
+  result_.compiled = compiled() - before_;
   const auto loss = [&] { return sums_->loss(); };
   const auto state = [&] { return trainer_.state(what_.net); };
   const auto restore = [&](const training_state& from) {

@@ -38,7 +38,7 @@ std::optional<row_store> run_frozen_layers(const model_core<B>& net,
     for_each_output<B>(net, described, model_part::frozen, data, options.batch_size,
                        [&](const batch& b, const typename B::tensor& y) {
                          rows.resize(b.size * size);
-                         net.device().to_host(y, std::span<float>(rows));
+                         first_to_host(net.device(), y, std::span<float>(rows));
                          values.write(pass.done, rows);
                          pass.done += b.size;
                          return goes_on = told(pass);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "glia/graph/compilations.hpp"
 #include "glia/training/metrics.hpp"
 #include "glia/training/scores.hpp"
 
@@ -29,6 +30,7 @@ struct epoch_record {
 struct history {
   std::vector<metric> metrics;  ///< what the scores' metrics are
   std::vector<epoch_record> epochs;
+  compilations compiled;      ///< the programs that it took, on backends that compile them
   double frozen_seconds = 0;  ///< computing the frozen layers' outputs, before the first epoch
   std::string frozen_layers;  ///< what was done with frozen layers, and why; empty without any
   /// By Ctrl-C, or by an observer that says so; the last epoch may then be a part of one.

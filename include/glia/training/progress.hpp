@@ -76,7 +76,9 @@ class progress {
     }
   }
 
-  void finish_epoch(const epoch_record& record, const std::vector<metric>& metrics) {
+  /// `compiled` are the programs that were made since the last line.
+  void finish_epoch(const epoch_record& record, const std::vector<metric>& metrics,
+                    const compilations& compiled = {}) {
     if (terminal_) {
       *out_ << "\r\033[K";
     }
@@ -85,6 +87,9 @@ class progress {
           << scores_text("", record.training, metrics);
     if (record.validation) {
       *out_ << scores_text("validation ", *record.validation, metrics);
+    }
+    if (compiled.programs() > 0) {
+      *out_ << "  " << compilations_text(compiled);
     }
     *out_ << std::endl;
   }
@@ -125,6 +130,20 @@ class progress {
 
   static std::string duration_text(double seconds) {
     return seconds < 0.1 ? fixed_text(1e3 * seconds, 1) + " ms" : fixed_text(seconds, 2) + " s";
+  }
+
+  /// 1 program compiled, 1 loaded in 0.93 s
+  static std::string compilations_text(const compilations& made) {
+    std::string result;
+    for (const auto& [count, how] :
+         {std::pair(made.compiled, " compiled"), std::pair(made.loaded, " loaded")}) {
+      if (count > 0) {
+        const char* const programs = count == 1 ? " program" : " programs";
+        result += (result.empty() ? "" : ", ") + std::to_string(count) +
+                  (result.empty() ? programs : "") + how;
+      }
+    }
+    return result + " in " + duration_text(made.seconds);
   }
 
   static std::string clock_text(double seconds) {
@@ -177,6 +196,7 @@ class progress_bar {
     if (t.at == moment::begins) {
       shown_.emplace(*out_, is_terminal(*out_), t.epochs, counted(t.sample));
       noted_ = 0;
+      compiled_ = {};
     }
     for (; noted_ < so_far.notes.size(); ++noted_) {
       shown_->note(so_far.notes[noted_]);
@@ -195,11 +215,11 @@ class progress_bar {
         shown_->update(t.done, [&] { return t.loss(); });
         break;
       case moment::epoch:
-        shown_->finish_epoch(so_far.epochs.back(), so_far.metrics);
+        finish_epoch(so_far);
         break;
       case moment::ends:
         if (t.done > 0 && so_far.epochs.size() == t.epoch) {  // an epoch that was interrupted
-          shown_->finish_epoch(so_far.epochs.back(), so_far.metrics);
+          finish_epoch(so_far);
         }
         if (so_far.interrupted) {
           shown_->note("interrupted; stopped after step " + std::to_string(t.step));
@@ -211,9 +231,15 @@ class progress_bar {
   }
 
  private:
+  void finish_epoch(const history& so_far) {
+    shown_->finish_epoch(so_far.epochs.back(), so_far.metrics, so_far.compiled - compiled_);
+    compiled_ = so_far.compiled;
+  }
+
   std::ostream* out_;
   std::optional<progress> shown_;
   std::size_t noted_ = 0;  // of the history's notes
+  compilations compiled_;  // that were shown
 };
 
 }  // namespace glia

@@ -7,6 +7,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/data/dataset.hpp"
+#include "glia/graph/program.hpp"
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/elementwise.hpp"
 #include "glia/losses/targets.hpp"
@@ -61,16 +62,24 @@ template <backend B>
                     t.values ? device.run(kernels::argmax{}, t.values) : t.classes);
 }
 
-/// The sums over a batch of the losses (N), then of each metric that counts classes.
+/// The sums over a batch of the losses (N), then of each metric that counts classes; with `present`
+/// (N) over the samples for which that is 1 and not 0.
 template <backend B>
 [[nodiscard]] std::vector<typename B::tensor> sums_of(const B& device,
                                                       const typename B::tensor& losses,
                                                       const typename B::tensor& y,
-                                                      const targets<B>& t, const scoring& how) {
-  std::vector<typename B::tensor> sums{device.run(kernels::sum_to{{}}, losses)};
+                                                      const targets<B>& t, const scoring& how,
+                                                      const typename B::tensor& present = {}) {
+  const auto sum = [&](const typename B::tensor& of_each) {
+    return device.run(kernels::sum_to{{}},
+                      present
+                          ? device.run(kernels::binary{binary_function::multiply}, of_each, present)
+                          : of_each);
+  };
+  std::vector<typename B::tensor> sums{sum(losses)};
   for (const metric& m : how.metrics) {
     if (m.counts_classes()) {
-      sums.push_back(device.run(kernels::sum_to{{}}, hits(device, m, y, t, how.border)));
+      sums.push_back(sum(hits(device, m, y, t, how.border)));
     }
   }
   return sums;
@@ -117,10 +126,12 @@ class running_scores {
   void go_on_from(std::span<const double> numbers);
 
  private:
-  static constexpr std::size_t batches_at_a_time = 4;
+  // A device that computes whole steps is not to be waited for within an epoch.
+  static constexpr std::size_t batches_at_a_time = compiling_backend<B> ? 4096 : 4;
 
   void add_sums(std::size_t count, std::span<const typename B::tensor> sums);
-  /// Outputs (N, ...) of a batch for the metrics that look at them.
+  /// Outputs (N, ...) of a batch for the metrics that look at them; there may be more rows than
+  /// samples.
   void add_outputs(const typename B::tensor& y, const batch& b);
   void make_room();
   [[nodiscard]] double mean(std::size_t i) const {

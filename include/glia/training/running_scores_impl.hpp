@@ -20,7 +20,9 @@ running_scores<B>::running_scores(B device, std::vector<metric> metrics, double 
                          ": keeps numbers of each sample; expected a `finish` to make one of them");
   }
   reset();
-  pending_.reserve(batches_at_a_time * sums_.size());
+  if constexpr (!compiling_backend<B>) {
+    pending_.reserve(batches_at_a_time * sums_.size());
+  }
 }
 
 template <backend B>
@@ -62,7 +64,7 @@ template <backend B>
 void running_scores<B>::add_outputs(const typename B::tensor& y, const batch& b) {
   outputs_.resize(y.shape().size());
   device_.to_host(y, std::span(outputs_));
-  const std::size_t outputs = b.size == 0 ? 0 : outputs_.size() / b.size;
+  const std::size_t outputs = b.size == 0 ? 0 : outputs_.size() / y.shape()[0];
   const std::size_t values = b.size == 0 ? 0 : b.targets.size() / b.size;
   for (std::size_t n = 0; n < b.size; ++n) {
     const sample_target target{

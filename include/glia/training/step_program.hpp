@@ -44,6 +44,19 @@ struct step_rule {
 /// be looked at one by one.
 enum class step_kind : std::uint8_t { fast, plain };
 
+/// What a training step takes beside the state.
+template <backend B>
+struct step_inputs {
+  typename B::tensor x;  ///< (N, ...)
+  targets<B> t;
+  typename B::tensor key;      ///< of what is random in the step
+  typename B::tensor numbers;  ///< of the optimizer
+  /// (N): 1 for samples, 0 for what only fills the batch up. On backends that compile whole graphs.
+  typename B::tensor present = {};
+
+  [[nodiscard]] typename B::tensor& wanted() { return t.classes ? t.classes : t.values; }
+};
+
 /// What a training step gives beside the new state: the model's outputs and each sample's loss (N).
 template <backend B>
 struct step_results {
@@ -55,9 +68,7 @@ struct step_results {
 /// optimizer's numbers of the step, and the state, parameters and slots, which it replaces. It runs
 /// at once, or writes itself down on a recorder.
 template <backend X>
-[[nodiscard]] step_results<X> take_step(tape<X>& on, const variable<X>& x, const targets<X>& t,
-                                        const typename X::tensor& key,
-                                        const typename X::tensor& numbers,
+[[nodiscard]] step_results<X> take_step(tape<X>& on, step_inputs<X> in,
                                         parameter_list<X>& parameters, slot_lists<X>& slots,
                                         const step_rule<X>& rule);
 
@@ -78,10 +89,9 @@ class score_program {
 };
 
 /// One training step as a program for batches of one shape: forward, backward, update. Its inputs
-/// are the samples, the targets, the random key, the optimizer's numbers of the step, the
-/// parameters and the optimizer's slots, of which the last two are replaced. Its outputs are the
-/// sums of the loss and of the metrics over the batch, if there is a scoring, and the model's
-/// outputs where a metric looks at them.
+/// are those of `step_inputs`, the parameters and the optimizer's slots, of which the last two are
+/// replaced. Its outputs are the sums of the loss and of the metrics over the batch, if there is a
+/// scoring, and the model's outputs where a metric looks at them.
 template <backend B>
 class step_program {
  public:
@@ -94,11 +104,13 @@ class step_program {
                const std::optional<scoring>& scores, const std::optional<frozen_end>& frontier,
                step_kind kind = step_kind::fast);
 
-  /// Takes the step and writes the sums, and when each kernel ran where it is given a timeline; the
+  /// Takes the step and writes the sums, and when each kernel ran where it is given a timeline; a
   /// probe sees each kernel's results.
-  void run(tensor x, tensor targets, tensor key, tensor numbers, parameter_list<B>& parameters,
-           slot_lists<B>& slots, std::vector<tensor*>& room, std::span<tensor> sums,
-           timeline* times = nullptr, const probe_function& probe = nothing_to_see) const;
+  void run(step_inputs<B> in, parameter_list<B>& parameters, slot_lists<B>& slots,
+           std::vector<tensor*>& room, std::span<tensor> sums, timeline* times = nullptr,
+           const probe_function* probe = nullptr) const;
+  /// Whether one sample changes what the others give.
+  [[nodiscard]] bool mixes_samples() const { return mixes_samples_; }
 
   [[nodiscard]] const graph& calls() const { return program_.calls(); }
   /// What a run needs beside its inputs and outputs.
@@ -106,9 +118,7 @@ class step_program {
   [[nodiscard]] std::size_t lane_bytes() const { return program_.lane_bytes(); }
 
  private:
-  static void see_nothing(const graph_node&, std::span<const tensor* const>) {}
-  static constexpr auto nothing_to_see = &see_nothing;
-
+  bool mixes_samples_ = false;  // found out as the program is recorded
   program<B> program_;
 };
 

@@ -12,28 +12,45 @@
 
 #include "glia/graph/improve.hpp"
 #include "glia/graph/passes/frozen_frontier.hpp"
+#include "glia/graph/passes/samples_apart.hpp"
 #include "glia/ops/reductions.hpp"
 #include "glia/training/step_program.hpp"
 
 namespace glia {
 
+namespace detail {
+
+/// The mean of the losses (N) of the samples that are there.
 template <backend X>
-step_results<X> take_step(tape<X>& on, const variable<X>& x, const targets<X>& t,
-                          const typename X::tensor& key, const typename X::tensor& numbers,
-                          parameter_list<X>& parameters, slot_lists<X>& slots,
-                          const step_rule<X>& rule) {
+[[nodiscard]] variable<X> mean_loss(tape<X>& on, const variable<X>& losses,
+                                    const typename X::tensor& present) {
+  if (!present) {
+    return ops::mean(losses);
+  }
+  const X& device = on.device();
+  const auto share = device.run(kernels::binary{binary_function::divide}, present,
+                                device.run(kernels::sum_to{{}}, present));
+  return ops::sum(losses * on.constant(share));
+}
+
+}  // namespace detail
+
+template <backend X>
+step_results<X> take_step(tape<X>& on, step_inputs<X> in, parameter_list<X>& parameters,
+                          slot_lists<X>& slots, const step_rule<X>& rule) {
   const X& device = on.device();
   std::vector<gradient_slot> gradients_at;
-  scope<X> s(on, parameters, gradients_at, key);
+  scope<X> s(on, parameters, gradients_at, in.key);
   const auto at_place = [&](std::string_view name, step_phase phase) {
     if constexpr (requires { device.set_place(name, phase); }) {
       device.set_place(name, phase);
     }
   };
-  const variable<X> y = rule.forward(s, x);
+  const variable<X> y = rule.forward(s, on.constant(std::move(in.x)));
   at_place("loss", step_phase::forward);
-  const variable<X> losses = rule.loss.apply(y, t);
-  on.backward(ops::mean(losses));
+  const variable<X> losses = rule.loss.apply(y, in.t);
+  at_place("loss", step_phase::backward);
+  on.backward(detail::mean_loss<X>(on, losses, in.present));
   std::vector<typename X::tensor> gradients(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients_at[i]) {
@@ -46,7 +63,8 @@ step_results<X> take_step(tape<X>& on, const variable<X>& x, const targets<X>& t
     if (gradients[i]) {
       const std::string_view name = parameters[i].spec.name;
       at_place(name.substr(0, name.rfind('.')), step_phase::update);
-      rule.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i], numbers);
+      rule.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i],
+                           in.numbers);
     }
   }
   at_place("metrics", step_phase::forward);
@@ -58,7 +76,7 @@ namespace detail {
 /// A batch's targets as an input of what is recorded.
 template <backend B>
 [[nodiscard]] targets<recorder<B>> targets_input(const recorder<B>& to, const tensor_spec& spec) {
-  const auto wanted = to.input("targets", spec);
+  const auto wanted = to.samples("targets", spec);
   using all = targets<recorder<B>>;
   return spec.type == element::index ? all{wanted, {}} : all{{}, wanted};
 }
@@ -67,8 +85,9 @@ template <backend B>
 /// at them.
 template <backend B>
 void output_sums(const recorder<B>& to, const step_results<recorder<B>>& step,
-                 const targets<recorder<B>>& t, const scoring& scores) {
-  const auto sums = sums_of(to, step.losses, step.outputs, t, scores);
+                 const targets<recorder<B>>& t, const scoring& scores,
+                 const typename recorder<B>::tensor& present = {}) {
+  const auto sums = sums_of(to, step.losses, step.outputs, t, scores, present);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     to.output(text("sum.", i), sums[i]);
   }
@@ -84,7 +103,7 @@ template <backend B>
   using R = recorder<B>;
   const R rec;
   tape<R> at(rec);
-  const variable<R> y = at.constant(rec.input("outputs", outputs));
+  const variable<R> y = at.constant(rec.samples("outputs", outputs));
   const targets<R> t = targets_input(rec, wanted);
   output_sums(rec, {y.value(), loss.apply(y, t).value()}, t, scores);
   graph g = rec.recorded();
@@ -92,19 +111,30 @@ template <backend B>
   return program<B>(std::move(g), rec.how(), device);
 }
 
+/// An input that tells samples, as 1, from what only fills a batch of so many rows up.
+template <backend B>
+[[nodiscard]] typename recorder<B>::tensor present_input(const recorder<B>& to, std::size_t rows) {
+  return to.samples("present", real_of({rows}));
+}
+
+/// Also says whether the step mixes samples.
 template <backend B>
 [[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
                                      const parameter_list<B>& parameters,
                                      const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
                                      const std::optional<scoring>& scores,
-                                     const std::optional<frozen_end>& frontier, step_kind kind) {
+                                     const std::optional<frozen_end>& frontier, step_kind kind,
+                                     bool& mixes) {
   using R = recorder<B>;
   const R rec;
   tape<R> at(rec);
-  const variable<R> x = at.constant(rec.input("inputs", real_of(shapes.inputs)));
-  const targets<R> t = targets_input(rec, shapes.targets);
-  const auto key = rec.input("key", {{step_key::words}, element::index});
-  const auto numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
+  step_inputs<R> in{.x = rec.samples("inputs", real_of(shapes.inputs)),
+                    .t = targets_input(rec, shapes.targets),
+                    .key = rec.input("key", {{step_key::words}, element::index}),
+                    .numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}))};
+  if constexpr (compiling_backend<B>) {
+    in.present = present_input(rec, shapes.inputs[0]);
+  }
   parameter_list<R> traced = as_inputs(rec, parameters);
   slot_lists<R> kept(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -116,9 +146,9 @@ template <backend B>
   const parameter_list<R> before = traced;
   const slot_lists<R> kept_before = kept;
 
-  const step_results<R> results = take_step(at, x, t, key, numbers, traced, kept, rule);
+  const step_results<R> results = take_step(at, in, traced, kept, rule);
   if (scores) {
-    output_sums(rec, results, t, *scores);
+    output_sums(rec, results, in.t, *scores, in.present);
   }
   for (std::size_t i = 0; i < traced.size(); ++i) {
     rec.next(before[i].value, traced[i].value);
@@ -127,6 +157,7 @@ template <backend B>
     }
   }
   graph g = rec.recorded();
+  mixes = passes::mixes_samples(g);
   if (frontier) {
     require<value_error>(passes::begin_at(g, 0, frontier->value_in(g)),
                          "trainer: the step needs more of the samples than what the frozen layers "
@@ -163,15 +194,17 @@ step_program<B>::step_program(const B& device, const step_shapes& shapes,
                               const step_rule<recorder<B>>& rule,
                               const std::optional<scoring>& scores,
                               const std::optional<frozen_end>& frontier, step_kind kind)
-    : program_(
-          detail::record_step(device, shapes, parameters, slots, rule, scores, frontier, kind)) {}
+    : program_(detail::record_step(device, shapes, parameters, slots, rule, scores, frontier, kind,
+                                   mixes_samples_)) {}
 
 template <backend B>
-void step_program<B>::run(tensor x, tensor targets, tensor key, tensor numbers,
-                          parameter_list<B>& parameters, slot_lists<B>& slots,
+void step_program<B>::run(step_inputs<B> in, parameter_list<B>& parameters, slot_lists<B>& slots,
                           std::vector<tensor*>& room, std::span<tensor> sums, timeline* times,
-                          const probe_function& probe) const {
-  room.assign({&x, &targets, &key, &numbers});
+                          const probe_function* probe) const {
+  room.assign({&in.x, &in.wanted(), &in.key, &in.numbers});
+  if (in.present) {
+    room.push_back(&in.present);
+  }
   for (parameter<B>& p : parameters) {
     room.push_back(&p.value);
   }

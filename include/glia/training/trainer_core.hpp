@@ -72,8 +72,10 @@ class trainer_core {
   void set_parameters(model_core<B>& net, std::span<const named_tensor> values);
 
   /// One step on a batch for the whole model or for what comes behind its frozen layers. Adds the
-  /// batch's loss and metrics to `sums` if given.
-  void step(const subject& what, model_part which, const batch& b, running_scores<B>* sums);
+  /// batch's loss and metrics to `sums` if given. Backends that compile take it, if they can, with
+  /// the program for batches of `rows` samples.
+  void step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
+            std::size_t rows = 0);
 
   /// Where a step on this batch would first give a number that is not finite, kernel by kernel:
   /// "dense_1, backward (product)". Changes nothing.
@@ -95,22 +97,20 @@ class trainer_core {
     std::shared_ptr<const step_program<B>> made;
   };
 
-  /// What a step takes beside parameters and slots.
-  struct step_tensors {
-    tensor x;
-    targets<B> t;
-    tensor key;
-    tensor numbers;
-
-    [[nodiscard]] const tensor& wanted() const { return t.classes ? t.classes : t.values; }
-    [[nodiscard]] step_shapes shapes(const batch& b, const model_core<B>& net) const {
-      return {batch_of(b.size, net.sample_shape()), spec_of(wanted()), net.depth_first()};
-    }
+  /// Which rows of a batch are samples, as they were last told.
+  struct known_rows {
+    std::size_t samples = 0;
+    std::size_t rows = 0;
+    tensor present;
   };
 
   void watch(const model_core<B>& net, timeline* times);
   void require_same_model(const model_core<B>& net) const;
-  [[nodiscard]] step_tensors tensors_for(const subject& what, const batch& b) const;
+  [[nodiscard]] static step_shapes shapes_for(const subject& what, const batch& b);
+  [[nodiscard]] step_inputs<B> inputs_for(const subject& what, const batch& b) const;
+  [[nodiscard]] const tensor& present(const B& device, std::size_t samples, std::size_t rows);
+  void run_step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
+                std::size_t rows) requires program_backend<B>;
   [[nodiscard]] step_program<B> make_program(const subject& what, model_part which,
                                              const step_shapes& shapes,
                                              const std::optional<scoring>& scores,
@@ -138,8 +138,9 @@ class trainer_core {
   std::shared_ptr<const char> recorded_;  // the model that they are of; see model_core::identity
   std::vector<tensor*> room_;             // for a step's inputs
   std::vector<tensor> sums_;              // that the last step gave
-  training_state at_;                     // but for the tensors
-  timeline* times_ = nullptr;             // if someone wants them, while fit runs
+  known_rows rows_;
+  training_state at_;                           // but for the tensors
+  timeline* times_ = nullptr;                   // if someone wants them, while fit runs
   const running_scores<B>* running_ = nullptr;  // of the epoch in progress, while fit runs
 };
 

@@ -155,7 +155,7 @@ void trainer_core<B>::set_parameters(model_core<B>& net, std::span<const named_t
 
 template <backend B>
 void trainer_core<B>::step(const subject& what, model_part which, const batch& b,
-                           running_scores<B>* sums) {
+                           running_scores<B>* sums, std::size_t rows) {
   model_core<B>& net = what.net;
   const model_access::training alone(net.access());
   require_same_model(net);
@@ -170,38 +170,65 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
                      what.loss.applies});
     require_classes(what.loss, sums->metrics(), b);
   }
-  std::optional<timeline::span> inputs(std::in_place, times_, "inputs to the device");
-  step_tensors on_device = tensors_for(what, b);
-  inputs.reset();
   if constexpr (program_backend<B>) {
-    sums_.resize(sums == nullptr ? 0 : sums->how().results());
-    const step_shapes shapes = on_device.shapes(b, net);
-    const step_program<B>& program = program_for(what, which, shapes, sums);
-    program.run(std::move(on_device.x), on_device.wanted(), std::move(on_device.key),
-                std::move(on_device.numbers), net.parameters(), memory_, room_, sums_, times_);
-    if constexpr (requires { net.device().log(); }) {
-      if (times_ != nullptr) {
-        times_->helpers = net.device().log().take();
-      }
-    }
-    ++at_.step;  // whatever a metric throws, the step is taken
-    if (sums != nullptr) {
-      const timeline::span scores(times_, "scores");
-      sums->add_results(sums_, b);
-    }
+    run_step(what, which, b, sums, std::max(rows, b.size));
   } else {
     tape<B> on(net.device());
     const auto forward = [&](scope<B>& s, variable<B> samples) {
       return net.run(what.described, s, std::move(samples));
     };
-    const auto [y, losses] = take_step<B>(
-        on, on.constant(std::move(on_device.x)), on_device.t, on_device.key, on_device.numbers,
-        net.parameters(), memory_, {forward, what.loss, what.optimizer, options_.gradients});
+    const step_inputs<B> in = inputs_for(what, b);
+    const auto [y, losses] = take_step<B>(on, in, net.parameters(), memory_,
+                                          {forward, what.loss, what.optimizer, options_.gradients});
     ++at_.step;
     if (sums != nullptr) {
-      sums->add(losses, y, on_device.t, b);
+      sums->add(losses, y, in.t, b);
     }
   }
+}
+
+template <backend B>
+void trainer_core<B>::run_step(const subject& what, model_part which, const batch& b,
+                               running_scores<B>* sums,
+                               std::size_t rows) requires program_backend<B> {
+  model_core<B>& net = what.net;
+  std::optional<batch> filled;
+  if (compiling_backend<B> && rows > b.size) {
+    filled = filled_up(b, rows);
+    if (program_for(what, which, shapes_for(what, *filled), sums).mixes_samples()) {
+      filled.reset();  // it would not be the same step
+    }
+  }
+  const batch& given = filled ? *filled : b;
+  const step_program<B>& program = program_for(what, which, shapes_for(what, given), sums);
+  std::optional<timeline::span> inputs(std::in_place, times_, "inputs to the device");
+  step_inputs<B> on_device = inputs_for(what, given);
+  if constexpr (compiling_backend<B>) {
+    on_device.present = present(net.device(), b.size, given.size);
+  }
+  inputs.reset();
+  sums_.resize(sums == nullptr ? 0 : sums->how().results());
+  program.run(std::move(on_device), net.parameters(), memory_, room_, sums_, times_);
+  if constexpr (requires { net.device().log(); }) {
+    if (times_ != nullptr) {
+      times_->helpers = net.device().log().take();
+    }
+  }
+  ++at_.step;  // whatever a metric throws, the step is taken
+  if (sums != nullptr) {
+    const timeline::span scores(times_, "scores");
+    sums->add_results(sums_, b);
+  }
+}
+
+template <backend B>
+const typename trainer_core<B>::tensor& trainer_core<B>::present(const B& device,
+                                                                 std::size_t samples,
+                                                                 std::size_t rows) {
+  if (rows_.samples != samples || rows_.rows != rows) {
+    rows_ = {samples, rows, present_rows(device, samples, rows)};
+  }
+  return rows_.present;
 }
 
 template <backend B>
@@ -213,14 +240,18 @@ void trainer_core<B>::watch(const model_core<B>& net, timeline* times) {
 }
 
 template <backend B>
-typename trainer_core<B>::step_tensors trainer_core<B>::tensors_for(const subject& what,
-                                                                    const batch& b) const {
+step_shapes trainer_core<B>::shapes_for(const subject& what, const batch& b) {
+  return {batch_of(b.size, what.net.sample_shape()), target_spec(b), what.net.depth_first()};
+}
+
+template <backend B>
+step_inputs<B> trainer_core<B>::inputs_for(const subject& what, const batch& b) const {
   const B& device = what.net.device();
   const auto words =
       step_key{.seed = at_.seed, .step = static_cast<std::uint32_t>(at_.step)}.to_words();
   const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
   const std::size_t count = what.optimizer.numbers_per_step;
-  return {device.from_host(std::span<const float>(b.inputs), b.input_shape),
+  return {samples_from_host(device, std::span<const float>(b.inputs), b.input_shape),
           targets_of(device, b, what.net.output_shape()),
           device.from_host(std::span<const std::int32_t>(words), {words.size()}),
           device.from_host(std::span<const double>(varying.data(), count), {count})};
@@ -240,9 +271,12 @@ std::string trainer_core<B>::first_not_finite(const subject& what, model_part wh
   }
   std::string found;
   if constexpr (program_backend<B>) {
-    step_tensors on_device = tensors_for(what, b);
+    step_inputs<B> on_device = inputs_for(what, b);
+    if constexpr (compiling_backend<B>) {
+      on_device.present = present_rows(what.net.device(), b.size, b.size);
+    }
     const step_program<B> plain =
-        make_program(what, which, on_device.shapes(b, what.net), std::nullopt, step_kind::plain);
+        make_program(what, which, shapes_for(what, b), std::nullopt, step_kind::plain);
     // Shared, so that the step changes copies.
     parameter_list<B> parameters = what.net.parameters();
     slot_lists<B> slots = memory_;
@@ -254,8 +288,8 @@ std::string trainer_core<B>::first_not_finite(const subject& what, model_part wh
         }
       }
     };
-    plain.run(std::move(on_device.x), on_device.wanted(), std::move(on_device.key),
-              std::move(on_device.numbers), parameters, slots, room, {}, nullptr, look);
+    const typename step_program<B>::probe_function probe(look);
+    plain.run(std::move(on_device), parameters, slots, room, {}, nullptr, &probe);
   }
   return found.empty() ? "nothing, taken kernel by kernel" : found;
 }

@@ -8,29 +8,10 @@
 #include <vector>
 
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes/samples_apart.hpp"
 #include "glia/graph/uses.hpp"
 
 namespace glia::passes {
-
-namespace detail {
-
-/// Whether a node gives rows for rows: nothing of one sample goes into another one's result.
-[[nodiscard]] inline bool keeps_samples_apart(const graph& g, const graph_node& node,
-                                              const std::vector<bool>& of_samples) {
-  std::vector<batch_axis> operands(node.operands.size());
-  std::vector<batch_axis> results(node.results.size());
-  node.kernel.axes(g.specs(node.operands), operands, results);
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (node.operands[i] != no_value && of_samples[node.operands[i]] &&
-        operands[i] != batch_axis::rows) {
-      return false;
-    }
-  }
-  return std::all_of(results.begin(), results.end(),
-                     [](batch_axis axis) { return axis == batch_axis::rows; });
-}
-
-}  // namespace detail
 
 /// The last tensor that is always the same for a sample, however a model is trained, and through
 /// which alone the rest of the graph sees the samples: what frozen layers give. `samples` is their
@@ -58,7 +39,7 @@ namespace detail {
     const value_id result = *found;
     if (!fixed[result]) {
       std::for_each(node.operands.begin(), node.operands.end(), leaves_at);
-    } else if (of_samples[result] && !detail::keeps_samples_apart(g, node, of_samples)) {
+    } else if (of_samples[result] && !keeps_samples_apart(g, node, of_samples)) {
       return std::nullopt;
     }
   }

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/graph/uses.hpp"
+
+namespace glia::passes {
+
+/// Whether a node gives rows for rows: nothing of one sample goes into another one's result.
+[[nodiscard]] inline bool keeps_samples_apart(const graph& g, const graph_node& node,
+                                              const std::vector<bool>& of_samples) {
+  std::vector<batch_axis> operands(node.operands.size());
+  std::vector<batch_axis> results(node.results.size());
+  node.kernel.axes(g.specs(node.operands), operands, results);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (node.operands[i] != no_value && of_samples[node.operands[i]] &&
+        operands[i] != batch_axis::rows) {
+      return false;
+    }
+  }
+  return std::all_of(results.begin(), results.end(),
+                     [](batch_axis axis) { return axis == batch_axis::rows; });
+}
+
+/// Whether samples meet on their way to the outputs or, in a training step, to their losses, as in
+/// a batch normalisation: one more or less in the batch then changes what the others give.
+/// `metrics` names the place of what only looks at outputs.
+[[nodiscard]] inline bool mixes_samples(const graph& step, std::string_view metrics = "metrics") {
+  std::vector<std::size_t> samples;
+  for (std::size_t i = 0; i < step.inputs().size(); ++i) {
+    if (step.inputs()[i].of_samples) {
+      samples.push_back(i);
+    }
+  }
+  std::vector<bool> of_samples = fixed_values(step, samples);
+  of_samples.flip();
+  return std::any_of(step.nodes().begin(), step.nodes().end(), [&](const graph_node& node) {
+    const graph_place& place = step.place_of(node);
+    const bool concerned =
+        std::any_of(node.operands.begin(), node.operands.end(),
+                    [&](value_id id) { return id != no_value && of_samples[id]; });
+    return place.phase == step_phase::forward && place.name != metrics && concerned &&
+           !keeps_samples_apart(step, node, of_samples);
+  });
+}
+
+}  // namespace glia::passes

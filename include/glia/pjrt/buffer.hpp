@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/core/shape.hpp"
+#include "glia/pjrt/c_api.hpp"
+#include "glia/pjrt/client.hpp"
+
+namespace glia::detail {
+
+/// Where a tensor's elements are if there are several devices: all of them on each, or on each as
+/// many rows.
+enum class device_layout : std::uint8_t { everywhere, by_rows };
+
+/// A tensor in the devices' memory, or one that is still to be computed.
+class pjrt_buffer {
+ public:
+  explicit pjrt_buffer(std::shared_ptr<const pjrt_client> client,
+                       device_layout layout = device_layout::everywhere)
+      : client_(std::move(client)), layout_(layout) {
+    parts_.reserve(client_->devices().size());
+  }
+  pjrt_buffer(const pjrt_buffer&) = delete;
+  pjrt_buffer& operator=(const pjrt_buffer&) = delete;
+  ~pjrt_buffer() {
+    for (pjrt_api::buffer* const part : parts_) {
+      pjrt_api::buffer_destroy_args args;
+      args.buffer = part;
+      client_->plugin().call_quietly(client_->api().buffer_destroy, args);
+    }
+  }
+  /// The next device's part, from now on the buffer's own.
+  void add(pjrt_api::buffer* part) { parts_.push_back(part); }
+  [[nodiscard]] std::span<pjrt_api::buffer* const> parts() const noexcept { return parts_; }
+  [[nodiscard]] device_layout layout() const noexcept { return layout_; }
+  [[nodiscard]] const std::shared_ptr<const pjrt_client>& client() const noexcept {
+    return client_;
+  }
+
+ private:
+  std::shared_ptr<const pjrt_client> client_;
+  std::vector<pjrt_api::buffer*> parts_;
+  device_layout layout_;
+};
+
+/// A buffer with a copy of elements in row-major order.
+[[nodiscard]] inline std::shared_ptr<const pjrt_buffer> copy_to_devices(
+    const std::shared_ptr<const pjrt_client>& client, std::span<const std::byte> elements,
+    pjrt_api::buffer_type type, const shape& s, device_layout layout) {
+  const std::size_t devices = client->devices().size();
+  const std::size_t pieces = layout == device_layout::by_rows ? devices : 1;
+  std::vector<std::int64_t> extents(s.begin(), s.end());
+  if (pieces > 1) {
+    extents[0] /= static_cast<std::int64_t>(pieces);
+  }
+  const std::size_t each = elements.size() / pieces;
+  auto result = std::make_shared<pjrt_buffer>(client, layout);
+  for (std::size_t d = 0; d < devices; ++d) {
+    pjrt_api::client_buffer_from_host_buffer_args args;
+    args.client = client->get();
+    args.data = elements.data() + (pieces > 1 ? d * each : 0);
+    args.type = type;
+    args.dims = extents.data();
+    args.num_dims = extents.size();
+    args.device = client->devices()[d];
+    client->plugin().call(client->api().client_buffer_from_host_buffer, args,
+                          text("copy a tensor ", s, " to the device"));
+    result->add(args.buffer);
+    // The elements were copied when the call returned: nothing but a failure is waited for.
+    wait_for(*client, args.done_with_host_buffer, "copy a tensor to the device");
+  }
+  return result;
+}
+
+/// Copies a buffer's elements, of which there are so many bytes, and waits for them.
+inline void copy_to_host(const pjrt_buffer& from, std::span<std::byte> to) {
+  const pjrt_client& client = *from.client();
+  const std::size_t pieces = from.layout() == device_layout::by_rows ? from.parts().size() : 1;
+  const std::size_t each = to.size() / pieces;
+  for (std::size_t d = 0; d < pieces; ++d) {
+    pjrt_api::buffer_to_host_buffer_args args;
+    args.src = from.parts()[d];
+    args.dst = to.data() + d * each;
+    args.dst_size = each;
+    client.plugin().call(client.api().buffer_to_host_buffer, args, "copy a tensor from the device");
+    wait_for(client, args.event, "compute a tensor");
+  }
+}
+
+}  // namespace glia::detail

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "glia/core/error.hpp"
+#include "glia/pjrt/c_api.hpp"
+
+namespace glia::detail {
+
+/// XLA's CompileOptionsProto for so many devices, among which it splits a program by the shardings
+/// of its arguments: executable_build_options (field 3) with num_replicas (4) of 1, num_partitions
+/// (5) and use_spmd_partitioning (6).
+[[nodiscard]] inline std::string compile_options(std::size_t devices) {
+  constexpr std::size_t most = 127;  // a number of one byte
+  require<value_error>(devices > 0 && devices <= most, "pjrt: expected 1 to ", most,
+                       " devices, got ", devices);
+  using namespace std::string_literals;
+  std::string options = "\x1a\x04\x20\x01\x28"s + static_cast<char>(devices);
+  if (devices > 1) {
+    options += "\x30\x01";
+    options[1] = 6;
+  }
+  return options;
+}
+
+/// The text of a module as the C API takes it; refers to the text.
+[[nodiscard]] inline pjrt_api::program program_of(std::string& module) {
+  constexpr std::string_view format = "mlir";
+  pjrt_api::program result;
+  result.code = module.data();
+  result.code_size = module.size();
+  result.format = format.data();
+  result.format_size = format.size();
+  return result;
+}
+
+}  // namespace glia::detail

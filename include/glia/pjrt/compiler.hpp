@@ -1,0 +1,121 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "glia/core/error.hpp"
+#include "glia/graph/compilations.hpp"
+#include "glia/pjrt/client.hpp"
+#include "glia/pjrt/executable.hpp"
+#include "glia/pjrt/program_cache.hpp"
+
+namespace glia::detail {
+
+/// What a program depends on beside its text: the plugin, the devices, and this format.
+[[nodiscard]] inline std::string compiler_identity(const pjrt_client& client) {
+  std::string processor;
+  if (client.platform() == "cpu") {  // programs are compiled for the very processor
+    std::ifstream in("/proc/cpuinfo");
+    for (std::string line; std::getline(in, line) && processor.empty();) {
+      if (line.starts_with("flags") || line.starts_with("Features")) {
+        processor = line;
+      }
+    }
+  }
+  std::error_code unknown;
+  const std::filesystem::path plugin = client.plugin().path();
+  const auto changed = std::filesystem::last_write_time(plugin, unknown);
+  const auto& version = client.api().version;
+  return text("glia program 1\n", client.platform(), ' ', client.platform_version(), ' ',
+              client.device_kind(), " x", client.devices().size(), "\nplugin ",
+              version.major_version, '.', version.minor_version, ", ",
+              std::filesystem::file_size(plugin, unknown), " bytes of ",
+              changed.time_since_epoch().count(), '\n', processor, '\n');
+}
+
+/// Makes programs of modules: each once, and those that an earlier run has kept not at all.
+class pjrt_compiler {
+ public:
+  pjrt_compiler(std::shared_ptr<const pjrt_client> client, program_cache_options cache)
+      : client_(std::move(client)),
+        cache_(std::move(cache)),
+        identity_(compiler_identity(*client_)) {}
+
+  /// The program of a module with so many results, to be `kept` for later runs or not.
+  [[nodiscard]] std::shared_ptr<const pjrt_executable> program(const std::string& module,
+                                                               std::size_t results, bool kept) {
+    const std::lock_guard guard(lock_);
+    for (auto known = programs_.begin(); known != programs_.end(); ++known) {
+      if (known->module == module) {
+        programs_.splice(programs_.begin(), programs_, known);
+        return known->program;
+      }
+    }
+    const auto start = std::chrono::steady_clock::now();
+    auto made = kept ? make_kept(module, results) : make(module, results);
+    count_.seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    programs_.push_front({module, made});
+    if (programs_.size() > most_programs) {
+      programs_.pop_back();
+    }
+    return made;
+  }
+
+  [[nodiscard]] compilations count() const {
+    const std::lock_guard guard(lock_);
+    return count_;
+  }
+
+ private:
+  // Kernels that are run one by one have one each.
+  static constexpr std::size_t most_programs = 256;
+
+  struct known_program {
+    std::string module;
+    std::shared_ptr<const pjrt_executable> program;
+  };
+
+  [[nodiscard]] std::shared_ptr<const pjrt_executable> make(const std::string& module,
+                                                            std::size_t results) {
+    auto made = pjrt_executable::compile(client_, module, results);
+    ++count_.compiled;
+    return made;
+  }
+  [[nodiscard]] std::shared_ptr<const pjrt_executable> make_kept(const std::string& module,
+                                                                 std::size_t results) {
+    const std::string key = identity_ + module;
+    if (const std::optional<std::string> kept = cache_.find(key)) {
+      try {
+        auto made = pjrt_executable::load(client_, *kept, results);
+        ++count_.loaded;
+        return made;
+      } catch (const device_error&) {  // compiled again, then
+      }
+    }
+    auto made = make(module, results);
+    try {
+      cache_.keep(key, made->serialized());
+    } catch (const device_error&) {  // a plugin that cannot
+    }
+    return made;
+  }
+
+  std::shared_ptr<const pjrt_client> client_;
+  program_cache cache_;
+  std::string identity_;
+  mutable std::mutex lock_;
+  std::list<known_program> programs_;  // the one that was used last comes first
+  compilations count_;
+};
+
+}  // namespace glia::detail

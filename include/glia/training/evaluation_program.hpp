@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/graph/improve.hpp"
+#include "glia/models/model_core.hpp"
+#include "glia/training/feed.hpp"
+#include "glia/training/step_program_impl.hpp"
+
+namespace glia {
+
+/// The outputs of a model with their loss and metrics in one program, for batches of so many rows:
+/// an evaluation on a backend that compiles whole graphs. Its inputs are the samples, the
+/// parameters, the targets and which rows are samples; its results those of a step_program.
+template <compiling_backend B>
+class evaluation_program {
+ public:
+  using tensor = typename B::tensor;
+
+  evaluation_program(const model_core<B>& net, const description_ref<recorder<B>>& described,
+                     model_part which, std::size_t rows, const tensor_spec& targets,
+                     const loss_ref<recorder<B>>& loss, const scoring& scores)
+      : program_(record(net, net.recorded(described, which, rows), rows, targets, loss, scores,
+                        mixes_samples_)) {}
+
+  /// Whether one sample changes what the others give.
+  [[nodiscard]] bool mixes_samples() const { return mixes_samples_; }
+
+  /// Writes the sums over a batch, of which the first rows are samples.
+  void run(const model_core<B>& net, const batch& b, std::size_t samples,
+           std::span<tensor> sums) const {
+    const B& device = net.device();
+    tensor x = samples_from_host(device, std::span<const float>(b.inputs), b.input_shape);
+    targets<B> t = targets_of(device, b, net.output_shape());
+    tensor present = present_rows(device, samples, b.size);
+    std::vector<tensor> parameters;
+    std::vector<tensor*> inputs{&x};
+    parameters.reserve(net.parameters().size());
+    for (const parameter<B>& p : net.parameters()) {
+      inputs.push_back(&parameters.emplace_back(p.value));
+    }
+    inputs.push_back(t.classes ? &t.classes : &t.values);
+    inputs.push_back(&present);
+    program_.run(inputs, sums);
+  }
+
+ private:
+  [[nodiscard]] static program<B> record(const model_core<B>& net, const recorder<B>& rec,
+                                         std::size_t rows, const tensor_spec& wanted,
+                                         const loss_ref<recorder<B>>& loss, const scoring& scores,
+                                         bool& mixes) {
+    using R = recorder<B>;
+    const auto y = rec.value(rec.recorded().outputs().front().value);
+    R to = rec;
+    to.recorded().outputs().clear();
+    tape<R> at(rec);
+    const targets<R> t = detail::targets_input(rec, wanted);
+    const auto present = detail::present_input(rec, rows);
+    rec.set_place("loss");
+    const auto losses = loss.apply(at.constant(y), t).value();
+    rec.set_place("metrics");
+    detail::output_sums(rec, {y, losses}, t, scores, present);
+    graph g = rec.recorded();
+    mixes = passes::mixes_samples(g);
+    fuse_kernels<B>(g, {0, g.inputs().size() - 2, g.inputs().size() - 1});
+    return program<B>(std::move(g), rec.how(), net.device());
+  }
+
+  bool mixes_samples_ = false;  // found out as the program is recorded
+  program<B> program_;
+};
+
+}  // namespace glia

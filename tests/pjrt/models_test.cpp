@@ -1,0 +1,242 @@
+#include <glia/models/zoo/mobilenet_v2.hpp>
+#include <glia/pjrt.hpp>
+#include <glia/testing/gradient_check.hpp>
+#include <glia/training/profiler.hpp>
+#include <glia/training/stop_at_nan.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "pjrt/plugins.hpp"
+#include "tolerances.hpp"
+
+namespace {
+
+/// A recurrent layer of tanh units, written out step by step: (N, T, D) to (N, units).
+struct simple_recurrence {
+  std::size_t units = 0;
+  static constexpr std::string_view type_name = "simple_recurrence";
+
+  template <glia::backend B>
+  [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+    const glia::shape in = x.shape();
+    const auto from_input = s.parameter("input", {in[2], units}, glia::glorot_uniform());
+    const auto from_state = s.parameter("state", {units, units}, glia::glorot_uniform());
+    const auto bias = s.parameter("bias", {units}, glia::constant(0));
+    std::optional<glia::variable<B>> state;
+    for (std::size_t t = 0; t < in[1]; ++t) {
+      const auto at = glia::ops::reshape(glia::ops::slice(x, {.axis = 1, .begin = t, .extent = 1}),
+                                         {in[0], in[2]});
+      auto sum = glia::ops::dense(at, from_input, std::optional(bias));
+      if (state) {
+        sum = sum + glia::ops::matmul(*state, from_state);
+      }
+      state = glia::tanh.apply(sum);
+    }
+    return *state;
+  }
+  [[nodiscard]] std::string description() const { return "simple_recurrence"; }
+  friend bool operator==(const simple_recurrence&, const simple_recurrence&) = default;
+};
+
+xt::xarray<float> noise(const std::vector<std::size_t>& extents) {
+  xt::xarray<float> x = xt::zeros<float>(extents);
+  glia::random_stream random({.seed = 3});
+  for (float& v : x) {
+    v = static_cast<float>(random.normal());
+  }
+  return x;
+}
+
+/// Ten steps on ten batches, and then all parameters, one after the other.
+template <class B, class Network, class Data, class Loss>
+std::vector<std::vector<float>> ten_steps(const B& device, const Network& network,
+                                          const glia::shape& sample, const Data& data,
+                                          const Loss& loss) {
+  glia::model net{network, sample, device};
+  glia::trainer trainer{net, loss, glia::sgd{.learning_rate = 0.01, .momentum = 0.9}};
+  trainer.fit(data, {.batch_size = data.size() / 10, .progress = nullptr});
+  REQUIRE(trainer.step_count() == 10);
+  std::vector<std::vector<float>> result;
+  for (const auto& p : net.parameters()) {
+    result.push_back(test::values_of(device, p.value));
+  }
+  return result;
+}
+
+template <class T, class Network, class Data, class Loss>
+void require_same_steps(const std::string& plugin, const Network& network,
+                        const glia::shape& sample, const Data& data, const Loss& loss) {
+  const auto expected = ten_steps(glia::cpu<T>(), network, sample, data, loss);
+  const auto got =
+      ten_steps(glia::pjrt<T>(test::without_cache(plugin)), network, sample, data, loss);
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    float largest = 1e-3F;
+    for (const float v : expected[i]) {
+      largest = std::max(largest, std::abs(v));
+    }
+    INFO("parameter " << i);
+    CHECK(test::distance(got[i], expected[i]) <= 1e-4 * largest);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("MobileNetV2's features take ten steps on a device as on the cpu") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  const glia::mobilenet_v2 features({.width = 0.35});
+  const glia::sequential frozen{glia::frozen{features}, glia::dense{5}};
+  const glia::sequential tuned{glia::frozen{features.stages(0, 12)}, features.stages(12, 19),
+                               glia::dense{5}};
+  xt::xarray<std::int32_t> y = xt::zeros<std::int32_t>({80});
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    y(i) = i % 2 == 0 ? 0 : static_cast<std::int32_t>(i % 5);  // so that no bias is near 0
+  }
+  const glia::labelled_arrays data(noise({80, 64, 64, 3}), y);
+  for (const std::string& plugin : plugins) {
+    INFO(plugin);
+    const glia::softmax_cross_entropy loss;
+    require_same_steps<float>(plugin, frozen, {64, 64, 3}, data, loss);
+    // Batch normalisations of some dozen numbers make much of the last digit of a float.
+    require_same_steps<double>(plugin, tuned, {64, 64, 3}, data, loss);
+  }
+}
+
+TEST_CASE("a recurrent network takes ten steps on a device as on the cpu") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  const glia::sequential network{simple_recurrence{16}, glia::dense{2}};
+  const glia::valued_arrays data(noise({100, 12, 3}), noise({100, 2}));
+  for (const std::string& plugin : plugins) {
+    INFO(plugin);
+    require_same_steps<float>(plugin, network, {12, 3}, data, glia::mean_squared_error{});
+  }
+}
+
+TEST_CASE("gradients on a device are those of differences") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  for (const std::string& plugin : plugins) {
+    INFO(plugin);
+    const glia::pjrt<double> device(test::without_cache(plugin));
+    using glia::testing::layer_gradient_error;
+    CHECK(layer_gradient_error(device, glia::dense{3, glia::tanh}, {{2, 4}, 1}) <
+          tolerance::gradient);
+    CHECK(layer_gradient_error(device,
+                               glia::conv2d{.filters = 2, .kernel = {2, 2}, .padding = glia::same},
+                               {{2, 4, 4, 2}, 1}) < tolerance::gradient);
+    CHECK(layer_gradient_error(device, glia::batch_norm{}, {{4, 3}, 1}) < tolerance::gradient);
+    CHECK(layer_gradient_error(device, simple_recurrence{3}, {{2, 3, 2}, 1}) < tolerance::gradient);
+    const std::vector<std::int32_t> classes{0, 2};
+    CHECK(glia::testing::loss_gradient_error(device, glia::softmax_cross_entropy{}, {{2, 3}, 1},
+                                             classes) < tolerance::gradient);
+  }
+}
+
+TEST_CASE("short batches are scored and predicted as they are on the cpu") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  const glia::pjrt device(test::without_cache(plugins.front()));
+  const glia::valued_arrays data(noise({23, 3}), noise({23, 2}));
+  const glia::sequential network{glia::dense{5, glia::tanh}, glia::dense{2}};
+  const glia::model here{network, {3}};
+  const glia::model there{network, {3}, device};
+  // On the host, where each sample counts.
+  const glia::evaluate_options how{
+      .batch_size = 10, .metrics = glia::metric_choice{{glia::mae(), glia::r_squared()}}};
+  const auto expected = glia::evaluate(here, data, glia::mean_squared_error{}, how);
+  const auto got = glia::evaluate(there, data, glia::mean_squared_error{}, how);
+  CHECK(got.loss == Approx(expected.loss).epsilon(1e-6));
+  CHECK(got["mae"] == Approx(expected["mae"]).epsilon(1e-6));
+  CHECK(got["r_squared"] == Approx(expected["r_squared"]).epsilon(1e-5));
+  CHECK(device.compilations().compiled == 1);
+  CHECK(test::distance(glia::predict(there, data, {.batch_size = 10}),
+                       glia::predict(here, data, {.batch_size = 10})) < 1e-6);
+  CHECK(device.compilations().compiled == 2);
+  const xt::xarray<float> x = noise({23, 3});
+  CHECK(test::distance(there.predict(x, {.batch_size = 10}), here.predict(x, {.batch_size = 10})) <
+        1e-6);
+  CHECK(device.compilations().compiled == 2);
+}
+
+TEST_CASE("where samples of a batch meet, in a layer or in a loss, short batches stay short") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  const glia::pjrt device(test::without_cache(plugins.front()));
+  const glia::valued_arrays data(noise({23, 3}), noise({23, 2}));
+  const glia::lambda centred{"centred", [](auto&, auto v) {
+                               const auto mean = glia::ops::mean(v, {0});
+                               return v - mean;
+                             }};
+  const glia::sequential meeting{glia::dense{2}, centred};
+  const glia::model here{meeting, {3}};
+  const glia::model there{meeting, {3}, device};
+  CHECK(glia::evaluate(there, data, glia::mean_squared_error{}, {.batch_size = 10}).loss ==
+        Approx(glia::evaluate(here, data, glia::mean_squared_error{}, {.batch_size = 10}).loss)
+            .epsilon(1e-6));
+  CHECK(device.compilations().compiled == 2);
+  CHECK(test::distance(glia::predict(there, data, {.batch_size = 10}),
+                       glia::predict(here, data, {.batch_size = 10})) < 1e-6);
+  for (const bool meets : {false, true}) {
+    const glia::lambda rest{"rest", [](auto&, auto v) { return v * 2.0F; }};
+    const auto train = [&](auto on) {
+      glia::model net{glia::sequential{glia::dense{2}, rest}, {3}, on};
+      const auto distance = [meets](const auto& y, const auto& t) {
+        const auto to = y.owner().constant(t.values);
+        const auto each = glia::ops::mean((y - to) * (y - to), {1});
+        return meets ? each - each * glia::ops::mean(each) : each;
+      };
+      glia::trainer trainer{net, distance, glia::sgd{0.01}};
+      const auto h = trainer.fit(data, {.epochs = 2, .batch_size = 10, .progress = nullptr});
+      return std::pair{h.epochs.back().training.loss, h.compiled.compiled};
+    };
+    INFO(meets);
+    const auto on_device = train(device);
+    CHECK(on_device.first == Approx(train(glia::cpu<>()).first).epsilon(1e-5));
+    CHECK(on_device.second == (meets ? 2 : 1));
+  }
+}
+
+TEST_CASE("a number that is not finite is traced on a device") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  const glia::lambda overflows{"overflows",
+                               [](auto&, auto v) { return glia::ops::exponential(v * 100.0F); }};
+  glia::model net{
+      glia::sequential{glia::dense{3}, glia::named{"middle", overflows}, glia::dense{1}},
+      {2},
+      glia::pjrt(test::without_cache(plugins.front()))};
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{1e-9}};
+  const auto h =
+      trainer.fit(glia::valued_arrays(xt::ones<float>({12, 2}) * 100, xt::ones<float>({12, 1})),
+                  {.batch_size = 4, .progress = nullptr, .observers = {glia::stop_at_nan(1)}});
+  CHECK(h.stopped == "the loss is not finite: step 1 of epoch 1, first in middle, forward (unary)");
+}
+
+TEST_CASE("a profile on a device has the compiled program's time") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  const test::temporary_folder folder;
+  glia::model net{glia::dense{4}, {2}, glia::pjrt(test::without_cache(plugins.front()))};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
+  std::ostringstream printed;
+  const glia::profiler watch(folder.path(), {.print = &printed});
+  trainer.fit(test::quadrants{100},
+              {.epochs = 2, .batch_size = 10, .progress = nullptr, .observers = {watch}});
+  CHECK(test::contains(printed.str(), "compiled program"));
+}
