@@ -12,12 +12,10 @@ int main(int argc, char** argv) try {
   sets.train.keep_first(s.images);
   const auto train = std::move(sets.train).reshaped({784});
   const auto test = std::move(sets.test).reshaped({784});
-  glia::model net{glia::sequential{glia::dense{400, glia::relu}, glia::dense{400, glia::relu},
-                                   glia::dense{500, glia::relu}, glia::dense{10}},
-                  {784},
-                  glia::cpu<>({.threads = s.threads}),
-                  {.seed = s.seed}};
-  report::train(net, train, test, s);
+  on_device(s.where, [&](const auto& device) {
+    glia::model net{perceptron(), {784}, device, {.seed = s.seed}};
+    report::train(net, train, test, s);
+  });
 } catch (const glia::error& e) {
   std::cerr << e.what() << '\n';
   return 1;

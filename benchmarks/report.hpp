@@ -10,9 +10,13 @@
 #include <glia/compression/gzip.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "../examples/device.hpp"
+#include "../examples/mnist_networks.hpp"
 
 namespace report {
 
@@ -20,7 +24,7 @@ struct settings {
   std::string data = "examples/data/mnist";
   std::size_t epochs = 3;
   std::size_t batch = 100;
-  std::size_t threads = 2;
+  device_choice where{.threads = 2};
   std::size_t images = 60000;
   std::uint64_t seed = 1;
 };
@@ -30,7 +34,7 @@ inline void add_flags(CLI::App& app, settings& s) {
   app.add_option("--data", s.data);
   app.add_option("--epochs", s.epochs);
   app.add_option("--batch", s.batch);
-  app.add_option("--threads", s.threads);
+  add_device_options(app, s.where);
   app.add_option("--images", s.images);
   app.add_option("--seed", s.seed);
 }
@@ -56,6 +60,29 @@ inline double quantile(std::vector<double> values, double share) {
   return values[at];
 }
 
+/// Takes single steps on one batch, and waits for the loss of each.
+template <class Trainer, class Model>
+void print_step_time(Trainer& trainer, const Model& net, const glia::image_bytes& images,
+                     const settings& s) {
+  std::vector<std::uint32_t> first(std::min(s.batch, images.size()));
+  std::iota(first.begin(), first.end(), 0U);
+  const glia::dataset_view data(images);
+  glia::batch b;
+  data.gather(first, b, 0);
+  std::vector<double> steps;
+  for (std::size_t i = 0; i < 110 && s.epochs > 0; ++i) {
+    glia::running_scores sums(net.device(), {});
+    steps.push_back(1e3 * seconds_of([&] {
+                      trainer.step(b, &sums);
+                      (void)sums.loss();
+                    }));
+  }
+  if (!steps.empty()) {
+    steps.erase(steps.begin(), steps.begin() + 10);  // of another program: without metrics
+    print({{"step_ms", quantile(steps, 0.5)}});
+  }
+}
+
 /// Trains with Adam at its defaults, a line per epoch, and tests; returns the model's accuracy.
 template <class Model>
 void train(Model& net, const glia::image_bytes& images, const glia::image_bytes& test,
@@ -63,17 +90,30 @@ void train(Model& net, const glia::image_bytes& images, const glia::image_bytes&
   const auto print_epoch = glia::on(glia::moment::epoch, [&](const glia::training& t) {
     const glia::epoch_record& epoch = t.result.epochs.back();
     print({{"blas", "OpenBLAS, glia's threads"},
-           {"threads", s.threads},
+           {"threads", s.where.threads},
            {"epoch", epoch.epoch},
            {"seconds", epoch.seconds},
            {"images", images.size()},
            {"loss", epoch.training.loss}});
   });
+  const auto start = std::chrono::steady_clock::now();
+  const auto print_first_step = glia::on(glia::moment::step, [&](const glia::training& t) {
+    if (t.step == 1) {
+      (void)t.loss();  // which waits for it
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      print({{"first_step_seconds", taken.count()},
+             {"compile_seconds", t.result.compiled.seconds},
+             {"compiled", t.result.compiled.compiled},
+             {"loaded", t.result.compiled.loaded}});
+    }
+  });
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{}, {.seed = s.seed}};
-  trainer.fit(
-      images,
-      {.epochs = s.epochs, .batch_size = s.batch, .progress = nullptr, .observers = {print_epoch}});
+  trainer.fit(images, {.epochs = s.epochs,
+                       .batch_size = s.batch,
+                       .progress = nullptr,
+                       .observers = {print_first_step, print_epoch}});
+  print_step_time(trainer, net, images, s);
   print({{"test_accuracy", glia::evaluate(net, test, loss).metrics.at(0)}});
 }
 

@@ -43,26 +43,21 @@ int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) t
   app.option_defaults()->always_capture_default();
   const auto at_least_one = CLI::Range(1, 1'000'000);
   app.add_option("--data", s.data, "folder with the four MNIST files");
-  app.add_option("--backend", s.backend)->check(CLI::IsMember({"cpu", "reference"}));
   app.add_option("--epochs", s.epochs, "passes over the images")->check(at_least_one);
   app.add_option("--batch-size", s.batch_size, "images per step")->check(at_least_one);
   app.add_option("--learning-rate", s.learning_rate, "of Adam");
-  app.add_option("--threads", s.threads, "0: one per core");
   app.add_option("--seed", s.seed, "of initial weights and shuffling");
   app.add_option("--profile", s.profile, "folder for where time and memory go, with a trace");
   app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
   app.add_option("--report", s.report, "a page of HTML to write about the run");
+  add_device_options(app, s.where);
   CLI11_PARSE(app, argc, argv);
 
   auto sets = glia::load_mnist(s.data, glia::gzip_files{});
   sets.train.keep_first(s.images);
   const auto train = std::move(sets.train).reshaped(s.sample);
   const auto test = std::move(sets.test).reshaped(s.sample);
-  if (s.backend == "cpu") {
-    train_mnist(s, network, train, test, glia::cpu<>({.threads = s.threads}));
-  } else {
-    train_mnist(s, network, train, test, glia::reference<>());
-  }
+  on_device(s.where, [&](const auto& device) { train_mnist(s, network, train, test, device); });
   return 0;
 } catch (const glia::error& e) {
   std::cerr << s.name << ": " << e.what() << '\n';

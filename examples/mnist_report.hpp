@@ -7,15 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "device.hpp"
+
 /// The options of the MNIST examples.
 struct mnist_settings {
   std::string name;  ///< of the program
   glia::shape sample;
   std::size_t epochs, batch_size;
   std::string data = GLIA_EXAMPLE_DATA "/mnist";
-  std::string backend = "cpu";
+  device_choice where = {};
   std::string profile = {};  ///< folder; empty: none
-  std::size_t threads = 0, images = 60000;
+  std::size_t images = 60000;
   std::uint64_t seed = 1;
   double learning_rate = 1e-3;
   std::string report = {};  ///< where a page about the run goes; empty: nowhere
@@ -32,7 +34,7 @@ void write_report(const mnist_settings& s, const Trained& net, const glia::histo
                  {"optimizer", glia::text(glia::adam{s.learning_rate})},
                  {"loss", glia::text(glia::softmax_cross_entropy{})}});
   page.settings(how);
-  page.settings({{"seed", glia::text(s.seed)}, {"backend", s.backend}});
+  page.settings({{"seed", glia::text(s.seed)}, {"device", s.where.name}});
   page.add(history);
   page.add("test", glia::evaluate(net, test, glia::softmax_cross_entropy{}));
   const xt::xarray<float> outputs = glia::predict(net, test);

@@ -23,7 +23,7 @@ REPORT = BUILD / "benchmarks" / "mnist_cnn_report"
 CONTESTANTS = [
     Contestant("glia", [REPORT], 4),
     Contestant("glia, not depth-first", [REPORT, "--depth-first", "false"], 3),
-    Contestant("glia, reference loops", [REPORT, "--backend", "reference"], 2, 256),
+    Contestant("glia, reference loops", [REPORT, "--device", "reference"], 2, 256),
     Contestant("Keras with XLA", [PEER_PYTHON, PEERS / "mnist_cnn_keras.py", "--xla", "1"], 2),
     Contestant("Keras without XLA", [PEER_PYTHON, PEERS / "mnist_cnn_keras.py", "--xla", "0"], 2),
     Contestant("PyTorch", [SYSTEM_PYTHON, PEERS / "mnist_cnn_torch.py"], 2),

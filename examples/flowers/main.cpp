@@ -21,6 +21,7 @@
 #include <iomanip>
 #include <optional>
 
+#include "../device.hpp"
 #include "network.hpp"
 #include "photos.hpp"
 #include "report.hpp"
@@ -33,7 +34,8 @@ struct settings {
   std::vector<std::string> classes{"daisy", "dandelion", "rose", "sunflower", "tulip"};
   std::vector<std::string> predict;
   bool demo = false, skip_broken = false, augment = false;
-  std::size_t epochs = 12, batch_size = 32, fine_tune = 0, threads = 0, extent = 224;
+  std::size_t epochs = 12, batch_size = 32, fine_tune = 0, extent = 224;
+  device_choice where;
   std::uint64_t seed = 1;
   double learning_rate = 1e-3;
 };
@@ -44,20 +46,21 @@ glia::image_dataset_options photo(const settings& s) {
           .seed = s.seed,
           .mean = glia::imagenet_mean,
           .std = glia::imagenet_std,
-          .threads = s.threads};
+          .threads = s.where.threads};
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-int train(const settings& s) {
+template <class Device>
+int train(const settings& s, const Device& device) {
   const auto start = std::chrono::steady_clock::now();
   const glia::interrupt_guard interrupt;
   std::filesystem::create_directories(s.output);
   const glia::image_folder folder =
       photos_of(s.demo ? draw_flowers(s.output / "demo", s.classes, 60, s.extent) : s.data,
-                {.classes = s.classes, .skip_broken = s.skip_broken, .threads = s.threads});
+                {.classes = s.classes, .skip_broken = s.skip_broken, .threads = s.where.threads});
   const auto [training, held_out] = folder.split(0.2);
   glia::image_dataset_options varied = photo(s);
   if (s.augment) {
@@ -78,7 +81,7 @@ int train(const settings& s) {
   glia::model net{
       flowers_network(from ? from->features : demo_network(), s.fine_tune, s.classes.size()),
       train.input_shape(),
-      glia::cpu<>({.threads = s.threads}),
+      device,
       {.seed = s.seed}};
   if (from) {
     from->load_into(net);
@@ -139,13 +142,14 @@ int train(const settings& s) {
   return 0;
 }
 
-int predict(const settings& s) {
+template <class Device>
+int predict(const settings& s, const Device& device) {
   const std::vector<std::string> classes = read_labels(s.output / "labels.txt");
   const weights trained(s.output / "model.safetensors");
   glia::model net{
       flowers_network(s.demo ? demo_network() : trained.features, s.fine_tune, classes.size()),
       {s.extent, s.extent, 3},
-      glia::cpu<>({.threads = s.threads})};
+      device};
   trained.load_into(net);
   int failures = 0;
   for (const std::string& path : s.predict) {
@@ -189,7 +193,7 @@ int main(int argc, char** argv) try {
   app.add_flag("--augment", s.augment, "vary the photos; the frozen layers then run every time");
   app.add_flag("--skip-broken", s.skip_broken, "leave out files that cannot be read");
   app.add_option("--profile", s.profile, "folder for where time and memory go, with a trace");
-  app.add_option("--threads", s.threads, "0: one per core");
+  add_device_options(app, s.where);
   app.add_option("--seed", s.seed, "of initial weights, shuffling and dropout");
   CLI11_PARSE(app, argc, argv);
 
@@ -198,13 +202,12 @@ int main(int argc, char** argv) try {
     s.fine_tune = glia::mobilenet_v2::stage_count - 1;
     s.learning_rate = app.count("--learning-rate") > 0 ? s.learning_rate : 3e-3;
   }
-  if (!s.predict.empty()) {
-    return predict(s);
-  }
-  if (!s.demo) {
+  if (s.predict.empty() && !s.demo) {
     require_downloads(s.data, s.weights, s.classes);
   }
-  return train(s);
+  return on_device(s.where, [&](const auto& device) {
+    return s.predict.empty() ? train(s, device) : predict(s, device);
+  });
 } catch (const std::exception& e) {
   std::cerr << "flowers: " << e.what() << '\n';
   return 1;

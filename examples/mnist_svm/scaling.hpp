@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "../mnist_networks.hpp"
 #include "digits.hpp"
 #include "settings.hpp"
 #include "svm.hpp"
@@ -65,16 +66,14 @@ inline void measure_one(const settings& s) {
     const digit_svm trained(data, split.train, gamma_of(s.gammas.front(), data, split.train));
     report([&] { return trained.accuracy(data, split.held_out); });
   } else {
-    glia::model net{glia::sequential{glia::dense{400, glia::relu}, glia::dense{400, glia::relu},
-                                     glia::dense{500, glia::relu}, glia::dense{10}},
-                    {data.width},
-                    glia::cpu<>{},
-                    {.seed = s.seed}};
-    const glia::softmax_cross_entropy loss;
-    glia::trainer trainer{net, loss, glia::adam{1e-3}, {.seed = s.seed}};
-    trainer.fit(rows_of(data, split.train),
-                {.epochs = s.epochs, .batch_size = 100, .progress = nullptr});
-    report([&] { return glia::evaluate(net, rows_of(data, split.held_out), loss)["accuracy"]; });
+    on_device(s.where, [&](const auto& device) {
+      glia::model net{perceptron(), {data.width}, device, {.seed = s.seed}};
+      const glia::softmax_cross_entropy loss;
+      glia::trainer trainer{net, loss, glia::adam{1e-3}, {.seed = s.seed}};
+      trainer.fit(rows_of(data, split.train),
+                  {.epochs = s.epochs, .batch_size = 100, .progress = nullptr});
+      report([&] { return glia::evaluate(net, rows_of(data, split.held_out), loss)["accuracy"]; });
+    });
   }
 }
 
@@ -84,10 +83,24 @@ inline std::vector<measurement> measure(const std::string& program, const std::s
                                         const settings& s) {
   std::vector<measurement> all;
   for (const std::size_t rows : s.sizes) {
-    const glia::program_result result = glia::run_program(
-        {program, "--measure", model, "--measured-rows", std::to_string(rows), "--output",
-         s.output.string(), "--rows", std::to_string(s.rows), "--gamma", s.gammas.front(),
-         "--epochs", std::to_string(s.epochs), "--seed", std::to_string(s.seed)});
+    std::vector<std::string> arguments{program,
+                                       "--measure",
+                                       model,
+                                       "--measured-rows",
+                                       std::to_string(rows),
+                                       "--output",
+                                       s.output.string(),
+                                       "--rows",
+                                       std::to_string(s.rows),
+                                       "--gamma",
+                                       s.gammas.front(),
+                                       "--epochs",
+                                       std::to_string(s.epochs),
+                                       "--seed",
+                                       std::to_string(s.seed)};
+    const std::vector<std::string> device = s.where.arguments();
+    arguments.insert(arguments.end(), device.begin(), device.end());
+    const glia::program_result result = glia::run_program(arguments);
     measurement one{.rows = static_cast<double>(rows)};
     std::istringstream(result.output) >> one.seconds >> one.bytes >> one.accuracy;
     glia::require<glia::data_error>(result.status == 0, "measuring failed: ", result.errors);

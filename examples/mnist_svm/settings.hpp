@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "../device.hpp"
+
 struct settings {
   std::filesystem::path data = GLIA_EXAMPLE_DATA "/mnist", output = "mnist_svm_results";
   std::size_t images = 60000, rows = 5000, unlabelled = 5000, epochs = 5, extrapolate = 60000;
@@ -14,6 +16,7 @@ struct settings {
   std::uint64_t seed = 1;
   std::string measure;  // what a program that this one starts shall train, and with how many rows
   std::size_t measured_rows = 0;
+  device_choice where;  // of the perceptron; the support vector machine runs on the cpu
 };
 
 inline void add_options(CLI::App& app, settings& s) {
@@ -33,6 +36,7 @@ inline void add_options(CLI::App& app, settings& s) {
       ->check(CLI::Range(1.0, 1e12));
   app.add_option("--epochs", s.epochs, "of the perceptron")->check(at_least_one);
   app.add_option("--seed", s.seed, "of the split and of the perceptron");
+  add_device_options(app, s.where);
   app.add_option("--measure", s.measure, "train one model alone, and print what it took")
       ->check(CLI::IsMember({"svm", "perceptron"}))
       ->group("");

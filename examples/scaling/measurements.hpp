@@ -21,10 +21,16 @@ struct measurement {
 /// Measures in a program of its own: what one training has taken, another one would find there.
 inline measurement measure(const std::string& program, const settings& s, std::size_t batch,
                            std::size_t images) {
-  const glia::program_result result = glia::run_program(
-      {program, "--measure", "--model", s.model, "--batch-size", std::to_string(batch), "--images",
-       std::to_string(images), "--tries", std::to_string(s.tries), "--output", s.output.string(),
-       "--threads", std::to_string(s.threads), "--seed", std::to_string(s.seed)});
+  std::vector<std::string> arguments{program,        "--measure",
+                                     "--model",      s.model,
+                                     "--batch-size", std::to_string(batch),
+                                     "--images",     std::to_string(images),
+                                     "--tries",      std::to_string(s.tries),
+                                     "--output",     s.output.string(),
+                                     "--seed",       std::to_string(s.seed)};
+  const std::vector<std::string> device = s.where.arguments();
+  arguments.insert(arguments.end(), device.begin(), device.end());
+  const glia::program_result result = glia::run_program(arguments);
   measurement one{.batch = static_cast<double>(batch), .images = static_cast<double>(images)};
   std::istringstream(result.output) >> one.seconds >> one.prediction_seconds >> one.bytes;
   glia::require<glia::data_error>(result.status == 0 && one.bytes > 0,

@@ -5,24 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "../mnist_networks.hpp"
+
 /// Calls `use(network, sample)` with the perceptron of mnist_mlp, or the convolutional network of
 /// mnist_cnn.
 template <class Use>
 auto with_network(const std::string& model, const Use& use) {
-  if (model == "mlp") {
-    return use(glia::sequential{glia::dense{400, glia::relu}, glia::dense{400, glia::relu},
-                                glia::dense{500, glia::relu}, glia::dense{10}},
-               glia::shape{784});
-  }
-  const auto convolution = [](std::size_t filters) {
-    return glia::conv2d{
-        .filters = filters, .kernel = 2, .padding = glia::same, .activation = glia::relu};
-  };
-  return use(glia::sequential{convolution(64), glia::max_pool2d{}, glia::dropout{0.3},  //
-                              convolution(32), glia::max_pool2d{}, glia::dropout{0.3},  //
-                              glia::flatten{}, glia::dense{256, glia::relu}, glia::dropout{0.5},
-                              glia::dense{10}},
-             glia::shape{28, 28, 1});
+  return model == "mlp" ? use(perceptron(), glia::shape{784})
+                        : use(convolutional_network(), glia::shape{28, 28, 1});
 }
 
 /// Floating-point operations for one image, counted.

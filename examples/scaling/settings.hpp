@@ -9,11 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "../device.hpp"
+
 struct settings {
   std::filesystem::path data = GLIA_EXAMPLE_DATA "/mnist", output = "scaling_results",
                         devices = GLIA_EXAMPLE_DATA "/../scaling/devices.csv";
   std::string model = "mlp";
-  std::size_t batch_size = 0, repetitions = 3, tries = 3, threads = 0, validate = 0;
+  std::size_t batch_size = 0, repetitions = 3, tries = 3, validate = 0;
+  device_choice where;
   std::vector<std::size_t> batches{}, sizes{};
   double train = 60e9, test = 10e9, epochs = 1, machines = 8, efficiency = 0.9, price = 0.1;
   std::uint64_t seed = 1;
@@ -79,7 +82,7 @@ inline void add_options(CLI::App& app, settings& s) {
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--devices", s.devices, "table of devices to compare with")
       ->check(CLI::ExistingFile);
-  app.add_option("--threads", s.threads, "0: one per core");
+  add_device_options(app, s.where);
   app.add_option("--seed", s.seed, "of initial weights and shuffling");
   app.add_flag("--measure", s.measure, "measure once, and print what it took")->group("");
   app.add_option("--images", s.images)->group("");

@@ -13,14 +13,15 @@
 #include "settings.hpp"
 
 /// Trains for an epoch and predicts, once all is warm, and prints what that took.
-inline void measure_here(const settings& s) {
+template <class Device>
+void measure_on(const settings& s, const Device& device) {
   with_network(s.model, [&](const auto& network, const glia::shape& sample) {
     const glia::image_bytes data = read_images(s.output / "images.bin", sample, s.images);
     std::vector<std::uint32_t> first(std::min(s.images, 4 * s.batch_size));
     std::iota(first.begin(), first.end(), 0U);
     const glia::subset some(data, first);
 
-    glia::model net{network, sample, glia::cpu<>({.threads = s.threads}), {.seed = s.seed}};
+    glia::model net{network, sample, device, {.seed = s.seed}};
     const glia::softmax_cross_entropy loss;
     glia::trainer trainer{net, loss, glia::adam{1e-3}, {.seed = s.seed}};
     const glia::fit_options once{.batch_size = s.batch_size, .progress = nullptr};
@@ -41,4 +42,8 @@ inline void measure_here(const settings& s) {
     }
     std::cout << seconds << ' ' << prediction.count() << ' ' << bytes << '\n';
   });
+}
+
+inline void measure_here(const settings& s) {
+  on_device(s.where, [&](const auto& device) { measure_on(s, device); });
 }

@@ -171,4 +171,11 @@ class graph {
   std::uint32_t place_ = 0;
 };
 
+/// Whether a run of the graph gives anything: an output, or the next value of an input.
+[[nodiscard]] inline bool gives_something(const graph& calls) {
+  return !calls.outputs().empty() ||
+         std::any_of(calls.inputs().begin(), calls.inputs().end(),
+                     [](const graph_input& input) { return input.changes(); });
+}
+
 }  // namespace glia

@@ -151,10 +151,7 @@ class program<pjrt<T>> {
 
   struct state {
     state(graph g, B on) : calls(std::move(g)), device(std::move(on)) {
-      const bool gives =
-          !calls.outputs().empty() || std::any_of(calls.inputs().begin(), calls.inputs().end(),
-                                                  [](const graph_input& i) { return i.changes(); });
-      if (gives) {
+      if (gives_something(calls)) {
         compiled = device.compiled(calls);
       }
     }

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <glia/glia.hpp>
+#include <glia/pjrt.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Where an example runs.
+struct device_choice {
+  std::string name = "cpu";                ///< cpu, reference, or pjrt: and the path of a plugin
+  std::size_t threads = 0;                 ///< of the cpu; 0: one per core
+  std::size_t devices = 1;                 ///< of the plugin; 0: all that it finds
+  std::vector<std::string> settings = {};  ///< of the plugin: preallocate=false
+
+  /// The same as arguments of a program that this one starts.
+  [[nodiscard]] std::vector<std::string> arguments() const {
+    std::vector<std::string> all{"--device", name, "--threads", std::to_string(threads)};
+    for (const std::string& setting : settings) {
+      all.insert(all.end(), {"--plugin-setting", setting});
+    }
+    return all;
+  }
+};
+
+inline constexpr const char* plugin_prefix = "pjrt:";
+
+/// Whole numbers and true and false are what they look like, all else is text.
+[[nodiscard]] inline glia::pjrt_setting setting_of(const std::string& assignment) {
+  const std::size_t at = assignment.find('=');
+  const std::string value = assignment.substr(at + 1);
+  glia::pjrt_setting result{assignment.substr(0, at), value};
+  const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  if (value == "true" || value == "false") {
+    result.value = value == "true";
+  } else if (number) {
+    result.value = std::int64_t{std::stoll(value)};
+  }
+  return result;
+}
+
+inline void add_device_options(CLI::App& app, device_choice& where) {
+  const auto is_device = [](const std::string& name) {
+    const bool plugin = name.starts_with(plugin_prefix) && name.size() > 5;
+    return name == "cpu" || name == "reference" || plugin
+               ? std::string()
+               : "expected cpu, reference, or pjrt: and the path of a plugin, got " + name;
+  };
+  const auto is_setting = [](const std::string& assignment) {
+    return assignment.find('=') < assignment.size() ? std::string()
+                                                    : "expected NAME=VALUE, got " + assignment;
+  };
+  app.add_option("--device", where.name,
+                 "cpu, reference, or pjrt:PATH, the plugin of a GPU or TPU (docs/devices.md)")
+      ->check(CLI::Validator(is_device, ""));
+  app.add_option("--plugin-setting", where.settings, "NAME=VALUE that the plugin understands")
+      ->check(CLI::Validator(is_setting, ""));
+  app.add_option("--threads", where.threads, "of the cpu; 0: one per core");
+}
+
+/// Calls use(device) with what was chosen.
+template <class Use>
+auto on_device(const device_choice& where, const Use& use) {
+  if (where.name == "reference") {
+    return use(glia::reference<>());
+  }
+  if (!where.name.starts_with(plugin_prefix)) {
+    return use(glia::cpu<>({.threads = where.threads}));
+  }
+  glia::pjrt_options options{.plugin = where.name.substr(std::string(plugin_prefix).size()),
+                             .devices = where.devices};
+  for (const std::string& setting : where.settings) {
+    options.settings.push_back(setting_of(setting));
+  }
+  return use(glia::pjrt(options));
+}

@@ -1,0 +1,279 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/backends/backend.hpp"
+#include "glia/graph/compilations.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/graph/program.hpp"
+#include "glia/pjrt/c_api.hpp"
+#include "glia/pjrt/client.hpp"
+#include "glia/pjrt/compile.hpp"
+#include "glia/pjrt/executable.hpp"
+#include "glia/pjrt/options.hpp"
+#include "glia/pjrt/plugin.hpp"
+#include "glia/stablehlo/module.hpp"
+
+namespace glia {
+
+struct pjrt_target_options {
+  std::filesystem::path plugin;  ///< the shared library that compiles for the target
+  /// The target by the plugin's name for it: "v2:2x2". GPUs have none, but settings.
+  std::string topology = {};
+  std::vector<pjrt_setting> settings = {};  ///< {{"target_config", text of a GPU's figures}}
+  std::size_t devices = 1;                  ///< among which the samples of a batch are split
+  product_precision precision = product_precision::full;
+};
+
+/// A program as a target would run it.
+struct target_program {
+  graph calls;
+  std::string module;           ///< the graph as StableHLO
+  std::string executable = {};  ///< as the target's plugin loads it; empty where it cannot write it
+  double seconds = 0;           ///< that the compilation took
+  // Bytes on each device.
+  std::int64_t argument_bytes = 0;
+  std::int64_t result_bytes = 0;
+  std::int64_t shared_bytes = 0;  ///< of results that are written over arguments
+  std::int64_t temporary_bytes = 0;
+  std::int64_t code_bytes = 0;
+
+  /// What the program takes on each device while it runs.
+  [[nodiscard]] std::int64_t bytes() const noexcept {
+    return argument_bytes + result_bytes - shared_bytes + temporary_bytes + code_bytes;
+  }
+  /// Floating-point operations, a multiply-add being two, as the kernels count them.
+  [[nodiscard]] double flops() const {
+    double sum = 0;
+    for (const graph_node& node : calls.nodes()) {
+      sum += node.kernel.flops(calls.specs(node.operands));
+    }
+    return sum;
+  }
+};
+
+/// A backend that compiles for a device that is elsewhere and runs nothing: what a model and a
+/// training would run there is compiled, and kept as `programs`. Its tensors are shapes; what is
+/// read from them is 0.
+///
+///     const glia::pjrt_target target({.plugin = "libtpu.so", .topology = "v2:2x2"});
+///     glia::model net{description, {784}, target};
+///     glia::trainer{net, loss, glia::adam{}}.fit(data, {.batch_size = 100});
+///     for (const glia::target_program& p : target.programs()) { ... }
+///
+/// Throws `device_error` where the plugin cannot be had, does not know the target, or cannot
+/// compile for it. Copies share the programs. Not for use from several threads.
+template <std::floating_point T = float>
+class pjrt_target {
+ public:
+  using value_type = T;
+
+  /// A shape, and which tensor it is of.
+  class tensor {
+   public:
+    tensor() = default;
+    explicit tensor(const tensor_spec& spec) : identity_(std::make_shared<char>()), spec_(spec) {}
+    [[nodiscard]] const glia::shape& shape() const noexcept { return spec_.shape; }
+    [[nodiscard]] element type() const noexcept { return spec_.type; }
+    [[nodiscard]] explicit operator bool() const noexcept { return identity_ != nullptr; }
+    [[nodiscard]] bool shares_memory(const tensor& other) const noexcept {
+      return identity_ == other.identity_;
+    }
+
+   private:
+    std::shared_ptr<const char> identity_;
+    tensor_spec spec_;
+  };
+
+  explicit pjrt_target(const pjrt_target_options& options)
+      : state_(std::make_shared<state>(options)) {}
+
+  [[nodiscard]] std::string_view name() const { return "pjrt_target"; }
+  [[nodiscard]] const std::vector<target_program>& programs() const { return state_->programs; }
+  [[nodiscard]] glia::compilations compilations() const {
+    glia::compilations result{.compiled = programs().size()};
+    for (const target_program& p : programs()) {
+      result.seconds += p.seconds;
+    }
+    return result;
+  }
+
+  [[nodiscard]] tensor from_host(std::span<const float>, const shape& s) const {
+    return tensor(real_of(s));
+  }
+  [[nodiscard]] tensor from_host(std::span<const double>, const shape& s) const {
+    return tensor(real_of(s));
+  }
+  [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const {
+    return tensor({s, element::index});
+  }
+  template <class Number>
+  void to_host(const tensor&, std::span<Number> to) const {
+    std::fill(to.begin(), to.end(), Number{0});
+  }
+
+  /// What a kernel would give; it is not compiled.
+  template <kernel K, std::same_as<tensor>... Operands>
+  requires(sizeof...(Operands) == K::operands && is_basic<K>)
+      [[nodiscard]] results_t<K, tensor> run(const K& k, const Operands&... operands) const {
+    std::array<tensor, K::results> results;
+    const std::array<tensor_spec, K::results> specs = result_specs(k, spec_of(operands)...);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      results[i] = specs[i] ? tensor(specs[i]) : tensor();
+    }
+    if constexpr (K::results == 1) {
+      return results[0];
+    } else {
+      return results;
+    }
+  }
+
+  /// Compiles a graph, unless that was done before.
+  void compiled(const graph& calls) const { state_->compile(calls); }
+
+ private:
+  class state {
+   public:
+    explicit state(const pjrt_target_options& options)
+        : plugin_(options.plugin),
+          compile_options_(detail::compile_options(options.devices)),
+          module_options_{
+              .real = std::same_as<T, double> ? stablehlo::scalar::f64 : stablehlo::scalar::f32,
+              .precision = options.precision == product_precision::full ? "HIGHEST" : "DEFAULT",
+              .devices = options.devices} {
+      const std::vector<pjrt_api::named_value> settings = detail::named_values(options.settings);
+      pjrt_api::topology_description_create_args args;
+      args.topology_name = options.topology.data();
+      args.topology_name_size = options.topology.size();
+      args.create_options = settings.data();
+      args.num_options = settings.size();
+      plugin_.call(plugin_.api().topology_description_create, args,
+                   text("describe the target '", options.topology, '\''));
+      topology_ = args.topology;
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+    ~state() {
+      pjrt_api::topology_description_destroy_args args;
+      args.topology = topology_;
+      plugin_.call_quietly(plugin_.api().topology_description_destroy, args);
+    }
+
+    void compile(const graph& calls) {
+      target_program made{.calls = calls, .module = stablehlo::module_text(calls, module_options_)};
+      const bool known =
+          std::any_of(programs.begin(), programs.end(),
+                      [&](const target_program& p) { return p.module == made.module; });
+      if (known) {
+        return;
+      }
+      const auto start = std::chrono::steady_clock::now();
+      const pjrt_api::program program = detail::program_of(made.module);
+      pjrt_api::compile_args args;
+      args.topology = topology_;
+      args.program = &program;
+      args.compile_options = compile_options_.data();
+      args.compile_options_size = compile_options_.size();
+      plugin_.call(plugin_.api().compile, args, "compile a program");
+      made.seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      try {
+        describe(made, args.executable);
+      } catch (...) {
+        detail::pjrt_executable::destroy(plugin_, args.executable);
+        throw;
+      }
+      detail::pjrt_executable::destroy(plugin_, args.executable);
+      programs.push_back(std::move(made));
+    }
+
+    std::vector<target_program> programs;
+
+   private:
+    void describe(target_program& made, pjrt_api::executable* executable) const {
+      pjrt_api::executable_get_compiled_memory_stats_args memory;
+      memory.executable = executable;
+      plugin_.call(plugin_.api().executable_get_compiled_memory_stats, memory,
+                   "say what memory a program takes");
+      made.argument_bytes = memory.argument_size_in_bytes;
+      made.result_bytes = memory.output_size_in_bytes;
+      made.shared_bytes = memory.alias_size_in_bytes;
+      made.temporary_bytes = memory.temp_size_in_bytes;
+      made.code_bytes = memory.generated_code_size_in_bytes;
+      try {
+        made.executable = detail::pjrt_executable::serialize(plugin_, executable);
+      } catch (const device_error&) {  // it cannot
+      }
+    }
+
+    detail::pjrt_plugin plugin_;
+    std::string compile_options_;
+    stablehlo::module_options module_options_;
+    pjrt_api::topology_description* topology_ = nullptr;
+  };
+
+  std::shared_ptr<state> state_;
+};
+
+pjrt_target(const pjrt_target_options&)->pjrt_target<float>;
+
+/// A graph that was compiled for a target. A run only makes the shapes of what it would give.
+template <std::floating_point T>
+class program<pjrt_target<T>> {
+ public:
+  using B = pjrt_target<T>;
+  using tensor = typename B::tensor;
+
+  program(graph calls, const runners<B>& /*how*/, B device)
+      : calls_(std::make_shared<const graph>(std::move(calls))), device_(std::move(device)) {
+    if (gives_something(*calls_)) {
+      device_.compiled(*calls_);
+    }
+  }
+
+  [[nodiscard]] const graph& calls() const noexcept { return *calls_; }
+  [[nodiscard]] const B& device() const noexcept { return device_; }
+  [[nodiscard]] std::size_t scratch_bytes() const noexcept { return 0; }
+  [[nodiscard]] std::size_t lane_bytes() const noexcept { return 0; }
+
+  struct fixed_inputs {
+    std::span<const tensor> tensors{};
+    std::uint64_t version = 0;
+  };
+  using probe_function =
+      function_ref<void(const graph_node&, std::span<const tensor* const> results)>;
+
+  void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
+           const fixed_inputs& /*fixed*/ = {}) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (calls_->inputs()[i].changes()) {
+        *inputs[i] = tensor(calls_->spec(calls_->inputs()[i].next));
+      }
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i] = tensor(calls_->spec(calls_->outputs()[i].value));
+    }
+  }
+  void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
+           const probe_function* /*probe*/, timeline* /*times*/ = nullptr) const {
+    run(inputs, outputs, fixed);
+  }
+
+ private:
+  std::shared_ptr<const graph> calls_;
+  B device_;
+};
+
+}  // namespace glia
