@@ -15,10 +15,14 @@ struct device_choice {
   std::size_t threads = 0;                 ///< of the cpu; 0: one per core
   std::size_t devices = 1;                 ///< of the plugin; 0: all that it finds
   std::vector<std::string> settings = {};  ///< of the plugin: preallocate=false
+  bool full_precision = false;             ///< in products, where the device has a faster way
 
   /// The same as arguments of a program that this one starts.
   [[nodiscard]] std::vector<std::string> arguments() const {
     std::vector<std::string> all{"--device", name, "--threads", std::to_string(threads)};
+    if (full_precision) {
+      all.emplace_back("--full-precision");
+    }
     for (const std::string& setting : settings) {
       all.insert(all.end(), {"--plugin-setting", setting});
     }
@@ -58,6 +62,8 @@ inline void add_device_options(CLI::App& app, device_choice& where) {
       ->check(CLI::Validator(is_device, ""));
   app.add_option("--plugin-setting", where.settings, "NAME=VALUE that the plugin understands")
       ->check(CLI::Validator(is_setting, ""));
+  app.add_flag("--full-precision", where.full_precision,
+               "multiply in full where the device has a faster way, as bfloat16 on TPUs");
   app.add_option("--threads", where.threads, "of the cpu; 0: one per core");
 }
 
@@ -71,7 +77,9 @@ auto on_device(const device_choice& where, const Use& use) {
     return use(glia::cpu<>({.threads = where.threads}));
   }
   glia::pjrt_options options{.plugin = where.name.substr(std::string(plugin_prefix).size()),
-                             .devices = where.devices};
+                             .devices = where.devices,
+                             .precision = where.full_precision ? glia::product_precision::full
+                                                               : glia::product_precision::fast};
   for (const std::string& setting : where.settings) {
     options.settings.push_back(setting_of(setting));
   }

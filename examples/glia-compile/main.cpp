@@ -29,6 +29,7 @@ struct settings {
   std::vector<std::string> models{"mnist_mlp", "mnist_cnn", "flowers", "mnist_tpu",
                                   "mnist_tpu_one_layer"};
   std::size_t batch_size = 0, devices = 1;
+  bool full_precision = false;
 };
 
 /// Images that are all zero: what is compiled depends on their shape alone.
@@ -94,10 +95,14 @@ int main(int argc, char** argv) try {
   app.add_option("--batch-size", s.batch_size, "0: the example's own")
       ->check(CLI::Range(0, 1'000'000));
   app.add_option("--devices", s.devices, "to split each batch among")->check(CLI::Range(1, 127));
+  app.add_flag("--full-precision", s.full_precision,
+               "multiply in full where the target has a faster way");
   app.add_option("--output", s.output, "folder for the programs");
   CLI11_PARSE(app, argc, argv);
 
-  const target to = target_of(s.plugin, s.wanted, s.devices);
+  target to = target_of(s.plugin, s.wanted, s.devices);
+  to.options.precision =
+      s.full_precision ? glia::product_precision::full : glia::product_precision::fast;
   std::filesystem::create_directories(s.output);
   std::cout << "for " << to.name << ", " << s.devices
             << (s.devices == 1 ? " device" : " devices of its, batches split among them") << "\n\n";

@@ -11,9 +11,10 @@
 
 namespace glia {
 
-/// How products of numbers are computed on devices that have faster ways than their type's: TPUs
-/// multiply in bfloat16 by default, recent GPUs in TF32.
-enum class product_precision : std::uint8_t { full, fast };
+/// How products of numbers are computed on devices that have faster ways than their type's: fast,
+/// which is bfloat16 on TPUs and TF32 on recent GPUs, or full, as on other devices, which takes
+/// several passes there.
+enum class product_precision : std::uint8_t { fast, full };
 
 /// Something that a plugin understands, by its own name: {"preallocate", false}.
 struct pjrt_setting {
@@ -26,7 +27,7 @@ struct pjrt_options {
   /// Of those that the plugin finds, the first ones, among which the samples of a batch are split;
   /// 0: all of them.
   std::size_t devices = 1;
-  product_precision precision = product_precision::full;
+  product_precision precision = product_precision::fast;
   std::vector<pjrt_setting> settings = {};  ///< what the plugin is told as it starts
   program_cache_options cache = {};         ///< where compiled programs are kept from run to run
 };

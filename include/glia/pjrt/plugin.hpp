@@ -18,15 +18,18 @@ struct pjrt_error : device_error {
   pjrt_api::error_code code;
 };
 
-/// What to do about an error.
-[[nodiscard]] inline const char* advice_for(pjrt_api::error_code code) noexcept {
+/// What to do about an error in something that was asked for: "run a program".
+[[nodiscard]] inline const char* advice_for(pjrt_api::error_code code,
+                                            std::string_view what) noexcept {
   switch (code) {
     case pjrt_api::error_code::resource_exhausted:
       return "; use a smaller batch or model, or a device with more memory";
     case pjrt_api::error_code::unavailable:
     case pjrt_api::error_code::aborted:
     case pjrt_api::error_code::data_loss:
-      return "; the device is gone: begin again on another, from the last checkpoint";
+      return what.starts_with("run ") || what.starts_with("compute ") || what.starts_with("copy ")
+                 ? "; the device is gone: begin again on another, from the last checkpoint"
+                 : "; is another program using the device?";
     default:
       return "";
   }
@@ -95,8 +98,9 @@ class pjrt_plugin {
     code.error = failure;
     call_quietly(api_->error_get_code, code);
     destroy(failure);
-    throw pjrt_error(text("pjrt: ", path_, ": cannot ", what, ": ", words, advice_for(code.code)),
-                     code.code);
+    throw pjrt_error(
+        text("pjrt: ", path_, ": cannot ", what, ": ", words, advice_for(code.code, what)),
+        code.code);
   }
   void destroy(pjrt_api::error* failure) const noexcept {
     pjrt_api::error_destroy_args args;

@@ -34,7 +34,7 @@ struct pjrt_target_options {
   std::string topology = {};
   std::vector<pjrt_setting> settings = {};  ///< {{"target_config", text of a GPU's figures}}
   std::size_t devices = 1;                  ///< among which the samples of a batch are split
-  product_precision precision = product_precision::full;
+  product_precision precision = product_precision::fast;
 };
 
 /// A program as a target would run it.

@@ -74,18 +74,25 @@ namespace detail {
   // four words has eight halves.
   const auto [before_low, before_high] =
       detail::wide_product(w, word(3), static_cast<std::uint32_t>(sample_of(s).size()));
+  constexpr std::size_t in_block = 8;
+  const std::size_t each = sample_of(s).size();
   const value three = w.constant(3, before_low);
   const value first_low = w.binary("or", w.binary("shift_right_logical", before_low, three),
                                    w.binary("shift_left", before_high, w.constant(29, before_low)));
   const value first_high = w.binary("shift_right_logical", before_high, three);
-  const value skipped =
-      w.convert(w.binary("and", before_low, w.constant(7, before_low)), scalar::i32);
-
-  const std::size_t blocks = (s.size() + 7) / 8 + 1;
-  const value low = w.add(w.iota({blocks}, 0, scalar::u32), w.broadcast(first_low, {blocks}, {}));
-  const value carry =
-      w.convert(w.compare("LT", low, w.broadcast(first_low, {blocks}, {})), scalar::u32);
-  const value high = w.add(w.broadcast(first_high, {blocks}, {}), carry);
+  // Blocks that begin where samples do stay with them: several devices then each make those of
+  // their own samples.
+  const bool whole = each % in_block == 0;
+  const shape blocks =
+      whole ? shape{s[0], each / in_block} : shape{(s.size() + in_block - 1) / in_block + 1};
+  value at = w.iota(blocks, blocks.rank() - 1, scalar::u32);
+  if (whole) {
+    at = w.add(at, w.multiply(w.iota(blocks, 0, scalar::u32), static_cast<double>(blocks[1])));
+  }
+  const value first = w.broadcast(first_low, blocks, {});
+  const value low = w.add(at, first);
+  const value carry = w.convert(w.compare("LT", low, first), scalar::u32);
+  const value high = w.add(w.broadcast(first_high, blocks, {}), carry);
   const std::array<value, 4> random = detail::philox(
       w, low, high, w.constant(k.stream, {}, scalar::u32), word(2), word(0), word(1));
 
@@ -93,11 +100,18 @@ namespace detail {
   for (std::size_t i = 0; i < random.size(); ++i) {
     const value low_half = w.binary("and", random[i], w.constant(0xFFFF, random[i]));
     const value high_half = w.binary("shift_right_logical", random[i], w.constant(16, random[i]));
-    halves[2 * i] = w.reshape(low_half, {blocks, 1});
-    halves[2 * i + 1] = w.reshape(high_half, {blocks, 1});
+    shape one = blocks;
+    one.push_back(1);
+    halves[2 * i] = w.reshape(low_half, one);
+    halves[2 * i + 1] = w.reshape(high_half, one);
   }
-  const value in_order = w.reshape(w.concatenate(halves, 1), {blocks * 8});
-  const value mine = w.reshape(w.slice_at(in_order, skipped, s.size()), s);
+  value mine = w.concatenate(halves, blocks.rank());
+  if (!whole) {
+    const value skipped =
+        w.convert(w.binary("and", before_low, w.constant(in_block - 1, before_low)), scalar::i32);
+    mine = w.slice_at(w.reshape(mine, {blocks.size() * in_block}), skipped, s.size());
+  }
+  mine = w.reshape(mine, s);
   // A half times 2^-16 is at least the rate.
   const double least = std::ceil(k.rate * 0x1p16);
   const value kept = w.compare("GE", mine, least);

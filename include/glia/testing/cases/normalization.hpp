@@ -47,6 +47,12 @@ void check_normalization(const Check& check) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
       b.out(b.device().run(kernels::dropout{0.3, 5}, b.in({40003}, 28, 1, 3), b.integers(words)));
     });
+    // Each of these is made of whole blocks of random numbers.
+    check(text("dropout from sample ", first), [&](auto& b) {
+      const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
+      b.out(
+          b.device().run(kernels::dropout{0.3, 5}, b.in({7, 3, 16}, 28, 1, 3), b.integers(words)));
+    });
   }
 }
 
