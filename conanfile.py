@@ -15,6 +15,7 @@ COMPONENTS = {
               "libpng/[>=1.6.37 <2]": "libpng::libpng"},
     "safetensors": {"nlohmann_json/[>=3.11 <4]": "nlohmann_json::nlohmann_json"},
     "npz": {"libzip/[>=1.7 <2]": "libzip::libzip"},
+    "pjrt": {},
 }
 
 
@@ -100,6 +101,8 @@ class GliaConan(ConanFile):
             component = self.cpp_info.components[name]
             component.set_property("cmake_target_name", f"glia::{name}")
             component.requires = ["glia", *COMPONENTS[name].values()]
+            if name == "pjrt" and self.settings.os in ("Linux", "FreeBSD"):
+                component.system_libs = ["dl"]
 
     def _components(self):
         return [name for name in COMPONENTS if self.options.get_safe(f"with_{name}")]

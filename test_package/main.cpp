@@ -15,6 +15,9 @@
 #ifdef WITH_npz
 #include <glia/io/npz.hpp>
 #endif
+#ifdef WITH_pjrt
+#include <glia/pjrt.hpp>
+#endif
 
 int main() {
   glia::model net{glia::sequential{glia::dense{4, glia::relu}, glia::dense{2}}, {3}};
@@ -44,6 +47,14 @@ int main() {
     good = false;
   } catch (const glia::data_error& e) {
     std::cout << "npz: " << e.what() << '\n';
+  }
+#endif
+#ifdef WITH_pjrt
+  try {
+    (void)glia::pjrt({.plugin = "nowhere.so"});
+    good = false;
+  } catch (const glia::device_error& e) {
+    std::cout << "pjrt: " << e.what() << '\n';
   }
 #endif
   return good ? 0 : 1;

@@ -71,13 +71,15 @@ void train_on(const settings& s, const Device& device) {
         s.strategy != "tpu" || device.platform() == "tpu",
         "--distribution_strategy tpu needs a TPU, the plugin has found ", device.device_count(),
         " of ", device.kind(), "; ask for mirrored or one_device");
-    std::cout << "on " << device.device_count() << " of " << device.kind() << " ("
-              << device.platform() << ")\n";
+    const bool one = device.device_count() == 1;
+    std::cout << "on " << device.device_count() << (one ? " device: " : " devices: ")
+              << device.kind() << " (" << device.platform() << ")\n";
   } else {
     glia::require<glia::value_error>(
         s.strategy != "tpu",
         "--distribution_strategy tpu needs a TPU: --device pjrt: and the path of libtpu.so");
-    std::cout << "on the " << device.name() << ", as no other --device is asked for\n";
+    std::cout << "on the " << device.name()
+              << (device.name() == "cpu" ? ", as no other --device is asked for\n" : "\n");
   }
   if (s.network == "garden") {
     train(s, garden_network(), glia::sgd{glia::exponential_decay(0.05, 0.96, 100'000)}, device);
