@@ -140,6 +140,12 @@ TEST_CASE("a tensor that others hold stays as it is when a program writes over i
   CHECK(test::values_of(device, state) == std::vector<float>{2, 4, 6});
   doubling.run(std::span(&input, 1), {});  // and now it is given up
   CHECK(test::values_of(device, state) == std::vector<float>{4, 8, 12});
+  B::tensor foreign =
+      test::tensor_of(glia::pjrt(test::without_cache(plugins.back())), {3}, {1, 2, 3});
+  B::tensor* const of_another = &foreign;
+  CHECK(test::contains(
+      test::message_of<glia::value_error>([&] { doubling.run(std::span(&of_another, 1), {}); }),
+      "is of another device"));
   B::tensor wrong = test::tensor_of(device, {2}, {1, 2});
   B::tensor* const other = &wrong;
   CHECK(test::contains(

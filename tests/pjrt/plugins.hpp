@@ -59,9 +59,9 @@ inline std::vector<glia::pjrt_setting> h200_settings() {
           {"topology", std::string("1x1x1")}};
 }
 
-/// A device whose programs are kept nowhere.
+/// A device whose programs are kept nowhere, and whose products are as exact as those of `cpu`.
 [[nodiscard]] inline glia::pjrt_options without_cache(const std::filesystem::path& plugin) {
-  return {.plugin = plugin, .cache = {.folder = {}}};
+  return {.plugin = plugin, .precision = glia::product_precision::full, .cache = {.folder = {}}};
 }
 
 inline constexpr const char* no_pjrt_plugin = "no PJRT plugin; run tests/pjrt/setup";

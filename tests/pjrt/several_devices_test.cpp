@@ -19,8 +19,8 @@ glia::pjrt<double> devices(const std::string& plugin, std::int64_t count) {
 
 TEST_CASE("several devices train as one does") {
   const std::vector<std::string> plugins = test::pjrt_plugins();
-  if (plugins.empty()) {
-    GLIA_SKIP(test::no_pjrt_plugin);
+  if (plugins.size() < 2) {  // others have no setting for their number
+    GLIA_SKIP("no PJRT plugins for the CPU; run tests/pjrt/setup");
   }
   xt::xarray<float> x = xt::zeros<float>({88, 8, 8, 2});
   glia::random_stream random({.seed = 3});
@@ -73,8 +73,8 @@ TEST_CASE("several devices train as one does") {
 
 TEST_CASE("kernels run one by one on several devices as on one") {
   const std::vector<std::string> plugins = test::pjrt_plugins();
-  if (plugins.empty()) {
-    GLIA_SKIP(test::no_pjrt_plugin);
+  if (plugins.size() < 2) {  // others have no setting for their number
+    GLIA_SKIP("no PJRT plugins for the CPU; run tests/pjrt/setup");
   }
   const glia::pjrt<double> device = devices(plugins.front(), 2);
   const std::vector<float> values{1, 2, 3, 4, 5, 6};

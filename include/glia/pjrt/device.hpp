@@ -141,6 +141,11 @@ class pjrt {
       throw device_error(text(e.what(), culprit_in(calls)));
     }
   }
+  /// Throws `value_error` for a tensor of other devices.
+  void require_own(const tensor& x) const {
+    require<value_error>(x.buffer().client() == state_->client, "pjrt: the tensor ", x.shape(),
+                         " is of another device; copy it to the host and from there");
+  }
   /// The tensor with its elements where a program wants them.
   [[nodiscard]] tensor laid_out(const tensor& x, bool by_rows) const {
     const auto wanted =
@@ -163,6 +168,7 @@ class pjrt {
     for (const tensor* const x : operands) {
       specs.push_back(*x ? spec_of(*x) : tensor_spec{});
       if (*x) {
+        require_own(*x);
         given.push_back(laid_out(*x, false));
       }
     }

@@ -58,6 +58,7 @@ class program<pjrt<T>> {
       require<shape_error>(given && spec_of(given) == spec, "program: expected for '", input.name,
                            "' a tensor ", spec.shape, ", got ", given.shape(),
                            "; a program runs for the shapes that it was recorded with");
+      s.device.require_own(given);
       if (input.changes() && !given.unique()) {
         kept.push_back(static_cast<std::int64_t>(number));
       }

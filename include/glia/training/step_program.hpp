@@ -109,7 +109,7 @@ class step_program {
   void run(step_inputs<B> in, parameter_list<B>& parameters, slot_lists<B>& slots,
            std::vector<tensor*>& room, std::span<tensor> sums, timeline* times = nullptr,
            const probe_function* probe = nullptr) const;
-  /// Whether one sample changes what the others give.
+  /// Whether one sample changes what the others give; known on backends that compile.
   [[nodiscard]] bool mixes_samples() const { return mixes_samples_; }
 
   [[nodiscard]] const graph& calls() const { return program_.calls(); }

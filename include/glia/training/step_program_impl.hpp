@@ -117,7 +117,7 @@ template <backend B>
   return to.samples("present", real_of({rows}));
 }
 
-/// Also says whether the step mixes samples.
+/// On backends that compile also says whether the step mixes samples.
 template <backend B>
 [[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
                                      const parameter_list<B>& parameters,
@@ -157,7 +157,9 @@ template <backend B>
     }
   }
   graph g = rec.recorded();
-  mixes = passes::mixes_samples(g);
+  if constexpr (compiling_backend<B>) {
+    mixes = passes::mixes_samples(g);
+  }
   if (frontier) {
     require<value_error>(passes::begin_at(g, 0, frontier->value_in(g)),
                          "trainer: the step needs more of the samples than what the frozen layers "
