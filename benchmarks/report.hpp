@@ -70,15 +70,19 @@ void print_step_time(Trainer& trainer, const Model& net, const glia::image_bytes
   glia::batch b;
   data.gather(first, b, 0);
   std::vector<double> steps;
-  for (std::size_t i = 0; i < 110 && s.epochs > 0; ++i) {
+  double all = 0;
+  constexpr std::size_t warm_up = 3;  // of another program: without metrics
+  constexpr double most = 5e3;
+  while (s.epochs > 0 && steps.size() < 110 && (steps.size() < 2 * warm_up || all < most)) {
     glia::running_scores sums(net.device(), {});
     steps.push_back(1e3 * seconds_of([&] {
                       trainer.step(b, &sums);
                       (void)sums.loss();
                     }));
+    all += steps.back();
   }
   if (!steps.empty()) {
-    steps.erase(steps.begin(), steps.begin() + 10);  // of another program: without metrics
+    steps.erase(steps.begin(), steps.begin() + warm_up);
     print({{"step_ms", quantile(steps, 0.5)}});
   }
 }

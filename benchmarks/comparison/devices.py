@@ -16,7 +16,7 @@ def contestants(model, options):
     """The slow ones see fewer images on a processor: XLA takes seconds for a step of the convolutional network."""
     report = [BUILD / "benchmarks" / f"{model}_report"]
     on_cpu = "cuda" not in options.device and "tpu" not in options.device
-    images = 6144 if model == "mnist_cnn" and on_cpu else 60000
+    images = 4096 if model == "mnist_cnn" and on_cpu else 60000
     device = [part for setting in options.plugin_setting for part in ("--plugin-setting", setting)]
     result = [Contestant("glia", [*report, "--device", options.device, *device], 4, images),
               Contestant("JAX", [PEER_PYTHON, PEERS / f"{model}_jax.py"], 4, images)]

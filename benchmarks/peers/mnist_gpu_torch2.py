@@ -86,11 +86,11 @@ def main():
 
     latencies = []
     chosen = torch.arange(flags.batch)
-    for _ in range(110):
+    while len(latencies) < 110 and (len(latencies) < 6 or sum(latencies) < 5e3):
         start = time.perf_counter()
         step(*batch(chosen)).item()
         latencies.append(1e3 * (time.perf_counter() - start))
-    emit(**about, step_ms=round(statistics.median(latencies[10:]), 3))
+    emit(**about, step_ms=round(statistics.median(latencies[3:]), 3))
 
     model.eval()
     images, labels = (torch.from_numpy(a) for a in read_split(flags.data, "t10k"))
