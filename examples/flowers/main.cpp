@@ -53,6 +53,20 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+void write_results(const settings& s, const glia::history& history,
+                   const glia::confusion_matrix& confusion, const std::vector<double>& ends) {
+  write_labels(s.output / "labels.txt", s.classes);
+  glia::write_history_csv(s.output / "history.csv", history);
+  glia::write_whole_file(s.output / "confusion.txt",
+                         [&](std::ostream& out) { out << confusion.table(s.classes); });
+  // Others reported one task; a chart of another would compare nothing.
+  const bool as_reported =
+      !s.demo && s.epochs == settings{}.epochs && s.classes == settings{}.classes;
+  as_reported ? write_charts(s.output, ends) : remove_charts(s.output);
+  draw([&] { glia::plot::history(s.output / "history.svg", history); });
+  draw([&] { glia::plot::confusion(s.output / "confusion.svg", confusion, s.classes); });
+}
+
 template <class Device>
 int train(const settings& s, const Device& device) {
   const auto start = std::chrono::steady_clock::now();
@@ -123,16 +137,7 @@ int train(const settings& s, const Device& device) {
   // Last of the two comes what --predict reads first: it stands for both.
   std::filesystem::remove(s.output / "labels.txt");
   glia::write_safetensors(s.output / "model.safetensors", glia::parameters_of(net));
-  write_labels(s.output / "labels.txt", s.classes);
-  glia::write_history_csv(s.output / "history.csv", history);
-  glia::write_whole_file(s.output / "confusion.txt",
-                         [&](std::ostream& out) { out << confusion.table(s.classes); });
-  // Others reported one task; a chart of another would compare nothing.
-  const bool as_reported =
-      !s.demo && s.epochs == settings{}.epochs && s.classes == settings{}.classes;
-  as_reported ? write_charts(s.output, ends) : remove_charts(s.output);
-  draw([&] { glia::plot::history(s.output / "history.svg", history); });
-  draw([&] { glia::plot::confusion(s.output / "confusion.svg", confusion, s.classes); });
+  write_results(s, history, confusion, ends);
   write_grid(s.output / "validation.png", validation, probabilities, s.classes);
   std::cout << std::fixed << std::setprecision(2) << "validation accuracy "
             << 100 * confusion.accuracy() << " %, " << ends.back() << " s for " << ends.size()

@@ -1,14 +1,14 @@
 // Compiles the programs of the other examples for a GPU or TPU that is not there.
 //
-//     examples/run glia-compile --plugin xla_cuda_plugin.so --target
-//     examples/glia-compile/h200.pbtxt examples/run glia-compile --plugin libtpu.so --target v2:2x2
-//     --devices 8 --model mnist_cnn
+//     examples/run glia-compile --plugin PLUGIN --target examples/glia-compile/h200.pbtxt
+//     examples/run glia-compile --plugin LIBTPU --target v2:2x2 --devices 8 --model mnist_cnn
 //
 // Prints how long that took, what each program takes of the device's memory, and its FLOPs; writes
 // them to the output folder as StableHLO and as the plugin loads them. docs/devices.md says where
 // plugins come from.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <glia/core/text_table.hpp>
@@ -104,8 +104,9 @@ int main(int argc, char** argv) try {
   to.options.precision =
       s.full_precision ? glia::product_precision::full : glia::product_precision::fast;
   std::filesystem::create_directories(s.output);
-  std::cout << "for " << to.name << ", " << s.devices
-            << (s.devices == 1 ? " device" : " devices of its, batches split among them") << "\n\n";
+  std::cout << "for " << to.name
+            << (s.devices == 1 ? "" : glia::text(", batches split among ", s.devices, " devices"))
+            << "\n\n";
   const auto megabytes = [](double bytes) { return glia::scaled(bytes, "B"); };
   std::vector<std::vector<std::string>> table{
       {"program", "compiled in", "arguments", "temporaries", "in all", "of the device", "FLOPs"}};

@@ -28,6 +28,29 @@ GLIA_SAME_FIELD(named_value, PJRT_NamedValue, int64_array_value);
 GLIA_SAME_FIELD(named_value, PJRT_NamedValue, float_value);
 GLIA_SAME_FIELD(named_value, PJRT_NamedValue, bool_value);
 GLIA_SAME_FIELD(named_value, PJRT_NamedValue, value_size);
+GLIA_SAME_SIZE(tiled_layout, PJRT_Buffer_MemoryLayout_Tiled);
+GLIA_SAME_FIELD(tiled_layout, PJRT_Buffer_MemoryLayout_Tiled, minor_to_major);
+GLIA_SAME_FIELD(tiled_layout, PJRT_Buffer_MemoryLayout_Tiled, minor_to_major_size);
+GLIA_SAME_FIELD(tiled_layout, PJRT_Buffer_MemoryLayout_Tiled, tile_dims);
+GLIA_SAME_FIELD(tiled_layout, PJRT_Buffer_MemoryLayout_Tiled, tile_dim_sizes);
+GLIA_SAME_FIELD(tiled_layout, PJRT_Buffer_MemoryLayout_Tiled, num_tiles);
+GLIA_SAME_SIZE(memory_layout, PJRT_Buffer_MemoryLayout);
+GLIA_SAME_FIELD(memory_layout, PJRT_Buffer_MemoryLayout, tiled);
+GLIA_SAME_FIELD(memory_layout, PJRT_Buffer_MemoryLayout, type);
+GLIA_SAME_NUMBER(memory_layout_type::tiled, PJRT_Buffer_MemoryLayout_Type_Tiled);
+GLIA_SAME_SIZE(client_lookup_device_args, PJRT_Client_LookupDevice_Args);
+GLIA_SAME_FIELD(client_lookup_device_args, PJRT_Client_LookupDevice_Args, client);
+GLIA_SAME_FIELD(client_lookup_device_args, PJRT_Client_LookupDevice_Args, id);
+GLIA_SAME_FIELD(client_lookup_device_args, PJRT_Client_LookupDevice_Args, device);
+GLIA_SAME_ENTRY(client_lookup_device, PJRT_Client_LookupDevice);
+GLIA_SAME_SIZE(client_default_device_assignment_args, PJRT_Client_DefaultDeviceAssignment_Args);
+GLIA_SAME_FIELD(client_default_device_assignment_args, PJRT_Client_DefaultDeviceAssignment_Args,
+                num_partitions);
+GLIA_SAME_FIELD(client_default_device_assignment_args, PJRT_Client_DefaultDeviceAssignment_Args,
+                default_assignment_size);
+GLIA_SAME_FIELD(client_default_device_assignment_args, PJRT_Client_DefaultDeviceAssignment_Args,
+                default_assignment);
+GLIA_SAME_ENTRY(client_default_device_assignment, PJRT_Client_DefaultDeviceAssignment);
 GLIA_SAME_SIZE(program, PJRT_Program);
 GLIA_SAME_FIELD(program, PJRT_Program, code);
 GLIA_SAME_FIELD(program, PJRT_Program, code_size);
@@ -107,38 +130,8 @@ GLIA_SAME_SIZE(device_description_kind_args, PJRT_DeviceDescription_Kind_Args);
 GLIA_SAME_FIELD(device_description_kind_args, PJRT_DeviceDescription_Kind_Args, device_description);
 GLIA_SAME_FIELD(device_description_kind_args, PJRT_DeviceDescription_Kind_Args, device_kind);
 GLIA_SAME_FIELD(device_description_kind_args, PJRT_DeviceDescription_Kind_Args, device_kind_size);
-GLIA_SAME_SIZE(device_memory_stats_args, PJRT_Device_MemoryStats_Args);
-GLIA_SAME_FIELD(device_memory_stats_args, PJRT_Device_MemoryStats_Args, device);
-GLIA_SAME_FIELD(device_memory_stats_args, PJRT_Device_MemoryStats_Args, bytes_in_use);
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, peak_bytes_in_use) ==
-              offsetof(PJRT_Device_MemoryStats_Args, peak_bytes_in_use));
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, num_allocs) ==
-              offsetof(PJRT_Device_MemoryStats_Args, num_allocs));
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, largest_alloc_size) ==
-              offsetof(PJRT_Device_MemoryStats_Args, largest_alloc_size));
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, bytes_limit) ==
-              offsetof(PJRT_Device_MemoryStats_Args, bytes_limit));
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, bytes_reserved) ==
-              offsetof(PJRT_Device_MemoryStats_Args, bytes_reserved));
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, peak_bytes_reserved) ==
-              offsetof(PJRT_Device_MemoryStats_Args, peak_bytes_reserved));
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, bytes_reservable_limit) ==
-              offsetof(PJRT_Device_MemoryStats_Args, bytes_reservable_limit));
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, largest_free_block_bytes) ==
-              offsetof(PJRT_Device_MemoryStats_Args, largest_free_block_bytes));
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, pool_bytes) ==
-              offsetof(PJRT_Device_MemoryStats_Args, pool_bytes));
-static_assert(offsetof(glia::pjrt_api::device_memory_stats_args, peak_pool_bytes) ==
-              offsetof(PJRT_Device_MemoryStats_Args, peak_pool_bytes));
 GLIA_SAME_SIZE(executable_destroy_args, PJRT_Executable_Destroy_Args);
 GLIA_SAME_FIELD(executable_destroy_args, PJRT_Executable_Destroy_Args, executable);
-GLIA_SAME_SIZE(executable_get_cost_analysis_args, PJRT_Executable_GetCostAnalysis_Args);
-GLIA_SAME_FIELD(executable_get_cost_analysis_args, PJRT_Executable_GetCostAnalysis_Args,
-                executable);
-GLIA_SAME_FIELD(executable_get_cost_analysis_args, PJRT_Executable_GetCostAnalysis_Args,
-                num_properties);
-GLIA_SAME_FIELD(executable_get_cost_analysis_args, PJRT_Executable_GetCostAnalysis_Args,
-                properties);
 GLIA_SAME_SIZE(executable_get_compiled_memory_stats_args,
                PJRT_Executable_GetCompiledMemoryStats_Args);
 GLIA_SAME_FIELD(executable_get_compiled_memory_stats_args,
@@ -223,9 +216,6 @@ GLIA_SAME_FIELD(buffer_to_host_buffer_args, PJRT_Buffer_ToHostBuffer_Args, host_
 GLIA_SAME_FIELD(buffer_to_host_buffer_args, PJRT_Buffer_ToHostBuffer_Args, dst);
 GLIA_SAME_FIELD(buffer_to_host_buffer_args, PJRT_Buffer_ToHostBuffer_Args, dst_size);
 GLIA_SAME_FIELD(buffer_to_host_buffer_args, PJRT_Buffer_ToHostBuffer_Args, event);
-GLIA_SAME_SIZE(buffer_ready_event_args, PJRT_Buffer_ReadyEvent_Args);
-GLIA_SAME_FIELD(buffer_ready_event_args, PJRT_Buffer_ReadyEvent_Args, buffer);
-GLIA_SAME_FIELD(buffer_ready_event_args, PJRT_Buffer_ReadyEvent_Args, event);
 GLIA_SAME_SIZE(topology_description_create_args, PJRT_TopologyDescription_Create_Args);
 GLIA_SAME_FIELD(topology_description_create_args, PJRT_TopologyDescription_Create_Args,
                 topology_name);
@@ -261,9 +251,7 @@ GLIA_SAME_ENTRY(client_compile, PJRT_Client_Compile);
 GLIA_SAME_ENTRY(client_buffer_from_host_buffer, PJRT_Client_BufferFromHostBuffer);
 GLIA_SAME_ENTRY(device_description_kind, PJRT_DeviceDescription_Kind);
 GLIA_SAME_ENTRY(device_get_description, PJRT_Device_GetDescription);
-GLIA_SAME_ENTRY(device_memory_stats, PJRT_Device_MemoryStats);
 GLIA_SAME_ENTRY(executable_destroy, PJRT_Executable_Destroy);
-GLIA_SAME_ENTRY(executable_get_cost_analysis, PJRT_Executable_GetCostAnalysis);
 GLIA_SAME_ENTRY(executable_serialize, PJRT_Executable_Serialize);
 GLIA_SAME_ENTRY(loaded_executable_destroy, PJRT_LoadedExecutable_Destroy);
 GLIA_SAME_ENTRY(loaded_executable_get_executable, PJRT_LoadedExecutable_GetExecutable);
@@ -271,17 +259,13 @@ GLIA_SAME_ENTRY(loaded_executable_execute, PJRT_LoadedExecutable_Execute);
 GLIA_SAME_ENTRY(executable_deserialize_and_load, PJRT_Executable_DeserializeAndLoad);
 GLIA_SAME_ENTRY(buffer_destroy, PJRT_Buffer_Destroy);
 GLIA_SAME_ENTRY(buffer_to_host_buffer, PJRT_Buffer_ToHostBuffer);
-GLIA_SAME_ENTRY(buffer_ready_event, PJRT_Buffer_ReadyEvent);
 GLIA_SAME_ENTRY(topology_description_create, PJRT_TopologyDescription_Create);
 GLIA_SAME_ENTRY(topology_description_destroy, PJRT_TopologyDescription_Destroy);
 GLIA_SAME_ENTRY(compile, PJRT_Compile);
 GLIA_SAME_ENTRY(executable_get_compiled_memory_stats, PJRT_Executable_GetCompiledMemoryStats);
 
 GLIA_SAME_NUMBER(buffer_type::invalid, PJRT_Buffer_Type_INVALID);
-GLIA_SAME_NUMBER(buffer_type::pred, PJRT_Buffer_Type_PRED);
 GLIA_SAME_NUMBER(buffer_type::s32, PJRT_Buffer_Type_S32);
-GLIA_SAME_NUMBER(buffer_type::u8, PJRT_Buffer_Type_U8);
-GLIA_SAME_NUMBER(buffer_type::u32, PJRT_Buffer_Type_U32);
 GLIA_SAME_NUMBER(buffer_type::f32, PJRT_Buffer_Type_F32);
 GLIA_SAME_NUMBER(buffer_type::f64, PJRT_Buffer_Type_F64);
 GLIA_SAME_NUMBER(error_code::ok, PJRT_Error_Code_OK);
@@ -296,10 +280,7 @@ GLIA_SAME_NUMBER(error_code::internal, PJRT_Error_Code_INTERNAL);
 GLIA_SAME_NUMBER(error_code::unavailable, PJRT_Error_Code_UNAVAILABLE);
 GLIA_SAME_NUMBER(named_value_type::string, PJRT_NamedValue_kString);
 GLIA_SAME_NUMBER(named_value_type::int64, PJRT_NamedValue_kInt64);
-GLIA_SAME_NUMBER(named_value_type::int64_list, PJRT_NamedValue_kInt64List);
 GLIA_SAME_NUMBER(named_value_type::real, PJRT_NamedValue_kFloat);
 GLIA_SAME_NUMBER(named_value_type::boolean, PJRT_NamedValue_kBool);
 GLIA_SAME_NUMBER(host_buffer_semantics::immutable_only_during_call,
                  PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
-GLIA_SAME_NUMBER(host_buffer_semantics::immutable_until_transfer_completes,
-                 PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes);

@@ -120,6 +120,39 @@ TEST_CASE("a training on a device is that on the cpu, in a few programs") {
   }
 }
 
+TEST_CASE("elements are read in rows, whatever layout a device has chosen for them") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  // The older of the two hands out its own layout, which by itself is always that of rows.
+  const std::string& plugin = plugins.back();
+  const glia::pjrt_options options = test::without_cache(plugin);
+  const auto client =
+      std::make_shared<const glia::detail::pjrt_client>(glia::detail::pjrt_plugin(plugin), options);
+  // The result's columns lie next to each other, as on TPUs.
+  const auto transposing = glia::detail::pjrt_executable::compile(client, R"(module @m {
+  func.func public @main(%0: tensor<2x3xf32>) -> (tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"}) {
+    %1 = "stablehlo.add"(%0, %0) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    "func.return"(%1) : (tensor<2x3xf32>) -> ()
+  }
+}
+)",
+                                                                  1);
+  const std::vector<float> values{1, 2, 3, 4, 5, 6};
+  const auto x = glia::detail::copy_to_devices(client, std::as_bytes(std::span(values)),
+                                               glia::pjrt_api::buffer_type::f32, {2, 3},
+                                               glia::detail::device_layout::everywhere);
+  const glia::detail::pjrt_buffer* const arguments[] = {x.get()};
+  const auto begun = transposing->run(arguments, {});
+  std::vector<float> twice(6);
+  glia::detail::copy_to_host(*begun.results[0], {2, 3}, std::as_writable_bytes(std::span(twice)));
+  CHECK(twice == std::vector<float>{2, 4, 6, 8, 10, 12});
+  for (glia::pjrt_api::event* const event : begun.events) {
+    glia::detail::wait_for(*client, event, "run a program");
+  }
+}
+
 TEST_CASE("a tensor that others hold stays as it is when a program writes over it") {
   const std::vector<std::string> plugins = test::pjrt_plugins();
   if (plugins.empty()) {

@@ -179,7 +179,8 @@ TEST_CASE("where samples of a batch meet, in a layer or in a loss, short batches
                                const auto mean = glia::ops::mean(v, {0});
                                return v - mean;
                              }};
-  const glia::sequential meeting{glia::dense{2}, centred};
+  // Whatever such a layer is called.
+  const glia::sequential meeting{glia::dense{2}, glia::named{"metrics", centred}};
   const glia::model here{meeting, {3}};
   const glia::model there{meeting, {3}, device};
   CHECK(glia::evaluate(there, data, glia::mean_squared_error{}, {.batch_size = 10}).loss ==
@@ -206,6 +207,20 @@ TEST_CASE("where samples of a batch meet, in a layer or in a loss, short batches
     CHECK(on_device.first == Approx(train(glia::cpu<>()).first).epsilon(1e-5));
     CHECK(on_device.second == (meets ? 2 : 1));
   }
+}
+
+TEST_CASE("a prediction leaves nothing behind that a step would have to keep") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  glia::model net{glia::dense{4}, {2}, glia::pjrt(test::without_cache(plugins.front()))};
+  const xt::xarray<float> x = xt::ones<float>({3, 2});
+  const xt::xarray<float> before = net.predict(x);
+  CHECK(net.parameters()[0].value.unique());
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
+  trainer.fit(test::quadrants{20}, {.batch_size = 10, .progress = nullptr});
+  CHECK(test::distance(net.predict(x), before) > 1e-3);
 }
 
 TEST_CASE("a number that is not finite is traced on a device") {

@@ -80,12 +80,15 @@ class inference_cache {
   static constexpr std::size_t most = 16;
 
   struct entry {
-    std::size_t rows;
+    std::size_t rows = 0;
+    std::shared_ptr<inference_programs<B>> programs;
+    /// Of the parameters when it was made; none on backends that compile, where it would hold the
+    /// memory that a training step is to write over.
     std::shared_ptr<const inference<B>> made;
   };
 
-  [[nodiscard]] std::shared_ptr<const inference<B>> find(std::size_t rows) const;
-  void keep(std::size_t rows, std::shared_ptr<const inference<B>> made) const;
+  [[nodiscard]] entry find(std::size_t rows) const;
+  void keep(entry one) const;
 
   mutable spin_lock lock_;
   mutable std::vector<entry> made_;

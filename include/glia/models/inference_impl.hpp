@@ -86,42 +86,42 @@ template <backend B>
 std::shared_ptr<const inference<B>> inference_cache<B>::get(
     std::size_t rows, const parameter_list<B>& parameters,
     function_ref<std::shared_ptr<inference_programs<B>>()> make) const {
-  std::shared_ptr<const inference<B>> known = find(rows);
-  if (known && known->is_of(parameters)) {
-    return known;
+  const entry known = find(rows);
+  if (known.made && known.made->is_of(parameters)) {
+    return known.made;
   }
-  auto made = std::make_shared<const inference<B>>(known ? known->programs() : make(), parameters);
-  keep(rows, made);
+  auto programs = known.programs ? known.programs : make();
+  auto made = std::make_shared<const inference<B>>(programs, parameters);
+  keep({rows, std::move(programs), compiling_backend<B> ? nullptr : made});
   return made;
 }
 
 template <backend B>
-std::shared_ptr<const inference<B>> inference_cache<B>::find(std::size_t rows) const {
+typename inference_cache<B>::entry inference_cache<B>::find(std::size_t rows) const {
   const std::lock_guard guard(lock_);
   for (const entry& one : made_) {
     if (one.rows == rows) {
-      return one.made;
+      return one;
     }
   }
-  return nullptr;
+  return {};
 }
 
 template <backend B>
-void inference_cache<B>::keep(std::size_t rows, std::shared_ptr<const inference<B>> made) const {
+void inference_cache<B>::keep(entry one) const {
   const std::lock_guard guard(lock_);
-  for (entry& one : made_) {
-    if (one.rows == rows) {
-      one.made.swap(made);
+  for (entry& known : made_) {
+    if (known.rows == one.rows) {
+      std::swap(known, one);
       return;
     }
   }
   if (made_.size() < most) {
-    made_.push_back({rows, std::move(made)});
+    made_.push_back(std::move(one));
     return;
   }
   // The oldest goes; it is destroyed when nobody waits for the lock any more.
-  made_.front().rows = rows;
-  made_.front().made.swap(made);
+  std::swap(made_.front(), one);
   std::rotate(made_.begin(), made_.begin() + 1, made_.end());
 }
 

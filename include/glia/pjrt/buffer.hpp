@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -77,14 +78,24 @@ class pjrt_buffer {
   return result;
 }
 
-/// Copies a buffer's elements, of which there are so many bytes, and waits for them.
-inline void copy_to_host(const pjrt_buffer& from, std::span<std::byte> to) {
+/// Copies the elements of a buffer of this shape, of which there are so many bytes, in row-major
+/// order, whatever the device's own, and waits for them.
+inline void copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to) {
+  if (to.empty()) {
+    return;
+  }
   const pjrt_client& client = *from.client();
+  std::vector<std::int64_t> axes(s.rank());
+  std::iota(axes.rbegin(), axes.rend(), std::int64_t{0});
+  pjrt_api::memory_layout row_major;
+  row_major.tiled.minor_to_major = axes.data();
+  row_major.tiled.minor_to_major_size = axes.size();
   const std::size_t pieces = from.layout() == device_layout::by_rows ? from.parts().size() : 1;
   const std::size_t each = to.size() / pieces;
   for (std::size_t d = 0; d < pieces; ++d) {
     pjrt_api::buffer_to_host_buffer_args args;
     args.src = from.parts()[d];
+    args.host_layout = &row_major;
     args.dst = to.data() + d * each;
     args.dst_size = each;
     client.plugin().call(client.api().buffer_to_host_buffer, args, "copy a tensor from the device");

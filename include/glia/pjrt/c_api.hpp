@@ -19,7 +19,6 @@ struct client;
 struct device;
 struct device_description;
 struct memory;
-struct memory_layout;
 struct buffer;
 struct executable;
 struct loaded_executable;
@@ -42,22 +41,13 @@ enum class error_code : int {
   data_loss = 15,
 };
 
-enum class buffer_type : int {
-  invalid = 0,
-  pred = 1,
-  s32 = 4,
-  u8 = 6,
-  u32 = 8,
-  f32 = 11,
-  f64 = 12
-};
+enum class buffer_type : int { invalid = 0, s32 = 4, f32 = 11, f64 = 12 };
 
 enum class host_buffer_semantics : int {
   immutable_only_during_call = 0,
-  immutable_until_transfer_completes = 1,
 };
 
-enum class named_value_type : int { string = 0, int64 = 1, int64_list = 2, real = 3, boolean = 4 };
+enum class named_value_type : int { string = 0, int64 = 1, real = 3, boolean = 4 };
 
 /// What every struct begins with: its size as the caller knows it.
 template <class Args>
@@ -79,6 +69,21 @@ struct named_value : sized<named_value> {
   };
   std::size_t value_size = 0;  // of a list or a string; else 1
   named_value() : string_value(nullptr) {}
+};
+
+enum class memory_layout_type : int { tiled = 0, strides = 1 };
+
+/// Which of a tensor's axes lie next to each other, the one that varies fastest first.
+struct tiled_layout : sized<tiled_layout> {
+  const std::int64_t* minor_to_major = nullptr;
+  std::size_t minor_to_major_size = 0;
+  const std::int64_t* tile_dims = nullptr;
+  const std::size_t* tile_dim_sizes = nullptr;
+  std::size_t num_tiles = 0;
+};
+struct memory_layout : sized<memory_layout> {
+  tiled_layout tiled;  // of a union with smaller members
+  memory_layout_type type = memory_layout_type::tiled;
 };
 
 struct program : sized<program> {
@@ -139,6 +144,18 @@ struct client_addressable_devices_args : sized<client_addressable_devices_args> 
   device* const* addressable_devices = nullptr;
   std::size_t num_addressable_devices = 0;
 };
+struct client_lookup_device_args : sized<client_lookup_device_args> {
+  pjrt_api::client* client = nullptr;
+  int id = 0;
+  pjrt_api::device* device = nullptr;
+};
+struct client_default_device_assignment_args : sized<client_default_device_assignment_args> {
+  pjrt_api::client* client = nullptr;
+  int num_replicas = 0;
+  int num_partitions = 0;
+  std::size_t default_assignment_size = 0;
+  int* default_assignment = nullptr;
+};
 struct client_compile_args : sized<client_compile_args> {
   pjrt_api::client* client = nullptr;
   const pjrt_api::program* program = nullptr;
@@ -172,32 +189,8 @@ struct device_description_kind_args : sized<device_description_kind_args> {
   const char* device_kind = nullptr;
   std::size_t device_kind_size = 0;
 };
-struct device_memory_stats_args : sized<device_memory_stats_args> {
-  struct figure {
-    std::int64_t value = 0;
-    bool is_set = false;
-  };
-  pjrt_api::device* device = nullptr;
-  std::int64_t bytes_in_use = 0;
-  figure peak_bytes_in_use;
-  figure num_allocs;
-  figure largest_alloc_size;
-  figure bytes_limit;
-  figure bytes_reserved;
-  figure peak_bytes_reserved;
-  figure bytes_reservable_limit;
-  figure largest_free_block_bytes;
-  figure pool_bytes;
-  figure peak_pool_bytes;
-};
-
 struct executable_destroy_args : sized<executable_destroy_args> {
   pjrt_api::executable* executable = nullptr;
-};
-struct executable_get_cost_analysis_args : sized<executable_get_cost_analysis_args> {
-  pjrt_api::executable* executable = nullptr;
-  std::size_t num_properties = 0;
-  const named_value* properties = nullptr;
 };
 struct executable_get_compiled_memory_stats_args
     : sized<executable_get_compiled_memory_stats_args> {
@@ -272,11 +265,6 @@ struct buffer_to_host_buffer_args : sized<buffer_to_host_buffer_args> {
   std::size_t dst_size = 0;
   pjrt_api::event* event = nullptr;
 };
-struct buffer_ready_event_args : sized<buffer_ready_event_args> {
-  pjrt_api::buffer* buffer = nullptr;
-  pjrt_api::event* event = nullptr;
-};
-
 struct topology_description_create_args : sized<topology_description_create_args> {
   const char* topology_name = nullptr;
   std::size_t topology_name_size = 0;
@@ -328,21 +316,18 @@ struct api {
   entry<client_platform_version_args> client_platform_version;
   skipped client_devices;
   entry<client_addressable_devices_args> client_addressable_devices;
-  skipped client_look_ups_and_memories[3];
+  entry<client_lookup_device_args> client_lookup_device;
+  skipped client_lookups_and_memories[2];
   entry<client_compile_args> client_compile;
-  skipped client_default_device_assignment;
+  entry<client_default_device_assignment_args> client_default_device_assignment;
   entry<client_buffer_from_host_buffer_args> client_buffer_from_host_buffer;
   skipped device_description_numbers_and_attributes[3];
   entry<device_description_kind_args> device_description_kind;
   skipped device_description_strings[2];
   entry<device_get_description_args> device_get_description;
-  skipped device_properties[4];
-  entry<device_memory_stats_args> device_memory_stats;
-  skipped memory_properties[5];
+  skipped device_and_memory_properties[10];
   entry<executable_destroy_args> executable_destroy;
-  skipped executable_properties[5];
-  entry<executable_get_cost_analysis_args> executable_get_cost_analysis;
-  skipped executable_outputs[2];
+  skipped executable_properties[8];
   entry<executable_serialize_args> executable_serialize;
   entry<loaded_executable_destroy_args> loaded_executable_destroy;
   entry<loaded_executable_get_executable_args> loaded_executable_get_executable;
@@ -353,9 +338,7 @@ struct api {
   entry<buffer_destroy_args> buffer_destroy;
   skipped buffer_properties_and_copies[11];
   entry<buffer_to_host_buffer_args> buffer_to_host_buffer;
-  skipped buffer_is_on_cpu;
-  entry<buffer_ready_event_args> buffer_ready_event;
-  skipped buffer_pointers_and_streams[9];
+  skipped buffer_events_pointers_and_streams[11];
   entry<topology_description_create_args> topology_description_create;
   entry<topology_description_destroy_args> topology_description_destroy;
   skipped topology_description_properties[5];

@@ -112,8 +112,23 @@ class pjrt_client {
     require<device_error>(wanted <= found, "pjrt: ", plugin_.path(), ": has found ", found,
                           found == 1 ? " device" : " devices", ", fewer than the ", wanted,
                           " that are asked for");
-    devices_.assign(args.addressable_devices,
-                    args.addressable_devices + (wanted == 0 ? found : wanted));
+    // In the order in which programs for so many are given their parts, which is the plugin's.
+    std::vector<int> ids(wanted == 0 ? found : wanted);
+    pjrt_api::client_default_device_assignment_args assignment;
+    assignment.client = client_;
+    assignment.num_replicas = 1;
+    assignment.num_partitions = static_cast<int>(ids.size());
+    assignment.default_assignment_size = ids.size();
+    assignment.default_assignment = ids.data();
+    plugin_.call(api().client_default_device_assignment, assignment, "assign its devices");
+    devices_.reserve(ids.size());
+    for (const int id : ids) {
+      pjrt_api::client_lookup_device_args device;
+      device.client = client_;
+      device.id = id;
+      plugin_.call(api().client_lookup_device, device, "find its device");
+      devices_.push_back(device.device);
+    }
   }
   void destroy() noexcept {
     pjrt_api::client_destroy_args args;
@@ -151,17 +166,10 @@ class pjrt_queue {
   explicit pjrt_queue(std::shared_ptr<const pjrt_client> client) : client_(std::move(client)) {}
   pjrt_queue(const pjrt_queue&) = delete;
   pjrt_queue& operator=(const pjrt_queue&) = delete;
-  ~pjrt_queue() {
-    for (const std::vector<pjrt_api::event*>& run : running_) {
-      try {
-        wait(run);
-      } catch (const device_error&) {  // nobody is left to hear of it
-      }
-    }
-  }
+  ~pjrt_queue() { wait_for_all(); }
 
   /// Adds a run that has begun, an event for each device, and waits for the oldest of too many.
-  /// Throws what has failed in that.
+  /// What fails in a run comes out where one of its results is waited for, and not here.
   void add(std::vector<pjrt_api::event*> run) {
     std::vector<pjrt_api::event*> oldest;
     {
@@ -175,7 +183,7 @@ class pjrt_queue {
     wait(oldest);
   }
 
-  /// Waits for all that has begun. Throws what has failed.
+  /// Waits for all that has begun.
   void wait_for_all() {
     std::deque<std::vector<pjrt_api::event*>> begun;
     {
@@ -194,16 +202,11 @@ class pjrt_queue {
   static constexpr std::size_t most = 2;
 
   void wait(std::span<pjrt_api::event* const> run) const {
-    std::string failure;  // of one device; the others' events go as well
     for (pjrt_api::event* const event : run) {
       try {
         wait_for(*client_, event, "run a program");
-      } catch (const device_error& e) {
-        failure = e.what();
+      } catch (const device_error&) {  // the results have it as well
       }
-    }
-    if (!failure.empty()) {
-      throw device_error(failure);
     }
   }
 

@@ -2,15 +2,19 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <variant>
 
 #include "glia/core/error.hpp"
 #include "glia/graph/compilations.hpp"
@@ -20,48 +24,60 @@
 
 namespace glia::detail {
 
-/// What a program depends on beside its text: the plugin, the devices, and this format.
-[[nodiscard]] inline std::string compiler_identity(const pjrt_client& client) {
+/// What a program depends on beside its text: the plugin and what it is told, the devices, and this
+/// format.
+[[nodiscard]] inline std::string compiler_identity(const pjrt_client& client,
+                                                   std::span<const pjrt_setting> settings) {
+  std::string told;
+  for (const pjrt_setting& setting : settings) {
+    std::visit([&](const auto& value) { told += text(setting.name, '=', value, '\n'); },
+               setting.value);
+  }
+  for (const char* const variable : {"XLA_FLAGS", "LIBTPU_INIT_ARGS"}) {
+    const char* const value = std::getenv(variable);
+    told += text(variable, '=', value == nullptr ? "" : value, '\n');
+  }
   std::string processor;
-  if (client.platform() == "cpu") {  // programs are compiled for the very processor
+  if (client.platform() == "cpu") {  // programs are compiled for the very processor, and its cores
     std::ifstream in("/proc/cpuinfo");
     for (std::string line; std::getline(in, line) && processor.empty();) {
       if (line.starts_with("flags") || line.starts_with("Features")) {
-        processor = line;
+        processor = text(std::thread::hardware_concurrency(), " cores, ", line);
       }
     }
   }
   std::error_code unknown;
-  const std::filesystem::path plugin = client.plugin().path();
+  const std::filesystem::path& plugin = client.plugin().file();
   const auto changed = std::filesystem::last_write_time(plugin, unknown);
   const auto& version = client.api().version;
   return text("glia program 1\n", client.platform(), ' ', client.platform_version(), ' ',
               client.device_kind(), " x", client.devices().size(), "\nplugin ",
               version.major_version, '.', version.minor_version, ", ",
               std::filesystem::file_size(plugin, unknown), " bytes of ",
-              changed.time_since_epoch().count(), '\n', processor, '\n');
+              changed.time_since_epoch().count(), '\n', processor, '\n', told);
 }
 
 /// Makes programs of modules: each once, and those that an earlier run has kept not at all.
 class pjrt_compiler {
  public:
-  pjrt_compiler(std::shared_ptr<const pjrt_client> client, program_cache_options cache)
+  pjrt_compiler(std::shared_ptr<const pjrt_client> client, const pjrt_options& options)
       : client_(std::move(client)),
-        cache_(std::move(cache)),
-        identity_(compiler_identity(*client_)) {}
+        cache_(options.cache),
+        identity_(compiler_identity(*client_, options.settings)) {}
 
   /// The program of a module with so many results, to be `kept` for later runs or not.
   [[nodiscard]] std::shared_ptr<const pjrt_executable> program(const std::string& module,
                                                                std::size_t results, bool kept) {
-    const std::lock_guard guard(lock_);
-    for (auto known = programs_.begin(); known != programs_.end(); ++known) {
-      if (known->module == module) {
-        programs_.splice(programs_.begin(), programs_, known);
-        return known->program;
-      }
+    if (auto known = find(module)) {
+      return known;
     }
+    // Others find and run theirs meanwhile.
     const auto start = std::chrono::steady_clock::now();
-    auto made = kept ? make_kept(module, results) : make(module, results);
+    bool loaded = false;
+    auto made = kept ? make_kept(module, results, loaded)
+                     : pjrt_executable::compile(client_, module, results);
+    const std::lock_guard guard(lock_);
+    ++(loaded ? count_.loaded : count_.compiled);
     count_.seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     programs_.push_front({module, made});
@@ -85,24 +101,29 @@ class pjrt_compiler {
     std::shared_ptr<const pjrt_executable> program;
   };
 
-  [[nodiscard]] std::shared_ptr<const pjrt_executable> make(const std::string& module,
-                                                            std::size_t results) {
-    auto made = pjrt_executable::compile(client_, module, results);
-    ++count_.compiled;
-    return made;
+  [[nodiscard]] std::shared_ptr<const pjrt_executable> find(const std::string& module) {
+    const std::lock_guard guard(lock_);
+    for (auto known = programs_.begin(); known != programs_.end(); ++known) {
+      if (known->module == module) {
+        programs_.splice(programs_.begin(), programs_, known);
+        return known->program;
+      }
+    }
+    return nullptr;
   }
   [[nodiscard]] std::shared_ptr<const pjrt_executable> make_kept(const std::string& module,
-                                                                 std::size_t results) {
+                                                                 std::size_t results,
+                                                                 bool& loaded) const {
     const std::string key = identity_ + module;
     if (const std::optional<std::string> kept = cache_.find(key)) {
       try {
         auto made = pjrt_executable::load(client_, *kept, results);
-        ++count_.loaded;
+        loaded = true;
         return made;
       } catch (const device_error&) {  // compiled again, then
       }
     }
-    auto made = make(module, results);
+    auto made = pjrt_executable::compile(client_, module, results);
     try {
       cache_.keep(key, made->serialized());
     } catch (const device_error&) {  // a plugin that cannot

@@ -154,7 +154,7 @@ class pjrt {
       return x;
     }
     std::vector<std::byte> elements(x.shape().size() * bytes_of(x.type(), sizeof(T)));
-    detail::copy_to_host(x.buffer(), elements);
+    detail::copy_to_host(x.buffer(), x.shape(), elements);
     const auto type = x.type() == element::index ? pjrt_api::buffer_type::s32 : buffer_type_of<T>();
     return tensor(detail::copy_to_devices(state_->client, elements, type, x.shape(), wanted),
                   spec_of(x));
@@ -174,6 +174,7 @@ class pjrt {
     }
     const graph calls = alone(kernel, specs);
     std::vector<const detail::pjrt_buffer*> arguments;
+    arguments.reserve(given.size());
     for (const tensor& one : given) {
       arguments.push_back(&one.buffer());
     }
@@ -193,7 +194,7 @@ class pjrt {
     explicit state(const pjrt_options& o)
         : client(std::make_shared<const detail::pjrt_client>(detail::pjrt_plugin(o.plugin), o)),
           precision(o.precision),
-          compiler(client, o.cache),
+          compiler(client, o),
           queue(client) {}
 
     std::shared_ptr<const detail::pjrt_client> client;
@@ -218,18 +219,28 @@ class pjrt {
     }
     return calls;
   }
-  /// Which kernel of a graph that does not compile cannot be compiled on its own, if one cannot.
+  /// Which kernel of a graph that does not compile cannot be compiled on its own, if one cannot and
+  /// another one can.
   [[nodiscard]] std::string culprit_in(const graph& calls) const {
+    const graph_node* culprit = nullptr;
+    bool others_compile = false;
     for (const graph_node& node : calls.nodes()) {
+      if (culprit != nullptr && others_compile) {
+        break;
+      }
       try {
         (void)compiled(alone(node.kernel, calls.specs(node.operands)), false);
+        others_compile = true;
       } catch (const device_error&) {
-        const std::string& place = calls.place_of(node).name;
-        return text("; what it cannot compile is the kernel '", node.kernel.name(), '\'',
-                    place.empty() ? "" : " of ", place);
+        culprit = culprit == nullptr ? &node : culprit;
       }
     }
-    return "";
+    if (culprit == nullptr || !others_compile) {
+      return "";
+    }
+    const std::string& place = calls.place_of(*culprit).name;
+    return text("; what it cannot compile is the kernel '", culprit->kernel.name(), '\'',
+                place.empty() ? "" : " of ", place);
   }
   [[nodiscard]] stablehlo::module_options module_options() const {
     return {.real = std::same_as<T, double> ? stablehlo::scalar::f64 : stablehlo::scalar::f32,
@@ -267,10 +278,10 @@ class pjrt {
     require<shape_error>(to.size() == x.shape().size(), "to_host: room for ", to.size(),
                          " values, the tensor ", x.shape(), " has ", x.shape().size());
     if constexpr (std::same_as<Element, Number>) {
-      detail::copy_to_host(x.buffer(), std::as_writable_bytes(to));
+      detail::copy_to_host(x.buffer(), x.shape(), std::as_writable_bytes(to));
     } else {
       std::vector<Element> elements(to.size());
-      detail::copy_to_host(x.buffer(), std::as_writable_bytes(std::span(elements)));
+      detail::copy_to_host(x.buffer(), x.shape(), std::as_writable_bytes(std::span(elements)));
       std::copy(elements.begin(), elements.end(), to.begin());
     }
   }

@@ -21,15 +21,18 @@ struct pjrt_error : device_error {
 /// What to do about an error in something that was asked for: "run a program".
 [[nodiscard]] inline const char* advice_for(pjrt_api::error_code code,
                                             std::string_view what) noexcept {
+  const bool uses_it = what.starts_with("run ") || what.starts_with("compute ") ||
+                       what.starts_with("copy ") || what.starts_with("compile ");
   switch (code) {
     case pjrt_api::error_code::resource_exhausted:
-      return "; use a smaller batch or model, or a device with more memory";
+      return uses_it ? "; use a smaller batch or model, or a device with more memory"
+                     : "; is another program using the device? docs/devices.md says how to leave "
+                       "memory to others";
     case pjrt_api::error_code::unavailable:
     case pjrt_api::error_code::aborted:
     case pjrt_api::error_code::data_loss:
-      return what.starts_with("run ") || what.starts_with("compute ") || what.starts_with("copy ")
-                 ? "; the device is gone: begin again on another, from the last checkpoint"
-                 : "; is another program using the device?";
+      return uses_it ? "; the device is gone: begin again on another, from the last checkpoint"
+                     : "; is another program using the device?";
     default:
       return "";
   }
@@ -53,6 +56,10 @@ class pjrt_plugin {
     const auto get = reinterpret_cast<pjrt_api::get_api>(dlsym(library, pjrt_api::symbol));
     require<device_error>(get != nullptr, "pjrt: ", path_, ": is no PJRT plugin: it has no symbol ",
                           pjrt_api::symbol);
+    Dl_info loaded{};
+    if (dladdr(reinterpret_cast<const void*>(get), &loaded) != 0 && loaded.dli_fname != nullptr) {
+      file_ = loaded.dli_fname;
+    }
     api_ = get();
     require<device_error>(api_ != nullptr, "pjrt: ", path_, ": gives no table of its functions");
     const auto& version = api_->version;
@@ -68,7 +75,10 @@ class pjrt_plugin {
   }
 
   [[nodiscard]] const pjrt_api::api& api() const noexcept { return *api_; }
+  /// As it was given.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// Where the library was found.
+  [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
 
   /// Calls an entry point. Throws `pjrt_error` with the plugin's own words: "pjrt: cannot `what`:
   /// ...".
@@ -109,6 +119,7 @@ class pjrt_plugin {
   }
 
   std::string path_;
+  std::filesystem::path file_;
   const pjrt_api::api* api_ = nullptr;
 };
 

@@ -92,7 +92,6 @@ class program<pjrt<T>> {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = tensor(std::move(results[next++]), s.calls.spec(s.calls.outputs()[i].value));
     }
-    // What fails is most likely another run's: by now this one's results have their places.
     s.device.queue().add(std::move(begun.events));
   }
 

@@ -56,8 +56,13 @@ class program_cache {
       return std::nullopt;
     }
     const std::filesystem::path path = path_of(key);
-    std::ifstream in(path, std::ios::binary);
-    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    std::string bytes;
+    try {
+      std::ifstream in(path, std::ios::binary);
+      bytes.assign(std::istreambuf_iterator<char>(in), {});
+    } catch (const std::ios_base::failure&) {  // as where another machine has just removed it
+      return std::nullopt;
+    }
     const std::optional<std::string_view> program = content_of(bytes, key);
     if (!program) {
       return std::nullopt;

@@ -33,23 +33,24 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   [[maybe_unused]] std::vector<tensor> of_batch(sums.how().results());
   [[maybe_unused]] std::size_t recorded_for = 0;
   if constexpr (compiling_backend<B>) {
-    const model_access::reading unchanged(net.access());
     std::optional<evaluation_program<B>> recorded;
     for_each_batch(data, batch_size, [&](const batch& b) {
       require_batch(b);
-      const batch full = filled_up(b, std::min(batch_size, data.size()));
+      const std::size_t rows = std::min(batch_size, data.size());
+      const std::optional<batch> filled =
+          b.size < rows ? std::optional(filled_up(b, rows)) : std::nullopt;
       const auto record_for = [&](const batch& like) {
         if (recorded_for != like.size) {
           recorded.emplace(net, described, which, like.size, target_spec(like), loss, sums.how());
           recorded_for = like.size;
         }
       };
-      record_for(full);
-      const bool alone = full.size > b.size && recorded->mixes_samples();
+      record_for(filled ? *filled : b);
+      const bool alone = filled && recorded->mixes_samples();
       if (alone) {
         record_for(b);
       }
-      recorded->run(net, alone ? b : full, b.size, of_batch);
+      recorded->run(net, filled && !alone ? *filled : b, b.size, of_batch);
       sums.add_results(of_batch, b);
       return true;
     });

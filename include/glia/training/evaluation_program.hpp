@@ -32,6 +32,7 @@ class evaluation_program {
   /// Writes the sums over a batch, of which the first rows are samples.
   void run(const model_core<B>& net, const batch& b, std::size_t samples,
            std::span<tensor> sums) const {
+    const model_access::reading unchanged(net.access());
     const B& device = net.device();
     tensor x = samples_from_host(device, std::span<const float>(b.inputs), b.input_shape);
     targets<B> t = targets_of(device, b, net.output_shape());
@@ -61,10 +62,10 @@ class evaluation_program {
     const auto present = detail::present_input(rec, rows);
     rec.set_place("loss");
     const auto losses = loss.apply(at.constant(y), t).value();
+    mixes = passes::mixes_samples(rec.recorded());  // before metrics, which may
     rec.set_place("metrics");
     detail::output_sums(rec, {y, losses}, t, scores, present);
     graph g = rec.recorded();
-    mixes = passes::mixes_samples(g);
     fuse_kernels<B>(g, {0, g.inputs().size() - 2, g.inputs().size() - 1});
     return program<B>(std::move(g), rec.how(), net.device());
   }

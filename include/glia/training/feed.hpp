@@ -67,10 +67,9 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
 [[nodiscard]] inline batch filled_up(batch b, std::size_t rows) {
   const auto fill = [&](auto& values) {
     const std::size_t each = values.size() / b.size;
-    values.reserve(rows * each);
+    values.resize(rows * each);
     for (std::size_t i = b.size; i < rows; ++i) {
-      values.insert(values.end(), values.begin(),
-                    values.begin() + static_cast<std::ptrdiff_t>(each));
+      std::copy_n(values.begin(), each, values.begin() + static_cast<std::ptrdiff_t>(i * each));
     }
   };
   fill(b.inputs);

@@ -142,7 +142,12 @@ history fit_run<B>::run(const dataset_view& train, const dataset_view* validatio
                            : run_epochs(train, validation);
     }
   } catch (...) {
-    keep_sums();
+    try {
+      keep_sums();
+    } catch (const device_error&) {  // the device is gone, and with it how far the epoch had come
+      at().position = 0;
+      at().sums.clear();
+    }
     throw;
   }
   tell(moment::ends);
@@ -313,6 +318,9 @@ void fit_run<B>::take_steps(batch_loader& loader, std::span<const std::uint32_t>
     pass_over(*b, epoch);
     now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
     tell(moment::step);
+  }
+  if constexpr (compiling_backend<B>) {
+    (void)sums_->loss();  // which waits for the steps that still run
   }
   now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
 }

@@ -134,6 +134,7 @@ class running_scores {
   /// samples.
   void add_outputs(const typename B::tensor& y, const batch& b);
   void make_room();
+  void read_pending() const;
   [[nodiscard]] double mean(std::size_t i) const {
     return count_ == 0 ? 0 : sum(i) / static_cast<double>(count_);
   }
@@ -141,10 +142,13 @@ class running_scores {
 
   B device_;
   scoring how_;
-  std::vector<double> sums_;                 // the loss, then what counts classes
-  std::vector<typename B::tensor> pending_;  // the same for each batch not yet in the sums
-  std::vector<std::vector<double>> own_;     // of metrics that look at outputs; else empty
-  std::vector<float> outputs_;               // of a batch
+  // The loss, then what counts classes, and the same for each batch that is not yet in these sums:
+  // it is read when somebody asks.
+  mutable std::vector<double> sums_;
+  mutable std::vector<typename B::tensor> pending_;
+  mutable std::vector<double> new_sums_;  // while they are read
+  std::vector<std::vector<double>> own_;  // of metrics that look at outputs; else empty
+  std::vector<float> outputs_;            // of a batch
   std::size_t count_ = 0;
 };
 

@@ -153,23 +153,27 @@ void running_scores<B>::go_on_from(std::span<const double> numbers) {
 template <backend B>
 void running_scores<B>::make_room() {
   if (pending_.size() == batches_at_a_time * sums_.size()) {
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      sums_[i] = sum(i);
-    }
-    pending_.clear();
+    read_pending();
   }
+}
+
+template <backend B>
+void running_scores<B>::read_pending() const {
+  new_sums_ = sums_;
+  for (std::size_t at = 0; at < pending_.size(); ++at) {
+    double of_batch = 0;
+    device_.to_host(pending_[at], std::span(&of_batch, 1));
+    new_sums_[at % sums_.size()] += of_batch;
+  }
+  sums_.swap(new_sums_);
+  pending_.clear();
 }
 
 /// Over all batches; the loss is number 0.
 template <backend B>
 double running_scores<B>::sum(std::size_t i) const {
-  double result = sums_[i];
-  for (std::size_t at = i; at < pending_.size(); at += sums_.size()) {
-    double of_batch = 0;
-    device_.to_host(pending_[at], std::span(&of_batch, 1));
-    result += of_batch;
-  }
-  return result;
+  read_pending();
+  return sums_[i];
 }
 
 }  // namespace glia

@@ -147,6 +147,9 @@ template <backend B>
   const slot_lists<R> kept_before = kept;
 
   const step_results<R> results = take_step(at, in, traced, kept, rule);
+  if constexpr (compiling_backend<B>) {
+    mixes = passes::mixes_samples(rec.recorded());  // before metrics, which may
+  }
   if (scores) {
     output_sums(rec, results, in.t, *scores, in.present);
   }
@@ -157,9 +160,6 @@ template <backend B>
     }
   }
   graph g = rec.recorded();
-  if constexpr (compiling_backend<B>) {
-    mixes = passes::mixes_samples(g);
-  }
   if (frontier) {
     require<value_error>(passes::begin_at(g, 0, frontier->value_in(g)),
                          "trainer: the step needs more of the samples than what the frozen layers "

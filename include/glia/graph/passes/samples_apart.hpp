@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string_view>
 #include <vector>
 
 #include "glia/graph/graph.hpp"
@@ -26,10 +25,9 @@ namespace glia::passes {
                      [](batch_axis axis) { return axis == batch_axis::rows; });
 }
 
-/// Whether samples meet on their way to the outputs or, in a training step, to their losses, as in
-/// a batch normalisation: one more or less in the batch then changes what the others give.
-/// `metrics` names the place of what only looks at outputs.
-[[nodiscard]] inline bool mixes_samples(const graph& step, std::string_view metrics = "metrics") {
+/// Whether samples meet in the forward part of what was recorded, as in a batch normalisation: one
+/// more or less in the batch then changes what the others give.
+[[nodiscard]] inline bool mixes_samples(const graph& step) {
   std::vector<std::size_t> samples;
   for (std::size_t i = 0; i < step.inputs().size(); ++i) {
     if (step.inputs()[i].of_samples) {
@@ -39,11 +37,10 @@ namespace glia::passes {
   std::vector<bool> of_samples = fixed_values(step, samples);
   of_samples.flip();
   return std::any_of(step.nodes().begin(), step.nodes().end(), [&](const graph_node& node) {
-    const graph_place& place = step.place_of(node);
     const bool concerned =
         std::any_of(node.operands.begin(), node.operands.end(),
                     [&](value_id id) { return id != no_value && of_samples[id]; });
-    return place.phase == step_phase::forward && place.name != metrics && concerned &&
+    return step.place_of(node).phase == step_phase::forward && concerned &&
            !keeps_samples_apart(step, node, of_samples);
   });
 }
