@@ -194,11 +194,13 @@ class pjrt {
     explicit state(const pjrt_options& o)
         : client(std::make_shared<const detail::pjrt_client>(detail::pjrt_plugin(o.plugin), o)),
           precision(o.precision),
+          wide_integers(client->platform() != "tpu"),
           compiler(client, o),
           queue(client) {}
 
     std::shared_ptr<const detail::pjrt_client> client;
     product_precision precision;
+    bool wide_integers;
     detail::pjrt_compiler compiler;
     detail::pjrt_queue queue;  // is waited for before all else goes
   };
@@ -245,6 +247,7 @@ class pjrt {
   [[nodiscard]] stablehlo::module_options module_options() const {
     return {.real = std::same_as<T, double> ? stablehlo::scalar::f64 : stablehlo::scalar::f32,
             .precision = state_->precision == product_precision::full ? "HIGHEST" : "DEFAULT",
+            .wide_integers = state_->wide_integers,
             .devices = device_count()};
   }
   template <class Element>

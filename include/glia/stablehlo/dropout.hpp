@@ -14,10 +14,16 @@ namespace glia::stablehlo {
 
 namespace detail {
 
-/// The low and the high half of a 64-bit product of 32-bit words and a constant, of products of
-/// 16-bit halves: devices that have no 64-bit integers would emulate them.
-[[nodiscard]] inline std::pair<value, value> wide_product(writer& w, const value& x,
+/// The low and the high half of a 64-bit product of 32-bit words and a constant; on devices that
+/// would emulate 64-bit integers, of products of 16-bit halves.
+[[nodiscard]] inline std::pair<value, value> wide_product(const lowering& l, const value& x,
                                                           std::uint32_t factor) {
+  writer& w = l.out;
+  if (l.wide_integers) {
+    const value product = w.multiply(w.convert(x, scalar::u64), static_cast<double>(factor));
+    const value high = w.binary("shift_right_logical", product, w.constant(32, product));
+    return {w.convert(product, x.type), w.convert(high, x.type)};
+  }
   const value sixteen = w.constant(16, x);
   const value mask = w.constant(0xFFFF, x);
   const value low = w.binary("and", x, mask);
@@ -36,9 +42,10 @@ namespace detail {
 
 /// Philox 4x32 with 10 rounds, as glia::philox: the four words of each block, whose index is given
 /// in two words (n); the key's words are tensors without axes.
-[[nodiscard]] inline std::array<value, 4> philox(writer& w, value c0, value c1, const value& stream,
-                                                 const value& step, const value& seed_low,
-                                                 const value& seed_high) {
+[[nodiscard]] inline std::array<value, 4> philox(const lowering& l, value c0, value c1,
+                                                 const value& stream, const value& step,
+                                                 const value& seed_low, const value& seed_high) {
+  writer& w = l.out;
   const shape s = c0.shape;
   value c2 = w.broadcast(stream, s, {});
   value c3 = w.broadcast(step, s, {});
@@ -47,8 +54,8 @@ namespace detail {
       const value sum = w.add(key, static_cast<double>(static_cast<std::uint32_t>(round * raised)));
       return w.broadcast(sum, s, {});
     };
-    const auto [low0, high0] = wide_product(w, c0, 0xD2511F53);
-    const auto [low1, high1] = wide_product(w, c2, 0xCD9E8D57);
+    const auto [low0, high0] = wide_product(l, c0, 0xD2511F53);
+    const auto [low1, high1] = wide_product(l, c2, 0xCD9E8D57);
     c0 = w.binary("xor", w.binary("xor", high1, c1), word(seed_low, 0x9E3779B9));
     c1 = low1;
     c2 = w.binary("xor", w.binary("xor", high0, c3), word(seed_high, 0xBB67AE85));
@@ -73,7 +80,7 @@ namespace detail {
   // Elements before the first one at hand: the first sample times the elements of one. A block of
   // four words has eight halves.
   const auto [before_low, before_high] =
-      detail::wide_product(w, word(3), static_cast<std::uint32_t>(sample_of(s).size()));
+      detail::wide_product(l, word(3), static_cast<std::uint32_t>(sample_of(s).size()));
   constexpr std::size_t in_block = 8;
   const std::size_t each = sample_of(s).size();
   const value three = w.constant(3, before_low);
@@ -94,7 +101,7 @@ namespace detail {
   const value carry = w.convert(w.compare("LT", low, first), scalar::u32);
   const value high = w.add(w.broadcast(first_high, blocks, {}), carry);
   const std::array<value, 4> random = detail::philox(
-      w, low, high, w.constant(k.stream, {}, scalar::u32), word(2), word(0), word(1));
+      l, low, high, w.constant(k.stream, {}, scalar::u32), word(2), word(0), word(1));
 
   std::array<value, 8> halves;
   for (std::size_t i = 0; i < random.size(); ++i) {

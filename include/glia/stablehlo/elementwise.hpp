@@ -17,6 +17,7 @@ struct lowering {
   writer& out;
   scalar real = scalar::f32;               ///< the type of numbers
   std::string_view precision = "HIGHEST";  ///< of products: DEFAULT, HIGH, HIGHEST
+  bool wide_integers = false;              ///< whether the device has 64-bit integers of its own
 };
 
 using values = std::vector<value>;

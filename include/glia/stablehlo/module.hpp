@@ -27,6 +27,8 @@ struct module_options {
   scalar real = scalar::f32;
   /// Of products: HIGHEST, or DEFAULT, which is what the device is fastest at.
   std::string precision = "HIGHEST";
+  /// Whether the device has 64-bit integers of its own: TPUs have not.
+  bool wide_integers = false;
   /// Devices that the rows of inputs with a row for each sample are split among, where they can be
   /// in equal parts; all else is on each of them.
   std::size_t devices = 1;
@@ -88,7 +90,7 @@ template <class... Kernels>
                                              const module_options& options = {}) {
   std::vector<value> known(calls.value_count());
   writer body;
-  const lowering how{body, options.real, options.precision};
+  const lowering how{body, options.real, options.precision, options.wide_integers};
   std::string arguments;
   std::vector<value_id> results;
   for (const graph_input& input : calls.inputs()) {
