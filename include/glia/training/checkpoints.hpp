@@ -182,6 +182,7 @@ class checkpoints {
     }
     std::sort(found.rbegin(), found.rend());
     std::vector<std::filesystem::path> result;
+    result.reserve(found.size());
     for (auto& [step, path] : found) {
       result.push_back(std::move(path));
     }
