@@ -121,8 +121,8 @@ class pjrt {
 
   /// The programs that run on the devices.
   [[nodiscard]] detail::pjrt_queue& queue() const { return state_->queue; }
-  /// A program that a graph becomes on the devices; compiled once for each text, and kept on disk
-  /// for later runs if it is worth it.
+  /// A program that a graph becomes on the devices; compiled once for each text, and to be `kept`
+  /// on disk for later runs or not.
   [[nodiscard]] std::shared_ptr<const detail::pjrt_executable> compiled(const graph& calls,
                                                                         bool kept = true) const {
     const std::size_t results =

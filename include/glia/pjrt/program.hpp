@@ -48,8 +48,8 @@ class program<pjrt<T>> {
                          s.calls.outputs().size(), " outputs, got ",
                          inputs.size() + fixed.tensors.size(), " and ", outputs.size());
     std::vector<const detail::pjrt_buffer*> arguments;
-    std::vector<tensor> moved;  // to where the program wants their elements
-    moved.reserve(expected.size());
+    std::vector<tensor> laid_out;  // with their elements where the program wants them
+    laid_out.reserve(expected.size());
     std::vector<std::int64_t> kept;
     const auto add = [&](const tensor& given) {
       const std::size_t number = arguments.size();
@@ -63,11 +63,7 @@ class program<pjrt<T>> {
         kept.push_back(static_cast<std::int64_t>(number));
       }
       const bool split = stablehlo::is_split(s.calls, input, s.device.device_count());
-      const detail::device_layout wanted =
-          split ? detail::device_layout::by_rows : detail::device_layout::everywhere;
-      const bool there = s.device.device_count() == 1 || given.buffer().layout() == wanted;
-      arguments.push_back(there ? &given.buffer()
-                                : &moved.emplace_back(s.device.laid_out(given, split)).buffer());
+      arguments.push_back(&laid_out.emplace_back(s.device.laid_out(given, split)).buffer());
     };
     for (const tensor* const one : inputs) {
       add(*one);
