@@ -118,11 +118,11 @@ class model_core {
   /// its outputs those of the part.
   [[nodiscard]] recorder<B> recorded(const description_ref<X>& described, model_part which,
                                      std::size_t rows) const requires program_backend<B>;
-  /// Whether what is inferred for a sample depends on others of its batch.
-  [[nodiscard]] bool mixes_samples(const description_ref<X>& described, model_part which,
-                                   std::size_t rows) const requires program_backend<B> {
-    return passes::mixes_samples(recorded(described, which, rows).recorded());
-  }
+  /// How many rows to infer some samples with among batches of `batch`: as many where programs are
+  /// compiled for a number of rows, since any samples can fill a shorter batch up, unless samples
+  /// of a batch meet in what is inferred.
+  [[nodiscard]] std::size_t rows_for(const description_ref<X>& described, model_part which,
+                                     std::size_t samples, std::size_t batch) const;
 
   /// The outputs for a batch; any number of threads may ask side by side.
   [[nodiscard]] tensor infer(const description_ref<X>& described, model_part which, tensor x) const;
@@ -144,7 +144,6 @@ class model_core {
                                     std::size_t batch) const requires program_backend<B>;
 
  private:
-  [[nodiscard]] bool can_fill_up(const description_ref<X>& described, std::size_t rows) const;
   [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(
       const description_ref<X>& described, model_part which,
       const shape& batch) const requires program_backend<B>;

@@ -98,33 +98,34 @@ void model_core<B>::predict(const description_ref<X>& described, std::span<const
                             std::span<T> outputs, std::size_t batch_size) const {
   const std::size_t in = sample_.size();
   const std::size_t out = output_shape().size();
-  bool several = false;
+  const std::size_t most = std::min(batch_size, inputs.size() / in);
   while (!inputs.empty()) {
-    const std::size_t count = std::min(batch_size, inputs.size() / in);
-    if (several && count < batch_size && can_fill_up(described, batch_size)) {
+    const std::size_t count = std::min(most, inputs.size() / in);
+    if (rows_for(described, model_part::whole, count, most) > count) {
       // The program of the other batches does for this one, with any samples behind its own.
-      std::vector<T> filled(batch_size * in);
+      std::vector<T> filled(most * in);
       std::copy(inputs.begin(), inputs.end(), filled.begin());
-      std::vector<T> given(batch_size * out);
+      std::vector<T> given(most * out);
       predict_batch(described, std::span<const T>(filled), std::span<T>(given));
       std::copy_n(given.begin(), outputs.size(), outputs.begin());
       return;
     }
-    several = true;
     predict_batch(described, inputs.first(count * in), outputs.first(count * out));
     inputs = inputs.subspan(count * in);
     outputs = outputs.subspan(count * out);
   }
 }
 
-/// Whether a short batch may be one of so many rows, of which the last ones are not looked at.
 template <backend B>
-bool model_core<B>::can_fill_up(const description_ref<X>& described, std::size_t rows) const {
+std::size_t model_core<B>::rows_for([[maybe_unused]] const description_ref<X>& described,
+                                    [[maybe_unused]] model_part which, std::size_t samples,
+                                    [[maybe_unused]] std::size_t batch) const {
   if constexpr (compiling_backend<B>) {
-    return !mixes_samples(described, model_part::whole, rows);
-  } else {
-    return false;
+    if (samples < batch && !passes::mixes_samples(recorded(described, which, batch).recorded())) {
+      return batch;
+    }
   }
+  return samples;
 }
 
 template <backend B>

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "glia/core/error.hpp"
 #include "glia/pjrt/c_api.hpp"
+#include "glia/pjrt/options.hpp"
+#include "glia/stablehlo/module.hpp"
 
 namespace glia::detail {
 
@@ -23,6 +26,15 @@ namespace glia::detail {
     options[1] = 6;
   }
   return options;
+}
+
+/// How modules are written whose reals are T's, for devices of which it is known how they multiply.
+template <std::floating_point T>
+[[nodiscard]] stablehlo::module_options module_options_for(product_precision precision,
+                                                           std::size_t devices) {
+  return {.real = std::same_as<T, double> ? stablehlo::scalar::f64 : stablehlo::scalar::f32,
+          .precision = precision == product_precision::full ? "HIGHEST" : "DEFAULT",
+          .devices = devices};
 }
 
 /// The text of a module as the C API takes it; refers to the text.

@@ -17,6 +17,7 @@
 #include "glia/graph/graph.hpp"
 #include "glia/pjrt/buffer.hpp"
 #include "glia/pjrt/client.hpp"
+#include "glia/pjrt/compile.hpp"
 #include "glia/pjrt/compiler.hpp"
 #include "glia/pjrt/executable.hpp"
 #include "glia/pjrt/options.hpp"
@@ -245,10 +246,9 @@ class pjrt {
                 place.empty() ? "" : " of ", place);
   }
   [[nodiscard]] stablehlo::module_options module_options() const {
-    return {.real = std::same_as<T, double> ? stablehlo::scalar::f64 : stablehlo::scalar::f32,
-            .precision = state_->precision == product_precision::full ? "HIGHEST" : "DEFAULT",
-            .wide_integers = state_->wide_integers,
-            .devices = device_count()};
+    auto options = detail::module_options_for<T>(state_->precision, device_count());
+    options.wide_integers = state_->wide_integers;
+    return options;
   }
   template <class Element>
   [[nodiscard]] static constexpr pjrt_api::buffer_type buffer_type_of() {

@@ -149,10 +149,7 @@ class pjrt_target {
     explicit state(const pjrt_target_options& options)
         : plugin_(options.plugin),
           compile_options_(detail::compile_options(options.devices)),
-          module_options_{
-              .real = std::same_as<T, double> ? stablehlo::scalar::f64 : stablehlo::scalar::f32,
-              .precision = options.precision == product_precision::full ? "HIGHEST" : "DEFAULT",
-              .devices = options.devices} {
+          module_options_(detail::module_options_for<T>(options.precision, options.devices)) {
       const std::vector<pjrt_api::named_value> settings = detail::named_values(options.settings);
       pjrt_api::topology_description_create_args args;
       args.topology_name = options.topology.data();

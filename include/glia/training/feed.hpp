@@ -98,22 +98,6 @@ inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
   }
 }
 
-/// How many rows to infer a batch with that is one of several of `batch_size`, of which the last
-/// may be shorter: it is filled up where programs are compiled for a number of rows, unless that
-/// changed what its samples give.
-template <backend B>
-[[nodiscard]] std::size_t rows_for(const model_core<B>& net,
-                                   const description_ref<tracing_backend<B>>& described,
-                                   model_part which, const batch& b, std::size_t batch_size,
-                                   std::size_t samples) {
-  if constexpr (compiling_backend<B>) {
-    const std::size_t rows = std::min(batch_size, samples);
-    return b.size < rows && !net.mixes_samples(described, which, rows) ? rows : b.size;
-  } else {
-    return b.size;
-  }
-}
-
 /// Runs a part of a model on all samples of a data set, in order and in batches, and calls
 /// use(batch, outputs) for each; stops where that returns false. There may be more outputs than
 /// samples: the first ones count.
@@ -127,7 +111,8 @@ void for_each_output(const model_core<B>& net, const description_ref<tracing_bac
         samples_from_host(net.device(), std::span<const float>(b.inputs), b.input_shape));
   };
   for_each_batch(data, batch_size, [&](const batch& b) {
-    const std::size_t rows = rows_for<B>(net, described, which, b, batch_size, data.size());
+    const std::size_t rows =
+        net.rows_for(described, which, b.size, std::min(batch_size, data.size()));
     return use(b, rows > b.size ? infer(filled_up(b, rows)) : infer(b));
   });
 }
