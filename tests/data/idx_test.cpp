@@ -173,6 +173,31 @@ TEST_CASE("MNIST sets keep bytes and give floats in [0, 1]") {
   CHECK(image == std::vector<float>{8 / 255.0F, 9 / 255.0F, 10 / 255.0F, 11 / 255.0F});
 }
 
+TEST_CASE("bytes become floats to the last bit, one image or several at a time") {
+  // Every byte at every place of a block and behind the blocks.
+  constexpr std::size_t size = 77;
+  constexpr std::size_t images = 256;
+  std::vector<std::uint8_t> pixels(images * size);
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    pixels[i] = static_cast<std::uint8_t>(i);
+  }
+  const glia::image_bytes data({size}, pixels, std::vector<std::uint8_t>(images));
+  std::vector<std::uint32_t> order(images);
+  std::iota(order.rbegin(), order.rend(), 0U);
+  std::vector<float> all(images * size);
+  data.inputs(order, all);
+  std::vector<float> one(size);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < images; ++i) {
+    data.input(order[i], one);
+    for (std::size_t k = 0; k < size; ++k) {
+      const float expected = static_cast<float>(pixels[order[i] * size + k]) / 255.0F;
+      wrong += one[k] != expected || all[i * size + k] != expected ? 1 : 0;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("errors of MNIST folders name what is missing or disagrees") {
   const test::temporary_folder folder;
   const auto error = [&](const auto& reader) {
