@@ -1,6 +1,7 @@
 #include <glia/io/npy.hpp>
 #include <limits>
 #include <locale>
+#include <numeric>
 
 #if __has_include(<xtensor/io/xnpy.hpp>)
 #include <xtensor/io/xnpy.hpp>
@@ -76,6 +77,32 @@ TEST_CASE("NumPy arrays of floats and doubles are read as floats") {
   const std::vector<double> doubles{0.1, 1e300, -std::numeric_limits<double>::infinity()};
   const auto converted = file.read(with_elements(npy_file(npy_header("<f8", "(3,)"), 24), doubles));
   CHECK((converted == xt::xarray<float>{0.1F, INFINITY, -INFINITY}));
+}
+
+TEST_CASE("every number of half precision is read as it is") {
+  const npy_scratch file;
+  std::vector<std::uint16_t> bits(0x10000);
+  std::iota(bits.begin(), bits.end(), std::uint16_t{0});
+  const std::vector<float> read = file.elements<float>("<f2", bits);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const int exponent = static_cast<int>(i >> 10U) & 0x1F;
+    const auto fraction = static_cast<float>(i & 0x3FFU) / 1024;
+    const float size = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
+                       : exponent == 0 ? std::ldexp(fraction, -14)
+                                       : std::ldexp(1 + fraction, exponent - 15);
+    const bool negative = i >= 0x8000;
+    const bool same = std::isnan(size) ? std::isnan(read[i])
+                                       : read[i] == (negative ? -size : size) &&
+                                             std::signbit(read[i]) == negative;
+    wrong += same ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+  CHECK(file.elements<int>("<f2", std::vector<std::uint16_t>{0x4900, 0xBC00}) ==
+        std::vector<int>{10, -1});
+  CHECK(file.refusal<int>("<f2", std::uint16_t{0x3E00}) ==
+        "element 1, 1.5 (<f2), cannot be kept as an integer of 32 bits; name another type to read "
+        "it as, such as read_npy<double>");
 }
 
 TEST_CASE("NumPy arrays in Fortran's order keep their indices") {
@@ -223,7 +250,7 @@ TEST_CASE("errors of NumPy files name the file, what was expected and what came"
         "expected a header of at most 1024 bytes, got one of 1025");
   CHECK(file.read(npy_file(npy_header("<f4", "(2, 3)"), 24, 1024)).size() == 6);
   CHECK(file.error_of(npy_file(npy_header("<c8", "(3,)"), 24)) ==
-        "expected elements that are floats (<f4), doubles (<f8), integers (|i1, |u1, <i2, <u2, "
+        "expected elements that are floats (<f2, <f4, <f8), integers (|i1, |u1, <i2, <u2, "
         "<i4, <u4, <i8, <u8) or truth values (|b1), got <c8; convert it before");
   CHECK(contains(file.error_of(npy_file(npy_header(">f4", "(3,)"), 12)), "got >f4"));
 }

@@ -237,3 +237,34 @@ TEST_CASE("the gradient check notices a missing gradient") {
   const auto cut = [](const auto& at) { return at[0].owner().constant(at[0].value()) + at[0]; };
   CHECK(gradient_error(glia::reference<double>(), cut, {{{3}, 1}}) > 0.01);
 }
+
+TEST_CASE("parts of a tensor have their gradients together, whichever are used") {
+  const glia::cpu<double> device;
+  const auto error = [&](const auto& function) {
+    return glia::testing::gradient_error(device, function, {{{2, 6, 3}, 1U}});
+  };
+  using variables = std::vector<glia::variable<glia::cpu<double>>>;
+  CHECK(error([](const variables& x) {
+          const auto parts = glia::ops::split(x[0], 1, {1, 3, 2});
+          return glia::ops::concat({parts[2] * 3.0, glia::ops::square(parts[1])}, 1);
+        }) < tolerance::gradient);
+  CHECK(error([](const variables& x) {  // the first part alone, the last alone, one of them twice
+          const auto rows = glia::ops::split(x[0], 0, {1, 1});
+          const auto columns = glia::ops::split(x[0], 2, {2, 1});
+          return glia::ops::sum(rows[0]) + glia::ops::sum(columns[1]) * columns[1];
+        }) < tolerance::gradient);
+  CHECK(error([](const variables& x) { return glia::ops::split(x[0], 2, {3})[0]; }) <
+        tolerance::gradient);
+  glia::tape<glia::cpu<double>> on(device);
+  const auto x = on.leaf(device.run(kernels::full{{2, 4}, 1}));
+  const auto unused = on.leaf(device.run(kernels::full{{2, 4}, 1}));
+  const auto parts = glia::ops::split(x, 1, {1, 3});
+  const auto of_unused = glia::ops::split(unused, 1, {2, 2});
+  on.backward(glia::ops::sum(parts[1]));
+  CHECK(test::values_of(device, on.gradient(x.slot())) ==
+        std::vector<float>{0, 1, 1, 1, 0, 1, 1, 1});
+  CHECK(!on.gradient(unused.slot()));
+  CHECK(test::message_of<glia::shape_error>([&] {
+          (void)glia::ops::split(x, 1, {1, 2});
+        }) == "split: parts of 3 elements in all along axis 1 of (2, 4)");
+}

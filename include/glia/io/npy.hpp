@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/half.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/xtensor.hpp"
 
@@ -63,6 +64,9 @@ class npy_reader {
   [[nodiscard]] xt::xarray<T> read() {
     read_header();
     return within_memory(path_, [&] {
+      if (elements_ == "<f2") {
+        return elements<T, half>();
+      }
       if (elements_ == "<f4") {
         return elements<T, float>();
       }
@@ -94,7 +98,7 @@ class npy_reader {
         return elements<T, std::uint64_t>();
       }
       throw data_error(text(path_,
-                            ": expected elements that are floats (<f4), doubles (<f8), integers "
+                            ": expected elements that are floats (<f2, <f4, <f8), integers "
                             "(|i1, |u1, <i2, <u2, <i4, <u4, <i8, <u8) or truth values (|b1), got ",
                             elements_, "; convert it before"));
     });
@@ -216,15 +220,24 @@ class npy_reader {
                static_cast<std::streamsize>(some.size() * sizeof(Stored)));
       require<data_error>(in_.good(), path_, ": reading failed");
       for (std::size_t i = 0; i < some.size(); ++i) {
-        const Stored value = truth ? static_cast<Stored>(some[i] != 0) : some[i];
+        const auto value = number_of(some[i]);
         require_representable<T>(value, done + i);
-        values.data()[done + i] = static_cast<T>(value);
+        values.data()[done + i] = static_cast<T>(truth ? value != 0 : value);
       }
     }
     if (first_axis_fastest_ && shape_.size() > 1) {
       return xt::xarray<T>(xt::transpose(values));
     }
     return values;
+  }
+
+  template <class Stored>
+  [[nodiscard]] static auto number_of(Stored stored) {
+    if constexpr (std::same_as<Stored, half>) {
+      return stored.value();
+    } else {
+      return stored;
+    }
   }
 
   // The text is only made where it is needed.
@@ -235,7 +248,7 @@ class npy_reader {
           text(path_, ": element ", element, ", ", +value, " (", elements_, "), cannot be kept as ",
                std::floating_point<T> ? "a floating-point number" : "an integer", " of ",
                8 * sizeof(T), " bits; name another type to read it as, such as read_npy<",
-               std::floating_point<Stored> ? "double" : "std::int64_t", ">"));
+               std::integral<Stored> ? "std::int64_t" : "double", ">"));
     }
   }
 

@@ -14,6 +14,37 @@
 
 namespace glia {
 
+namespace detail {
+
+/// What a kernel's window looks like on these images; throws if it does not fit.
+template <backend B>
+[[nodiscard]] window2d kernel_window(const scope<B>& s, const shape& x, extent2d kernel,
+                                     extent2d stride, extent2d dilation, const padding2d& padding) {
+  s.expect(x.rank() == 4, "expected images (N, H, W, C), got ", batch_text(x),
+           "; add reshape{{H, W, C}} before it");
+  if (kernel.height > 1 || kernel.width == 1) {  // not along rows alone, which are not taken for
+    s.expect_channels_last(x);                   // channels then
+  }
+  s.expect_value(!(kernel == 0), "expected a kernel; give .kernel = 3, or 1 for one of 1x1");
+  s.expect_value(kernel.height > 0 && kernel.width > 0 && stride.height > 0 && stride.width > 0 &&
+                     dilation.height > 0 && dilation.width > 0,
+                 "expected filters, kernel, stride and dilation of at least 1");
+  const window2d window = resolve_window(x, kernel, stride, dilation, padding);
+  s.expect_value(within_largest_window(window),
+                 "expected a kernel, stride, dilation and padding of "
+                 "at most ",
+                 largest_window);
+  s.expect(
+      x[1] + window.pad_top + window.pad_bottom >= (kernel.height - 1) * dilation.height + 1 &&
+          x[2] + window.pad_left + window.pad_right >= (kernel.width - 1) * dilation.width + 1,
+      "the kernel is larger than the padded input ", batch_text(x),
+      "; images are (N, H, W, C), channels last; if these are, use a smaller kernel or padding "
+      "same");
+  return window;
+}
+
+}  // namespace detail
+
 /// A convolution of images: y = activation(x * kernel + bias), x (N, H, W, C), kernel
 /// (height, width, C / groups, O), bias (O). As everywhere in neural networks it is a
 /// cross-correlation: the kernel is not mirrored.
@@ -76,31 +107,13 @@ struct conv2d {
   /// What the kernel's window looks like on these images; throws if it does not fit.
   template <backend B>
   [[nodiscard]] window2d window_on(const scope<B>& s, const shape& x) const {
-    s.expect(x.rank() == 4, "expected images (N, H, W, C), got ", batch_text(x),
-             "; add reshape{{H, W, C}} before it");
-    if (kernel.height > 1 || kernel.width == 1) {  // not along rows alone, which are not taken for
-      s.expect_channels_last(x);                   // channels then
-    }
-    s.expect_value(!(kernel == 0), "expected a kernel; give .kernel = 3, or 1 for one of 1x1");
-    s.expect_value(filters > 0 && kernel.height > 0 && kernel.width > 0 && stride.height > 0 &&
-                       stride.width > 0 && dilation.height > 0 && dilation.width > 0,
-                   "expected filters, kernel, stride and dilation of at least 1");
+    const window2d window = detail::kernel_window(s, x, kernel, stride, dilation, padding);
+    s.expect_value(filters > 0, "expected filters, kernel, stride and dilation of at least 1");
     s.expect_value(filters > 1 || !activation.over_last_axis, "a ", activation.name,
                    " over 1 filter is always 1; use sigmoid, or 2 filters");
     s.expect_value(groups > 0 && x[3] % groups == 0 && filters % groups == 0, "groups (", groups,
                    ") must divide the input's channels (", x[3], ") and the filters (", filters,
                    ")");
-    const window2d window = resolve_window(x, kernel, stride, dilation, padding);
-    s.expect_value(within_largest_window(window),
-                   "expected a kernel, stride, dilation and padding of "
-                   "at most ",
-                   largest_window);
-    s.expect(
-        x[1] + window.pad_top + window.pad_bottom >= (kernel.height - 1) * dilation.height + 1 &&
-            x[2] + window.pad_left + window.pad_right >= (kernel.width - 1) * dilation.width + 1,
-        "the kernel is larger than the padded input ", batch_text(x),
-        "; images are (N, H, W, C), channels last; if these are, use a smaller kernel or padding "
-        "same");
     return window;
   }
 };

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <ostream>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "glia/core/error.hpp"
 #include "glia/core/random.hpp"
@@ -79,6 +81,40 @@ inline initializer normal_with(std::string name, double (*deviation)(fans)) {
           }};
 }
 
+/// Vectors of normal numbers, each made orthogonal to those before it (Gram-Schmidt, twice, which
+/// is as exact as it gets) and of length `gain`, as the matrix's columns or rows.
+inline void fill_orthogonal(std::span<float> values, const shape& s, double gain,
+                            random_stream& random) {
+  const std::size_t columns = s.rank() == 0 ? 1 : s.back();
+  const std::size_t rows = columns == 0 ? 0 : values.size() / columns;
+  const bool wide = rows < columns;
+  const std::size_t count = wide ? rows : columns;
+  const std::size_t length = wide ? columns : rows;
+  std::vector<double> vectors(count * length);
+  const auto vector = [&](std::size_t i) { return std::span(vectors).subspan(i * length, length); };
+  const auto product = [](std::span<const double> a, std::span<const double> b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::span<double> v = vector(i);
+    for (double& number : v) {
+      number = random.normal();
+    }
+    for (std::size_t j = 0; j < 2 * i; ++j) {
+      const std::span<const double> other = vector(j % i);
+      const double share = product(v, other);
+      for (std::size_t k = 0; k < length; ++k) {
+        v[k] -= share * other[k];
+      }
+    }
+    const double norm = std::sqrt(product(v, v));
+    for (std::size_t k = 0; k < length; ++k) {
+      v[k] /= norm;
+      values[wide ? i * columns + k : k * columns + i] = static_cast<float>(gain * v[k]);
+    }
+  }
+}
+
 }  // namespace detail
 
 /// U(-b, b), b = sqrt(6 / (in + out)). Glorot and Bengio, AISTATS 2010, eq. 16.
@@ -105,6 +141,15 @@ inline initializer normal_with(std::string name, double (*deviation)(fans)) {
 /// N(0, 1 / in), not truncated. LeCun, Bottou, Orr and Müller, Efficient BackProp, 1998, eq. 16.
 [[nodiscard]] inline initializer lecun_normal() {
   return detail::normal_with("lecun_normal", [](fans f) { return std::sqrt(1 / f.in); });
+}
+
+/// Orthonormal columns, or rows where there are fewer of these, of the matrix that the last axis
+/// and all others together make: the Q of a random one of normal numbers. Saxe et al., ICLR 2014.
+[[nodiscard]] inline initializer orthogonal(double gain = 1) {
+  return {gain == 1 ? "orthogonal" : text("orthogonal(", gain, ")"),
+          [gain](std::span<float> values, const shape& s, random_stream& random) {
+            detail::fill_orthogonal(values, s, gain, random);
+          }};
 }
 
 /// Every element `value`.

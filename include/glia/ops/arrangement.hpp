@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -98,6 +99,42 @@ template <backend B>
   return detail::rearranged(std::move(x), which, [&](const shape& s) {
     return kernels::pad{which.axis, which.begin, s[which.axis] - which.begin - which.extent};
   });
+}
+
+/// x in parts along an axis, of these extents, which add up to its own. Their gradients come
+/// together in one piece, where those of slices would each be as large as x.
+template <backend B>
+[[nodiscard]] std::vector<variable<B>> split(const variable<B>& x, std::size_t axis,
+                                             std::span<const std::size_t> extents) {
+  require_axis("split", x.shape(), axis);
+  const std::size_t sum = std::accumulate(extents.begin(), extents.end(), std::size_t{0});
+  require<shape_error>(!extents.empty() && sum == x.shape()[axis], "split: parts of ", sum,
+                       " elements in all along axis ", axis, " of ", x.shape());
+  std::vector<typename B::tensor> parts;
+  std::vector<shape> shapes;
+  std::size_t begin = 0;
+  for (const std::size_t extent : extents) {
+    parts.push_back(x.device().run(kernels::slice{axis, begin, extent}, x.value()));
+    shapes.push_back(parts.back().shape());
+    begin += extent;
+  }
+  return x.owner().record_all(
+      std::move(parts), x.needs_gradient(),
+      [from = x.slot(), shapes = std::move(shapes), axis](auto& to,
+                                                          std::vector<typename B::tensor> dy) {
+        for (std::size_t i = 0; i < dy.size(); ++i) {
+          if (!dy[i]) {
+            dy[i] = to.device().run(kernels::full{shapes[i], 0});
+          }
+        }
+        to.add(from,
+               detail::concat_tensors(to.device(), std::span<const typename B::tensor>(dy), axis));
+      });
+}
+template <backend B>
+[[nodiscard]] std::vector<variable<B>> split(const variable<B>& x, std::size_t axis,
+                                             std::initializer_list<std::size_t> extents) {
+  return split(x, axis, std::span<const std::size_t>(extents.begin(), extents.size()));
 }
 
 /// x with a number before and after it along an axis: pad(x, {.axis = 1, .before = 2}).

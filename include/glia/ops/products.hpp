@@ -107,4 +107,23 @@ template <backend B>
       });
 }
 
+/// The adjoint of a convolution as a map of its own: what it adds to `images` of shape (H, W, O)
+/// for x (N, H', W', C), w (height, width, O, C); `window` is how it slides over these images.
+template <backend B>
+[[nodiscard]] variable<B> conv2d_transpose(const variable<B>& x, const variable<B>& w,
+                                           const window2d& window, const shape& images) {
+  return x.owner().record(
+      x.device().run(kernels::conv2d_input_gradient{window, 1, images}, x.value(), w.value()),
+      x.needs_gradient() || w.needs_gradient(), [x, w, window](auto& to, const auto& dy) {
+        if (w.needs_gradient()) {
+          to.add(w.slot(),
+                 to.device().run(kernels::conv2d_kernel_gradient{window, 1}, dy, x.value()));
+        }
+        if (x.needs_gradient()) {
+          to.add(x.slot(),
+                 to.device().run(kernels::conv2d{window, 1}, dy, w.value(), typename B::tensor{}));
+        }
+      });
+}
+
 }  // namespace glia::ops

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -119,6 +120,46 @@ class tape {
     return {*this, std::move(value), slot};
   }
 
+  /// The same for several results, one or more, of one op. The adjoint, `(gradients<B>& to,
+  /// std::vector<tensor> dy)`, gets the gradients of all of them at once: no tensor for one that
+  /// nothing depended on. Where that holds for all it does not run.
+  template <class Adjoint>
+  [[nodiscard]] std::vector<variable<B>> record_all(std::vector<tensor> values, bool needs_gradient,
+                                                    Adjoint&& adjoint) {
+    std::vector<variable<B>> results;
+    results.reserve(values.size());
+    if (!needs_gradient) {
+      for (tensor& value : values) {
+        results.push_back(constant(std::move(value)));
+      }
+      return results;
+    }
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      results.push_back(leaf(std::move(values[i])));
+    }
+    std::vector<gradient_slot> others;
+    for (const variable<B>& one : results) {
+      others.push_back(one.slot());
+    }
+    results.insert(results.begin(),
+                   record(std::move(values[0]), true,
+                          [others = std::move(others), all = std::forward<Adjoint>(adjoint)](
+                              gradients<B>& to, tensor first) {
+                            std::vector<tensor> dy{std::move(first)};
+                            for (const gradient_slot slot : others) {
+                              dy.push_back(std::exchange(to.at(slot), tensor{}));
+                            }
+                            const auto asked_for = [](const tensor& one) {
+                              return static_cast<bool>(one);
+                            };
+                            if (std::any_of(dy.begin(), dy.end(), asked_for)) {
+                              all(to, std::move(dy));
+                            }
+                          }));
+    nodes_.back().of_several = true;
+    return results;
+  }
+
   /// Runs all adjoints, the gradient of `result` being 1 in every element. `result` is usually a
   /// loss of shape (). Afterwards `take_gradient` gives those of the leaves. Throws `value_error`
   /// for a result of another tape, and where a backward has used up what was recorded.
@@ -147,7 +188,8 @@ class tape {
     void (*run)(void*, gradients<B>&, tensor);
     void (*destroy)(void*);
     gradient_slot result;
-    std::uint32_t place;  // of what it is the adjoint of; see recorder
+    std::uint32_t place;      // of what it is the adjoint of; see recorder
+    bool of_several = false;  // results, of which others may have a gradient
   };
 
   [[nodiscard]] std::uint32_t recording_place() const {
@@ -219,7 +261,8 @@ void tape<B>::run_adjoints() {
   while (!nodes_.empty()) {
     const node last = nodes_.back();
     set_adjoint_place(last.place);
-    if (tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{})) {
+    tensor dy = std::exchange(gradients_.values_[last.result.index], tensor{});
+    if (dy || last.of_several) {
       last.run(last.adjoint, gradients_, std::move(dy));
     }
     nodes_.pop_back();  // only now: had the adjoint thrown, `clear` would still destroy it

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace glia {
+
+/// A number of half precision (IEEE 754 binary16) as files hold it: 1 bit of sign, 5 of exponent,
+/// 10 of fraction.
+struct half {
+  std::uint16_t bits = 0;
+
+  /// The same number in single precision, which has them all.
+  [[nodiscard]] constexpr float value() const noexcept {
+    constexpr std::uint32_t infinity_or_nan = 0x1F;
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16U;
+    const std::uint32_t exponent = (bits >> 10U) & infinity_or_nan;
+    const std::uint32_t fraction = bits & 0x3FFU;
+    if (exponent == 0) {  // zero, and what is below the least of full precision
+      const float small = static_cast<float>(fraction) * 0x1p-24F;
+      return sign != 0 ? -small : small;
+    }
+    constexpr std::uint32_t rebias = 127 - 15;
+    const std::uint32_t widened = exponent == infinity_or_nan ? 0xFF : exponent + rebias;
+    return std::bit_cast<float>(sign | widened << 23U | fraction << 13U);
+  }
+};
+
+}  // namespace glia

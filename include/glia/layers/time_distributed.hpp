@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "glia/layers/scope.hpp"
+#include "glia/ops/reductions.hpp"
+
+namespace glia {
+
+/// Runs a layer on each step of a sequence, (N, T, ...), with the same parameters: every step is a
+/// sample to it.
+///
+/// Throws `shape_error` for inputs without steps.
+template <class Layer>
+struct time_distributed {
+  static_assert(layer<Layer>,
+                "time_distributed: expected a layer, such as glia::dense{10} or "
+                "glia::sequential{...}");
+
+  Layer each;
+
+  using holds_layers = void;
+  static constexpr bool hands_on = true;
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
+    const shape in = x.shape();
+    s.expect(in.rank() >= 3, "expected sequences (N, T, ...), got ", batch_text(in));
+    const auto with_rows = [](std::initializer_list<std::size_t> rows, const shape& sample) {
+      shape result(rows);
+      for (const std::size_t extent : sample) {
+        result.push_back(extent);
+      }
+      return result;
+    };
+    const shape as_samples = with_rows({in[0] * in[1]}, sample_of(sample_of(in)));
+    variable<B> y = s.run(each, ops::reshape(std::move(x), as_samples), "time_distributed", 0);
+    const shape as_steps = with_rows({in[0], in[1]}, sample_of(y.shape()));
+    return ops::reshape(std::move(y), as_steps);
+  }
+  [[nodiscard]] std::string description() const {
+    return text("time_distributed(", each.description(), ')');
+  }
+  friend bool operator==(const time_distributed&, const time_distributed&) = default;
+};
+
+template <class Layer>
+time_distributed(Layer) -> time_distributed<Layer>;
+
+}  // namespace glia

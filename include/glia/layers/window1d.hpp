@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <string_view>
+
+#include "glia/layers/scope.hpp"
+#include "glia/layers/window.hpp"
+
+namespace glia {
+
+/// What surrounds a sequence before a window slides over it: `same`, `valid`, `causal`, or numbers
+/// of steps.
+struct padding1d {
+  enum class mode : std::uint8_t { none, as_needed, in_front, given };
+
+  mode kind = mode::given;
+  std::size_t before = 0;
+  std::size_t after = 0;
+
+  constexpr padding1d(mode what) : kind(what) {}
+  constexpr padding1d(std::size_t both) : before(both), after(both) {}
+  constexpr padding1d(std::size_t in_front, std::size_t behind) : before(in_front), after(behind) {}
+  /// `same` and `valid` are those of images; numbers are what they pad rows with.
+  constexpr padding1d(const padding2d& of_images)
+      : kind(of_images.kind == padding2d::mode::valid  ? mode::none
+             : of_images.kind == padding2d::mode::same ? mode::as_needed
+                                                       : mode::given),
+        before(of_images.left),
+        after(of_images.right) {}
+
+  friend constexpr bool operator==(const padding1d&, const padding1d&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const padding1d& p) {
+    switch (p.kind) {
+      case mode::none:
+        return out << "valid";
+      case mode::as_needed:
+        return out << "same";
+      case mode::in_front:
+        return out << "causal";
+      default:
+        return out << "padding " << p.before << '/' << p.after;
+    }
+  }
+};
+
+/// As much padding in front as makes an output depend on no later step.
+inline constexpr padding1d causal{padding1d::mode::in_front};
+
+namespace detail {
+
+/// A sequence (N, T, C) as images of one row, (N, 1, T, C).
+[[nodiscard]] inline shape as_row(const shape& x) { return {x[0], 1, x[1], x[2]}; }
+/// The steps of such images: (N, 1, T, C) to (N, T, C).
+[[nodiscard]] inline shape without_row(const shape& x) { return {x[0], x[2], x[3]}; }
+
+/// What a window looks like on a sequence (N, T, C) as a row; throws if it does not fit.
+template <backend B>
+[[nodiscard]] window2d window_on_row(const scope<B>& s, const shape& x, std::string_view what,
+                                     std::size_t size, std::size_t stride, std::size_t dilation,
+                                     const padding1d& padding) {
+  s.expect(x.rank() == 3, "expected sequences (N, T, C), got ", batch_text(x),
+           "; add reshape{{T, C}} before it");
+  s.expect_value(size > 0 && stride > 0 && dilation > 0, "expected a ", what,
+                 ", stride and dilation of at least 1");
+  const padding2d around = padding.kind == padding1d::mode::as_needed
+                               ? same
+                               : padding2d{0, 0, padding.before, padding.after};
+  window2d window = resolve_window(as_row(x), {1, size}, {1, stride}, {1, dilation}, around);
+  if (padding.kind == padding1d::mode::in_front) {
+    window.pad_left = (size - 1) * dilation;
+  }
+  s.expect_value(size <= largest_window && within_largest_window(window), "expected a ", what,
+                 ", stride, dilation and padding of at most ", largest_window);
+  s.expect(x[1] + window.pad_left + window.pad_right >= (size - 1) * dilation + 1, "the ", what,
+           " is longer than the padded sequence ", batch_text(x),
+           "; use a shorter one or padding same");
+  return window;
+}
+
+}  // namespace detail
+
+}  // namespace glia
