@@ -99,7 +99,7 @@ TEST_CASE("what recurrent layers keep grows with the number of steps alone") {
     return static_cast<double>(plan.layers.at(0).activation_bytes) / sizeof(float) /
            static_cast<double>(steps * layer.units);
   };
-  for (const std::size_t steps : {50, 200}) {
+  for (const std::size_t steps : {std::size_t{50}, std::size_t{200}}) {
     CHECK(kept(glia::gru{.units = 128}, steps) <= 8);
     CHECK(kept(glia::lstm{.units = 128}, steps) <= 9);
     CHECK(kept(glia::simple_rnn{.units = 128}, steps) <= 1);

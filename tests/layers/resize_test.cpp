@@ -86,11 +86,11 @@ TEST_CASE("pools of sequences are those of images of one row") {
 }
 
 TEST_CASE("spatial dropout drops whole channels of a sample") {
-  const glia::shape batch{3, 4, 5, 8};
-  const std::vector<float> ones(batch.size(), 1.0F);
+  const glia::shape images{3, 4, 5, 8};
+  const std::vector<float> ones(images.size(), 1.0F);
   const glia::spatial_dropout layer{0.5};
-  CHECK(run_layer(layer, batch, ones, {}) == ones);
-  const std::vector<float> y = run_layer(layer, batch, ones, {}, glia::run_mode::training);
+  CHECK(run_layer(layer, images, ones, {}) == ones);
+  const std::vector<float> y = run_layer(layer, images, ones, {}, glia::run_mode::training);
   std::size_t dropped = 0;
   bool alike = true;
   for (std::size_t n = 0; n < 3; ++n) {

@@ -37,12 +37,12 @@ struct group_norm {
     const variable<B> gamma = s.parameter("gamma", {channels}, gamma_initializer);
     const variable<B> beta = s.parameter("beta", {channels}, beta_initializer);
     const std::size_t positions = sample_of(in).size() / channels;
+    const std::size_t group = channels / groups;
+    const auto count = static_cast<double>(positions * group);
     const auto mean_of_group = [&](variable<B> v) {
-      const auto count = static_cast<double>(positions * (channels / groups));
       return ops::sum_to(std::move(v), {in[0], 1, groups, 1}) * (1 / count);
     };
-    const variable<B> apart =
-        ops::reshape(std::move(x), {in[0], positions, groups, channels / groups});
+    const variable<B> apart = ops::reshape(std::move(x), {in[0], positions, groups, group});
     const variable<B> centred = apart - mean_of_group(apart);
     const variable<B> deviation = ops::square_root(mean_of_group(ops::square(centred)) + epsilon);
     return ops::reshape(centred / deviation, in) * gamma + beta;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -137,9 +138,12 @@ class parallel {
                 "parallel: expected layers, such as glia::dense{10}, and before them perhaps what "
                 "joins them, such as glia::join::add{}");
 
-  explicit constexpr parallel(Join join, Branches... branches) requires branch_join<Join>
+  // What is deduced from arguments the guides below say.
+  explicit constexpr parallel(std::type_identity_t<Join> join,
+                              std::type_identity_t<Branches>... branches)
       : join_(std::move(join)), branches_(std::move(branches)...) {}
-  explicit constexpr parallel(Branches... branches) : branches_(std::move(branches)...) {}
+  explicit constexpr parallel(std::type_identity_t<Branches>... branches)
+      : branches_(std::move(branches)...) {}
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
