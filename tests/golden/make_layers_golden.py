@@ -1,7 +1,7 @@
 """Writes layers_golden.hpp: what torch gives for layers whose sums nobody wants to do by hand.
 
 Inputs and parameters come from one formula that C++ repeats to the last bit, so the header holds results only.
-Run it with Debian's python3-torch: /usr/bin/python3 tests/golden/make_layers_golden.py
+Run it with Debian's python3-torch: /usr/bin/python3 tests/golden/make_layers_golden.py, then clang-format -i.
 """
 
 import pathlib
