@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "glia/layers/activation.hpp"
+#include "glia/layers/feature_mask.hpp"
 #include "glia/layers/project_steps.hpp"
 #include "glia/layers/recurrence.hpp"
 #include "glia/layers/scope.hpp"

@@ -7,6 +7,7 @@
 #include "glia/layers/conv2d_transpose.hpp"
 #include "glia/layers/dense.hpp"
 #include "glia/layers/dropout.hpp"
+#include "glia/layers/feature_mask.hpp"
 #include "glia/layers/frozen.hpp"
 #include "glia/layers/group_norm.hpp"
 #include "glia/layers/gru.hpp"

@@ -2,45 +2,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "glia/layers/scope.hpp"
 #include "glia/ops/arrangement.hpp"
-#include "glia/ops/dropout.hpp"
-#include "glia/ops/elementwise.hpp"
 #include "glia/ops/reductions.hpp"
 
 namespace glia::detail {
 
-/// x with features dropped, in training, at all steps of a sample alike; (N, T, C) or (N, C).
-template <backend B>
-class feature_mask {
- public:
-  /// For samples of so many features; random numbers are asked for now.
-  feature_mask(scope<B>& s, tape<B>& on, double rate, std::size_t samples, std::size_t features) {
-    if (s.training() && rate > 0) {
-      const auto ones = on.constant(s.device().run(kernels::full{{samples, features}, 1}));
-      mask_ = ops::dropout(ones, rate, s.next_random());
-    }
-  }
-  [[nodiscard]] variable<B> operator()(variable<B> x) const {
-    if (!mask_) {
-      return x;
-    }
-    if (x.shape().rank() == 2) {
-      return std::move(x) * *mask_;
-    }
-    const shape of_steps{x.shape()[0], 1, x.shape()[2]};
-    return std::move(x) * ops::reshape(*mask_, of_steps);
-  }
-
- private:
-  std::optional<variable<B>> mask_;
-};
-
-/// What state(step, before) makes of the steps of `projected` (N, T, O), one after the other from
+/// What next(step, before) makes of the steps of `projected` (N, T, O), one after the other from
 /// the first, or `backwards` from the last, where `outputs(state)` (N, U) are what is given: of all
 /// steps, (N, T, U), each where its step stands, or of the one that comes last, (N, U).
 template <backend B, class State, class Next, class Outputs>

@@ -4,9 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "glia/layers/feature_mask.hpp"
 #include "glia/layers/scope.hpp"
-#include "glia/ops/dropout.hpp"
-#include "glia/ops/elementwise.hpp"
 
 namespace glia {
 
@@ -26,15 +25,9 @@ struct spatial_dropout {
     s.expect(x.shape().rank() >= 3, "expected input (N, ..., C) with positions, got ",
              batch_text(x.shape()), "; use dropout for rows of features");
     s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1)");
-    if (!s.training() || rate == 0) {
-      return x;
-    }
-    shape channels = x.shape();
-    for (std::size_t axis = 1; axis + 1 < channels.rank(); ++axis) {
-      channels[axis] = 1;
-    }
-    const variable<B> ones = x.owner().constant(s.device().run(kernels::full{channels, 1}));
-    return std::move(x) * ops::dropout(ones, rate, s.next_random());
+    const shape& in = x.shape();
+    const detail::feature_mask<B> drop(s, x.owner(), rate, in[0], in.back());
+    return drop(std::move(x));
   }
   [[nodiscard]] std::string description() const { return text("spatial_dropout(", rate, ')'); }
   friend bool operator==(const spatial_dropout&, const spatial_dropout&) = default;
