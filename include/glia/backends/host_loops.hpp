@@ -8,6 +8,7 @@
 #include "glia/backends/host_tensor.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/classification.hpp"
+#include "glia/kernels/indexing.hpp"
 
 namespace glia {
 
@@ -36,6 +37,14 @@ struct host_loops {
         y.data()[n * k.count + at] = static_cast<T>(k.on);
       }
     }
+  }
+
+  void compute(const kernels::to_index&, const memory_pool&, const tensor& x,
+               const tensor& y) const {
+    std::transform(x.data(), x.data() + x.size(), y.integers(), [](T value) {
+      const bool whole = value >= 0 && value < T{0x1p31} && value == std::floor(value);
+      return whole ? static_cast<std::int32_t>(value) : -1;
+    });
   }
 
   void compute(const kernels::argmax&, const memory_pool&, const tensor& x, const tensor& y) const {

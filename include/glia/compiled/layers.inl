@@ -19,9 +19,9 @@ GLIA_LAYER(reshape)
 GLIA_LAYER(flatten)
 #undef GLIA_LAYER
 
-#define GLIA_LOSS(loss)                                                                          \
-  GLIA_TEMPLATE variable<GLIA_R> loss_ref<GLIA_R>::apply_as<loss>(const void*, variable<GLIA_R>, \
-                                                                  const targets<GLIA_R>&);
+#define GLIA_LOSS(loss)                                            \
+  GLIA_TEMPLATE variable<GLIA_R> loss_ref<GLIA_R>::apply_as<loss>( \
+      const void*, variable<GLIA_R>, const targets<GLIA_R>&, const std::vector<row_part>&);
 GLIA_LOSS(softmax_cross_entropy)
 GLIA_LOSS(binary_cross_entropy)
 GLIA_LOSS(mean_squared_error)

@@ -107,6 +107,11 @@ class shape {
   return batch.rank() == 0 ? shape{} : shape(batch.begin() + 1, batch.end());
 }
 
+/// Everything but the last extent: the shape of what there is one of for each row.
+[[nodiscard]] constexpr shape without_last_axis(const shape& s) {
+  return s.rank() == 0 ? shape{} : shape(s.begin(), s.end() - 1);
+}
+
 /// All extents but the last multiplied: the number of rows when the last axis holds the features.
 [[nodiscard]] constexpr std::size_t row_count(const shape& s) noexcept {
   return s.rank() == 0 || s.back() == 0 ? 1 : s.size() / s.back();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/row_part.hpp"
 #include "glia/core/shape.hpp"
 
 namespace glia {
@@ -35,6 +36,14 @@ concept valued_dataset = dataset<D> &&
     requires(const D& d, std::size_t i, std::span<float> values) {
   { d.target_shape() } -> std::convertible_to<shape>;
   d.target(i, values);
+};
+
+/// Samples and targets are rows of several tensors with names, for models of several inputs or
+/// outputs. No parts: it is one tensor, without a name.
+template <class D>
+concept named_dataset = dataset<D> && requires(const D& d) {
+  { d.input_parts() } -> std::same_as<const std::vector<row_part>&>;
+  { d.target_parts() } -> std::same_as<const std::vector<row_part>&>;
 };
 
 /// A data set that is quicker at whole batches, for instance because it reads files on several

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
+#include "glia/core/row_part.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/data/dataset.hpp"
 
@@ -28,6 +30,10 @@ class dataset_view {
         target_shape_ = data.target_shape();
       }
       varies_ = glia::varies(data);
+      if constexpr (named_dataset<D>) {
+        input_parts_ = &data.input_parts();
+        target_parts_ = &data.target_parts();
+      }
       behind_frozen_layers_ = requires { requires D::behind_frozen_layers; };
       write_inputs_ = &write_inputs<D>;
       write_targets_ = &write_targets<D>;
@@ -38,6 +44,9 @@ class dataset_view {
   [[nodiscard]] const shape& input_shape() const noexcept { return input_shape_; }
   /// The shape of a sample's target values; none where samples belong to classes.
   [[nodiscard]] const std::optional<shape>& target_shape() const noexcept { return target_shape_; }
+  /// What the rows that are samples or targets hold, of a data set that says it; else null.
+  [[nodiscard]] const std::vector<row_part>* input_parts() const noexcept { return input_parts_; }
+  [[nodiscard]] const std::vector<row_part>* target_parts() const noexcept { return target_parts_; }
   /// Whether a sample may differ from epoch to epoch.
   [[nodiscard]] bool varies() const noexcept { return varies_; }
   /// Whether the samples have gone through a model's frozen layers already; see frozen_outputs.
@@ -124,6 +133,8 @@ class dataset_view {
   std::size_t size_ = 0;
   shape input_shape_;
   std::optional<shape> target_shape_;
+  const std::vector<row_part>* input_parts_ = nullptr;
+  const std::vector<row_part>* target_parts_ = nullptr;
   bool varies_ = false;
   bool behind_frozen_layers_ = false;
   input_writer write_inputs_ = nullptr;

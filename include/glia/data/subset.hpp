@@ -52,6 +52,13 @@ class subset {
     data_->target(samples_[i], values);
   }
 
+  [[nodiscard]] const std::vector<row_part>& input_parts() const requires named_dataset<D> {
+    return data_->input_parts();
+  }
+  [[nodiscard]] const std::vector<row_part>& target_parts() const requires named_dataset<D> {
+    return data_->target_parts();
+  }
+
   void inputs(std::span<const std::uint32_t> samples,
               std::span<float> values) const requires batched_dataset<D> {
     data_->inputs(of_data(samples), values);

@@ -48,8 +48,8 @@ struct softmax_gradient {
   friend bool operator==(const softmax_gradient&, const softmax_gradient&) = default;
 };
 
-/// -sum_k targets_nk ln softmax(logits)_nk, one number per row (N), and the softmax (N, K). Targets
-/// need not sum to 1.
+/// -sum_k targets_k ln softmax(logits)_k over the last axis, one number per row: (..., K) to (...),
+/// and the softmax (..., K). Targets need not sum to 1.
 struct softmax_cross_entropy {
   static constexpr std::string_view name = "softmax_cross_entropy";
   static constexpr std::size_t operands = 2;  // logits, targets
@@ -60,10 +60,10 @@ struct softmax_cross_entropy {
                                                          const tensor_spec& targets) {
     require_elements("softmax_cross_entropy", logits, element::real);
     require_elements("softmax_cross_entropy: targets", targets, element::real);
-    require<shape_error>(logits.shape.rank() == 2,
-                         "softmax_cross_entropy: expected logits (N, K), got ", logits.shape);
+    require<shape_error>(logits.shape.rank() >= 2,
+                         "softmax_cross_entropy: expected logits (N, ..., K), got ", logits.shape);
     require_same_shape("softmax_cross_entropy: targets", logits.shape, targets.shape);
-    return {real_of({logits.shape[0]}), logits};
+    return {real_of(without_last_axis(logits.shape)), logits};
   }
   [[nodiscard]] static double flops(const tensor_spec& logits, const tensor_spec&) {
     return 15 * detail::count(logits.shape);
@@ -87,8 +87,8 @@ struct softmax_cross_entropy_gradient {
     require_elements("softmax_cross_entropy_gradient", probabilities, element::real);
     require_same_shape("softmax_cross_entropy_gradient: targets", probabilities.shape,
                        targets.shape);
-    require_same_shape("softmax_cross_entropy_gradient: dloss", {probabilities.shape[0]},
-                       dloss.shape);
+    require_same_shape("softmax_cross_entropy_gradient: dloss",
+                       without_last_axis(probabilities.shape), dloss.shape);
     return probabilities;
   }
   [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec& probabilities,
@@ -103,7 +103,8 @@ struct softmax_cross_entropy_gradient {
                          const softmax_cross_entropy_gradient&) = default;
 };
 
-/// Rows (N, K) with `on` at each class (N) and `off` elsewhere.
+/// Rows (..., K) with `on` at each class (...) and `off` elsewhere, or everywhere for a class that
+/// is not one of 0 ... K - 1.
 struct one_hot {
   std::size_t count = 0;  ///< K
   double on = 1;
@@ -115,11 +116,15 @@ struct one_hot {
 
   [[nodiscard]] tensor_spec result(const tensor_spec& classes) const {
     require_elements("one_hot", classes, element::index);
-    return real_of(batch_of(classes.shape.size(), {count}));
+    require<shape_error>(classes.shape.rank() < shape::max_rank, "one_hot: classes of ",
+                         classes.shape, " have no room for another axis");
+    shape rows = classes.shape;
+    rows.push_back(count);
+    return real_of(rows);
   }
   [[nodiscard]] static double flops(const tensor_spec&) { return 0; }
-  [[nodiscard]] static batch_axes<1, 1> axes(const tensor_spec&) {
-    return detail::by_rows<one_hot>();
+  [[nodiscard]] static batch_axes<1, 1> axes(const tensor_spec& classes) {
+    return classes.shape.rank() > 0 ? detail::by_rows<one_hot>() : batch_axes<1, 1>::whole();
   }
   friend bool operator==(const one_hot&, const one_hot&) = default;
 };

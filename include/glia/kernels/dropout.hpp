@@ -34,6 +34,10 @@ struct step_key {
   [[nodiscard]] constexpr random_key stream(std::uint32_t number) const noexcept {
     return {seed, number, step};
   }
+  /// The number of the first element of x among those of the whole batch.
+  [[nodiscard]] std::uint64_t first_element(const shape& x) const {
+    return std::uint64_t{first_sample} * sample_of(x).size();
+  }
   friend constexpr bool operator==(const step_key&, const step_key&) = default;
 };
 
@@ -64,10 +68,6 @@ struct dropout {
   }
   [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) {
     return {{batch_axis::rows, batch_axis::key}, {batch_axis::rows}};
-  }
-  /// The number of the first element of x among those of the whole batch.
-  [[nodiscard]] static std::uint64_t offset(const step_key& key, const shape& x) {
-    return std::uint64_t{key.first_sample} * sample_of(x).size();
   }
   friend bool operator==(const dropout&, const dropout&) = default;
 };

@@ -8,6 +8,23 @@
 
 namespace glia::kernels {
 
+/// Numbers as integers: those that are whole, from 0 to 2^31 - 1; -1 for all others.
+struct to_index {
+  static constexpr std::string_view name = "to_index";
+  static constexpr std::size_t operands = 1;
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& x) {
+    require_elements("to_index", x, element::real);
+    return {x.shape, element::index};
+  }
+  [[nodiscard]] static double flops(const tensor_spec&) { return 0; }
+  [[nodiscard]] static batch_axes<1, 1> axes(const tensor_spec&) {
+    return detail::by_rows<to_index>();
+  }
+  friend bool operator==(const to_index&, const to_index&) = default;
+};
+
 /// Rows of a table (V, ...), one for each index: an embedding. An index that is not one of
 /// 0 ... V - 1 gets a row of zeros, as from a product with `one_hot`.
 struct gather {

@@ -9,6 +9,7 @@
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/elementwise.hpp"
 #include "glia/kernels/indexing.hpp"
+#include "glia/kernels/noise.hpp"
 #include "glia/kernels/normalization.hpp"
 #include "glia/kernels/packed_weights.hpp"
 #include "glia/kernels/packing.hpp"
@@ -20,18 +21,17 @@
 namespace glia {
 
 /// The kernels that every backend runs.
-using basic_kernels =
-    kernel_list<kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to,
-                kernels::concat, kernels::slice, kernels::pad, kernels::permute_axes,
-                kernels::gather, kernels::scatter_add, kernels::unary, kernels::unary_gradient,
-                kernels::binary, kernels::select, kernels::matmul, kernels::batched_matmul,
-                kernels::dense, kernels::conv2d, kernels::conv2d_input_gradient,
-                kernels::conv2d_kernel_gradient, kernels::max_pool2d, kernels::max_pool2d_gradient,
-                kernels::avg_pool2d, kernels::avg_pool2d_gradient, kernels::normalize,
-                kernels::normalize_gradient, kernels::dropout, kernels::softmax,
-                kernels::softmax_gradient, kernels::softmax_cross_entropy,
-                kernels::softmax_cross_entropy_gradient, kernels::one_hot, kernels::argmax,
-                kernels::in_top_k, kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
+using basic_kernels = kernel_list<
+    kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to, kernels::concat,
+    kernels::slice, kernels::pad, kernels::permute_axes, kernels::to_index, kernels::gather,
+    kernels::scatter_add, kernels::unary, kernels::unary_gradient, kernels::binary, kernels::select,
+    kernels::matmul, kernels::batched_matmul, kernels::dense, kernels::conv2d,
+    kernels::conv2d_input_gradient, kernels::conv2d_kernel_gradient, kernels::max_pool2d,
+    kernels::max_pool2d_gradient, kernels::avg_pool2d, kernels::avg_pool2d_gradient,
+    kernels::normalize, kernels::normalize_gradient, kernels::dropout, kernels::gaussian_noise,
+    kernels::softmax, kernels::softmax_gradient, kernels::softmax_cross_entropy,
+    kernels::softmax_cross_entropy_gradient, kernels::one_hot, kernels::argmax, kernels::in_top_k,
+    kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
 
 /// Several of those in one, which a backend may run or not.
 using fused_kernels =

@@ -11,6 +11,7 @@ namespace glia {
 /// the first step on in front. Another way to join both is given as for `parallel`.
 template <class Layer, branch_join Join = join::concat>
 [[nodiscard]] auto bidirectional(Layer layer, Join join = {}) {
+  layer.zero_output_for_mask = layer.sequences;
   Layer back = layer;
   back.backwards = !layer.backwards;
   return parallel{std::move(join), std::move(layer), std::move(back)};

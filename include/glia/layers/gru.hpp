@@ -41,6 +41,9 @@ struct gru {
   bool bias = true;
   double dropout = 0;            ///< of x, the same features at all steps of a sample
   double recurrent_dropout = 0;  ///< of h, likewise
+  /// With `sequences` and a mask: gives zeros at steps that are passed over, and not what it gave
+  /// before. `bidirectional` asks for it.
+  bool zero_output_for_mask = false;
   initializer kernel_initializer = glorot_uniform();
   initializer recurrent_initializer = orthogonal();
   initializer bias_initializer = constant(0);
@@ -64,6 +67,7 @@ struct gru {
     } else if (bias) {
       of_inputs = s.parameter("bias", {3 * units}, bias_initializer);
     }
+    const detail::reading how{backwards, sequences, zero_output_for_mask};
     const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected =
@@ -71,7 +75,7 @@ struct gru {
     const variable<B> start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
     const auto last = [](const variable<B>& h) -> const variable<B>& { return h; };
     const auto run = [&](const auto& next) {
-      return detail::run_steps<B>(projected, start, next, last, backwards, sequences);
+      return detail::run_steps<B>(projected, s.step_mask(), start, next, last, how);
     };
     if (reset_after) {
       return run([&](const variable<B>& step, const variable<B>& h) {

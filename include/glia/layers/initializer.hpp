@@ -143,6 +143,16 @@ inline void fill_orthogonal(std::span<float> values, const shape& s, double gain
   return detail::normal_with("lecun_normal", [](fans f) { return std::sqrt(1 / f.in); });
 }
 
+/// U(-b, b).
+[[nodiscard]] inline initializer uniform(double bound) {
+  return {text("uniform(", bound, ")"),
+          [bound](std::span<float> values, const shape&, random_stream& random) {
+            for (float& value : values) {
+              value = static_cast<float>((2 * random.uniform() - 1) * bound);
+            }
+          }};
+}
+
 /// Orthonormal columns, or rows where there are fewer of these, of the matrix that the last axis
 /// and all others together make: the Q of a random one of normal numbers. Saxe et al., ICLR 2014.
 [[nodiscard]] inline initializer orthogonal(double gain = 1) {

@@ -43,6 +43,9 @@ struct lstm {
   bool unit_forget_bias = true;  ///< br starts at 1: Jozefowicz et al., ICML 2015
   double dropout = 0;            ///< of x, the same features at all steps of a sample
   double recurrent_dropout = 0;  ///< of h, likewise
+  /// With `sequences` and a mask: gives zeros at steps that are passed over, and not what it gave
+  /// before. `bidirectional` asks for it.
+  bool zero_output_for_mask = false;
   initializer kernel_initializer = glorot_uniform();
   initializer recurrent_initializer = orthogonal();
   initializer bias_initializer = constant(0);
@@ -61,6 +64,7 @@ struct lstm {
     if (bias) {
       shift = s.parameter("bias", {4 * units}, initial_bias());
     }
+    const detail::reading how{backwards, sequences, zero_output_for_mask};
     const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
@@ -74,8 +78,8 @@ struct lstm {
       return memory<B>{out * activation.apply(c), c};
     };
     const auto hidden = [](const memory<B>& m) -> const variable<B>& { return m.h; };
-    return detail::run_steps<B>(projected, memory<B>{zeros, zeros}, next, hidden, backwards,
-                                sequences);
+    return detail::run_steps<B>(projected, s.step_mask(), memory<B>{zeros, zeros}, next, hidden,
+                                how);
   }
 
   [[nodiscard]] std::string description() const {
@@ -90,6 +94,11 @@ struct lstm {
   struct memory {
     variable<B> h;
     variable<B> c;
+
+    friend memory state_after(const typename B::tensor& counts, const memory& now,
+                              const memory& before) {
+      return {ops::select(counts, now.h, before.h), ops::select(counts, now.c, before.c)};
+    }
   };
 
   [[nodiscard]] initializer initial_bias() const {

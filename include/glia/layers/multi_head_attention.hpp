@@ -23,7 +23,8 @@ namespace glia {
 /// Attention of the steps of a sequence x (N, T, D) to each other, by several heads: each makes
 /// queries, keys (T, K) and values (T, V) of x, and gives softmax(queries keys^T / sqrt(K)) values;
 /// what they give side by side goes through a last product, to (N, T, D). With `causal` no step
-/// sees a later one. Vaswani et al., NeurIPS 2017.
+/// sees a later one. Steps that a mask leaves out are not seen, see `masking`. Vaswani et al.,
+/// NeurIPS 2017.
 ///
 /// Parameters are Keras's, heads side by side in the last axis: query_kernel, key_kernel
 /// (D, H K), value_kernel (D, H V), output_kernel (H V, D), and their biases.
@@ -59,6 +60,14 @@ struct multi_head_attention {
     variable<B> scores = ops::batched_matmul(queries * scale, keys, transpose::second);
     if (causal) {
       scores = std::move(scores) + x.owner().constant(not_later(s.device(), x.shape()[1]));
+    }
+    if (const auto& mask = s.step_mask()) {
+      // Finite, so that a sample without any steps has weights, too.
+      constexpr double nothing = -1e9;
+      const auto shut = s.device().run(
+          kernels::unary{{unary_function::affine, -nothing, nothing}},
+          s.device().run(kernels::reshape{{x.shape()[0], 1, 1, x.shape()[1]}}, mask));
+      scores = std::move(scores) + shut;
     }
     variable<B> weights = ops::softmax(std::move(scores));
     if (s.training() && dropout > 0) {

@@ -122,6 +122,43 @@ concept branch_join = std::copy_constructible<J> && described<J> &&
   { j(s, branches) } -> std::same_as<variable<recorder<shapes_only>>>;
 };
 
+namespace detail {
+
+/// Collects what branches give. Each is told of the same steps as the first; of what is joined
+/// those steps are to be passed over that are in any of them.
+template <backend B>
+class branch_outputs {
+ public:
+  explicit branch_outputs(scope<B>& s) : scope_(&s), given_(s.step_mask()) {}
+
+  template <class Run>
+  void add(const Run& run) {
+    scope_->set_step_mask(given_);
+    outputs_.push_back(run());
+    const auto& mask = scope_->step_mask();
+    if (mask && joined_ && mask.shape() == joined_.shape()) {
+      joined_ = scope_->device().run(kernels::binary{binary_function::multiply}, joined_, mask);
+    } else if (mask) {
+      joined_ = mask;
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return outputs_.size(); }
+
+  template <branch_join Join>
+  [[nodiscard]] variable<B> joined(const Join& join) && {
+    scope_->set_step_mask(std::move(joined_));
+    return join(*scope_, std::move(outputs_));
+  }
+
+ private:
+  scope<B>* scope_;
+  typename B::tensor given_;
+  typename B::tensor joined_;
+  std::vector<variable<B>> outputs_;
+};
+
+}  // namespace detail
+
 /// Branches that see the same input, and what joins their outputs, one behind the other along the
 /// channels unless said otherwise:
 ///
@@ -147,13 +184,12 @@ class parallel {
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
-    std::vector<variable<B>> outputs;
-    outputs.reserve(sizeof...(Branches));
+    detail::branch_outputs<B> outputs(s);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (outputs.push_back(s.run(std::get<I>(branches_), x, "parallel", I)), ...);
+      (outputs.add([&] { return s.run(std::get<I>(branches_), x, "parallel", I); }), ...);
     }
     (std::index_sequence_for<Branches...>{});
-    return join_(s, std::move(outputs));
+    return std::move(outputs).joined(join_);
   }
 
   [[nodiscard]] const std::tuple<Branches...>& branches() const noexcept { return branches_; }

@@ -1,13 +1,18 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "glia/core/output_kind.hpp"
+#include "glia/core/row_part.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/layers/parameters.hpp"
@@ -25,6 +30,33 @@ struct layer_summary {
   bool frozen = false;
 };
 
+/// Values of a model's samples that are to be whole numbers.
+struct integer_range {
+  std::size_t first = 0;  ///< of the values of a sample
+  std::size_t end = 0;
+  std::size_t below = 0;  ///< they are 0 to this less 1
+  std::string wanted_by;  ///< sequential[0] embedding(1000, 16):
+};
+
+/// Throws `data_error` for a value of samples, each of so many values, that is to be an integer of
+/// a range and is not.
+template <class T>
+void require_integers(const std::vector<integer_range>& ranges, std::span<const T> samples,
+                      std::size_t each) {
+  for (const integer_range& range : ranges) {
+    for (std::size_t begin = 0; begin + each <= samples.size(); begin += each) {
+      for (std::size_t i = range.first; i < range.end; ++i) {
+        const T value = samples[begin + i];
+        require<data_error>(
+            value >= 0 && value < static_cast<T>(range.below) && value == std::floor(value),
+            range.wanted_by, "sample ", begin / each, " of the batch holds ", value, " at place ",
+            i, ", expected whole numbers from 0 to ", range.below - 1,
+            "; give the layer more rows or mend the data");
+      }
+    }
+  }
+}
+
 /// All that is known of a model before it has a device: its parameters and its layers.
 struct model_plan {
   std::string description;  ///< of the whole model
@@ -33,6 +65,9 @@ struct model_plan {
   shape output;  ///< with the batch axis, of extent 1
   output_kind gives = output_kind::other;
   std::string giver;  ///< the layer that made them so: sequential[2] dense(3, softmax)
+  std::vector<row_part> inputs = {};   ///< of a model that has several with names
+  std::vector<row_part> outputs = {};  ///< likewise
+  std::vector<integer_range> integers = {};
 };
 
 /// Writes the plan while a description runs on a recorder; layers do not see it.
@@ -50,6 +85,7 @@ class plan_writer {
   }
   void finish_layer(const shape& output, bool arranges_axes) {
     as_given_ = as_given_ && !arranges_axes && output == given_;
+    untouched_ = false;
     assign_nodes();
     plan_.layers[open_.back()].output = output;
     open_.pop_back();
@@ -71,6 +107,28 @@ class plan_writer {
   /// Whether a tensor of this shape still has the axes of the model's samples: no layer before has
   /// said what they are, nor changed the shape.
   [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == given_; }
+
+  /// Says that a tensor, if it is still what was given, holds whole numbers below `count`.
+  void integers_below(const shape& x, std::size_t count, std::string wanted_by) {
+    if (untouched_ && x == given_) {
+      const std::size_t size = sample_of(x).size();
+      plan_.integers.push_back({given_at_, given_at_ + size, count, std::move(wanted_by)});
+    }
+  }
+
+  /// Says which input or output lies next in the row, of this shape with the batch axis; false if
+  /// there is one of its name. What runs next is given that input.
+  [[nodiscard]] bool add_input(std::string_view name, const shape& s) {
+    given_ = s;
+    given_at_ = row_size(plan_.inputs);
+    as_given_ = true;
+    untouched_ = true;
+    return add_part(plan_.inputs, {std::string(name), sample_of(s), given_at_});
+  }
+  [[nodiscard]] bool add_output(std::string_view name, const shape& s) {
+    return add_part(plan_.outputs, {std::string(name), sample_of(s), row_size(plan_.outputs), 0,
+                                    plan_.gives, plan_.giver});
+  }
 
   /// Says that all that is recorded from now on is the backward pass.
   void end_forward(const shape& output) {
@@ -112,6 +170,13 @@ class plan_writer {
  private:
   static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
 
+  [[nodiscard]] static bool add_part(std::vector<row_part>& parts, row_part part) {
+    const bool is_new = std::none_of(
+        parts.begin(), parts.end(), [&](const row_part& other) { return other.name == part.name; });
+    parts.push_back(std::move(part));
+    return is_new;
+  }
+
   /// The nodes that are new belong to the layer that was opened last.
   void assign_nodes() {
     layer_of_node_.resize(calls_->nodes().size(), open_.empty() ? nobody : open_.back());
@@ -119,7 +184,9 @@ class plan_writer {
 
   const graph* calls_;
   shape given_;
+  std::size_t given_at_ = 0;  // in the samples
   bool as_given_ = true;
+  bool untouched_ = true;                   // no layer has run yet
   std::vector<std::size_t> open_;           // layers that are running
   std::vector<std::size_t> layer_of_node_;  // of the forward pass
   model_plan plan_;

@@ -105,13 +105,26 @@ struct global_max_pool1d {
   friend bool operator==(const global_max_pool1d&, const global_max_pool1d&) = default;
 };
 
-/// The mean of every channel: (N, T, C) to (N, C).
+/// The mean of every channel, over the steps that count: (N, T, C) to (N, C).
 struct global_avg_pool1d {
   static constexpr std::string_view type_name = "global_avg_pool1d";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()));
+    if (const auto& mask = s.step_mask()) {
+      const B& device = s.device();
+      const shape in = x.shape();
+      const auto run = [&](binary_function f, const auto& a, const auto& b) {
+        return device.run(kernels::binary{f}, a, b);
+      };
+      const auto steps =
+          run(binary_function::maximum, device.run(kernels::sum_to{{in[0], 1}}, mask),
+              device.run(kernels::full{{}, 1}));
+      const auto shares = run(binary_function::divide, mask, steps);
+      const auto of_steps = device.run(kernels::reshape{{in[0], in[1], 1}}, shares);
+      return ops::sum(std::move(x) * of_steps, {1});
+    }
     return ops::mean(std::move(x), {1});
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }

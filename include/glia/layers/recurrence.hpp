@@ -11,32 +11,57 @@
 
 namespace glia::detail {
 
+/// A state after a step that counts for some samples (N, 1): the new one for these.
+template <backend B>
+[[nodiscard]] variable<B> state_after(const typename B::tensor& counts, const variable<B>& now,
+                                      const variable<B>& before) {
+  return ops::select(counts, now, before);
+}
+
+/// Which steps are read, and what is given of them.
+struct reading {
+  bool backwards = false;
+  bool sequences = false;             // all steps and not the last one alone
+  bool zero_output_for_mask = false;  // where a step is passed over
+};
+
 /// What next(step, before) makes of the steps of `projected` (N, T, O), one after the other from
 /// the first, or `backwards` from the last, where `outputs(state)` (N, U) are what is given: of all
-/// steps, (N, T, U), each where its step stands, or of the one that comes last, (N, U).
+/// steps, (N, T, U), each where its step stands, or of the one that comes last, (N, U). A step that
+/// is not in `mask` (N, T), if there is one, leaves the sample's state as it was.
 template <backend B, class State, class Next, class Outputs>
-[[nodiscard]] variable<B> run_steps(const variable<B>& projected, State state, const Next& next,
-                                    const Outputs& outputs, bool backwards, bool all) {
+[[nodiscard]] variable<B> run_steps(const variable<B>& projected, const typename B::tensor& mask,
+                                    State state, const Next& next, const Outputs& outputs,
+                                    const reading& how) {
   const shape in = projected.shape();
-  std::vector<variable<B>> steps = ops::split(projected, 1, std::vector<std::size_t>(in[1], 1));
-  if (backwards) {
-    std::reverse(steps.begin(), steps.end());
-  }
+  const std::vector<variable<B>> steps =
+      ops::split(projected, 1, std::vector<std::size_t>(in[1], 1));
   std::vector<variable<B>> given;
-  for (const variable<B>& step : steps) {
-    state = next(ops::reshape(step, {in[0], in[2]}), std::move(state));
-    if (all) {
+  for (std::size_t i = 0; i < in[1]; ++i) {
+    const std::size_t t = how.backwards ? in[1] - 1 - i : i;
+    State now = next(ops::reshape(steps[t], {in[0], in[2]}), state);
+    if (mask) {
+      const auto counts = projected.device().run(kernels::slice{.axis = 1, .begin = t}, mask);
+      state = state_after(counts, now, state);
+    } else {
+      state = std::move(now);
+    }
+    if (how.sequences) {
       const variable<B>& y = outputs(state);
       given.push_back(ops::reshape(y, {in[0], 1, y.shape()[1]}));
     }
   }
-  if (!all) {
+  if (!how.sequences) {
     return outputs(state);
   }
-  if (backwards) {
+  if (how.backwards) {
     std::reverse(given.begin(), given.end());
   }
-  return ops::concat(given, 1);
+  variable<B> all = ops::concat(given, 1);
+  if (mask && how.zero_output_for_mask) {
+    all = std::move(all) * all.device().run(kernels::reshape{{in[0], in[1], 1}}, mask);
+  }
+  return all;
 }
 
 /// Throws what all recurrent layers throw for inputs and settings that they do not take.

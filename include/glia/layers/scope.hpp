@@ -146,6 +146,19 @@ class scope {
   /// Random numbers of their own for every call within a step.
   [[nodiscard]] random_source<B> next_random();
 
+  /// (N, T): 1 for the steps of sequences, 0 for what only fills them up to the length of others;
+  /// nothing where all are steps. What a layer says is handed on, as long as there are T steps.
+  [[nodiscard]] const typename B::tensor& step_mask() const { return step_mask_; }
+  void set_step_mask(typename B::tensor mask) { step_mask_ = std::move(mask); }
+
+  /// Says that samples which come to this layer as they are hold whole numbers below `count`.
+  void expect_integers(const shape& x, std::size_t count) const;
+
+  /// Says which tensor lies next in the rows that are the model's samples, or its outputs. What
+  /// runs from then on is given that input.
+  void add_input(std::string_view name, const shape& s) const;
+  void add_output(std::string_view name, const shape& s) const;
+
   /// The position of a layer that is its holder's only one.
   static constexpr std::size_t no_index = std::numeric_limits<std::size_t>::max();
 
@@ -153,6 +166,10 @@ class scope {
   template <class Layer>
   [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x, std::string_view holder_name,
                                 std::size_t index);
+
+  /// Runs a layer with the parameters that the first one of this name asked for.
+  template <class Layer>
+  [[nodiscard]] variable<B> run_shared(const std::string& name, const Layer& layer, variable<B> x);
 
   /// Throws a `value_error` where a training run has asked for fewer parameters than were planned.
   void expect_all_asked() const;
@@ -227,6 +244,14 @@ class scope {
     bool hands_on;
   };
 
+  /// A layer that runs in several places: its first parameter and the one behind its last.
+  struct shared_layer {
+    std::string name;
+    std::string path;  // what it is called
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
   scope(tape<B>& on, const parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
         run_mode mode)
       : tape_(&on), parameters_(&parameters), slots_(&slots), mode_(mode) {
@@ -247,6 +272,7 @@ class scope {
 
   const typename B::tensor& next(std::string_view name, const shape& s, const initializer& initial,
                                  bool trainable);
+  [[nodiscard]] variable<B> on_tape(const typename B::tensor& parameter);
   [[nodiscard]] bool is_called(std::string_view full, std::string_view own) const;
   [[nodiscard]] std::string asked_for(std::size_t index) const;
   [[nodiscard]] static std::string text_of(const place* innermost);
@@ -262,6 +288,12 @@ class scope {
   typename B::tensor key_;  // random_ on the device, once it is asked for
   std::uint32_t random_count_ = 0;
   std::size_t parameter_count_ = 0;  // handed out so far
+  std::vector<shared_layer> shared_;
+  std::vector<variable<B>> shared_parameters_;  // as they were handed out, if they were shared
+  std::vector<std::size_t> shared_at_;          // the number of each among all parameters
+  bool sharing_ = false;                        // a shared layer is running
+  bool again_ = false;                          // and not for the first time
+  typename B::tensor step_mask_;
   const place* place_ = nullptr;
   std::vector<naming> names_ = std::vector<naming>(names_layers ? 1 : 0);
   plan_writer* plan_ = nullptr;
@@ -273,6 +305,12 @@ template <class L>
 concept layer = std::copy_constructible<L> && described<L> &&
     requires(const L& l, scope<recorder<shapes_only>>& s, variable<recorder<shapes_only>> x) {
   { l(s, x) } -> std::same_as<variable<recorder<shapes_only>>>;
+};
+
+/// A description that says which samples it is for: `sample_shape()`, without the batch axis.
+template <class L>
+concept knows_samples = layer<L> && requires(const L& l) {
+  { l.sample_shape() } -> std::convertible_to<shape>;
 };
 
 }  // namespace glia

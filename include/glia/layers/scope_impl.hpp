@@ -2,6 +2,7 @@
 
 // How a scope hands out parameters, names layers and says where something is wrong.
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -16,6 +17,20 @@ namespace glia {
 template <backend B>
 variable<B> scope<B>::parameter(std::string_view name, const shape& s, const initializer& initial) {
   const auto& value = next(name, s, initial, true);
+  if (again_) {
+    const auto at = std::find(shared_at_.begin(), shared_at_.end(), parameter_count_ - 1);
+    return shared_parameters_[static_cast<std::size_t>(at - shared_at_.begin())];
+  }
+  variable<B> result = on_tape(value);
+  if (sharing_) {
+    shared_parameters_.push_back(result);
+    shared_at_.push_back(parameter_count_ - 1);
+  }
+  return result;
+}
+
+template <backend B>
+variable<B> scope<B>::on_tape(const typename B::tensor& value) {
   if (changing_ == nullptr) {
     // The model outlives what runs here: see model::infer.
     slots_->emplace_back();
@@ -33,7 +48,9 @@ variable<B> scope<B>::parameter(std::string_view name, const shape& s, const ini
 template <backend B>
 const typename B::tensor& scope<B>::state(std::string_view name, const shape& s,
                                           const initializer& initial) {
-  slots_->emplace_back();
+  if (!again_) {
+    slots_->emplace_back();
+  }
   return next(name, s, initial, false);
 }
 
@@ -75,6 +92,26 @@ void scope<B>::expect_channels_last(const shape& x) const {
 }
 
 template <backend B>
+void scope<B>::expect_integers(const shape& x, std::size_t count) const {
+  if (plan_ != nullptr) {
+    plan_->integers_below(x, count, where());
+  }
+}
+
+template <backend B>
+void scope<B>::add_input(std::string_view name, const shape& s) const {
+  if (plan_ != nullptr) {
+    expect_value(plan_->add_input(name, s), "has two inputs called '", name, "'");
+  }
+}
+template <backend B>
+void scope<B>::add_output(std::string_view name, const shape& s) const {
+  if (plan_ != nullptr) {
+    expect_value(plan_->add_output(name, s), "has two outputs called '", name, "'");
+  }
+}
+
+template <backend B>
 template <class Layer>
 constexpr typename scope<B>::layer_facts scope<B>::facts_of() {
   std::string_view type_name = "layer";
@@ -104,6 +141,47 @@ variable<B> scope<B>::run(const Layer& layer, variable<B> x, std::string_view ho
   enter(here, facts_of<Layer>());
   variable<B> y = layer(*this, std::move(x));
   leave(here, facts_of<Layer>(), y.shape(), outputs_of(layer));
+  return y;
+}
+
+template <backend B>
+template <class Layer>
+variable<B> scope<B>::run_shared(const std::string& name, const Layer& layer, variable<B> x) {
+  const auto known = std::find_if(shared_.begin(), shared_.end(),
+                                  [&](const shared_layer& one) { return one.name == name; });
+  const std::size_t at = static_cast<std::size_t>(known - shared_.begin());
+  const bool first = known == shared_.end();
+  if (first) {
+    std::string path;
+    if constexpr (names_layers) {
+      path = name;
+    }
+    shared_.push_back({name, std::move(path), parameter_count_, parameter_count_});
+  }
+  const std::size_t others = parameter_count_;
+  const bool sharing = std::exchange(sharing_, true);
+  const bool again = std::exchange(again_, !first);
+  parameter_count_ = shared_[at].begin;
+  if constexpr (names_layers) {
+    names_.push_back({shared_[at].path, true, {}});
+  }
+  variable<B> y = run(layer, std::move(x), name, no_index);
+  if constexpr (names_layers) {
+    names_.pop_back();
+  }
+  sharing_ = sharing;
+  again_ = again;
+  if (first) {
+    shared_[at].end = parameter_count_;
+  } else {
+    expect_value(parameter_count_ == shared_[at].end, "the shared layer '", name, "' asked for ",
+                 shared_[at].end - shared_[at].begin, " parameters where it ran first, now for ",
+                 parameter_count_ - shared_[at].begin, "; give another layer another name");
+    // Within another shared layer, what was asked for here first is behind it now as it was then.
+    if (others != shared_[at].begin) {
+      parameter_count_ = others;
+    }
+  }
   return y;
 }
 
@@ -147,6 +225,12 @@ void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y
   if (plan_ != nullptr && !facts.arranges_others) {
     plan_->finish_layer(y, facts.arranges_axes);
   }
+  if (step_mask_) {
+    const shape& steps = step_mask_.shape();
+    if (y.rank() < 3 || y[0] != steps[0] || y[1] != steps[1]) {
+      step_mask_ = {};
+    }
+  }
   if (!facts.hands_on) {
     note_outputs(gives, &here);
   }
@@ -169,7 +253,7 @@ const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
                                          const initializer& initial, bool trainable) {
   trainable = trainable && !frozen_;
   const std::size_t index = parameter_count_++;
-  if (plan_ != nullptr) {
+  if (plan_ != nullptr && !again_) {
     expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
                  " is larger than any machine's memory; check the layer's units or filters");
     expect_value(place_ != nullptr && !place_->name.empty(), "asks for parameter '", name,

@@ -34,6 +34,11 @@ class sequential {
     return x;
   }
 
+  /// Of samples, where the first layer says it.
+  [[nodiscard]] shape sample_shape() const requires
+      knows_samples<std::tuple_element_t<0, std::tuple<Layers..., void>>> {
+    return std::get<0>(layers_).sample_shape();
+  }
   [[nodiscard]] static constexpr std::size_t size() { return sizeof...(Layers); }
   /// The layers, as a tuple.
   [[nodiscard]] const std::tuple<Layers...>& layers() const noexcept { return layers_; }

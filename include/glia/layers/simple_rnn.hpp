@@ -31,6 +31,9 @@ struct simple_rnn {
   bool bias = true;
   double dropout = 0;            ///< of x, the same features at all steps of a sample
   double recurrent_dropout = 0;  ///< of h, likewise
+  /// With `sequences` and a mask: gives zeros at steps that are passed over, and not what it gave
+  /// before. `bidirectional` asks for it.
+  bool zero_output_for_mask = false;
   initializer kernel_initializer = glorot_uniform();
   initializer recurrent_initializer = orthogonal();
   initializer bias_initializer = constant(0);
@@ -49,16 +52,17 @@ struct simple_rnn {
     if (bias) {
       shift = s.parameter("bias", {units}, bias_initializer);
     }
+    const detail::reading how{backwards, sequences, zero_output_for_mask};
     const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
     const variable<B> start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
     return detail::run_steps<B>(
-        projected, start,
+        projected, s.step_mask(), start,
         [&](const variable<B>& step, const variable<B>& h) {
           return activation.apply(step + ops::dense(drop_states(h), recurrent));
         },
-        [](const variable<B>& h) -> const variable<B>& { return h; }, backwards, sequences);
+        [](const variable<B>& h) -> const variable<B>& { return h; }, how);
   }
 
   [[nodiscard]] std::string description() const {

@@ -38,7 +38,10 @@ struct time_distributed {
       return result;
     };
     const shape as_samples = with_rows({in[0] * in[1]}, sample_of(sample_of(in)));
+    const auto mask = s.step_mask();
+    s.set_step_mask({});
     variable<B> y = s.run(each, ops::reshape(std::move(x), as_samples), "time_distributed", 0);
+    s.set_step_mask(mask);
     const shape as_steps = with_rows({in[0], in[1]}, sample_of(y.shape()));
     return ops::reshape(std::move(y), as_steps);
   }

@@ -15,11 +15,32 @@
 
 namespace glia {
 
-/// -sum_k w_k t_nk ln softmax(y)_nk for logits y (N, K): scores of any size, of which the softmax
-/// makes probabilities. The loss applies it, the model ends without one, in dense{K}; predictions
-/// are logits then, and glia::softmax(net.predict(x)) are probabilities.
+namespace detail {
+
+/// The mean of a sample's numbers (N, ...) where `counts` is 1 and not 0; 0 where none count.
+template <backend B>
+[[nodiscard]] variable<B> mean_of_counting(variable<B> each, const typename B::tensor& counts) {
+  const B& device = each.device();
+  const shape rows{each.shape()[0], sample_of(each.shape()).size()};
+  const auto counting = device.run(kernels::reshape{rows}, counts);
+  const auto number = device.run(kernels::binary{binary_function::maximum},
+                                 device.run(kernels::sum_to{{rows[0], 1}}, counting),
+                                 device.run(kernels::full{{}, 1}));
+  const auto shares = device.run(kernels::binary{binary_function::divide}, counting, number);
+  return ops::reshape(ops::sum_to(ops::reshape(std::move(each), rows) * shares, {rows[0], 1}),
+                      {rows[0]});
+}
+
+}  // namespace detail
+
+/// -sum_k w_k t_nk ln softmax(y)_nk for logits y (N, K), or (N, ..., K), whose rows are averaged:
+/// scores of any size, of which the softmax makes probabilities. The loss applies it, the model
+/// ends without one, in dense{K}; predictions are logits then, and glia::softmax(net.predict(x))
+/// are probabilities.
 ///
-/// Targets are classes (N) or distributions (N, K). Label smoothing replaces t by
+/// Targets are classes (N) or distributions (N, K); of rows (N, ..., K), such as the steps of
+/// sequences, values that are classes (N, ...), -1 for rows that do not count, or distributions
+/// (N, ..., K). Label smoothing replaces t by
 /// (1 - s) t + s / K (Szegedy et al., CVPR 2016). With class weights the mean over a batch divides
 /// by its size, as in Keras, not by the sum of the weights, as in PyTorch.
 ///
@@ -34,18 +55,28 @@ struct softmax_cross_entropy {
   template <backend B>
   [[nodiscard]] variable<B> operator()(variable<B> logits, const targets<B>& t) const {
     require<shape_error>(
-        logits.shape().rank() == 2 && logits.shape()[1] >= 2,
-        "softmax_cross_entropy: expected logits (N, K) of at least 2 classes, got ",
+        logits.shape().rank() >= 2 && logits.shape().back() >= 2,
+        "softmax_cross_entropy: expected logits (N, ..., K) of at least 2 classes, got ",
         batch_text(logits.shape()));
     require<value_error>(label_smoothing >= 0 && label_smoothing < 1,
                          "softmax_cross_entropy: expected a label smoothing in [0, 1), got ",
                          label_smoothing);
     const B& device = logits.device();
-    const std::size_t classes = logits.shape()[1];
+    const std::size_t classes = logits.shape().back();
     const double floor = label_smoothing / static_cast<double>(classes);
-    auto values = detail::target_values("softmax_cross_entropy", logits, t,
-                                        1 - label_smoothing + floor, floor);
-    if (t.values && label_smoothing > 0) {
+    const bool rows = detail::are_classes_of_rows(logits, t);
+    typename B::tensor counts;
+    typename B::tensor values;
+    if (rows) {
+      const kernels::one_hot at_class{classes, 1 - label_smoothing + floor, floor};
+      values = device.run(at_class, device.run(kernels::to_index{}, t.values));
+      counts = device.run(kernels::binary{binary_function::greater}, t.values,
+                          device.run(kernels::full{{}, -0.5}));
+    } else {
+      values = detail::target_values("softmax_cross_entropy", logits, t,
+                                     1 - label_smoothing + floor, floor);
+    }
+    if (t.values && !rows && label_smoothing > 0) {
       values =
           device.run(kernels::unary{{unary_function::affine, 1 - label_smoothing, floor}}, values);
     }
@@ -62,7 +93,12 @@ struct softmax_cross_entropy {
       values = device.run(kernels::binary{binary_function::multiply}, std::move(values),
                           device.from_host(std::span<const float>(class_weights), {classes}));
     }
-    return ops::softmax_cross_entropy(std::move(logits), std::move(values));
+    variable<B> losses = ops::softmax_cross_entropy(std::move(logits), std::move(values));
+    if (losses.shape().rank() == 1) {
+      return losses;
+    }
+    return rows ? detail::mean_of_counting(std::move(losses), counts)
+                : ops::mean_per_sample(std::move(losses));
   }
 
   [[nodiscard]] std::string description() const {

@@ -1,5 +1,6 @@
 #pragma once
 
 #include "glia/losses/cross_entropy.hpp"
+#include "glia/losses/output_losses.hpp"
 #include "glia/losses/regression.hpp"
 #include "glia/losses/targets.hpp"

@@ -4,11 +4,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "glia/core/described.hpp"
 #include "glia/core/error.hpp"
 #include "glia/core/function_ref.hpp"
 #include "glia/core/output_kind.hpp"
+#include "glia/core/row_part.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
@@ -25,17 +27,38 @@ struct targets {
 /// Losses are recipes of ops; a user's own is any callable of this form. It may say more of itself
 /// by static members: see loss_ref.
 template <class L, class B>
-concept loss_function = backend<B> && requires(const L& l, variable<B> y, const targets<B>& t) {
+concept plain_loss = backend<B> && requires(const L& l, variable<B> y, const targets<B>& t) {
   { l(y, t) } -> std::same_as<variable<B>>;
 };
+
+/// A loss over rows of several outputs, which is told where each lies. Its targets are rows, too:
+/// `target_parts` says what they hold, and throws `value_error` for outputs that it does not fit.
+template <class L, class B>
+concept loss_of_parts = backend<B> &&
+    requires(const L& l, variable<B> y, const targets<B>& t, const std::vector<row_part>& outputs) {
+  { l(y, t, outputs) } -> std::same_as<variable<B>>;
+  { l.target_parts(outputs) } -> std::same_as<std::vector<row_part>>;
+};
+
+template <class L, class B>
+concept loss_function = plain_loss<L, B> || loss_of_parts<L, B>;
 
 /// A loss of any type as what is compiled once for all of them sees it, with what it says of itself
 /// in static members. Good while the loss lives.
 template <backend X>
 struct loss_ref {
+  /// For a model with several outputs, which must live as long.
   template <class Loss>
-  explicit loss_ref(const Loss& loss)
-      : apply(&loss, &apply_as<Loss>), description(&loss, &described_by<Loss>) {
+  explicit loss_ref(const Loss& loss, const std::vector<row_part>& outputs)
+      : description(&loss, &described_by<Loss>),
+        apply_(&apply_as<Loss>),
+        loss_(&loss),
+        outputs_(&outputs) {
+    if constexpr (loss_of_parts<Loss, X>) {
+      target_parts_ = [](const void* self, const std::vector<row_part>& parts) {
+        return static_cast<const Loss*>(self)->target_parts(parts);
+      };
+    }
     if constexpr (requires { Loss::applies; }) {
       applies = Loss::applies;
     }
@@ -48,7 +71,13 @@ struct loss_ref {
     }
   }
 
-  function_ref<variable<X>(variable<X>, const targets<X>&)> apply;
+  [[nodiscard]] variable<X> apply(variable<X> y, const targets<X>& t) const {
+    return apply_(loss_, std::move(y), t, *outputs_);
+  }
+  /// What the rows of targets hold for a loss over several outputs; else nothing.
+  [[nodiscard]] std::vector<row_part> target_parts() const {
+    return target_parts_ == nullptr ? std::vector<row_part>{} : target_parts_(loss_, *outputs_);
+  }
   function_ref<std::string()> description;
   /// The function that the loss applies to the model's outputs before it compares them; it then
   /// takes logits, outputs of a model that ends without that function.
@@ -64,7 +93,8 @@ struct loss_ref {
 
  private:
   template <class Loss>
-  static variable<X> apply_as(const void* self, variable<X> y, const targets<X>& t);
+  static variable<X> apply_as(const void* self, variable<X> y, const targets<X>& t,
+                              const std::vector<row_part>& outputs);
   template <class Loss>
   static std::string described_by([[maybe_unused]] const void* self) {
     if constexpr (described<Loss>) {
@@ -73,13 +103,26 @@ struct loss_ref {
       return "the loss";
     }
   }
+
+  variable<X> (*apply_)(const void*, variable<X>, const targets<X>&, const std::vector<row_part>&);
+  std::vector<row_part> (*target_parts_)(const void*, const std::vector<row_part>&) = nullptr;
+  const void* loss_;
+  const std::vector<row_part>* outputs_;
 };
 
 template <backend X>
 template <class Loss>
-variable<X> loss_ref<X>::apply_as(const void* self, variable<X> y, const targets<X>& t) {
+variable<X> loss_ref<X>::apply_as(const void* self, variable<X> y, const targets<X>& t,
+                                  [[maybe_unused]] const std::vector<row_part>& outputs) {
   const shape expected{y.shape().rank() == 0 ? 1 : y.shape()[0]};
-  variable<X> each = (*static_cast<const Loss*>(self))(std::move(y), t);
+  const Loss& loss = *static_cast<const Loss*>(self);
+  variable<X> each = [&] {
+    if constexpr (loss_of_parts<Loss, X>) {
+      return loss(std::move(y), t, outputs);
+    } else {
+      return loss(std::move(y), t);
+    }
+  }();
   require<shape_error>(each.shape() == expected, described_by<Loss>(self),
                        ": expected one number for each sample, ", expected, ", got ", each.shape(),
                        "; mean_per_sample takes the mean of a sample's");
@@ -87,6 +130,12 @@ variable<X> loss_ref<X>::apply_as(const void* self, variable<X> y, const targets
 }
 
 namespace detail {
+
+/// Whether targets are a class for each row of outputs (N, ..., K), as numbers (N, ...).
+template <backend B>
+[[nodiscard]] bool are_classes_of_rows(const variable<B>& y, const targets<B>& t) {
+  return t.values && y.shape().rank() > 2 && t.values.shape() == without_last_axis(y.shape());
+}
 
 /// The targets as values of the outputs' shape (N, K). Classes become rows with `on` at the class
 /// and `off` elsewhere; for a single output (N, 1), classes 0 and 1 become `off` and `on`.

@@ -42,6 +42,11 @@ class model {
         core_(plan_model<B>(description_, sample), sample, std::move(device), options,
               described()) {}
 
+  /// Of a description that says the shape of its samples, as one does that begins with `inputs`.
+  explicit model(Description description, B device = B(),
+                 const model_options& options = {}) requires knows_samples<Description>
+      : model(description, description.sample_shape(), std::move(device), options) {}
+
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] const B& device() const { return core_.device(); }
   [[nodiscard]] const shape& sample_shape() const { return core_.sample_shape(); }

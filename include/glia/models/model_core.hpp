@@ -127,6 +127,10 @@ class model_core {
   /// The outputs for a batch; any number of threads may ask side by side.
   [[nodiscard]] tensor infer(const description_ref<X>& described, model_part which, tensor x) const;
 
+  /// Throws `data_error` where samples for a part of the model hold other numbers than the integers
+  /// that a layer is to see, such as `embedding`.
+  template <class T>
+  void require_integers(std::span<const T> samples, model_part which) const;
   /// Throws `shape_error` for what is no batch for a part of the model.
   void require_batch(const shape& got, model_part which) const;
   /// The shape of the outputs for inputs of this one. Throws `shape_error` for what is no inputs.

@@ -70,6 +70,14 @@ void model_core<B>::require_batch(const shape& got, model_part which) const {
 }
 
 template <backend B>
+template <class T>
+void model_core<B>::require_integers(std::span<const T> samples, model_part which) const {
+  if (which != model_part::trained) {
+    glia::require_integers(plan_.integers, samples, sample_.size());
+  }
+}
+
+template <backend B>
 typename B::tensor model_core<B>::infer(const description_ref<X>& described, model_part which,
                                         tensor x) const {
   const model_access::reading unchanged(access_);
@@ -132,6 +140,7 @@ template <backend B>
 template <class T>
 void model_core<B>::predict_batch(const description_ref<X>& described, std::span<const T> inputs,
                                   std::span<T> outputs) const {
+  require_integers(inputs, model_part::whole);
   tensor x = samples_from_host(device_, inputs, batch_of(inputs.size() / sample_.size(), sample_));
   device_.to_host(infer(described, model_part::whole, std::move(x)), outputs);
 }
@@ -143,7 +152,7 @@ prepared<B> model_core<B>::prepare(const description_ref<X>& described,
   const model_access::reading unchanged(access_);
   const shape inputs = batch_of(batch, sample_);
   return {inference_for(described, model_part::whole, inputs), inputs,
-          batch_of(batch, output_shape())};
+          batch_of(batch, output_shape()), plan_.integers};
 }
 
 template <backend B>

@@ -28,8 +28,9 @@ struct prepare_options {
 template <backend B>
 class prepared {
  public:
-  prepared(std::shared_ptr<const inference<B>> made, const shape& batch, const shape& output)
-      : made_(std::move(made)), batch_(batch), output_(output) {}
+  prepared(std::shared_ptr<const inference<B>> made, const shape& batch, const shape& output,
+           std::vector<integer_range> integers)
+      : made_(std::move(made)), batch_(batch), output_(output), integers_(std::move(integers)) {}
 
   /// The outputs (N, ...) for inputs (N, ...sample), N being the batch that it was made for. Throws
   /// `shape_error` for others.
@@ -59,12 +60,14 @@ class prepared {
   template <class T>
   void compute(std::span<const T> inputs, std::span<T> outputs) const {
     const B& device = made_->programs()->each.device();
+    require_integers(integers_, inputs, sample_of(batch_).size());
     device.to_host((*made_)(samples_from_host(device, inputs, batch_)), outputs);
   }
 
   std::shared_ptr<const inference<B>> made_;
   shape batch_;
   shape output_;
+  std::vector<integer_range> integers_;
 };
 
 }  // namespace glia

@@ -45,14 +45,12 @@ template <backend B>
   return sum(std::move(x)) * (1 / count);
 }
 
-/// The mean over the given axes, which are dropped.
+/// The sum over the given axes, which are dropped.
 template <backend B>
-[[nodiscard]] variable<B> mean(variable<B> x, std::initializer_list<std::size_t> axes) {
+[[nodiscard]] variable<B> sum(variable<B> x, std::initializer_list<std::size_t> axes) {
   shape kept = x.shape();
-  double count = 1;
   for (std::size_t axis : axes) {
-    require_axis("mean", x.shape(), axis);
-    count *= static_cast<double>(x.shape()[axis]);
+    require_axis("sum", x.shape(), axis);
     kept[axis] = 1;
   }
   shape dropped;
@@ -61,7 +59,18 @@ template <backend B>
       dropped.push_back(kept[axis]);
     }
   }
-  return reshape(sum_to(std::move(x), kept) * (1 / count), dropped);
+  return reshape(sum_to(std::move(x), kept), dropped);
+}
+
+/// The mean over the given axes, which are dropped.
+template <backend B>
+[[nodiscard]] variable<B> mean(variable<B> x, std::initializer_list<std::size_t> axes) {
+  double count = 1;
+  for (std::size_t axis : axes) {
+    require_axis("mean", x.shape(), axis);
+    count *= static_cast<double>(x.shape()[axis]);
+  }
+  return sum(std::move(x), axes) * (1 / count);
 }
 
 /// The mean over everything but the batch axis: one number per sample, of shape (N).

@@ -19,7 +19,8 @@ template <backend B>
       });
 }
 
-/// -sum_k targets_nk ln softmax(logits)_nk, one number per row: (N). Targets (N, K) are constants.
+/// -sum_k targets_k ln softmax(logits)_k over the last axis, one number per row: (..., K) to (...).
+/// Targets (..., K) are constants.
 template <backend B>
 [[nodiscard]] variable<B> softmax_cross_entropy(variable<B> logits, typename B::tensor targets) {
   tape<B>& owner = logits.owner();

@@ -66,6 +66,15 @@ namespace glia::stablehlo {
   return {l.out.transpose(x[0], numbers(k.order.begin(), k.order.end()))};
 }
 
+[[nodiscard]] inline values lower(const lowering& l, const kernels::to_index&, operand_list x) {
+  writer& w = l.out;
+  const value in_range = w.binary("and", w.compare("GE", x[0], 0), w.compare("LT", x[0], 0x1p31));
+  const value whole = w.binary("and", in_range, w.compare("EQ", x[0], w.unary("floor", x[0])));
+  // What is no integer is put out of the conversion's way, whose result would be anything.
+  const value integers = w.convert(w.select(whole, x[0], 0), scalar::i32);
+  return {w.select(whole, integers, -1)};
+}
+
 [[nodiscard]] inline values lower(const lowering& l, const kernels::gather& k, operand_list x) {
   writer& w = l.out;
   const shape& table = x[0].shape;

@@ -70,24 +70,24 @@ struct shifted_rows {
 [[nodiscard]] inline values lower(const lowering& l, const kernels::softmax_cross_entropy&,
                                   operand_list x) {
   writer& w = l.out;
-  const auto& [logits, targets] = std::pair(x[0], x[1]);
-  const detail::shifted_rows rows(w, logits);
+  const value targets = detail::as_rows(w, x[1]);
+  const detail::shifted_rows rows(w, detail::as_rows(w, x[0]));
   const value counts = w.compare("NE", targets, 0);
   const value dot = w.sum(w.select(counts, w.multiply(targets, rows.shifted), 0), {1});
   const value loss = w.subtract(w.multiply(w.sum(targets, {1}), w.unary("log", rows.sums)), dot);
-  return {loss, rows.softmax(w)};
+  return {w.reshape(loss, without_last_axis(x[0].shape)), w.reshape(rows.softmax(w), x[0].shape)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::softmax_cross_entropy_gradient&,
                                   operand_list x) {
   writer& w = l.out;
-  const auto& dloss = x[0];
-  const auto& probabilities = x[1];
-  const auto& targets = x[2];
+  const value probabilities = detail::as_rows(w, x[1]);
+  const value targets = detail::as_rows(w, x[2]);
   const shape& s = targets.shape;
+  const value dloss = w.reshape(x[0], {s[0]});
   const value sums = detail::along_rows(w, w.sum(targets, {1}), s);
   const value slope = w.subtract(w.multiply(probabilities, sums), targets);
-  return {w.multiply(detail::along_rows(w, dloss, s), slope)};
+  return {w.reshape(w.multiply(detail::along_rows(w, dloss, s), slope), x[1].shape)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::one_hot& k, operand_list x) {
@@ -95,7 +95,8 @@ struct shifted_rows {
   const shape s{x[0].shape.size(), k.count};
   const value classes = detail::along_rows(w, w.reshape(x[0], {s[0]}), s);
   const value there = w.compare("EQ", classes, w.iota(s, 1, scalar::i32));
-  return {w.select(there, w.constant(k.on, s, l.real), w.constant(k.off, s, l.real))};
+  const value rows = w.select(there, w.constant(k.on, s, l.real), w.constant(k.off, s, l.real));
+  return {w.reshape(rows, k.result({x[0].shape, element::index}).shape)};
 }
 
 /// As std::max_element: what is not a number is passed over, but for the first.

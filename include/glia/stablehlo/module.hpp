@@ -13,10 +13,10 @@
 #include "glia/kernels/kernels.hpp"
 #include "glia/stablehlo/arrangement.hpp"
 #include "glia/stablehlo/classification.hpp"
-#include "glia/stablehlo/dropout.hpp"
 #include "glia/stablehlo/elementwise.hpp"
 #include "glia/stablehlo/pooling.hpp"
 #include "glia/stablehlo/products.hpp"
+#include "glia/stablehlo/random.hpp"
 #include "glia/stablehlo/updates.hpp"
 #include "glia/stablehlo/writer.hpp"
 

@@ -14,8 +14,8 @@ namespace glia {
 template <layer Description, backend B, loss_function<tracing_backend<B>> Loss>
 [[nodiscard]] scores evaluate(const model<Description, B>& net, const dataset_view& data,
                               const Loss& loss, const evaluate_options& options = {}) {
-  return detail::evaluate(net.core(), net.described(), data, loss_ref<tracing_backend<B>>(loss),
-                          options);
+  return detail::evaluate(net.core(), net.described(), data,
+                          loss_ref<tracing_backend<B>>(loss, net.plan().outputs), options);
 }
 
 /// The outputs (N, ...) of a model for all samples of a data set, layers such as dropout being off.

@@ -19,7 +19,8 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
                 const evaluate_options& options) {
   require_fitting("evaluate", data, net);
   require_logits(net.plan(), loss);
-  const std::vector<metric> metrics = options.metrics.value_or(default_metrics(data));
+  const std::vector<metric> metrics = metrics_of_rows(
+      options.metrics.value_or(default_metrics(data)), net.plan().outputs, loss.target_parts());
   require_target_shape("evaluate", data, net.output_shape(), loss);
   require_metrics(metrics, net.output_shape(), data, loss);
   using tensor = typename B::tensor;
@@ -27,8 +28,9 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   const model_part which = part_for(data);
   const std::size_t batch_size = batch_size_for(options.batch_size, net.sample_shape_of(which));
   const auto require_batch = [&](const batch& b) {
-    require_targets(loss, b.targets);
-    require_classes(loss, metrics, b);
+    require_targets(loss, b, net.output_shape());
+    require_classes(loss, metrics, b, net.output_shape());
+    net.require_integers(std::span<const float>(b.inputs), which);
   };
   [[maybe_unused]] std::vector<tensor> of_batch(sums.how().results());
   [[maybe_unused]] std::size_t recorded_for = 0;

@@ -32,13 +32,34 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
                            : "");
 }
 
+/// Whether targets (...) are a class for each row of outputs (..., K), such as the steps of a
+/// sequence.
+template <class X>
+[[nodiscard]] bool are_classes_of_rows(const shape& targets, const shape& output,
+                                       const loss_ref<X>& loss) {
+  return loss.applies == output_kind::softmax && output.rank() > 1 &&
+         targets == without_last_axis(output);
+}
+
 /// Throws `shape_error` where a loss of the library's own is to compare outputs with targets of
 /// another shape; other losses judge for themselves.
 template <class X>
 void require_target_shape(std::string_view what, const dataset_view& data, const shape& output,
                           const loss_ref<X>& loss) {
   const std::optional<shape> targets = data.target_shape();
-  if (!targets || *targets == output || !loss.compares()) {
+  const std::vector<row_part> parts = loss.target_parts();
+  if (!parts.empty()) {
+    if (data.target_parts() != nullptr) {
+      require_parts(what, "targets", parts, *data.target_parts());
+    }
+    require<shape_error>(targets == shape{row_size(parts)}, what,
+                         ": expected targets that are rows ", shape{row_size(parts)}, " of ",
+                         parts_text(parts), ", the data set has ",
+                         targets ? text(*targets) : "classes", "; make them by named_arrays");
+    return;
+  }
+  if (!targets || are_classes_of_rows(*targets, output, loss) || *targets == output ||
+      !loss.compares()) {
     return;
   }
   const char* const advice =
@@ -59,6 +80,10 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
   require<value_error>(net.frontier() || !data.behind_frozen_layers(), what,
                        ": the data are outputs of frozen layers, and the model has none that all "
                        "else sees the samples through; give the samples themselves");
+  if (part_for(data) == model_part::whole && data.input_parts() != nullptr &&
+      !net.plan().inputs.empty()) {
+    require_parts(what, "inputs", net.plan().inputs, *data.input_parts());
+  }
   require_fitting(what, data, net.sample_shape_of(part_for(data)));
 }
 
@@ -106,6 +131,7 @@ void for_each_output(const model_core<B>& net, const description_ref<tracing_bac
                      model_part which, const dataset_view& data, std::size_t batch_size,
                      function_ref<bool(const batch&, const typename B::tensor&)> use) {
   const auto infer = [&](const batch& b) {
+    net.require_integers(std::span<const float>(b.inputs), which);
     return net.infer(
         described, which,
         samples_from_host(net.device(), std::span<const float>(b.inputs), b.input_shape));
@@ -164,6 +190,7 @@ template <backend B>
 /// Throws `value_error` where a model ends in a sigmoid or softmax and the loss applies one itself.
 template <backend X>
 void require_logits(const model_plan& plan, const loss_ref<X>& loss) {
+  static_cast<void>(loss.target_parts());  // which throws likewise
   if (loss.applies != output_kind::other) {
     require<value_error>(
         plan.gives == output_kind::other, plan.giver, ": the model ends in a ", name_of(plan.gives),
@@ -179,14 +206,40 @@ template <backend X>
   return loss.nears_targets || plan.gives == output_kind::sigmoid ? 0.5 : 0;
 }
 
-/// Throws `data_error` for a target value that the loss does not take.
+/// Throws `data_error` for a value of targets that is to be a class and is none, in rows of which
+/// those from `first` to `end` are. A class of several for each sample may be -1, for none.
+inline void require_class_values(std::span<const float> targets, std::size_t row, std::size_t first,
+                                 std::size_t end, std::size_t classes) {
+  const float least = end - first > 1 ? -1 : 0;
+  for (std::size_t begin = 0; begin < targets.size(); begin += row) {
+    for (const float value : targets.subspan(begin + first, end - first)) {
+      require<data_error>(
+          value >= least && value < static_cast<float>(classes) && value == std::floor(value),
+          "the data hold class ", value, ", but the model has outputs for classes 0 to ",
+          classes - 1, least < 0 ? ", and -1 for none" : "",
+          "; end it with more units or mend the labels");
+    }
+  }
+}
+
+/// Throws `data_error` for a target value that the loss does not take, given the model's output.
 template <backend X>
-void require_targets(const loss_ref<X>& loss, std::span<const float> values) {
+void require_targets(const loss_ref<X>& loss, const batch& b, const shape& output) {
   if (loss.takes_target != nullptr) {
-    for (const float value : values) {
+    for (const float value : b.targets) {
       require<data_error>(loss.takes_target(value), loss.description(), ": takes targets ",
                           loss.target_range, ", the data hold ", value);
     }
+  }
+  const shape each = sample_of(b.target_shape);
+  const std::vector<row_part> parts = loss.target_parts();
+  for (const row_part& part : parts) {
+    if (part.classes > 0 && each == shape{row_size(parts)}) {
+      require_class_values(b.targets, each.size(), part.first, part.end(), part.classes);
+    }
+  }
+  if (b.classes.empty() && are_classes_of_rows(each, output, loss)) {
+    require_class_values(b.targets, each.size(), 0, each.size(), output.back());
   }
 }
 
@@ -231,10 +284,12 @@ void require_metrics(const std::vector<metric>& metrics, const shape& output,
 /// Throws `data_error` where metrics that count samples by their class are asked for and a batch's
 /// targets are no classes, as those of a regression.
 template <backend X>
-void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics, const batch& b) {
+void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics, const batch& b,
+                     const shape& output) {
   const auto counting = std::find_if(metrics.begin(), metrics.end(),
                                      [](const metric& m) { return m.counts_classes(); });
-  if (counting == metrics.end() || !b.classes.empty()) {
+  if (counting == metrics.end() || !b.classes.empty() ||
+      are_classes_of_rows(sample_of(b.target_shape), output, loss)) {
     return;
   }
   const std::size_t size = b.size == 0 ? 0 : b.targets.size() / b.size;

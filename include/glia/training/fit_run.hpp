@@ -93,6 +93,7 @@ class fit_run {
   }
   void require_same_epoch(std::size_t samples);
   void require_same_metrics();
+  [[nodiscard]] std::vector<metric> measured_metrics() const;
   [[nodiscard]] std::vector<std::string> metric_names() const;
 
   void tell(moment which, const frozen_pass* pass = nullptr);
@@ -131,7 +132,7 @@ history fit_run<B>::run(const dataset_view& train, const dataset_view* validatio
   result_.metrics = options_.metrics.value_or(default_metrics(train));
   for (const dataset_view* data : {&train, validation}) {
     if (data != nullptr) {
-      require_metrics(result_.metrics, what_.net.output_shape(), *data, what_.loss);
+      require_metrics(measured_metrics(), what_.net.output_shape(), *data, what_.loss);
     }
   }
   samples_ = train.size();
@@ -164,7 +165,7 @@ void fit_run<B>::begin() {
     now.history.clear();
     now.kept.clear();
   }
-  sums_.emplace(what_.net.device(), result_.metrics, class_border(what_.net.plan(), what_.loss));
+  sums_.emplace(what_.net.device(), measured_metrics(), class_border(what_.net.plan(), what_.loss));
   result_.epochs = at().history;
   tell(moment::begins);
   if (at().position > 0 || !at().history.empty()) {
@@ -176,6 +177,11 @@ void fit_run<B>::begin() {
     sums_->go_on_from(at().sums);
   }
   trainer_.running_ = &*sums_;
+}
+
+template <backend B>
+std::vector<metric> fit_run<B>::measured_metrics() const {
+  return metrics_of_rows(result_.metrics, what_.net.plan().outputs, what_.loss.target_parts());
 }
 
 /// An epoch can be gone on with only if it is cut as it was begun.

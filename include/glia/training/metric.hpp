@@ -48,6 +48,7 @@ struct measured_outputs {
 /// Metrics are told apart by their names.
 struct metric {
   std::string name;
+  std::string output = {};  ///< which output it is of, where a model has several; see for_output
 
   /// Counts the samples whose class is among the k with the highest scores; 0: see `add`.
   std::size_t k = 0;

@@ -7,6 +7,7 @@
 #include "glia/core/shape.hpp"
 #include "glia/training/binary_metrics.hpp"
 #include "glia/training/metric.hpp"
+#include "glia/training/output_metrics.hpp"
 #include "glia/training/regression_metrics.hpp"
 
 namespace glia {

@@ -40,13 +40,36 @@ struct scoring {
 
 namespace detail {
 
-/// (N): 1 for samples that the metric counts, else 0. A single output above `border` is taken for
+/// (N): of numbers (N, ...), of each sample's rows that have a class and not -1, the mean.
+template <backend B>
+[[nodiscard]] typename B::tensor shares_of_counting(const B& device,
+                                                    const typename B::tensor& found,
+                                                    const typename B::tensor& classes) {
+  const std::size_t samples = classes.shape()[0];
+  const shape rows{samples, sample_of(classes.shape()).size()};
+  const auto count = [&](const typename B::tensor& of) {
+    return device.run(kernels::sum_to{{samples, 1}}, device.run(kernels::reshape{rows}, of));
+  };
+  const auto counting = device.run(kernels::binary{binary_function::greater}, classes,
+                                   device.run(kernels::full{{}, -0.5}));
+  const auto number = device.run(kernels::binary{binary_function::maximum}, count(counting),
+                                 device.run(kernels::full{{}, 1}));
+  const auto shares = device.run(kernels::binary{binary_function::divide}, count(found), number);
+  return device.run(kernels::reshape{{samples}}, shares);
+}
+
+/// (N): 1 for samples that the metric counts, else 0, and for a class of each row (N, ..., K) the
+/// share of those that it counts. A single output above `border` is taken for
 /// class 1. Throws where a metric cannot count such outputs.
 template <backend B>
 [[nodiscard]] typename B::tensor hits(const B& device, const metric& m, const typename B::tensor& y,
                                       const targets<B>& t, double border) {
-  require<shape_error>(y.shape().rank() == 2, m.name, ": expected outputs (N, K), got ", y.shape());
-  const std::size_t outputs = y.shape()[1];
+  const bool rows =
+      y.shape().rank() > 2 && t.values && t.values.shape() == without_last_axis(y.shape());
+  require<shape_error>(y.shape().rank() == 2 || rows, m.name,
+                       ": expected outputs (N, K), or (N, ..., K) with a class for each row, got ",
+                       y.shape());
+  const std::size_t outputs = y.shape().back();
   require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
                        outputs, " outputs, got ", m.k);
   if (outputs == 1) {
@@ -57,6 +80,13 @@ template <backend B>
     const auto guess = device.run(kernels::binary{binary_function::greater}, y,
                                   device.run(kernels::full{{}, border}));
     return device.run(kernels::binary{binary_function::equal}, guess, truth);
+  }
+  if (rows) {
+    const auto classes = device.run(kernels::to_index{}, t.values);
+    const auto one_each = device.run(kernels::reshape{{classes.shape().size()}}, classes);
+    const auto found = device.run(kernels::in_top_k{m.k}, y, one_each);
+    return shares_of_counting(device, device.run(kernels::reshape{classes.shape()}, found),
+                              t.values);
   }
   return device.run(kernels::in_top_k{m.k}, y,
                     t.values ? device.run(kernels::argmax{}, t.values) : t.classes);

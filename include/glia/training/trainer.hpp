@@ -68,7 +68,8 @@ class trainer {
   using X = tracing_backend<B>;
 
   [[nodiscard]] typename trainer_core<B>::subject subject() {
-    return {net_->core(), net_->described(), loss_ref<X>(loss_), optimizer_ref<X>(optimizer_)};
+    return {net_->core(), net_->described(), loss_ref<X>(loss_, net_->plan().outputs),
+            optimizer_ref<X>(optimizer_)};
   }
 
   Model* net_;

@@ -160,15 +160,16 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   const model_access::training alone(net.access());
   require_same_model(net);
   net.require_batch(b.input_shape, which);
+  net.require_integers(std::span<const float>(b.inputs), which);
   require<value_error>(b.size == b.input_shape[0], "trainer: the batch says that it has ", b.size,
                        " samples, its inputs are ", b.input_shape);
-  require_targets(what.loss, b.targets);
+  require_targets(what.loss, b, net.output_shape());
   if (sums != nullptr) {
     require_metrics(sums->metrics(),
                     {net.output_shape(),
                      b.classes.empty() ? std::optional(sample_of(b.target_shape)) : std::nullopt,
                      what.loss.applies});
-    require_classes(what.loss, sums->metrics(), b);
+    require_classes(what.loss, sums->metrics(), b, net.output_shape());
   }
   if constexpr (program_backend<B>) {
     run_step(what, which, b, sums, std::max(rows, b.size));

@@ -27,13 +27,14 @@ class classification {
   void compute(const kernels::softmax_cross_entropy&, const memory_pool&, const tensor& logits,
                const tensor& targets, const tensor& loss, const tensor& probabilities) const {
     softmax_cross_entropy(logits.data(), targets.data(), loss.data(), probabilities.data(),
-                          logits.shape()[0], logits.shape()[1]);
+                          row_count(logits.shape()), logits.shape().back());
   }
   void compute(const kernels::softmax_cross_entropy_gradient&, const memory_pool&,
                const tensor& dloss, const tensor& probabilities, const tensor& targets,
                const tensor& dlogits) const {
     softmax_cross_entropy_gradient(dloss.data(), probabilities.data(), targets.data(),
-                                   dlogits.data(), targets.shape()[0], targets.shape()[1]);
+                                   dlogits.data(), row_count(targets.shape()),
+                                   targets.shape().back());
   }
 
  private:

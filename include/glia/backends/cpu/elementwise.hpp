@@ -11,6 +11,7 @@
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/noise.hpp"
 
 namespace glia::cpu_loops {
 
@@ -88,10 +89,20 @@ class elementwise {
   void compute(const kernels::dropout& k, const memory_pool&, const tensor& x, const tensor& words,
                const tensor& y) const {
     const step_key key = step_key::from_words(words.integers());
-    const std::uint64_t offset = kernels::dropout::offset(key, x.shape());
+    const std::uint64_t offset = key.first_element(x.shape());
     for_blocks(x.size(), [&](auto loops, std::size_t first, std::size_t count) {
       loops.dropout(x.data() + first, y.data() + first, count, k.rate, key.stream(k.stream),
                     offset + first);
+    });
+  }
+
+  void compute(const kernels::gaussian_noise& k, const memory_pool&, const tensor& x,
+               const tensor& words, const tensor& y) const {
+    const step_key key = step_key::from_words(words.integers());
+    const std::uint64_t offset = key.first_element(x.shape());
+    for_blocks(x.size(), [&](auto loops, std::size_t first, std::size_t count) {
+      loops.gaussian_noise(x.data() + first, y.data() + first, count, k.deviation,
+                           key.stream(k.stream), offset + first);
     });
   }
 

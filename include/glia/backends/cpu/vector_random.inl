@@ -32,6 +32,59 @@ static void dropout(const T* x, T* y, std::size_t n, double rate, const random_k
   }
 }
 
+// See normal_of in core/random.hpp: noise[i] of words[i].
+template <class T, std::size_t N>
+static void normal_of(const std::uint32_t (&words)[N], T (&noise)[N]) {
+  namespace coefficients = inverse_error_function;
+  T uniform[N];
+  T w[N];
+  T roots[N];
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < N; ++i) {
+    const std::int32_t odd = 2 * static_cast<std::int32_t>(words[i] >> 8) + 1 - (1 << 24);
+    uniform[i] = static_cast<T>(odd) * T(0x1p-24);
+    w[i] = -log_of((1 - uniform[i]) * (1 + uniform[i]));
+    roots[i] = w[i];
+  }
+  square_roots(roots, N);
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < N; ++i) {
+    T near = 0;
+    T far = 0;
+    for (std::size_t c = 0; c < coefficients::near.size(); ++c) {
+      near = near * (w[i] - T(2.5)) + static_cast<T>(coefficients::near[c]);
+      far = far * (roots[i] - 3) + static_cast<T>(coefficients::far[c]);
+    }
+    noise[i] = static_cast<T>(std::numbers::sqrt2) * (w[i] < 5 ? near : far) * uniform[i];
+  }
+}
+
+template <class T>
+static void gaussian_noise(const T* x, T* y, std::size_t n, double deviation, const random_key& key,
+                           std::uint64_t offset) {
+  constexpr std::size_t blocks = 8;
+  constexpr std::size_t words_per_block = 4;
+  const auto factor = static_cast<T>(deviation);
+  std::size_t done = 0;
+  while (done < n) {
+    const std::uint64_t first = offset + done;
+    std::uint32_t words[words_per_block * blocks];
+    philox_blocks(key, first / words_per_block, words);
+    T noise[words_per_block * blocks];
+    normal_of(words, noise);
+    const std::size_t skip = first % words_per_block;
+    const std::size_t room = words_per_block * blocks - skip;
+    const std::size_t count = n - done < room ? n - done : room;
+    const T* from = x + done;
+    T* to = y + done;
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < count; ++i) {
+      to[i] = from[i] + factor * noise[skip + i];
+    }
+    done += count;
+  }
+}
+
 // Philox for 8 consecutive blocks at once; see core/random.hpp for the algorithm.
 static void philox_blocks(const random_key& key, std::uint64_t first, std::uint32_t* words) {
   [[maybe_unused]] constexpr std::size_t blocks = 8;

@@ -12,6 +12,7 @@
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/noise.hpp"
 
 namespace glia::reference_loops {
 
@@ -221,11 +222,21 @@ struct elementwise {
   void compute(const kernels::dropout& k, const memory_pool&, const tensor& x, const tensor& words,
                const tensor& y) const {
     const step_key key = step_key::from_words(words.integers());
-    const std::uint64_t offset = kernels::dropout::offset(key, x.shape());
+    const std::uint64_t offset = key.first_element(x.shape());
     const T scale = static_cast<T>(1 / (1 - k.rate));
     for (std::size_t i = 0; i < x.size(); ++i) {
       const bool kept = random_half(key.stream(k.stream), offset + i) * 0x1p-16 >= k.rate;
       y.data()[i] = kept ? x.data()[i] * scale : T{0};
+    }
+  }
+
+  void compute(const kernels::gaussian_noise& k, const memory_pool&, const tensor& x,
+               const tensor& words, const tensor& y) const {
+    const step_key key = step_key::from_words(words.integers());
+    const std::uint64_t offset = key.first_element(x.shape());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const T noise = normal_of<T>(random_bits(key.stream(k.stream), offset + i));
+      y.data()[i] = x.data()[i] + static_cast<T>(k.deviation) * noise;
     }
   }
 };

@@ -81,6 +81,11 @@ void check_arrangement(const Check& check) {
     });
   }
 
+  check("to_index", [](auto& b) {
+    b.out(b.device().run(kernels::to_index{},
+                         b.in({2, 4}, {0, 1, 16777216, 2147483648.F, -1, 0.5F, 7, -0.F})));
+  });
+
   // Some indices twice, some never, some of no row.
   const auto indices_of = [](auto& b, const shape& s, std::size_t count) {
     std::vector<std::int32_t> values(s.size());

@@ -31,6 +31,15 @@ void check_classification(const Check& check) {
                            b.in(s, 32, 0.5F, 0.5F)));
     });
   }
+  check("softmax_cross_entropy of steps", [](auto& b) {
+    const shape s{4, 3, 5};
+    auto result =
+        b.device().run(kernels::softmax_cross_entropy{}, b.in(s, 31, 10), b.in(s, 32, 0.5F, 0.5F));
+    b.out(result[0]);
+    b.out(result[1]);
+    b.out(b.device().run(kernels::softmax_cross_entropy_gradient{}, b.in({4, 3}, 33), result[1],
+                         b.in(s, 32, 0.5F, 0.5F)));
+  });
   check("softmax_cross_entropy of large logits", [](auto& b) {
     auto result =
         b.device().run(kernels::softmax_cross_entropy{}, b.in({2, 3}, {1000, 0, -1000, 80, 81, 79}),
@@ -41,6 +50,8 @@ void check_classification(const Check& check) {
 
   check("one_hot", [](auto& b) {
     b.out(b.device().run(kernels::one_hot{4, 0.9, 0.1}, b.classes({2, 0, 3})));
+    const auto steps = b.device().run(kernels::reshape{{2, 2}}, b.classes({2, -1, 3, 4}));
+    b.out(b.device().run(kernels::one_hot{4, 0.9, 0.1}, steps));
   });
   check("argmax", [](auto& b) {
     b.out(b.device().run(kernels::argmax{}, b.in({3, 3}, {1, 3, 2, 5, 5, 4, -1, -3, -2})));

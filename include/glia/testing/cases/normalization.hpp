@@ -6,11 +6,12 @@
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/kernels/dropout.hpp"
+#include "glia/kernels/noise.hpp"
 #include "glia/kernels/normalization.hpp"
 
 namespace glia::testing::detail {
 
-/// The cases of normalisation and dropout.
+/// The cases of normalisation, dropout and noise.
 template <class Check>
 void check_normalization(const Check& check) {
   for (const shape& s : {shape{6, 5}, shape{3, 4, 2, 70}, shape{2, 1}, shape{400, 3}}) {
@@ -52,6 +53,14 @@ void check_normalization(const Check& check) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
       b.out(
           b.device().run(kernels::dropout{0.3, 5}, b.in({7, 3, 16}, 28, 1, 3), b.integers(words)));
+    });
+    check(text("gaussian_noise from element ", first), [&](auto& b) {
+      const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
+      b.out(b.device().run(kernels::gaussian_noise{0.3, 5}, b.in({40003}, 28), b.integers(words)));
+    });
+    check(text("gaussian_noise from sample ", first), [&](auto& b) {
+      const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
+      b.out(b.device().run(kernels::gaussian_noise{2, 5}, b.in({7, 3, 16}, 28), b.integers(words)));
     });
   }
 }

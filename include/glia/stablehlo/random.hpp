@@ -4,10 +4,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
+#include <span>
 #include <utility>
 
 #include "glia/core/random.hpp"
 #include "glia/kernels/dropout.hpp"
+#include "glia/kernels/noise.hpp"
 #include "glia/stablehlo/elementwise.hpp"
 
 namespace glia::stablehlo {
@@ -64,29 +67,27 @@ namespace detail {
   return {c0, c1, c2, c3};
 }
 
-}  // namespace detail
-
-/// The same elements as everywhere: half word i of the sequence decides on element i of the batch.
-[[nodiscard]] inline values lower(const lowering& l, const kernels::dropout& k, operand_list x) {
+/// Random words or, in their place, their low and high halves, of the elements of a
+/// tensor `s` (N, ...): number i of the sequence belongs to element i of the whole batch. `key` is
+/// a step_key's words.
+[[nodiscard]] inline value random_of_elements(const lowering& l, const value& key, const shape& s,
+                                              std::uint32_t stream, bool halves) {
   writer& w = l.out;
-  const shape& s = x[0].shape;
-  if (s.size() == 0) {
-    return {x[0]};
-  }
-  const value words = w.call("bitcast_convert", {x[1]}, "", x[1].shape, scalar::u32);
+  const value words = w.call("bitcast_convert", {key}, "", key.shape, scalar::u32);
   const auto word = [&](std::int64_t i) {
     return w.reshape(w.slice(words, {i}, {i + 1}, {1}), {});
   };
-  // Elements before the first one at hand: the first sample times the elements of one. A block of
-  // four words has eight halves.
-  const auto [before_low, before_high] =
-      detail::wide_product(l, word(3), static_cast<std::uint32_t>(sample_of(s).size()));
-  constexpr std::size_t in_block = 8;
+  // Elements before the first one at hand: the first sample times the elements of one. A block has
+  // four words or eight halves.
+  const std::size_t in_block = halves ? 8 : 4;
+  const std::uint32_t bits = halves ? 3 : 2;
   const std::size_t each = sample_of(s).size();
-  const value three = w.constant(3, before_low);
-  const value first_low = w.binary("or", w.binary("shift_right_logical", before_low, three),
-                                   w.binary("shift_left", before_high, w.constant(29, before_low)));
-  const value first_high = w.binary("shift_right_logical", before_high, three);
+  const auto [before_low, before_high] = wide_product(l, word(3), static_cast<std::uint32_t>(each));
+  const value first_low =
+      w.binary("or", w.binary("shift_right_logical", before_low, w.constant(bits, before_low)),
+               w.binary("shift_left", before_high, w.constant(32 - bits, before_low)));
+  const value first_high =
+      w.binary("shift_right_logical", before_high, w.constant(bits, before_low));
   // Blocks that begin where samples do stay with them: several devices then each make those of
   // their own samples.
   const bool whole = each % in_block == 0;
@@ -100,29 +101,71 @@ namespace detail {
   const value low = w.add(at, first);
   const value carry = w.convert(w.compare("LT", low, first), scalar::u32);
   const value high = w.add(w.broadcast(first_high, blocks, {}), carry);
-  const std::array<value, 4> random = detail::philox(
-      l, low, high, w.constant(k.stream, {}, scalar::u32), word(2), word(0), word(1));
+  const std::array<value, 4> random =
+      philox(l, low, high, w.constant(stream, {}, scalar::u32), word(2), word(0), word(1));
 
-  std::array<value, 8> halves;
-  for (std::size_t i = 0; i < random.size(); ++i) {
-    const value low_half = w.binary("and", random[i], w.constant(0xFFFF, random[i]));
-    const value high_half = w.binary("shift_right_logical", random[i], w.constant(16, random[i]));
-    shape one = blocks;
-    one.push_back(1);
-    halves[2 * i] = w.reshape(low_half, one);
-    halves[2 * i + 1] = w.reshape(high_half, one);
+  shape one = blocks;
+  one.push_back(1);
+  values pieces;
+  for (const value& r : random) {
+    if (halves) {
+      pieces.push_back(w.reshape(w.binary("and", r, w.constant(0xFFFF, r)), one));
+      pieces.push_back(w.reshape(w.binary("shift_right_logical", r, w.constant(16, r)), one));
+    } else {
+      pieces.push_back(w.reshape(r, one));
+    }
   }
-  value mine = w.concatenate(halves, blocks.rank());
+  value mine = w.concatenate(pieces, blocks.rank());
   if (!whole) {
-    const value skipped =
-        w.convert(w.binary("and", before_low, w.constant(in_block - 1, before_low)), scalar::i32);
+    const value skipped = w.convert(
+        w.binary("and", before_low, w.constant(static_cast<double>(in_block - 1), before_low)),
+        scalar::i32);
     mine = w.slice_at(w.reshape(mine, {blocks.size() * in_block}), skipped, s.size());
   }
-  mine = w.reshape(mine, s);
+  return w.reshape(mine, s);
+}
+
+}  // namespace detail
+
+/// The same elements as everywhere: half word i of the sequence decides on element i of the batch.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::dropout& k, operand_list x) {
+  writer& w = l.out;
+  const shape& s = x[0].shape;
+  if (s.size() == 0) {
+    return {x[0]};
+  }
   // A half times 2^-16 is at least the rate.
   const double least = std::ceil(k.rate * 0x1p16);
-  const value kept = w.compare("GE", mine, least);
+  const value kept = w.compare("GE", detail::random_of_elements(l, x[1], s, k.stream, true), least);
   return {w.select(kept, w.multiply(x[0], 1 / (1 - k.rate)), 0)};
+}
+
+/// As glia::normal_of.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::gaussian_noise& k,
+                                  operand_list x) {
+  writer& w = l.out;
+  const shape& s = x[0].shape;
+  if (s.size() == 0) {
+    return {x[0]};
+  }
+  const value words = detail::random_of_elements(l, x[1], s, k.stream, false);
+  const value bits = w.binary("shift_right_logical", words, w.constant(8, words));
+  const value whole = w.convert(bits, scalar::i32);
+  const value odd = w.add(w.multiply(whole, 2), 1 - 0x1p24);
+  const value u = w.multiply(w.convert(odd, l.real), 0x1p-24);
+  const value one = w.constant(1, u);
+  const value v = w.unary("negate", w.unary("log", w.multiply(w.subtract(one, u), w.add(one, u))));
+  const auto polynomial = [&](const value& at, std::span<const double> coefficients) {
+    value p = w.constant(coefficients[0], at);
+    for (const double c : coefficients.subspan(1)) {
+      p = w.add(w.multiply(p, at), c);
+    }
+    return p;
+  };
+  const value near = polynomial(w.add(v, -2.5), inverse_error_function::near);
+  const value far = polynomial(w.add(w.sqrt(v), -3), inverse_error_function::far);
+  const value size = w.select(w.compare("LT", v, 5), near, far);
+  return {w.add(x[0], w.multiply(w.multiply(size, u), k.deviation * std::numbers::sqrt2))};
 }
 
 }  // namespace glia::stablehlo

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "glia/core/described.hpp"
+#include "glia/core/row_part.hpp"
+#include "glia/losses/targets.hpp"
+#include "glia/ops/arrangement.hpp"
+#include "glia/ops/reductions.hpp"
+
+namespace glia {
+
+namespace detail {
+
+/// Whether a loss usually has classes to compare with: those that apply a softmax.
+template <class Loss>
+[[nodiscard]] constexpr bool takes_classes() {
+  if constexpr (requires { Loss::applies; }) {
+    return Loss::applies == output_kind::softmax;
+  } else {
+    return false;
+  }
+}
+
+}  // namespace detail
+
+/// The loss of one of a model's outputs.
+template <class Loss>
+struct output_loss {
+  std::string output;  ///< its name
+  Loss loss;
+  double weight = 1;  ///< in the sum; finite, at least 0
+  /// Whether its targets are classes, one for each row of outputs (..., K), and not values of its
+  /// shape.
+  bool classes = detail::takes_classes<Loss>();
+
+  friend bool operator==(const output_loss&, const output_loss&) = default;
+};
+
+template <class Loss>
+output_loss(const char*, Loss) -> output_loss<Loss>;
+template <class Loss>
+output_loss(std::string, Loss) -> output_loss<Loss>;
+template <class Loss>
+output_loss(const char*, Loss, double) -> output_loss<Loss>;
+template <class Loss>
+output_loss(std::string, Loss, double) -> output_loss<Loss>;
+template <class Loss>
+output_loss(const char*, Loss, double, bool) -> output_loss<Loss>;
+template <class Loss>
+output_loss(std::string, Loss, double, bool) -> output_loss<Loss>;
+
+/// The weighted sum of the losses of a model's outputs, for a model that ends in `outputs`:
+///
+///     glia::output_losses{glia::output_loss{"digit", glia::softmax_cross_entropy{}},
+///                         glia::output_loss{"slant", glia::mean_squared_error{}, 0.5}}
+///
+/// Targets are rows, too: for each output in the model's order its values or its classes, as
+/// `named_arrays` gives them. Outputs without a loss have targets that nobody looks at.
+///
+/// Throws `value_error` for an output that the model does not have, two losses of one output,
+/// weights outside their range, and a loss that takes logits where the output ends in a softmax or
+/// sigmoid.
+template <class... Losses>
+class output_losses {
+ public:
+  explicit output_losses(output_loss<Losses>... losses) : losses_(std::move(losses)...) {}
+
+  /// What a row of targets holds, for these outputs.
+  [[nodiscard]] std::vector<row_part> target_parts(const std::vector<row_part>& outputs) const {
+    std::apply([&](const auto&... one) { (require_fitting(one, outputs), ...); }, losses_);
+    std::vector<row_part> result;
+    for (const row_part& output : outputs) {
+      const bool classes = std::apply(
+          [&](const auto&... one) { return ((one.output == output.name && one.classes) || ...); },
+          losses_);
+      result.push_back({output.name, classes ? without_last_axis(output.extents) : output.extents,
+                        row_size(result), classes ? output.extents.back() : 0});
+    }
+    return result;
+  }
+
+  template <backend B>
+  [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t,
+                                       const std::vector<row_part>& outputs) const {
+    const std::vector<row_part> wanted = target_parts(outputs);
+    require<shape_error>(t.values && t.values.shape() == shape{y.shape()[0], row_size(wanted)},
+                         "output_losses: expected targets that are rows (N, ", row_size(wanted),
+                         ") of ", parts_text(wanted), ", got ",
+                         t.values ? text(batch_text(t.values.shape())) : "classes",
+                         "; make them by named_arrays");
+    std::vector<std::size_t> sizes;
+    std::transform(outputs.begin(), outputs.end(), std::back_inserter(sizes),
+                   [](const row_part& part) { return part.size(); });
+    const std::vector<variable<B>> parts = ops::split(y, 1, sizes);
+    const std::array<variable<B>, sizeof...(Losses)> each = std::apply(
+        [&](const auto&... one) {
+          return std::array{
+              of_output(one, index_of(one.output, outputs), parts, t, outputs, wanted)...};
+        },
+        losses_);
+    variable<B> sum = each[0];
+    for (std::size_t i = 1; i < each.size(); ++i) {
+      sum = sum + each[i];
+    }
+    return sum;
+  }
+
+  [[nodiscard]] std::string description() const {
+    return std::apply(
+        [](const auto&... one) {
+          std::string result;
+          ((result += text(result.empty() ? "" : ", ", one.output, ": ", described_by(one.loss),
+                           one.weight == 1 ? "" : text(" x ", one.weight))),
+           ...);
+          return "output_losses(" + result + ")";
+        },
+        losses_);
+  }
+
+  friend bool operator==(const output_losses&, const output_losses&) = default;
+
+ private:
+  static_assert(sizeof...(Losses) > 0, "output_losses: expected glia::output_loss{name, loss}");
+
+  [[nodiscard]] static std::size_t index_of(const std::string& name,
+                                            const std::vector<row_part>& outputs) {
+    return static_cast<std::size_t>(&part_called(name, outputs, "output_losses") - outputs.data());
+  }
+
+  template <class Loss>
+  [[nodiscard]] static std::string described_by([[maybe_unused]] const Loss& loss) {
+    if constexpr (described<Loss>) {
+      return loss.description();
+    } else {
+      return "a loss";
+    }
+  }
+
+  template <class Loss>
+  void require_fitting(const output_loss<Loss>& one, const std::vector<row_part>& outputs) const {
+    const row_part& output = part_called(one.output, outputs, "output_losses");
+    const std::size_t of_this_name = std::apply(
+        [&](const auto&... other) {
+          return (std::size_t{0} + ... + (other.output == one.output ? 1U : 0U));
+        },
+        losses_);
+    require<value_error>(of_this_name == 1, "output_losses: the output '", one.output, "' has ",
+                         of_this_name, " losses, expected one");
+    require<value_error>(one.weight >= 0 && std::isfinite(one.weight),
+                         "output_losses: the loss of '", one.output, "' has the weight ",
+                         one.weight, ", expected a finite one of at least 0");
+    require<value_error>(!one.classes || output.extents.rank() > 0, "output_losses: '", one.output,
+                         "' is one number for a sample and has no classes");
+    if constexpr (requires { Loss::applies; }) {
+      require<value_error>(
+          Loss::applies == output_kind::other || output.gives == output_kind::other, output.giver,
+          ": the output '", one.output, "' ends in a ", name_of(output.gives), ", but ",
+          described_by(one.loss), " takes logits and applies a ", name_of(Loss::applies),
+          " itself; end it without");
+    }
+  }
+
+  template <class Loss, backend B>
+  [[nodiscard]] static variable<B> of_output(const output_loss<Loss>& one, std::size_t index,
+                                             const std::vector<variable<B>>& parts,
+                                             const targets<B>& t,
+                                             const std::vector<row_part>& outputs,
+                                             const std::vector<row_part>& wanted) {
+    const B& device = parts[index].device();
+    const std::size_t samples = parts[index].shape()[0];
+    const row_part& target = wanted[index];
+    const auto row = device.run(
+        kernels::slice{.axis = 1, .begin = target.first, .extent = target.size()}, t.values);
+    const auto values = device.run(kernels::reshape{batch_of(samples, target.extents)}, row);
+    const bool of_samples = one.classes && target.extents.rank() == 0;
+    const targets<B> own = of_samples ? targets<B>{device.run(kernels::to_index{}, values), {}}
+                                      : targets<B>{{}, values};
+    variable<B> y = ops::reshape(parts[index], batch_of(samples, outputs[index].extents));
+    variable<B> losses = one.loss(std::move(y), own);
+    return one.weight == 1 ? losses : std::move(losses) * one.weight;
+  }
+
+  std::tuple<output_loss<Losses>...> losses_;
+};
+
+}  // namespace glia

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/row_part.hpp"
+#include "glia/training/metric.hpp"
+
+namespace glia {
+
+/// A metric of one of several outputs: for_output("digit", accuracy()) is called digit_accuracy.
+[[nodiscard]] inline metric for_output(const std::string& output, metric of) {
+  of.name = output + "_" + of.name;
+  of.output = output;
+  return of;
+}
+
+namespace detail {
+
+/// 1 where the class has one of the k highest scores, of equal ones the first, else 0.
+[[nodiscard]] inline double in_top_k(std::span<const float> scores, std::size_t truth,
+                                     std::size_t k) {
+  std::size_t higher = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    higher += scores[i] > scores[truth] || (scores[i] == scores[truth] && i < truth) ? 1U : 0U;
+    if (std::isnan(scores[i])) {
+      return 0;
+    }
+  }
+  return higher < k ? 1 : 0;
+}
+
+/// The share of the rows of scores (..., K) whose class is among the k highest; rows of class -1 do
+/// not count. Targets are a class for each row or as many values as scores.
+[[nodiscard]] inline double share_in_top_k(std::span<const float> scores,
+                                           std::span<const float> targets, std::size_t classes,
+                                           std::size_t k) {
+  const std::size_t rows = scores.size() / classes;
+  double hits = 0;
+  double counting = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::size_t truth = 0;
+    if (targets.size() == rows) {
+      if (targets[row] < 0) {
+        continue;
+      }
+      truth = static_cast<std::size_t>(targets[row]);
+    } else {
+      const auto of_row = targets.subspan(row * classes, classes);
+      truth =
+          static_cast<std::size_t>(std::max_element(of_row.begin(), of_row.end()) - of_row.begin());
+    }
+    hits += in_top_k(scores.subspan(row * classes, classes), truth, k);
+    ++counting;
+  }
+  return counting == 0 ? 0 : hits / counting;
+}
+
+/// The metric of an output as one of the rows that hold all of them.
+[[nodiscard]] inline metric of_rows(const metric& m, const std::vector<row_part>& outputs,
+                                    const std::vector<row_part>& targets) {
+  const row_part output = part_called(m.output, outputs, m.name);
+  const row_part target = part_called(m.output, targets, m.name);
+  metric result = m;
+  if (m.counts_classes()) {
+    const std::size_t classes = output.extents.rank() == 0 ? 1 : output.extents.back();
+    require<value_error>(m.k <= classes && classes > 1, m.name, ": expected k below the ", classes,
+                         " classes of the output '", m.output, "'");
+    result.k = 0;
+    result.add = [=, k = m.k](auto y, const sample_target& t, std::span<double> sums) {
+      sums[0] += share_in_top_k(y.subspan(output.first, output.size()),
+                                t.values.subspan(target.first, target.size()), classes, k);
+    };
+    return result;
+  }
+  result.add = [=, add = m.add](auto y, const sample_target& t, std::span<double> sums) {
+    const auto own = t.values.subspan(target.first, target.size());
+    const bool label = target.classes > 0 && own.size() == 1;
+    add(y.subspan(output.first, output.size()),
+        label ? sample_target{.label = static_cast<std::int32_t>(own[0]), .border = t.border}
+              : sample_target{.values = own, .border = t.border},
+        sums);
+  };
+  if (m.refuses) {
+    result.refuses = [=, refuses = m.refuses](const measured_outputs&) {
+      return refuses({output.extents, target.extents, output_kind::other});
+    };
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// Metrics as they are measured of rows that hold several outputs. Throws `value_error` for one of
+/// all outputs together, or of an output that there is not.
+[[nodiscard]] inline std::vector<metric> metrics_of_rows(std::vector<metric> metrics,
+                                                         const std::vector<row_part>& outputs,
+                                                         const std::vector<row_part>& targets) {
+  for (metric& m : metrics) {
+    require<value_error>(m.output.empty() == outputs.empty(), m.name,
+                         outputs.empty()
+                             ? ": the model has no outputs with names"
+                             : ": say of which output, as in glia::for_output(\"digit\", ...)");
+    if (!m.output.empty()) {
+      m = detail::of_rows(m, outputs, targets);
+    }
+  }
+  return metrics;
+}
+
+}  // namespace glia
