@@ -1,34 +1,57 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace glia {
 
 namespace detail {
 
-/// What each byte does to the sum, for Castagnoli's polynomial with its bits reversed.
-inline constexpr std::array<std::uint32_t, 256> crc32c_table = [] {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
+/// What each byte does to the sum, for Castagnoli's polynomial with its bits reversed: in table i
+/// with i bytes behind it.
+inline constexpr auto crc32c_tables = [] {
+  std::array<std::array<std::uint32_t, 256>, 8> tables{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t sum = byte;
     for (int bit = 0; bit < 8; ++bit) {
       sum = (sum >> 1U) ^ ((sum & 1U) != 0 ? 0x82F63B78U : 0U);
     }
-    table[byte] = sum;
+    tables[0][byte] = sum;
   }
-  return table;
+  for (std::size_t i = 1; i < tables.size(); ++i) {
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+      const std::uint32_t before = tables[i - 1][byte];
+      tables[i][byte] = (before >> 8U) ^ tables[0][before & 0xFFU];
+    }
+  }
+  return tables;
 }();
 
 }  // namespace detail
 
-/// The cyclic redundancy check CRC32C (Castagnoli; RFC 3720, appendix B.4), byte by byte.
+/// The cyclic redundancy check CRC32C (Castagnoli; RFC 3720, appendix B.4), eight bytes at a time,
+/// whose looking up need not wait for each other (Kounavis and Berry, "A systematic approach to
+/// building high performance software-based CRC generators", ISCC 2005).
 [[nodiscard]] inline std::uint32_t crc32c(std::string_view bytes) {
+  static_assert(std::endian::native == std::endian::little, "bytes are read as words");
+  const auto& tables = detail::crc32c_tables;
   std::uint32_t sum = 0xFFFFFFFF;
-  for (const char byte : bytes) {
-    sum = (sum >> 8U) ^ detail::crc32c_table[(sum ^ static_cast<unsigned char>(byte)) & 0xFFU];
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    word ^= sum;
+    sum = 0;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      sum ^= tables[tables.size() - 1 - i][(word >> (8 * i)) & 0xFFU];
+    }
+  }
+  for (; at < bytes.size(); ++at) {
+    sum = (sum >> 8U) ^ tables[0][(sum ^ static_cast<unsigned char>(bytes[at])) & 0xFFU];
   }
   return ~sum;
 }
