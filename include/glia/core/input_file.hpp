@@ -39,14 +39,27 @@ auto within_memory(const std::string& name, const Call& call) {
   }
 }
 
+/// What `call` returns. What it throws about data that have no name of their own, or for want of
+/// memory, gets this one put in front.
+template <class Call>
+auto naming(const std::string& name, const Call& call) {
+  return within_memory(name, [&] {
+    try {
+      return call();
+    } catch (const data_error& e) {
+      throw data_error(text(name, ": ", e.what()));
+    }
+  });
+}
+
 /// As many bytes as a header announces, or as many of them as there are: `read(data, count)` puts
 /// the next ones there and returns how many it had. A header that lies about its size is found out
 /// in time: no more than five times what is there, and 4 kB, is taken. Of steps of less, more would
-/// be copied.
+/// be copied. They are put into the memory of `bytes`, where that is enough.
 template <class Bytes, class Read>
-[[nodiscard]] Bytes read_announced(std::uint64_t announced, const Read& read) {
+[[nodiscard]] Bytes read_announced(std::uint64_t announced, const Read& read, Bytes bytes = {}) {
   constexpr std::uint64_t first = 4096;
-  Bytes bytes;
+  bytes.clear();
   while (bytes.size() < announced) {
     const std::size_t have = bytes.size();
     const auto wanted = static_cast<std::size_t>(

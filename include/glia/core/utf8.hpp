@@ -27,4 +27,16 @@ namespace glia {
   return allowed ? count : 0;
 }
 
+/// Whether a text is characters of UTF-8 throughout.
+[[nodiscard]] inline bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = character_bytes(text);
+    if (bytes == 0) {
+      return false;
+    }
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
 }  // namespace glia

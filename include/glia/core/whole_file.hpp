@@ -102,6 +102,45 @@ class part_file {
   bool replaced_ = false;
 };
 
+/// A file that is being written; see `write_whole_file`. It gets its name by `close`, and goes with
+/// the object where that is not called.
+class whole_file {
+ public:
+  explicit whole_file(const std::filesystem::path& path)
+      : name_(path.string()),
+        target_(replaceable(path)),
+        part_(target_, name_),
+        out_(part_.path(), std::ios::binary) {
+    out_.imbue(std::locale::classic());
+  }
+
+  [[nodiscard]] std::ostream& stream() { return out_; }
+
+  void close() {
+    out_.close();
+    require<data_error>(out_.good(), name_, ": writing failed; is the disk full?");
+    part_.replace(target_);
+  }
+
+ private:
+  /// What is to be replaced.
+  [[nodiscard]] static std::filesystem::path replaceable(const std::filesystem::path& path) {
+    std::filesystem::path target = followed(path);
+    std::error_code ignored;
+    const std::filesystem::file_status there = std::filesystem::status(target, ignored);
+    require<data_error>(!std::filesystem::is_directory(there), path.string(),
+                        ": is a folder; expected a file");
+    require<data_error>(!std::filesystem::exists(there) || std::filesystem::is_regular_file(there),
+                        path.string(), ": is no file that can be replaced, but a device or a pipe");
+    return target;
+  }
+
+  std::string name_;
+  std::filesystem::path target_;
+  part_file part_;
+  std::ofstream out_;
+};
+
 }  // namespace detail
 
 /// Writes a file by `write(stream)`, under a name of its own in the same folder (.glia-part-...),
@@ -114,20 +153,9 @@ class part_file {
 /// Throws `data_error`, naming the path, where that fails; what `write` throws is passed on.
 template <class Write>
 void write_whole_file(const std::filesystem::path& path, const Write& write) {
-  const std::filesystem::path target = detail::followed(path);
-  std::error_code ignored;
-  const std::filesystem::file_status there = std::filesystem::status(target, ignored);
-  require<data_error>(!std::filesystem::is_directory(there), path.string(),
-                      ": is a folder; expected a file");
-  require<data_error>(!std::filesystem::exists(there) || std::filesystem::is_regular_file(there),
-                      path.string(), ": is no file that can be replaced, but a device or a pipe");
-  detail::part_file part(target, path.string());
-  std::ofstream out(part.path(), std::ios::binary);
-  out.imbue(std::locale::classic());
-  write(static_cast<std::ostream&>(out));
-  out.close();
-  require<data_error>(out.good(), path.string(), ": writing failed; is the disk full?");
-  part.replace(target);
+  detail::whole_file file(path);
+  write(file.stream());
+  file.close();
 }
 
 }  // namespace glia

@@ -37,6 +37,9 @@ struct image_file_bytes {
   std::vector<std::uint8_t> bytes;
 };
 
+/// How many bytes show an image's format.
+inline constexpr std::size_t format_bytes = 8;
+
 /// The format that the first bytes show; the name of a file may be wrong.
 [[nodiscard]] inline image_format format_of(std::span<const std::uint8_t> head) {
   static constexpr std::array<std::uint8_t, 3> jpeg{0xFF, 0xD8, 0xFF};
@@ -51,7 +54,7 @@ struct image_file_bytes {
     return image_format::png;
   }
   std::ostringstream got;
-  got << std::hex << std::uppercase << std::setfill('0');
+  got << (head.empty() ? " no bytes" : "") << std::hex << std::uppercase << std::setfill('0');
   for (const std::uint8_t byte : head) {
     got << ' ' << std::setw(2) << static_cast<int>(byte);
   }
@@ -78,35 +81,33 @@ struct image_file_bytes {
                         "reading failed before byte ", last, " of ", size);
   };
   // A large file that is no image is found out before it is in memory.
-  const std::size_t head = std::min<std::size_t>(size, 8);
+  const std::size_t head = std::min(size, format_bytes);
   read(0, head);
   file.format = format_of(file.bytes);
   read(head, size);
   return file;
 }
 
-/// What `call` throws about an image's data or for want of memory, with the file's name put in
-/// front.
+/// What `call` returns, which reads the file; what it throws gets the file's name put in front.
 template <class Call>
-auto naming(const std::filesystem::path& path, const Call& call) {
+auto naming_file(const std::filesystem::path& path, const Call& call) {
   require_no_folder(path);
-  return within_memory(path.string(), [&] {
-    try {
-      return call();
-    } catch (const data_error& e) {
-      throw data_error(text(path.string(), ": ", e.what()));
-    }
-  });
-}
-
-[[nodiscard]] inline image decode_file(const std::filesystem::path& path,
-                                       const decode_options& options) {
-  const image_file_bytes file = load_image_file(path);
-  return file.format == image_format::jpeg ? decode_jpeg(file.bytes, options)
-                                           : decode_png(file.bytes, options);
+  return naming(path.string(), call);
 }
 
 }  // namespace detail
+
+/// Decodes a JPEG or PNG image, whichever its first bytes show, to 8-bit RGB: see `decode_jpeg` and
+/// `decode_png`.
+///
+/// Throws `data_error` for bytes that are no such image, damaged or cut short, and for an image of
+/// more than `max_pixels`.
+[[nodiscard]] inline image decode_image(std::span<const std::uint8_t> bytes,
+                                        const decode_options& options = {}) {
+  const auto head = bytes.first(std::min(bytes.size(), detail::format_bytes));
+  return detail::format_of(head) == image_format::jpeg ? decode_jpeg(bytes, options)
+                                                       : decode_png(bytes, options);
+}
 
 /// Reads a JPEG or PNG file, whichever its first bytes show, as 8-bit RGB: see `decode_jpeg` and
 /// `decode_png`.
@@ -117,7 +118,8 @@ auto naming(const std::filesystem::path& path, const Call& call) {
 /// cut short, declares more than `max_pixels` or takes more memory than can be had.
 [[nodiscard]] inline image read_image(const std::filesystem::path& path,
                                       const decode_options& options = {}) {
-  return detail::naming(path, [&] { return detail::decode_file(path, options); });
+  return detail::naming_file(
+      path, [&] { return decode_image(detail::load_image_file(path).bytes, options); });
 }
 
 /// Reads an image file's format and extents without decoding its pixels, which may be damaged.
@@ -125,7 +127,7 @@ auto naming(const std::filesystem::path& path, const Call& call) {
 /// Throws `data_error`, naming the file, for one that is missing, empty or no such image, or whose
 /// header is damaged.
 [[nodiscard]] inline image_info read_image_info(const std::filesystem::path& path) {
-  return detail::naming(path, [&] {
+  return detail::naming_file(path, [&] {
     const detail::image_file_bytes file = detail::load_image_file(path);
     if (file.format == image_format::jpeg) {
       const detail::jpeg_decoder decoder(file.bytes);

@@ -11,37 +11,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <system_error>
 
-#include "glia/core/crc32c.hpp"
 #include "glia/core/error.hpp"
 #include "glia/io/event_message.hpp"
+#include "glia/io/protobuf_message.hpp"
+#include "glia/io/record_frame.hpp"
 
 namespace glia {
-
-namespace detail {
-
-/// A record of a TFRecord file: its length, the length's check, the bytes and their check. A check
-/// is a CRC32C that is turned and moved, so that checks of bytes that hold checks are none the
-/// worse.
-[[nodiscard]] inline std::string event_record(std::string_view bytes) {
-  const auto little = [](std::uint64_t word, std::size_t count) {
-    std::string result;
-    for (std::size_t i = 0; i < count; ++i) {
-      result += static_cast<char>(word >> (8 * i));
-    }
-    return result;
-  };
-  const auto check = [&](std::string_view of) {
-    const std::uint32_t sum = crc32c(of);
-    return little(((sum >> 15U) | (sum << 17U)) + 0xA282EAD8U, sizeof(sum));
-  };
-  const std::string length = little(bytes.size(), sizeof(std::uint64_t));
-  return length + check(length) + std::string(bytes) + check(bytes);
-}
-
-}  // namespace detail
 
 /// A new file of events in a folder, as TensorBoard reads it: TFRecords (tensorflow/core/lib/io) of
 /// Event messages (tensorflow/core/util/event.proto). Its name has the time to the microsecond:
@@ -121,7 +98,7 @@ class event_file {
   [[nodiscard]] static std::string reason() { return std::generic_category().message(errno); }
 
   void append(const detail::protobuf_message& event) {
-    const std::string record = detail::event_record(event.bytes());
+    const std::string record = detail::framed_record(event.bytes());
     for (std::size_t done = 0; done < record.size();) {
       const ssize_t count = write(file_, record.data() + done, record.size() - done);
       require<data_error>(count >= 0 || errno == EINTR, path_.string(), ": writing failed (",

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "glia/io/protobuf_message.hpp"
 
 namespace glia {
 
@@ -60,58 +61,6 @@ template <class Values>
   }
   return h;
 }
-
-namespace detail {
-
-/// A message of protocol buffers, written field by field (protobuf.dev, "Encoding"); integers are
-/// little-endian.
-class protobuf_message {
- public:
-  void add_integer(unsigned field, std::uint64_t value) {
-    add_key(field, 0);
-    add_varint(value);
-  }
-  void add_double(unsigned field, double value) {
-    add_key(field, 1);
-    add_word(std::bit_cast<std::uint64_t>(value), sizeof(double));
-  }
-  void add_float(unsigned field, float value) {
-    add_key(field, 5);
-    add_word(std::bit_cast<std::uint32_t>(value), sizeof(float));
-  }
-  /// A text, or a message in the message.
-  void add_bytes(unsigned field, std::string_view bytes) {
-    add_key(field, 2);
-    add_varint(bytes.size());
-    bytes_ += bytes;
-  }
-  void add_doubles(unsigned field, const std::vector<double>& values) {
-    add_key(field, 2);
-    add_varint(values.size() * sizeof(double));
-    for (const double value : values) {
-      add_word(std::bit_cast<std::uint64_t>(value), sizeof(double));
-    }
-  }
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
-
- private:
-  void add_key(unsigned field, unsigned kind) { add_varint(field << 3U | kind); }
-  void add_varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7U) {
-      bytes_ += static_cast<char>(value | 0x80U);
-    }
-    bytes_ += static_cast<char>(value);
-  }
-  void add_word(std::uint64_t word, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      bytes_ += static_cast<char>(word >> (8 * i));
-    }
-  }
-
-  std::string bytes_;
-};
-
-}  // namespace detail
 
 /// What TensorBoard shows of one step: scalars and histograms under their tags. As TensorFlow's
 /// message Summary (tensorflow/core/framework/summary.proto).

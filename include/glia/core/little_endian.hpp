@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace glia::detail {
+
+/// Appends the low bytes of a word, the lowest first.
+inline void append_little_endian(std::string& to, std::uint64_t word, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i) {
+    to += static_cast<char>(word >> (8 * i));
+  }
+}
+
+/// The word of at most 8 bytes, the lowest first.
+[[nodiscard]] inline std::uint64_t little_endian(std::string_view bytes) {
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    word |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  }
+  return word;
+}
+
+}  // namespace glia::detail

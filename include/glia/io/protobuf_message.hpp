@@ -1,0 +1,85 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glia/core/little_endian.hpp"
+
+namespace glia::detail {
+
+/// What stands behind a field's number in a message of protocol buffers, and what its value is.
+enum class protobuf_kind : std::uint8_t {
+  integer = 0,      ///< of as many bytes as it needs
+  eight_bytes = 1,  ///< a double, or an integer
+  bytes = 2,        ///< behind their length: a text, a message or a list of numbers
+  four_bytes = 5,   ///< a float, or an integer
+};
+
+/// A message of protocol buffers, written field by field (protobuf.dev, "Encoding"); integers are
+/// little-endian.
+class protobuf_message {
+ public:
+  void add_integer(unsigned field, std::uint64_t value) {
+    add_key(field, protobuf_kind::integer);
+    add_varint(value);
+  }
+  void add_double(unsigned field, double value) {
+    add_key(field, protobuf_kind::eight_bytes);
+    add_word(std::bit_cast<std::uint64_t>(value), sizeof(double));
+  }
+  void add_float(unsigned field, float value) {
+    add_key(field, protobuf_kind::four_bytes);
+    add_word(std::bit_cast<std::uint32_t>(value), sizeof(float));
+  }
+  /// A text, or a message in the message.
+  void add_bytes(unsigned field, std::string_view bytes) {
+    add_key(field, protobuf_kind::bytes);
+    add_varint(bytes.size());
+    bytes_ += bytes;
+  }
+  void add_doubles(unsigned field, const std::vector<double>& values) {
+    add_key(field, protobuf_kind::bytes);
+    add_varint(values.size() * sizeof(double));
+    for (const double value : values) {
+      add_word(std::bit_cast<std::uint64_t>(value), sizeof(double));
+    }
+  }
+  void add_floats(unsigned field, const std::vector<float>& values) {
+    add_key(field, protobuf_kind::bytes);
+    add_varint(values.size() * sizeof(float));
+    for (const float value : values) {
+      add_word(std::bit_cast<std::uint32_t>(value), sizeof(float));
+    }
+  }
+  /// Negative ones take ten bytes each.
+  void add_integers(unsigned field, const std::vector<std::int64_t>& values) {
+    protobuf_message list;
+    for (const std::int64_t value : values) {
+      list.add_varint(static_cast<std::uint64_t>(value));
+    }
+    add_bytes(field, list.bytes());
+  }
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+ private:
+  void add_key(unsigned field, protobuf_kind kind) {
+    add_varint(field << 3U | static_cast<unsigned>(kind));
+  }
+  void add_varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7U) {
+      bytes_ += static_cast<char>(value | 0x80U);
+    }
+    bytes_ += static_cast<char>(value);
+  }
+  void add_word(std::uint64_t word, std::size_t count) {
+    append_little_endian(bytes_, word, count);
+  }
+
+  std::string bytes_;
+};
+
+}  // namespace glia::detail
