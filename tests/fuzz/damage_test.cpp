@@ -4,6 +4,8 @@
 #include <glia/io/npy.hpp>
 #include <glia/io/npz.hpp>
 #include <glia/io/safetensors.hpp>
+#include <glia/io/tfrecord.hpp>
+#include <glia/io/tfrecord_index.hpp>
 #include <numeric>
 
 #include "catch.hpp"
@@ -12,6 +14,7 @@
 #include "samples/arrays.hpp"
 #include "samples/data_files.hpp"
 #include "samples/images.hpp"
+#include "samples/records.hpp"
 
 // Tables, checkpoints and models have such tests beside their others. The programs of this folder
 // search further: see docs/reliability.md.
@@ -43,6 +46,30 @@ struct damage_scratch {
     }
   }
 };
+
+/// Reads a TFRecord file front to back and by an index, up to where either fails, whose message it
+/// returns; what is read before that must be the first of these records.
+template <class Reader>
+std::string record_error(const std::filesystem::path& path, const std::vector<std::string>& records,
+                         const Reader& reader) {
+  return test::message_of<glia::data_error>([&] {
+    glia::tfrecord_reader in(path, reader);
+    for (std::size_t i = 0; const auto record = in.next(); ++i) {
+      REQUIRE((i < records.size() && *record == records[i]));
+    }
+  });
+}
+std::string index_error(const std::filesystem::path& path,
+                        const std::vector<std::string>& records) {
+  return test::message_of<glia::data_error>([&] {
+    const glia::tfrecord_index in({path});
+    REQUIRE(in.size() <= records.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const std::string record = in.read(i);  // what it throws must get out
+      REQUIRE(record == records[i]);
+    }
+  });
+}
 
 std::vector<std::uint8_t> long_idx_file() {
   std::vector<std::uint8_t> values(2000);
@@ -102,6 +129,52 @@ TEST_CASE("damaged npz files give an error or their arrays") {
   };
   // Of a file's entries, dates and rights say nothing.
   CHECK(scratch.copies_read(test::samples::npz(), read) < 300);
+}
+
+TEST_CASE("10,000 damaged TFRecord files give an error each time, and no other record before it") {
+  const damage_scratch scratch;
+  std::vector<std::string> records{std::string(40, 'a'), encode(test::samples::example(1)),
+                                   std::string(35, '\0')};
+  for (int i = 0; i < 5; ++i) {
+    records.push_back(std::string(60, static_cast<char>(i)) + records.back());
+  }
+  // The format cannot tell a file that was cut between two records from a whole one. One that is
+  // taken out would be such a cut, too, but all are longer than what is taken out.
+  std::vector<std::size_t> ends{0};
+  for (const std::string& record : records) {
+    ends.push_back(ends.back() + glia::detail::framed_record(record).size());
+  }
+  const auto whole = test::samples::tfrecord_file(records);
+  std::size_t found = 0;
+  for (std::uint32_t number = 0; found < 10'000; ++number) {
+    const auto copy = test::damaged(whole, number, 100);
+    const bool cut = std::equal(
+        copy.begin(), copy.end(), whole.begin(),
+        whole.begin() + static_cast<std::ptrdiff_t>(std::min(copy.size(), whole.size())));
+    if (copy == whole || (cut && copy.size() > 0 &&
+                          std::find(ends.begin(), ends.end(), copy.size()) != ends.end())) {
+      continue;
+    }
+    scratch.folder.write("file", copy);
+    INFO("damage " << number);
+    for (const std::string& error : {record_error(scratch.path, records, glia::plain_files{}),
+                                     index_error(scratch.path, records)}) {
+      REQUIRE(error.starts_with(scratch.path.string() + ": "));
+      REQUIRE((test::contains(error, ": record ") || test::contains(error, "is empty")));
+    }
+    ++found;
+  }
+}
+
+TEST_CASE("damaged TFRecord files of gzip give an error or their records") {
+  const damage_scratch scratch;
+  const std::vector<std::string> records{"abc", "", std::string(300, 'x'), "d"};
+  const auto read = [&](const auto& path) {
+    const std::string error = record_error(path, records, glia::gzip_files{});
+    glia::require<glia::data_error>(error.empty(), error);
+  };
+  CHECK(scratch.copies_read({test::samples::gzip(test::samples::tfrecord_file(records))}, read) <
+        100);
 }
 
 TEST_CASE("damaged images give an error or a picture") {

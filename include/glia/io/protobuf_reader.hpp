@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "glia/core/error.hpp"
+#include "glia/core/little_endian.hpp"
+#include "glia/io/protobuf_message.hpp"
+
+namespace glia::detail {
+
+/// Reads a message of protocol buffers field by field (protobuf.dev, "Encoding"); a field that
+/// nobody asks about is passed over. Groups, which alone could be nested without an end, are an
+/// error: proto3 has none.
+///
+/// Throws `data_error`, with the byte, for what is cut short or is no such message.
+class protobuf_reader {
+ public:
+  /// `what` names the message in errors; `at` is where it begins in what is read altogether.
+  protobuf_reader(std::string_view bytes, std::string_view what, std::size_t at = 0)
+      : left_(bytes), what_(what), at_(at) {}
+
+  /// Goes on to the next field; false behind the last.
+  [[nodiscard]] bool next() {
+    if (done()) {
+      return false;
+    }
+    field_at_ = at_;
+    const std::uint64_t key = integer();
+    check(key >> 3U > 0 && key <= std::numeric_limits<std::uint32_t>::max(), field_at_,
+          "a field has a number that none can have");
+    field_ = static_cast<unsigned>(key >> 3U);
+    kind_ = static_cast<protobuf_kind>(key & 7U);
+    switch (kind_) {
+      case protobuf_kind::integer:
+        take_value(bytes_of_integer());
+        return true;
+      case protobuf_kind::eight_bytes:
+        take_value(sizeof(std::uint64_t));
+        return true;
+      case protobuf_kind::bytes:
+        take_value(integer());
+        return true;
+      case protobuf_kind::four_bytes:
+        take_value(sizeof(std::uint32_t));
+        return true;
+    }
+    throw data_error(text("expected a ", what_, ", but at byte ", field_at_, ": field ", field_,
+                          " is of kind ", key & 7U, ", which proto3 does not have"));
+  }
+
+  /// The field's number.
+  [[nodiscard]] unsigned field() const { return field_; }
+  [[nodiscard]] protobuf_kind kind() const { return kind_; }
+  /// The bytes of its value, without their length.
+  [[nodiscard]] std::string_view value() const { return value_; }
+  /// Reads in its value: the fields of a message, or numbers.
+  [[nodiscard]] protobuf_reader in_value() const { return {value_, what_, value_at_}; }
+
+  /// Throws unless the field is of this kind.
+  void expect(protobuf_kind kind) const {
+    check(kind_ == kind, field_at_, "field ", field_, " is of kind ", static_cast<int>(kind_),
+          ", expected kind ", static_cast<int>(kind));
+  }
+
+  /// Whether nothing is left to be read.
+  [[nodiscard]] bool done() const { return left_.empty(); }
+
+  /// The next number of as many bytes as it needs.
+  [[nodiscard]] std::uint64_t integer() {
+    const std::size_t at = at_;
+    const std::string_view bytes = take(bytes_of_integer());
+    check(bytes.size() < most_bytes || bytes.back() == 1, at, "a number has more than 64 bits");
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      value |= (static_cast<unsigned char>(bytes[i]) & std::uint64_t{0x7F}) << (7 * i);
+    }
+    return value;
+  }
+  /// The next number of 4 or 8 bytes.
+  [[nodiscard]] std::uint64_t word(std::size_t bytes) { return little_endian(take(bytes)); }
+
+ private:
+  // Seven bits of a number in each.
+  static constexpr std::size_t most_bytes = 10;
+
+  /// Of the next number: each of its bytes but the last has its highest bit set.
+  [[nodiscard]] std::size_t bytes_of_integer() const {
+    for (std::size_t i = 0; i < left_.size() && i < most_bytes; ++i) {
+      if (static_cast<unsigned char>(left_[i]) < 0x80) {
+        return i + 1;
+      }
+    }
+    check(left_.size() < most_bytes, at_, "a number has more than 64 bits");
+    return left_.size() + 1;  // cut short
+  }
+
+  [[nodiscard]] std::string_view take(std::uint64_t bytes) {
+    check(bytes <= left_.size(), at_, bytes, " bytes or more should follow, but only ",
+          left_.size(), " are left");
+    const std::string_view taken = left_.substr(0, bytes);
+    left_.remove_prefix(bytes);
+    at_ += bytes;
+    return taken;
+  }
+  void take_value(std::uint64_t bytes) {
+    value_at_ = at_;
+    value_ = take(bytes);
+  }
+
+  template <class... Parts>
+  void check(bool good, std::size_t at, const Parts&... parts) const {
+    require<data_error>(good, "expected a ", what_, ", but at byte ", at, ": ", parts...);
+  }
+
+  std::string_view left_;
+  std::string_view what_;
+  std::size_t at_;
+  std::size_t field_at_ = 0;
+  unsigned field_ = 0;
+  protobuf_kind kind_ = protobuf_kind::integer;
+  std::string_view value_;
+  std::size_t value_at_ = 0;
+};
+
+}  // namespace glia::detail
