@@ -2,6 +2,7 @@ import os
 import re
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain
 from conan.tools.files import copy, load
@@ -16,7 +17,10 @@ COMPONENTS = {
     "safetensors": {"nlohmann_json/[>=3.11 <4]": "nlohmann_json::nlohmann_json"},
     "npz": {"libzip/[>=1.7 <2]": "libzip::libzip"},
     "pjrt": {},
+    "video": {"ffmpeg/[>=5.0 <8]": "ffmpeg::ffmpeg"},
 }
+# The components that others build on.
+BASES = {"video": ["image"]}
 
 
 class GliaConan(ConanFile):
@@ -27,7 +31,8 @@ class GliaConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {"compiled": [True, False], **{f"with_{name}": [True, False] for name in COMPONENTS}}
     default_options = {"compiled": False, **{f"with_{name}": True for name in COMPONENTS},
-                       "libjpeg-turbo/*:turbojpeg": True}
+                       # FFmpeg brings two dozen packages, some under the GPL.
+                       "with_video": False, "libjpeg-turbo/*:turbojpeg": True}
     exports_sources = "include/*", "cmake/*", "CMakeLists.txt", "LICENSE"
     no_copy_source = True
 
@@ -53,6 +58,10 @@ class GliaConan(ConanFile):
 
     def validate(self):
         check_min_cppstd(self, 20)
+        for name in self._components():
+            for base in BASES.get(name, []):
+                if base not in self._components():
+                    raise ConanInvalidConfiguration(f"with_{name} needs with_{base}")
 
     def package_id(self):
         if not self.info.options.compiled:
@@ -100,7 +109,7 @@ class GliaConan(ConanFile):
         for name in self._components():
             component = self.cpp_info.components[name]
             component.set_property("cmake_target_name", f"glia::{name}")
-            component.requires = ["glia", *COMPONENTS[name].values()]
+            component.requires = ["glia", *BASES.get(name, []), *COMPONENTS[name].values()]
             if name == "pjrt" and self.settings.os in ("Linux", "FreeBSD"):
                 component.system_libs = ["dl"]
 

@@ -1,6 +1,8 @@
 # Optional components: targets glia::NAME, each there where all PACKAGES that it needs are found.
 #
-#   glia_component(NAME PACKAGES package... LIBRARIES target...)
+#   glia_component(NAME [COMPONENTS component...] PACKAGES package... LIBRARIES target...)
+#
+# COMPONENTS are those it builds on, which stand before it.
 #
 # glia_components lists those that are there, glia_missing_components the others, and
 # glia_component_packages what gliaConfig.cmake has to find for each.
@@ -9,7 +11,15 @@ set(glia_missing_components)
 set(glia_component_packages)
 
 function(glia_component name)
-  cmake_parse_arguments(PARSE_ARGV 1 component "" "" "PACKAGES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 component "" "" "COMPONENTS;PACKAGES;LIBRARIES")
+  foreach(other IN LISTS component_COMPONENTS)
+    if(NOT TARGET glia_${other})
+      message(STATUS "glia::${name} is left out: it builds on glia::${other}")
+      set(glia_missing_components ${glia_missing_components} ${name} PARENT_SCOPE)
+      return()
+    endif()
+    list(APPEND component_LIBRARIES glia_${other})
+  endforeach()
   foreach(package IN LISTS component_PACKAGES)
     find_package(${package} QUIET)
     if(NOT ${package}_FOUND)
@@ -24,5 +34,6 @@ function(glia_component name)
   target_link_libraries(glia_${name} INTERFACE glia ${component_LIBRARIES})
   set(glia_components ${glia_components} ${name} PARENT_SCOPE)
   set(glia_component_packages
-      "${glia_component_packages}set(glia_${name}_packages ${component_PACKAGES})\n" PARENT_SCOPE)
+      "${glia_component_packages}set(glia_${name}_packages ${component_PACKAGES})
+set(glia_${name}_components ${component_COMPONENTS})\n" PARENT_SCOPE)
 endfunction()

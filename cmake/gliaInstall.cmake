@@ -12,6 +12,7 @@ foreach(component IN LISTS glia_components)
   install(EXPORT glia_${component} NAMESPACE glia:: DESTINATION "${package_dir}")
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/gliaBuildType.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/FindFFmpeg.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake" DESTINATION "${package_dir}")
 

@@ -18,6 +18,9 @@
 #ifdef WITH_pjrt
 #include <glia/pjrt.hpp>
 #endif
+#ifdef WITH_video
+#include <glia/video.hpp>
+#endif
 
 int main() {
   glia::model net{glia::sequential{glia::dense{4, glia::relu}, glia::dense{2}}, {3}};
@@ -55,6 +58,14 @@ int main() {
     good = false;
   } catch (const glia::device_error& e) {
     std::cout << "pjrt: " << e.what() << '\n';
+  }
+#endif
+#ifdef WITH_video
+  try {
+    (void)glia::read_frames("nowhere.avi", 1);
+    good = false;
+  } catch (const glia::data_error& e) {
+    std::cout << "video: " << e.what() << '\n';
   }
 #endif
   return good ? 0 : 1;

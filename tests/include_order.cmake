@@ -9,7 +9,7 @@ set(rows
     "graph ops data profiling"
     "io"
     "layers losses optimizers compression image stablehlo"
-    "models pjrt"
+    "models pjrt video"
     "training testing"
     "plot"
     "report"

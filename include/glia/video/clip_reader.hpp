@@ -1,0 +1,257 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/image/image.hpp"
+#include "glia/image/image_fit.hpp"
+#include "glia/video/clip_packets.hpp"
+#include "glia/video/container_extent.hpp"
+#include "glia/video/ffmpeg.hpp"
+#include "glia/video/frame_converter.hpp"
+#include "glia/video/frame_decoder.hpp"
+#include "glia/video/frame_plan.hpp"
+
+namespace glia {
+
+struct read_frames_options {
+  std::size_t height = 0;  ///< of the pictures; 0: as the clip has it
+  std::size_t width = 0;   ///< of the pictures; 0: as the clip has it
+  image_fit fit = image_fit::stretch;
+  /// Passes over what no wanted frame needs. The frames are the same without; but then all of the
+  /// clip is decoded, and damage found wherever it is.
+  bool seek = true;
+  /// Takes what is left of clips that are cut short or damaged, with frames patched as players show
+  /// them. Else they are errors.
+  bool allow_damage = false;
+  std::size_t threads = 1;              ///< that decode the clip; 0: as FFmpeg chooses
+  std::size_t max_pixels = 40'000'000;  ///< of a frame
+  std::size_t max_packets = 1'000'000;  ///< of compressed pictures in the file
+};
+
+namespace detail {
+
+/// Reads the frames of one clip.
+class clip_reader {
+ public:
+  clip_reader(const std::filesystem::path& path, const read_frames_options& options)
+      : path_(path), options_(options) {
+    std::error_code failure;
+    require<data_error>(std::filesystem::is_regular_file(path, failure), "no such file");
+    require<data_error>(std::filesystem::file_size(path, failure) > 0 && !failure,
+                        "empty; expected a video; fetch the file again or leave it out");
+    if (!options.allow_damage) {
+      require_whole_container(path);
+    }
+    list_packets();
+  }
+
+  [[nodiscard]] std::vector<image> read(std::size_t count) {
+    if (options_.seek && one_frame_a_packet_) {
+      if (const auto order = order_of_frames(packets_)) {
+        if (auto pictures = pass_over(*order, frame_numbers(count, packets_.size()))) {
+          return std::move(*pictures);
+        }
+      }
+    }
+    // How many frames there are shows when all are decoded. Mostly it is as expected.
+    std::size_t expected = shown_;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      auto [pictures, frames] = decode_all(frame_numbers(count, expected));
+      if (frames == expected) {
+        return std::move(pictures);
+      }
+      require<data_error>(frames > 0,
+                          "no frame of the clip can be decoded; fetch the file again "
+                          "or leave it out");
+      expected = frames;
+    }
+    throw data_error("the clip has other frames each time it is read; is it being written?");
+  }
+
+ private:
+  struct decoded {
+    std::vector<image> pictures;
+    std::size_t frames = 0;  // that the clip has
+  };
+
+  [[nodiscard]] clip_limits limits() const {
+    return {.max_pixels = options_.max_pixels, .allow_damage = options_.allow_damage};
+  }
+
+  void require_size(int height, int width) const {
+    if (height > 0 && width > 0) {  // else it is not known yet
+      require_allowed(static_cast<std::size_t>(height), static_cast<std::size_t>(width),
+                      {.max_pixels = options_.max_pixels});
+    }
+  }
+
+  /// Goes through the file without decoding: what containers declare need not be so.
+  void list_packets() {
+    clip_packets source(path_, limits());
+    const AVCodecParameters& codec = source.codec();
+    require_size(codec.height, codec.width);
+    const ffmpeg_packet packet = new_packet();
+    std::size_t places = 0;
+    for (std::size_t found = 0; source.next(*packet); ++found) {
+      require<data_error>(
+          found < options_.max_packets, "the clip has more than ", options_.max_packets,
+          " compressed pictures; raise max_packets if the file is to be trusted, or "
+          "leave it out");
+      const bool counts = source.times_are_places() && packet->dts > 0;
+      places = std::max(places + 1, counts ? static_cast<std::size_t>(packet->dts) + 1 : 0);
+      if (packet->size == 0) {
+        continue;  // stands for a frame that was dropped
+      }
+      const bool shown = (packet->flags & AV_PKT_FLAG_DISCARD) == 0;
+      shown_ += shown ? 1 : 0;
+      packets_.push_back({.time = shown && packet->pts != ffmpeg_no_time
+                                      ? std::optional(packet->pts)
+                                      : std::nullopt,
+                          .key = (packet->flags & AV_PKT_FLAG_KEY) != 0,
+                          .bytes = static_cast<std::size_t>(packet->size)});
+    }
+    require<data_error>(options_.allow_damage || places >= source.declared(),
+                        "the clip is cut short or damaged (its container declares ",
+                        source.declared(), " frames, the file has ", places,
+                        "); fetch the file again, leave it out, or set allow_damage to take those");
+    require<data_error>(shown_ > 0, "no frames in the clip; fetch the file again or leave it out");
+    one_frame_a_packet_ = one_frame_a_packet(codec.codec_id);
+  }
+
+  /// Whether each packet is one frame, so that what is not decoded can be counted. It is not so for
+  /// codecs with frames that are never shown, as VP8.
+  [[nodiscard]] bool one_frame_a_packet(AVCodecID codec) const {
+    static constexpr AVCodecID known[] = {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO,
+                                          AV_CODEC_ID_MPEG4,      AV_CODEC_ID_H264,
+                                          AV_CODEC_ID_HEVC,       AV_CODEC_ID_FFV1};
+    // MPEG-4 has packets that stand for no frame, a header of up to 54 bits; a frame's has at least
+    // 12 more (ISO/IEC 14496-2, 6.2.5).
+    constexpr std::size_t least = 9;
+    if (codec == AV_CODEC_ID_MPEG4 &&
+        std::any_of(packets_.begin(), packets_.end(),
+                    [](const packet_info& p) { return p.bytes < least; })) {
+      return false;
+    }
+    const AVCodecDescriptor* described = avcodec_descriptor_get(codec);
+    return std::find(std::begin(known), std::end(known), codec) != std::end(known) ||
+           (described != nullptr && (described->props & AV_CODEC_PROP_INTRA_ONLY) != 0);
+  }
+
+  /// The frame as a picture, as often as it is wanted next.
+  void take(const AVFrame& frame, std::size_t number, std::span<const std::size_t> wanted,
+            std::vector<image>& pictures) {
+    const auto is_next = [&] {
+      return pictures.size() < wanted.size() && wanted[pictures.size()] == number;
+    };
+    if (!is_next()) {
+      return;
+    }
+    require_size(frame.height, frame.width);
+    image picture = converter_(frame);
+    const std::size_t height = options_.height == 0 ? picture.height : options_.height;
+    const std::size_t width = options_.width == 0 ? picture.width : options_.width;
+    if (height != picture.height || width != picture.width) {
+      picture = fitted(picture, height, width, options_.fit);
+    }
+    pictures.push_back(std::move(picture));
+    while (is_next()) {
+      pictures.push_back(pictures.back());
+    }
+  }
+
+  [[nodiscard]] decoded decode_all(const std::vector<std::size_t>& wanted) {
+    decoded result;
+    clip_packets source(path_, limits());
+    frame_decoder decoder(source.codec(), limits(), static_cast<int>(options_.threads));
+    const auto count = [&](const AVFrame& frame) {
+      take(frame, result.frames++, wanted, result.pictures);
+      return true;
+    };
+    const ffmpeg_packet packet = new_packet();
+    while (source.next(*packet)) {
+      if (packet->size > 0) {
+        decoder.decode(packet.get(), count);
+      }
+    }
+    decoder.decode(nullptr, count);
+    return result;
+  }
+
+  /// Decodes from entries on. Nothing comes where the frames are not as their packets tell.
+  [[nodiscard]] std::optional<std::vector<image>> pass_over(
+      const frame_order& order, const std::vector<std::size_t>& wanted) {
+    std::vector<image> pictures;
+    try {
+      clip_packets source(path_, limits());
+      frame_decoder decoder(source.codec(), limits(), static_cast<int>(options_.threads));
+      const ffmpeg_packet packet = new_packet();
+      std::size_t at = 0;
+      const auto next = [&] {
+        do {
+          if (!source.next(*packet)) {
+            return false;
+          }
+        } while (packet->size == 0);
+        packet->pts = static_cast<std::int64_t>(at++);  // by which its frame is known
+        packet->dts = ffmpeg_no_time;
+        return true;
+      };
+      for (const decoding_run& run : plan_decoding(order.entries, packets_.size(), wanted)) {
+        std::size_t number = run.first;
+        bool as_told = true;
+        const auto check = [&](const AVFrame& frame) {
+          as_told = number < run.last &&
+                    frame.pts == static_cast<std::int64_t>(order.packet_of[number]) &&
+                    (number > run.first || is_keyframe(frame));
+          if (as_told) {
+            take(frame, number++, wanted, pictures);
+          }
+          return as_told && number <= run.wanted.back();
+        };
+        while (at <= run.first) {
+          if (!next()) {
+            return std::nullopt;
+          }
+          if (at == 1 && run.first > 0) {
+            // What decoding needs may stand before the first frame alone.
+            decoder.decode(packet.get(), [](const AVFrame&) { return true; });
+          }
+        }
+        decoder.restart();
+        bool more = decoder.decode(packet.get(), check);
+        while (more && at < run.last) {
+          more = next() && decoder.decode(packet.get(), check);
+        }
+        if (more) {
+          more = decoder.decode(nullptr, check);
+        }
+        if (more || !as_told) {
+          return std::nullopt;
+        }
+      }
+    } catch (const data_error&) {
+      return std::nullopt;  // shows again where all is decoded, if it is the clip's
+    }
+    return pictures;
+  }
+
+  std::filesystem::path path_;
+  read_frames_options options_;
+  std::vector<packet_info> packets_;  // in the order of decoding
+  std::size_t shown_ = 0;             // packets whose frames are shown
+  bool one_frame_a_packet_ = false;
+  frame_converter converter_;
+};
+
+}  // namespace detail
+
+}  // namespace glia

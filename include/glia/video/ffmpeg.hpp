@@ -1,0 +1,161 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "glia/core/error.hpp"
+
+// The one header that includes FFmpeg's: these are C, and warn where a program asks for much.
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#endif
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/log.h>
+#include <libswscale/swscale.h>
+}
+
+#if LIBAVCODEC_VERSION_MAJOR < 59
+#error "glia::video needs FFmpeg 5.0 or newer"
+#endif
+
+namespace glia::detail {
+
+// FFmpeg's constants that are macros with casts in them.
+inline constexpr int ffmpeg_end = AVERROR_EOF;
+inline constexpr int ffmpeg_again = AVERROR(EAGAIN);
+inline constexpr int ffmpeg_no_memory = AVERROR(ENOMEM);
+inline constexpr std::int64_t ffmpeg_no_time = AV_NOPTS_VALUE;
+
+/// Whether a frame was coded without reference to others.
+[[nodiscard]] inline bool is_keyframe(const AVFrame& frame) {
+#ifdef AV_FRAME_FLAG_KEY
+  return (frame.flags & AV_FRAME_FLAG_KEY) != 0;
+#else
+  return frame.key_frame != 0;
+#endif
+}
+
+}  // namespace glia::detail
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+namespace glia::detail {
+
+/// FFmpeg's words for a code that one of its functions returned.
+[[nodiscard]] inline std::string ffmpeg_reason(int code) {
+  std::array<char, AV_ERROR_MAX_STRING_SIZE> words{};
+  av_strerror(code, words.data(), words.size());
+  return words.data();
+}
+
+/// The letters that a container has for a codec, as `XVID`.
+[[nodiscard]] inline std::string four_letters(std::uint32_t tag) {
+  std::array<char, AV_FOURCC_MAX_STRING_SIZE> letters{};
+  return av_fourcc_make_string(letters.data(), tag);
+}
+
+/// Calls one of FFmpeg's functions that take the address of a pointer and set it to null.
+template <auto Free>
+struct ffmpeg_free {
+  template <class T>
+  void operator()(T* object) const {
+    Free(&object);
+  }
+};
+
+using ffmpeg_file = std::unique_ptr<AVIOContext, ffmpeg_free<&avio_closep>>;
+using ffmpeg_container = std::unique_ptr<AVFormatContext, ffmpeg_free<&avformat_close_input>>;
+using ffmpeg_codec = std::unique_ptr<AVCodecContext, ffmpeg_free<&avcodec_free_context>>;
+using ffmpeg_packet = std::unique_ptr<AVPacket, ffmpeg_free<&av_packet_free>>;
+using ffmpeg_frame = std::unique_ptr<AVFrame, ffmpeg_free<&av_frame_free>>;
+
+struct free_scaler {
+  void operator()(SwsContext* scaler) const { sws_freeContext(scaler); }
+};
+using ffmpeg_scaler = std::unique_ptr<SwsContext, free_scaler>;
+
+/// The object that one of FFmpeg's functions made; they return null where memory runs out.
+template <class Owner, class T>
+[[nodiscard]] Owner owned(T* object) {
+  if (object == nullptr) {
+    throw std::bad_alloc();
+  }
+  return Owner(object);
+}
+
+[[nodiscard]] inline ffmpeg_packet new_packet() { return owned<ffmpeg_packet>(av_packet_alloc()); }
+[[nodiscard]] inline ffmpeg_frame new_frame() { return owned<ffmpeg_frame>(av_frame_alloc()); }
+
+/// Options for one of FFmpeg's functions, which takes out those that it knows.
+class ffmpeg_options {
+ public:
+  ffmpeg_options() = default;
+  ffmpeg_options(const ffmpeg_options&) = delete;
+  ffmpeg_options& operator=(const ffmpeg_options&) = delete;
+  ~ffmpeg_options() { av_dict_free(&options_); }
+
+  void set(const char* name, std::int64_t value) { av_dict_set_int(&options_, name, value, 0); }
+  void set(const char* name, const char* value) { av_dict_set(&options_, name, value, 0); }
+  [[nodiscard]] AVDictionary** get() { return &options_; }
+
+ private:
+  AVDictionary* options_ = nullptr;
+};
+
+/// Keeps FFmpeg from writing to the standard error while objects of this type exist: what is wrong
+/// with a clip, an error says.
+///
+/// FFmpeg has one level for a whole program. The first object turns it to `AV_LOG_QUIET`, and the
+/// last one back, unless somebody has set it meanwhile. A program that has turned the level above
+/// `AV_LOG_INFO`, FFmpeg's own, wants to see more and is let be; a callback that it has set by
+/// `av_log_set_callback` stays and is told everything.
+class quiet_ffmpeg {
+ public:
+  quiet_ffmpeg() {
+    const std::lock_guard lock(all().changing);
+    if (all().objects++ == 0) {
+      all().level = av_log_get_level();
+      all().changed = all().level <= AV_LOG_INFO;
+      if (all().changed) {
+        av_log_set_level(AV_LOG_QUIET);
+      }
+    }
+  }
+  quiet_ffmpeg(const quiet_ffmpeg&) = delete;
+  quiet_ffmpeg& operator=(const quiet_ffmpeg&) = delete;
+  ~quiet_ffmpeg() {
+    const std::lock_guard lock(all().changing);
+    if (--all().objects == 0 && all().changed && av_log_get_level() == AV_LOG_QUIET) {
+      av_log_set_level(all().level);
+    }
+  }
+
+ private:
+  struct shared {
+    std::mutex changing;
+    std::size_t objects = 0;
+    int level = 0;
+    bool changed = false;
+  };
+  static shared& all() {
+    static shared one;
+    return one;
+  }
+};
+
+}  // namespace glia::detail

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "glia/core/error.hpp"
+#include "glia/image/image.hpp"
+#include "glia/video/clip_packets.hpp"
+#include "glia/video/ffmpeg.hpp"
+
+namespace glia::detail {
+
+/// Frames as pictures of 8-bit red, green and blue, in their own size.
+class frame_converter {
+ public:
+  /// Throws `data_error` for a pixel format that FFmpeg's scaler does not read.
+  [[nodiscard]] image operator()(const AVFrame& frame) {
+    prepare(frame);
+    // FFmpeg may write beyond the ends of rows, so not straight into the picture.
+    sws_scale(scaler_.get(), frame.data, frame.linesize, 0, frame.height, rgb_->data,
+              rgb_->linesize);
+    const auto height = static_cast<std::size_t>(frame.height);
+    const auto width = static_cast<std::size_t>(frame.width);
+    image picture{height, width, {}};
+    picture.pixels.reserve(height * width * 3);
+    for (std::size_t y = 0; y < height; ++y) {
+      const std::uint8_t* row = rgb_->data[0] + static_cast<std::ptrdiff_t>(y) * rgb_->linesize[0];
+      picture.pixels.insert(picture.pixels.end(), row, row + width * 3);
+    }
+    return picture;
+  }
+
+ private:
+  /// What the conversion depends on; it may change within a clip.
+  struct frame_kind {
+    int height = 0;
+    int width = 0;
+    int format = -1;
+    AVColorSpace colours = AVCOL_SPC_UNSPECIFIED;
+    AVColorRange range = AVCOL_RANGE_UNSPECIFIED;
+
+    friend bool operator==(const frame_kind&, const frame_kind&) = default;
+  };
+
+  void prepare(const AVFrame& frame) {
+    const frame_kind kind{frame.height, frame.width, frame.format, frame.colorspace,
+                          frame.color_range};
+    if (scaler_ != nullptr && kind == kind_) {
+      return;
+    }
+    const auto format = static_cast<AVPixelFormat>(frame.format);
+    require<data_error>(sws_isSupportedInput(format) != 0,
+                        "FFmpeg cannot convert the clip's pixel format number ", frame.format,
+                        "; convert the clip, for instance to H.264 in MP4");
+    // The flags of the ffmpeg program, for the same bits.
+    scaler_ = owned<ffmpeg_scaler>(sws_getContext(frame.width, frame.height, format, frame.width,
+                                                  frame.height, AV_PIX_FMT_RGB24, SWS_BICUBIC,
+                                                  nullptr, nullptr, nullptr));
+    set_colours(frame);
+    rgb_ = new_frame();
+    rgb_->height = frame.height;
+    rgb_->width = frame.width;
+    rgb_->format = AV_PIX_FMT_RGB24;
+    clip_packets::judge(av_frame_get_buffer(rgb_.get(), 0), "no room for a frame");
+    kind_ = kind;
+  }
+
+  /// The matrix that the frame declares, else ITU-R BT.601's, and its range; as the ffmpeg program.
+  void set_colours(const AVFrame& frame) {
+    int* from = nullptr;
+    int* to = nullptr;
+    int from_full = 0, to_full = 0, brightness = 0, contrast = 0, saturation = 0;
+    if (sws_getColorspaceDetails(scaler_.get(), &from, &from_full, &to, &to_full, &brightness,
+                                 &contrast, &saturation) < 0) {
+      return;  // of formats without such a matrix
+    }
+    if (frame.color_range != AVCOL_RANGE_UNSPECIFIED) {
+      from_full = frame.color_range == AVCOL_RANGE_JPEG ? 1 : 0;
+    }
+    sws_setColorspaceDetails(scaler_.get(), sws_getCoefficients(frame.colorspace), from_full, to,
+                             to_full, brightness, contrast, saturation);
+  }
+
+  frame_kind kind_;
+  ffmpeg_scaler scaler_;
+  ffmpeg_frame rgb_;
+};
+
+}  // namespace glia::detail

@@ -1,0 +1,187 @@
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
+#include "glia/video/clip_dataset.hpp"
+
+namespace glia {
+
+struct ucf101_options {
+  int split = 1;               ///< which of the three official ones: 1, 2 or 3
+  bool allow_missing = false;  ///< leaves out clips that are not there; else they are an error
+};
+
+/// One of UCF101's official splits.
+struct ucf101_clips {
+  std::vector<std::string> class_names;  ///< by label, counted from 0
+  std::vector<clip_file> train;
+  std::vector<clip_file> test;
+  std::size_t missing = 0;  ///< clips of the lists that were left out
+};
+
+namespace detail {
+
+/// Reads the lists that come with UCF101.
+class ucf101_lists {
+ public:
+  ucf101_lists(const std::filesystem::path& clips, const std::filesystem::path& lists,
+               const ucf101_options& options)
+      : clips_(clips), options_(options) {
+    read_classes(lists / "classInd.txt");
+    const std::string number = std::to_string(options.split) + ".txt";
+    result_.train = read_clips(lists / ("trainlist0" + number), true);
+    result_.test = read_clips(lists / ("testlist0" + number), false);
+    require<data_error>(
+        !result_.train.empty() || !result_.test.empty(), clips.string(),
+        ": has none of the clips that the lists name; expected UCF101's clips there");
+  }
+
+  [[nodiscard]] ucf101_clips take() { return std::move(result_); }
+
+ private:
+  static constexpr std::string_view advice = "; fetch UCF101's lists again";
+
+  /// Calls use(line, where) for each line that is not empty; lines may end as on Windows.
+  template <class Use>
+  static void for_each_line(const std::filesystem::path& path, const Use& use) {
+    require_no_folder(path);
+    std::ifstream in(path, std::ios::binary);
+    require<data_error>(in.is_open(), path.string(),
+                        ": cannot be opened for reading; expected one of UCF101's lists, which "
+                        "come as UCF101TrainTestSplits-RecognitionTask.zip");
+    std::size_t lines = 0;
+    std::string line;
+    for (std::size_t number = 1; std::getline(in, line); ++number) {
+      while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
+        line.pop_back();
+      }
+      if (!line.empty()) {
+        ++lines;
+        use(std::string_view(line), text(path.string(), ", line ", number, ": "));
+      }
+    }
+    require<data_error>(!in.bad(), path.string(), ": reading failed");
+    require<data_error>(lines > 0, path.string(), ": empty", advice);
+  }
+
+  /// A number from 1 up to what labels have room for; 0 for anything else.
+  [[nodiscard]] static std::int32_t class_number(std::string_view digits) {
+    std::int32_t value = 0;
+    const auto [end, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return failure == std::errc() && end == digits.data() + digits.size() && value > 0 ? value : 0;
+  }
+
+  void read_classes(const std::filesystem::path& path) {
+    for_each_line(path, [&](std::string_view line, const std::string& where) {
+      const std::size_t space = line.find(' ');
+      const auto expected = static_cast<std::int32_t>(result_.class_names.size()) + 1;
+      const std::string name(space == std::string_view::npos ? "" : line.substr(space + 1));
+      require<data_error>(class_number(line.substr(0, space)) == expected && !name.empty(), where,
+                          "expected the class number ", expected, ", a space and its name, got \"",
+                          line, "\"", advice);
+      require<data_error>(labels_.emplace(name, expected - 1).second, where, "the class ", name,
+                          " is there twice", advice);
+      result_.class_names.push_back(name);
+    });
+  }
+
+  [[nodiscard]] std::vector<clip_file> read_clips(const std::filesystem::path& path,
+                                                  bool numbered) {
+    std::vector<clip_file> files;
+    std::vector<std::size_t> listed(result_.class_names.size());
+    for_each_line(path, [&](std::string_view line, const std::string& where) {
+      const std::size_t space = line.find(' ');
+      const std::string_view name = line.substr(0, space);
+      const std::size_t slash = name.find('/');
+      require<data_error>(slash != std::string_view::npos && slash + 1 < name.size() &&
+                              name.find("..") == std::string_view::npos &&
+                              (space != std::string_view::npos) == numbered,
+                          where, "expected a class, a slash and a clip",
+                          numbered ? ", a space and the class's number" : "", ", got \"", line,
+                          "\"", advice);
+      const auto label = labels_.find(std::string(name.substr(0, slash)));
+      require<data_error>(label != labels_.end(), where, "the class ", name.substr(0, slash),
+                          " is not in classInd.txt", advice);
+      require<data_error>(!numbered || class_number(line.substr(space + 1)) == label->second + 1,
+                          where, "expected the number ", label->second + 1, " of the class ",
+                          label->first, ", got \"", line.substr(space + 1), "\"", advice);
+      require<data_error>(named_.emplace(name).second, where, name,
+                          " is there twice, in this list or in both", advice);
+      ++listed[static_cast<std::size_t>(label->second)];
+      add(std::string(name), slash, label->second, where, files);
+    });
+    for (std::size_t label = 0; label < listed.size(); ++label) {
+      require<data_error>(listed[label] > 0, path.string(), ": expected clips of all classes, got ",
+                          "none of ", result_.class_names[label], advice);
+    }
+    return files;
+  }
+
+  /// Clips are in folders of their classes, as they come, or all in one.
+  void add(const std::string& name, std::size_t slash, std::int32_t label, const std::string& where,
+           std::vector<clip_file>& files) {
+    const std::filesystem::path in_class = clips_ / name;
+    std::error_code ignored;
+    for (const std::filesystem::path& path : {in_class, clips_ / name.substr(slash + 1)}) {
+      if (std::filesystem::exists(path, ignored)) {
+        files.push_back({path, label});
+        return;
+      }
+    }
+    require<data_error>(options_.allow_missing, where, "no such clip as ", in_class.string(),
+                        "; fetch UCF101's clips, or set allow_missing to leave out those that are "
+                        "not there");
+    ++result_.missing;
+  }
+
+  std::filesystem::path clips_;
+  ucf101_options options_;
+  std::map<std::string, std::int32_t> labels_;
+  std::set<std::string> named_;
+  ucf101_clips result_;
+};
+
+}  // namespace detail
+
+/// One of the three official splits of UCF101 into clips to train and to test with, from the folder
+/// of its clips and that of its lists (classInd.txt, trainlist01.txt, testlist01.txt, ...). Clips
+/// of one group, which look alike, are on one side of it.
+///
+///     const auto ucf = glia::ucf101_split("UCF-101", "ucfTrainTestlist", {.split = 1});
+///     const glia::clip_dataset train(ucf.train);
+///
+/// Clips may be in folders of their classes or all in one folder. Labels are the lists' numbers
+/// less 1.
+///
+/// Throws `value_error` for a split other than 1, 2 and 3; `data_error`, naming the list and the
+/// line, for lists that are missing or damaged and for a clip that is not there; with
+/// `allow_missing`, where none is.
+///
+/// Soomro, Zamir and Shah, "UCF101: A Dataset of 101 Human Actions Classes From Videos in The
+/// Wild", CRCV-TR-12-01, 2012.
+[[nodiscard]] inline ucf101_clips ucf101_split(const std::filesystem::path& clips,
+                                               const std::filesystem::path& lists,
+                                               const ucf101_options& options = {}) {
+  require<value_error>(options.split >= 1 && options.split <= 3,
+                       "ucf101_split: expected split 1, 2 or 3, got ", options.split);
+  std::error_code ignored;
+  require<data_error>(std::filesystem::is_directory(clips, ignored), clips.string(),
+                      ": no such folder; expected UCF101's clips there");
+  return detail::ucf101_lists(clips, lists, options).take();
+}
+
+}  // namespace glia
