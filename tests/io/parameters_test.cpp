@@ -96,6 +96,27 @@ TEST_CASE("kernels behind a flatten are put in the order of glia's pixels") {
   }
 }
 
+TEST_CASE("depthwise kernels of Keras become those of as many groups as channels") {
+  glia::model net{glia::conv2d{.filters = 6, .kernel = {2, 1}, .groups = 3}, glia::shape{4, 4, 3}};
+  const xt::xarray<float> kernel = counting({2, 1, 3, 2}, 0);
+  const glia::name_map names{
+      {{"conv2d_0.kernel", "depthwise_kernel", tensor_layout::hwim}, {"conv2d_0.bias", ""}}, {}};
+  glia::load_parameters(net, {{"depthwise_kernel", kernel}}, names);
+  const auto mine = net.get("conv2d_0.kernel");
+  for (std::size_t y = 0; y < 2; ++y) {
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+      for (std::size_t filter = 0; filter < 2; ++filter) {
+        CHECK(mine(y, 0, 0, 2 * channel + filter) == kernel(y, 0, channel, filter));
+      }
+    }
+  }
+  CHECK(
+      contains(message_of<glia::shape_error>([&] {
+                 glia::load_parameters(net, {{"depthwise_kernel", counting({2, 1, 3}, 0)}}, names);
+               }),
+               "has the shape (2, 1, 3), its axes in another order, but 'conv2d_0.kernel'"));
+}
+
 TEST_CASE("kernels are turned into glia's layout exactly") {
   auto net = network(1);
   const xt::xarray<float> variance = xt::ones<float>({4}) * 3;

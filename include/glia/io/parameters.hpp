@@ -20,6 +20,7 @@ enum class tensor_layout : std::uint8_t {
   oihw,   ///< convolution kernels of PyTorch and ONNX
   oi,     ///< dense kernels of PyTorch and ONNX
   o_chw,  ///< those behind a flatten of images, whose inputs lie channel by channel there
+  hwim,   ///< depthwise convolution kernels of Keras: M filters for each input
 };
 
 /// Where one parameter of a model comes from: a tensor of a file or, where `tensor` is empty, one
@@ -48,6 +49,11 @@ namespace detail {
   }
   if (source.layout == tensor_layout::oi && rank == 2) {
     return xt::transpose(x, {1, 0});
+  }
+  if (source.layout == tensor_layout::hwim && rank == 4) {
+    xt::xarray<float> mine = x;
+    mine.reshape({x.shape(0), x.shape(1), std::size_t{1}, x.shape(2) * x.shape(3)});
+    return mine;
   }
   if (source.layout == tensor_layout::o_chw && rank == 2) {
     const std::size_t outputs = x.shape(0);
