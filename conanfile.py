@@ -16,6 +16,7 @@ COMPONENTS = {
               "libpng/[>=1.6.37 <2]": "libpng::libpng"},
     "safetensors": {"nlohmann_json/[>=3.11 <4]": "nlohmann_json::nlohmann_json"},
     "npz": {"libzip/[>=1.7 <2]": "libzip::libzip"},
+    "hdf5": {"hdf5/[>=1.12.2 <2]": "hdf5::hdf5_c"},
     "pjrt": {},
     "video": {"ffmpeg/[>=5.0 <8]": "ffmpeg::ffmpeg"},
 }

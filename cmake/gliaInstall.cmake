@@ -14,7 +14,8 @@ endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/gliaBuildType.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindFFmpeg.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake"
-              "${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake" DESTINATION "${package_dir}")
+              "${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/FindLibHDF5.cmake" DESTINATION "${package_dir}")
 
 list(JOIN glia_components ", " glia_component_names)
 configure_package_config_file(

@@ -15,6 +15,9 @@
 #ifdef WITH_npz
 #include <glia/io/npz.hpp>
 #endif
+#ifdef WITH_hdf5
+#include <glia/io/keras_weights.hpp>
+#endif
 #ifdef WITH_pjrt
 #include <glia/pjrt.hpp>
 #endif
@@ -50,6 +53,14 @@ int main() {
     good = false;
   } catch (const glia::data_error& e) {
     std::cout << "npz: " << e.what() << '\n';
+  }
+#endif
+#ifdef WITH_hdf5
+  try {
+    (void)glia::read_keras_weights("nowhere.h5");
+    good = false;
+  } catch (const glia::data_error& e) {
+    std::cout << "hdf5: " << e.what() << '\n';
   }
 #endif
 #ifdef WITH_pjrt
