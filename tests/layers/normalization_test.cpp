@@ -30,6 +30,19 @@ TEST_CASE("batch_norm keeps running averages while it trains") {
         tolerance::hand_computed * 10);
 }
 
+TEST_CASE("batch_norm without a scale has no gamma and is as with one of 1") {
+  const glia::batch_norm layer{.momentum = 0.9, .epsilon = 1e-9, .scale = false};
+  CHECK(glia::plan_model(layer, {2}).parameters.size() == 3);
+  const std::vector<float> x{1, 10, 3, 30};  // (2, 2)
+  const auto trained =
+      test::run_layer(layer, {2, 2}, x, {{0, 5}, {0, 0}, {1, 1}}, glia::run_mode::training);
+  CHECK(test::distance(trained, std::vector<double>{-1, 4, 1, 6}) < tolerance::hand_computed);
+  const auto inferred = test::run_layer(layer, {2, 2}, x, {{0, 5}, {1, 10}, {4, 25}});
+  CHECK(test::distance(inferred, std::vector<double>{0, 5, 1, 9}) < tolerance::hand_computed);
+  CHECK(glia::testing::layer_gradient_error(glia::cpu<double>(), layer, {{6, 3, 4}, 1U}) <
+        tolerance::gradient);
+}
+
 TEST_CASE("layer_norm normalises every row") {
   const auto y =
       test::run_layer(glia::layer_norm{.epsilon = 1e-9}, {2, 2}, {1, 3, 10, 30}, {{1, 2}, {0, 1}});

@@ -20,6 +20,7 @@ namespace glia {
 struct batch_norm {
   double momentum = 0.99;  ///< in [0, 1]
   double epsilon = 1e-3;   ///< > 0
+  bool scale = true;       ///< false: no gamma, where what follows can scale as well
   initializer gamma_initializer = constant(1);
   initializer beta_initializer = constant(0);
   initializer moving_mean_initializer = constant(0);
@@ -34,10 +35,10 @@ struct batch_norm {
                    "expected a momentum in [0, 1] and a finite positive epsilon");
     const shape channels{x.shape().back()};
     if (!s.training()) {
-      const auto [scale, shift] = scale_and_shift(s, channels);
-      return x * scale + shift;
+      const auto [factor, shift] = scale_and_shift(s, x.owner(), channels);
+      return x * factor + shift;
     }
-    const variable<B> gamma = s.parameter("gamma", channels, gamma_initializer);
+    const variable<B> gamma = scale_of(s, x.owner(), channels);
     const variable<B> beta = s.parameter("beta", channels, beta_initializer);
     auto& running_mean = s.changing_state("moving_mean", channels, moving_mean_initializer);
     auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
@@ -53,22 +54,28 @@ struct batch_norm {
  private:
   template <backend B>
   struct affine {
-    variable<B> scale;
+    variable<B> factor;
     variable<B> shift;
   };
 
-  /// What the layer comes to in inference: x scale + shift.
   template <backend B>
-  [[nodiscard]] affine<B> scale_and_shift(scope<B>& s, const shape& channels) const {
-    const variable<B> gamma = s.parameter("gamma", channels, gamma_initializer);
+  [[nodiscard]] variable<B> scale_of(scope<B>& s, tape<B>& owner, const shape& channels) const {
+    return scale ? s.parameter("gamma", channels, gamma_initializer)
+                 : owner.constant(s.device().run(kernels::full{channels, 1}));
+  }
+
+  /// What the layer comes to in inference: x factor + shift.
+  template <backend B>
+  [[nodiscard]] affine<B> scale_and_shift(scope<B>& s, tape<B>& owner,
+                                          const shape& channels) const {
+    const variable<B> gamma = scale_of(s, owner, channels);
     const variable<B> beta = s.parameter("beta", channels, beta_initializer);
-    tape<B>& owner = gamma.owner();
     const variable<B> mean =
         owner.constant(s.state("moving_mean", channels, moving_mean_initializer));
     const variable<B> variance =
         owner.constant(s.state("moving_variance", channels, moving_variance_initializer));
-    const variable<B> scale = gamma / ops::square_root(variance + epsilon);
-    return {scale, beta - mean * scale};
+    const variable<B> factor = gamma / ops::square_root(variance + epsilon);
+    return {factor, beta - mean * factor};
   }
 
   template <backend B>
