@@ -1,0 +1,138 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "glia/models/zoo/zoo_network.hpp"
+#include "glia/models/zoo/zoo_options.hpp"
+
+namespace glia {
+
+/// The number of blocks in each of a residual network's four groups, between which images halve.
+using resnet_blocks = std::array<std::size_t, 4>;
+
+namespace detail {
+
+/// Adds the layers of a residual network whose blocks end in an activation.
+class resnet_writer {
+ public:
+  resnet_writer(std::string name, const zoo_options& options, zoo_form form)
+      : net_(std::move(name), form),
+        options_(options),
+        keras_(form == zoo_form::keras),
+        normalization_(keras_ ? batch_norm{.momentum = 0.99, .epsilon = 1.001e-5}
+                              : batch_norm{.momentum = 0.9, .epsilon = 1e-5}) {
+    require_width(net_.name(), options);
+  }
+
+  [[nodiscard]] zoo_network write(const resnet_blocks& blocks) && {
+    std::size_t x = activated("conv1", 64, {.kernel = 7, .stride = 2, .padding = 3}, 0);
+    // Zeros around outputs of a ReLU, as Keras has them, never win either.
+    x = net_.add("pool1_pool", max_pool2d{.window = 3, .stride = 2, .padding = 1}, x);
+    net_.end_stage();
+    std::size_t filters = 64;
+    for (std::size_t group = 0; group < blocks.size(); ++group, filters *= 2) {
+      for (std::size_t i = 0; i < blocks[group]; ++i) {
+        const std::string name = text("conv", group + 2, "_block", i + 1);
+        x = block(name, filters, i == 0 && group > 0 ? 2 : 1, i == 0, x);
+        net_.end_stage();
+      }
+    }
+    add_top(net_, x, options_);
+    return std::move(net_);
+  }
+
+ private:
+  struct window {
+    extent2d kernel;
+    extent2d stride = 1;
+    padding2d padding = 0;
+  };
+
+  [[nodiscard]] std::size_t block(const std::string& name, std::size_t filters, std::size_t stride,
+                                  bool projects, std::size_t x) {
+    const std::size_t first = keras_ ? stride : 1;
+    const std::size_t shortcut =
+        projects ? normalized(name + "_0", 4 * filters, {.kernel = 1, .stride = stride}, x) : x;
+    std::size_t y = activated(name + "_1", filters, {.kernel = 1, .stride = first}, x);
+    y = activated(name + "_2", filters, {.kernel = 3, .stride = stride / first, .padding = 1}, y);
+    y = normalized(name + "_3", 4 * filters, {.kernel = 1}, y);
+    y = net_.add(name + "_add", join::add{}, {y, shortcut});
+    return net_.add(name + "_out", relu, y);
+  }
+
+  std::size_t activated(const std::string& name, std::size_t filters, const window& w,
+                        std::size_t x) {
+    return net_.add(name + "_relu", relu, normalized(name, filters, w, x));
+  }
+  std::size_t normalized(const std::string& name, std::size_t filters, const window& w,
+                         std::size_t x) {
+    const conv2d convolution{.filters = scaled(filters, options_),
+                             .kernel = w.kernel,
+                             .stride = w.stride,
+                             .padding = w.padding,
+                             .bias = keras_,
+                             .kernel_initializer = he_normal()};
+    return net_.add(name + "_bn", normalization_, net_.add(name + "_conv", convolution, x));
+  }
+
+  zoo_network net_;
+  zoo_options options_;
+  bool keras_;
+  batch_norm normalization_;
+};
+
+[[nodiscard]] inline zoo_network make_resnet(std::string name, const resnet_blocks& blocks,
+                                             const zoo_options& options, zoo_form form) {
+  return resnet_writer(std::move(name), options, form).write(blocks);
+}
+
+}  // namespace detail
+
+/// A residual network of bottlenecks: images (N, H, W, 3) to features (N, 2048 width), or to the
+/// logits of a classifier. He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition",
+/// CVPR 2016, table 1. Made for 224x224; any extents do.
+///
+/// Keras's form has biases in its convolutions and halves images in a block's first convolution, as
+/// the paper does; its images are BGR, 0 to 255, less the means 103.939, 116.779 and 123.68.
+/// torchvision's form (v1.5) has no biases and halves in the convolution of 3x3; its images are
+/// RGB, 0 to 1, less the means 0.485, 0.456 and 0.406, by the deviations 0.229, 0.224 and 0.225.
+///
+/// Stages: the stem, each block, the top, which is the mean over all positions and the classifier.
+/// Without the top it ends in feature maps. Parameters are called as Keras calls the layers,
+/// conv2_block1_1_conv.kernel and conv2_block1_1_bn.gamma, in both forms:
+///
+///     const auto net = glia::resnet50();
+///     const std::size_t border = net.stage_of("conv5_block1_1_conv");
+///     glia::sequential{glia::frozen{net.stages(0, border)},
+///                      net.stages(border, net.stage_count()), glia::dense{5}}
+///
+/// Throws `value_error` for a width that is not positive.
+[[nodiscard]] inline zoo_network resnet(const resnet_blocks& blocks,
+                                        const zoo_options& options = {},
+                                        zoo_form form = zoo_form::keras) {
+  return detail::make_resnet("resnet", blocks, options, form);
+}
+
+/// The `resnet` of 50 layers: 25,636,712 parameters for 1,000 classes in Keras's form, running
+/// statistics included.
+[[nodiscard]] inline zoo_network resnet50(const zoo_options& options = {},
+                                          zoo_form form = zoo_form::keras) {
+  return detail::make_resnet("resnet50", {3, 4, 6, 3}, options, form);
+}
+
+/// The `resnet` of 101 layers: 44,707,176 parameters for 1,000 classes in Keras's form.
+[[nodiscard]] inline zoo_network resnet101(const zoo_options& options = {},
+                                           zoo_form form = zoo_form::keras) {
+  return detail::make_resnet("resnet101", {3, 4, 23, 3}, options, form);
+}
+
+/// The `resnet` of 152 layers: 60,419,944 parameters for 1,000 classes in Keras's form.
+[[nodiscard]] inline zoo_network resnet152(const zoo_options& options = {},
+                                           zoo_form form = zoo_form::keras) {
+  return detail::make_resnet("resnet152", {3, 8, 36, 3}, options, form);
+}
+
+}  // namespace glia

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "glia/models/zoo/zoo_network.hpp"
+#include "glia/models/zoo/zoo_options.hpp"
+
+namespace glia {
+
+namespace detail {
+
+class squeezenet_writer {
+ public:
+  squeezenet_writer(std::string name, const zoo_options& options)
+      : net_(std::move(name), zoo_form::torchvision), options_(options) {
+    require_width(net_.name(), options);
+  }
+
+  struct stem {
+    std::size_t filters;
+    extent2d kernel;
+  };
+
+  /// `pooled` are the numbers of the modules, of which conv1 is the first, that a pool follows.
+  [[nodiscard]] zoo_network write(const stem& first, const std::array<std::size_t, 3>& pooled) && {
+    std::size_t x = convolution("conv1", first.filters, first.kernel, valid, 0, 2);
+    constexpr std::array<std::size_t, 8> squeezed{16, 16, 32, 32, 48, 48, 64, 64};
+    for (std::size_t number = 1; number <= 9; ++number) {
+      if (number > 1) {
+        x = fire(text("fire", number), squeezed[number - 2], x);
+      }
+      if (std::find(pooled.begin(), pooled.end(), number) != pooled.end()) {
+        // Windows reach beyond the last row where it is left over, as in Caffe.
+        const padding2d reach{0, 1, 0, 1};
+        x = net_.add(text("pool", number), max_pool2d{.window = 3, .stride = 2, .padding = reach},
+                     x);
+      }
+      net_.end_stage();
+    }
+    if (options_.classes > 0) {
+      x = net_.add("drop9", dropout{0.5}, x);
+      const conv2d classifier{.filters = options_.classes, .kernel = 1, .activation = relu};
+      x = net_.add("conv10", classifier, x);
+    }
+    net_.add("pool10", global_avg_pool2d{}, x);
+    net_.end_stage();
+    return std::move(net_);
+  }
+
+ private:
+  /// A module's outputs are eight times what it squeezes to, half of them from each kernel.
+  [[nodiscard]] std::size_t fire(const std::string& name, std::size_t squeezed, std::size_t x) {
+    x = convolution(name + ".squeeze1x1", squeezed, 1, valid, x);
+    const std::size_t one = convolution(name + ".expand1x1", 4 * squeezed, 1, valid, x);
+    const std::size_t three = convolution(name + ".expand3x3", 4 * squeezed, 3, 1, x);
+    return net_.add(name + ".concat", join::concat{}, {one, three});
+  }
+  [[nodiscard]] std::size_t convolution(const std::string& name, std::size_t filters,
+                                        extent2d kernel, const padding2d& padding, std::size_t x,
+                                        extent2d stride = 1) {
+    const conv2d convolution{.filters = scaled(filters, options_),
+                             .kernel = kernel,
+                             .stride = stride,
+                             .padding = padding,
+                             .activation = relu,
+                             .kernel_initializer = he_normal()};
+    return net_.add(name, convolution, x);
+  }
+
+  zoo_network net_;
+  zoo_options options_;
+};
+
+}  // namespace detail
+
+/// SqueezeNet 1.0: images (N, H, W, 3) to features (N, 512 width), or to a classifier's logits,
+/// none of which is negative. Iandola et al., "SqueezeNet: AlexNet-level accuracy with 50x fewer
+/// parameters and <0.5MB model size", 2016, table 1, as torchvision and the authors' model have it.
+/// Made for 224x224, images RGB, 0 to 1, less the means 0.485, 0.456 and 0.406, by the deviations
+/// 0.229, 0.224 and 0.225; any extents from 21 on do. 1,248,424 parameters for 1,000 classes.
+///
+/// Stages: conv1, fire2 to fire9, each with the pool behind it, the top, which is the classifier
+/// and the mean over all positions. Without the top it ends in feature maps. Parameters are called
+/// as the authors call the layers: fire2.squeeze1x1.kernel.
+///
+/// Throws `value_error` for a width that is not positive.
+[[nodiscard]] inline zoo_network squeezenet1_0(const zoo_options& options = {}) {
+  return detail::squeezenet_writer("squeezenet1_0", options).write({96, 7}, {1, 4, 8});
+}
+
+/// SqueezeNet 1.1, of the same accuracy with less than half of the operations: a smaller first
+/// convolution, and pools earlier. All else is as in `squeezenet1_0`. 1,235,496 parameters for
+/// 1,000 classes; any extents from 17 on do.
+[[nodiscard]] inline zoo_network squeezenet1_1(const zoo_options& options = {}) {
+  return detail::squeezenet_writer("squeezenet1_1", options).write({64, 3}, {1, 3, 5});
+}
+
+}  // namespace glia
