@@ -338,12 +338,11 @@ TEST_CASE("MobileNetV2 says what it is and which stages it does not have") {
   CHECK(names == std::vector<std::string>{"stem.conv", "blocks.0.depthwise", "blocks.0.project",
                                           "blocks.1.expand", "blocks.1.depthwise",
                                           "blocks.1.project"});
-  CHECK(
-      message_of<glia::shape_error>([] {
-        (void)glia::plan_model(glia::sequential{mobilenet_v2{}}, {32, 32});
-      }) ==
-      "sequential[0] mobilenet_v2[0] conv2d(32, 3x3, padding 1/1/1/1, stride 2x2): expected images "
-      "(N, H, W, C), got (N, 32, 32); add reshape{{H, W, C}} before it");
+  CHECK(message_of<glia::shape_error>([] {
+          (void)glia::plan_model(glia::sequential{mobilenet_v2{}}, {32, 32});
+        }) ==
+        "sequential[0] mobilenet_v2[0] stem.conv: conv2d(32, 3x3, padding 1/1/1/1, stride 2x2): "
+        "expected images (N, H, W, C), got (N, 32, 32); add reshape{{H, W, C}} before it");
 }
 
 TEST_CASE("weights under torchvision's names land where they belong") {

@@ -5,11 +5,12 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "glia/layers/layers.hpp"
+#include "glia/models/zoo/zoo_network.hpp"
 
 namespace glia {
 
@@ -39,6 +40,7 @@ struct mobilenet_v2_options {
 class mobilenet_v2 {
  public:
   using holds_layers = void;
+  static constexpr bool hands_on = true;
 
   static constexpr std::size_t stage_count = 19;
 
@@ -52,14 +54,6 @@ class mobilenet_v2 {
     friend bool operator==(const unit&, const unit&) = default;
   };
 
-  /// Units one after the other, their input being added to what comes out where both are alike.
-  struct stage {
-    std::vector<unit> units;
-    bool residual = false;
-
-    friend bool operator==(const stage&, const stage&) = default;
-  };
-
   explicit mobilenet_v2(const mobilenet_v2_options& options = {}) : options_(options) {
     require<value_error>(options.width > 0, "mobilenet_v2: expected a positive width, got ",
                          options.width);
@@ -69,12 +63,8 @@ class mobilenet_v2 {
   /// Only the stages first ... end - 1: 0 is the stem, 1 to 17 are the blocks, 18 is the head with
   /// what comes behind it. No stages pass their input on.
   [[nodiscard]] mobilenet_v2 stages(std::size_t first, std::size_t end) const {
-    require<value_error>(first_ <= first && first <= end && end <= end_,
-                         "mobilenet_v2: expected stages within ", first_, " ... ", end_, ", got ",
-                         first, " ... ", end);
     mobilenet_v2 part = *this;
-    part.first_ = first;
-    part.end_ = end;
+    part.net_ = net_.stages(first, end);
     return part;
   }
 
@@ -83,57 +73,38 @@ class mobilenet_v2 {
   /// The units of its stages, in the order in which they run.
   [[nodiscard]] std::vector<unit> units() const {
     std::vector<unit> result;
-    for (std::size_t i = first_; i < end_; ++i) {
-      result.insert(result.end(), stages_[i].units.begin(), stages_[i].units.end());
+    for (std::size_t n = 0; n < net_.nodes().size(); ++n) {
+      const auto& [name, layer, inputs] = net_.nodes()[n];
+      if (!net_.has(n)) {
+        continue;
+      }
+      if (const auto* convolution = std::get_if<conv2d>(&layer)) {
+        result.push_back({name, *convolution, {}, linear});
+      } else if (const auto* normalization = std::get_if<batch_norm>(&layer)) {
+        result.back().normalization = *normalization;
+      } else if (const auto* map = std::get_if<glia::activation>(&layer)) {
+        result.back().activation = *map;
+      }
     }
     return result;
   }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    for (std::size_t i = first_; i < end_; ++i) {
-      x = run_stage(s, std::move(x), i);
-    }
-    if (first_ < end_ && end_ == stage_count) {
-      x = s.run(global_avg_pool2d{}, std::move(x), type_name, stage_count);
-      if (options_.classes > 0) {
-        const typename scope<B>::under_name called(s, "classifier");
-        x = s.run(dense{options_.classes}, std::move(x), type_name, stage_count + 1);
-      }
-    }
-    return x;
+    return net_(s, std::move(x));
   }
 
   [[nodiscard]] std::string description() const {
-    const bool whole = first_ == 0 && end_ == stage_count;
+    const std::size_t first = net_.stages_begin();
+    const std::size_t end = net_.stages_end();
+    const bool whole = first == 0 && end == stage_count;
     return whole ? text("mobilenet_v2(", options_.width, ')')
-                 : text("mobilenet_v2(", options_.width, ", stages ", first_, " to ", end_, ')');
+                 : text("mobilenet_v2(", options_.width, ", stages ", first, " to ", end, ')');
   }
 
   friend bool operator==(const mobilenet_v2&, const mobilenet_v2&) = default;
 
  private:
-  static constexpr std::string_view type_name = "mobilenet_v2";
-
-  template <backend B>
-  [[nodiscard]] variable<B> run_stage(scope<B>& s, variable<B> x, std::size_t index) const {
-    const stage& what = stages_[index];
-    const std::optional<variable<B>> shortcut =
-        what.residual ? std::optional(x) : std::optional<variable<B>>();
-    for (const unit& u : what.units) {
-      const typename scope<B>::under_name called(s, u.name);
-      x = s.run(u.convolution, std::move(x), type_name, index);
-      if (u.normalization) {
-        const typename scope<B>::under_name its(s, "normalization");
-        x = s.run(*u.normalization, std::move(x), type_name, index);
-      }
-      if (u.activation != linear) {
-        x = s.run(u.activation, std::move(x), type_name, index);
-      }
-    }
-    return shortcut ? x + *shortcut : x;
-  }
-
   void add_stages() {
     // Table 2 of the paper: expansion, channels, blocks, stride of the first.
     struct row {
@@ -147,34 +118,44 @@ class mobilenet_v2 {
                                        {6, 160, 3, 2},
                                        {6, 320, 1, 1}}};
     std::size_t channels = scaled_channels(32);
-    stages_.push_back({{convolution("stem.conv", channels, {.kernel = 3, .stride = 2})}});
+    std::size_t x = add("stem.conv", channels, {.kernel = 3, .stride = 2}, relu6, 0);
+    net_.end_stage();
     std::size_t block = 0;
     for (const row& r : rows) {
       for (std::size_t i = 0; i < r.blocks; ++i, ++block) {
         const std::size_t stride = i == 0 ? r.stride : 1;
         const std::size_t outputs = scaled_channels(r.channels);
-        stages_.push_back(bottleneck(block, r.expansion, channels, outputs, stride));
+        x = add_bottleneck(block, r.expansion, {channels, outputs}, stride, x);
         channels = outputs;
       }
     }
     const std::size_t features = options_.width > 1 ? scaled_channels(1280) : 1280;
-    stages_.push_back({{convolution("head.conv", features, {.kernel = 1})}});
+    x = add("head.conv", features, {.kernel = 1}, relu6, x);
+    x = net_.add("pool", global_avg_pool2d{}, x);
+    if (options_.classes > 0) {
+      net_.add("classifier", dense{options_.classes}, x);
+    }
+    net_.end_stage();
   }
 
-  [[nodiscard]] stage bottleneck(std::size_t block, std::size_t expansion, std::size_t inputs,
-                                 std::size_t outputs, std::size_t stride) const {
+  struct ends {
+    std::size_t inputs, outputs;
+  };
+
+  /// Its input is added to what comes out where both are alike.
+  [[nodiscard]] std::size_t add_bottleneck(std::size_t block, std::size_t expansion,
+                                           const ends& channels, std::size_t stride,
+                                           std::size_t x) {
     const std::string name = text("blocks.", block, '.');
-    const std::size_t inner = inputs * expansion;
-    stage result;
-    result.residual = stride == 1 && inputs == outputs;
-    if (expansion > 1) {
-      result.units.push_back(convolution(name + "expand", inner, {.kernel = 1}));
+    const std::size_t inner = channels.inputs * expansion;
+    std::size_t y = expansion > 1 ? add(name + "expand", inner, {.kernel = 1}, relu6, x) : x;
+    y = add(name + "depthwise", inner, {.kernel = 3, .stride = stride, .groups = inner}, relu6, y);
+    y = add(name + "project", channels.outputs, {.kernel = 1}, linear, y);
+    if (stride == 1 && channels.inputs == channels.outputs) {
+      y = net_.add(name + "add", join::add{}, {y, x});
     }
-    result.units.push_back(
-        convolution(name + "depthwise", inner, {.kernel = 3, .stride = stride, .groups = inner}));
-    result.units.push_back(convolution(name + "project", outputs, {.kernel = 1}));
-    result.units.back().activation = linear;
-    return result;
+    net_.end_stage();
+    return y;
   }
 
   struct window {
@@ -183,21 +164,22 @@ class mobilenet_v2 {
     std::size_t groups = 1;
   };
 
-  [[nodiscard]] unit convolution(std::string name, std::size_t filters, const window& w) const {
-    unit result{std::move(name),
-                {.filters = filters,
-                 .kernel = w.kernel,
-                 .stride = w.stride,
-                 .padding = w.kernel == 1 ? padding2d(valid) : options_.padding,
-                 .groups = w.groups,
-                 .bias = !options_.normalized,
-                 .kernel_initializer = he_normal()},
-                {},
-                relu6};
+  /// Adds a unit; gives the number of its output.
+  [[nodiscard]] std::size_t add(const std::string& name, std::size_t filters, const window& w,
+                                const glia::activation& map, std::size_t x) {
+    x = net_.add(name,
+                 conv2d{.filters = filters,
+                        .kernel = w.kernel,
+                        .stride = w.stride,
+                        .padding = w.kernel == 1 ? padding2d(valid) : options_.padding,
+                        .groups = w.groups,
+                        .bias = !options_.normalized,
+                        .kernel_initializer = he_normal()},
+                 x);
     if (options_.normalized) {
-      result.normalization = options_.normalization;
+      x = net_.add(name + ".normalization", options_.normalization, x);
     }
-    return result;
+    return map == linear ? x : net_.add(text(name, '.', map), map, x);
   }
 
   /// The paper's code rounds channels to a multiple of 8, but not down by more than a tenth.
@@ -209,9 +191,7 @@ class mobilenet_v2 {
   }
 
   mobilenet_v2_options options_;
-  std::size_t first_ = 0;
-  std::size_t end_ = stage_count;
-  std::vector<stage> stages_;
+  zoo_network net_{"mobilenet_v2"};
 };
 
 }  // namespace glia
