@@ -5,8 +5,10 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/integer_range.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/models/inference.hpp"

@@ -4,6 +4,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/classification.hpp"
 
 namespace glia::testing::detail {
