@@ -4,6 +4,7 @@
 //     examples/run flowers --data PETS --classes cat dog
 //     examples/run flowers --predict photo.jpg another.jpg
 //     examples/run flowers --demo
+//     examples/run flowers --model xception --weights xception_weights.h5
 //
 // The network's features are frozen and computed once for each photo; what is trained is one layer
 // on top (dropout 0.4, Adam at 1e-3, batches of 32, 12 epochs; a fifth of the photos held out).
@@ -11,8 +12,13 @@
 // trains a small network from nothing. The output folder gets
 // labels.txt, model.safetensors, history and confusion matrix as text and as pictures, charts and a
 // grid of judged photos.
+//
+// --model xception trains all of Xception instead, at 331x331, on photos in TFRecord files that it
+// writes: 16 photos at a time for steps of 128, by a rate that is ramped up over five epochs.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <glia/training/confusion.hpp>
 #include <glia/training/history_csv.hpp>
@@ -25,6 +31,7 @@
 #include "network.hpp"
 #include "photos.hpp"
 #include "report.hpp"
+#include "xception.hpp"
 
 struct settings {
   std::filesystem::path data = GLIA_EXAMPLE_DATA "/flowers";
@@ -33,19 +40,26 @@ struct settings {
   std::filesystem::path profile;  // folder; empty: none
   std::vector<std::string> classes{"daisy", "dandelion", "rose", "sunflower", "tulip"};
   std::vector<std::string> predict;
+  std::string model = "mobilenet_v2";
   bool demo = false, skip_broken = false, augment = false;
   std::size_t epochs = 12, batch_size = 32, fine_tune = 0, extent = 224;
   device_choice where;
   std::uint64_t seed = 1;
   double learning_rate = 1e-3;
+
+  [[nodiscard]] bool is_xception() const { return model == "xception"; }
+  /// A demonstration's network is narrow.
+  [[nodiscard]] double width() const { return demo ? 0.25 : 1; }
 };
 
+/// Photos as the network saw those that it was trained on.
 glia::image_dataset_options photo(const settings& s) {
+  constexpr std::array<float, 3> half{0.5F, 0.5F, 0.5F};
   return {.height = s.extent,
           .width = s.extent,
           .seed = s.seed,
-          .mean = glia::imagenet_mean,
-          .std = glia::imagenet_std,
+          .mean = s.is_xception() ? half : glia::imagenet_mean,
+          .std = s.is_xception() ? half : glia::imagenet_std,
           .threads = s.where.threads};
 }
 
@@ -67,14 +81,85 @@ void write_results(const settings& s, const glia::history& history,
   draw([&] { glia::plot::confusion(s.output / "confusion.svg", confusion, s.classes); });
 }
 
+glia::image_folder folder_of(const settings& s) {
+  return photos_of(
+      s.demo ? draw_flowers(s.output / "demo", s.classes, 60, s.extent) : s.data,
+      {.classes = s.classes, .skip_broken = s.skip_broken, .threads = s.where.threads});
+}
+
+/// What has been trained, as files and in words.
+template <class Model>
+void conclude(const settings& s, const Model& net, const glia::dataset_view& judged,
+              const glia::image_dataset& photos, const glia::history& history,
+              const std::vector<double>& ends, std::chrono::steady_clock::time_point start) {
+  const xt::xarray<float> probabilities = probabilities_of(glia::predict(net, judged));
+  const glia::confusion_matrix confusion(probabilities, labels_of(photos.files()));
+  std::cout << '\n' << confusion.table(s.classes) << '\n';
+  // Last of the two comes what --predict reads first: it stands for both.
+  std::filesystem::remove(s.output / "labels.txt");
+  glia::write_safetensors(s.output / "model.safetensors", glia::parameters_of(net));
+  write_results(s, history, confusion, ends);
+  write_grid(s.output / "validation.png", photos, probabilities, s.classes);
+  std::cout << std::fixed << std::setprecision(2) << "validation accuracy "
+            << 100 * confusion.accuracy() << " %, " << ends.back() << " s for " << ends.size()
+            << " epochs, " << seconds_since(start) << " s in all, peak memory "
+            << glia::scaled(static_cast<double>(glia::peak_resident_bytes()), "B")
+            << "; results are in " << s.output.string() << '\n';
+}
+
+template <class Device>
+int train_xception(const settings& s, const Device& device) {
+  constexpr std::size_t photos_in_step = 128;
+  const auto start = std::chrono::steady_clock::now();
+  const glia::interrupt_guard interrupt;
+  std::filesystem::create_directories(s.output);
+  const glia::image_folder folder = folder_of(s);
+  const auto [training, held_out] = folder.split(0.2);
+  glia::tfrecord_dataset_options varied{.photos = photo(s), .interleaved = true};
+  varied.photos.augment = {.horizontal_flip = 0.5, .saturation = {0, 2}};
+  const std::filesystem::path records = s.output / "records";
+  const glia::tfrecord_dataset train(records_of(training, records / "train", s.classes, s.seed),
+                                     varied);
+  const glia::image_dataset validation(held_out, photo(s));
+
+  glia::model net{xception_network({.width = s.width()}, s.classes.size()),
+                  train.input_shape(),
+                  device,
+                  {.seed = s.seed}};
+  if (!s.weights.empty()) {
+    load_xception(net, s.weights);
+  }
+  std::cout << net.parameter_count() << " parameters, all trained, "
+            << (s.weights.empty() ? "from nothing" : "from " + s.weights.string()) << '\n';
+  const std::size_t batches = std::max<std::size_t>(1, photos_in_step / s.batch_size);
+  const std::size_t steps =
+      std::max<std::size_t>(1, (train.size() + photos_in_step - 1) / photos_in_step);
+  glia::trainer trainer{net,
+                        glia::softmax_cross_entropy{},
+                        glia::accumulated{glia::adam{.learning_rate = ramped_rate(steps)}, batches},
+                        {.seed = s.seed}};
+  const auto fit_start = std::chrono::steady_clock::now();
+  std::vector<double> ends;  // of the epochs
+  const auto note_end = [&](const glia::training&) { ends.push_back(seconds_since(fit_start)); };
+  const glia::history history =
+      trainer.fit(train, validation,
+                  {.epochs = s.epochs,
+                   .batch_size = s.batch_size,
+                   .observers = {glia::on(glia::moment::epoch, note_end)}});
+  if (history.interrupted) {
+    std::cout << "interrupted; no results were written\n";
+    return 130;
+  }
+  conclude(s, net, validation, validation, history, ends, start);
+  return 0;
+}
+
 template <class Device>
 int train(const settings& s, const Device& device) {
   const auto start = std::chrono::steady_clock::now();
   const glia::interrupt_guard interrupt;
   std::filesystem::create_directories(s.output);
-  const glia::image_folder folder =
-      photos_of(s.demo ? draw_flowers(s.output / "demo", s.classes, 60, s.extent) : s.data,
-                {.classes = s.classes, .skip_broken = s.skip_broken, .threads = s.where.threads});
+  const glia::image_folder folder = folder_of(s);
   const auto [training, held_out] = folder.split(0.2);
   glia::image_dataset_options varied = photo(s);
   if (s.augment) {
@@ -131,31 +216,13 @@ int train(const settings& s, const Device& device) {
     return 130;
   }
 
-  const xt::xarray<float> probabilities = probabilities_of(glia::predict(net, judged));
-  const glia::confusion_matrix confusion(probabilities, labels_of(held_out));
-  std::cout << '\n' << confusion.table(s.classes) << '\n';
-  // Last of the two comes what --predict reads first: it stands for both.
-  std::filesystem::remove(s.output / "labels.txt");
-  glia::write_safetensors(s.output / "model.safetensors", glia::parameters_of(net));
-  write_results(s, history, confusion, ends);
-  write_grid(s.output / "validation.png", validation, probabilities, s.classes);
-  std::cout << std::fixed << std::setprecision(2) << "validation accuracy "
-            << 100 * confusion.accuracy() << " %, " << ends.back() << " s for " << ends.size()
-            << " epochs, " << seconds_since(start) << " s in all, peak memory "
-            << glia::scaled(static_cast<double>(glia::peak_resident_bytes()), "B")
-            << "; results are in " << s.output.string() << '\n';
+  conclude(s, net, judged, validation, history, ends, start);
   return 0;
 }
 
-template <class Device>
-int predict(const settings& s, const Device& device) {
-  const std::vector<std::string> classes = read_labels(s.output / "labels.txt");
-  const weights trained(s.output / "model.safetensors");
-  glia::model net{
-      flowers_network(s.demo ? demo_network() : trained.features, s.fine_tune, classes.size()),
-      {s.extent, s.extent, 3},
-      device};
-  trained.load_into(net);
+/// Judges the photos that were asked for, and says which cannot be.
+template <class Model>
+int judge(const settings& s, const Model& net, const std::vector<std::string>& classes) {
   int failures = 0;
   for (const std::string& path : s.predict) {
     try {
@@ -174,13 +241,35 @@ int predict(const settings& s, const Device& device) {
   return failures;
 }
 
+template <class Device>
+int predict(const settings& s, const Device& device) {
+  const std::vector<std::string> classes = read_labels(s.output / "labels.txt");
+  const glia::shape sample{s.extent, s.extent, 3};
+  if (s.is_xception()) {
+    glia::model net{xception_network({.width = s.width()}, classes.size()), sample, device};
+    glia::load_parameters(net, glia::read_safetensors(s.output / "model.safetensors"),
+                          glia::same_names(net));
+    return judge(s, net, classes);
+  }
+  const weights trained(s.output / "model.safetensors");
+  glia::model net{
+      flowers_network(s.demo ? demo_network() : trained.features, s.fine_tune, classes.size()),
+      sample, device};
+  trained.load_into(net);
+  return judge(s, net, classes);
+}
+
 int main(int argc, char** argv) try {
   settings s;
-  CLI::App app{"Teaches MobileNetV2 to tell five flowers apart"};
+  CLI::App app{"Teaches a network to tell five flowers apart"};
   app.option_defaults()->always_capture_default();
   const auto at_least_one = CLI::Range(1, 1'000'000);
   auto* const data = app.add_option("--data", s.data, "folder with a folder for each class");
-  auto* const weights = app.add_option("--weights", s.weights, "MobileNetV2's, as safetensors");
+  app.add_option("--model", s.model, "mobilenet_v2, frozen, or xception, all of which is trained")
+      ->check(CLI::IsMember({"mobilenet_v2", "xception"}));
+  auto* const weights =
+      app.add_option("--weights", s.weights,
+                     "MobileNetV2's, as safetensors; Xception's, as Keras's .h5 (or none)");
   auto* const classes =
       app.add_option("--classes", s.classes, "names of its folders")->expected(2, 1000);
   app.add_option("--output", s.output, "folder for the results");
@@ -202,16 +291,23 @@ int main(int argc, char** argv) try {
   app.add_option("--seed", s.seed, "of initial weights, shuffling and dropout");
   CLI11_PARSE(app, argc, argv);
 
-  if (s.demo) {
+  if (s.is_xception()) {
+    s.extent = s.demo ? 64 : 331;
+    s.batch_size = app.count("--batch-size") > 0 ? s.batch_size : 16;
+    s.weights = app.count("--weights") > 0 ? s.weights : std::filesystem::path();
+  } else if (s.demo) {
     s.extent = 96;
     s.fine_tune = glia::mobilenet_v2::stage_count - 1;
     s.learning_rate = app.count("--learning-rate") > 0 ? s.learning_rate : 3e-3;
   }
   if (s.predict.empty() && !s.demo) {
-    require_downloads(s.data, s.weights, s.classes);
+    // Xception can do without weights.
+    require_downloads(s.data, s.weights.empty() ? s.data : s.weights, s.classes);
   }
   return on_device(s.where, [&](const auto& device) {
-    return s.predict.empty() ? train(s, device) : predict(s, device);
+    return !s.predict.empty() ? predict(s, device)
+           : s.is_xception()  ? train_xception(s, device)
+                              : train(s, device);
   });
 } catch (const std::exception& e) {
   std::cerr << "flowers: " << e.what() << '\n';

@@ -69,9 +69,19 @@ class runners {
   static void run(const B& device, const void* kernel, const tensor* const* operands,
                   const tensor* const* results) {
     [&]<std::size_t... I, std::size_t... R>(std::index_sequence<I...>, std::index_sequence<R...>) {
+      if constexpr (updates<K>()) {
+        (start_from(device, *operands[overwritten_by<K>(R)], *results[R]), ...);
+      }
       device.run_into(*static_cast<const K*>(kernel), *operands[I]..., *results[R]...);
     }
     (std::make_index_sequence<K::operands>{}, std::make_index_sequence<K::results>{});
+  }
+
+  /// What an update begins with stands in its place already, where nothing else needs it.
+  static void start_from(const B& device, const tensor& operand, const tensor& result) {
+    if (operand && operand.bytes() != result.bytes()) {
+      device.copy_into(operand, result);
+    }
   }
 
   std::vector<std::pair<const kernel_type*, function>> functions_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "glia/optimizers/accumulated.hpp"
 #include "glia/optimizers/adagrad.hpp"
 #include "glia/optimizers/adam.hpp"
 #include "glia/optimizers/gradient_transforms.hpp"

@@ -43,7 +43,7 @@ namespace glia {
   require<value_error>(options.threads <= most_threads, "read_frames: expected at most ",
                        most_threads, " threads, got ", options.threads);
   const detail::quiet_ffmpeg quiet;
-  return detail::naming(path, [&] { return detail::clip_reader(path, options).read(count); });
+  return detail::naming_file(path, [&] { return detail::clip_reader(path, options).read(count); });
 }
 
 }  // namespace glia
