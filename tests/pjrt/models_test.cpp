@@ -118,6 +118,54 @@ TEST_CASE("a recurrent network takes ten steps on a device as on the cpu") {
   }
 }
 
+TEST_CASE("words, sequences, noise and several outputs take ten steps on a device as on the cpu") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  // Words of which 0 only fills up, beside frames; their likeness is that of a shared layer.
+  constexpr std::size_t samples = 60;
+  const glia::shared tower{"tower", glia::dense{6, glia::tanh}};
+  const glia::sequential network{
+      glia::inputs{
+          glia::input{
+              "words",
+              {5},
+              glia::sequential{glia::embedding{.input_dim = 7, .output_dim = 4, .mask_zero = true},
+                               glia::bidirectional(glia::gru{.units = 3, .sequences = true}),
+                               glia::multi_head_attention{.heads = 2, .key_size = 2},
+                               glia::lstm{.units = 6}, tower}},
+          glia::input{
+              "frames",
+              {4, 2},
+              glia::sequential{glia::gaussian_noise{0.3},
+                               glia::conv1d{.filters = 6, .kernel = 2, .padding = glia::causal},
+                               glia::global_max_pool1d{}, glia::dropout{0.2}, tower}}},
+      glia::outputs{
+          glia::output{"kind", glia::dense{3}},
+          glia::output{"steps", glia::sequential{glia::dense{8}, glia::reshape{{4, 2}}}}}};
+  xt::xarray<float> words = xt::zeros<float>({samples, std::size_t{5}});
+  xt::xarray<float> kinds = xt::zeros<float>({samples});
+  xt::xarray<float> steps = xt::zeros<float>({samples, std::size_t{4}});
+  for (std::size_t n = 0; n < samples; ++n) {
+    for (std::size_t t = 0; t < 5 - n % 3; ++t) {
+      words(n, t) = static_cast<float>(1 + (n * 5 + t * 3) % 6);
+    }
+    kinds(n) = static_cast<float>(n % 3);
+    for (std::size_t t = 0; t < 4; ++t) {
+      steps(n, t) = static_cast<float>((n + t) % 3) - 1;
+    }
+  }
+  const glia::named_arrays data({{"words", words}, {"frames", noise({samples, 4, 2})}},
+                                {{"kind", kinds}, {"steps", steps}});
+  const glia::output_losses losses{glia::output_loss{"kind", glia::softmax_cross_entropy{}},
+                                   glia::output_loss{"steps", glia::softmax_cross_entropy{}, 0.5}};
+  for (const std::string& plugin : plugins) {
+    INFO(plugin);
+    require_same_steps<double>(plugin, network, network.sample_shape(), data, losses);
+  }
+}
+
 TEST_CASE("gradients on a device are those of differences") {
   const std::vector<std::string> plugins = test::pjrt_plugins();
   if (plugins.empty()) {
