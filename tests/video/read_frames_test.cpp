@@ -230,7 +230,7 @@ TEST_CASE("frames come by their numbers in the order of showing, with seeking an
     const std::filesystem::path path = folder.path() / name;
     test::write_numbered(path, n, kind);
     INFO(name);
-    for (const std::size_t count : {1, 2, 3, 5, 7, 20, 37, 80}) {
+    for (const std::size_t count : {1U, 2U, 3U, 5U, 7U, 20U, 37U, 80U}) {
       INFO(count);
       const auto frames = glia::read_frames(path, count);
       REQUIRE(test::numbers_of(frames) == glia::frame_numbers(count, n));
@@ -309,7 +309,7 @@ TEST_CASE("packets that stand for no frame are not counted as one") {
           path, 30,
           {.format = format, .frameless_every = most == 3 ? 1U : 4U, .most_frameless = most});
       for (const bool seek : {true, false}) {
-        for (const std::size_t count : {1, 2, 6, 30}) {
+        for (const std::size_t count : {1U, 2U, 6U, 30U}) {
           CHECK(test::numbers_of(glia::read_frames(path, count, {.seek = seek})) ==
                 glia::frame_numbers(count, 30));
         }
@@ -445,7 +445,7 @@ TEST_CASE("files that are no clips are named, and it is said why") {
     folder.write(name, test::text_file("Some notes on the clips.\nThey are good.\n"));
     CHECK(contains(error(name), "no video that FFmpeg reads"));
   }
-  for (std::size_t size : {1, 11, 1000}) {
+  for (std::size_t size : {1U, 11U, 1000U}) {
     folder.write("zeros.avi", test::bytes(size));
     CHECK(contains(error("zeros.avi"), "no video that FFmpeg reads"));
   }
@@ -659,7 +659,7 @@ TEST_CASE("clips of UCF101 are read as the ffmpeg program reads them") {
     const auto whole = frames_of_program(entry.path());
     const std::size_t size = std::size_t{240} * 320 * 3;
     const std::size_t n = whole ? whole->size() / size : 0;
-    for (const std::size_t count : {1, 3, 8, 16, 25}) {
+    for (const std::size_t count : {1U, 3U, 8U, 16U, 25U}) {
       const auto frames = glia::read_frames(entry.path(), count);
       CHECK(frames.size() == count);
       CHECK(glia::read_frames(entry.path(), count, {.seek = false}) == frames);

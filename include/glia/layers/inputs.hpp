@@ -17,11 +17,20 @@ namespace glia {
 
 /// One input of a model that has several: its name, the shape of one sample's, and the layer that
 /// it goes through.
-template <class Layer = identity>
+template <class Layer>
 struct input {
   std::string name;
   shape sample;
-  Layer layer{};
+  Layer layer;
+
+  friend bool operator==(const input&, const input&) = default;
+};
+/// One that goes through none.
+template <>
+struct input<identity> {
+  std::string name;
+  shape sample;
+  identity layer{};
 
   friend bool operator==(const input&, const input&) = default;
 };

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "glia/layers/identity.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/ops/arrangement.hpp"
 #include "glia/ops/reductions.hpp"
@@ -14,16 +13,14 @@
 namespace glia {
 
 /// One output of a model that has several: its name, and the layer that makes it.
-template <class Layer = identity>
+template <class Layer>
 struct output {
   std::string name;
-  Layer layer{};
+  Layer layer;
 
   friend bool operator==(const output&, const output&) = default;
 };
 
-output(const char*)->output<identity>;
-output(std::string)->output<identity>;
 template <class Layer>
 output(const char*, Layer) -> output<Layer>;
 template <class Layer>
@@ -36,7 +33,7 @@ output(std::string, Layer) -> output<Layer>;
 ///                                    glia::output{"slant", glia::dense{1}}}}
 ///
 /// They come as one row (N, O), one behind the other; `output_losses` gives each a loss, and
-/// model::predict takes them apart by name. The parameters of an output's layers are called by its
+/// `predict` takes them apart by name. The parameters of an output's layers are called by its
 /// name: digit.kernel.
 ///
 /// Throws `value_error` for two outputs of one name.

@@ -149,7 +149,7 @@ template <class Layer>
 variable<B> scope<B>::run_shared(const std::string& name, const Layer& layer, variable<B> x) {
   const auto known = std::find_if(shared_.begin(), shared_.end(),
                                   [&](const shared_layer& one) { return one.name == name; });
-  const std::size_t at = static_cast<std::size_t>(known - shared_.begin());
+  const auto at = static_cast<std::size_t>(known - shared_.begin());
   const bool first = known == shared_.end();
   if (first) {
     std::string path;

@@ -127,7 +127,7 @@ class model {
   template <std::floating_point T = float, class Expression>
   [[nodiscard]] xt::xarray<T> predict(const xt::xexpression<Expression>& inputs,
                                       const predict_options& options = {}) const {
-    const xt::xarray<T> x = inputs.derived_cast();
+    const xt::xarray<T>& x = inputs.derived_cast();
     const shape given(x.shape().begin(), x.shape().end());
     const shape out = core_.require_inputs(given);
     xt::xarray<T> y(typename xt::xarray<T>::shape_type(out.begin(), out.end()));

@@ -138,6 +138,7 @@ class tape {
       results.push_back(leaf(std::move(values[i])));
     }
     std::vector<gradient_slot> others;
+    others.reserve(results.size());
     for (const variable<B>& one : results) {
       others.push_back(one.slot());
     }

@@ -128,8 +128,7 @@ template <class T>
 }
 
 // Square roots in place. std::sqrt may set errno, which keeps compilers from vectorising it.
-// With a constant n they would warn of the rest, which is none then.
-[[gnu::noinline]] static void square_roots(float* x, std::size_t n) {
+static void square_roots(float* x, std::size_t n) {
   std::size_t i = 0;
 #if defined(GLIA_ISA_IS_AVX512)
   for (; i + 16 <= n; i += 16) {

@@ -32,23 +32,23 @@ static void dropout(const T* x, T* y, std::size_t n, double rate, const random_k
   }
 }
 
-// See normal_of in core/random.hpp: noise[i] of words[i].
+// See normal_of in core/random.hpp: noise[i] of words[i], for the first n.
 template <class T, std::size_t N>
-static void normal_of(const std::uint32_t (&words)[N], T (&noise)[N]) {
+static void normal_of(const std::uint32_t (&words)[N], T (&noise)[N], std::size_t n) {
   namespace coefficients = inverse_error_function;
   T uniform[N];
   T w[N];
   T roots[N];
   GLIA_INDEPENDENT
-  for (std::size_t i = 0; i < N; ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     const std::int32_t odd = 2 * static_cast<std::int32_t>(words[i] >> 8) + 1 - (1 << 24);
     uniform[i] = static_cast<T>(odd) * T(0x1p-24);
     w[i] = -log_of((1 - uniform[i]) * (1 + uniform[i]));
     roots[i] = w[i];
   }
-  square_roots(roots, N);
+  square_roots(roots, n);
   GLIA_INDEPENDENT
-  for (std::size_t i = 0; i < N; ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     T near = 0;
     T far = 0;
     for (std::size_t c = 0; c < coefficients::near.size(); ++c) {
@@ -70,11 +70,11 @@ static void gaussian_noise(const T* x, T* y, std::size_t n, double deviation, co
     const std::uint64_t first = offset + done;
     std::uint32_t words[words_per_block * blocks];
     philox_blocks(key, first / words_per_block, words);
-    T noise[words_per_block * blocks];
-    normal_of(words, noise);
     const std::size_t skip = first % words_per_block;
     const std::size_t room = words_per_block * blocks - skip;
     const std::size_t count = n - done < room ? n - done : room;
+    T noise[words_per_block * blocks];
+    normal_of(words, noise, skip + count);
     const T* from = x + done;
     T* to = y + done;
     GLIA_INDEPENDENT
