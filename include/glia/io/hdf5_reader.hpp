@@ -283,9 +283,9 @@ class hdf5_reader {
     }
     const auto read = [&](hid_t as, void* to) {
       if (H5Dread(p.from->id.get(), as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) {
-        const data_error failure = failure_of(where);
+        const std::string failure = failure_of(where).what();  // before other calls replace it
         require_filters(p, where);
-        throw failure;
+        throw data_error(failure);
       }
     };
     if (p.from->kind == element_kind::wide_float) {
