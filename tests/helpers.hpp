@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <glia/compiled/definitions.hpp>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "idx_file.hpp"
@@ -25,6 +26,19 @@ std::vector<float> values_of(const B& device, const typename B::tensor& t) {
 template <glia::backend B>
 typename B::tensor tensor_of(const B& device, const glia::shape& s, std::vector<float> values) {
   return device.from_host(std::span<const float>(values), s);
+}
+
+/// All parameters of a model, one behind the other.
+template <class Model>
+auto parameters_of(const Model& net) {
+  using number = typename std::remove_cvref_t<decltype(net.device())>::value_type;
+  std::vector<number> all;
+  for (const auto& p : net.parameters()) {
+    std::vector<number> values(p.value.shape().size());
+    net.device().to_host(p.value, std::span<number>(values));
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
 }
 
 /// The largest |a - b|; infinite when the sizes differ.

@@ -75,7 +75,7 @@ class cost {
   /// Counts what the kernel takes. Results are written over operands that were given up where they
   /// may be, as on other backends.
   template <kernel K, std::same_as<tensor>... Operands>
-  requires(sizeof...(Operands) == K::operands && is_basic<K>)
+  requires(sizeof...(Operands) == K::operands && (is_basic<K> || is_fused<K>))
       [[nodiscard]] results_t<K, tensor> run(const K& k, Operands... operands) const {
     const std::array<tensor_spec, K::results> specs = result_specs(k, spec_of(operands)...);
     const bool relabelled = relabels(k, spec_of(operands)...);

@@ -18,6 +18,7 @@
 #include "glia/backends/cpu/pooled_convolution.hpp"
 #include "glia/backends/cpu/pooling.hpp"
 #include "glia/backends/cpu/products.hpp"
+#include "glia/backends/cpu/recurrence.hpp"
 #include "glia/backends/cpu/updates.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_loops.hpp"
@@ -40,6 +41,7 @@ class all_families : private workers,
                      public pooled_convolution<T>,
                      public pooling<T>,
                      public normalizing<T>,
+                     public recurrence<T>,
                      public classification<T>,
                      public updates<T> {
  public:
@@ -55,6 +57,7 @@ class all_families : private workers,
         pooled_convolution<T>(team()),
         pooling<T>(team()),
         normalizing<T>(team()),
+        recurrence<T>(team()),
         classification<T>(team()),
         updates<T>(team()) {}
 
@@ -74,6 +77,7 @@ class all_families : private workers,
   using pooled_convolution<T>::compute;
   using pooling<T>::compute;
   using products<T>::compute;
+  using recurrence<T>::compute;
   using updates<T>::compute;
 
  private:

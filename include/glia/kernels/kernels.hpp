@@ -16,6 +16,7 @@
 #include "glia/kernels/pooled_convolution.hpp"
 #include "glia/kernels/pooling.hpp"
 #include "glia/kernels/products.hpp"
+#include "glia/kernels/recurrence.hpp"
 #include "glia/kernels/updates.hpp"
 
 namespace glia {
@@ -37,7 +38,8 @@ using basic_kernels = kernel_list<
 using fused_kernels =
     kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
                 kernels::conv2d_chain, kernels::pack_panels, kernels::pack_transformed,
-                kernels::packed_dense, kernels::packed_conv2d_max_pool2d>;
+                kernels::packed_dense, kernels::packed_conv2d_max_pool2d, kernels::recurrence,
+                kernels::recurrence_gradient>;
 
 namespace detail {
 

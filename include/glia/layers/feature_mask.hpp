@@ -33,6 +33,10 @@ class feature_mask {
     }
     return std::move(x) * ops::reshape(*mask_, at_all_positions);
   }
+  /// What features are multiplied by, (N, C), or no tensor.
+  [[nodiscard]] typename B::tensor factors() const {
+    return mask_ ? mask_->value() : typename B::tensor{};
+  }
 
  private:
   std::optional<variable<B>> mask_;

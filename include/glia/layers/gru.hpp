@@ -27,7 +27,8 @@ namespace glia {
 /// recurrent_kernel (U, 3 U), bias (2, 3 U) or without reset_after (3 U), in the order z, r, h.
 /// PyTorch's are in the order r, z, h and transposed.
 ///
-/// For the backward pass 8 U numbers are kept of each step of a sample.
+/// For the backward pass 5 U numbers are kept of each step of a sample where a backend runs all
+/// steps in one kernel, as cpu does with the default activations and reset_after; else 8 U.
 ///
 /// Throws `shape_error` for inputs that are no sequences, `value_error` for 0 units and rates
 /// outside [0, 1).
@@ -72,6 +73,12 @@ struct gru {
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected =
         detail::project_steps(drop_inputs(std::move(x)), kernel, of_inputs);
+    if constexpr (detail::runs_recurrence<B>) {
+      if (reset_after && activation == tanh && recurrent_activation == sigmoid) {
+        return detail::run_at_once<B>(recurrent_cell::gru, projected, s.step_mask(), recurrent,
+                                      of_states, drop_states.factors(), how);
+      }
+    }
     const variable<B> start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
     const auto last = [](const variable<B>& h) -> const variable<B>& { return h; };
     const auto run = [&](const auto& next) {

@@ -29,7 +29,8 @@ namespace glia {
 /// PyTorch's too, transposed there and with two biases that add up. Hochreiter and Schmidhuber,
 /// 1997; Gers et al., 2000.
 ///
-/// For the backward pass 9 U numbers are kept of each step of a sample.
+/// For the backward pass 6 U numbers are kept of each step of a sample where a backend runs all
+/// steps in one kernel, as cpu does with the default activations; else 9 U.
 ///
 /// Throws `shape_error` for inputs that are no sequences, `value_error` for 0 units and rates
 /// outside [0, 1).
@@ -68,6 +69,12 @@ struct lstm {
     const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
+    if constexpr (detail::runs_recurrence<B>) {
+      if (activation == tanh && recurrent_activation == sigmoid) {
+        return detail::run_at_once<B>(recurrent_cell::lstm, projected, s.step_mask(), recurrent, {},
+                                      drop_states.factors(), how);
+      }
+    }
     const variable<B> zeros = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
     const auto next = [&](const variable<B>& step, const memory<B>& before) {
       const variable<B> all = step + ops::dense(drop_states(before.h), recurrent);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "glia/layers/scope.hpp"
 #include "glia/ops/arrangement.hpp"
+#include "glia/ops/recurrence.hpp"
 #include "glia/ops/reductions.hpp"
 
 namespace glia::detail {
@@ -24,6 +26,38 @@ struct reading {
   bool sequences = false;             // all steps and not the last one alone
   bool zero_output_for_mask = false;  // where a step is passed over
 };
+
+/// All steps (N, T, U), with zeros where they are passed over if that is asked for.
+template <backend B>
+[[nodiscard]] variable<B> all_steps(variable<B> all, const typename B::tensor& mask,
+                                    const reading& how) {
+  if (!mask || !how.zero_output_for_mask) {
+    return all;
+  }
+  const shape of_steps{all.shape()[0], all.shape()[1], 1};
+  return std::move(all) * all.device().run(kernels::reshape{of_steps}, mask);
+}
+
+/// Whether a backend runs all steps of a recurrent layer in one kernel.
+template <class B>
+concept runs_recurrence = runs<B, kernels::recurrence> && runs<B, kernels::recurrence_gradient>;
+
+/// What `run_steps` gives, by such a kernel: of a cell whose states are multiplied by `scale`, if
+/// there is one, before their product with `recurrent`.
+template <runs_recurrence B>
+[[nodiscard]] variable<B> run_at_once(recurrent_cell cell, variable<B> projected,
+                                      const typename B::tensor& mask, const variable<B>& recurrent,
+                                      const std::optional<variable<B>>& bias,
+                                      const typename B::tensor& scale, const reading& how) {
+  variable<B> all =
+      ops::recurrence(cell, how.backwards, std::move(projected), recurrent, bias, scale, mask);
+  if (how.sequences) {
+    return all_steps(std::move(all), mask, how);
+  }
+  const shape s = all.shape();
+  const std::size_t last = how.backwards ? 0 : s[1] - 1;
+  return ops::reshape(ops::slice(all, {.axis = 1, .begin = last}), {s[0], s[2]});
+}
 
 /// What next(step, before) makes of the steps of `projected` (N, T, O), one after the other from
 /// the first, or `backwards` from the last, where `outputs(state)` (N, U) are what is given: of all
@@ -57,11 +91,7 @@ template <backend B, class State, class Next, class Outputs>
   if (how.backwards) {
     std::reverse(given.begin(), given.end());
   }
-  variable<B> all = ops::concat(given, 1);
-  if (mask && how.zero_output_for_mask) {
-    all = std::move(all) * all.device().run(kernels::reshape{{in[0], in[1], 1}}, mask);
-  }
-  return all;
+  return all_steps(ops::concat(given, 1), mask, how);
 }
 
 /// Throws what all recurrent layers throw for inputs and settings that they do not take.

@@ -56,6 +56,12 @@ struct simple_rnn {
     const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
+    if constexpr (detail::runs_recurrence<B>) {
+      if (activation == tanh) {
+        return detail::run_at_once<B>(recurrent_cell::simple, projected, s.step_mask(), recurrent,
+                                      {}, drop_states.factors(), how);
+      }
+    }
     const variable<B> start = on.constant(s.device().run(kernels::full{{in[0], units}, 0}));
     return detail::run_steps<B>(
         projected, s.step_mask(), start,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "glia/backends/cpu/blas.hpp"
 #include "glia/backends/cpu/vector_loops.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -37,6 +38,31 @@ void pack_panels(const Loops&, const T* w, std::size_t step, const T* bias, std:
     pack_panel(w + first, step, bias == nullptr ? nullptr : bias + first,
                std::min(width, outputs - first), depth, width, to);
   }
+}
+
+/// A matrix (depth, outputs), stored transposed or not, in such panels without biases, by all
+/// threads: for products that read each panel for more rows than one block has.
+template <class T, class Loops>
+[[nodiscard]] host_tensor<T> packed_matrix(const Loops& loops, const workers& team,
+                                           const memory_pool& memory, const matrix<T>& b,
+                                           std::size_t depth, std::size_t outputs) {
+  constexpr std::size_t width = Loops::template panel_width<T>;
+  const std::size_t panels = (outputs + width - 1) / width;
+  const host_tensor<T> packed(memory, {panels, 1 + depth, width});
+  team.run(panels, [&](std::size_t panel, std::size_t) {
+    const std::size_t first = panel * width;
+    const std::size_t count = std::min(width, outputs - first);
+    T* const to = packed.data() + first * (1 + depth);
+    if (!b.transposed) {
+      pack_panel(b.data + first, b.row_step, static_cast<const T*>(nullptr), count, depth, width,
+                 to);
+      return;
+    }
+    std::fill_n(to, (count < width ? 1 + depth : 1) * width, T{0});
+    loops.transpose_matrix(b.data + first * b.row_step, b.row_step, to + width, width, count,
+                           depth);
+  });
+  return packed;
 }
 
 /// A kernel w (2, 2, inputs, outputs) as nine matrices for Winograd's products, one behind the

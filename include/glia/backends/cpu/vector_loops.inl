@@ -21,6 +21,7 @@ struct GLIA_ISA {
 #include "glia/backends/cpu/vector_pooling.inl"
 #include "glia/backends/cpu/vector_product.inl"
 #include "glia/backends/cpu/vector_random.inl"
+#include "glia/backends/cpu/vector_recurrence.inl"
 #include "glia/backends/cpu/vector_rows.inl"
 #include "glia/backends/cpu/vector_sparse.inl"
 #include "glia/backends/cpu/vector_updates.inl"

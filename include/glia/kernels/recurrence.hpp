@@ -1,0 +1,120 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "glia/kernels/kernel.hpp"
+
+namespace glia {
+
+/// The recurrent layers whose steps one kernel runs; `layers/` has their formulas.
+enum class recurrent_cell : std::uint8_t { simple, gru, lstm };
+
+/// What a cell multiplies its state to, in units: the columns of its products.
+[[nodiscard]] constexpr std::size_t products_of(recurrent_cell cell) noexcept {
+  return cell == recurrent_cell::lstm ? 4 : cell == recurrent_cell::gru ? 3 : 1;
+}
+/// What its gradient needs of a step beside the state that it gives: z, r and c and what the state
+/// adds to it for a GRU, i, f, g, o and c for an LSTM.
+[[nodiscard]] constexpr std::size_t kept_of(recurrent_cell cell) noexcept {
+  return cell == recurrent_cell::lstm ? 5 : cell == recurrent_cell::gru ? 4 : 0;
+}
+
+}  // namespace glia
+
+namespace glia::kernels {
+
+/// All steps of a recurrent layer of U units, from states of zeros: x (N, T, G U) is what each step
+/// adds to the products of the state before with w (U, G U); tanh and the logistic function are its
+/// activations, and a GRU's reset comes after its product, to which bias (G U) is added, if there
+/// is one. States are multiplied by `scale` (N, U) before their products, if there is one. A step
+/// whose `counts` (N, T) is 0 leaves the state as it was. Optional for a backend.
+struct recurrence {
+  recurrent_cell cell = recurrent_cell::simple;
+  bool backwards = false;  ///< begins with the last step
+  bool keeps = true;       ///< what the gradient needs
+
+  static constexpr std::string_view name = "recurrence";
+  static constexpr std::size_t operands = 5;  // x, w, bias, scale, counts
+  static constexpr std::size_t results = 2;   // states (N, T, U), kept (N, T, K U)
+
+  [[nodiscard]] std::array<tensor_spec, 2> result(const tensor_spec& x, const tensor_spec& w,
+                                                  const tensor_spec& bias, const tensor_spec& scale,
+                                                  const tensor_spec& counts) const {
+    require_elements("recurrence", x, element::real);
+    require<shape_error>(
+        x.shape.rank() == 3 && x.shape[1] > 0 && w.shape.rank() == 2 &&
+            w.shape[1] == products_of(cell) * w.shape[0] && x.shape[2] == w.shape[1],
+        "recurrence: expected steps (N, T, ", products_of(cell), " U) and weights (U, ",
+        products_of(cell), " U), got ", x.shape, " and ", w.shape);
+    const std::size_t units = w.shape[0];
+    const auto require_shape = [](std::string_view what, const tensor_spec& got, const shape& s) {
+      require<shape_error>(!got || got == real_of(s), "recurrence: ", what, ": expected shape ", s,
+                           ", got ", got.shape);
+    };
+    require_shape("bias", bias, {w.shape[1]});
+    require_shape("scale", scale, {x.shape[0], units});
+    require_shape("counts", counts, {x.shape[0], x.shape[1]});
+    const std::size_t kept = keeps ? kept_of(cell) : 0;
+    return {real_of({x.shape[0], x.shape[1], units}),
+            kept > 0 ? real_of({x.shape[0], x.shape[1], kept * units}) : tensor_spec{}};
+  }
+  [[nodiscard]] static double flops(const tensor_spec& x, const tensor_spec& w, const tensor_spec&,
+                                    const tensor_spec&, const tensor_spec&) {
+    constexpr double for_activations = 12;
+    return detail::count(x.shape) * (2 * static_cast<double>(w.shape[0]) + for_activations);
+  }
+  [[nodiscard]] static batch_axes<5, 2> axes(const tensor_spec&, const tensor_spec&,
+                                             const tensor_spec&, const tensor_spec& scale,
+                                             const tensor_spec& counts) {
+    constexpr auto rows = batch_axis::rows;
+    constexpr auto shared = batch_axis::shared;
+    return {{rows, shared, shared, scale ? rows : shared, counts ? rows : shared}, {rows, rows}};
+  }
+  friend bool operator==(const recurrence&, const recurrence&) = default;
+};
+
+/// Its adjoints to the steps x and, where they are others, as a GRU's are, to the products of the
+/// states before. What they are to w and the bias are products and sums of these.
+struct recurrence_gradient {
+  recurrent_cell cell = recurrent_cell::simple;
+  bool backwards = false;
+
+  static constexpr std::string_view name = "recurrence_gradient";
+  static constexpr std::size_t operands = 6;  // dstates, states, kept, w, scale, counts
+  static constexpr std::size_t results = 2;   // dx (N, T, G U), dproducts (N, T, G U)
+
+  [[nodiscard]] std::array<tensor_spec, 2> result(const tensor_spec& dstates,
+                                                  const tensor_spec& states,
+                                                  const tensor_spec& kept, const tensor_spec& w,
+                                                  const tensor_spec& scale,
+                                                  const tensor_spec& counts) const {
+    require_same_shape("recurrence_gradient", states.shape, dstates.shape);
+    const tensor_spec dx = real_of({states.shape[0], states.shape[1], w.shape[1]});
+    const auto forward = recurrence{cell, backwards}.result(dx, w, {}, scale, counts);
+    require_same_shape("recurrence_gradient: states", forward[0].shape, states.shape);
+    require_same_shape("recurrence_gradient: kept", forward[1].shape, kept.shape);
+    return {dx, cell == recurrent_cell::gru ? dx : tensor_spec{}};
+  }
+  [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec& states,
+                                    const tensor_spec&, const tensor_spec& w, const tensor_spec&,
+                                    const tensor_spec&) {
+    constexpr double for_each = 12;  // of the elements of dx
+    return detail::count(states.shape) / static_cast<double>(w.shape[0]) *
+           static_cast<double>(w.shape[1]) * (2 * static_cast<double>(w.shape[0]) + for_each);
+  }
+  [[nodiscard]] static batch_axes<6, 2> axes(const tensor_spec&, const tensor_spec&,
+                                             const tensor_spec& kept, const tensor_spec&,
+                                             const tensor_spec& scale, const tensor_spec& counts) {
+    constexpr auto rows = batch_axis::rows;
+    constexpr auto shared = batch_axis::shared;
+    return {
+        {rows, rows, kept ? rows : shared, shared, scale ? rows : shared, counts ? rows : shared},
+        {rows, rows}};
+  }
+  friend bool operator==(const recurrence_gradient&, const recurrence_gradient&) = default;
+};
+
+}  // namespace glia::kernels

@@ -1,0 +1,123 @@
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "tolerances.hpp"
+
+using test::message_of;
+using test::tensor_of;
+using test::values_of;
+
+namespace {
+
+/// All parameters after three steps on sequences some of whose steps are zeros.
+template <class Layers, class B>
+auto trained_on_sequences(const Layers& layers, const B& device, std::size_t samples,
+                          const glia::shape& sample) {
+  glia::model net{layers, sample, device, {.seed = 3}};
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.5}};
+  glia::batch b;
+  b.size = samples;
+  b.input_shape = glia::batch_of(samples, sample);
+  b.target_shape = glia::batch_of(samples, net.output_shape());
+  glia::random_stream random({.seed = 4});
+  for (std::size_t i = 0; i < b.input_shape.size(); ++i) {
+    const bool passed_over = i / sample[1] % 3 == 1;
+    b.inputs.push_back(passed_over ? 0.0F : static_cast<float>(random.normal()));
+  }
+  for (std::size_t i = 0; i < b.target_shape.size(); ++i) {
+    b.targets.push_back(static_cast<float>(random.normal()));
+  }
+  for (int step = 0; step < 3; ++step) {
+    trainer.step(b);
+  }
+  return test::parameters_of(net);
+}
+
+template <class Layer>
+void require_same_training(const Layer& layer) {
+  INFO(glia::text(layer));
+  for (const std::size_t samples : {1U, 5U, 70U}) {
+    for (const std::size_t steps : {1U, 4U}) {
+      const glia::shape sample{steps, 3};
+      const auto expected = trained_on_sequences(layer, glia::reference<double>(), samples, sample);
+      const auto one =
+          trained_on_sequences(layer, glia::cpu<double>({.threads = 1}), samples, sample);
+      CHECK(test::distance(one, expected) < tolerance::double_kernel);
+      CHECK(trained_on_sequences(layer, glia::cpu<double>({.threads = 3}), samples, sample) == one);
+      const auto with = [&](std::size_t threads, glia::cpu_loops::isa level) {
+        return trained_on_sequences(layer, glia::cpu<float>({.threads = threads, .isa = level}),
+                                    samples, sample);
+      };
+      for (const auto level : {glia::cpu_loops::isa::baseline, glia::cpu_loops::isa::avx2,
+                               glia::cpu_loops::best_isa()}) {
+        CHECK(test::distance(with(1, level), expected) < tolerance::golden);
+        CHECK(with(1, level) == with(2, level));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("recurrent layers in one kernel train as those that are composed of others") {
+  const auto in_all_ways = [](auto layer) {
+    require_same_training(layer);
+    layer.sequences = true;
+    require_same_training(glia::sequential{glia::masking{}, glia::bidirectional(layer)});
+    layer.recurrent_dropout = 0.4;
+    layer.dropout = 0.2;
+    require_same_training(glia::sequential{layer});
+    layer.sequences = false;
+    layer.bias = false;
+    layer.backwards = true;
+    require_same_training(glia::sequential{glia::masking{}, layer});
+  };
+  in_all_ways(glia::gru{.units = 7});
+  in_all_ways(glia::lstm{.units = 5});
+  in_all_ways(glia::simple_rnn{.units = 37});
+}
+
+TEST_CASE("a sample's steps do not depend on the samples beside it") {
+  const glia::cpu<float> device({.threads = 2});
+  glia::random_stream random({.seed = 6});
+  const auto drawn = [&](const glia::shape& s) {
+    std::vector<float> values(s.size());
+    std::generate(values.begin(), values.end(),
+                  [&] { return static_cast<float>(random.normal()); });
+    return tensor_of(device, s, values);
+  };
+  const glia::host_tensor<float> none;
+  const auto w = drawn({8, 24});
+  const auto x = drawn({9, 5, 24});
+  const auto dy = drawn({9, 5, 8});
+  const kernels::recurrence forward{glia::recurrent_cell::gru};
+  const kernels::recurrence_gradient back{glia::recurrent_cell::gru};
+  const auto [states, kept] = device.run(forward, x, w, none, none, none);
+  const auto [dx, dproducts] = device.run(back, dy, states, kept, w, none, none);
+  for (const std::size_t first : {0U, 4U, 7U}) {
+    const std::size_t count = first == 7 ? 2 : 3;
+    const auto [some, some_kept] =
+        device.run(forward, device.copy(x.rows(first, count)), w, none, none, none);
+    CHECK(values_of(device, some) == values_of(device, states.rows(first, count)));
+    const auto gradients =
+        device.run(back, device.copy(dy.rows(first, count)), some, some_kept, w, none, none);
+    CHECK(values_of(device, gradients[0]) == values_of(device, dx.rows(first, count)));
+    CHECK(values_of(device, gradients[1]) == values_of(device, dproducts.rows(first, count)));
+  }
+}
+
+TEST_CASE("the kernel of recurrent layers says what it does not take") {
+  const glia::cpu<float> device;
+  const glia::host_tensor<float> none;
+  const auto full = [&](const glia::shape& s) { return device.run(kernels::full{s, 1}); };
+  const kernels::recurrence lstm{glia::recurrent_cell::lstm};
+  CHECK(message_of<glia::shape_error>([&] {
+          (void)device.run(lstm, full({2, 3, 12}), full({4, 16}), none, none, none);
+        }) ==
+        "recurrence: expected steps (N, T, 4 U) and weights (U, 4 U), got (2, 3, 12) and (4, 16)");
+  CHECK(message_of<glia::shape_error>([&] {
+          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), none, full({3, 4}), none);
+        }) == "recurrence: scale: expected shape (2, 4), got (3, 4)");
+  CHECK(message_of<glia::shape_error>([&] {
+          (void)device.run(lstm, full({2, 3, 16}), full({4, 16}), none, none, full({2, 4}));
+        }) == "recurrence: counts: expected shape (2, 3), got (2, 4)");
+}
