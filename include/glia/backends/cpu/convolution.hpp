@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "glia/backends/cpu/blas.hpp"
 #include "glia/backends/cpu/clamp_range.hpp"
-#include "glia/backends/cpu/dense_product.hpp"
 #include "glia/backends/cpu/density.hpp"
 #include "glia/backends/cpu/depthwise_convolution.hpp"
 #include "glia/backends/cpu/epilogue.hpp"
 #include "glia/backends/cpu/gradient_lanes.hpp"
 #include "glia/backends/cpu/patch_convolution.hpp"
+#include "glia/backends/cpu/pointwise_convolution.hpp"
 #include "glia/backends/cpu/sparse_convolution.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
@@ -18,13 +17,14 @@
 
 namespace glia::cpu_loops {
 
-/// Convolutions, bands of rows or whole images spread over the threads. Loops of 1x1 without
-/// stride or padding are plain matrix products for BLAS; all others multiply the patches where they
-/// lie, gradients from the nonzeros alone where there are few.
+/// Convolutions, bands of rows or whole images spread over the threads. Windows of one pixel make
+/// plain matrix products; all others multiply the patches where they lie, gradients from the
+/// nonzeros alone where there are few.
 template <class T>
 class convolution {
  public:
   using tensor = host_tensor<T>;
+  using pointwise = pointwise_convolution<T>;
 
   explicit convolution(const workers& team) : team_(&team) {}
 
@@ -44,13 +44,8 @@ class convolution {
 
   void conv2d(const T* x, const T* w, const T* bias, const unary_map& map, T* y,
               const window_sizes& s, const memory_pool& memory) const {
-    if (pointwise(s)) {
-      const epilogue<T> all{bias, map};
-      for_pixel_blocks(s, [&](auto loops, std::size_t first, std::size_t count) {
-        multiply_here(loops, {x + first * s.c, s.c}, {w, s.o}, y + first * s.o, s.o,
-                      {count, s.o, s.c});
-        all.apply(loops, y + first * s.o, s.o, count, 0, s.o);
-      });
+    if (pointwise::applies(s)) {
+      pointwise(*team_, s).multiply(memory, x, {w, s.o}, y, {bias, map});
       return;
     }
     const patch_convolution<T> c(s, memory);
@@ -84,11 +79,20 @@ class convolution {
 
   void input_gradient(const T* dy, const T* w, T* dx, const window_sizes& s,
                       const memory_pool& memory) const {
-    if (pointwise(s)) {
-      for_pixel_blocks(s, [&](auto loops, std::size_t first, std::size_t count) {
-        multiply_here(loops, {dy + first * s.o, s.o}, {w, s.o, true}, dx + first * s.c, s.c,
-                      {count, s.c, s.o});
-      });
+    if (pointwise::applies(s)) {
+      pointwise(*team_, s).multiply(memory, dy, {w, s.o, true}, dx, {});
+      return;
+    }
+    const std::size_t taps = s.window.height * s.window.width;
+    // What is not finite would come out of the zeros around an image, too.
+    if (depthwise_convolution<T>::applies(s) && depthwise_convolution<T>::turns_round(s.window) &&
+        all_finite(*team_, w, taps * s.c)) {
+      const tensor turned(memory, s.weights());
+      for (std::size_t tap = 0; tap < taps; ++tap) {
+        std::copy_n(w + tap * s.c, s.c, turned.data() + (taps - 1 - tap) * s.c);
+      }
+      conv2d(dy, turned.data(), nullptr, identity_map, dx,
+             depthwise_convolution<T>::turned_round(s), memory);
       return;
     }
     const patch_convolution<T> c(s, memory);
@@ -133,14 +137,8 @@ class convolution {
 
   void kernel_gradient(const T* x, const T* dy, T* dw, const window_sizes& s,
                        const memory_pool& memory) const {
-    if (pointwise(s)) {
-      sum_over_lanes(*team_, team_->level(), memory, s.n, s.c * s.o, dw,
-                     [&](auto loops, std::size_t first, std::size_t images, T* sum, std::size_t) {
-                       const std::size_t pixels = s.h * s.w;
-                       multiply_here(loops, {x + first * pixels * s.c, s.c, true},
-                                     {dy + first * pixels * s.o, s.o}, sum, s.o,
-                                     {s.c, s.o, images * pixels});
-                     });
+    if (pointwise::applies(s)) {
+      pointwise(*team_, s).kernel_gradient(memory, x, dy, dw);
       return;
     }
     const patch_convolution<T> c(s, memory);
@@ -192,46 +190,8 @@ class convolution {
   // With fewer images than this, rows are shared out among the threads as well.
   static constexpr std::size_t few_images = 8;
 
-  static bool pointwise(const window_sizes& s) {
-    return s.window == window2d{.height = 1, .width = 1} && s.groups == 1;
-  }
-
-  /// One of several products that threads take on side by side.
-  template <class Loops>
-  void multiply_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
-                     std::size_t c_row, const matmul_sizes& sizes) const {
-    if (team_->blas_fits()) {
-      gemm<T>(sizes.m, sizes.n, sizes.k, a, b, T{0}, c, c_row);
-    } else {
-      dense_product<T, Loops>::multiply_here(loops, a, b, c, c_row, sizes);
-    }
-  }
-
   static std::size_t rows_per_block(const window_sizes& s, std::size_t most) {
     return s.n >= few_images ? most : std::min(most, (s.oh + 3) / 4);
-  }
-
-  /// body(loops, first, count) for blocks of the pixels of all images.
-  template <class Body>
-  void for_pixel_blocks(const window_sizes& s, const Body& body) const {
-    const single_threaded_blas one_thread_each;
-    const std::size_t pixels = s.n * s.h * s.w;
-    const std::size_t block = pixels_per_block(pixels);
-    with_isa(team_->level(), [&](auto loops) {
-      team_->run((pixels + block - 1) / block, [&](std::size_t task, std::size_t) {
-        body(loops, task * block, std::min(block, pixels - task * block));
-      });
-    });
-  }
-
-  /// Every block packs the weights, so it is not to be small; few pixels are to reach several
-  /// threads nevertheless.
-  static std::size_t pixels_per_block(std::size_t pixels) {
-    constexpr std::size_t least = 96, most = 512, few_blocks = 8, alignment = 8;
-    const std::size_t blocks = std::max(
-        {(pixels + most - 1) / most, std::min(pixels / least, few_blocks), std::size_t{1}});
-    const std::size_t block = (pixels + blocks - 1) / blocks;
-    return (block + alignment - 1) / alignment * alignment;
   }
 
   [[nodiscard]] bool few_nonzeros(const patch_convolution<T>& c, const T* dy) const {

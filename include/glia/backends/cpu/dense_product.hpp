@@ -26,16 +26,43 @@ class dense_product {
   }
 
   /// On the calling thread; rows of C are c_row elements apart. `packed` is null or what
-  /// `pack_panels` made of B.
+  /// `pack_panels` or `packed_matrix` made of B.
   static void multiply_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
                             std::size_t c_row, const matmul_sizes& s, const T* packed = nullptr) {
-    for (std::size_t column = 0; column < s.n; column += width) {
-      for (std::size_t row = 0; row < s.m; row += max_block_rows) {
+    // All panels for a block of rows, which stays in a second-level cache meanwhile.
+    for (std::size_t row = 0; row < s.m; row += max_block_rows) {
+      for (std::size_t column = 0; column < s.n; column += width) {
         multiply_block(
             loops, a, b, packed, c, c_row, s.k,
             {row, std::min(max_block_rows, s.m - row), column, std::min(width, s.n - column)});
       }
     }
+  }
+
+  /// The same for many more rows of B than it has columns: as many at a time, each read and packed
+  /// once, as a block of columns of A stays in a second-level cache for. `room` is for
+  /// `room_for(s.n)` elements.
+  static void multiply_deep_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
+                                 std::size_t c_row, const matmul_sizes& s, T* room) {
+    for_parts(s.k, deep_rows, [&](std::size_t first, std::size_t depth) {
+      for (std::size_t column = 0; column < s.n; column += width) {
+        loops.copy_columns(b.data + first * b.row_step + column, b.row_step, depth,
+                           std::min(width, s.n - column), room + column * depth, width);
+      }
+      for (std::size_t row = 0; row < s.m; row += max_block_rows) {
+        for (std::size_t column = 0; column < s.n; column += width) {
+          const region where{row, std::min(max_block_rows, s.m - row), column,
+                             std::min(width, s.n - column)};
+          for_parts(depth, max_depth, [&](std::size_t at, std::size_t part) {
+            multiply_tiles(loops, a, first + at, part, room + column * depth + at * width, width, c,
+                           c_row, where, first + at > 0);
+          });
+        }
+      }
+    });
+  }
+  [[nodiscard]] static std::size_t room_for(std::size_t columns) {
+    return deep_rows * ((columns + width - 1) / width * width);
   }
 
   static void multiply(const Loops& loops, const workers& team, const matrix<T>& a,
@@ -74,6 +101,7 @@ class dense_product {
   static constexpr std::size_t flops_worth_sharing = 500'000;
   // Rows of a panel that take three quarters of a first-level cache of 32 KiB.
   static constexpr std::size_t max_depth = (24 << 10) / (width * sizeof(T));
+  static constexpr std::size_t deep_rows = 3 * max_depth;
   // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
   static constexpr std::size_t max_block_rows = 128;
 
@@ -90,30 +118,44 @@ class dense_product {
     product_panel<T, Loops, max_depth, width / per_register> panel(
         loops, b, where.column, where.columns, where.rows,
         packed == nullptr ? nullptr : packed + where.column * (1 + k));
+    for_parts(k, max_depth, [&](std::size_t first, std::size_t depth) {
+      multiply_tiles(loops, a, first, depth, panel.rows(first, depth), panel.row_step(), c, c_row,
+                     where, first > 0);
+    });
+  }
+
+  /// f(first, count) for parts of nearly one size, none longer than `most`, at least one.
+  template <class F>
+  static void for_parts(std::size_t n, std::size_t most, const F& f) {
+    const std::size_t parts = std::max<std::size_t>((n + most - 1) / most, 1);
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t first = part * n / parts;
+      f(first, (part + 1) * n / parts - first);
+    }
+  }
+
+  /// The rows first ... first + depth - 1 of B, of a panel of whole registers at `b`.
+  static void multiply_tiles(const Loops& loops, const matrix<T>& a, std::size_t first,
+                             std::size_t depth, const T* b, std::size_t b_row, T* c,
+                             std::size_t c_row, const region& where, bool add) {
     const std::size_t a_row = a.transposed ? 1 : a.row_step;
     const std::size_t a_step = a.transposed ? a.row_step : 1;
+    const std::size_t registers = (where.columns + per_register - 1) / per_register;
     const bool whole = where.columns % per_register == 0;
     alignas(64) T some[tile * width];
     const std::size_t tiles = (where.rows + tile - 1) / tile;
-    const std::size_t blocks = std::max<std::size_t>((k + max_depth - 1) / max_depth, 1);
-    for (std::size_t block = 0; block < blocks; ++block) {
-      const std::size_t first = block * k / blocks;
-      const std::size_t depth = (block + 1) * k / blocks - first;
-      const T* const rows = panel.rows(first, depth);
-      for (std::size_t i = 0; i < tiles; ++i) {
-        // Tiles of nearly one size.
-        const std::size_t row = where.row + i * where.rows / tiles;
-        const std::size_t count = where.row + (i + 1) * where.rows / tiles - row;
-        T* const to = c + row * c_row + where.column;
-        if (!whole && block > 0) {
-          copy_rows(to, c_row, some, width, count, where.columns);
-        }
-        loops.multiply_tile(a.data + row * a_row + first * a_step, a_row, a_step, rows,
-                            panel.row_step(), depth, whole ? to : some, whole ? c_row : width,
-                            count, panel.registers(), block > 0);
-        if (!whole) {
-          copy_rows(some, width, to, c_row, count, where.columns);
-        }
+    for (std::size_t i = 0; i < tiles; ++i) {
+      // Tiles of nearly one size.
+      const std::size_t row = where.row + i * where.rows / tiles;
+      const std::size_t count = where.row + (i + 1) * where.rows / tiles - row;
+      T* const to = c + row * c_row + where.column;
+      if (!whole && add) {
+        copy_rows(to, c_row, some, width, count, where.columns);
+      }
+      loops.multiply_tile(a.data + row * a_row + first * a_step, a_row, a_step, b, b_row, depth,
+                          whole ? to : some, whole ? c_row : width, count, registers, add);
+      if (!whole) {
+        copy_rows(some, width, to, c_row, count, where.columns);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "glia/backends/cpu/patch_convolution.hpp"
 #include "glia/backends/cpu/vector_loops.hpp"
@@ -43,6 +44,28 @@ class depthwise_convolution {
   static bool applies(const window_sizes& s) {
     return s.groups > 1 && s.group_inputs() == 1 && s.group_outputs() == 1 &&
            s.window.height <= max_window_rows;
+  }
+
+  /// Whether the adjoint of such a convolution is one itself.
+  static bool turns_round(const window2d& k) {
+    const std::size_t height = (k.height - 1) * k.dilation_height;
+    const std::size_t width = (k.width - 1) * k.dilation_width;
+    return k.stride_height == 1 && k.stride_width == 1 &&
+           std::max(k.pad_top, k.pad_bottom) <= height &&
+           std::max(k.pad_left, k.pad_right) <= width;
+  }
+  /// That one, whose window is turned round.
+  static window_sizes turned_round(window_sizes s) {
+    std::swap(s.h, s.oh);
+    std::swap(s.w, s.ow);
+    window2d& k = s.window;
+    const std::size_t height = (k.height - 1) * k.dilation_height;
+    const std::size_t width = (k.width - 1) * k.dilation_width;
+    k.pad_top = height - k.pad_top;
+    k.pad_bottom = height - k.pad_bottom;
+    k.pad_left = width - k.pad_left;
+    k.pad_right = width - k.pad_right;
+    return s;
   }
 
   explicit depthwise_convolution(const patch_convolution<T>& c) : c_(&c) {}

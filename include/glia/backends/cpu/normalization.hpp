@@ -4,26 +4,28 @@
 #include <cmath>
 #include <cstddef>
 
+#include "glia/backends/cpu/column_strips.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/kernels/normalization.hpp"
 
 namespace glia::cpu_loops {
 
-/// Batch normalisation in blocks of channels, layer normalisation in blocks of rows. A block's sums
-/// run over all its rows in order, so the result does not depend on the number of threads.
+/// Batch normalisation in chunks of rows, whose sums are added in order, layer normalisation in
+/// blocks of rows: the result does not depend on the number of threads.
 template <class T>
 class normalizing {
  public:
   using tensor = host_tensor<T>;
+  using strips = column_strips<T>;
 
   explicit normalizing(const workers& team) : team_(&team) {}
 
-  void compute(const kernels::normalize& k, const memory_pool&, const tensor& x,
+  void compute(const kernels::normalize& k, const memory_pool& memory, const tensor& x,
                const tensor& gamma, const tensor& beta, const tensor& y, const tensor& mean,
                const tensor& variance) const {
     normalize(k.kind, x.data(), gamma.data(), beta.data(), k.epsilon, y.data(), mean.data(),
-              variance.data(), row_count(x.shape()), x.shape().back());
+              variance.data(), row_count(x.shape()), x.shape().back(), memory);
   }
 
   void compute(const kernels::normalize_gradient& k, const memory_pool& memory, const tensor& dy,
@@ -36,35 +38,83 @@ class normalizing {
 
  private:
   void normalize(normalization kind, const T* x, const T* gamma, const T* beta, double epsilon,
-                 T* y, T* mean, T* variance, std::size_t rows, std::size_t columns) const {
+                 T* y, T* mean, T* variance, std::size_t rows, std::size_t columns,
+                 const memory_pool& memory) const {
     if (kind == normalization::layer) {
       normalize_rows(x, gamma, beta, epsilon, y, mean, variance, rows, columns);
       return;
     }
-    team_->for_blocks(columns, channels, [&](auto loops, std::size_t first, std::size_t count) {
-      T scale[channels];
-      T* m = mean + first;
-      T* v = variance + first;
-      std::fill_n(m, count, T{0});
-      std::fill_n(v, count, T{0});
-      for (std::size_t r = 0; r < rows; ++r) {
-        loops.add(x + r * columns + first, m, count);
-      }
-      for (std::size_t c = 0; c < count; ++c) {
-        m[c] /= static_cast<T>(rows);
-      }
-      for (std::size_t r = 0; r < rows; ++r) {
-        loops.add_squared_difference(x + r * columns + first, m, v, count);
-      }
-      for (std::size_t c = 0; c < count; ++c) {
-        v[c] /= static_cast<T>(rows);
-        scale[c] = gamma[first + c] * inverse_deviation(v[c], epsilon);
-      }
-      for (std::size_t r = 0; r < rows; ++r) {
-        loops.center_and_scale(x + r * columns + first, m, scale, beta + first,
-                               y + r * columns + first, count);
-      }
+    const strips cut(rows, columns);
+    statistics(cut, x, mean, variance, memory);
+    const tensor repeated(memory, {3, cut.width()});
+    T* const means = repeated.data();
+    T* const scales = means + cut.width();
+    T* const shifts = scales + cut.width();
+    for (std::size_t c = 0; c < columns; ++c) {
+      scales[c] = gamma[c] * inverse_deviation(variance[c], epsilon);
+    }
+    std::copy_n(mean, columns, means);
+    std::copy_n(beta, columns, shifts);
+    for (T* const each : {means, scales, shifts}) {
+      cut.repeat(each);
+    }
+    cut.for_tasks(*team_, [&](auto loops, const auto& task) {
+      task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
+        loops.center_and_scale(x + at, means + column, scales + column, shifts + column, y + at,
+                               count);
+      });
     });
+  }
+
+  /// Mean and variance of each column: of chunks that stay in a cache meanwhile, from which those
+  /// of all rows are put together.
+  void statistics(const strips& cut, const T* x, T* mean, T* variance,
+                  const memory_pool& memory) const {
+    const std::size_t columns = cut.columns();
+    const tensor found(memory, {cut.chunks(), 2, columns});
+    const tensor room(memory, {team_->threads(), 2, cut.width()});
+    cut.for_tasks(*team_, [&](auto loops, const auto& task) {
+      T* const means = room.data() + task.thread * 2 * cut.width() + task.column;
+      T* const squares = means + cut.width();
+      std::fill_n(means, task.width, T{0});
+      std::fill_n(squares, task.width, T{0});
+      task.for_each(
+          [&](std::size_t at, std::size_t, std::size_t count) { loops.add(x + at, means, count); });
+      task.fold(loops, means);
+      for (std::size_t c = 0; c < task.columns; ++c) {
+        means[c] /= static_cast<T>(task.rows);
+      }
+      task.repeat(means);
+      task.for_each([&](std::size_t at, std::size_t, std::size_t count) {
+        loops.add_squared_difference(x + at, means, squares, count);
+      });
+      task.fold(loops, squares);
+      T* const to = found.data() + task.chunk * 2 * columns + task.column;
+      std::copy_n(means, task.columns, to);
+      std::copy_n(squares, task.columns, to + columns);
+    });
+    // Of infinite numbers the mean is infinite, as a single sum of them is.
+    std::fill_n(mean, columns, T{0});
+    std::fill_n(variance, columns, T{0});
+    for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+      const T* const means = found.data() + chunk * 2 * columns;
+      const T share = static_cast<T>(cut.rows_of(chunk)) / static_cast<T>(cut.rows());
+      for (std::size_t c = 0; c < columns; ++c) {
+        mean[c] += share * means[c];
+      }
+    }
+    for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+      const T* const means = found.data() + chunk * 2 * columns;
+      const T* const squares = means + columns;
+      const auto count = static_cast<T>(cut.rows_of(chunk));
+      for (std::size_t c = 0; c < columns; ++c) {
+        const T beside = means[c] - mean[c];
+        variance[c] += squares[c] + count * beside * beside;
+      }
+    }
+    for (std::size_t c = 0; c < columns; ++c) {
+      variance[c] /= static_cast<T>(cut.rows());
+    }
   }
 
   // The formula stands with the reference backend's loops.
@@ -77,38 +127,65 @@ class normalizing {
                        memory);
       return;
     }
-    team_->for_blocks(columns, channels, [&](auto loops, std::size_t first, std::size_t count) {
-      const T* m = mean + first;
-      const T none[channels] = {};
-      T inverse[channels];
-      T h[channels];
-      for (std::size_t c = 0; c < count; ++c) {
-        inverse[c] = inverse_deviation(variance[first + c], epsilon);
-      }
-      std::fill_n(dgamma + first, count, T{0});
-      std::fill_n(dbeta + first, count, T{0});
-      for (std::size_t r = 0; r < rows; ++r) {
-        loops.center_and_scale(x + r * columns + first, m, inverse, none, h, count);
-        loops.add_product(dy + r * columns + first, h, dgamma + first, count);
-        loops.add(dy + r * columns + first, dbeta + first, count);
-      }
-      // dx = gamma inverse (dy - dbeta / rows - h dgamma / rows)
-      T scale[channels];
-      T mean_dy[channels];
-      T slope[channels];
-      for (std::size_t c = 0; c < count; ++c) {
-        scale[c] = gamma[first + c] * inverse[c];
-        mean_dy[c] = dbeta[first + c] / static_cast<T>(rows);
-        slope[c] = inverse[c] * dgamma[first + c] / static_cast<T>(rows);
-      }
-      for (std::size_t r = 0; r < rows; ++r) {
-        const std::size_t at = r * columns + first;
-        loops.normalized_gradient(dy + at, x + at, m, mean_dy, slope, scale, dx + at, count);
-      }
+    const strips cut(rows, columns);
+    const tensor repeated(memory, {4, cut.width()});
+    T* const means = repeated.data();
+    T* const scales = means + cut.width();
+    T* const means_dy = scales + cut.width();
+    T* const slopes = means_dy + cut.width();
+    std::copy_n(mean, columns, means);
+    cut.repeat(means);
+    gradient_sums(cut, dy, x, means, dgamma, dbeta, memory);
+    // dx = gamma inverse (dy - dbeta / rows - h dgamma / rows), h = (x - mean) inverse
+    for (std::size_t c = 0; c < columns; ++c) {
+      const T inverse = inverse_deviation(variance[c], epsilon);
+      dgamma[c] *= inverse;
+      scales[c] = gamma[c] * inverse;
+      means_dy[c] = dbeta[c] / static_cast<T>(rows);
+      slopes[c] = inverse * dgamma[c] / static_cast<T>(rows);
+    }
+    for (T* const each : {scales, means_dy, slopes}) {
+      cut.repeat(each);
+    }
+    cut.for_tasks(*team_, [&](auto loops, const auto& task) {
+      task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
+        loops.normalized_gradient(dy + at, x + at, means + column, means_dy + column,
+                                  slopes + column, scales + column, dx + at, count);
+      });
     });
   }
 
-  static constexpr std::size_t channels = 64;
+  /// sum dy (x - mean) and sum dy of each column.
+  void gradient_sums(const strips& cut, const T* dy, const T* x, const T* means, T* products,
+                     T* sums, const memory_pool& memory) const {
+    const std::size_t columns = cut.columns();
+    const tensor found(memory, {cut.chunks(), 2, columns});
+    const tensor room(memory, {team_->threads(), 2, cut.width()});
+    cut.for_tasks(*team_, [&](auto loops, const auto& task) {
+      T* const mine = room.data() + task.thread * 2 * cut.width() + task.column;
+      T* const of_dy = mine + cut.width();
+      std::fill_n(mine, task.width, T{0});
+      std::fill_n(of_dy, task.width, T{0});
+      task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
+        loops.add_centered_product(dy + at, x + at, means + column, mine, of_dy, count);
+      });
+      T* const to = found.data() + task.chunk * 2 * columns + task.column;
+      task.fold(loops, mine);
+      task.fold(loops, of_dy);
+      std::copy_n(mine, task.columns, to);
+      std::copy_n(of_dy, task.columns, to + columns);
+    });
+    std::fill_n(products, columns, T{0});
+    std::fill_n(sums, columns, T{0});
+    for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+      const T* const from = found.data() + chunk * 2 * columns;
+      for (std::size_t c = 0; c < columns; ++c) {
+        products[c] += from[c];
+        sums[c] += from[columns + c];
+      }
+    }
+  }
+
   static constexpr std::size_t gradient_lanes = 8;
 
   static T inverse_deviation(T variance, double epsilon) {

@@ -42,8 +42,8 @@ template <class T, std::size_t Rows = tile_patches>
 static void multiply_tile(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
                           std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
                           std::size_t rows, std::size_t registers, bool add) {
-  // Tiles that are nearly full are treated as they are, smaller ones in pieces, as patches are.
-  constexpr bool nearly_full = Rows + 2 > tile_patches;
+  // Tiles that are at least half full are treated as they are, smaller ones in pieces.
+  constexpr bool half_full = 2 * Rows > tile_patches;
   if (rows >= Rows) {
     if (registers == 2) {
       multiply_whole_tile<Rows, 2>(a, a_row, a_step, b, b_row, depth, c, c_row, add);
@@ -56,7 +56,7 @@ static void multiply_tile(const T* a, std::size_t a_row, std::size_t a_step, con
   }
   if constexpr (Rows > 1) {
     if (rows > 0) {
-      constexpr std::size_t fewer = nearly_full ? Rows - 1 : (Rows + 1) / 2;
+      constexpr std::size_t fewer = half_full ? Rows - 1 : (Rows + 1) / 2;
       multiply_tile<T, fewer>(a, a_row, a_step, b, b_row, depth, c, c_row, rows, registers, add);
     }
   }

@@ -63,13 +63,22 @@ static T softmax(const T* x, T* y, std::size_t n) {
 
 // Normalisation.
 
-// Element by element: y += (x - mean)^2, y = (x - mean) scale + shift, dx = scale (dy - mean_dy -
-// (x - mean) slope) and y = scale x + shift
+// Element by element: y += (x - mean)^2; products += dy (x - mean), sums += dy; y = (x - mean) scale +
+// shift, dx = scale (dy - mean_dy - (x - mean) slope) and y = scale x + shift
 template <class T>
 static void add_squared_difference(const T* x, const T* mean, T* y, std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     y[i] += (x[i] - mean[i]) * (x[i] - mean[i]);
+  }
+}
+template <class T>
+static void add_centered_product(const T* dy, const T* x, const T* mean, T* products, T* sums,
+                                 std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    products[i] += dy[i] * (x[i] - mean[i]);
+    sums[i] += dy[i];
   }
 }
 template <class T>

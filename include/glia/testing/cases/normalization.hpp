@@ -14,7 +14,8 @@ namespace glia::testing::detail {
 /// The cases of normalisation, dropout and noise.
 template <class Check>
 void check_normalization(const Check& check) {
-  for (const shape& s : {shape{6, 5}, shape{3, 4, 2, 70}, shape{2, 1}, shape{400, 3}}) {
+  for (const shape& s : {shape{6, 5}, shape{3, 4, 2, 70}, shape{2, 1}, shape{400, 3},
+                         shape{300, 70}, shape{90, 1100}}) {
     for (const normalization kind : {normalization::batch, normalization::layer}) {
       if (kind == normalization::layer && s.back() == 1) {
         continue;  // One feature is its own mean: nothing is left to normalise.
