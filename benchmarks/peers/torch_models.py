@@ -137,3 +137,71 @@ class MobileNetV2(nn.Module):
 
     def forward(self, x):
         return self.features(x).mean((2, 3))
+
+
+class Separable(nn.Sequential):
+    def __init__(self, inputs, outputs):
+        super().__init__(nn.Conv2d(inputs, inputs, 3, padding=1, groups=inputs, bias=False),
+                         nn.Conv2d(inputs, outputs, 1, bias=False), nn.BatchNorm2d(outputs))
+
+
+class XceptionBlock(nn.Module):
+    """Separable convolutions with an activation before each, beside a convolution of 1x1 where images halve."""
+
+    def __init__(self, inputs, widths, halves, activated=True):
+        super().__init__()
+        body = []
+        for i, width in enumerate(widths):
+            # Not in place: what goes into a block is added to what comes out.
+            body += [nn.ReLU(inplace=i > 0)] * (activated or i > 0) + [Separable(inputs if i == 0 else widths[i - 1],
+                                                                               width)]
+        self.body = nn.Sequential(*body, *([nn.MaxPool2d(3, 2, 1)] * halves))
+        self.shortcut = nn.Sequential(nn.Conv2d(inputs, widths[-1], 1, 2, bias=False),
+                                      nn.BatchNorm2d(widths[-1])) if halves else nn.Identity()
+
+    def forward(self, x):
+        return self.body(x) + self.shortcut(x)
+
+
+class Xception(nn.Sequential):
+    def __init__(self, classes=1000):
+        def first(inputs, outputs, stride):
+            return [nn.Conv2d(inputs, outputs, 3, stride, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)]
+
+        super().__init__(
+            *first(3, 32, 2), *first(32, 64, 1), XceptionBlock(64, [128, 128], True, activated=False),
+            XceptionBlock(128, [256, 256], True), XceptionBlock(256, [728, 728], True),
+            *(XceptionBlock(728, [728] * 3, False) for _ in range(8)), XceptionBlock(728, [728, 1024], True),
+            Separable(1024, 1536), nn.ReLU(inplace=True), Separable(1536, 2048), nn.ReLU(inplace=True),
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, classes))
+
+
+class ResNetV2Block(nn.Module):
+    def __init__(self, inputs, filters, stride, projects):
+        super().__init__()
+        self.before = nn.Sequential(nn.BatchNorm2d(inputs), nn.ReLU(inplace=True))
+        self.projects = projects
+        self.shortcut = (nn.Conv2d(inputs, 4 * filters, 1, stride) if projects
+                         else nn.MaxPool2d(1, stride) if stride > 1 else nn.Identity())
+        self.body = nn.Sequential(
+            nn.Conv2d(inputs, filters, 1, bias=False), nn.BatchNorm2d(filters), nn.ReLU(inplace=True),
+            nn.Conv2d(filters, filters, 3, stride, 1, bias=False), nn.BatchNorm2d(filters), nn.ReLU(inplace=True),
+            nn.Conv2d(filters, 4 * filters, 1))
+
+    def forward(self, x):
+        before = self.before(x)
+        return self.body(before) + self.shortcut(before if self.projects else x)
+
+
+class ResNet152V2(nn.Sequential):
+    """To the mean features, as Keras defines it."""
+
+    def __init__(self):
+        layers = [nn.Conv2d(3, 64, 7, 2, 3), nn.ZeroPad2d(1), nn.MaxPool2d(3, 2)]
+        channels = 64
+        for group, blocks in enumerate((3, 8, 36, 3)):
+            for i in range(blocks):
+                halves = i + 1 == blocks and group < 3
+                layers.append(ResNetV2Block(channels, 64 << group, 2 if halves else 1, i == 0))
+                channels = 4 * (64 << group)
+        super().__init__(*layers, nn.BatchNorm2d(channels), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Flatten())

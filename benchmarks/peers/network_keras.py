@@ -1,0 +1,70 @@
+"""Recurrent layers and large networks in Keras 3 on TensorFlow's CPU, with XLA (--xla 1) or without (--xla 0): training
+steps with Adam of a GRU or an LSTM (128 units, 25 steps of 256) or of Xception (331x331), or the features of
+ResNet152V2 (224x224). Random inputs and weights."""
+
+import os
+import time
+
+from mnist_data import emit, keep_freed_memory, parse_flags
+
+flags = parse_flags("time a network with Keras", epochs=3, batch=8, switches=["xla", "unroll"],
+                    choices={"network": ("gru", "lstm", "xception", "resnet152_v2")})
+keep_freed_memory()
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"  # read once, at the import
+
+import keras  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+XLA = bool(flags.xla)
+
+
+def emit_passes(run):
+    passes = max(1, flags.images // flags.batch)
+    for epoch in range(1, flags.epochs + 1):
+        start = time.perf_counter()
+        for _ in range(passes):
+            last = run()
+        last.numpy()
+        seconds = time.perf_counter() - start
+        emit(peer="keras", xla=XLA, version=f"{keras.__version__} (tensorflow {tf.__version__})", epoch=epoch,
+             seconds=round(seconds, 4), images=passes * flags.batch)
+
+
+def train():
+    if flags.network == "xception":
+        model = keras.applications.Xception(weights=None, input_shape=(331, 331, 3), classifier_activation=None)
+        x, y = tf.random.normal((flags.batch, 331, 331, 3)), tf.range(flags.batch)
+    else:
+        cell = keras.layers.GRU if flags.network == "gru" else keras.layers.LSTM
+        model = keras.Sequential([keras.Input((25, 256)), cell(128, unroll=bool(flags.unroll)), keras.layers.Dense(10)])
+        x, y = tf.random.normal((flags.batch, 25, 256)), tf.range(flags.batch) % 10
+    optimizer = keras.optimizers.Adam(1e-3)
+    optimizer.build(model.trainable_variables)
+
+    @tf.function(jit_compile=XLA)
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, model(x, training=True)))
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+    emit_passes(lambda: step(x, y))
+
+
+def compute_features():
+    model = keras.applications.ResNet152V2(include_top=False, weights=None, pooling="avg", input_shape=(224, 224, 3))
+    x = tf.random.normal((flags.batch, 224, 224, 3))
+    features = tf.function(lambda x: model(x, training=False), jit_compile=XLA)
+    emit_passes(lambda: features(x))
+
+
+def main():
+    tf.config.threading.set_intra_op_parallelism_threads(flags.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(flags.threads)
+    keras.utils.set_random_seed(flags.seed)
+    compute_features() if flags.network == "resnet152_v2" else train()
+
+
+main()
