@@ -301,8 +301,8 @@ int main(int argc, char** argv) try {
     s.learning_rate = app.count("--learning-rate") > 0 ? s.learning_rate : 3e-3;
   }
   if (s.predict.empty() && !s.demo) {
-    // Xception can do without weights.
-    require_downloads(s.data, s.weights.empty() ? s.data : s.weights, s.classes);
+    // Xception can do without weights, and says itself what is wrong with a file of them.
+    require_downloads(s.data, s.is_xception() ? s.data : s.weights, s.classes);
   }
   return on_device(s.where, [&](const auto& device) {
     return !s.predict.empty() ? predict(s, device)

@@ -41,12 +41,3 @@ inline glia::image_folder photos_of(const std::filesystem::path& data,
   }
   return folder;
 }
-
-/// The files' classes.
-inline std::vector<std::int32_t> labels_of(const std::vector<glia::image_file>& files) {
-  std::vector<std::int32_t> labels;
-  for (const glia::image_file& file : files) {
-    labels.push_back(file.label);
-  }
-  return labels;
-}

@@ -38,7 +38,7 @@ inline glia::schedule ramped_rate(std::size_t steps_per_epoch) {
           }};
 }
 
-/// The photos as TFRecord files, which are written where they are not yet there.
+/// Writes the photos to TFRecord files, and gives these.
 inline std::vector<std::filesystem::path> records_of(const std::vector<glia::image_file>& photos,
                                                      const std::filesystem::path& beginning,
                                                      const std::vector<std::string>& classes,

@@ -1,10 +1,17 @@
-// Tells what people do in clips, of features of their frames; with --demo of drawn ones.
+// Tells what people do in clips, or of features of their frames; with --demo of drawn ones.
 //
+//     examples/run video --clips UCF-101 --lists ucfTrainTestlist --weights resnet152v2.h5
+//     examples/run video --clips FOLDER
 //     examples/run video --features FOLDER --seeds 3
 //     examples/run video --demo
 //
-// The folder holds what another network said of each frame: features_*.npy (clips, frames,
-// features), labels_u8.npy, split_u8.npy (1 to train with, 2 to judge by) and actions.txt.
+// Of clips, in a folder for each class, five frames each go through a residual network, whose last
+// 24 layers are trained, and a recurrent one then. What the frozen layers give is kept in a file
+// for each clip; with --augment the clips vary, and all layers run each time. A model is saved
+// after each epoch, and what was interrupted goes on when it is run again.
+//
+// A folder of features holds what another network said of each frame: features_*.npy (clips,
+// frames, features), labels_u8.npy, split_u8.npy (1 to train with, 2 to judge by) and actions.txt.
 // Two views of them are trained: what is seen, and in which order, by a recurrent network.
 
 #include <CLI/CLI.hpp>
@@ -17,6 +24,7 @@
 #include <vector>
 
 #include "../device.hpp"
+#include "clips.hpp"
 #include "features.hpp"
 #include "network.hpp"
 
@@ -29,6 +37,7 @@ struct settings {
   std::size_t epochs = 40, batch_size = 32, units = 128, seeds = 1;
   std::uint64_t seed = 1;
   double learning_rate = 3e-3;
+  clip_settings of_clips;
   device_choice where;
 };
 
@@ -64,29 +73,8 @@ template <class B>
   return {said, clips.test.labels};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  settings s;
-  CLI::App app{"Tells what people do in clips"};
-  app.option_defaults()->always_capture_default();
-  const auto at_least_one = CLI::Range(1, 1'000'000);
-  auto* features = app.add_option("--features", s.features, "folder with the features of frames");
-  app.add_flag("--demo", s.demo, "draws features instead")->excludes(features);
-  app.add_option("--leave-out", s.left_out, "classes, counted from 1, that are passed over");
-  app.add_option("--epochs", s.epochs)->check(at_least_one);
-  app.add_option("--batch", s.batch_size)->check(at_least_one);
-  app.add_option("--units", s.units, "of the recurrent layer, for each direction")
-      ->check(at_least_one);
-  app.add_option("--learning-rate", s.learning_rate)->check(CLI::Range(1e-9, 10.0));
-  app.add_option("--seed", s.seed, "the first one");
-  app.add_option("--seeds", s.seeds, "how often it is trained, with a seed more each time")
-      ->check(at_least_one);
-  add_device_options(app, s.where);
-  CLI11_PARSE(app, argc, argv);
-  glia::require<glia::value_error>(s.demo || !s.features.empty(),
-                                   "video: expected --features FOLDER or --demo");
-
+/// Trains on features as often as there are seeds, and says how good that was.
+void train_on_features(const settings& s) {
   split_features clips = s.demo ? draw_features(s.seed) : read_features(s.features, s.left_out);
   normalise_frames(clips.train.frames);
   normalise_frames(clips.test.frames);
@@ -105,6 +93,61 @@ int main(int argc, char** argv) try {
     std::cout << (i == 0 ? ": " : ", ") << 100 * accuracies[i] << " % (seed " << s.seed + i << ')';
   }
   std::cout << '\n';
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  settings s;
+  CLI::App app{"Tells what people do in clips"};
+  app.option_defaults()->always_capture_default();
+  const auto at_least_one = CLI::Range(1, 1'000'000);
+  auto* features = app.add_option("--features", s.features, "folder with the features of frames");
+  auto* demo = app.add_flag("--demo", s.demo, "draws features instead")->excludes(features);
+  clip_settings& c = s.of_clips;
+  auto* clips = app.add_option("--clips", c.clips, "folder with a folder of clips for each class")
+                    ->excludes(features, demo);
+  app.add_option("--lists", c.lists, "folder of UCF101's splits; else a fifth is held out")
+      ->needs(clips);
+  app.add_option("--split", c.split, "of UCF101's lists")->check(CLI::Range(1, 3));
+  app.add_option("--weights", c.weights, "Keras's .h5 of the network for frames; none: random")
+      ->needs(clips);
+  app.add_option("--network", c.network, "for the frames of clips")
+      ->check(CLI::IsMember({"resnet152_v2", "resnet50_v2"}));
+  app.add_option("--width", c.width, "of that network's channels; as published: 1")
+      ->check(CLI::Range(0.01, 4.0));
+  app.add_option("--frames", c.frames, "of each clip")->check(CLI::Range(1, 1000));
+  app.add_option("--extent", c.extent, "of a frame, in pixels")->check(CLI::Range(32, 2000));
+  app.add_option("--output", c.output, "folder for what comes of clips")->take_last();
+  app.add_flag("--augment", c.augment, "vary the clips")->needs(clips);
+  app.add_option("--leave-out", s.left_out, "classes, counted from 1, that are passed over");
+  app.add_option("--epochs", s.epochs, "; of clips 150")->check(at_least_one);
+  app.add_option("--batch", s.batch_size, "; of clips 8")->check(at_least_one);
+  app.add_option("--units", s.units, "of the recurrent layer, for each direction")
+      ->check(at_least_one);
+  app.add_option("--learning-rate", s.learning_rate, "; of clips 0.01")
+      ->check(CLI::Range(1e-9, 10.0));
+  app.add_option("--seed", s.seed, "the first one");
+  app.add_option("--seeds", s.seeds, "how often it is trained, with a seed more each time")
+      ->check(at_least_one);
+  add_device_options(app, s.where);
+  CLI11_PARSE(app, argc, argv);
+  if (!c.clips.empty()) {
+    const auto take = [&](const char* option, const auto& given, auto& to) {
+      to = app.count(option) > 0 ? given : to;
+    };
+    take("--epochs", s.epochs, c.epochs);
+    take("--batch", s.batch_size, c.batch_size);
+    take("--learning-rate", s.learning_rate, c.learning_rate);
+    c.units = s.units;
+    c.seed = s.seed;
+    c.threads = s.where.threads;
+    return on_device(s.where, [&](const auto& device) { return train_on_clips(c, device); });
+  }
+  glia::require<glia::value_error>(s.demo || !s.features.empty(),
+                                   "video: expected --clips FOLDER, --features FOLDER or --demo");
+
+  train_on_features(s);
 } catch (const std::exception& e) {
   std::cerr << e.what() << '\n';
   return 1;

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <glia/core/crc32c.hpp>
+#include <glia/glia.hpp>
+#include <glia/io/safetensors.hpp>
+#include <glia/training/interrupt.hpp>
+#include <glia/training/terminal.hpp>
+#include <glia/video.hpp>
+#include <iomanip>
+#include <iostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// Clips as what frozen layers give for their frames, a file for each.
+class kept_clips {
+ public:
+  kept_clips(const std::filesystem::path& folder, const std::vector<glia::clip_file>& clips,
+             glia::shape sample)
+      : sample_(std::move(sample)) {
+    for (const glia::clip_file& clip : clips) {
+      labels_.push_back(clip.label);
+      files_.push_back(folder /
+                       glia::text(clip.label, '-', clip.path.stem().string(), ".safetensors"));
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return files_.size(); }
+  [[nodiscard]] const glia::shape& input_shape() const { return sample_; }
+  [[nodiscard]] std::int32_t label(std::size_t i) const { return labels_[i]; }
+  void input(std::size_t i, std::span<float> values) const {
+    const glia::tensor_map tensors = glia::read_safetensors(files_[i]);
+    const auto found = tensors.find(name);
+    glia::require<glia::data_error>(found != tensors.end() && found->second.size() == values.size(),
+                                    files_[i].string(), ": expected '", name, "' of ",
+                                    values.size(),
+                                    " numbers; remove the file, and it is made anew");
+    std::copy(found->second.begin(), found->second.end(), values.begin());
+  }
+
+  [[nodiscard]] bool has(std::size_t i) const { return std::filesystem::exists(files_[i]); }
+  void keep(std::size_t i, std::span<const float> values) const {
+    xt::xarray<float> tensor = xt::zeros<float>({values.size()});
+    std::copy(values.begin(), values.end(), tensor.begin());
+    glia::write_safetensors(files_[i], {{name, std::move(tensor)}});
+  }
+
+ private:
+  static constexpr const char* name = "frames";
+
+  glia::shape sample_;
+  std::vector<std::int32_t> labels_;
+  std::vector<std::filesystem::path> files_;
+};
+
+/// What tells apart the outputs of networks with other numbers.
+template <class Model>
+[[nodiscard]] std::string fingerprint_of(const Model& net) {
+  std::uint32_t all = 0;
+  for (const auto& p : net.parameters()) {
+    const xt::xarray<float> values = net.get(p.spec.name);
+    const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
+                                 values.size() * sizeof(float));
+    all = all * 31 + glia::crc32c(bytes);
+  }
+  return glia::text(all);
+}
+
+/// Runs the frames of those clips through a network that are not kept yet. False where Ctrl-C came
+/// between; what is done by then stays.
+template <class Model>
+[[nodiscard]] bool run_frozen(const Model& net, const glia::clip_dataset& clips,
+                              const kept_clips& kept, std::string_view what) {
+  constexpr std::size_t at_once = 4;  // clips, which are decoded side by side
+  const glia::interrupt_guard interrupt;
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t i = 0; i < clips.size(); ++i) {
+    if (!kept.has(i)) {
+      missing.push_back(i);
+    }
+  }
+  const std::size_t size = clips.input_shape().size();
+  const std::size_t outputs = kept.input_shape().size();
+  std::vector<float> frames;
+  std::vector<float> given;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t done = 0; done < missing.size() && !interrupt.interrupted(); done += at_once) {
+    const auto some = std::span(missing).subspan(done, std::min(at_once, missing.size() - done));
+    frames.resize(some.size() * size);
+    given.resize(some.size() * outputs);
+    clips.inputs(some, frames);
+    net.predict_batch(frames, given);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      kept.keep(some[i], std::span(given).subspan(i * outputs, outputs));
+    }
+    if (glia::is_terminal(std::cout)) {
+      std::cout << '\r' << what << ": " << done + some.size() << '/' << missing.size() << " clips"
+                << std::flush;
+    }
+  }
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  std::cout << (glia::is_terminal(std::cout) ? "\r" : "") << what << ": " << missing.size()
+            << " clips through the frozen layers in " << std::fixed << std::setprecision(2)
+            << taken.count() << " s, " << clips.size() - missing.size() << " were kept before\n";
+  return !interrupt.interrupted();
+}
