@@ -77,12 +77,7 @@ TEST_CASE("a network of branches trains to the same bits on any number of thread
     const glia::history h =
         trainer.fit(test::quadrants{400}, {.epochs = 20, .batch_size = 50, .progress = nullptr});
     CHECK(h.epochs.back().training.metrics.at(0) > 0.95);
-    std::vector<float> all;
-    for (const auto& p : net.parameters()) {
-      const std::vector<float> values = test::values_of(net.device(), p.value);
-      all.insert(all.end(), values.begin(), values.end());
-    }
-    return all;
+    return test::parameters_of(net);
   };
   const std::vector<float> one = trained(1);
   CHECK(one == trained(2));

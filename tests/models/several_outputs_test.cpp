@@ -159,21 +159,13 @@ TEST_CASE("a shared layer has one set of parameters, and the gradients of all pl
 
 TEST_CASE("models of several inputs train to the same bits on any threads, and go on exactly") {
   const glia::named_arrays data = several_arrays().data();
-  const auto values_of = [](const auto& net) {
-    std::vector<float> all;
-    for (const auto& p : net.parameters()) {
-      const std::vector<float> values = test::values_of(net.device(), p.value);
-      all.insert(all.end(), values.begin(), values.end());
-    }
-    return all;
-  };
   const glia::fit_options options{
       .epochs = 4, .batch_size = 20, .metrics = std::vector<glia::metric>{}, .progress = nullptr};
   const auto trained = [&](const auto& device) {
     glia::model net{several, device};
     glia::trainer trainer{net, several_losses, glia::adam{.learning_rate = 0.01}};
     trainer.fit(data, options);
-    return values_of(net);
+    return test::parameters_of(net);
   };
   const std::vector<float> one = trained(glia::cpu<float>{{.threads = 1}});
   CHECK(one == trained(glia::cpu<float>{{.threads = 2}}));
@@ -193,7 +185,7 @@ TEST_CASE("models of several inputs train to the same bits on any threads, and g
   glia::fit_options rest = options;
   rest.resume = true;
   other.fit(data, rest);
-  CHECK(values_of(again) == one);
+  CHECK(test::parameters_of(again) == one);
 }
 
 TEST_CASE("what does not fit several inputs and outputs is said by name") {

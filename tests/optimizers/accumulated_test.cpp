@@ -21,16 +21,6 @@ glia::labelled_arrays rows_in_parts(std::size_t first, std::size_t count) {
   return {x, y};
 }
 
-template <class Model>
-std::vector<float> all_values_of(const Model& net) {
-  std::vector<float> all;
-  for (const auto& p : net.parameters()) {
-    const std::vector<float> values = test::values_of(net.device(), p.value);
-    all.insert(all.end(), values.begin(), values.end());
-  }
-  return all;
-}
-
 const glia::sequential network_of_rows{glia::dense{7, glia::tanh}, glia::dense{3}};
 
 /// The parameters after six batches of 8 in order, of which a step takes `batches` at a time.
@@ -41,7 +31,7 @@ std::vector<float> after_batches(const B& device, const Rule& rule, std::size_t 
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, rule};
   trainer.fit(rows_in_parts(0, 24),
               {.epochs = epochs, .batch_size = batch_size, .shuffle = false, .progress = nullptr});
-  return all_values_of(net);
+  return test::parameters_of(net);
 }
 
 template <class Rule>
@@ -73,22 +63,22 @@ TEST_CASE("nothing changes until enough batches have come, and a resumed trainin
   const glia::accumulated rule{glia::adam{.learning_rate = 0.01}, 3};
   glia::model net{network_of_rows, {5}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, rule};
-  const std::vector<float> first = all_values_of(net);
+  const std::vector<float> first = test::parameters_of(net);
   const auto step = [](auto& with, std::size_t part) {
     with.fit(rows_in_parts(8 * part, 8), {.batch_size = 8, .shuffle = false, .progress = nullptr});
   };
   step(trainer, 0);
   step(trainer, 1);
-  CHECK(all_values_of(net) == first);
+  CHECK(test::parameters_of(net) == first);
   const glia::training_state state = trainer.state();
   step(trainer, 2);
-  CHECK(all_values_of(net) != first);
+  CHECK(test::parameters_of(net) != first);
 
   glia::model other{network_of_rows, {5}, glia::cpu<float>{}, {.seed = 9}};
   glia::trainer resumed{other, glia::softmax_cross_entropy{}, rule};
   resumed.restore(state);
   step(resumed, 2);
-  CHECK(all_values_of(other) == all_values_of(net));
+  CHECK(test::parameters_of(other) == test::parameters_of(net));
 }
 
 TEST_CASE("an accumulated optimizer describes itself, and takes at least one batch") {

@@ -50,10 +50,8 @@ TEST_CASE("several devices train as one does") {
           trainer.fit(data, data, {.epochs = 3, .batch_size = 16, .progress = nullptr});
       std::vector<float> all = {static_cast<float>(h.epochs.back().training.loss),
                                 static_cast<float>(h.epochs.back().validation->loss)};
-      for (const auto& p : net.parameters()) {
-        const std::vector<float> values = test::values_of(device, p.value);
-        all.insert(all.end(), values.begin(), values.end());
-      }
+      const auto parameters = test::parameters_of(net);
+      all.insert(all.end(), parameters.begin(), parameters.end());
       // Some that cannot be split in equal parts.
       const xt::xarray<float> outputs = net.predict(xt::view(x, xt::range(0, 5)));
       all.insert(all.end(), outputs.begin(), outputs.end());

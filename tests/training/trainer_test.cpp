@@ -62,12 +62,7 @@ TEST_CASE("one seed gives bit-identical weights for 1, 2 and 3 threads") {
         {.seed = seed}};
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}, {.seed = seed}};
     trainer.fit(test::quadrants{500}, {.epochs = 2, .batch_size = 120, .progress = nullptr});
-    std::vector<float> all;
-    for (const auto& p : net.parameters()) {
-      const auto values = net.get(p.spec.name);
-      all.insert(all.end(), values.begin(), values.end());
-    }
-    return all;
+    return test::parameters_of(net);
   };
   const auto one = train(1, 5);
   CHECK(one == train(2, 5));

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/half.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/core/shape.hpp"
@@ -29,18 +30,6 @@
 namespace glia::detail {
 
 static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
-
-[[nodiscard]] inline float float_of_half(std::uint16_t half) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
-  const std::uint32_t exponent = (half >> 10) & 0x1FU;
-  const std::uint32_t fraction = half & 0x3FFU;
-  if (exponent == 0) {
-    const float tiny = static_cast<float>(fraction) * 0x1p-24F;
-    return sign == 0 ? tiny : -tiny;
-  }
-  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
 
 template <class From, class Convert>
 void convert_elements(const char* bytes, float* to, std::size_t count, const Convert& convert) {
@@ -93,7 +82,7 @@ struct element_kind {
   }
   if (dtype == "F16") {
     return {2, [](const char* from, float* to, std::size_t n) {
-              convert_elements<std::uint16_t>(from, to, n, float_of_half);
+              convert_elements<half>(from, to, n, [](half v) { return v.value(); });
             }};
   }
   if (dtype == "BF16") {

@@ -62,12 +62,15 @@ struct fans {
 
 namespace detail {
 
+inline void fill_uniform(std::span<float> values, double bound, random_stream& random) {
+  for (float& value : values) {
+    value = static_cast<float>((2 * random.uniform() - 1) * bound);
+  }
+}
+
 inline initializer uniform_with(std::string name, double (*limit)(fans)) {
   return {std::move(name), [limit](std::span<float> values, const shape& s, random_stream& random) {
-            const double bound = limit(fans_of(s));
-            for (float& value : values) {
-              value = static_cast<float>((2 * random.uniform() - 1) * bound);
-            }
+            fill_uniform(values, limit(fans_of(s)), random);
           }};
 }
 
@@ -147,9 +150,7 @@ inline void fill_orthogonal(std::span<float> values, const shape& s, double gain
 [[nodiscard]] inline initializer uniform(double bound) {
   return {text("uniform(", bound, ")"),
           [bound](std::span<float> values, const shape&, random_stream& random) {
-            for (float& value : values) {
-              value = static_cast<float>((2 * random.uniform() - 1) * bound);
-            }
+            detail::fill_uniform(values, bound, random);
           }};
 }
 

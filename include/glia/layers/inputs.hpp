@@ -45,15 +45,14 @@ input(std::string, shape, Layer) -> input<Layer>;
 /// What a model of several inputs begins with. Each goes through a layer of its own, and what these
 /// give is joined as by `parallel`, one behind the other unless another way is said first:
 ///
-///     glia::sequential{
-///         glia::inputs{glia::input{"image", {28, 28, 1}, glia::sequential{glia::conv2d{...},
-///         ...}},
-///                      glia::input{"age", {1}}},
-///         glia::dense{10}}
+///     const glia::sequential of_image{glia::flatten{}, glia::dense{64, glia::relu}};
+///     const glia::input image{"image", {28, 28}, of_image};
+///     const glia::input age{"age", {1}};
+///     glia::sequential{glia::inputs{image, age}, glia::dense{10}}
 ///
 /// A sample is one row (N, I) that holds the inputs one behind the other; models are made without
 /// saying its shape, and `named_arrays` makes such rows. The parameters of an input's layers are
-/// called by its name: image.conv2d_0.kernel.
+/// called by its name: image.dense_0.kernel.
 ///
 /// Throws `shape_error` for samples that are not such rows and where what the layers give cannot be
 /// joined, `value_error` for two inputs of one name.

@@ -15,8 +15,7 @@ namespace glia {
 /// of whose features are `value`. It makes zeros of these, and layers after it pass over them, as
 /// long as there are T steps:
 ///
-/// - `gru`, `lstm` and `simple_rnn` keep their states, and give at such a step what they gave
-/// before;
+/// - `gru`, `lstm` and `simple_rnn` keep their states, and give what they gave before;
 /// - `multi_head_attention` pays no attention to them;
 /// - `global_avg_pool1d` leaves them out of its means.
 ///

@@ -7,6 +7,7 @@
 
 #include "glia/layers/scope.hpp"
 #include "glia/layers/window1d.hpp"
+#include "glia/ops/counting.hpp"
 #include "glia/ops/pooling.hpp"
 #include "glia/ops/reductions.hpp"
 
@@ -115,13 +116,8 @@ struct global_avg_pool1d {
     if (const auto& mask = s.step_mask()) {
       const B& device = s.device();
       const shape in = x.shape();
-      const auto run = [&](binary_function f, const auto& a, const auto& b) {
-        return device.run(kernels::binary{f}, a, b);
-      };
-      const auto steps =
-          run(binary_function::maximum, device.run(kernels::sum_to{{in[0], 1}}, mask),
-              device.run(kernels::full{{}, 1}));
-      const auto shares = run(binary_function::divide, mask, steps);
+      const auto shares = device.run(kernels::binary{binary_function::divide}, mask,
+                                     detail::count_of_ones(device, mask));
       const auto of_steps = device.run(kernels::reshape{{in[0], in[1], 1}}, shares);
       return ops::sum(std::move(x) * of_steps, {1});
     }

@@ -247,7 +247,6 @@ class scope {
   /// A layer that runs in several places: its first parameter and the one behind its last.
   struct shared_layer {
     std::string name;
-    std::string path;  // what it is called
     std::size_t begin = 0;
     std::size_t end = 0;
   };
@@ -289,10 +288,10 @@ class scope {
   std::uint32_t random_count_ = 0;
   std::size_t parameter_count_ = 0;  // handed out so far
   std::vector<shared_layer> shared_;
-  std::vector<variable<B>> shared_parameters_;  // as they were handed out, if they were shared
-  std::vector<std::size_t> shared_at_;          // the number of each among all parameters
-  bool sharing_ = false;                        // a shared layer is running
-  bool again_ = false;                          // and not for the first time
+  // Those that were handed out to be shared, by their numbers among all.
+  std::vector<std::pair<std::size_t, variable<B>>> shared_parameters_;
+  bool sharing_ = false;  // a shared layer is running
+  bool again_ = false;    // and not for the first time
   typename B::tensor step_mask_;
   const place* place_ = nullptr;
   std::vector<naming> names_ = std::vector<naming>(names_layers ? 1 : 0);

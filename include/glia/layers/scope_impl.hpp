@@ -18,13 +18,13 @@ template <backend B>
 variable<B> scope<B>::parameter(std::string_view name, const shape& s, const initializer& initial) {
   const auto& value = next(name, s, initial, true);
   if (again_) {
-    const auto at = std::find(shared_at_.begin(), shared_at_.end(), parameter_count_ - 1);
-    return shared_parameters_[static_cast<std::size_t>(at - shared_at_.begin())];
+    return std::find_if(shared_parameters_.begin(), shared_parameters_.end(),
+                        [&](const auto& one) { return one.first == parameter_count_ - 1; })
+        ->second;
   }
   variable<B> result = on_tape(value);
   if (sharing_) {
-    shared_parameters_.push_back(result);
-    shared_at_.push_back(parameter_count_ - 1);
+    shared_parameters_.emplace_back(parameter_count_ - 1, result);
   }
   return result;
 }
@@ -152,18 +152,14 @@ variable<B> scope<B>::run_shared(const std::string& name, const Layer& layer, va
   const auto at = static_cast<std::size_t>(known - shared_.begin());
   const bool first = known == shared_.end();
   if (first) {
-    std::string path;
-    if constexpr (names_layers) {
-      path = name;
-    }
-    shared_.push_back({name, std::move(path), parameter_count_, parameter_count_});
+    shared_.push_back({name, parameter_count_, parameter_count_});
   }
   const std::size_t others = parameter_count_;
   const bool sharing = std::exchange(sharing_, true);
   const bool again = std::exchange(again_, !first);
   parameter_count_ = shared_[at].begin;
   if constexpr (names_layers) {
-    names_.push_back({shared_[at].path, true, {}});
+    names_.push_back({name, true, {}});
   }
   variable<B> y = run(layer, std::move(x), name, no_index);
   if constexpr (names_layers) {

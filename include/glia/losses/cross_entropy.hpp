@@ -9,6 +9,7 @@
 
 #include "glia/core/described.hpp"
 #include "glia/losses/targets.hpp"
+#include "glia/ops/counting.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/reductions.hpp"
 #include "glia/ops/softmax.hpp"
@@ -23,10 +24,8 @@ template <backend B>
   const B& device = each.device();
   const shape rows{each.shape()[0], sample_of(each.shape()).size()};
   const auto counting = device.run(kernels::reshape{rows}, counts);
-  const auto number = device.run(kernels::binary{binary_function::maximum},
-                                 device.run(kernels::sum_to{{rows[0], 1}}, counting),
-                                 device.run(kernels::full{{}, 1}));
-  const auto shares = device.run(kernels::binary{binary_function::divide}, counting, number);
+  const auto shares = device.run(kernels::binary{binary_function::divide}, counting,
+                                 count_of_ones(device, counting));
   return ops::reshape(ops::sum_to(ops::reshape(std::move(each), rows) * shares, {rows[0], 1}),
                       {rows[0]});
 }
@@ -40,9 +39,9 @@ template <backend B>
 ///
 /// Targets are classes (N) or distributions (N, K); of rows (N, ..., K), such as the steps of
 /// sequences, values that are classes (N, ...), -1 for rows that do not count, or distributions
-/// (N, ..., K). Label smoothing replaces t by
-/// (1 - s) t + s / K (Szegedy et al., CVPR 2016). With class weights the mean over a batch divides
-/// by its size, as in Keras, not by the sum of the weights, as in PyTorch.
+/// (N, ..., K). Label smoothing replaces t by (1 - s) t + s / K (Szegedy et al., CVPR 2016). With
+/// class weights the mean over a batch divides by its size, as in Keras, not by the sum of the
+/// weights, as in PyTorch.
 ///
 /// Throws `shape_error` where logits, targets or weights disagree, `value_error` for a smoothing
 /// or weights outside their ranges.
@@ -64,14 +63,13 @@ struct softmax_cross_entropy {
     const B& device = logits.device();
     const std::size_t classes = logits.shape().back();
     const double floor = label_smoothing / static_cast<double>(classes);
-    const bool rows = detail::are_classes_of_rows(logits, t);
+    const bool rows = t.values && are_classes_of_rows(t.values.shape(), logits.shape());
     typename B::tensor counts;
     typename B::tensor values;
     if (rows) {
       const kernels::one_hot at_class{classes, 1 - label_smoothing + floor, floor};
       values = device.run(at_class, device.run(kernels::to_index{}, t.values));
-      counts = device.run(kernels::binary{binary_function::greater}, t.values,
-                          device.run(kernels::full{{}, -0.5}));
+      counts = detail::which_count(device, t.values);
     } else {
       values = detail::target_values("softmax_cross_entropy", logits, t,
                                      1 - label_smoothing + floor, floor);

@@ -23,6 +23,12 @@ struct targets {
   typename B::tensor values;
 };
 
+/// Whether targets of this shape are numbers (N, ...) that are a class for each row of outputs
+/// (N, ..., K), such as the steps of sequences.
+[[nodiscard]] inline bool are_classes_of_rows(const shape& values, const shape& outputs) {
+  return outputs.rank() > 2 && values == without_last_axis(outputs);
+}
+
 /// A loss turns a model's outputs and the targets into one number per sample: a variable (N).
 /// Losses are recipes of ops; a user's own is any callable of this form. It may say more of itself
 /// by static members: see loss_ref.
@@ -40,6 +46,7 @@ concept loss_of_parts = backend<B> &&
   { l.target_parts(outputs) } -> std::same_as<std::vector<row_part>>;
 };
 
+/// What a trainer takes as a loss.
 template <class L, class B>
 concept loss_function = plain_loss<L, B> || loss_of_parts<L, B>;
 
@@ -130,12 +137,6 @@ variable<X> loss_ref<X>::apply_as(const void* self, variable<X> y, const targets
 }
 
 namespace detail {
-
-/// Whether targets are a class for each row of outputs (N, ..., K), as numbers (N, ...).
-template <backend B>
-[[nodiscard]] bool are_classes_of_rows(const variable<B>& y, const targets<B>& t) {
-  return t.values && y.shape().rank() > 2 && t.values.shape() == without_last_axis(y.shape());
-}
 
 /// The targets as values of the outputs' shape (N, K). Classes become rows with `on` at the class
 /// and `off` elsewhere; for a single output (N, 1), classes 0 and 1 become `off` and `on`.

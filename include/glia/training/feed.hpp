@@ -37,8 +37,8 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
 template <class X>
 [[nodiscard]] bool are_classes_of_rows(const shape& targets, const shape& output,
                                        const loss_ref<X>& loss) {
-  return loss.applies == output_kind::softmax && output.rank() > 1 &&
-         targets == without_last_axis(output);
+  return loss.applies == output_kind::softmax &&
+         glia::are_classes_of_rows(batch_of(1, targets), batch_of(1, output));
 }
 
 /// Throws `shape_error` where a loss of the library's own is to compare outputs with targets of

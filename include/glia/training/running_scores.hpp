@@ -11,6 +11,7 @@
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/elementwise.hpp"
 #include "glia/losses/targets.hpp"
+#include "glia/ops/counting.hpp"
 #include "glia/training/metrics.hpp"
 #include "glia/training/scores.hpp"
 
@@ -47,25 +48,21 @@ template <backend B>
                                                     const typename B::tensor& classes) {
   const std::size_t samples = classes.shape()[0];
   const shape rows{samples, sample_of(classes.shape()).size()};
-  const auto count = [&](const typename B::tensor& of) {
-    return device.run(kernels::sum_to{{samples, 1}}, device.run(kernels::reshape{rows}, of));
-  };
-  const auto counting = device.run(kernels::binary{binary_function::greater}, classes,
-                                   device.run(kernels::full{{}, -0.5}));
-  const auto number = device.run(kernels::binary{binary_function::maximum}, count(counting),
-                                 device.run(kernels::full{{}, 1}));
-  const auto shares = device.run(kernels::binary{binary_function::divide}, count(found), number);
+  const auto counting = device.run(kernels::reshape{rows}, which_count(device, classes));
+  const auto shares = device.run(
+      kernels::binary{binary_function::divide},
+      device.run(kernels::sum_to{{samples, 1}}, device.run(kernels::reshape{rows}, found)),
+      count_of_ones(device, counting));
   return device.run(kernels::reshape{{samples}}, shares);
 }
 
 /// (N): 1 for samples that the metric counts, else 0, and for a class of each row (N, ..., K) the
-/// share of those that it counts. A single output above `border` is taken for
-/// class 1. Throws where a metric cannot count such outputs.
+/// share of those that it counts. A single output above `border` is taken for class 1. Throws where
+/// a metric cannot count such outputs.
 template <backend B>
 [[nodiscard]] typename B::tensor hits(const B& device, const metric& m, const typename B::tensor& y,
                                       const targets<B>& t, double border) {
-  const bool rows =
-      y.shape().rank() > 2 && t.values && t.values.shape() == without_last_axis(y.shape());
+  const bool rows = t.values && are_classes_of_rows(t.values.shape(), y.shape());
   require<shape_error>(y.shape().rank() == 2 || rows, m.name,
                        ": expected outputs (N, K), or (N, ..., K) with a class for each row, got ",
                        y.shape());
