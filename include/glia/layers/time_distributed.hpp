@@ -12,7 +12,8 @@
 namespace glia {
 
 /// Runs a layer on each step of a sequence, (N, T, ...), with the same parameters: every step is a
-/// sample to it.
+/// sample to it. What frozen layers in it, or around it, give is computed in every step, and not
+/// kept by `fit`.
 ///
 /// Throws `shape_error` for inputs without steps.
 template <class Layer>

@@ -49,7 +49,8 @@ template <backend B>
                          w.value(), bias ? bias->value() : typename B::tensor{}, scale, counts);
   return owner.record(
       states, trained,
-      [cell, backwards, to_x, to_bias, w, states, scale, counts, kept = kept](auto& to, auto dy) {
+      [cell, backwards, to_x, to_bias, w, scale, counts, states = states, kept = kept](auto& to,
+                                                                                       auto dy) {
         const B& device = to.device();
         auto [dx, dproducts] = device.run(kernels::recurrence_gradient{cell, backwards},
                                           std::move(dy), states, kept, w.value(), scale, counts);

@@ -149,7 +149,7 @@ class recurrence {
   }
 
  private:
-  // More samples find no more of the weights in a first-level cache.
+  // So many share a panel of the weights while it is in a first-level cache; more gain little.
   static constexpr std::size_t most_at_once = 64;
 
   [[nodiscard]] static recurrent_sizes sizes(recurrent_cell cell, bool backwards,
