@@ -48,7 +48,7 @@ template <class T, class Loops>
                                            std::size_t depth, std::size_t outputs) {
   constexpr std::size_t width = Loops::template panel_width<T>;
   const std::size_t panels = (outputs + width - 1) / width;
-  const host_tensor<T> packed(memory, {panels, 1 + depth, width});
+  host_tensor<T> packed(memory, {panels, 1 + depth, width});
   team.run(panels, [&](std::size_t panel, std::size_t) {
     const std::size_t first = panel * width;
     const std::size_t count = std::min(width, outputs - first);

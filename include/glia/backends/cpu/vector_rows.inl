@@ -63,8 +63,8 @@ static T softmax(const T* x, T* y, std::size_t n) {
 
 // Normalisation.
 
-// Element by element: y += (x - mean)^2; products += dy (x - mean), sums += dy; y = (x - mean) scale
-// + shift; dx = scale (dy - mean_dy - (x - mean) slope); y = scale x + shift
+// Element by element: y += (x - mean)^2; products += dy (x - mean) and sums += dy;
+// y = (x - mean) scale + shift; dx = scale (dy - mean_dy - (x - mean) slope); y = scale x + shift
 template <class T>
 static void add_squared_difference(const T* x, const T* mean, T* y, std::size_t n) {
   GLIA_INDEPENDENT
