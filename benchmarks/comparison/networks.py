@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from .contest import BUILD, PEER_PYTHON, PEERS, TORCH2_PYTHON, Contestant, fastest_peer, machine, run_rounds
 
-PROGRAMS = ["network_report", "sgemm_report"]
-
 
 def contestants(network, images, keras):
     """glia, PyTorch and Keras on so many images an epoch; keras are the flags of its forms."""
@@ -25,15 +23,11 @@ class Comparison:
     """What is compared, at which batches, and what one pass over a batch is called."""
 
     title: str
-    batches: list
+    BATCHES: list
     pass_name: str
     contestants: list
 
-    PROGRAMS = PROGRAMS
-
-    @property
-    def BATCHES(self):
-        return self.batches
+    PROGRAMS = ("network_report", "sgemm_report")
 
     def compare(self, batches, options):
         results, skipped, peaks = run_rounds(self.contestants, batches, options)

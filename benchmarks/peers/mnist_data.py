@@ -68,6 +68,18 @@ def emit(**line):
     print(json.dumps({**line, "peak_mb": round(peak_mb, 1)}), flush=True)
 
 
+def emit_passes(flags, about, run, wait):
+    """A line for each epoch of passes over one batch; wait(result of the last one) returns once all are done."""
+    passes = max(1, flags.images // flags.batch)
+    for epoch in range(1, flags.epochs + 1):
+        start = time.perf_counter()
+        for _ in range(passes):
+            last = run()
+        wait(last)
+        seconds = time.perf_counter() - start
+        emit(**about, epoch=epoch, seconds=round(seconds, 4), images=passes * flags.batch)
+
+
 def emit_inference(about, predict, single, images, labels, batch):
     """Test accuracy, the time for all images in batches, and the latency of one image at a time.
 

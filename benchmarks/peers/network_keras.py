@@ -3,9 +3,8 @@ steps with Adam of a GRU or an LSTM (128 units, 25 steps of 256) or of Xception 
 ResNet152V2 (224x224). Random inputs and weights."""
 
 import os
-import time
 
-from mnist_data import emit, keep_freed_memory, parse_flags
+from mnist_data import emit_passes, keep_freed_memory, parse_flags
 
 flags = parse_flags("time a network with Keras", epochs=3, batch=8, switches=["xla", "unroll"],
                     choices={"network": ("gru", "lstm", "xception", "resnet152_v2")})
@@ -17,18 +16,11 @@ import keras  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 XLA = bool(flags.xla)
+ABOUT = {"peer": "keras", "xla": XLA, "version": f"{keras.__version__} (tensorflow {tf.__version__})"}
 
 
-def emit_passes(run):
-    passes = max(1, flags.images // flags.batch)
-    for epoch in range(1, flags.epochs + 1):
-        start = time.perf_counter()
-        for _ in range(passes):
-            last = run()
-        last.numpy()
-        seconds = time.perf_counter() - start
-        emit(peer="keras", xla=XLA, version=f"{keras.__version__} (tensorflow {tf.__version__})", epoch=epoch,
-             seconds=round(seconds, 4), images=passes * flags.batch)
+def emit_passes_of(run):
+    emit_passes(flags, ABOUT, run, lambda last: last.numpy())
 
 
 def train():
@@ -50,14 +42,14 @@ def train():
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
         return loss
 
-    emit_passes(lambda: step(x, y))
+    emit_passes_of(lambda: step(x, y))
 
 
 def compute_features():
     model = keras.applications.ResNet152V2(include_top=False, weights=None, pooling="avg", input_shape=(224, 224, 3))
     x = tf.random.normal((flags.batch, 224, 224, 3))
     features = tf.function(lambda x: model(x, training=False), jit_compile=XLA)
-    emit_passes(lambda: features(x))
+    emit_passes_of(lambda: features(x))
 
 
 def main():

@@ -2,9 +2,7 @@
 training steps with Adam of a GRU or an LSTM (128 units, 25 steps of 256) or of Xception (331x331), or the features of
 ResNet152V2 (224x224). Random inputs and weights."""
 
-import time
-
-from mnist_data import emit, keep_freed_memory, parse_flags
+from mnist_data import emit_passes, keep_freed_memory, parse_flags
 
 flags = parse_flags("time a network with PyTorch 2", epochs=3, batch=8, switches=["compiled", "channels_last"],
                     choices={"network": ("gru", "lstm", "xception", "resnet152_v2")})
@@ -26,16 +24,9 @@ class Recurrent(nn.Module):
         return self.top(self.cell(x)[0][:, -1])
 
 
-def emit_passes(run):
-    passes = max(1, flags.images // flags.batch)
-    for epoch in range(1, flags.epochs + 1):
-        start = time.perf_counter()
-        for _ in range(passes):
-            last = run()
-        last.sum().item()
-        seconds = time.perf_counter() - start
-        emit(peer="torch2", compiled=bool(flags.compiled), version=torch.__version__, epoch=epoch,
-             seconds=round(seconds, 4), images=passes * flags.batch)
+def emit_passes_of(run):
+    about = {"peer": "torch2", "compiled": bool(flags.compiled), "version": torch.__version__}
+    emit_passes(flags, about, run, lambda last: last.sum().item())
 
 
 def images_of(extent):
@@ -59,7 +50,7 @@ def train():
         model = Recurrent(nn.GRU if flags.network == "gru" else nn.LSTM)
         y = torch.arange(flags.batch) % 10
     step = make_step(model, loss, bool(flags.compiled) and flags.network != "xception")
-    emit_passes(lambda: step(x, y))
+    emit_passes_of(lambda: step(x, y))
 
 
 @torch.no_grad()  # inference_mode would keep the compiler from freezing the weights
@@ -70,7 +61,7 @@ def compute_features():
         model = torch.compile(model, dynamic=False, options={"freezing": True})
     else:
         model = torch.jit.freeze(torch.jit.trace(model, x))
-    emit_passes(lambda: model(x))
+    emit_passes_of(lambda: model(x))
 
 
 def main():

@@ -166,7 +166,7 @@ int train_on_clips(const clip_settings& s, const Device& device) {
     sample.push_back(extent);
   }
   const std::filesystem::path folder =
-      s.output / glia::text("frozen-", s.frames, "-frames-", fingerprint_of(frozen));
+      s.output / glia::text("frozen-", s.frames, "x", s.extent, "-", fingerprint_of(frozen));
   std::filesystem::create_directories(folder);
   const kept_clips kept_train(folder, clips.train, sample);
   const kept_clips kept_test(folder, clips.test, sample);

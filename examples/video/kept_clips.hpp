@@ -27,7 +27,7 @@ class kept_clips {
     for (const glia::clip_file& clip : clips) {
       labels_.push_back(clip.label);
       files_.push_back(folder /
-                       glia::text(clip.label, '-', clip.path.stem().string(), ".safetensors"));
+                       glia::text(clip.label, '-', clip.path.filename().string(), ".safetensors"));
     }
   }
 
