@@ -1,11 +1,12 @@
-"""Networks whose passes over one batch are timed: a recurrent layer's or Xception's training steps, ResNet152V2's
-features."""
+"""Networks whose passes over one batch are timed: a recurrent layer's or Xception's training steps, the features
+that ResNet152V2 and MobileNetV2 see in images."""
 
 import datetime
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from .contest import BUILD, PEER_PYTHON, PEERS, TORCH2_PYTHON, Contestant, fastest_peer, machine, run_rounds
+from .contest import (BUILD, PEER_PYTHON, PEERS, SYSTEM_PYTHON, TORCH2_PYTHON, Contestant, fastest_peer,
+                      machine, run_rounds)
 
 
 def contestants(network, images, keras):
@@ -18,36 +19,60 @@ def contestants(network, images, keras):
             *(Contestant(f"Keras, {name}", [*of_keras, *form], 3, images) for name, form in keras.items())]
 
 
+def mobilenet_v2():
+    onnx = [PEER_PYTHON, PEERS / "mobilenet_v2_onnx.py"]
+    torch2 = [TORCH2_PYTHON, PEERS / "mobilenet_v2_torch2.py"]
+    torch = [SYSTEM_PYTHON, PEERS / "mobilenet_v2_torch.py"]
+    commands = {
+        "glia": [BUILD / "benchmarks" / "mobilenet_v2_report"],
+        "Keras, frozen constants": [PEER_PYTHON, PEERS / "mobilenet_v2_keras.py"],
+        "PyTorch, optimize_for_inference": torch,
+        "PyTorch, plain, channels_last": [*torch, "--optimized", "0", "--nchw", "0"],
+        "PyTorch, plain": [*torch, "--optimized", "0"],
+        "PyTorch 2, traced and frozen": [*torch2, "--compiled", 0],
+        "PyTorch 2, compiled, frozen constants": [*torch2, "--compiled", 1],
+        "OpenVINO, a stream for each thread": [*onnx, "--openvino", 1],
+        "ONNX Runtime": [*onnx, "--openvino", 0],
+    }
+    return [Contestant(name, command, 6 if name == "glia" else 4, 256) for name, command in commands.items()]
+
+
 @dataclass
 class Comparison:
-    """What is compared, at which batches, and what one pass over a batch is called."""
+    """What is compared, at which batches, and what is timed."""
 
     title: str
     BATCHES: list
-    pass_name: str
     contestants: list
-
-    PROGRAMS = ("network_report", "sgemm_report")
+    timed: str  # a pass over a batch, or with mflop one sample of it
+    mflop: float = 0  # of a sample's products; 0: rates are not shown
+    PROGRAMS: list = field(default_factory=lambda: ["network_report", "sgemm_report"])
 
     def compare(self, batches, options):
         results, skipped, peaks = run_rounds(self.contestants, batches, options)
-        _, about = machine(peaks)
+        peak, about = machine(peaks)
+        columns = ["batch", "", self.timed, "relative", "spread",
+                   *(["GFLOP/s", "share of the matrix product's rate"] if self.mflop else []), "peak memory"]
         out = [f"{self.title}, {options.threads} threads, {datetime.date.today()}", about, "",
-               f"| batch | | {self.pass_name} | relative | spread | peak memory |", "| --- " * 6 + "|"]
+               f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
         for batch in batches:
             medians = {}
             for contestant in self.contestants:
                 if (contestant.name, batch) not in results:
                     continue
                 r = results[contestant.name, batch]
-                times = [seconds / 60 * batch for seconds in r.epoch_seconds()]  # ms, as 60,000 are counted
-                medians[contestant.name] = statistics.median(times)
-                out.append(f"| {batch} | {contestant.versioned(r.last('version'))} | "
-                           f"{medians[contestant.name]:.2f} ms | "
-                           f"{medians[contestant.name] / medians['glia']:.2f} | {min(times):.2f}-{max(times):.2f} ms | "
-                           f"{r.most('peak_mb'):.0f} MB |")
+                # Seconds are of 60,000 samples.
+                times = [seconds / 60 * (1 if self.mflop else batch) for seconds in r.epoch_seconds()]
+                median = medians[contestant.name] = statistics.median(times)
+                rate = self.mflop / median
+                cells = [batch, contestant.versioned(r.last("version")), f"{median:.2f} ms",
+                         f"{median / medians['glia']:.2f}", f"{min(times):.2f}-{max(times):.2f} ms",
+                         *([f"{rate:.0f}", f"{100 * rate / peak:.0f} %"] if self.mflop else []),
+                         f"{r.most('peak_mb'):.0f} MB"]
+                out.append(f"| {' | '.join(map(str, cells))} |")
             out += ["", fastest_peer(medians, f"at batch {batch}")]
         out += ["", f"Medians of {options.rounds} rounds in turns, each process's first epoch left out."]
+        out += [f"{self.mflop} MFLOP a sample, two for each multiply-add."] if self.mflop else []
         out += [f"{name}: {reason}" for name, reason in skipped.items()]
         return "\n".join(out) + "\n"
 
@@ -57,12 +82,14 @@ LOOPS = {"a loop": ["--xla", 0, "--unroll", 0], "unrolled": ["--xla", 0],
 FORMS = {"without XLA": ["--xla", 0]}
 
 COMPARISONS = {
-    "gru": Comparison("GRU 128 over sequences (25, 256): training steps with Adam", [32], "step",
-                      contestants("gru", 3200, LOOPS)),
-    "lstm": Comparison("LSTM 128 over sequences (25, 256): training steps with Adam", [32], "step",
-                       contestants("lstm", 3200, LOOPS)),
-    "xception": Comparison("Xception at 331x331, 1,000 classes: training steps with Adam", [8], "step",
-                           contestants("xception", 16, FORMS)),
-    "resnet152_v2": Comparison("ResNet152V2's features of a clip, 5 frames at 224x224", [5], "clip",
-                               contestants("resnet152_v2", 20, FORMS)),
+    "gru": Comparison("GRU 128 over sequences (25, 256): training steps with Adam", [32],
+                      contestants("gru", 3200, LOOPS), "step"),
+    "lstm": Comparison("LSTM 128 over sequences (25, 256): training steps with Adam", [32],
+                       contestants("lstm", 3200, LOOPS), "step"),
+    "xception": Comparison("Xception at 331x331, 1,000 classes: training steps with Adam", [8],
+                           contestants("xception", 16, FORMS), "step"),
+    "resnet152_v2": Comparison("ResNet152V2's features of a clip, 5 frames at 224x224", [5],
+                               contestants("resnet152_v2", 20, FORMS), "clip"),
+    "mobilenet_v2": Comparison("MobileNetV2's features (width 1, 224x224, batch normalisation folded)", [32],
+                               mobilenet_v2(), "per image", 599.0, ["mobilenet_v2_report", "sgemm_report"]),
 }

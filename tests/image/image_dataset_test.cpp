@@ -1,12 +1,12 @@
-#include <glia/data/batch_loader.hpp>
 #include <glia/image.hpp>
-#include <numeric>
 
 #include "catch.hpp"
 #include "image/pictures.hpp"
+#include "samples/batches.hpp"
 
 using test::contains;
 using test::message_of;
+using test::whole_batch;
 
 namespace {
 
@@ -28,14 +28,6 @@ struct photos {
 };
 
 const glia::augmentation changes{.horizontal_flip = 0.5, .rotation = 10, .brightness = {0.8, 1.2}};
-
-std::vector<float> batch_of_all(const glia::image_dataset& data, std::size_t epoch = 0) {
-  std::vector<std::uint32_t> samples(data.size());
-  std::iota(samples.begin(), samples.end(), 0U);
-  glia::batch b;
-  glia::dataset_view(data).gather(samples, b, epoch);
-  return b.inputs;
-}
 
 }  // namespace
 
@@ -83,8 +75,8 @@ TEST_CASE("batches are the same on one thread and on three") {
     const glia::image_dataset one(p.files, {.height = 16, .width = 12, .augment = a, .threads = 1});
     const glia::image_dataset three(p.files,
                                     {.height = 16, .width = 12, .augment = a, .threads = 3});
-    const auto values = batch_of_all(one);
-    CHECK(batch_of_all(three) == values);
+    const auto values = whole_batch(one);
+    CHECK(whole_batch(three) == values);
     std::vector<float> single(16 * 12 * 3);
     three.input(4, single);
     CHECK(std::equal(single.begin(), single.end(), values.begin() + 4 * 16 * 12 * 3));
@@ -95,14 +87,14 @@ TEST_CASE("augmented photos differ from epoch to epoch, and come again") {
   const photos p;
   const glia::image_dataset data(p.files, {.height = 16, .width = 12, .augment = changes});
   CHECK(glia::varies(data));
-  const auto first = batch_of_all(data, 0);
-  CHECK(batch_of_all(data, 1) != first);
-  CHECK(batch_of_all(data, 0) == first);
+  const auto first = whole_batch(data, 0);
+  CHECK(whole_batch(data, 1) != first);
+  CHECK(whole_batch(data, 0) == first);
   const glia::image_dataset again(p.files, {.height = 16, .width = 12, .augment = changes});
-  CHECK(batch_of_all(again, 0) == first);
+  CHECK(whole_batch(again, 0) == first);
   const glia::image_dataset other(p.files,
                                   {.height = 16, .width = 12, .augment = changes, .seed = 2});
-  CHECK(batch_of_all(other, 0) != first);
+  CHECK(whole_batch(other, 0) != first);
   // The same photo under two numbers is changed in two ways.
   const glia::image_dataset twice({p.files[0], p.files[0]},
                                   {.height = 16, .width = 12, .augment = changes});
@@ -131,20 +123,7 @@ TEST_CASE("the first photo of a batch that cannot be read is named") {
 TEST_CASE("photos go through a loader, and copies share their threads") {
   const photos p;
   const glia::image_dataset data(p.files, {.height = 8, .width = 8, .threads = 2});
-  const glia::image_dataset copy = data;
-  const std::vector<std::uint32_t> order{11, 3, 5, 0, 1};
-  glia::batch_loader loader(data, 2);
-  glia::batch_loader other(copy, 2);
-  loader.start(order);
-  other.start(order);
-  std::vector<std::int32_t> classes;
-  while (const glia::batch* b = loader.next()) {
-    const glia::batch* same = other.next();
-    CHECK(b->input_shape == glia::shape{b->size, 8, 8, 3});
-    CHECK(b->inputs == same->inputs);
-    classes.insert(classes.end(), b->classes.begin(), b->classes.end());
-  }
-  CHECK(classes == std::vector<std::int32_t>{1, 1, 1, 0, 1});
+  CHECK(test::loaded_classes(data, {11, 3, 5, 0, 1}) == std::vector<std::int32_t>{1, 1, 1, 0, 1});
 }
 
 TEST_CASE("options of photos outside their ranges are refused") {

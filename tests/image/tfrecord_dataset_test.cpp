@@ -1,15 +1,15 @@
-#include <glia/data/batch_loader.hpp>
 #include <glia/data/split.hpp>
 #include <glia/image.hpp>
 #include <glia/io/sharded_files.hpp>
-#include <numeric>
 
 #include "catch.hpp"
 #include "image/pictures.hpp"
+#include "samples/batches.hpp"
 #include "samples/records.hpp"
 
 using test::contains;
 using test::message_of;
+using test::whole_batch;
 
 namespace {
 
@@ -34,15 +34,6 @@ struct recorded_photos {
 
 const glia::augmentation recorded_changes{
     .horizontal_flip = 0.5, .rotation = 10, .brightness = {0.8, 1.2}};
-
-template <class D>
-std::vector<float> whole_batch(const D& data, std::size_t epoch = 0) {
-  std::vector<std::uint32_t> samples(data.size());
-  std::iota(samples.begin(), samples.end(), 0U);
-  glia::batch b;
-  glia::dataset_view(data).gather(samples, b, epoch);
-  return b.inputs;
-}
 
 template <class D>
 std::vector<std::int32_t> labels_of(const D& data) {
@@ -99,18 +90,7 @@ TEST_CASE("photos in TFRecord files go through a loader and can be split by thei
   const recorded_photos p;
   const glia::tfrecord_dataset data(
       p.records, {.photos = {.height = 8, .width = 8, .threads = 2}, .interleaved = true});
-  const glia::tfrecord_dataset copy = data;
-  const std::vector<std::uint32_t> order{10, 3, 5, 0, 1};
-  glia::batch_loader loader(data, 2);
-  glia::batch_loader other(copy, 2);
-  loader.start(order);
-  other.start(order);
-  std::vector<std::int32_t> classes;
-  while (const glia::batch* b = loader.next()) {
-    CHECK(b->inputs == other.next()->inputs);
-    classes.insert(classes.end(), b->classes.begin(), b->classes.end());
-  }
-  CHECK(classes == std::vector<std::int32_t>{2, 3, 1, 0, 1});
+  CHECK(test::loaded_classes(data, {10, 3, 5, 0, 1}) == std::vector<std::int32_t>{2, 3, 1, 0, 1});
   const auto parts = glia::split(data, {.share = 4.0 / 11, .stratify = true});
   std::vector<std::int32_t> held_out = labels_of(parts.test);
   std::sort(held_out.begin(), held_out.end());

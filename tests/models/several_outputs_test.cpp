@@ -236,6 +236,10 @@ TEST_CASE("what does not fit several inputs and outputs is said by name") {
                  "accuracy: say of which output, as in glia::for_output(\"digit\", ...)"));
   CHECK(contains(fit_throws(arrays.data(), {glia::for_output("age", glia::mae())}),
                  "age_mae: nothing is called 'age'"));
+  CHECK(contains(fit_throws(arrays.data(), {glia::for_output("sum", glia::accuracy())}),
+                 "sum_accuracy: counts classes, and the output 'sum' is one number"));
+  CHECK(contains(fit_throws(arrays.data(), {glia::for_output("side", glia::top_k(4))}),
+                 "expected k from 1 to the 3 classes of the output 'side', got 4"));
   CHECK(
       contains(message_of<glia::value_error>([&] {
                  static_cast<void>(glia::predict(net, {{"left", arrays.left}}));

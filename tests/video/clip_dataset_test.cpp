@@ -1,11 +1,10 @@
-#include <glia/data/batch_loader.hpp>
 #include <glia/image.hpp>
 #include <glia/video.hpp>
-#include <numeric>
 
 #include "catch.hpp"
 #include "image/pictures.hpp"
 #include "messages.hpp"
+#include "samples/batches.hpp"
 #include "temporary_folder.hpp"
 #include "video/clips.hpp"
 
@@ -27,14 +26,6 @@ struct labelled_clips {
 
 const glia::augmentation clip_changes{
     .horizontal_flip = 0.5, .rotation = 10, .shift = 0.1, .brightness = {0.8, 1.2}};
-
-std::vector<float> batch_of_clips(const glia::clip_dataset& data, std::size_t epoch = 0) {
-  std::vector<std::uint32_t> samples(data.size());
-  std::iota(samples.begin(), samples.end(), 0U);
-  glia::batch b;
-  glia::dataset_view(data).gather(samples, b, epoch);
-  return b.inputs;
-}
 
 }  // namespace
 
@@ -80,9 +71,9 @@ TEST_CASE("batches of clips are the same on one, two and three threads") {
                                  .augment = augmented ? clip_changes : glia::augmentation{},
                                  .threads = threads});
     };
-    const auto values = batch_of_clips(with(1));
-    CHECK(batch_of_clips(with(2)) == values);
-    CHECK(batch_of_clips(with(3)) == values);
+    const auto values = test::whole_batch(with(1));
+    CHECK(test::whole_batch(with(2)) == values);
+    CHECK(test::whole_batch(with(3)) == values);
     std::vector<float> single(5 * 16 * 24 * 3);
     with(3).input(4, single);
     CHECK(std::equal(single.begin(), single.end(),
@@ -156,20 +147,7 @@ TEST_CASE("the first clip of a batch that cannot be read is named") {
 TEST_CASE("clips go through a loader, and copies share their threads") {
   const labelled_clips c;
   const glia::clip_dataset data(c.files, {.frames = 2, .height = 8, .width = 8, .threads = 2});
-  const glia::clip_dataset copy = data;
-  const std::vector<std::uint32_t> order{5, 3, 0, 1, 2};
-  glia::batch_loader loader(data, 2);
-  glia::batch_loader other(copy, 2);
-  loader.start(order);
-  other.start(order);
-  std::vector<std::int32_t> classes;
-  while (const glia::batch* b = loader.next()) {
-    const glia::batch* same = other.next();
-    CHECK(b->input_shape == glia::shape{b->size, 2, 8, 8, 3});
-    CHECK(b->inputs == same->inputs);
-    classes.insert(classes.end(), b->classes.begin(), b->classes.end());
-  }
-  CHECK(classes == std::vector<std::int32_t>{1, 1, 0, 1, 0});
+  CHECK(test::loaded_classes(data, {5, 3, 0, 1, 2}) == std::vector<std::int32_t>{1, 1, 0, 1, 0});
 }
 
 TEST_CASE("options of clips outside their ranges are refused") {

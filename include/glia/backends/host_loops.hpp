@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "glia/backends/host_tensor.hpp"
+#include "glia/core/ranking.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/indexing.hpp"
@@ -59,15 +61,9 @@ struct host_loops {
                const tensor& classes, const tensor& hits) const {
     const std::size_t columns = scores.shape().back();
     for (std::size_t n = 0; n < hits.size(); ++n) {
-      const T* row = scores.data() + n * columns;
+      const std::span<const T> row(scores.data() + n * columns, columns);
       const auto truth = static_cast<std::size_t>(classes.integers()[n]);
-      std::size_t higher = 0;
-      bool numbers = truth < columns;
-      for (std::size_t i = 0; numbers && i < columns; ++i) {
-        numbers = !std::isnan(row[i]);
-        higher += row[i] > row[truth] || (row[i] == row[truth] && i < truth) ? 1U : 0U;
-      }
-      hits.data()[n] = numbers && higher < k.k ? T{1} : T{0};
+      hits.data()[n] = is_in_top_k(row, truth, k.k) ? T{1} : T{0};
     }
   }
 };

@@ -4,10 +4,9 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
+#include "glia/layers/parallel.hpp"
 #include "glia/layers/scope.hpp"
-#include "glia/ops/arrangement.hpp"
 #include "glia/ops/reductions.hpp"
 
 namespace glia {
@@ -49,14 +48,10 @@ class outputs {
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
-    std::vector<variable<B>> rows;
-    const auto mask = s.step_mask();
-    std::apply(
-        [&](const auto&... part) {
-          ((s.set_step_mask(mask), rows.push_back(run_one(s, part, x))), ...);
-        },
-        parts_);
-    return ops::concat(rows, 1);
+    detail::branch_outputs<B> rows(s);
+    std::apply([&](const auto&... part) { (rows.add([&] { return run_one(s, part, x); }), ...); },
+               parts_);
+    return std::move(rows).joined(join::concat{1});
   }
 
   [[nodiscard]] std::string description() const {

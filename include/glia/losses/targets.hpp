@@ -54,7 +54,8 @@ concept loss_function = plain_loss<L, B> || loss_of_parts<L, B>;
 /// in static members. Good while the loss lives.
 template <backend X>
 struct loss_ref {
-  /// For a model with several outputs, which must live as long.
+  /// For a model with several outputs, which must live as long. Throws what a loss over them throws
+  /// where it does not fit.
   template <class Loss>
   explicit loss_ref(const Loss& loss, const std::vector<row_part>& outputs)
       : description(&loss, &described_by<Loss>),
@@ -62,9 +63,7 @@ struct loss_ref {
         loss_(&loss),
         outputs_(&outputs) {
     if constexpr (loss_of_parts<Loss, X>) {
-      target_parts_ = [](const void* self, const std::vector<row_part>& parts) {
-        return static_cast<const Loss*>(self)->target_parts(parts);
-      };
+      target_parts = loss.target_parts(outputs);
     }
     if constexpr (requires { Loss::applies; }) {
       applies = Loss::applies;
@@ -81,11 +80,9 @@ struct loss_ref {
   [[nodiscard]] variable<X> apply(variable<X> y, const targets<X>& t) const {
     return apply_(loss_, std::move(y), t, *outputs_);
   }
-  /// What the rows of targets hold for a loss over several outputs; else nothing.
-  [[nodiscard]] std::vector<row_part> target_parts() const {
-    return target_parts_ == nullptr ? std::vector<row_part>{} : target_parts_(loss_, *outputs_);
-  }
   function_ref<std::string()> description;
+  /// What the rows of targets hold for a loss over several outputs; else nothing.
+  std::vector<row_part> target_parts;
   /// The function that the loss applies to the model's outputs before it compares them; it then
   /// takes logits, outputs of a model that ends without that function.
   output_kind applies = output_kind::other;
@@ -112,7 +109,6 @@ struct loss_ref {
   }
 
   variable<X> (*apply_)(const void*, variable<X>, const targets<X>&, const std::vector<row_part>&);
-  std::vector<row_part> (*target_parts_)(const void*, const std::vector<row_part>&) = nullptr;
   const void* loss_;
   const std::vector<row_part>* outputs_;
 };

@@ -20,7 +20,7 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   require_fitting("evaluate", data, net);
   require_logits(net.plan(), loss);
   const std::vector<metric> metrics = metrics_of_rows(
-      options.metrics.value_or(default_metrics(data)), net.plan().outputs, loss.target_parts());
+      options.metrics.value_or(default_metrics(data)), net.plan().outputs, loss.target_parts);
   require_target_shape("evaluate", data, net.output_shape(), loss);
   require_metrics(metrics, net.output_shape(), data, loss);
   using tensor = typename B::tensor;
@@ -30,7 +30,6 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   const auto require_batch = [&](const batch& b) {
     require_targets(loss, b, net.output_shape());
     require_classes(loss, metrics, b, net.output_shape());
-    net.require_integers(std::span<const float>(b.inputs), which);
   };
   [[maybe_unused]] std::vector<tensor> of_batch(sums.how().results());
   [[maybe_unused]] std::size_t recorded_for = 0;
@@ -38,6 +37,7 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
     std::optional<evaluation_program<B>> recorded;
     for_each_batch(data, batch_size, [&](const batch& b) {
       require_batch(b);
+      net.require_integers(std::span<const float>(b.inputs), which);
       const std::size_t rows = std::min(batch_size, data.size());
       const std::optional<batch> filled =
           b.size < rows ? std::optional(filled_up(b, rows)) : std::nullopt;

@@ -47,7 +47,7 @@ template <class X>
 void require_target_shape(std::string_view what, const dataset_view& data, const shape& output,
                           const loss_ref<X>& loss) {
   const std::optional<shape> targets = data.target_shape();
-  const std::vector<row_part> parts = loss.target_parts();
+  const std::vector<row_part>& parts = loss.target_parts;
   if (!parts.empty()) {
     if (data.target_parts() != nullptr) {
       require_parts(what, "targets", parts, *data.target_parts());
@@ -190,7 +190,6 @@ template <backend B>
 /// Throws `value_error` where a model ends in a sigmoid or softmax and the loss applies one itself.
 template <backend X>
 void require_logits(const model_plan& plan, const loss_ref<X>& loss) {
-  static_cast<void>(loss.target_parts());  // which throws likewise
   if (loss.applies != output_kind::other) {
     require<value_error>(
         plan.gives == output_kind::other, plan.giver, ": the model ends in a ", name_of(plan.gives),
@@ -232,7 +231,7 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
     }
   }
   const shape each = sample_of(b.target_shape);
-  const std::vector<row_part> parts = loss.target_parts();
+  const std::vector<row_part>& parts = loss.target_parts;
   for (const row_part& part : parts) {
     if (part.classes > 0 && each == shape{row_size(parts)}) {
       require_class_values(b.targets, each.size(), part.first, part.end(), part.classes);

@@ -181,7 +181,7 @@ void fit_run<B>::begin() {
 
 template <backend B>
 std::vector<metric> fit_run<B>::measured_metrics() const {
-  return metrics_of_rows(result_.metrics, what_.net.plan().outputs, what_.loss.target_parts());
+  return metrics_of_rows(result_.metrics, what_.net.plan().outputs, what_.loss.target_parts);
 }
 
 /// An epoch can be gone on with only if it is cut as it was begun.

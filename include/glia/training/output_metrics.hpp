@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/ranking.hpp"
 #include "glia/core/row_part.hpp"
 #include "glia/training/metric.hpp"
 
@@ -22,19 +22,6 @@ namespace glia {
 }
 
 namespace detail {
-
-/// 1 where the class has one of the k highest scores, of equal ones the first, else 0.
-[[nodiscard]] inline double in_top_k(std::span<const float> scores, std::size_t truth,
-                                     std::size_t k) {
-  std::size_t higher = 0;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    higher += scores[i] > scores[truth] || (scores[i] == scores[truth] && i < truth) ? 1U : 0U;
-    if (std::isnan(scores[i])) {
-      return 0;
-    }
-  }
-  return higher < k ? 1 : 0;
-}
 
 /// The share of the rows of scores (..., K) whose class is among the k highest; rows of class -1 do
 /// not count. Targets are a class for each row or as many values as scores.
@@ -56,7 +43,7 @@ namespace detail {
       truth =
           static_cast<std::size_t>(std::max_element(of_row.begin(), of_row.end()) - of_row.begin());
     }
-    hits += in_top_k(scores.subspan(row * classes, classes), truth, k);
+    hits += is_in_top_k(scores.subspan(row * classes, classes), truth, k) ? 1 : 0;
     ++counting;
   }
   return counting == 0 ? 0 : hits / counting;
@@ -70,8 +57,10 @@ namespace detail {
   metric result = m;
   if (m.counts_classes()) {
     const std::size_t classes = output.extents.rank() == 0 ? 1 : output.extents.back();
-    require<value_error>(m.k <= classes && classes > 1, m.name, ": expected k below the ", classes,
-                         " classes of the output '", m.output, "'");
+    require<value_error>(classes > 1, m.name, ": counts classes, and the output '", m.output,
+                         "' is one number; ask for another, such as glia::mae()");
+    require<value_error>(m.k <= classes, m.name, ": expected k from 1 to the ", classes,
+                         " classes of the output '", m.output, "', got ", m.k);
     result.k = 0;
     result.add = [=, k = m.k](auto y, const sample_target& t, std::span<double> sums) {
       sums[0] += share_in_top_k(y.subspan(output.first, output.size()),

@@ -15,6 +15,30 @@ using resnet_blocks = std::array<std::size_t, 4>;
 
 namespace detail {
 
+/// Which of a residual network's blocks one is.
+struct resnet_place {
+  std::size_t group = 0;
+  std::size_t block = 0;    ///< of its group
+  bool last = false;        ///< of its group
+  std::size_t filters = 0;  ///< of its first convolutions, for a width of 1
+  std::string name;         ///< conv2_block1
+};
+
+/// Adds a stage for each block, which block(place, x) adds to what the one before it gave.
+template <class Block>
+[[nodiscard]] std::size_t add_blocks(zoo_network& net, const resnet_blocks& blocks, std::size_t x,
+                                     const Block& block) {
+  std::size_t filters = 64;
+  for (std::size_t group = 0; group < blocks.size(); ++group, filters *= 2) {
+    for (std::size_t i = 0; i < blocks[group]; ++i) {
+      x = block(
+          {group, i, i + 1 == blocks[group], filters, text("conv", group + 2, "_block", i + 1)}, x);
+      net.end_stage();
+    }
+  }
+  return x;
+}
+
 /// Adds the layers of a residual network whose blocks end in an activation.
 class resnet_writer {
  public:
@@ -32,14 +56,9 @@ class resnet_writer {
     // Zeros around outputs of a ReLU, as Keras has them, never win either.
     x = net_.add("pool1_pool", max_pool2d{.window = 3, .stride = 2, .padding = 1}, x);
     net_.end_stage();
-    std::size_t filters = 64;
-    for (std::size_t group = 0; group < blocks.size(); ++group, filters *= 2) {
-      for (std::size_t i = 0; i < blocks[group]; ++i) {
-        const std::string name = text("conv", group + 2, "_block", i + 1);
-        x = block(name, filters, i == 0 && group > 0 ? 2 : 1, i == 0, x);
-        net_.end_stage();
-      }
-    }
+    x = add_blocks(net_, blocks, x, [this](const resnet_place& at, std::size_t y) {
+      return block(at, at.block == 0 && at.group > 0 ? 2 : 1, y);
+    });
     add_top(net_, x, options_);
     return std::move(net_);
   }
@@ -51,16 +70,17 @@ class resnet_writer {
     padding2d padding = 0;
   };
 
-  [[nodiscard]] std::size_t block(const std::string& name, std::size_t filters, std::size_t stride,
-                                  bool projects, std::size_t x) {
+  [[nodiscard]] std::size_t block(const resnet_place& at, std::size_t stride, std::size_t x) {
     const std::size_t first = keras_ ? stride : 1;
-    const std::size_t shortcut =
-        projects ? normalized(name + "_0", 4 * filters, {.kernel = 1, .stride = stride}, x) : x;
-    std::size_t y = activated(name + "_1", filters, {.kernel = 1, .stride = first}, x);
-    y = activated(name + "_2", filters, {.kernel = 3, .stride = stride / first, .padding = 1}, y);
-    y = normalized(name + "_3", 4 * filters, {.kernel = 1}, y);
-    y = net_.add(name + "_add", join::add{}, {y, shortcut});
-    return net_.add(name + "_out", relu, y);
+    const std::size_t shortcut = at.block == 0 ? normalized(at.name + "_0", 4 * at.filters,
+                                                            {.kernel = 1, .stride = stride}, x)
+                                               : x;
+    std::size_t y = activated(at.name + "_1", at.filters, {.kernel = 1, .stride = first}, x);
+    y = activated(at.name + "_2", at.filters, {.kernel = 3, .stride = stride / first, .padding = 1},
+                  y);
+    y = normalized(at.name + "_3", 4 * at.filters, {.kernel = 1}, y);
+    y = net_.add(at.name + "_add", join::add{}, {y, shortcut});
+    return net_.add(at.name + "_out", relu, y);
   }
 
   std::size_t activated(const std::string& name, std::size_t filters, const window& w,

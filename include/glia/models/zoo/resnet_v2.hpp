@@ -27,15 +27,9 @@ class resnet_v2_writer {
     x = net_.add("pool1_pad", zero_pad2d{1}, x);
     x = net_.add("pool1_pool", max_pool2d{.window = 3, .stride = 2}, x);
     net_.end_stage();
-    std::size_t filters = 64;
-    for (std::size_t group = 0; group < blocks.size(); ++group, filters *= 2) {
-      for (std::size_t i = 0; i < blocks[group]; ++i) {
-        const bool halves = i + 1 == blocks[group] && group + 1 < blocks.size();
-        const std::string name = text("conv", group + 2, "_block", i + 1);
-        x = block(name, filters, halves ? 2 : 1, i == 0, x);
-        net_.end_stage();
-      }
-    }
+    x = add_blocks(net_, blocks, x, [&](const resnet_place& at, std::size_t y) {
+      return block(at, at.last && at.group + 1 < blocks.size() ? 2 : 1, y);
+    });
     x = activated("post", x);
     net_.end_stage();
     add_top(net_, x, options_);
@@ -50,20 +44,19 @@ class resnet_v2_writer {
     bool bias = false;
   };
 
-  [[nodiscard]] std::size_t block(const std::string& name, std::size_t filters, std::size_t stride,
-                                  bool projects, std::size_t x) {
-    const std::size_t before = activated(name + "_preact", x);
+  [[nodiscard]] std::size_t block(const resnet_place& at, std::size_t stride, std::size_t x) {
+    const std::size_t before = activated(at.name + "_preact", x);
     const std::size_t shortcut =
-        projects      ? convolution(name + "_0", 4 * filters,
+        at.block == 0 ? convolution(at.name + "_0", 4 * at.filters,
                                     {.kernel = 1, .stride = stride, .bias = true}, before)
         : stride == 1 ? x
-                      : net_.add(name + "_0_pool", max_pool2d{.window = 1, .stride = stride}, x);
-    std::size_t y = convolution(name + "_1", filters, {.kernel = 1}, before);
-    y = activated(name + "_1", y);
-    y = convolution(name + "_2", filters, {.kernel = 3, .stride = stride, .padding = 1}, y);
-    y = activated(name + "_2", y);
-    y = convolution(name + "_3", 4 * filters, {.kernel = 1, .bias = true}, y);
-    return net_.add(name + "_out", join::add{}, {y, shortcut});
+                      : net_.add(at.name + "_0_pool", max_pool2d{.window = 1, .stride = stride}, x);
+    std::size_t y = convolution(at.name + "_1", at.filters, {.kernel = 1}, before);
+    y = activated(at.name + "_1", y);
+    y = convolution(at.name + "_2", at.filters, {.kernel = 3, .stride = stride, .padding = 1}, y);
+    y = activated(at.name + "_2", y);
+    y = convolution(at.name + "_3", 4 * at.filters, {.kernel = 1, .bias = true}, y);
+    return net_.add(at.name + "_out", join::add{}, {y, shortcut});
   }
 
   std::size_t activated(const std::string& name, std::size_t x) {
