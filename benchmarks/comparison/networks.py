@@ -9,13 +9,17 @@ from .contest import (BUILD, PEER_PYTHON, PEERS, SYSTEM_PYTHON, TORCH2_PYTHON, C
                       machine, run_rounds)
 
 
-def contestants(network, images, keras):
-    """glia, PyTorch and Keras on so many images an epoch; keras are the flags of its forms."""
+TRAINED = ("eager", "compiled")
+FROZEN = ("traced and frozen", "compiled, frozen constants")
+
+
+def contestants(network, images, torch_forms, keras):
+    """glia, PyTorch in two forms, and Keras on so many images an epoch; keras are the flags of its forms."""
     torch = [TORCH2_PYTHON, PEERS / "network_torch2.py", "--network", network]
     of_keras = [PEER_PYTHON, PEERS / "network_keras.py", "--network", network]
     return [Contestant("glia", [BUILD / "benchmarks" / "network_report", "--network", network], 4, images),
-            Contestant("PyTorch 2, eager", [*torch, "--compiled", 0], 3, images),
-            Contestant("PyTorch 2, compiled", [*torch, "--compiled", 1], 3, images),
+            *(Contestant(f"PyTorch 2, {form}", [*torch, "--compiled", i], 3, images)
+              for i, form in enumerate(torch_forms)),
             *(Contestant(f"Keras, {name}", [*of_keras, *form], 3, images) for name, form in keras.items())]
 
 
@@ -83,13 +87,13 @@ FORMS = {"without XLA": ["--xla", 0]}
 
 COMPARISONS = {
     "gru": Comparison("GRU 128 over sequences (25, 256): training steps with Adam", [32],
-                      contestants("gru", 3200, LOOPS), "step"),
+                      contestants("gru", 3200, TRAINED, LOOPS), "step"),
     "lstm": Comparison("LSTM 128 over sequences (25, 256): training steps with Adam", [32],
-                       contestants("lstm", 3200, LOOPS), "step"),
+                       contestants("lstm", 3200, TRAINED, LOOPS), "step"),
     "xception": Comparison("Xception at 331x331, 1,000 classes: training steps with Adam", [8],
-                           contestants("xception", 16, FORMS), "step"),
+                           contestants("xception", 16, TRAINED, FORMS), "step"),
     "resnet152_v2": Comparison("ResNet152V2's features of a clip, 5 frames at 224x224", [5],
-                               contestants("resnet152_v2", 20, FORMS), "clip"),
+                               contestants("resnet152_v2", 20, FROZEN, FORMS), "clip"),
     "mobilenet_v2": Comparison("MobileNetV2's features (width 1, 224x224, batch normalisation folded)", [32],
                                mobilenet_v2(), "per image", 599.0, ["mobilenet_v2_report", "sgemm_report"]),
 }
