@@ -13,12 +13,12 @@
 
 template <class Network, glia::backend B>
 void train_mnist(const mnist_settings& s, const Network& network, const glia::image_bytes& train,
-                 const glia::image_bytes& test, const B& device) {
+                 const glia::image_bytes& test, const B& device, const run_ranks& ranks) {
   glia::model net{network, s.sample, device, {.seed = s.seed}};
   std::cout << net.summary() << '\n';
 
   const glia::softmax_cross_entropy loss;
-  glia::trainer trainer{net, loss, glia::adam{s.learning_rate}, {.seed = s.seed}};
+  glia::trainer trainer{net, loss, glia::adam{s.learning_rate}, ranks.share({.seed = s.seed})};
   glia::fit_options how{.epochs = s.epochs, .batch_size = s.batch_size};
   const glia::profiler watch(s.profile, {.print = &std::cout});
   if (!s.profile.empty()) {
@@ -27,11 +27,11 @@ void train_mnist(const mnist_settings& s, const Network& network, const glia::im
   const auto history = trainer.fit(train, test, how);
 
   std::cout << std::fixed << std::setprecision(2) << "\ntest accuracy "
-            << 100 * glia::evaluate(net, test, loss)["accuracy"] << " %, " << history.seconds()
-            << " s of training, " << glia::scaled(history.samples_per_second())
+            << 100 * glia::evaluate(net, test, loss, ranks.share())["accuracy"] << " %, "
+            << history.seconds() << " s of training, " << glia::scaled(history.samples_per_second())
             << " images/s, peak memory "
             << glia::scaled(static_cast<double>(glia::peak_resident_bytes()), "B") << '\n';
-  if (!s.report.empty()) {
+  if (!s.report.empty() && ranks.is_first()) {
     write_report(s, net, history, how, test, watch.result());
   }
 }
@@ -51,14 +51,19 @@ int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) t
   app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
   app.add_option("--report", s.report, "a page of HTML to write about the run");
   add_device_options(app, s.where);
+  add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
 
-  auto sets = glia::load_mnist(s.data, glia::gzip_files{});
-  sets.train.keep_first(s.images);
-  const auto train = std::move(sets.train).reshaped(s.sample);
-  const auto test = std::move(sets.test).reshaped(s.sample);
-  on_device(s.where, [&](const auto& device) { train_mnist(s, network, train, test, device); });
-  return 0;
+  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
+    s.where.threads = ranks.threads() > 0 ? ranks.threads() : s.where.threads;
+    auto sets = glia::load_mnist(s.data, glia::gzip_files{});
+    sets.train.keep_first(s.images);
+    const auto train = std::move(sets.train).reshaped(s.sample);
+    const auto test = std::move(sets.test).reshaped(s.sample);
+    on_device(s.where,
+              [&](const auto& device) { train_mnist(s, network, train, test, device, ranks); });
+    return 0;
+  });
 } catch (const glia::error& e) {
   std::cerr << s.name << ": " << e.what() << '\n';
   return 1;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device.hpp"
+#include "ranks.hpp"
 
 /// The options of the MNIST examples.
 struct mnist_settings {
@@ -16,6 +17,7 @@ struct mnist_settings {
   std::size_t epochs, batch_size;
   std::string data = GLIA_EXAMPLE_DATA "/mnist";
   device_choice where = {};
+  rank_choice ranks = {};
   std::string profile = {};  ///< folder; empty: none
   std::size_t images = 60000;
   std::uint64_t seed = 1;

@@ -4,7 +4,7 @@
 #   cmake -DINCLUDE=include/glia -P include_order.cmake
 set(rows
     "core"
-    "kernels"
+    "kernels distributed"
     "backends"
     "graph ops data profiling"
     "io"

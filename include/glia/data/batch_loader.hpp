@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "glia/data/dataset_view.hpp"
+#include "glia/distributed/pieces.hpp"
 
 namespace glia {
 
@@ -22,8 +23,9 @@ namespace glia {
 /// throws comes out of `next`.
 class batch_loader {
  public:
-  batch_loader(const dataset_view& data, std::size_t batch_size)
-      : data_(data), batch_size_(batch_size), thread_([this] { work(); }) {}
+  /// Of each batch only a share is gathered, which may be empty.
+  batch_loader(const dataset_view& data, std::size_t batch_size, const piece_share& share = {})
+      : data_(data), batch_size_(batch_size), share_(share), thread_([this] { work(); }) {}
 
   batch_loader(const batch_loader&) = delete;
   batch_loader& operator=(const batch_loader&) = delete;
@@ -83,13 +85,16 @@ class batch_loader {
         return;
       }
       const std::size_t first = prepared_ * batch_size_;
-      const auto samples = order_.subspan(first, std::min(batch_size_, order_.size() - first));
+      const auto whole = order_.subspan(first, std::min(batch_size_, order_.size() - first));
+      const index_range own = share_.samples(whole.size());
       batch& target = batches_[prepared_ % batches_.size()];
       gathering_ = true;
       lock.unlock();
       std::exception_ptr failure;
       try {
-        data_.gather(samples, target, epoch_);
+        data_.gather(whole.subspan(own.first, own.size()), target, epoch_);
+        target.first = own.first;
+        target.whole = whole.size();
       } catch (...) {
         failure = std::current_exception();
       }
@@ -105,6 +110,7 @@ class batch_loader {
 
   dataset_view data_;
   std::size_t batch_size_;
+  piece_share share_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::span<const std::uint32_t> order_;

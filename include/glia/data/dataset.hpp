@@ -99,6 +99,12 @@ struct batch {
   std::vector<std::int32_t> classes;  ///< (N), for labelled data
   shape target_shape;                 ///< (N, ...), for valued data
   std::vector<float> targets;
+
+  // Where several ranks train together, and these are this one's samples of a larger batch:
+  std::size_t first = 0;  ///< which of its samples the first one is
+  std::size_t whole = 0;  ///< how many it has; 0: these are all
+
+  [[nodiscard]] std::size_t whole_size() const noexcept { return whole == 0 ? size : whole; }
 };
 
 }  // namespace glia

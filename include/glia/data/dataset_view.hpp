@@ -76,7 +76,9 @@ class dataset_view {
     out.size = samples.size();
     out.input_shape = batch_of(samples.size(), input_shape_);
     out.inputs.resize(out.input_shape.size());
-    write_inputs_(inputs_, samples, out.inputs, epoch);
+    if (!samples.empty()) {
+      write_inputs_(inputs_, samples, out.inputs, epoch);
+    }
     if (target_shape_) {
       out.target_shape = batch_of(samples.size(), *target_shape_);
       out.targets.resize(out.target_shape.size());

@@ -68,11 +68,22 @@ class program {
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
            const probe_function* probe, timeline* times = nullptr) const;
 
+  /// Told that an output has its numbers.
+  using finished_function = function_ref<void(std::size_t output)>;
+
+  /// The same with outputs written into tensors that are there already, and with word of each as
+  /// soon as it is, while the rest is computed.
+  void run_into(std::span<tensor* const> inputs, std::span<const tensor> outputs,
+                finished_function finished, timeline* times = nullptr) const;
+
  private:
   struct step;
   struct workspace;
   struct state;
   class lease;
+
+  void run_steps(workspace& w, const probe_function* probe, const finished_function* finished,
+                 timeline* times) const;
 
   std::shared_ptr<const state> state_;
 };

@@ -25,6 +25,7 @@ struct program<B>::step {
   typename runners<B>::function run = nullptr;  // none for a stretch
   const graph_node* node = nullptr;
   std::size_t stretch = 0;
+  std::vector<std::size_t> finishes;  // outputs that are there once it has run
 };
 
 /// The memory of one run, which nobody else uses meanwhile.
@@ -92,19 +93,37 @@ struct program<B>::state {
   }
 
   void add_steps(const runners<B>& how) {
+    std::vector<std::size_t> made_by(calls.value_count(), 0);
     std::size_t next = 0;
     for (std::size_t n = 0; n < calls.nodes().size(); ++n) {
       if (next < calls.stretches().size() && calls.stretches()[next].first == n) {
         stretches.emplace_back(calls, plan, how, device, next);
-        steps.push_back({nullptr, nullptr, next});
-        n = calls.stretches()[next++].end - 1;
+        steps.push_back({nullptr, nullptr, next, {}});
+        for (; n < calls.stretches()[next].end; ++n) {
+          note_results(calls.nodes()[n], steps.size() - 1, made_by);
+        }
+        --n;
+        ++next;
         continue;
       }
       const graph_node& node = calls.nodes()[n];
       if (node.kernel.relabels(calls.specs(node.operands))) {
+        note_results(node, made_by[node.operands[0]], made_by);
         continue;  // the same memory
       }
-      steps.push_back({how.of(node.kernel.type(), device), &node, 0});
+      steps.push_back({how.of(node.kernel.type(), device), &node, 0, {}});
+      note_results(node, steps.size() - 1, made_by);
+    }
+    for (std::size_t i = 0; i < calls.outputs().size() && !steps.empty(); ++i) {
+      steps[made_by[calls.outputs()[i].value]].finishes.push_back(i);
+    }
+  }
+  static void note_results(const graph_node& node, std::size_t by,
+                           std::vector<std::size_t>& made_by) {
+    for (const value_id id : node.results) {
+      if (id != no_value) {
+        made_by[id] = by;
+      }
     }
   }
 
@@ -187,18 +206,28 @@ struct program<B>::state {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = tensor(w.values[calls.outputs()[i].value]).counted();
     }
+    release_inputs(w, inputs);
+  }
+
+  void release_inputs(workspace& w, std::span<tensor* const> inputs) const {
+    const std::size_t outputs = calls.outputs().size();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const graph_input& input = calls.inputs()[i];
-      if (input.next == no_value || (changed_in_place[i] && !w.owned[outputs.size() + i])) {
+      if (input.next == no_value || (changed_in_place[i] && !w.owned[outputs + i])) {
         continue;
       }
-      w.owned[outputs.size() + i] = tensor(w.values[input.next]).counted();
+      w.owned[outputs + i] = tensor(w.values[input.next]).counted();
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (w.owned[outputs.size() + i]) {
-        *inputs[i] = std::exchange(w.owned[outputs.size() + i], tensor{});
+      if (w.owned[outputs + i]) {
+        *inputs[i] = std::exchange(w.owned[outputs + i], tensor{});
       }
     }
+  }
+
+  [[nodiscard]] bool lies_in_output(std::size_t i) const {
+    const storage_plan::location& at = plan.of(calls.outputs()[i].value);
+    return at.where == home::output && at.index == i;
   }
 };
 
@@ -274,8 +303,44 @@ void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
                      timeline* times) const {
   const state& s = *state_;
   const lease held(s);
+  s.bind(*held, inputs, fixed, outputs.size());
+  run_steps(*held, probe, nullptr, times);
+  s.release(*held, inputs, outputs);
+}
+
+template <backend B>
+void program<B>::run_into(std::span<tensor* const> inputs, std::span<const tensor> outputs,
+                          finished_function finished, timeline* times) const {
+  const state& s = *state_;
+  const lease held(s);
   workspace& w = *held;
-  s.bind(w, inputs, fixed, outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (s.lies_in_output(i)) {
+      w.owned[i] = outputs[i];
+    }
+  }
+  s.bind(w, inputs, {}, outputs.size());
+  const auto tell = [&](std::size_t i) {
+    if (const tensor& made = w.values[s.calls.outputs()[i].value];
+        !made.shares_memory(outputs[i])) {
+      s.device.copy_into(made, outputs[i]);
+    }
+    finished(i);
+  };
+  const finished_function told(tell);
+  run_steps(w, nullptr, &told, times);
+  s.release_inputs(w, inputs);
+}
+
+template <backend B>
+void program<B>::run_steps(workspace& w, const probe_function* probe,
+                           const finished_function* finished, timeline* times) const {
+  const state& s = *state_;
+  const auto tell = [&](const step& one) {
+    for (std::size_t i = 0; finished != nullptr && i < one.finishes.size(); ++i) {
+      (*finished)(one.finishes[i]);
+    }
+  };
   for (const step& one : s.steps) {
     const std::int64_t begin = times == nullptr ? 0 : timeline::now();
     const auto note = [&] {
@@ -290,6 +355,7 @@ void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
     if (one.run == nullptr) {
       s.stretches[one.stretch].run(s.device, w.values, w.lanes[one.stretch], s.calls, times);
       note();
+      tell(one);
       continue;
     }
     std::array<const tensor*, runners<B>::most_operands> operands;
@@ -305,8 +371,8 @@ void program<B>::run(std::span<tensor* const> inputs, std::span<tensor> outputs,
     if (probe != nullptr) {
       (*probe)(*one.node, std::span<const tensor* const>(results.data(), one.node->results.size()));
     }
+    tell(one);
   }
-  s.release(w, inputs, outputs);
 }
 
 }  // namespace glia

@@ -131,6 +131,7 @@ struct checkpoint_options {
 class checkpoints {
  public:
   static constexpr bool after_others = true;
+  static constexpr bool first_rank_only = true;
 
   explicit checkpoints(std::filesystem::path folder, checkpoint_options options = {})
       : folder_(std::move(folder)), options_(std::move(options)) {

@@ -10,6 +10,8 @@ namespace glia {
 /// An observer that writes the history as comma-separated values after each epoch; see
 /// write_history_csv. The file is whole at any time.
 struct csv_log {
+  static constexpr bool first_rank_only = true;
+
   std::filesystem::path path;
 
   void operator()(const training& t) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "glia/data/dataset_view.hpp"
+#include "glia/distributed/rank_group.hpp"
 #include "glia/losses/targets.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
@@ -16,6 +17,7 @@ namespace glia {
 struct evaluate_options {
   std::size_t batch_size = 0;  ///< 0: as many as take some 32 MB, at most 256
   metric_choice metrics = {};  ///< {mae(), r_squared()}; default: accuracy, where there are classes
+  rank_group* ranks = nullptr;  ///< that share the batches; all of them evaluate alike
 };
 
 namespace detail {

@@ -9,6 +9,7 @@
 #include "glia/training/evaluate_core.hpp"
 #include "glia/training/evaluation_program.hpp"
 #include "glia/training/feed.hpp"
+#include "glia/training/shared_scores.hpp"
 #include "glia/training/step_program.hpp"
 
 namespace glia::detail {
@@ -23,8 +24,11 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
       options.metrics.value_or(default_metrics(data)), net.plan().outputs, loss.target_parts);
   require_target_shape("evaluate", data, net.output_shape(), loss);
   require_metrics(metrics, net.output_shape(), data, loss);
+  require<value_error>(options.ranks == nullptr || program_backend<B>, "evaluate: the backend ",
+                       net.device().name(), " runs no programs, which several ranks need");
   using tensor = typename B::tensor;
   running_scores<B> sums(net.device(), metrics, class_border(net.plan(), loss));
+  [[maybe_unused]] shared_scores<B> of_all(options.ranks, net.device(), sums);
   const model_part which = part_for(data);
   const std::size_t batch_size = batch_size_for(options.batch_size, net.sample_shape_of(which));
   const auto require_batch = [&](const batch& b) {
@@ -35,7 +39,7 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   [[maybe_unused]] std::size_t recorded_for = 0;
   if constexpr (compiling_backend<B>) {
     std::optional<evaluation_program<B>> recorded;
-    for_each_batch(data, batch_size, [&](const batch& b) {
+    const auto evaluate_batch = [&](const batch& b) {
       require_batch(b);
       net.require_integers(std::span<const float>(b.inputs), which);
       const std::size_t rows = std::min(batch_size, data.size());
@@ -53,13 +57,15 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
         record_for(b);
       }
       recorded->run(net, filled && !alone ? *filled : b, b.size, of_batch);
-      sums.add_results(of_batch, b);
+      of_all.add(of_batch, b);
       return true;
-    });
+    };
+    for_each_batch(data, batch_size, evaluate_batch, options.ranks);
   } else {
     [[maybe_unused]] std::optional<score_program<B>> recorded;
     for_each_output<B>(
-        net, described, which, data, batch_size, [&](const batch& b, const tensor& y) {
+        net, described, which, data, batch_size,
+        [&](const batch& b, const tensor& y) {
           require_batch(b);
           const targets<B> t = targets_of(net.device(), b, net.output_shape());
           if constexpr (program_backend<B>) {
@@ -69,14 +75,16 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
               recorded_for = b.size;
             }
             recorded->run(y, wanted, of_batch);
-            sums.add_results(of_batch, b);
+            of_all.add(of_batch, b);
           } else {
             tape<B> on(net.device());
             sums.add(loss.apply(on.constant(y), t).value(), y, t, b);
           }
           return true;
-        });
+        },
+        options.ranks);
   }
+  of_all.finish();
   return sums.means();
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/data/batch_loader.hpp"
 #include "glia/data/dataset_view.hpp"
+#include "glia/distributed/rank_group.hpp"
 #include "glia/losses/targets.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/metrics.hpp"
@@ -108,12 +108,28 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
   return b;
 }
 
-/// Goes through a data set in order and in batches, and calls use(batch) for each; stops where that
-/// returns false.
+/// The numbers of the samples whose batches are a rank's where ranks take them in turn; all of them
+/// without ranks.
+[[nodiscard]] inline std::vector<std::uint32_t> samples_in_turn(const rank_group* ranks,
+                                                                std::size_t size,
+                                                                std::size_t batch_size) {
+  std::vector<std::uint32_t> order;
+  const std::size_t step = batch_size * (ranks == nullptr ? 1 : ranks->size());
+  for (std::size_t at = batch_size * (ranks == nullptr ? 0 : ranks->rank()); at < size;
+       at += step) {
+    for (std::size_t i = at; i < std::min(at + batch_size, size); ++i) {
+      order.push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  return order;
+}
+
+/// Goes through a data set in order and in batches, this rank's where there are several, and calls
+/// use(batch) for each; stops where that returns false.
 inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
-                           function_ref<bool(const batch&)> use) {
-  std::vector<std::uint32_t> order(data.size());
-  std::iota(order.begin(), order.end(), 0U);
+                           function_ref<bool(const batch&)> use,
+                           const rank_group* ranks = nullptr) {
+  const std::vector<std::uint32_t> order = samples_in_turn(ranks, data.size(), batch_size);
   batch_loader loader(data, batch_size);
   loader.start(order);
   while (const batch* b = loader.next()) {
@@ -129,18 +145,20 @@ inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
 template <backend B>
 void for_each_output(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
                      model_part which, const dataset_view& data, std::size_t batch_size,
-                     function_ref<bool(const batch&, const typename B::tensor&)> use) {
+                     function_ref<bool(const batch&, const typename B::tensor&)> use,
+                     const rank_group* ranks = nullptr) {
   const auto infer = [&](const batch& b) {
     net.require_integers(std::span<const float>(b.inputs), which);
     return net.infer(
         described, which,
         samples_from_host(net.device(), std::span<const float>(b.inputs), b.input_shape));
   };
-  for_each_batch(data, batch_size, [&](const batch& b) {
+  const auto use_batch = [&](const batch& b) {
     const std::size_t rows =
         net.rows_for(described, which, b.size, std::min(batch_size, data.size()));
     return use(b, rows > b.size ? infer(filled_up(b, rows)) : infer(b));
-  });
+  };
+  for_each_batch(data, batch_size, use_batch, ranks);
 }
 
 /// (N): 1 for the samples of a batch, 0 for the rows behind them.

@@ -12,8 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/version.hpp"
 #include "glia/data/batch_loader.hpp"
 #include "glia/data/row_store.hpp"
+#include "glia/distributed/running_build.hpp"
+#include "glia/training/agreement.hpp"
 #include "glia/training/evaluate_core.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"
@@ -21,6 +24,7 @@
 #include "glia/training/not_finite.hpp"
 #include "glia/training/observer.hpp"
 #include "glia/training/progress.hpp"
+#include "glia/training/shared_scores.hpp"
 #include "glia/training/trainer_core.hpp"
 
 namespace glia {
@@ -35,12 +39,12 @@ class fit_run {
       : trainer_(trainer), what_(what), options_(options) {
     require<value_error>(options.batch_size > 0, "fit: expected a batch size of at least 1");
     if (options.progress != nullptr) {
-      observers_.emplace_back(progress_bar(*options.progress));
+      add(progress_bar(*options.progress));
     }
     for (const bool after_others : {false, true}) {
       for (const observer& one : options.observers) {
         if (one.after_others() == after_others) {
-          observers_.push_back(one);
+          add(one);
         }
       }
     }
@@ -67,9 +71,19 @@ class fit_run {
   using clock = std::chrono::steady_clock;
 
   [[nodiscard]] training_state& at() { return trainer_.at_; }
+  [[nodiscard]] const distribution& over() const { return trainer_.options_.over; }
+  /// Those that train together; null where this process trains alone.
+  [[nodiscard]] rank_group* ranks() const { return over().ranks.get(); }
+  void add(observer one) {
+    if (over().rank() == 0 || !one.first_rank_only()) {
+      observers_.push_back(std::move(one));
+    }
+  }
   [[nodiscard]] bool stopped() const { return !result_.stopped.empty(); }
 
   void begin();
+  void begin_together(const dataset_view& train, const dataset_view* validation);
+  void train(const dataset_view& train, const dataset_view* validation);
   void run_behind_frozen_layers(const dataset_view& train, const dataset_view* validation);
   void run_epochs(const dataset_view& train, const dataset_view* validation);
   /// Takes the steps of an epoch that are still to be taken.
@@ -80,7 +94,7 @@ class fit_run {
   void pass_over(const batch& b, std::uint64_t epoch) {
     training_state& now = at();
     now.epoch = epoch + 1;
-    now.position += b.size;
+    now.position += b.whole_size();
     now.samples = samples_;
     now.batch_size = options_.batch_size;
     now.shuffled = options_.shuffle;
@@ -136,6 +150,65 @@ history fit_run<B>::run(const dataset_view& train, const dataset_view* validatio
     }
   }
   samples_ = train.size();
+  if (ranks() == nullptr) {
+    this->train(train, validation);
+    return std::move(result_);
+  }
+  try {
+    begin_together(train, validation);
+    this->train(train, validation);
+    // Nobody leaves before the last checkpoint is written.
+    (void)gather(*ranks(), "");
+  } catch (const rank_error&) {
+    throw;
+  } catch (const std::exception& e) {
+    ranks()->fail(e.what());
+    throw;
+  }
+  return std::move(result_);
+}
+
+/// Sees to it that all ranks do the same.
+template <backend B>
+void fit_run<B>::begin_together(const dataset_view& train, const dataset_view* validation) {
+  const auto described = [](const dataset_view* data) {
+    return data == nullptr ? std::string("none")
+                           : text(data->size(), " of ", data->input_shape(), " with ",
+                                  data->target_shape() ? text(*data->target_shape()) : "classes");
+  };
+  std::string parameters;
+  for (const parameter<B>& p : what_.net.parameters()) {
+    parameters += text(p.spec.name, ' ', p.spec.shape, "; ");
+  }
+  std::string names;
+  for (const metric& m : measured_metrics()) {
+    names += m.name + ' ';
+  }
+  const distributed_options& how = over().how;
+  const std::vector<rank_setting> own{
+      {"ranks", text(over().size())},
+      {"glia", text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH)},
+      {"build", running_build()},
+      {"parameters", parameters},
+      {"loss", what_.loss.description()},
+      {"slots", text(what_.optimizer.slot_count)},
+      {"learning rate", text(what_.optimizer.learning_rate(0))},
+      {"seed", text(at().seed)},
+      {"training samples", described(&train)},
+      {"training data", detail::sampled_checksum(train)},
+      {"validation samples", described(validation)},
+      {"epochs", text(options_.epochs)},
+      {"batch size", text(options_.batch_size)},
+      {"shuffled", text(options_.shuffle)},
+      {"resume", text(options_.resume)},
+      {"metrics", names},
+      {"gradient transforms", text(trainer_.options_.gradients.size())},
+      {"sums", text(how.reproducible, how.bfloat16_sums, ' ', how.pieces, ' ', how.bucket_bytes)}};
+  require_same_settings(*ranks(), own);
+}
+
+template <backend B>
+void fit_run<B>::train(const dataset_view& train, const dataset_view* validation) {
   begin();
   try {
     if (!stopped()) {
@@ -152,7 +225,6 @@ history fit_run<B>::run(const dataset_view& train, const dataset_view* validatio
     throw;
   }
   tell(moment::ends);
-  return std::move(result_);
 }
 
 template <backend B>
@@ -168,6 +240,10 @@ void fit_run<B>::begin() {
   sums_.emplace(what_.net.device(), measured_metrics(), class_border(what_.net.plan(), what_.loss));
   result_.epochs = at().history;
   tell(moment::begins);
+  if (ranks() != nullptr) {
+    trainer_.restore(what_.net, state_of_first(*ranks(), trainer_.state(what_.net)));
+    result_.epochs = at().history;
+  }
   if (at().position > 0 || !at().history.empty()) {
     require_same_metrics();
   }
@@ -249,11 +325,13 @@ void fit_run<B>::run_behind_frozen_layers(const dataset_view& train,
     if (data.behind_frozen_layers() || !worth_keeping(data) || stopped()) {
       return data;
     }
-    into = detail::run_frozen_layers(what_.net, what_.described, data, name, how,
-                                     [&](const frozen_pass& pass) {
-                                       tell(moment::frozen_pass, &pass);
-                                       return !stopped();
-                                     });
+    into = detail::run_frozen_layers(
+        what_.net, what_.described, data, name, how,
+        [&](const frozen_pass& pass) {
+          tell(moment::frozen_pass, &pass);
+          return !stopped();
+        },
+        ranks());
     return into ? data.with_frozen_outputs(*into, what_.net.frontier()->output) : data;
   };
   const dataset_view training_data = through_frozen_layers(train, "training", rows[0]);
@@ -270,7 +348,7 @@ void fit_run<B>::run_behind_frozen_layers(const dataset_view& train,
 template <backend B>
 void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* validation) {
   std::vector<std::uint32_t> order(train.size());
-  batch_loader loader(train, options_.batch_size);
+  batch_loader loader(train, options_.batch_size, over().share());
   train_ = &train;
   while (at().history.size() < options_.epochs && !stopped()) {
     const bool going_on = at().position > 0;
@@ -291,10 +369,13 @@ void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* valid
     epoch_record record = record_so_far();
     if (!stopped() && validation != nullptr) {
       record.validation = detail::evaluate(what_.net, what_.described, *validation, what_.loss,
-                                           {.metrics = result_.metrics});
+                                           {.metrics = result_.metrics, .ranks = ranks()});
     }
     if (stopped() && at().position == 0) {
       break;  // nothing is left of the epoch once an observer has gone back to where it began
+    }
+    if (ranks() != nullptr) {
+      require_same_tensors(*ranks(), trainer_.parameters(what_.net));
     }
     result_.epochs.push_back(record);
     if (stopped()) {
@@ -357,7 +438,7 @@ std::string fit_run<B>::trace_not_finite(const training_state& from) {
   const std::uint64_t epoch = from.position > 0 ? from.epoch - 1 : from.epoch;
   std::vector<std::uint32_t> order(train_->size());
   shuffle_for(epoch, order);
-  batch_loader loader(*train_, options_.batch_size);
+  batch_loader loader(*train_, options_.batch_size, over().share());
   loader.start(std::span<const std::uint32_t>(order).subspan(from.position), epoch);
   training_state before = from;
   while (const batch* b = loader.next()) {
@@ -427,6 +508,8 @@ void fit_run<B>::tell(moment which, const frozen_pass* pass) {
       .sample = what_.net.sample_shape(),
       .result = result_,
       .access = access,
+      .rank = over().rank(),
+      .ranks = over().size(),
       .resume = options_.resume,
       .batch_size = options_.batch_size,
       .epochs = options_.epochs,
@@ -435,12 +518,19 @@ void fit_run<B>::tell(moment which, const frozen_pass* pass) {
       .done = now.position,
       .samples = samples_,
       .pass = pass};
+  verdict said;
   for (const observer& one : observers_) {
     const verdict v = one(t);
-    if (v.what != verdict::kind::go_on && !stopped() && which != moment::ends) {
-      result_.stopped = v.reason.empty() ? "an observer says so" : v.reason;
-      result_.interrupted = v.what == verdict::kind::interrupt;
+    if (v.what != verdict::kind::go_on && said.what == verdict::kind::go_on) {
+      said = v;
     }
+  }
+  if (ranks() != nullptr && which != moment::ends) {
+    said = agreed(*ranks(), said);
+  }
+  if (said.what != verdict::kind::go_on && !stopped() && which != moment::ends) {
+    result_.stopped = said.reason.empty() ? "an observer says so" : said.reason;
+    result_.interrupted = said.what == verdict::kind::interrupt;
   }
 }
 

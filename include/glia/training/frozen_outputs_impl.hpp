@@ -13,6 +13,7 @@
 #include "glia/training/interrupt.hpp"
 #include "glia/training/observer.hpp"
 #include "glia/training/progress.hpp"
+#include "glia/training/shared_scores.hpp"
 
 namespace glia::detail {
 
@@ -23,7 +24,8 @@ std::optional<row_store> run_frozen_layers(const model_core<B>& net,
                                            const description_ref<tracing_backend<B>>& described,
                                            const dataset_view& data, const std::string& name,
                                            const frozen_output_options& options,
-                                           function_ref<bool(const frozen_pass&)> told) {
+                                           function_ref<bool(const frozen_pass&)> told,
+                                           rank_group* ranks = nullptr) {
   require<value_error>(options.batch_size > 0,
                        "fit: expected a batch size of at least 1 for the frozen layers");
   const std::size_t size = net.frontier()->output.size();
@@ -35,14 +37,21 @@ std::optional<row_store> run_frozen_layers(const model_core<B>& net,
   bool goes_on = told(pass);
   if (goes_on) {
     std::vector<float> rows;
-    for_each_output<B>(net, described, model_part::frozen, data, options.batch_size,
-                       [&](const batch& b, const typename B::tensor& y) {
-                         rows.resize(b.size * size);
-                         first_to_host(net.device(), y, std::span<float>(rows));
-                         values.write(pass.done, rows);
-                         pass.done += b.size;
-                         return goes_on = told(pass);
-                       });
+    const auto keep = [&](const std::vector<float>& all) {
+      values.write(pass.done, all);
+      pass.done += all.size() / size;
+      return goes_on = told(pass);
+    };
+    const auto keep_batch = [&](const batch& b, const typename B::tensor& y) {
+      rows.resize(b.size * size);
+      first_to_host(net.device(), y, std::span<float>(rows));
+      return keep(ranks == nullptr ? rows : gather_all(*ranks, rows));
+    };
+    for_each_output<B>(net, described, model_part::frozen, data, options.batch_size, keep_batch,
+                       ranks);
+    if (ranks != nullptr && goes_on && pass.done < data.size()) {
+      (void)keep(gather_all(*ranks, std::vector<float>()));  // others have one batch more
+    }
   }
   return goes_on ? std::optional(std::move(values)) : std::nullopt;
 }

@@ -87,7 +87,9 @@ struct training {
   const shape& sample;     ///< shape of what the model takes
   const history& result;   ///< so far: the epochs that are over
   const training_access& access;
-  bool resume = false;  ///< whether fit was asked to go on with what was left undone
+  std::size_t rank = 0;   ///< of this process, where several train together
+  std::size_t ranks = 1;  ///< how many do
+  bool resume = false;    ///< whether fit was asked to go on with what was left undone
   std::size_t batch_size = 0;
   std::size_t epochs = 0;   ///< that fit was asked for, those before a resume included
   std::size_t epoch = 0;    ///< the one in progress, or the last one that was, from 1
@@ -141,14 +143,22 @@ struct training {
 ///
 /// An observer that says `static constexpr bool after_others = true` is told after those that do
 /// not, whatever the order in which they are given, and finds what these have changed.
+///
+/// Where several ranks train together each has its observers, which are told of the same numbers.
+/// One that says `static constexpr bool first_rank_only = true`, as it writes or prints, is told on
+/// the first rank alone. Whatever rank stops the training, it ends at the same moment on all; what
+/// an observer changes in it, all have to change alike.
 class observer {
  public:
   template <std::invocable<const training&> Call>
   requires(!std::same_as<std::remove_cvref_t<Call>, observer>) observer(Call call)
-      : call_(as_verdict(std::move(call))), after_others_(comes_last<Call>()) {}
+      : call_(as_verdict(std::move(call))),
+        after_others_(comes_last<Call>()),
+        first_rank_only_(requires { requires Call::first_rank_only; }) {}
 
   verdict operator()(const training& t) const { return call_(t); }
   [[nodiscard]] bool after_others() const { return after_others_; }
+  [[nodiscard]] bool first_rank_only() const { return first_rank_only_; }
 
  private:
   template <class Call>
@@ -176,6 +186,7 @@ class observer {
 
   std::function<verdict(const training&)> call_;
   bool after_others_;
+  bool first_rank_only_;
 };
 
 /// An observer of one moment alone:

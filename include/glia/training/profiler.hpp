@@ -38,6 +38,8 @@ struct profiler_options {
 /// before the first step. Copies share what they found.
 class profiler {
  public:
+  static constexpr bool first_rank_only = true;
+
   static constexpr bool after_others = true;
 
   explicit profiler(std::filesystem::path folder = {}, profiler_options options = {})

@@ -189,6 +189,8 @@ class progress {
 /// Shows a training on a stream: what fit_options::progress stands for.
 class progress_bar {
  public:
+  static constexpr bool first_rank_only = true;
+
   explicit progress_bar(std::ostream& out) : out_(&out) {}
 
   void operator()(const training& t) {

@@ -136,6 +136,11 @@ class running_scores {
   /// The same for what a batch gives; see scoring::results.
   void add_results(std::span<const typename B::tensor> results, const batch& b);
 
+  /// The same for sums that were read already, of so many samples.
+  void add_read(std::size_t count, std::span<const double> sums);
+  /// Outputs (N, ...) of a batch's samples for the metrics that look at them.
+  void add_outputs(std::span<const float> outputs, const batch& b);
+
   [[nodiscard]] const scoring& how() const { return how_; }
   [[nodiscard]] const std::vector<metric>& metrics() const { return how_.metrics; }
 
@@ -157,8 +162,6 @@ class running_scores {
   static constexpr std::size_t batches_at_a_time = compiling_backend<B> ? 4096 : 4;
 
   void add_sums(std::size_t count, std::span<const typename B::tensor> sums);
-  /// Outputs (N, ...) of a batch for the metrics that look at them; there may be more rows than
-  /// samples.
   void add_outputs(const typename B::tensor& y, const batch& b);
   void make_room();
   void read_pending() const;

@@ -64,7 +64,22 @@ template <backend B>
 void running_scores<B>::add_outputs(const typename B::tensor& y, const batch& b) {
   outputs_.resize(y.shape().size());
   device_.to_host(y, std::span(outputs_));
-  const std::size_t outputs = b.size == 0 ? 0 : outputs_.size() / y.shape()[0];
+  const std::size_t each = b.size == 0 ? 0 : outputs_.size() / y.shape()[0];
+  add_outputs(std::span<const float>(outputs_).first(b.size * each), b);
+}
+
+template <backend B>
+void running_scores<B>::add_read(std::size_t count, std::span<const double> sums) {
+  read_pending();
+  count_ += count;
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    sums_[i] += sums[i];
+  }
+}
+
+template <backend B>
+void running_scores<B>::add_outputs(std::span<const float> all, const batch& b) {
+  const std::size_t outputs = b.size == 0 ? 0 : all.size() / b.size;
   const std::size_t values = b.size == 0 ? 0 : b.targets.size() / b.size;
   for (std::size_t n = 0; n < b.size; ++n) {
     const sample_target target{
@@ -78,7 +93,7 @@ void running_scores<B>::add_outputs(const typename B::tensor& y, const batch& b)
         if (m.per_sample) {
           own_[i].resize(own_[i].size() + m.sums);
         }
-        m.add(std::span<const float>(outputs_).subspan(n * outputs, outputs), target,
+        m.add(all.subspan(n * outputs, outputs), target,
               std::span(own_[i]).last(m.sums));
       }
     }

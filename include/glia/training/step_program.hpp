@@ -53,6 +53,9 @@ struct step_inputs {
   typename B::tensor numbers;  ///< of the optimizer
   /// (N): 1 for samples, 0 for what only fills the batch up. On backends that compile whole graphs.
   typename B::tensor present = {};
+  /// What the loss of each sample counts, where the batch is a piece of a larger one; else all of
+  /// its samples count alike.
+  typename B::tensor each = {};
 
   [[nodiscard]] typename B::tensor& wanted() { return t.classes ? t.classes : t.values; }
 };
@@ -63,6 +66,21 @@ struct step_results {
   typename B::tensor outputs;
   typename B::tensor losses;
 };
+
+/// What the loss says of each parameter: its gradient, or none. Layers may change what is no
+/// parameter of the optimizer's, such as running statistics. Runs at once, or writes itself down on
+/// a recorder.
+template <backend X>
+[[nodiscard]] std::vector<typename X::tensor> take_gradients(tape<X>& on, step_inputs<X> in,
+                                                             parameter_list<X>& parameters,
+                                                             const step_rule<X>& rule,
+                                                             step_results<X>& results);
+
+/// What follows: the parameters and slots as the optimizer wants them.
+template <backend X>
+void update_parameters(const X& device, std::vector<typename X::tensor> gradients,
+                       parameter_list<X>& parameters, slot_lists<X>& slots,
+                       const step_rule<X>& rule, const typename X::tensor& numbers);
 
 /// One training step: forward, backward, update. A function of the batch, the random key, the
 /// optimizer's numbers of the step, and the state, parameters and slots, which it replaces. It runs

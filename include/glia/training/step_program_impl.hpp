@@ -20,55 +20,84 @@ namespace glia {
 
 namespace detail {
 
-/// The mean of the losses (N) of the samples that are there.
+/// The mean of the losses (N) of the samples that are there, or what `each` makes of their sum.
 template <backend X>
 [[nodiscard]] variable<X> mean_loss(tape<X>& on, const variable<X>& losses,
-                                    const typename X::tensor& present) {
+                                    const typename X::tensor& present,
+                                    const typename X::tensor& each) {
+  const X& device = on.device();
+  if (each) {
+    const auto shares =
+        !present ? each : device.run(kernels::binary{binary_function::multiply}, present, each);
+    return present ? ops::sum(losses * on.constant(shares))
+                   : ops::sum(losses) * on.constant(shares);
+  }
   if (!present) {
     return ops::mean(losses);
   }
-  const X& device = on.device();
   const auto share = device.run(kernels::binary{binary_function::divide}, present,
                                 device.run(kernels::sum_to{{}}, present));
   return ops::sum(losses * on.constant(share));
 }
 
+/// Says to a recorder where in a model what comes next belongs.
+template <backend X>
+void set_place(const X& device, std::string_view name, step_phase phase) {
+  if constexpr (requires { device.set_place(name, phase); }) {
+    device.set_place(name, phase);
+  }
+}
+
 }  // namespace detail
 
 template <backend X>
-step_results<X> take_step(tape<X>& on, step_inputs<X> in, parameter_list<X>& parameters,
-                          slot_lists<X>& slots, const step_rule<X>& rule) {
+std::vector<typename X::tensor> take_gradients(tape<X>& on, step_inputs<X> in,
+                                               parameter_list<X>& parameters,
+                                               const step_rule<X>& rule, step_results<X>& results) {
   const X& device = on.device();
   std::vector<gradient_slot> gradients_at;
   scope<X> s(on, parameters, gradients_at, in.key);
-  const auto at_place = [&](std::string_view name, step_phase phase) {
-    if constexpr (requires { device.set_place(name, phase); }) {
-      device.set_place(name, phase);
-    }
-  };
   const variable<X> y = rule.forward(s, on.constant(std::move(in.x)));
-  at_place("loss", step_phase::forward);
+  detail::set_place(device, "loss", step_phase::forward);
   const variable<X> losses = rule.loss.apply(y, in.t);
-  at_place("loss", step_phase::backward);
-  on.backward(detail::mean_loss<X>(on, losses, in.present));
+  detail::set_place(device, "loss", step_phase::backward);
+  on.backward(detail::mean_loss<X>(on, losses, in.present, in.each));
   std::vector<typename X::tensor> gradients(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients_at[i]) {
       gradients[i] = on.take_gradient(gradients_at[i]);
     }
   }
-  at_place("", step_phase::update);
+  detail::set_place(device, "metrics", step_phase::forward);
+  results = {y.value(), losses.value()};
+  return gradients;
+}
+
+template <backend X>
+void update_parameters(const X& device, std::vector<typename X::tensor> gradients,
+                       parameter_list<X>& parameters, slot_lists<X>& slots,
+                       const step_rule<X>& rule, const typename X::tensor& numbers) {
+  detail::set_place(device, "", step_phase::update);
   transform_gradients(rule.gradients, device, gradients);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients[i]) {
       const std::string_view name = parameters[i].spec.name;
-      at_place(name.substr(0, name.rfind('.')), step_phase::update);
-      rule.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i],
-                           in.numbers);
+      detail::set_place(device, name.substr(0, name.rfind('.')), step_phase::update);
+      rule.optimizer.apply(device, parameters[i].value, std::move(gradients[i]), slots[i], numbers);
     }
   }
-  at_place("metrics", step_phase::forward);
-  return {y.value(), losses.value()};
+  detail::set_place(device, "metrics", step_phase::forward);
+}
+
+template <backend X>
+step_results<X> take_step(tape<X>& on, step_inputs<X> in, parameter_list<X>& parameters,
+                          slot_lists<X>& slots, const step_rule<X>& rule) {
+  const typename X::tensor numbers = in.numbers;
+  step_results<X> results;
+  std::vector<typename X::tensor> gradients =
+      take_gradients(on, std::move(in), parameters, rule, results);
+  update_parameters(on.device(), std::move(gradients), parameters, slots, rule, numbers);
+  return results;
 }
 
 namespace detail {
@@ -117,49 +146,50 @@ template <backend B>
   return to.samples("present", real_of({rows}));
 }
 
-/// On backends that compile also says whether the step mixes samples.
+/// The inputs of a step that vary with its batch, as inputs of what is recorded.
 template <backend B>
-[[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
-                                     const parameter_list<B>& parameters,
-                                     const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
-                                     const std::optional<scoring>& scores,
-                                     const std::optional<frozen_end>& frontier, step_kind kind,
-                                     bool& mixes) {
-  using R = recorder<B>;
-  const R rec;
-  tape<R> at(rec);
-  step_inputs<R> in{.x = rec.samples("inputs", real_of(shapes.inputs)),
-                    .t = targets_input(rec, shapes.targets),
-                    .key = rec.input("key", {{step_key::words}, element::index}),
-                    .numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}))};
-  if constexpr (compiling_backend<B>) {
-    in.present = present_input(rec, shapes.inputs[0]);
-  }
-  parameter_list<R> traced = as_inputs(rec, parameters);
-  slot_lists<R> kept(slots.size());
+[[nodiscard]] step_inputs<recorder<B>> batch_inputs(const recorder<B>& to,
+                                                    const step_shapes& shapes) {
+  step_inputs<recorder<B>> in{.x = to.samples("inputs", real_of(shapes.inputs)),
+                              .t = targets_input(to, shapes.targets),
+                              .key = to.input("key", {{step_key::words}, element::index}),
+                              .numbers = {}};
+  return in;
+}
+
+/// The optimizer's slots as inputs of what is recorded.
+template <backend B>
+[[nodiscard]] slot_lists<recorder<B>> slot_inputs(const recorder<B>& to,
+                                                  const parameter_list<B>& parameters,
+                                                  const slot_lists<B>& slots) {
+  slot_lists<recorder<B>> kept(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
     for (std::size_t j = 0; j < slots[i].size(); ++j) {
       kept[i].push_back(
-          rec.input(text(parameters[i].spec.name, ".slot", j), real_of(parameters[i].spec.shape)));
+          to.input(text(parameters[i].spec.name, ".slot", j), real_of(parameters[i].spec.shape)));
     }
   }
-  const parameter_list<R> before = traced;
-  const slot_lists<R> kept_before = kept;
+  return kept;
+}
 
-  const step_results<R> results = take_step(at, in, traced, kept, rule);
-  if constexpr (compiling_backend<B>) {
-    mixes = passes::mixes_samples(rec.recorded());  // before metrics, which may
-  }
-  if (scores) {
-    output_sums(rec, results, in.t, *scores, in.present);
-  }
-  for (std::size_t i = 0; i < traced.size(); ++i) {
-    rec.next(before[i].value, traced[i].value);
+/// Says what parameters and slots are after each run.
+template <backend B>
+void set_next(const recorder<B>& to, const parameter_list<recorder<B>>& before,
+              const parameter_list<recorder<B>>& after, const slot_lists<recorder<B>>& kept_before,
+              const slot_lists<recorder<B>>& kept) {
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    to.next(before[i].value, after[i].value);
     for (std::size_t j = 0; j < kept[i].size(); ++j) {
-      rec.next(kept_before[i][j], kept[i][j]);
+      to.next(kept_before[i][j], kept[i][j]);
     }
   }
-  graph g = rec.recorded();
+}
+
+/// Makes a recorded step ready to run, from the frozen part of the model on where there is one.
+template <backend B>
+[[nodiscard]] program<B> finish_step(graph g, const recorder<B>& recorded, const B& device,
+                                     const step_shapes& shapes,
+                                     const std::optional<frozen_end>& frontier, step_kind kind) {
   if (frontier) {
     require<value_error>(passes::begin_at(g, 0, frontier->value_in(g)),
                          "trainer: the step needs more of the samples than what the frozen layers "
@@ -173,7 +203,39 @@ template <backend B>
       cut_for_lanes(g, device, shapes.inputs[0]);
     }
   }
-  return program<B>(std::move(g), rec.how(), device);
+  return program<B>(std::move(g), recorded.how(), device);
+}
+
+/// On backends that compile also says whether the step mixes samples.
+template <backend B>
+[[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
+                                     const parameter_list<B>& parameters,
+                                     const slot_lists<B>& slots, const step_rule<recorder<B>>& rule,
+                                     const std::optional<scoring>& scores,
+                                     const std::optional<frozen_end>& frontier, step_kind kind,
+                                     bool& mixes) {
+  using R = recorder<B>;
+  const R rec;
+  tape<R> at(rec);
+  step_inputs<R> in = batch_inputs(rec, shapes);
+  in.numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
+  if constexpr (compiling_backend<B>) {
+    in.present = present_input(rec, shapes.inputs[0]);
+  }
+  parameter_list<R> traced = as_inputs(rec, parameters);
+  slot_lists<R> kept = slot_inputs(rec, parameters, slots);
+  const parameter_list<R> before = traced;
+  const slot_lists<R> kept_before = kept;
+
+  const step_results<R> results = take_step(at, in, traced, kept, rule);
+  if constexpr (compiling_backend<B>) {
+    mixes = passes::mixes_samples(rec.recorded());  // before metrics, which may
+  }
+  if (scores) {
+    output_sums(rec, results, in.t, *scores, in.present);
+  }
+  set_next(rec, before, traced, kept_before, kept);
+  return finish_step(rec.recorded(), rec, device, shapes, frontier, kind);
 }
 
 }  // namespace detail

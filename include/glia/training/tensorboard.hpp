@@ -41,6 +41,8 @@ struct tensorboard_options {
 /// written to, and `value_error` for histograms without buckets.
 class tensorboard {
  public:
+  static constexpr bool first_rank_only = true;
+
   explicit tensorboard(std::filesystem::path folder, const tensorboard_options& options = {})
       : folder_(std::move(folder)), options_(options) {
     require<value_error>(options.histogram_buckets > 0,

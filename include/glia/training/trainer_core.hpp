@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "glia/data/dataset_view.hpp"
+#include "glia/distributed/distribution.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/history.hpp"
@@ -21,11 +22,15 @@ namespace glia {
 
 template <backend B>
 class fit_run;
+template <backend B>
+class shared_step;
 
 struct trainer_options {
   std::uint64_t seed = 1;  ///< of shuffling and of random layers
   /// What is done to gradients before the update, in this order: {clip_by_norm(1.0)}.
   std::vector<gradient_transform> gradients = {};
+  /// Among which ranks the training is shared, if it is; all of them call the trainer alike.
+  distribution over = {};
 };
 
 struct fit_options {
@@ -108,6 +113,8 @@ class trainer_core {
   void require_same_model(const model_core<B>& net) const;
   [[nodiscard]] static step_shapes shapes_for(const subject& what, const batch& b);
   [[nodiscard]] step_inputs<B> inputs_for(const subject& what, const batch& b) const;
+  void run_shared(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
+                  std::size_t rows) requires program_backend<B>;
   [[nodiscard]] const tensor& present(const B& device, std::size_t samples, std::size_t rows);
   void run_step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
                 std::size_t rows) requires program_backend<B>;
@@ -133,11 +140,12 @@ class trainer_core {
       const running_scores<B>* sums) requires program_backend<B>;
 
   trainer_options options_;
-  slot_lists<B> memory_;                  // the optimizer's slots, one list per parameter
-  std::vector<kept_program> programs_;    // none where steps run at once
-  std::shared_ptr<const char> recorded_;  // the model that they are of; see model_core::identity
-  std::vector<tensor*> room_;             // for a step's inputs
-  std::vector<tensor> sums_;              // that the last step gave
+  slot_lists<B> memory_;                    // the optimizer's slots, one list per parameter
+  std::vector<kept_program> programs_;      // none where steps run at once
+  std::shared_ptr<shared_step<B>> shared_;  // where ranks train together
+  std::shared_ptr<const char> recorded_;    // the model that they are of; see model_core::identity
+  std::vector<tensor*> room_;               // for a step's inputs
+  std::vector<tensor> sums_;                // that the last step gave
   known_rows rows_;
   training_state at_;                           // but for the tensors
   timeline* times_ = nullptr;                   // if someone wants them, while fit runs

@@ -15,6 +15,7 @@
 #include "glia/training/feed.hpp"
 #include "glia/training/fit_run.hpp"
 #include "glia/training/not_finite.hpp"
+#include "glia/training/shared_step.hpp"
 #include "glia/training/trainer_core.hpp"
 
 namespace glia {
@@ -24,6 +25,14 @@ trainer_core<B>::trainer_core(const subject& what, trainer_options options)
     : options_(std::move(options)) {
   require_logits(what.net.plan(), what.loss);
   at_.seed = options_.seed;
+  if (options_.over.is_shared()) {
+    if constexpr (program_backend<B>) {
+      shared_ = std::make_shared<shared_step<B>>(options_.over);
+    } else {
+      throw value_error(text("trainer: the backend ", what.net.device().name(),
+                             " runs no programs, which steps shared by several ranks need"));
+    }
+  }
   for (const parameter<B>& p : what.net.parameters()) {
     std::vector<tensor>& own = memory_.emplace_back();
     for (std::size_t i = 0; p.spec.trainable && i < what.optimizer.slot_count; ++i) {
@@ -159,7 +168,9 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   model_core<B>& net = what.net;
   const model_access::training alone(net.access());
   require_same_model(net);
-  net.require_batch(b.input_shape, which);
+  if (b.size > 0 || !shared_) {  // a rank may have none of a small batch
+    net.require_batch(b.input_shape, which);
+  }
   net.require_integers(std::span<const float>(b.inputs), which);
   require<value_error>(b.size == b.input_shape[0], "trainer: the batch says that it has ", b.size,
                        " samples, its inputs are ", b.input_shape);
@@ -172,7 +183,11 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
     require_classes(what.loss, sums->metrics(), b, net.output_shape());
   }
   if constexpr (program_backend<B>) {
-    run_step(what, which, b, sums, std::max(rows, b.size));
+    if (shared_) {
+      run_shared(what, which, b, sums, rows);
+    } else {
+      run_step(what, which, b, sums, std::max(rows, b.size));
+    }
   } else {
     tape<B> on(net.device());
     const auto forward = [&](scope<B>& s, variable<B> samples) {
@@ -220,6 +235,39 @@ void trainer_core<B>::run_step(const subject& what, model_part which, const batc
     const timeline::span scores(times_, "scores");
     sums->add_results(sums_, b);
   }
+}
+
+/// The programs are of the model that they were recorded with, as those of run_step.
+template <backend B>
+void trainer_core<B>::run_shared(const subject& what, model_part which, const batch& b,
+                                 running_scores<B>* sums,
+                                 std::size_t rows) requires program_backend<B> {
+  model_core<B>& net = what.net;
+  if (net.identity() != recorded_) {
+    shared_ = std::make_shared<shared_step<B>>(options_.over);
+    recorded_ = net.identity();
+  }
+  const auto forward = [&](scope<X>& s, variable<X> x) {
+    return net.run(what.described, s, std::move(x));
+  };
+  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradients};
+  const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
+  const std::size_t count = what.optimizer.numbers_per_step;
+  const std::size_t pieces = options_.over.pieces();
+  shared_->run(
+      {.device = net.device(),
+       .which = which,
+       .parameters = net.parameters(),
+       .slots = memory_,
+       .rule = rule,
+       .sample = net.sample_shape(),
+       .output = net.output_shape(),
+       .depth_first = net.depth_first(),
+       .frontier = net.frontier(),
+       .numbers = net.device().from_host(std::span<const double>(varying.data(), count), {count}),
+       .key = {.seed = at_.seed, .step = static_cast<std::uint32_t>(at_.step)}},
+      b, sums, (rows + pieces - 1) / pieces);
+  ++at_.step;
 }
 
 template <backend B>

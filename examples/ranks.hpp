@@ -1,0 +1,77 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <glia/glia.hpp>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#ifdef GLIA_WITH_MPI
+#include <glia/mpi.hpp>
+#endif
+
+/// Whether an example is one of several processes that train together, and how.
+struct rank_choice {
+  bool distributed = false;
+  glia::distributed_options how = {};
+};
+
+inline void add_rank_options(CLI::App& app, rank_choice& ranks) {
+  app.add_flag("--distributed", ranks.distributed,
+               "train one model on all processes that mpirun started");
+  app.add_flag("--reproducible", ranks.how.reproducible,
+               "the same weights, bit for bit, for every number of processes");
+  app.add_option("--pieces", ranks.how.pieces,
+                 "of a batch that processes share, if it is to be reproducible");
+  app.add_flag("--bfloat16-sums", ranks.how.bfloat16_sums,
+               "send gradients rounded to bfloat16, for slow networks");
+}
+
+/// The processes of a run.
+class run_ranks {
+ public:
+  explicit run_ranks(const rank_choice& choice, std::shared_ptr<glia::rank_group> all = nullptr,
+                     std::size_t threads = 0)
+      : over_{std::move(all), choice.how}, threads_(threads) {}
+
+  [[nodiscard]] bool is_first() const { return over_.rank() == 0; }
+  /// Of the cpu, where the user asked for none: 0 for one per core.
+  [[nodiscard]] std::size_t threads() const { return threads_; }
+  [[nodiscard]] glia::trainer_options share(glia::trainer_options options) const {
+    options.over = over_;
+    return options;
+  }
+  [[nodiscard]] glia::evaluate_options share(glia::evaluate_options options = {}) const {
+    options.ranks = over_.ranks.get();
+    return options;
+  }
+
+ private:
+  glia::distribution over_;
+  std::size_t threads_;
+};
+
+/// Calls use(ranks) with the processes that were asked for, of which only the first one prints, and
+/// returns what it returns. `threads` is what the user asked for; 0: as many as fit.
+template <class Use>
+int with_ranks(const rank_choice& choice, [[maybe_unused]] std::size_t threads, const Use& use) {
+  if (!choice.distributed) {
+    return use(run_ranks(choice));
+  }
+#ifdef GLIA_WITH_MPI
+  return glia::mpi::run([&](const glia::mpi::communicator& all) {
+    const std::size_t own = threads > 0 ? threads : all.threads();
+    const std::string placement = all.placement(own);
+    if (!all.is_first()) {
+      std::cout.setstate(std::ios::badbit);
+    }
+    std::cout << placement << "\n\n";
+    return use(run_ranks(choice, all.ranks(), own));
+  });
+#else
+  throw glia::value_error(
+      "--distributed: this program was built without MPI; install one, such as libopenmpi-dev, and "
+      "configure again");
+#endif
+}

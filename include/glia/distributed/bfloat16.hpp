@@ -1,0 +1,28 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace glia {
+
+/// A number in bfloat16: the upper half of one in single precision, so 8 bits of fraction, the
+/// first of which is implied, and the same range.
+struct bfloat16 {
+  std::uint16_t bits = 0;
+
+  constexpr bfloat16() = default;
+  /// The nearest one, of two as near the even one; what is no number stays none.
+  constexpr explicit bfloat16(float x) noexcept {
+    const auto word = std::bit_cast<std::uint32_t>(x);
+    constexpr std::uint32_t infinity = 0x7F800000U;
+    const bool no_number = (word & 0x7FFFFFFFU) > infinity;
+    const std::uint32_t rounded = (word + 0x7FFFU + ((word >> 16U) & 1U)) >> 16U;
+    bits = static_cast<std::uint16_t>(no_number ? (word >> 16U) | 0x40U : rounded);
+  }
+  [[nodiscard]] constexpr float value() const noexcept {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+  }
+};
+
+}  // namespace glia

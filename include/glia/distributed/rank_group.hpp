@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "glia/core/error.hpp"
+
+namespace glia {
+
+/// One of the processes that train a model together has failed, or is gone. Every rank throws it,
+/// with the number, the machine and the reason of the one that failed.
+struct rank_error : error {
+  using error::error;
+};
+
+/// A block of bytes for each rank, in one piece of memory.
+struct rank_blocks {
+  std::byte* memory;
+  const int* bytes;    ///< of each rank's block
+  const int* offsets;  ///< where it begins
+};
+
+/// Transfers of one kind begin in the same order on every rank; kinds do not wait for each other.
+enum class transfer_kind : std::uint8_t { parts, sums, messages };
+
+/// Processes that train one model together, each with a copy of it, numbered from 0: their ranks.
+/// What sends bytes between them, such as `glia::mpi::communicator`, meets this interface; all else
+/// of glia knows no more of other machines.
+///
+/// Transfers run while other work is done; memory given to one stays until it is done. Any thread
+/// may call, one at a time for each kind of transfer.
+class rank_group {
+ public:
+  struct transfer {
+    std::uint64_t handle = 0;
+  };
+
+  rank_group() = default;
+  rank_group(const rank_group&) = delete;
+  rank_group& operator=(const rank_group&) = delete;
+  virtual ~rank_group() = default;
+
+  [[nodiscard]] virtual std::size_t rank() const noexcept = 0;
+  [[nodiscard]] virtual std::size_t size() const noexcept = 0;
+  /// "rank 2 on node17"
+  [[nodiscard]] virtual std::string name_of(std::size_t rank) const = 0;
+
+  /// Sends a block to each rank and takes one from each. A rank's own blocks are empty.
+  [[nodiscard]] virtual transfer start_exchange(transfer_kind kind, rank_blocks send,
+                                                rank_blocks receive) = 0;
+  /// Sends this rank's block, which lies in its place, to all, and takes theirs.
+  [[nodiscard]] virtual transfer start_gather(transfer_kind kind, rank_blocks all) = 0;
+  /// Moves a transfer on, and says whether it is over; then it is forgotten. Throws `rank_error`
+  /// once a rank has failed.
+  [[nodiscard]] virtual bool is_done(transfer& one) = 0;
+
+  /// Tells all ranks that this one cannot go on, and why.
+  virtual void fail(std::string_view reason) noexcept = 0;
+};
+
+/// A process on its own.
+class lone_rank final : public rank_group {
+ public:
+  [[nodiscard]] std::size_t rank() const noexcept override { return 0; }
+  [[nodiscard]] std::size_t size() const noexcept override { return 1; }
+  [[nodiscard]] std::string name_of(std::size_t /*rank*/) const override { return "rank 0"; }
+  [[nodiscard]] transfer start_exchange(transfer_kind /*kind*/, rank_blocks /*send*/,
+                                        rank_blocks /*receive*/) override {
+    return {};
+  }
+  [[nodiscard]] transfer start_gather(transfer_kind /*kind*/, rank_blocks /*all*/) override {
+    return {};
+  }
+  [[nodiscard]] bool is_done(transfer& /*one*/) override { return true; }
+  void fail(std::string_view /*reason*/) noexcept override {}
+};
+
+}  // namespace glia

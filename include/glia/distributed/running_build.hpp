@@ -1,0 +1,26 @@
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "glia/core/checksum.hpp"
+#include "glia/core/error.hpp"
+
+namespace glia {
+
+/// Tells the program that runs from others: a sum of its file, "unknown" where there is none.
+[[nodiscard]] inline std::string running_build() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  if (!file) {
+    return "unknown";
+  }
+  checksum sum;
+  std::string part(std::size_t{1} << 20, '\0');
+  while (file.read(part.data(), static_cast<std::streamsize>(part.size())) || file.gcount() > 0) {
+    sum.add(std::string_view(part.data(), static_cast<std::size_t>(file.gcount())));
+  }
+  return text(sum.value());
+}
+
+}  // namespace glia

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "glia/core/error.hpp"
+#include "glia/distributed/rank_group.hpp"
+
+namespace glia::mpi::detail {
+
+/// Throws `device_error` where a call of MPI's failed.
+inline void check(int code, const char* what) {
+  if (code == MPI_SUCCESS) {
+    return;
+  }
+  std::array<char, MPI_MAX_ERROR_STRING> reason{};
+  int length = 0;
+  MPI_Error_string(code, reason.data(), &length);
+  throw device_error(text("mpi: ", what, " failed (", reason.data(), ")"));
+}
+
+// A request is a number or a pointer, whatever the implementation.
+static_assert(sizeof(MPI_Request) <= sizeof(rank_group::transfer::handle));
+
+[[nodiscard]] inline rank_group::transfer transfer_of(MPI_Request request) {
+  rank_group::transfer result;
+  std::memcpy(&result.handle, &request, sizeof(request));
+  return result;
+}
+[[nodiscard]] inline bool test(rank_group::transfer& one) {
+  MPI_Request request;
+  std::memcpy(&request, &one.handle, sizeof(request));
+  int done = 0;
+  check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  one = transfer_of(request);
+  return done != 0;
+}
+
+/// MPI itself, begun where nobody has, and ended by who began it.
+class session {
+ public:
+  session() {
+    int begun = 0;
+    check(MPI_Initialized(&begun), "MPI_Initialized");
+    if (begun == 0) {
+      int given = 0;
+      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given), "MPI_Init_thread");
+      ours_ = true;
+    }
+    int level = 0;
+    check(MPI_Query_thread(&level), "MPI_Query_thread");
+    if (level < MPI_THREAD_MULTIPLE) {
+      end();
+      throw device_error(
+          "mpi: gradients are sent on a thread of their own, which this MPI does not allow; begin "
+          "it by MPI_Init_thread with MPI_THREAD_MULTIPLE, or let glia begin it");
+    }
+  }
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+  ~session() { end(); }
+
+ private:
+  void end() noexcept {
+    if (ours_) {
+      MPI_Finalize();
+      ours_ = false;
+    }
+  }
+  bool ours_ = false;
+};
+
+/// A communicator of our own, so that nobody else's messages come between.
+class owned_communicator {
+ public:
+  explicit owned_communicator(MPI_Comm like) {
+    check(MPI_Comm_dup(like, &own_), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  owned_communicator(const owned_communicator&) = delete;
+  owned_communicator& operator=(const owned_communicator&) = delete;
+  ~owned_communicator() { MPI_Comm_free(&own_); }
+  [[nodiscard]] MPI_Comm get() const noexcept { return own_; }
+
+ private:
+  MPI_Comm own_ = MPI_COMM_NULL;
+};
+
+}  // namespace glia::mpi::detail

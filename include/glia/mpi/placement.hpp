@@ -1,0 +1,103 @@
+#pragma once
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "glia/core/error.hpp"
+
+namespace glia::mpi {
+
+/// Where a rank runs. A value without pointers, so that ranks can send it.
+struct rank_place {
+  std::array<char, 64> host{};
+  std::array<char, 32> process_space{};  ///< in which its number means it
+  int process = 0;
+  cpu_set_t cores{};
+
+  [[nodiscard]] static rank_place here() {
+    rank_place result;
+    gethostname(result.host.data(), result.host.size() - 1);
+    (void)!readlink("/proc/self/ns/pid", result.process_space.data(),
+                    result.process_space.size() - 1);
+    result.process = static_cast<int>(getpid());
+    CPU_ZERO(&result.cores);
+    if (sched_getaffinity(0, sizeof(result.cores), &result.cores) != 0) {
+      for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
+        CPU_SET(i, &result.cores);
+      }
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::string host_name() const { return host.data(); }
+  [[nodiscard]] bool same_host(const rank_place& other) const { return host == other.host; }
+  [[nodiscard]] bool sees_process_of(const rank_place& other) const {
+    return same_host(other) && process_space == other.process_space;
+  }
+  [[nodiscard]] std::size_t core_count() const {
+    return static_cast<std::size_t>(CPU_COUNT(&cores));
+  }
+  [[nodiscard]] bool shares_cores(const rank_place& other) const {
+    cpu_set_t both;
+    CPU_AND(&both, &cores, &other.cores);
+    return same_host(other) && CPU_COUNT(&both) > 0;
+  }
+};
+
+/// How many threads a rank should use: the cores that it was bound to, shared with the ranks that
+/// were bound to some of them as well.
+[[nodiscard]] inline std::size_t threads_for(const std::vector<rank_place>& all, std::size_t rank) {
+  const auto sharing = std::count_if(all.begin(), all.end(), [&](const rank_place& other) {
+    return all[rank].shares_cores(other);
+  });
+  return std::max<std::size_t>(
+      all[rank].core_count() / std::max<std::size_t>(static_cast<std::size_t>(sharing), 1), 1);
+}
+
+/// "4 ranks on 2 machines, 1 to 2 threads each", and a warning behind it where a machine has fewer
+/// cores than threads. `threads` is what each rank uses.
+[[nodiscard]] inline std::string placement_text(const std::vector<rank_place>& all,
+                                                const std::vector<std::size_t>& threads) {
+  std::vector<std::size_t> first_of_host;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (std::none_of(first_of_host.begin(), first_of_host.end(),
+                     [&](std::size_t known) { return all[known].same_host(all[i]); })) {
+      first_of_host.push_back(i);
+    }
+  }
+  const auto [least, most] = std::minmax_element(threads.begin(), threads.end());
+  const auto counted = [](std::size_t count, const char* what) {
+    return text(count, ' ', what, count == 1 ? "" : "s");
+  };
+  std::string result =
+      text(counted(all.size(), "rank"), " on ", counted(first_of_host.size(), "machine"), ", ",
+           *least == *most ? "" : text(*least, " to "), counted(*most, "thread"), " each");
+  for (const std::size_t host : first_of_host) {
+    std::size_t wanted = 0;
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].same_host(all[host])) {
+        wanted += threads[i];
+        CPU_OR(&cores, &cores, &all[i].cores);
+      }
+    }
+    const auto there = static_cast<std::size_t>(CPU_COUNT(&cores));
+    if (wanted > there) {
+      result += text("\nwarning: ", all[host].host_name(), " is to run ", counted(wanted, "thread"),
+                     " on ", counted(there, "core"),
+                     ", which is slow; start fewer ranks there, or give each --threads 1");
+    }
+  }
+  return result;
+}
+
+}  // namespace glia::mpi

@@ -1,0 +1,193 @@
+#pragma once
+
+#include <csignal>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <iostream>
+#include <list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/distributed/rank_group.hpp"
+#include "glia/mpi/calls.hpp"
+#include "glia/mpi/placement.hpp"
+
+namespace glia::mpi {
+
+/// The ranks of an MPI communicator. A rank that fails tells all others, which then throw
+/// `rank_error`; the first one prints the reason as it ends, and ends the run. A rank that is gone
+/// without a word is found by its process, on the same machine.
+class ranks final : public rank_group {
+ public:
+  explicit ranks(MPI_Comm of) : parts_(of), sums_(of), messages_(of), control_(of) {
+    int number = 0;
+    int count = 0;
+    detail::check(MPI_Comm_rank(of, &number), "MPI_Comm_rank");
+    detail::check(MPI_Comm_size(of, &count), "MPI_Comm_size");
+    rank_ = static_cast<std::size_t>(number);
+    places_.resize(static_cast<std::size_t>(count));
+    const rank_place own = rank_place::here();
+    detail::check(MPI_Allgather(&own, sizeof(own), MPI_BYTE, places_.data(), sizeof(own), MPI_BYTE,
+                                messages_.get()),
+                  "MPI_Allgather");
+  }
+  ranks(const ranks&) = delete;
+  ranks& operator=(const ranks&) = delete;
+  ~ranks() override {
+    if (std::uncaught_exceptions() > exceptions_) {
+      fail("ended by an exception");
+    }
+    leave();
+  }
+
+  [[nodiscard]] std::size_t rank() const noexcept override { return rank_; }
+  [[nodiscard]] std::size_t size() const noexcept override { return places_.size(); }
+  [[nodiscard]] std::string name_of(std::size_t rank) const override {
+    return text("rank ", rank, " on ", places_[rank].host_name());
+  }
+  [[nodiscard]] const std::vector<rank_place>& places() const noexcept { return places_; }
+
+  [[nodiscard]] transfer start_exchange(transfer_kind kind, rank_blocks send,
+                                        rank_blocks receive) override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    detail::check(MPI_Ialltoallv(send.memory, send.bytes, send.offsets, MPI_BYTE, receive.memory,
+                                 receive.bytes, receive.offsets, MPI_BYTE, channel(kind), &request),
+                  "MPI_Ialltoallv");
+    return detail::transfer_of(request);
+  }
+  [[nodiscard]] transfer start_gather(transfer_kind kind, rank_blocks all) override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    detail::check(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all.memory, all.bytes, all.offsets,
+                                  MPI_BYTE, channel(kind), &request),
+                  "MPI_Iallgatherv");
+    return detail::transfer_of(request);
+  }
+  [[nodiscard]] bool is_done(transfer& one) override {
+    if (detail::test(one)) {
+      return true;
+    }
+    const std::lock_guard lock(mutex_);
+    look_for_failures();
+    if (!failure_.empty()) {
+      throw rank_error(failure_);
+    }
+    return false;
+  }
+
+  void fail(std::string_view reason) noexcept override {
+    try {
+      const std::lock_guard lock(mutex_);
+      if (!failure_.empty()) {
+        return;
+      }
+      failure_ = text(name_of(rank_), ": ", std::string(reason));
+      for (std::size_t i = 0; i < size(); ++i) {
+        if (i != rank_) {
+          MPI_Request request = MPI_REQUEST_NULL;
+          MPI_Isend(failure_.data(), static_cast<int>(failure_.size()), MPI_CHAR,
+                    static_cast<int>(i), failure_tag, control_.get(), &request);
+          sent_.push_back(request);
+        }
+      }
+    } catch (...) {  // the end of this rank says enough
+    }
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static constexpr int failure_tag = 1;
+  static constexpr std::chrono::milliseconds between_looks{2};
+  static constexpr std::chrono::milliseconds between_looks_at_processes{200};
+  /// How long a rank waits for the first one to end the run before it does so itself.
+  static constexpr std::chrono::seconds patience{4};
+
+  [[nodiscard]] MPI_Comm channel(transfer_kind kind) const noexcept {
+    return kind == transfer_kind::parts  ? parts_.get()
+           : kind == transfer_kind::sums ? sums_.get()
+                                         : messages_.get();
+  }
+
+  /// Whether some other rank has failed, or is gone.
+  void look_for_failures() {
+    const auto now = clock::now();
+    if (!failure_.empty() || now - looked_ < between_looks) {
+      return;
+    }
+    looked_ = now;
+    int there = 0;
+    MPI_Status status;
+    detail::check(MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, control_.get(), &there, &status),
+                  "MPI_Iprobe");
+    if (there != 0) {
+      int length = 0;
+      detail::check(MPI_Get_count(&status, MPI_CHAR, &length), "MPI_Get_count");
+      std::string reason(static_cast<std::size_t>(length), ' ');
+      detail::check(MPI_Recv(reason.data(), length, MPI_CHAR, status.MPI_SOURCE, failure_tag,
+                             control_.get(), MPI_STATUS_IGNORE),
+                    "MPI_Recv");
+      failure_ = reason.empty() ? "a rank failed" : reason;
+      return;
+    }
+    if (now - looked_at_processes_ < between_looks_at_processes) {
+      return;
+    }
+    looked_at_processes_ = now;
+    for (std::size_t i = 0; i < size(); ++i) {
+      const rank_place& other = places_[i];
+      if (other.sees_process_of(places_[rank_]) && kill(other.process, 0) != 0 && errno == ESRCH) {
+        failure_ = text(name_of(i), ": its process (", other.process,
+                        ") is gone; it was killed, has crashed or has ended early");
+        return;
+      }
+    }
+  }
+
+  /// Waits for the others, or ends the run where a rank has failed.
+  void leave() noexcept {
+    try {
+      MPI_Request request = MPI_REQUEST_NULL;
+      detail::check(MPI_Ibarrier(control_.get(), &request), "MPI_Ibarrier");
+      transfer all = detail::transfer_of(request);
+      while (failure_.empty() && !detail::test(all)) {
+        {
+          const std::lock_guard lock(mutex_);
+          look_for_failures();
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
+    } catch (const std::exception& e) {
+      failure_ = text(name_of(rank_), ": ", std::string(e.what()));
+    }
+    if (failure_.empty()) {
+      return;
+    }
+    const auto until = clock::now() + patience;
+    while (rank_ != 0 && clock::now() < until) {
+      int progress = 0;
+      MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, control_.get(), &progress, MPI_STATUS_IGNORE);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    std::cerr << "glia: " << failure_ << std::endl;
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+
+  detail::owned_communicator parts_, sums_, messages_, control_;
+  std::size_t rank_ = 0;
+  std::vector<rank_place> places_;
+  int exceptions_ = std::uncaught_exceptions();
+  std::mutex mutex_;     // what follows
+  std::string failure_;  // once one has failed
+  std::list<MPI_Request> sent_;
+  clock::time_point looked_{};
+  clock::time_point looked_at_processes_{};
+};
+
+}  // namespace glia::mpi

@@ -1,0 +1,175 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/training/step_program_impl.hpp"
+
+namespace glia {
+
+/// A backend whose tensors lie in memory that the host reads and writes.
+template <class B>
+concept host_memory_backend = placing_backend<B> && requires(const typename B::tensor& t) {
+  { t.data() } -> std::same_as<typename B::value_type*>;
+};
+
+/// What pieces of a batch are summed of, one behind the other in one vector: gradients, in the
+/// order in which the backward pass gives them, running statistics that the step has changed, and
+/// the sums of loss and metrics.
+struct sum_layout {
+  struct segment {
+    std::size_t first = 0;
+    shape what;
+    std::optional<std::size_t> parameter = std::nullopt;  ///< none of sums
+    bool gradient = false;                                ///< else what the parameter has become
+
+    [[nodiscard]] std::size_t end() const { return first + padded(what.size()); }
+    friend bool operator==(const segment&, const segment&) = default;
+  };
+  std::vector<segment> segments;
+
+  [[nodiscard]] std::size_t size() const { return segments.empty() ? 0 : segments.back().end(); }
+  void add(const shape& what, std::optional<std::size_t> parameter = std::nullopt,
+           bool gradient = false) {
+    segments.push_back({size(), what, parameter, gradient});
+  }
+  /// Segments begin at multiples of what a line of the cache holds.
+  [[nodiscard]] static constexpr std::size_t padded(std::size_t count) noexcept {
+    constexpr std::size_t line = 16;
+    return (count + line - 1) / line * line;
+  }
+  friend bool operator==(const sum_layout&, const sum_layout&) = default;
+};
+
+/// The part of a training step before the sums over ranks, for a piece of a batch of one shape:
+/// forward and backward. Its inputs are those of `step_inputs` with `each` and with the piece's
+/// share of the batch, and the parameters. Its outputs are what `layout` lists, then the model's
+/// outputs where a metric looks at them.
+template <backend B>
+class gradient_program {
+ public:
+  using tensor = typename B::tensor;
+
+  gradient_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
+                   const step_rule<recorder<B>>& rule, const std::optional<scoring>& scores,
+                   const std::optional<frozen_end>& frontier)
+      : program_(record(device, shapes, parameters, rule, scores, frontier, layout_, mixes_)) {}
+
+  [[nodiscard]] const sum_layout& layout() const { return layout_; }
+  [[nodiscard]] bool mixes_samples() const { return mixes_; }
+  [[nodiscard]] const program<B>& calls() const { return program_; }
+
+ private:
+  [[nodiscard]] static program<B> record(const B& device, const step_shapes& shapes,
+                                         const parameter_list<B>& parameters,
+                                         const step_rule<recorder<B>>& rule,
+                                         const std::optional<scoring>& scores,
+                                         const std::optional<frozen_end>& frontier,
+                                         sum_layout& layout, bool& mixes) {
+    using R = recorder<B>;
+    const R rec;
+    tape<R> at(rec);
+    step_inputs<R> in = detail::batch_inputs(rec, shapes);
+    in.each = rec.input("each", real_of({}));
+    const auto share = rec.input("share", real_of({}));
+    if constexpr (compiling_backend<B>) {
+      in.present = detail::present_input(rec, shapes.inputs[0]);
+    }
+    const auto t = in.t;
+    const auto present = in.present;
+    parameter_list<R> traced = as_inputs(rec, parameters);
+    const parameter_list<R> before = traced;
+    step_results<R> results;
+    const auto gradients = take_gradients(at, std::move(in), traced, rule, results);
+    if constexpr (compiling_backend<B>) {
+      mixes = passes::mixes_samples(rec.recorded());  // before metrics, which may
+    }
+    for (std::size_t i = gradients.size(); i-- > 0;) {
+      if (gradients[i]) {
+        rec.output(traced[i].spec.name, gradients[i]);
+        layout.add(traced[i].spec.shape, i, true);
+      }
+    }
+    for (std::size_t i = 0; i < traced.size(); ++i) {
+      if (traced[i].value.id() != before[i].value.id()) {
+        rec.output(traced[i].spec.name,
+                   rec.run(kernels::binary{binary_function::multiply}, traced[i].value, share));
+        layout.add(traced[i].spec.shape, i);
+      }
+    }
+    if (scores) {
+      for (std::size_t i = 0; i < scores->sums(); ++i) {
+        layout.add({});
+      }
+      detail::output_sums(rec, results, t, *scores, present);
+    }
+    return detail::finish_step(rec.recorded(), rec, device, shapes, frontier, step_kind::fast);
+  }
+
+  sum_layout layout_;
+  bool mixes_ = false;
+  program<B> program_;
+};
+
+/// The part behind the sums: the optimizer's update. Its inputs are the optimizer's numbers, the
+/// gradients of a layout, the parameters and the slots.
+template <backend B>
+class update_program {
+ public:
+  using tensor = typename B::tensor;
+
+  update_program(const B& device, const sum_layout& layout, const parameter_list<B>& parameters,
+                 const slot_lists<B>& slots, const step_rule<recorder<B>>& rule)
+      : program_(record(device, layout, parameters, slots, rule)) {}
+
+  void run(tensor numbers, std::span<tensor> gradients, parameter_list<B>& parameters,
+           slot_lists<B>& slots, std::vector<tensor*>& room) const {
+    room.assign({&numbers});
+    for (tensor& one : gradients) {
+      room.push_back(&one);
+    }
+    for (parameter<B>& p : parameters) {
+      room.push_back(&p.value);
+    }
+    for (std::vector<tensor>& own : slots) {
+      for (tensor& slot : own) {
+        room.push_back(&slot);
+      }
+    }
+    program_.run(room, {});
+  }
+
+ private:
+  [[nodiscard]] static program<B> record(const B& device, const sum_layout& layout,
+                                         const parameter_list<B>& parameters,
+                                         const slot_lists<B>& slots,
+                                         const step_rule<recorder<B>>& rule) {
+    using R = recorder<B>;
+    const R rec;
+    const auto numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
+    std::vector<typename R::tensor> gradients(parameters.size());
+    for (const sum_layout::segment& one : layout.segments) {
+      if (one.gradient) {
+        gradients[*one.parameter] =
+            rec.input(text(parameters[*one.parameter].spec.name, ".gradient"), real_of(one.what));
+      }
+    }
+    parameter_list<R> traced = as_inputs(rec, parameters);
+    slot_lists<R> kept = detail::slot_inputs(rec, parameters, slots);
+    const parameter_list<R> before = traced;
+    const slot_lists<R> kept_before = kept;
+    update_parameters(rec, std::move(gradients), traced, kept, rule, numbers);
+    detail::set_next(rec, before, traced, kept_before, kept);
+    graph g = rec.recorded();
+    prune(g);
+    return program<B>(std::move(g), rec.how(), device);
+  }
+
+  program<B> program_;
+};
+
+}  // namespace glia

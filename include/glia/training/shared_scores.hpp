@@ -1,0 +1,168 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glia/core/checksum.hpp"
+#include "glia/data/dataset_view.hpp"
+#include "glia/distributed/messages.hpp"
+#include "glia/training/running_scores.hpp"
+
+namespace glia {
+
+namespace detail {
+
+template <class T>
+[[nodiscard]] std::string_view bytes_of_all(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+/// What each rank has of something.
+template <class T>
+[[nodiscard]] std::vector<std::vector<T>> gather_each(rank_group& ranks,
+                                                      const std::vector<T>& own) {
+  std::vector<std::vector<T>> all;
+  for (const std::string& bytes : gather(ranks, bytes_of_all(own))) {
+    std::vector<T>& one = all.emplace_back(bytes.size() / sizeof(T));
+    if (!bytes.empty()) {
+      std::memcpy(one.data(), bytes.data(), bytes.size());
+    }
+  }
+  return all;
+}
+/// The same, one behind the other.
+template <class T>
+[[nodiscard]] std::vector<T> gather_all(rank_group& ranks, const std::vector<T>& own) {
+  std::vector<T> all;
+  for (const std::vector<T>& one : gather_each(ranks, own)) {
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+/// A sum of some samples of a data set, by which another one shows.
+[[nodiscard]] inline std::string sampled_checksum(const dataset_view& data) {
+  const auto last = static_cast<std::uint32_t>(data.size() - 1);
+  const std::array samples{std::uint32_t{0}, last / 3, last / 3 * 2, last};
+  batch some;
+  data.gather(samples, some);
+  checksum sum;
+  sum.add(bytes_of_all(some.inputs));
+  sum.add(bytes_of_all(some.classes));
+  sum.add(bytes_of_all(some.targets));
+  return text(sum.value());
+}
+
+}  // namespace detail
+
+/// Adds the outputs of all ranks for their samples of a batch to metrics that look at outputs, in
+/// the order of the samples.
+template <backend B>
+void add_outputs_of_all(rank_group& ranks, const batch& own, const std::vector<float>& outputs,
+                        running_scores<B>& sums) {
+  batch whole;
+  whole.size = own.whole_size();
+  whole.classes = detail::gather_all(ranks, own.classes);
+  whole.targets = detail::gather_all(ranks, own.targets);
+  const std::vector<float> all = detail::gather_all(ranks, outputs);
+  sums.add_outputs(std::span<const float>(all), whole);
+}
+
+/// The scores of batches that ranks take in turn, rank 0 the first one, rank 1 the second: all add
+/// them in the order of the batches, so that they come to the same bits as on one.
+template <backend B>
+class shared_scores {
+ public:
+  using tensor = typename B::tensor;
+
+  /// `ranks` may be null: all batches are this process's own.
+  shared_scores(rank_group* ranks, const B& device, running_scores<B>& into)
+      : ranks_(ranks), device_(&device), into_(&into) {}
+
+  /// What a batch gave; see scoring::results.
+  void add(std::span<const tensor> results, const batch& b) {
+    if (ranks_ == nullptr) {
+      into_->add_results(results, b);
+      return;
+    }
+    sizes_.push_back(b.size);
+    const std::size_t count = into_->how().sums();
+    for (const tensor& sum : results.first(count)) {
+      device_->to_host(sum, std::span(&sums_.emplace_back(), 1));
+    }
+    if (into_->how().needs_outputs()) {
+      const tensor& y = results.back();
+      std::vector<float> all(y.shape().size());
+      device_->to_host(y, std::span(all));
+      const auto end = static_cast<std::ptrdiff_t>(all.size() / y.shape()[0] * b.size);
+      outputs_.insert(outputs_.end(), all.begin(), all.begin() + end);
+      classes_.insert(classes_.end(), b.classes.begin(), b.classes.end());
+      targets_.insert(targets_.end(), b.targets.begin(), b.targets.end());
+    }
+  }
+
+  /// All batches were added, on all ranks.
+  void finish() {
+    if (ranks_ == nullptr) {
+      return;
+    }
+    const auto sizes = detail::gather_each(*ranks_, sizes_);
+    const auto sums = detail::gather_each(*ranks_, sums_);
+    const bool scored = into_->how().needs_outputs();
+    const auto outputs = scored ? detail::gather_each(*ranks_, outputs_) : nothing<float>();
+    const auto classes = scored ? detail::gather_each(*ranks_, classes_) : nothing<std::int32_t>();
+    const auto targets = scored ? detail::gather_each(*ranks_, targets_) : nothing<float>();
+    std::vector<std::size_t> seen(sizes.size());  // samples of each rank
+    const std::size_t count = into_->how().sums();
+    for (std::size_t turn = 0; turn < sizes[0].size(); ++turn) {
+      for (std::size_t i = 0; i < sizes.size() && turn < sizes[i].size(); ++i) {
+        const std::size_t size = sizes[i][turn];
+        into_->add_read(size, std::span(sums[i]).subspan(turn * count, count));
+        if (scored) {
+          const auto of_batch = [&](const auto& values) {
+            const std::size_t each = values[i].size() / total(sizes[i]);
+            return std::span(values[i]).subspan(seen[i] * each, size * each);
+          };
+          batch b;
+          b.size = size;
+          b.classes.assign(of_batch(classes).begin(), of_batch(classes).end());
+          b.targets.assign(of_batch(targets).begin(), of_batch(targets).end());
+          into_->add_outputs(of_batch(outputs), b);
+        }
+        seen[i] += size;
+      }
+    }
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] static std::vector<std::vector<T>> nothing() {
+    return {};
+  }
+  [[nodiscard]] static std::size_t total(const std::vector<std::size_t>& sizes) {
+    std::size_t sum = 0;
+    for (const std::size_t size : sizes) {
+      sum += size;
+    }
+    return sum;
+  }
+
+  rank_group* ranks_;
+  const B* device_;
+  running_scores<B>* into_;
+  // Of this rank's batches, one behind the other:
+  std::vector<std::size_t> sizes_;
+  std::vector<double> sums_;
+  std::vector<float> outputs_;
+  std::vector<std::int32_t> classes_;
+  std::vector<float> targets_;
+};
+
+}  // namespace glia

@@ -1,0 +1,365 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "glia/distributed/batch_sum.hpp"
+#include "glia/distributed/distribution.hpp"
+#include "glia/distributed/messages.hpp"
+#include "glia/training/feed.hpp"
+#include "glia/training/gradient_program.hpp"
+#include "glia/training/running_scores.hpp"
+#include "glia/training/shared_scores.hpp"
+
+namespace glia {
+
+/// Samples first ... first + count - 1 of a batch.
+[[nodiscard]] inline batch samples_of(const batch& b, std::size_t first, std::size_t count) {
+  batch result;
+  const auto take = [&](const auto& from, auto& to) {
+    const std::size_t each = from.size() / b.size;
+    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first * each);
+    to.assign(begin, begin + static_cast<std::ptrdiff_t>(count * each));
+  };
+  take(b.inputs, result.inputs);
+  take(b.classes, result.classes);
+  take(b.targets, result.targets);
+  result.size = count;
+  result.input_shape = batch_of(count, sample_of(b.input_shape));
+  if (b.target_shape.rank() > 0) {
+    result.target_shape = batch_of(count, sample_of(b.target_shape));
+  }
+  result.first = b.first + first;
+  result.whole = b.whole_size();
+  return result;
+}
+
+/// The memory of a sum over the pieces of a batch and over ranks, and its thread.
+template <backend B>
+class shared_sum {
+ public:
+  using T = typename B::value_type;
+  using tensor = typename B::tensor;
+
+  shared_sum(const B& device, const distribution& over, rank_group& ranks, sum_layout what)
+      : layout_(std::move(what)),
+        sum_(ranks, layout_.size(),
+             {.pieces = over.pieces(),
+              .bucket_bytes = over.how.bucket_bytes,
+              .bfloat16 = over.how.bfloat16_sums,
+              .overlap = over.how.overlap}) {
+    const std::size_t numbers = sum_.depth() * layout_.size();
+    T* first = nullptr;
+    if constexpr (host_memory_backend<B>) {
+      on_device_ = device.uninitialized(real_of({numbers}));
+      first = on_device_.data();
+      std::fill_n(first, numbers, T(0));
+    } else {
+      on_host_.resize(numbers);
+      first = on_host_.data();
+    }
+    for (std::size_t i = 0; i < sum_.depth(); ++i) {
+      memory_.push_back(first + i * layout_.size());
+    }
+  }
+
+  [[nodiscard]] const sum_layout& layout() const { return layout_; }
+  [[nodiscard]] const batch_sum_record& record() const { return sum_.record(); }
+  void begin() { sum_.begin(memory_); }
+  void finish() { sum_.finish(); }
+
+  /// Where the backward pass of a piece is to write, on backends in the host's memory.
+  [[nodiscard]] std::vector<tensor> places_for(std::size_t piece) const {
+    const std::size_t vector = sum_.place_of(piece) * layout_.size();
+    std::vector<tensor> places;
+    for (const sum_layout::segment& one : layout_.segments) {
+      places.push_back(on_device_.part((vector + one.first) * sizeof(T), real_of(one.what)));
+    }
+    return places;
+  }
+  /// A segment of a piece is in its place.
+  void add(std::size_t piece, std::size_t segment) {
+    sum_.add(piece, layout_.segments[segment].first, layout_.segments[segment].end());
+  }
+  /// The same for one that is elsewhere.
+  void add(const B& device, std::size_t piece, std::size_t segment, const tensor& from) {
+    const sum_layout::segment& one = layout_.segments[segment];
+    T* const to = memory_[sum_.place_of(piece)] + one.first;
+    device.to_host(from, std::span(to, one.what.size()));
+    add(piece, segment);
+  }
+  /// A piece without samples.
+  void add_nothing(std::size_t piece) {
+    std::fill_n(memory_[sum_.place_of(piece)], layout_.size(), T(0));
+    sum_.add(piece, 0, layout_.size());
+  }
+
+  /// The sum of a segment.
+  [[nodiscard]] std::span<const T> values(const sum_layout::segment& one) const {
+    return {memory_[0] + one.first, one.what.size()};
+  }
+  [[nodiscard]] tensor on(const B& device, const sum_layout::segment& one) const {
+    if constexpr (host_memory_backend<B>) {
+      return on_device_.part(one.first * sizeof(T), real_of(one.what));
+    } else {
+      return device.from_host(values(one), one.what);
+    }
+  }
+
+ private:
+  sum_layout layout_;
+  tensor on_device_;
+  std::vector<T> on_host_;
+  std::vector<T*> memory_;
+  batch_sum<T> sum_;
+};
+
+/// Training steps that ranks take together: each computes gradients of its pieces of a batch, which
+/// are summed while they are computed, and all then make the same update.
+template <backend B>
+class shared_step {
+ public:
+  using X = tracing_backend<B>;
+  using tensor = typename B::tensor;
+
+  explicit shared_step(distribution over) : over_(std::move(over)) {
+    require<value_error>(!over_.how.reproducible || !over_.how.bfloat16_sums,
+                         "distributed: sums in bfloat16 are rounded once more for each rank, so "
+                         "they are not reproducible; ask for one of the two");
+    constexpr std::size_t most = std::size_t{1} << 28;
+    require<value_error>(over_.how.bucket_bytes > 0 && over_.how.bucket_bytes <= most,
+                         "distributed: expected buckets of 1 to ", most, " bytes, got ",
+                         over_.how.bucket_bytes);
+    require<value_error>(over_.pieces() >= over_.size(), "distributed: a batch of ", over_.pieces(),
+                         " pieces cannot be shared by ", over_.size(),
+                         " ranks; ask for as many pieces as there are ranks, or more");
+    if (!over_.ranks) {
+      over_.ranks = std::make_shared<lone_rank>();
+    }
+  }
+
+  [[nodiscard]] rank_group& ranks() const { return *over_.ranks; }
+  [[nodiscard]] const distribution& over() const { return over_; }
+
+  /// How a training step is made, and for what.
+  struct step {
+    const B& device;
+    model_part which;
+    parameter_list<B>& parameters;
+    slot_lists<B>& slots;
+    const step_rule<X>& rule;
+    const shape& sample;  ///< of the model
+    const shape& output;  ///< of it for a sample
+    bool depth_first;
+    const std::optional<frozen_end>& frontier;
+    tensor numbers;  ///< of the optimizer
+    step_key key;
+  };
+
+  /// Takes a step on this rank's samples of a batch, and adds loss and metrics of the whole batch
+  /// to `sums`, if there are any. `rows` is how many samples pieces of a full batch have.
+  void run(const step& at, const batch& own, running_scores<B>* sums, std::size_t rows) {
+    const std::size_t whole = own.whole_size();
+    const index_range expected = over_.share().samples(whole);
+    require<value_error>(own.first == expected.first && own.size == expected.size(),
+                         "distributed: of a batch of ", whole, " samples, ",
+                         over_.ranks->name_of(over_.rank()), " has ", expected.size(), " from ",
+                         expected.first, " on, got ", own.size, " from ", own.first,
+                         "; cut it by distribution::share");
+    const std::optional<scoring> scores =
+        sums == nullptr ? std::nullopt : std::optional(sums->how());
+    const index_range pieces = over_.share().pieces;
+    std::vector<float> outputs;
+    shared_sum<B>* sum = nullptr;
+    for (std::size_t piece = pieces.first; piece < pieces.end; ++piece) {
+      const auto [first, end] = part_of(whole, piece, over_.pieces());
+      if (first == end) {
+        sum = &begin_sum(at, layout_of(at, own, scores), sum);
+        sum->add_nothing(piece);
+        continue;
+      }
+      const bool all = end - first == own.size;
+      run_piece(at, piece, all ? own : samples_of(own, first - own.first, end - first), rows,
+                scores, sum, outputs);
+    }
+    sum->finish();
+    update(at, *sum);
+    record_ = sum->record();
+    if (sums != nullptr) {
+      add_scores(*sum, own, *sums, outputs);
+    }
+  }
+
+  [[nodiscard]] const batch_sum_record& record() const { return record_; }
+
+ private:
+  struct kept_gradients {
+    step_shapes shapes;
+    model_part which;
+    std::optional<scoring> scores;
+    std::shared_ptr<const gradient_program<B>> made;
+  };
+  static constexpr std::size_t most_programs = 16;
+  static constexpr std::size_t most_sums = 4;
+
+  [[nodiscard]] step_shapes shapes_for(const step& at, const batch& b) const {
+    return {batch_of(b.size, at.sample), target_spec(b), at.depth_first};
+  }
+
+  /// The layout for a rank that has no samples itself: that of one.
+  [[nodiscard]] const sum_layout& layout_of(const step& at, const batch& own,
+                                            const std::optional<scoring>& scores) {
+    step_shapes one{batch_of(1, at.sample), target_spec(own), at.depth_first};
+    one.targets.shape =
+        one.targets.type == element::index ? shape{1} : batch_of(1, sample_of(own.target_shape));
+    return gradients_for(at, one, scores).layout();
+  }
+
+  /// The sum in progress, or a new one.
+  [[nodiscard]] shared_sum<B>& begin_sum(const step& at, const sum_layout& layout,
+                                         shared_sum<B>* begun) {
+    if (begun != nullptr) {
+      return *begun;
+    }
+    const auto known = std::find_if(sums_.begin(), sums_.end(),
+                                    [&](const auto& one) { return one->layout() == layout; });
+    if (known != sums_.end()) {
+      (*known)->begin();
+      return **known;
+    }
+    if (sums_.size() == most_sums) {
+      sums_.erase(sums_.begin());
+    }
+    sums_.push_back(std::make_unique<shared_sum<B>>(at.device, over_, *over_.ranks, layout));
+    sums_.back()->begin();
+    return *sums_.back();
+  }
+
+  [[nodiscard]] const gradient_program<B>& gradients_for(const step& at, const step_shapes& shapes,
+                                                         const std::optional<scoring>& scores) {
+    const auto fits = [&](const kept_gradients& known) {
+      return known.shapes == shapes && known.which == at.which && known.scores == scores;
+    };
+    const auto known = std::find_if(gradients_.begin(), gradients_.end(), fits);
+    if (known != gradients_.end()) {
+      return *known->made;
+    }
+    if (gradients_.size() == most_programs) {
+      gradients_.erase(gradients_.begin());
+    }
+    gradients_.push_back({shapes, at.which, scores,
+                          std::make_shared<const gradient_program<B>>(
+                              at.device, shapes, at.parameters, at.rule, scores,
+                              at.which == model_part::trained ? at.frontier : std::nullopt)});
+    return *gradients_.back().made;
+  }
+
+  void run_piece(const step& at, std::size_t piece, const batch& b, std::size_t rows,
+                 const std::optional<scoring>& scores, shared_sum<B>*& sum,
+                 std::vector<float>& outputs) {
+    std::optional<batch> filled;
+    if (compiling_backend<B> && rows > b.size) {
+      filled = filled_up(b, rows);
+      if (gradients_for(at, shapes_for(at, *filled), scores).mixes_samples()) {
+        filled.reset();  // it would not be the same step
+      }
+    }
+    const batch& given = filled ? *filled : b;
+    const gradient_program<B>& program = gradients_for(at, shapes_for(at, given), scores);
+    sum = &begin_sum(at, program.layout(), sum);
+    const B& device = at.device;
+    step_key key = at.key;
+    key.first_sample = static_cast<std::uint32_t>(b.first);
+    const auto words = key.to_words();
+    const auto whole = static_cast<double>(b.whole_size());
+    const double share = static_cast<double>(b.size) / whole;
+    tensor x = samples_from_host(device, std::span<const float>(given.inputs), given.input_shape);
+    targets<B> t = targets_of(device, given, at.output);
+    tensor in_key = device.from_host(std::span<const std::int32_t>(words), {words.size()});
+    tensor each = device.run(kernels::full{{}, 1 / whole});
+    tensor of_whole = device.run(kernels::full{{}, share});
+    room_.assign({&x, t.classes ? &t.classes : &t.values, &in_key, &each, &of_whole});
+    tensor present;
+    if constexpr (compiling_backend<B>) {
+      present = present_rows(device, b.size, given.size);
+      room_.push_back(&present);
+    }
+    for (parameter<B>& p : at.parameters) {
+      room_.push_back(&p.value);
+    }
+    const std::size_t segments = program.layout().segments.size();
+    const bool scored = scores && scores->needs_outputs();
+    tensor y;
+    if constexpr (host_memory_backend<B>) {
+      std::vector<tensor> places = sum->places_for(piece);
+      if (scored) {
+        places.push_back(device.uninitialized(real_of(batch_of(given.size, at.output))));
+      }
+      program.calls().run_into(room_, places, [&](std::size_t i) {
+        if (i < segments) {
+          sum->add(piece, i);
+        }
+      });
+      y = scored ? places.back() : tensor{};
+    } else {
+      std::vector<tensor> results(segments + (scored ? 1 : 0));
+      program.calls().run(room_, results);
+      for (std::size_t i = 0; i < segments; ++i) {
+        sum->add(device, piece, i, results[i]);
+      }
+      y = scored ? results.back() : tensor{};
+    }
+    if (scored) {
+      const std::size_t before = outputs.size();
+      outputs.resize(before + b.size * at.output.size());
+      first_to_host(device, y, std::span(outputs).subspan(before));
+    }
+  }
+
+  void update(const step& at, const shared_sum<B>& sum) {
+    const auto of_layout = [&](const auto& known) { return known.first == sum.layout(); };
+    auto known = std::find_if(updates_.begin(), updates_.end(), of_layout);
+    if (known == updates_.end()) {
+      updates_.emplace_back(sum.layout(), update_program<B>(at.device, sum.layout(), at.parameters,
+                                                            at.slots, at.rule));
+      known = updates_.end() - 1;
+    }
+    std::vector<tensor> gradients;
+    for (const sum_layout::segment& one : sum.layout().segments) {
+      if (one.gradient) {
+        gradients.push_back(sum.on(at.device, one));
+      } else if (one.parameter) {
+        at.parameters[*one.parameter].value = at.device.from_host(sum.values(one), one.what);
+      }
+    }
+    known->second.run(at.numbers, gradients, at.parameters, at.slots, room_);
+  }
+
+  void add_scores(const shared_sum<B>& sum, const batch& own, running_scores<B>& sums,
+                  const std::vector<float>& outputs) {
+    std::vector<double> of_batch;
+    for (const sum_layout::segment& one : sum.layout().segments) {
+      if (!one.parameter) {
+        of_batch.push_back(static_cast<double>(sum.values(one)[0]));
+      }
+    }
+    sums.add_read(own.whole_size(), of_batch);
+    if (sums.how().needs_outputs()) {
+      add_outputs_of_all(*over_.ranks, own, outputs, sums);
+    }
+  }
+
+  distribution over_;
+  std::vector<kept_gradients> gradients_;
+  std::vector<std::pair<sum_layout, update_program<B>>> updates_;
+  std::vector<std::unique_ptr<shared_sum<B>>> sums_;
+  std::vector<tensor*> room_;
+  batch_sum_record record_;
+};
+
+}  // namespace glia
