@@ -21,33 +21,31 @@ float number_of(std::size_t piece, std::size_t n) {
 
 /// What every rank has in the end.
 std::vector<std::vector<float>> sums(std::size_t ranks, std::size_t size,
-                                     glia::batch_sum_options options, std::size_t parts = 5) {
+                                     glia::batch_sum_options options, bool shares_memory = false,
+                                     std::size_t parts = 5) {
   if (options.pieces == 1) {
     options.pieces = ranks;
   }
   std::vector<std::vector<float>> result(ranks);
-  test::thread_ranks group(ranks);
+  test::thread_ranks group(ranks, shares_memory);
   group.run([&](glia::rank_group& own) {
     glia::batch_sum<float> sum(own, size, options);
-    std::vector<std::vector<float>> memory(sum.depth(), std::vector<float>(size, NAN));
-    std::vector<float*> at;
-    for (auto& one : memory) {
-      at.push_back(one.data());
-    }
+    glia::require<glia::value_error>(sum.shares_memory() == (shares_memory && ranks > 1), "memory");
     for (int repeated = 0; repeated < 3; ++repeated) {
-      sum.begin(at);
+      sum.begin();
       for (std::size_t piece = sum.pieces().first; piece < sum.pieces().end; ++piece) {
         for (std::size_t part = parts; part-- > 0;) {  // not in order
           const auto [first, end] = glia::part_of(size, part, parts);
           for (std::size_t n = first; n < end; ++n) {
-            memory[sum.place_of(piece)][n] = number_of(piece, n);
+            sum.memory_for(piece)[n] = number_of(piece, n);
           }
           sum.add(piece, first, end);
         }
       }
       sum.finish();
     }
-    result[own.rank()] = memory[0];
+    result[own.rank()].assign(sum.sum(), sum.sum() + size);
+    (void)glia::gather(own, "");  // nobody may begin the next sum before all have this one
   });
   return result;
 }
@@ -74,6 +72,7 @@ TEST_CASE("ranks have the same sum, whatever its size, buckets and overlap") {
           CHECK(std::memcmp(one.data(), all[0].data(), size * sizeof(float)) == 0);
         }
         CHECK(all == sums(ranks, size, {.bucket_bytes = 1U << 20U}));
+        CHECK(all == sums(ranks, size, {.bucket_bytes = 4096, .overlap = overlap}, true));
       }
     }
   }
@@ -86,8 +85,11 @@ TEST_CASE("pieces are added to the same bits whoever has them") {
       CHECK(std::abs(one[0][n] - exact(pieces, n)) < 1e-2);
     }
     for (const std::size_t ranks : {2U, 3U, 4U, 5U, 7U, 8U}) {
-      for (const auto& each : sums(ranks, 3000, {.pieces = pieces, .bucket_bytes = 1024})) {
-        CHECK(std::memcmp(each.data(), one[0].data(), 3000 * sizeof(float)) == 0);
+      for (const bool shares_memory : {false, true}) {
+        for (const auto& each :
+             sums(ranks, 3000, {.pieces = pieces, .bucket_bytes = 1024}, shares_memory)) {
+          CHECK(std::memcmp(each.data(), one[0].data(), 3000 * sizeof(float)) == 0);
+        }
       }
     }
   }
@@ -139,9 +141,7 @@ TEST_CASE("a rank that fails ends the sums and messages of all others") {
       try {
         if (own.rank() == 0) {
           glia::batch_sum<float> sum(own, 100, {.pieces = 3});
-          std::vector<float> memory(100);
-          float* const at = memory.data();
-          sum.begin({&at, 1});
+          sum.begin();
           sum.add(0, 0, 100);
           sum.finish();
         } else {

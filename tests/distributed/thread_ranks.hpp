@@ -21,7 +21,8 @@ namespace test {
 /// Ranks that are threads of one process.
 class thread_ranks {
  public:
-  explicit thread_ranks(std::size_t count) : count_(count) {
+  explicit thread_ranks(std::size_t count, bool shares_memory = false)
+      : count_(count), shares_memory_(shares_memory) {
     for (std::size_t i = 0; i < count; ++i) {
       ranks_.push_back(std::make_unique<member>(*this, i));
     }
@@ -108,6 +109,32 @@ class thread_ranks {
       }
       return true;
     }
+    [[nodiscard]] std::shared_ptr<const glia::shared_memory> share_memory(
+        std::size_t bytes) override {
+      const std::lock_guard lock(all_->mutex_);
+      if (!all_->shares_memory_) {
+        return nullptr;
+      }
+      constexpr std::size_t line = 64;
+      const std::size_t number = asked_++;
+      if (all_->memory_.size() == number) {
+        all_->memory_.emplace_back((bytes + line) * size() + line);
+      }
+      void* at = all_->memory_[number].data();
+      std::size_t room = all_->memory_[number].size();
+      auto* first = static_cast<std::byte*>(std::align(line, room - line, at, room));
+      auto result = std::make_shared<glia::shared_memory>();
+      for (std::size_t i = 0; i < size(); ++i) {
+        result->of_rank.push_back(first + i * ((bytes + line - 1) / line * line));
+      }
+      return result;
+    }
+    void look_for_failures() override {
+      const std::lock_guard lock(all_->mutex_);
+      if (!all_->failure_.empty()) {
+        throw glia::rank_error(all_->failure_);
+      }
+    }
     void fail(std::string_view reason) noexcept override {
       const std::lock_guard lock(all_->mutex_);
       if (all_->failure_.empty()) {
@@ -156,9 +183,12 @@ class thread_ranks {
     std::map<glia::transfer_kind, std::size_t> next_;
     std::map<std::uint64_t, mine> begun_;
     std::uint64_t handles_ = 0;
+    std::size_t asked_ = 0;
   };
 
   std::size_t count_;
+  bool shares_memory_;
+  std::deque<std::vector<std::byte>> memory_;
   std::vector<std::unique_ptr<member>> ranks_;
   std::mutex mutex_;
   std::map<key, posted> posted_;

@@ -35,6 +35,16 @@ class host_tensor {
     return result;
   }
 
+  /// Elements that lie in someone else's memory, good while that lasts; see
+  /// memory_block::of_others.
+  [[nodiscard]] static host_tensor over(void* memory, const tensor_spec& spec) {
+    host_tensor result;
+    result.block_ = memory_block::of_others(memory);
+    result.shape_ = spec.shape;
+    result.type_ = spec.type;
+    return result;
+  }
+
   [[nodiscard]] const glia::shape& shape() const noexcept { return shape_; }
   [[nodiscard]] element type() const noexcept { return type_; }
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }

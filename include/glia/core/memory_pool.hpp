@@ -311,6 +311,14 @@ class memory_block {
 
   [[nodiscard]] explicit operator bool() const noexcept { return head_ != nullptr; }
 
+  /// Memory that someone else keeps, as a reference that is not counted. The `memory_block::ahead`
+  /// bytes before it must be there, too, and are nobody's.
+  [[nodiscard]] static memory_block of_others(void* memory) noexcept {
+    std::byte* const head = static_cast<std::byte*>(memory) - memory_pool::alignment;
+    return {reinterpret_cast<memory_pool::header*>(head), false};
+  }
+  static constexpr std::size_t ahead = memory_pool::alignment;
+
  private:
   friend class memory_pool;
   memory_block(memory_pool::header* head, bool counts) noexcept : head_(head), counted_(counts) {}

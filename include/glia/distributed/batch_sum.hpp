@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <thread>
 #include <utility>
@@ -26,6 +28,7 @@ struct batch_sum_options {
   std::size_t bucket_bytes = std::size_t{1} << 20;  ///< that are sent at once
   bool bfloat16 = false;                            ///< sends half as much, rounded to 8 bits
   bool overlap = true;                              ///< false: sends begin once all is there
+  bool share_memory = true;  ///< where all ranks are on one machine, and nothing is rounded
 };
 
 /// What the last sum took.
@@ -42,7 +45,8 @@ struct batch_sum_record {
 ///
 /// Sums are added in one order: within a rank and over ranks along one binary tree over the pieces.
 /// Each rank adds up a slice of each bucket, and sends the sums to all: 2 (ranks - 1) / ranks of
-/// the vector for each rank, as much as any way takes.
+/// the vector for each rank, as much as any way takes. Ranks on one machine send nothing: they read
+/// each other's vectors.
 template <class T>
 class batch_sum {
  public:
@@ -69,7 +73,11 @@ class batch_sum {
       arrivals_.push_back(own.add({piece, 0}));
     }
     make_buckets();
-    if (count > 1 && options.overlap) {
+    make_memory();
+    if (!alone() && !shared_) {
+      make_room();
+    }
+    if (!alone() && !shared_ && options.overlap) {  // transfers have to be looked after
       thread_ = std::thread([this] { work(); });
     }
   }
@@ -89,24 +97,19 @@ class batch_sum {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// Those that this rank computes.
   [[nodiscard]] index_range pieces() const noexcept { return mine_; }
-  /// How many vectors are needed for them.
-  [[nodiscard]] std::size_t depth() const {
-    std::size_t most = 0;
-    for (const piece_stack::arrival& one : arrivals_) {
-      most = std::max(most, one.depth + 1);
-    }
-    return most;
+  /// Where a piece's numbers are to be written, zeros at first. Before and behind it there is room
+  /// for memory_block::ahead bytes.
+  [[nodiscard]] T* memory_for(std::size_t piece) const {
+    return memory_[arrivals_[piece - mine_.first].depth];
   }
-  /// Which vector a piece's numbers are to be written to.
-  [[nodiscard]] std::size_t place_of(std::size_t piece) const {
-    return arrivals_[piece - mine_.first].depth;
-  }
+  /// Where the whole sum is once it is finished, until the next one begins on any rank.
+  [[nodiscard]] T* sum() const noexcept { return sum_; }
+  [[nodiscard]] bool shares_memory() const noexcept { return shared_ != nullptr; }
 
-  /// Begins a sum in these vectors, which stay until it is finished. The whole sum will be in the
-  /// first one.
-  void begin(std::span<T* const> memory) {
+  /// Begins a sum.
+  void begin() {
     const std::lock_guard lock(mutex_);
-    memory_.assign(memory.begin(), memory.end());
+    ++turn_;
     for (bucket& one : buckets_) {
       one.missing = one.range.size();
       one.now = stage::computed;
@@ -123,11 +126,7 @@ class batch_sum {
   void add(std::size_t piece, std::size_t first, std::size_t end) {
     const auto [depth, joins] = arrivals_[piece - mine_.first];
     for (std::size_t i = 0; i < joins; ++i) {
-      const T* const from = memory_[depth - i];
-      T* const to = memory_[depth - i - 1];
-      for (std::size_t n = first; n < end; ++n) {
-        to[n] += from[n];
-      }
+      add_to(memory_[depth - i - 1] + first, memory_[depth - i] + first, end - first);
     }
     if (piece + 1 < mine_.end || buckets_.empty()) {
       return;
@@ -156,6 +155,7 @@ class batch_sum {
     while (finished_ < buckets_.size() && failure_ == nullptr) {
       if (!move_on()) {
         std::this_thread::yield();  // there may be more ranks than cores
+        look_for_failures();
       }
     }
     waiting_ = false;
@@ -174,10 +174,17 @@ class batch_sum {
   static constexpr std::size_t chunk = 1024;
   /// Slices begin at multiples of so many numbers.
   static constexpr std::size_t alignment = 16;
+  static constexpr std::size_t line = 64;
   /// How long the thread in the background leaves the cores to what is computed.
   static constexpr std::chrono::microseconds pause{200};
 
   enum class stage : std::uint8_t { computed, sends_parts, has_parts, sends_sums, is_done };
+
+  /// The last sum for which a rank has computed its part of a bucket, and added up its slice.
+  struct alignas(line) bucket_word {
+    std::uint64_t computed = 0;
+    std::uint64_t summed = 0;
+  };
 
   /// What one kind of transfer of a bucket sends or takes.
   struct layout {
@@ -221,6 +228,52 @@ class batch_sum {
     return !options_.bfloat16 && sums_[ranks_->rank()].size() == 1;
   }
 
+  /// Bytes of a vector, in whole lines of the cache.
+  [[nodiscard]] std::size_t vector_bytes() const {
+    return (size_ * sizeof(T) + line - 1) / line * line;
+  }
+  /// Vectors that a rank needs: of one rank as of another.
+  [[nodiscard]] std::size_t depth() const {
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < ranks_->size(); ++i) {
+      piece_stack stack;
+      const auto [first, end] = part_of(options_.pieces, i, ranks_->size());
+      for (std::size_t piece = first; piece < end; ++piece) {
+        most = std::max(most, stack.add({piece, 0}).depth + 1);
+      }
+    }
+    return most;
+  }
+
+  /// A line ahead, the vectors, where memory is shared the sum, a line behind, and what ranks tell
+  /// each other of the buckets.
+  void make_memory() {
+    const std::size_t vectors = depth();
+    const std::size_t each = vector_bytes();
+    const std::size_t told = 2 * line + (vectors + 1) * each;
+    const std::size_t bytes = told + buckets_.size() * sizeof(bucket_word);
+    if (!alone() && options_.share_memory && !options_.bfloat16) {
+      shared_ = ranks_->share_memory(bytes);
+    }
+    std::byte* own = nullptr;
+    if (shared_) {
+      own = shared_->of_rank[ranks_->rank()];
+      for (std::byte* const memory : shared_->of_rank) {
+        words_.push_back(reinterpret_cast<bucket_word*>(memory + told));
+        others_.push_back(reinterpret_cast<T*>(memory + line));
+      }
+      sum_ = others_[0] + vectors * each / sizeof(T);
+    } else {
+      own_.reset(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{line})));
+      own = own_.get();
+      std::fill_n(own, bytes, std::byte{0});
+      sum_ = reinterpret_cast<T*>(own + line);
+    }
+    for (std::size_t i = 0; i < vectors; ++i) {
+      memory_.push_back(reinterpret_cast<T*>(own + line + i * each));
+    }
+  }
+
   void make_buckets() {
     const std::size_t most = std::max<std::size_t>(options_.bucket_bytes / sizeof(T), alignment);
     const std::size_t count = alone() ? 1 : std::max<std::size_t>((size_ + most - 1) / most, 1);
@@ -254,13 +307,25 @@ class batch_sum {
         result.sent_parts.offsets[i] = static_cast<int>(result.sums.offsets[i]);
       }
     }
-    if (count > 1) {
-      result.taken.resize(result.taken_parts.total);
-      const std::size_t rounded = options_.bfloat16 ? result.sums.total : 0;
-      const std::size_t packed = sends_in_place() ? 0 : result.sent_parts.total;
-      result.sent.resize(std::max(packed, rounded));
-    }
     return result;
+  }
+
+  void look_for_failures() {
+    try {
+      ranks_->look_for_failures();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  /// For what is sent and taken.
+  void make_room() {
+    for (bucket& one : buckets_) {
+      const std::size_t rounded = options_.bfloat16 ? one.sums.total : 0;
+      const std::size_t packed = sends_in_place() ? 0 : one.sent_parts.total;
+      one.sent.resize(std::max(packed, rounded));
+      one.taken.resize(one.taken_parts.total);
+    }
   }
 
   /// Takes every bucket as far as it comes; false where nothing moved. What goes wrong is kept.
@@ -286,6 +351,17 @@ class batch_sum {
   bool move_on(std::size_t k) {
     bucket& one = buckets_[k];
     const stage before = one.now;
+    if (shared_) {
+      if (one.now == stage::sends_parts && all_told(k, &bucket_word::computed)) {
+        add_slice(one);
+        tell(k, &bucket_word::summed);
+        one.now = stage::sends_sums;
+      }
+      if (one.now == stage::sends_sums && all_told(k, &bucket_word::summed)) {
+        one.now = stage::is_done;
+      }
+      return one.now != before;
+    }
     if (one.now == stage::sends_parts && ranks_->is_done(one.moving)) {
       add_slice(one);
       one.now = stage::has_parts;
@@ -316,6 +392,11 @@ class batch_sum {
       one.now = stage::is_done;
       return;
     }
+    if (shared_) {
+      tell(static_cast<std::size_t>(&one - buckets_.data()), &bucket_word::computed);
+      one.now = stage::sends_parts;
+      return;
+    }
     record_.messages += ranks_->size() - 1;
     record_.bytes += one.sent_parts.total;
     void* from = memory_[0] + one.range.first;
@@ -328,11 +409,21 @@ class batch_sum {
     one.now = stage::sends_parts;
   }
 
+  /// Says that this rank has come so far with a bucket, or asks whether all have.
+  void tell(std::size_t k, std::uint64_t bucket_word::*what) const {
+    std::atomic_ref(words_[ranks_->rank()][k].*what).store(turn_, std::memory_order_release);
+  }
+  [[nodiscard]] bool all_told(std::size_t k, std::uint64_t bucket_word::*what) const {
+    return std::all_of(words_.begin(), words_.end(), [&](bucket_word* words) {
+      return std::atomic_ref(words[k].*what).load(std::memory_order_acquire) >= turn_;
+    });
+  }
+
   [[nodiscard]] const index_range& own_slice(const bucket& one) const {
     return one.slices[ranks_->rank()];
   }
   [[nodiscard]] void* sums_memory(bucket& one) const {
-    return options_.bfloat16 ? static_cast<void*>(one.sent.data()) : memory_[0] + one.range.first;
+    return options_.bfloat16 ? static_cast<void*>(one.sent.data()) : sum_ + one.range.first;
   }
 
   /// For each other rank its slice of each of this rank's sums.
@@ -358,7 +449,7 @@ class batch_sum {
   void unround(const std::vector<std::byte>& from, const index_range& range) const {
     const auto* const rounded = reinterpret_cast<const bfloat16*>(from.data());
     for (std::size_t n = 0; n < range.size(); ++n) {
-      memory_[0][range.first + n] = static_cast<T>(rounded[n].value());
+      sum_[range.first + n] = static_cast<T>(rounded[n].value());
     }
   }
 
@@ -368,15 +459,19 @@ class batch_sum {
     if (additions_.size() == 1) {
       return;
     }
+    if (shared_ && additions_.size() == 2) {
+      add_two(others_[0] + slice.first, others_[1] + slice.first, slice.size(), sum_ + slice.first);
+      return;
+    }
     room_.resize(additions_.size() * chunk);
     for (std::size_t at = 0; at < slice.size(); at += chunk) {
       const std::size_t count = std::min(chunk, slice.size() - at);
       add_chunk(one, slice, at, count);
-      std::copy_n(room_.data(), count, memory_[0] + slice.first + at);
+      std::copy_n(room_.data(), count, sum_ + slice.first + at);
     }
     if (options_.bfloat16 && !alone()) {
       const auto own = static_cast<std::size_t>(one.sums.offsets[ranks_->rank()]);
-      write(memory_[0] + slice.first, slice.size(), one.sent.data() + own);
+      write(sum_ + slice.first, slice.size(), one.sent.data() + own);
     }
   }
 
@@ -392,16 +487,32 @@ class batch_sum {
       add_to(level(depth - 1), level(depth), count);
     }
   }
-  static void add_to(T* to, const T* from, std::size_t count) {
-    for (std::size_t n = 0; n < count; ++n) {
-      to[n] += from[n];
+  // In blocks of known size, which compilers make vectors of without being asked.
+  static void add_two(const T* a, const T* b, std::size_t count, T* to) {
+    constexpr std::size_t block = alignment;
+    std::size_t n = 0;
+    for (; n + block <= count; n += block) {
+      std::array<T, block> sums;
+      for (std::size_t i = 0; i < block; ++i) {
+        sums[i] = a[n + i] + b[n + i];
+      }
+      std::copy_n(sums.data(), block, to + n);
+    }
+    for (; n < count; ++n) {
+      to[n] = a[n] + b[n];
     }
   }
+  static void add_to(T* to, const T* from, std::size_t count) { add_two(to, from, count, to); }
   /// Numbers of a sum that a rank holds of this rank's slice.
   void take(const bucket& one, const index_range& slice, const addition& which, std::size_t at,
             std::size_t count, T* to) const {
     if (which.rank == ranks_->rank()) {
       std::copy_n(memory_[which.sum] + slice.first + at, count, to);
+      return;
+    }
+    if (shared_) {
+      const T* const vector = others_[which.rank] + which.sum * vector_bytes() / sizeof(T);
+      std::copy_n(vector + slice.first + at, count, to);
       return;
     }
     const auto block = static_cast<std::size_t>(one.taken_parts.offsets[which.rank]);
@@ -444,7 +555,16 @@ class batch_sum {
   std::vector<addition> additions_;             // of all of them, in order
   std::size_t left_ = 0;                        // on the stack then
   std::vector<bucket> buckets_;
-  std::vector<T*> memory_;
+  struct free_memory {
+    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{line}); }
+  };
+  std::unique_ptr<std::byte[], free_memory> own_;  // or
+  std::shared_ptr<const shared_memory> shared_;
+  std::vector<T*> memory_;           // this rank's vectors
+  std::vector<T*> others_;           // the first one of each rank, where memory is shared,
+  std::vector<bucket_word*> words_;  // and what it says of the buckets
+  T* sum_ = nullptr;
+  std::uint64_t turn_ = 0;  // sums begun
   std::vector<T> room_;
   clock::time_point begun_{};
   batch_sum_record record_;

@@ -18,6 +18,7 @@ struct distributed_options {
   /// where reproducible.
   bool bfloat16_sums = false;
   std::size_t bucket_bytes = std::size_t{1} << 20;  ///< of gradients that are sent at once
+  bool share_memory = true;  ///< of ranks on one machine, in place of messages
   bool overlap = true;  ///< false: nothing is sent before the backward pass is over, to compare
 };
 

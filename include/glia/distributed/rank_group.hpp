@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "glia/core/error.hpp"
 
@@ -24,6 +26,12 @@ struct rank_blocks {
 
 /// Transfers of one kind begin in the same order on every rank; kinds do not wait for each other.
 enum class transfer_kind : std::uint8_t { parts, sums, messages };
+
+/// Memory that ranks on one machine all see: where each rank's part lies for this one. Begins at a
+/// line of the cache, with zeros.
+struct shared_memory {
+  std::vector<std::byte*> of_rank;
+};
 
 /// Processes that train one model together, each with a copy of it, numbered from 0: their ranks.
 /// What sends bytes between them, such as `glia::mpi::communicator`, meets this interface; all else
@@ -56,6 +64,13 @@ class rank_group {
   /// once a rank has failed.
   [[nodiscard]] virtual bool is_done(transfer& one) = 0;
 
+  /// As many bytes for each rank, which lie in one machine's memory; null where the ranks do not,
+  /// or where there is not enough. All ranks ask alike.
+  [[nodiscard]] virtual std::shared_ptr<const shared_memory> share_memory(std::size_t bytes) = 0;
+
+  /// Throws `rank_error` once a rank has failed.
+  virtual void look_for_failures() = 0;
+
   /// Tells all ranks that this one cannot go on, and why.
   virtual void fail(std::string_view reason) noexcept = 0;
 };
@@ -74,6 +89,10 @@ class lone_rank final : public rank_group {
     return {};
   }
   [[nodiscard]] bool is_done(transfer& /*one*/) override { return true; }
+  [[nodiscard]] std::shared_ptr<const shared_memory> share_memory(std::size_t /*bytes*/) override {
+    return nullptr;
+  }
+  void look_for_failures() override {}
   void fail(std::string_view /*reason*/) noexcept override {}
 };
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <array>
 #include <cstring>
 #include <string>
 
 #include "glia/core/error.hpp"
 #include "glia/distributed/rank_group.hpp"
+#include "glia/mpi/api.hpp"
 
 namespace glia::mpi::detail {
 

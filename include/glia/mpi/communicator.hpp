@@ -45,6 +45,8 @@ class communicator {
 
   /// Ends the run on all ranks with this one's reason.
   void fail(const std::string& reason) const { state_->fail(reason); }
+  /// The same for what all ranks know.
+  void end(const std::string& reason) const { state_->note_failure(reason); }
 
  private:
   // Ends MPI after its communicators.
@@ -69,6 +71,9 @@ int run(const Body& body) {
   const communicator all;
   try {
     return body(all);
+  } catch (const rank_error& e) {  // which all ranks know
+    all.end(e.what());
+    return 1;
   } catch (const std::exception& e) {
     all.fail(e.what());
     return 1;

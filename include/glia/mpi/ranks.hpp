@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <exception>
 #include <iostream>
-#include <list>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "glia/distributed/rank_group.hpp"
 #include "glia/mpi/calls.hpp"
 #include "glia/mpi/placement.hpp"
+#include "glia/mpi/windows.hpp"
 
 namespace glia::mpi {
 
@@ -74,12 +74,27 @@ class ranks final : public rank_group {
     if (detail::test(one)) {
       return true;
     }
-    const std::lock_guard lock(mutex_);
     look_for_failures();
+    return false;
+  }
+  void look_for_failures() override {
+    const std::lock_guard lock(mutex_);
+    look();
     if (!failure_.empty()) {
       throw rank_error(failure_);
     }
-    return false;
+  }
+
+  /// What all ranks know to be wrong, to be printed by the first one.
+  void note_failure(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty()) {
+      failure_ = what;
+    }
+  }
+
+  [[nodiscard]] std::shared_ptr<const shared_memory> share_memory(std::size_t bytes) override {
+    return windows_.share(messages_.get(), bytes);
   }
 
   void fail(std::string_view reason) noexcept override {
@@ -89,14 +104,7 @@ class ranks final : public rank_group {
         return;
       }
       failure_ = text(name_of(rank_), ": ", std::string(reason));
-      for (std::size_t i = 0; i < size(); ++i) {
-        if (i != rank_) {
-          MPI_Request request = MPI_REQUEST_NULL;
-          MPI_Isend(failure_.data(), static_cast<int>(failure_.size()), MPI_CHAR,
-                    static_cast<int>(i), failure_tag, control_.get(), &request);
-          sent_.push_back(request);
-        }
-      }
+      send_to_others(failure_.data(), failure_.size(), failure_tag);
     } catch (...) {  // the end of this rank says enough
     }
   }
@@ -104,6 +112,9 @@ class ranks final : public rank_group {
  private:
   using clock = std::chrono::steady_clock;
   static constexpr int failure_tag = 1;
+  static constexpr int ended_tag = 2;
+  /// How long ranks go on waiting for one that has ended: what it sent may still be on its way.
+  static constexpr std::chrono::seconds grace{2};
   static constexpr std::chrono::milliseconds between_looks{2};
   static constexpr std::chrono::milliseconds between_looks_at_processes{200};
   /// How long a rank waits for the first one to end the run before it does so itself.
@@ -116,30 +127,35 @@ class ranks final : public rank_group {
   }
 
   /// Whether some other rank has failed, or is gone.
-  void look_for_failures() {
+  void look() {
     const auto now = clock::now();
     if (!failure_.empty() || now - looked_ < between_looks) {
       return;
     }
     looked_ = now;
-    int there = 0;
     MPI_Status status;
-    detail::check(MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, control_.get(), &there, &status),
-                  "MPI_Iprobe");
-    if (there != 0) {
+    if (const int source = probe(failure_tag, &status); source >= 0) {
       int length = 0;
       detail::check(MPI_Get_count(&status, MPI_CHAR, &length), "MPI_Get_count");
       std::string reason(static_cast<std::size_t>(length), ' ');
-      detail::check(MPI_Recv(reason.data(), length, MPI_CHAR, status.MPI_SOURCE, failure_tag,
-                             control_.get(), MPI_STATUS_IGNORE),
+      detail::check(MPI_Recv(reason.data(), length, MPI_CHAR, source, failure_tag, control_.get(),
+                             MPI_STATUS_IGNORE),
                     "MPI_Recv");
-      failure_ = reason.empty() ? "a rank failed" : reason;
+      failure_ = reason;
       return;
     }
     if (now - looked_at_processes_ < between_looks_at_processes) {
       return;
     }
     looked_at_processes_ = now;
+    if (const int source = probe(ended_tag); source >= 0 && first_end_ == clock::time_point()) {
+      first_end_ = now;
+      first_ended_ = static_cast<std::size_t>(source);
+    }
+    if (!leaving_ && first_end_ != clock::time_point() && now - first_end_ > grace) {
+      failure_ = text(name_of(first_ended_), ": has ended, and others have not");
+      return;
+    }
     for (std::size_t i = 0; i < size(); ++i) {
       const rank_place& other = places_[i];
       if (other.sees_process_of(places_[rank_]) && kill(other.process, 0) != 0 && errno == ESRCH) {
@@ -150,16 +166,40 @@ class ranks final : public rank_group {
     }
   }
 
+  /// From whom a message of a kind is there; -1: from nobody.
+  [[nodiscard]] int probe(int tag, MPI_Status* status = MPI_STATUS_IGNORE) const {
+    int there = 0;
+    MPI_Status found;
+    detail::check(MPI_Iprobe(MPI_ANY_SOURCE, tag, control_.get(), &there, &found), "MPI_Iprobe");
+    if (there != 0 && status != MPI_STATUS_IGNORE) {
+      *status = found;
+    }
+    return there != 0 ? found.MPI_SOURCE : -1;
+  }
+
+  void send_to_others(const void* bytes, std::size_t count, int tag) {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (i != rank_) {
+        MPI_Isend(bytes, static_cast<int>(count), MPI_CHAR, static_cast<int>(i), tag,
+                  control_.get(), &sent_.emplace_back(MPI_REQUEST_NULL));
+      }
+    }
+  }
+
   /// Waits for the others, or ends the run where a rank has failed.
   void leave() noexcept {
     try {
+      leaving_ = true;
+      if (failure_.empty()) {
+        send_to_others(nullptr, 0, ended_tag);
+      }
       MPI_Request request = MPI_REQUEST_NULL;
       detail::check(MPI_Ibarrier(control_.get(), &request), "MPI_Ibarrier");
       transfer all = detail::transfer_of(request);
       while (failure_.empty() && !detail::test(all)) {
         {
           const std::lock_guard lock(mutex_);
-          look_for_failures();
+          look();
         }
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
@@ -167,12 +207,18 @@ class ranks final : public rank_group {
       failure_ = text(name_of(rank_), ": ", std::string(e.what()));
     }
     if (failure_.empty()) {
+      for (std::size_t i = 1; i < size(); ++i) {
+        MPI_Recv(nullptr, 0, MPI_CHAR, MPI_ANY_SOURCE, ended_tag, control_.get(),
+                 MPI_STATUS_IGNORE);
+      }
+      MPI_Waitall(static_cast<int>(sent_.size()), sent_.data(), MPI_STATUSES_IGNORE);
+      windows_.free();
       return;
     }
     const auto until = clock::now() + patience;
     while (rank_ != 0 && clock::now() < until) {
-      int progress = 0;
-      MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, control_.get(), &progress, MPI_STATUS_IGNORE);
+      int there = 0;  // messages move on while somebody asks for some
+      MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, control_.get(), &there, MPI_STATUS_IGNORE);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     std::cerr << "glia: " << failure_ << std::endl;
@@ -180,12 +226,16 @@ class ranks final : public rank_group {
   }
 
   detail::owned_communicator parts_, sums_, messages_, control_;
+  detail::windows windows_;
   std::size_t rank_ = 0;
   std::vector<rank_place> places_;
   int exceptions_ = std::uncaught_exceptions();
   std::mutex mutex_;     // what follows
   std::string failure_;  // once one has failed
-  std::list<MPI_Request> sent_;
+  bool leaving_ = false;
+  clock::time_point first_end_{};  // when a rank was first seen to have ended, if one has
+  std::size_t first_ended_ = 0;
+  std::vector<MPI_Request> sent_;
   clock::time_point looked_{};
   clock::time_point looked_at_processes_{};
 };

@@ -23,7 +23,7 @@ struct rank_setting {
   std::string value;
 };
 
-/// Throws `value_error`, on every rank, where one of them differs from the first.
+/// Throws `rank_error`, on every rank, where one of them differs from the first.
 inline void require_same_settings(rank_group& ranks, std::span<const rank_setting> own) {
   std::string joined;
   for (const rank_setting& one : own) {
@@ -38,14 +38,14 @@ inline void require_same_settings(rank_group& ranks, std::span<const rank_settin
     while (at < all[0].size() && line(all[0], at) == line(all[i], at)) {
       at += line(all[0], at).size() + 1;
     }
-    require<value_error>(
+    require<rank_error>(
         all[i] == all[0], ranks.name_of(i), " does not train as ", ranks.name_of(0), " does: '",
         line(all[i], at), "' on the one, '", line(all[0], at),
         "' on the other; start one program with the same arguments and data on all ranks");
   }
 }
 
-/// Throws `value_error`, on every rank, where tensors have other numbers on some rank than on the
+/// Throws `rank_error`, on every rank, where tensors have other numbers on some rank than on the
 /// first.
 inline void require_same_tensors(rank_group& ranks, std::span<const named_tensor> own) {
   std::vector<std::uint64_t> sums;
@@ -68,10 +68,10 @@ inline void require_same_tensors(rank_group& ranks, std::span<const named_tensor
                           first * sizeof(std::uint64_t), sizeof(std::uint64_t)) == 0) {
       ++first;
     }
-    require<value_error>(all[i] == all[0], "the ranks are no longer the same: '",
-                         first < own.size() ? own[first].name : "", "' differs on ",
-                         ranks.name_of(i), " from that of ", ranks.name_of(0),
-                         "; do its machine and program differ?");
+    require<rank_error>(all[i] == all[0], "the ranks are no longer the same: '",
+                        first < own.size() ? own[first].name : "", "' differs on ",
+                        ranks.name_of(i), " from that of ", ranks.name_of(0),
+                        "; do its machine and program differ?");
   }
 }
 

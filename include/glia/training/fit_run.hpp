@@ -51,7 +51,7 @@ class fit_run {
     if (options.stop_at_interrupt) {
       interrupt_.emplace();
       observers_.emplace_back([this](const training&) {
-        return interrupt_->interrupted() ? interrupt("Ctrl-C") : go_on();
+        return interrupt_->interrupted() ? interrupt(interrupt_->reason()) : go_on();
       });
     }
   }

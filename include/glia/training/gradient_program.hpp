@@ -15,6 +15,7 @@ namespace glia {
 template <class B>
 concept host_memory_backend = placing_backend<B> && requires(const typename B::tensor& t) {
   { t.data() } -> std::same_as<typename B::value_type*>;
+  { B::tensor::over(t.data(), tensor_spec{}) } -> std::same_as<typename B::tensor>;
 };
 
 /// What pieces of a batch are summed of, one behind the other in one vector: gradients, in the

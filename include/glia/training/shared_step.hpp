@@ -46,39 +46,25 @@ class shared_sum {
   using T = typename B::value_type;
   using tensor = typename B::tensor;
 
-  shared_sum(const B& device, const distribution& over, rank_group& ranks, sum_layout what)
+  shared_sum(const distribution& over, rank_group& ranks, sum_layout what)
       : layout_(std::move(what)),
         sum_(ranks, layout_.size(),
              {.pieces = over.pieces(),
               .bucket_bytes = over.how.bucket_bytes,
               .bfloat16 = over.how.bfloat16_sums,
-              .overlap = over.how.overlap}) {
-    const std::size_t numbers = sum_.depth() * layout_.size();
-    T* first = nullptr;
-    if constexpr (host_memory_backend<B>) {
-      on_device_ = device.uninitialized(real_of({numbers}));
-      first = on_device_.data();
-      std::fill_n(first, numbers, T(0));
-    } else {
-      on_host_.resize(numbers);
-      first = on_host_.data();
-    }
-    for (std::size_t i = 0; i < sum_.depth(); ++i) {
-      memory_.push_back(first + i * layout_.size());
-    }
-  }
+              .overlap = over.how.overlap,
+              .share_memory = over.how.share_memory}) {}
 
   [[nodiscard]] const sum_layout& layout() const { return layout_; }
   [[nodiscard]] const batch_sum_record& record() const { return sum_.record(); }
-  void begin() { sum_.begin(memory_); }
+  void begin() { sum_.begin(); }
   void finish() { sum_.finish(); }
 
   /// Where the backward pass of a piece is to write, on backends in the host's memory.
   [[nodiscard]] std::vector<tensor> places_for(std::size_t piece) const {
-    const std::size_t vector = sum_.place_of(piece) * layout_.size();
     std::vector<tensor> places;
     for (const sum_layout::segment& one : layout_.segments) {
-      places.push_back(on_device_.part((vector + one.first) * sizeof(T), real_of(one.what)));
+      places.push_back(tensor::over(sum_.memory_for(piece) + one.first, real_of(one.what)));
     }
     return places;
   }
@@ -89,23 +75,23 @@ class shared_sum {
   /// The same for one that is elsewhere.
   void add(const B& device, std::size_t piece, std::size_t segment, const tensor& from) {
     const sum_layout::segment& one = layout_.segments[segment];
-    T* const to = memory_[sum_.place_of(piece)] + one.first;
+    T* const to = sum_.memory_for(piece) + one.first;
     device.to_host(from, std::span(to, one.what.size()));
     add(piece, segment);
   }
   /// A piece without samples.
   void add_nothing(std::size_t piece) {
-    std::fill_n(memory_[sum_.place_of(piece)], layout_.size(), T(0));
+    std::fill_n(sum_.memory_for(piece), layout_.size(), T(0));
     sum_.add(piece, 0, layout_.size());
   }
 
   /// The sum of a segment.
   [[nodiscard]] std::span<const T> values(const sum_layout::segment& one) const {
-    return {memory_[0] + one.first, one.what.size()};
+    return {sum_.sum() + one.first, one.what.size()};
   }
   [[nodiscard]] tensor on(const B& device, const sum_layout::segment& one) const {
     if constexpr (host_memory_backend<B>) {
-      return on_device_.part(one.first * sizeof(T), real_of(one.what));
+      return tensor::over(sum_.sum() + one.first, real_of(one.what));
     } else {
       return device.from_host(values(one), one.what);
     }
@@ -113,9 +99,6 @@ class shared_sum {
 
  private:
   sum_layout layout_;
-  tensor on_device_;
-  std::vector<T> on_host_;
-  std::vector<T*> memory_;
   batch_sum<T> sum_;
 };
 
@@ -179,7 +162,7 @@ class shared_step {
     for (std::size_t piece = pieces.first; piece < pieces.end; ++piece) {
       const auto [first, end] = part_of(whole, piece, over_.pieces());
       if (first == end) {
-        sum = &begin_sum(at, layout_of(at, own, scores), sum);
+        sum = &begin_sum(layout_of(at, own, scores), sum);
         sum->add_nothing(piece);
         continue;
       }
@@ -221,8 +204,7 @@ class shared_step {
   }
 
   /// The sum in progress, or a new one.
-  [[nodiscard]] shared_sum<B>& begin_sum(const step& at, const sum_layout& layout,
-                                         shared_sum<B>* begun) {
+  [[nodiscard]] shared_sum<B>& begin_sum(const sum_layout& layout, shared_sum<B>* begun) {
     if (begun != nullptr) {
       return *begun;
     }
@@ -235,7 +217,7 @@ class shared_step {
     if (sums_.size() == most_sums) {
       sums_.erase(sums_.begin());
     }
-    sums_.push_back(std::make_unique<shared_sum<B>>(at.device, over_, *over_.ranks, layout));
+    sums_.push_back(std::make_unique<shared_sum<B>>(over_, *over_.ranks, layout));
     sums_.back()->begin();
     return *sums_.back();
   }
@@ -271,7 +253,7 @@ class shared_step {
     }
     const batch& given = filled ? *filled : b;
     const gradient_program<B>& program = gradients_for(at, shapes_for(at, given), scores);
-    sum = &begin_sum(at, program.layout(), sum);
+    sum = &begin_sum(program.layout(), sum);
     const B& device = at.device;
     step_key key = at.key;
     key.first_sample = static_cast<std::uint32_t>(b.first);

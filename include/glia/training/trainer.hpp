@@ -44,6 +44,9 @@ class trainer {
   [[nodiscard]] training_state state() const { return core_.state(net_->core()); }
   void restore(const training_state& from) { core_.restore(net_->core(), from); }
 
+  /// What sending gradients took in the last step, where ranks train together.
+  [[nodiscard]] batch_sum_record last_sum() const { return core_.last_sum(); }
+
   /// One step on one batch: forward, backward, update. Adds the batch's loss and metrics to `sums`
   /// if given. After the first steps it allocates nothing from the system.
   void step(const batch& b, running_scores<B>* sums = nullptr) {

@@ -69,6 +69,7 @@ class trainer_core {
   trainer_core(const subject& what, trainer_options options);
 
   [[nodiscard]] std::size_t step_count() const { return at_.step; }
+  [[nodiscard]] batch_sum_record last_sum() const;
 
   [[nodiscard]] training_state state(const model_core<B>& net) const;
   void restore(model_core<B>& net, const training_state& from);

@@ -112,6 +112,11 @@ void trainer_core<B>::write(const B& device, std::span<const named_tensor> value
 }
 
 template <backend B>
+batch_sum_record trainer_core<B>::last_sum() const {
+  return shared_ ? shared_->record() : batch_sum_record{};
+}
+
+template <backend B>
 training_state trainer_core<B>::state(const model_core<B>& net) const {
   const model_access::reading unchanged(net.access());
   require_same_model(net);

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "glia/distributed/rank_group.hpp"
+#include "glia/mpi/api.hpp"
+#include "glia/mpi/calls.hpp"
+
+namespace glia::mpi::detail {
+
+/// Memory that ranks on one machine share. It is given back to MPI at the end alone, which all
+/// ranks have to do together; what is no longer used is there for who asks next.
+class windows {
+ public:
+  windows() = default;
+  windows(const windows&) = delete;
+  windows& operator=(const windows&) = delete;
+
+  /// See rank_group::share_memory.
+  [[nodiscard]] std::shared_ptr<const shared_memory> share(MPI_Comm all, std::size_t bytes) {
+    for (const std::shared_ptr<window>& one : made_) {
+      if (one.use_count() == 1 && one->bytes >= bytes) {
+        const std::size_t own = one->rank;
+        std::memset(one->memory.of_rank[own], 0, one->bytes);
+        check(MPI_Barrier(all), "MPI_Barrier");
+        return {one, &one->memory};
+      }
+    }
+    MPI_Comm near = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near),
+          "MPI_Comm_split_type");
+    std::shared_ptr<window> made = make(all, near, bytes);
+    MPI_Comm_free(&near);
+    if (!made) {
+      return nullptr;
+    }
+    made_.push_back(made);
+    return {made, &made->memory};
+  }
+
+  /// All ranks free them together.
+  void free() noexcept {
+    for (const std::shared_ptr<window>& one : made_) {
+      MPI_Win_free(&one->handle);
+    }
+    made_.clear();
+  }
+
+ private:
+  struct window {
+    MPI_Win handle = MPI_WIN_NULL;
+    std::size_t bytes = 0;
+    std::size_t rank = 0;
+    shared_memory memory;
+  };
+
+  [[nodiscard]] static std::shared_ptr<window> make(MPI_Comm all, MPI_Comm near,
+                                                    std::size_t bytes) {
+    int count = 0;
+    int rank = 0;
+    int near_count = 0;
+    check(MPI_Comm_size(all, &count), "MPI_Comm_size");
+    check(MPI_Comm_rank(all, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(near, &near_count), "MPI_Comm_size");
+    MPI_Comm_set_errhandler(near, MPI_ERRORS_RETURN);
+    auto result = std::make_shared<window>();
+    result->bytes = bytes;
+    result->rank = static_cast<std::size_t>(rank);
+    void* own = nullptr;
+    int good = near_count == count ? 1 : 0;
+    // A line of the cache more, as MPI does not say where it begins.
+    if (good == 1) {
+      good = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes + line), 1, MPI_INFO_NULL, near,
+                                     &own, &result->handle) == MPI_SUCCESS
+                 ? 1
+                 : 0;
+    }
+    check(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, all), "MPI_Allreduce");
+    if (good == 0) {
+      return nullptr;
+    }
+    for (int i = 0; i < count; ++i) {
+      MPI_Aint size = 0;
+      int unit = 0;
+      void* at = nullptr;
+      check(MPI_Win_shared_query(result->handle, i, &size, &unit, &at), "MPI_Win_shared_query");
+      std::size_t room = bytes + line;
+      result->memory.of_rank.push_back(static_cast<std::byte*>(std::align(line, bytes, at, room)));
+    }
+    std::memset(result->memory.of_rank[static_cast<std::size_t>(rank)], 0, bytes);
+    check(MPI_Barrier(all), "MPI_Barrier");
+    return result;
+  }
+
+  static constexpr std::size_t line = 64;
+  std::vector<std::shared_ptr<window>> made_;
+};
+
+}  // namespace glia::mpi::detail

@@ -1,0 +1,218 @@
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+extern char** environ;
+
+#ifndef GLIA_MPIRUN
+
+TEST_CASE("ranks train together over MPI") {
+  WARN("[skipped] no MPI was found as the tests were configured; install libopenmpi-dev");
+}
+
+#else
+
+namespace {
+
+/// A program that mpirun started, with all that it prints.
+class ranks_running {
+ public:
+  ranks_running(std::size_t ranks, const std::filesystem::path& folder,
+                const std::string& arguments)
+      : output_(folder.string() + ".txt"), start_(std::chrono::steady_clock::now()) {
+    std::filesystem::create_directories(folder);
+    const std::string command =
+        glia::text("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ",
+                   "OMPI_MCA_rmaps_base_oversubscribe=1; "
+                   "exec '" GLIA_MPIRUN "' -n ",
+                   ranks, " '" GLIA_MPI_TRAINING "' '", folder.string(), "' ", arguments);
+    std::string shell = "/bin/sh";
+    std::string flag = "-c";
+    std::string text = command;
+    char* const all[] = {shell.data(), flag.data(), text.data(), nullptr};
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 1, output_.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0644);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    REQUIRE(posix_spawn(&id_, shell.c_str(), &files, nullptr, all, environ) == 0);
+    posix_spawn_file_actions_destroy(&files);
+  }
+
+  /// Of the program on each rank.
+  [[nodiscard]] std::vector<pid_t> processes() const {
+    std::vector<pid_t> result;
+    std::ifstream children(glia::text("/proc/", id_, "/task/", id_, "/children"));
+    for (pid_t one = 0; children >> one;) {
+      result.push_back(one);
+    }
+    return result;
+  }
+  /// Waits until the ranks have taken some steps.
+  void wait_for_steps() const {
+    while (output().find("step 3") == std::string::npos) {
+      REQUIRE(seconds() < 60);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  void send(int signal) const { kill(id_, signal); }
+  [[nodiscard]] int wait() const {
+    int status = 0;
+    REQUIRE(waitpid(id_, &status, 0) == id_);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  [[nodiscard]] std::string output() const {
+    std::ifstream file(output_);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::string output_;
+  std::chrono::steady_clock::time_point start_;
+  pid_t id_ = 0;
+};
+
+struct trained {
+  int returned;
+  std::string output;
+  std::vector<unsigned char> model;
+};
+
+trained run_ranks(std::size_t ranks, const std::filesystem::path& folder,
+                  const std::string& arguments) {
+  const ranks_running running(ranks, folder, arguments);
+  const int returned = running.wait();
+  const auto file = folder / "model.safetensors";
+  const auto bytes = std::filesystem::exists(file) ? test::file_content(file) : std::string();
+  return {returned, running.output(), {bytes.begin(), bytes.end()}};
+}
+
+std::vector<unsigned char> model_of(std::size_t ranks, const std::filesystem::path& folder,
+                                    const std::string& arguments) {
+  const trained result = run_ranks(ranks, folder, arguments);
+  INFO(result.output);
+  REQUIRE(result.returned == 0);
+  REQUIRE(result.model.size() > 1000);
+  return result.model;
+}
+
+/// None of the processes is there any more, or only until its parent has seen its end.
+bool all_ended(const std::vector<pid_t>& processes) {
+  for (int looks = 0; looks < 200; ++looks) {
+    bool any = false;
+    for (const pid_t one : processes) {
+      std::ifstream file(glia::text("/proc/", one, "/stat"));
+      std::string number, name, state;
+      any = any || ((file >> number >> name >> state) && state != "Z");
+    }
+    if (!any) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("reproducible training over MPI gives the same bits for every number of ranks") {
+  const test::temporary_folder scratch;
+  for (const std::string network : {"mlp", "cnn", "normalised"}) {
+    const std::string how = "reproducible=1 epochs=2 network=" + network;
+    const auto one = model_of(1, scratch.path() / (network + "1"), how);
+    CHECK(model_of(2, scratch.path() / (network + "2"), how + " threads=2") == one);
+    CHECK(model_of(3, scratch.path() / (network + "3"), how + " messages=1") == one);
+    CHECK(model_of(network == "mlp" ? 8 : 4, scratch.path() / (network + "8"), how) == one);
+  }
+}
+
+TEST_CASE("training over MPI gives the same bits in every run, by messages or shared memory") {
+  const test::temporary_folder scratch;
+  for (const std::size_t ranks : {2U, 3U}) {
+    const auto folder = [&](const char* name) { return scratch.path() / glia::text(name, ranks); };
+    const auto first = model_of(ranks, folder("first"), "network=cnn");
+    CHECK(model_of(ranks, folder("second"), "network=cnn threads=2") == first);
+    CHECK(model_of(ranks, folder("messages"), "network=cnn messages=1") == first);
+    CHECK(model_of(ranks, folder("rounded"), "network=cnn bfloat16=1") != first);
+  }
+}
+
+TEST_CASE("ranks that are told to stop write a checkpoint, and others go on from it") {
+  const test::temporary_folder scratch;
+  const auto whole = model_of(1, scratch.path() / "whole", "reproducible=1");
+  const auto folder = scratch.path() / "stopped";
+  {
+    const ranks_running running(2, folder, "reproducible=1 pause=0.2");
+    running.wait_for_steps();
+    const auto processes = running.processes();
+    running.send(SIGTERM);
+    CHECK(running.wait() != 0);
+    INFO(running.output());
+    CHECK(test::contains(running.output(), "interrupted: SIGTERM"));
+    CHECK(all_ended(processes));
+  }
+  CHECK(model_of(3, folder, "reproducible=1 resume=1") == whole);
+}
+
+TEST_CASE("a rank that throws, has other data, ends early or finds no room ends the run") {
+  const test::temporary_folder scratch;
+  const auto ends = [&](const std::string& how, const std::string& why) {
+    const ranks_running running(3, scratch.path() / how, how + " pause=0.01");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto processes = running.processes();
+    CHECK(running.wait() != 0);
+    INFO(how << ": " << running.output());
+    CHECK(running.seconds() < 10);
+    CHECK(test::contains(running.output(), why));
+    CHECK(all_ended(processes));
+  };
+  ends("throw=2", "photo-123.jpg: damaged");
+  ends("throw=0", "photo-123.jpg: damaged");
+  ends("data=1", "does not train as rank 0");
+  ends("leave=1", "has ended, and others have not");
+  ends("full=0", "is the disk full?");
+}
+
+TEST_CASE("a rank that is killed ends the run, and the newest checkpoint is whole") {
+  const test::temporary_folder scratch;
+  std::mt19937 random(std::random_device{}());
+  const char* const more = std::getenv("GLIA_KILLED_RANKS");
+  const int kills = more == nullptr ? 4 : std::stoi(more);
+  const auto whole = model_of(1, scratch.path() / "whole", "reproducible=1");
+  const auto folder = scratch.path() / "killed";
+  for (int i = 0; i < kills; ++i) {
+    const ranks_running running(3, folder, "reproducible=1 resume=1 pause=0.02");
+    std::this_thread::sleep_for(std::chrono::milliseconds(250 + random() % 250));
+    const auto processes = running.processes();
+    if (processes.size() == 3) {
+      kill(processes[random() % 3], SIGKILL);
+    }
+    const double killed = running.seconds();
+    const int returned = running.wait();
+    INFO(i << ": " << running.output());
+    CHECK(running.seconds() - killed < 10);
+    CHECK(all_ended(processes));
+    if (returned != 0) {
+      CHECK(test::contains(running.output(), "rank"));
+    }
+  }
+  CHECK(model_of(2, folder, "reproducible=1 resume=1") == whole);
+}
+
+#endif
