@@ -55,7 +55,6 @@ int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) t
   CLI11_PARSE(app, argc, argv);
 
   return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
-    s.where.threads = ranks.threads() > 0 ? ranks.threads() : s.where.threads;
     auto sets = glia::load_mnist(s.data, glia::gzip_files{});
     sets.train.keep_first(s.images);
     const auto train = std::move(sets.train).reshaped(s.sample);

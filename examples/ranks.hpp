@@ -24,6 +24,8 @@ inline void add_rank_options(CLI::App& app, rank_choice& ranks) {
                "the same weights, bit for bit, for every number of processes");
   app.add_option("--pieces", ranks.how.pieces,
                  "of a batch that processes share, if it is to be reproducible");
+  app.add_flag("--synchronised-batch-norm", ranks.how.synchronised_batch_norm,
+               "normalise over the whole batch, not over each process's part");
   app.add_flag("--bfloat16-sums", ranks.how.bfloat16_sums,
                "send gradients rounded to bfloat16, for slow networks");
 }
@@ -31,13 +33,12 @@ inline void add_rank_options(CLI::App& app, rank_choice& ranks) {
 /// The processes of a run.
 class run_ranks {
  public:
-  explicit run_ranks(const rank_choice& choice, std::shared_ptr<glia::rank_group> all = nullptr,
-                     std::size_t threads = 0)
-      : over_{std::move(all), choice.how}, threads_(threads) {}
+  explicit run_ranks(const rank_choice& choice, std::shared_ptr<glia::rank_group> all = nullptr)
+      : over_{std::move(all), choice.how} {}
 
   [[nodiscard]] bool is_first() const { return over_.rank() == 0; }
-  /// Of the cpu, where the user asked for none: 0 for one per core.
-  [[nodiscard]] std::size_t threads() const { return threads_; }
+  /// Null where there is one process.
+  [[nodiscard]] glia::rank_group* all() const { return over_.ranks.get(); }
   [[nodiscard]] glia::trainer_options share(glia::trainer_options options) const {
     options.over = over_;
     return options;
@@ -49,25 +50,24 @@ class run_ranks {
 
  private:
   glia::distribution over_;
-  std::size_t threads_;
 };
 
 /// Calls use(ranks) with the processes that were asked for, of which only the first one prints, and
-/// returns what it returns. `threads` is what the user asked for; 0: as many as fit.
+/// returns what it returns. `threads` is what the user asked for; where that is 0, as many as fit.
 template <class Use>
-int with_ranks(const rank_choice& choice, [[maybe_unused]] std::size_t threads, const Use& use) {
+int with_ranks(const rank_choice& choice, [[maybe_unused]] std::size_t& threads, const Use& use) {
   if (!choice.distributed) {
     return use(run_ranks(choice));
   }
 #ifdef GLIA_WITH_MPI
   return glia::mpi::run([&](const glia::mpi::communicator& all) {
-    const std::size_t own = threads > 0 ? threads : all.threads();
-    const std::string placement = all.placement(own);
+    threads = threads > 0 ? threads : all.threads();
+    const std::string placement = all.placement(threads);
     if (!all.is_first()) {
       std::cout.setstate(std::ios::badbit);
     }
     std::cout << placement << "\n\n";
-    return use(run_ranks(choice, all.ranks(), own));
+    return use(run_ranks(choice, all.ranks()));
   });
 #else
   throw glia::value_error(

@@ -4,7 +4,8 @@
 #   cmake -DINCLUDE=include/glia -P include_order.cmake
 set(rows
     "core"
-    "kernels distributed"
+    "distributed"
+    "kernels"
     "backends"
     "graph ops data profiling"
     "io"

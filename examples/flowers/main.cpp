@@ -28,6 +28,7 @@
 #include <optional>
 
 #include "../device.hpp"
+#include "../ranks.hpp"
 #include "network.hpp"
 #include "photos.hpp"
 #include "report.hpp"
@@ -44,6 +45,7 @@ struct settings {
   bool demo = false, skip_broken = false, augment = false;
   std::size_t epochs = 12, batch_size = 32, fine_tune = 0, extent = 224;
   device_choice where;
+  rank_choice ranks;
   std::uint64_t seed = 1;
   double learning_rate = 1e-3;
 
@@ -108,7 +110,7 @@ void conclude(const settings& s, const Model& net, const glia::dataset_view& jud
 }
 
 template <class Device>
-int train_xception(const settings& s, const Device& device) {
+int train_xception(const settings& s, const Device& device, const run_ranks& ranks) {
   constexpr std::size_t photos_in_step = 128;
   const auto start = std::chrono::steady_clock::now();
   const glia::interrupt_guard interrupt;
@@ -134,10 +136,9 @@ int train_xception(const settings& s, const Device& device) {
   const std::size_t batches = std::max<std::size_t>(1, photos_in_step / s.batch_size);
   const std::size_t steps =
       std::max<std::size_t>(1, (train.size() + photos_in_step - 1) / photos_in_step);
-  glia::trainer trainer{net,
-                        glia::softmax_cross_entropy{},
+  glia::trainer trainer{net, glia::softmax_cross_entropy{},
                         glia::accumulated{glia::adam{.learning_rate = ramped_rate(steps)}, batches},
-                        {.seed = s.seed}};
+                        ranks.share({.seed = s.seed})};
   const auto fit_start = std::chrono::steady_clock::now();
   std::vector<double> ends;  // of the epochs
   const auto note_end = [&](const glia::training&) { ends.push_back(seconds_since(fit_start)); };
@@ -150,12 +151,14 @@ int train_xception(const settings& s, const Device& device) {
     std::cout << "interrupted; no results were written\n";
     return 130;
   }
-  conclude(s, net, validation, validation, history, ends, start);
+  if (ranks.is_first()) {
+    conclude(s, net, validation, validation, history, ends, start);
+  }
   return 0;
 }
 
 template <class Device>
-int train(const settings& s, const Device& device) {
+int train(const settings& s, const Device& device, const run_ranks& ranks) {
   const auto start = std::chrono::steady_clock::now();
   const glia::interrupt_guard interrupt;
   std::filesystem::create_directories(s.output);
@@ -187,15 +190,17 @@ int train(const settings& s, const Device& device) {
   }
   std::cout << net.summary() << '\n';
 
-  glia::trainer trainer{
-      net, glia::softmax_cross_entropy{}, glia::adam{s.learning_rate}, {.seed = s.seed}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{s.learning_rate},
+                        ranks.share({.seed = s.seed})};
   const auto fit_start = std::chrono::steady_clock::now();
   std::vector<double> ends;  // of the epochs
   // What is frozen runs once for each photo; the demo trains all of its network.
   std::optional<glia::frozen_outputs<glia::image_dataset>> kept;
   glia::history history;
   if (net.frozen_output_shape()) {
-    kept = glia::compute_frozen_outputs(net, validation, "validation", feature_store);
+    glia::frozen_output_options shared = feature_store;
+    shared.ranks = ranks.all();
+    kept = glia::compute_frozen_outputs(net, validation, "validation", shared);
     history.interrupted = !kept;
   }
   const auto judged = kept ? glia::dataset_view(*kept) : glia::dataset_view(validation);
@@ -215,8 +220,9 @@ int train(const settings& s, const Device& device) {
     std::cout << "interrupted; no results were written\n";
     return 130;
   }
-
-  conclude(s, net, judged, validation, history, ends, start);
+  if (ranks.is_first()) {
+    conclude(s, net, judged, validation, history, ends, start);
+  }
   return 0;
 }
 
@@ -288,6 +294,7 @@ int main(int argc, char** argv) try {
   app.add_flag("--skip-broken", s.skip_broken, "leave out files that cannot be read");
   app.add_option("--profile", s.profile, "folder for where time and memory go, with a trace");
   add_device_options(app, s.where);
+  add_rank_options(app, s.ranks);
   app.add_option("--seed", s.seed, "of initial weights, shuffling and dropout");
   CLI11_PARSE(app, argc, argv);
 
@@ -304,10 +311,12 @@ int main(int argc, char** argv) try {
     // Xception can do without weights, and says itself what is wrong with a file of them.
     require_downloads(s.data, s.is_xception() ? s.data : s.weights, s.classes);
   }
-  return on_device(s.where, [&](const auto& device) {
-    return !s.predict.empty() ? predict(s, device)
-           : s.is_xception()  ? train_xception(s, device)
-                              : train(s, device);
+  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
+    return on_device(s.where, [&](const auto& device) {
+      return !s.predict.empty() ? predict(s, device)
+             : s.is_xception()  ? train_xception(s, device, ranks)
+                                : train(s, device, ranks);
+    });
   });
 } catch (const std::exception& e) {
   std::cerr << "flowers: " << e.what() << '\n';

@@ -21,6 +21,7 @@
 
 #include "../device.hpp"
 #include "../mnist_networks.hpp"
+#include "../ranks.hpp"
 
 struct settings {
   std::filesystem::path data = GLIA_EXAMPLE_DATA "/mnist", output = "mnist_tpu_results";
@@ -29,6 +30,7 @@ struct settings {
   std::uint64_t seed = 1;
   bool download = false;
   device_choice where;
+  rank_choice ranks;
 };
 
 /// MNIST comes with glia: its files are put where they are missing.
@@ -41,14 +43,14 @@ void put_mnist_into(const std::filesystem::path& folder) {
 }
 
 template <class Network, class Optimizer, class Device>
-void train(const settings& s, const Network& network, const Optimizer& update,
-           const Device& device) {
+void train(const settings& s, const Network& network, const Optimizer& update, const Device& device,
+           const run_ranks& ranks) {
   auto [train, test] = glia::load_mnist(s.data, glia::gzip_files{});
   train.keep_first(s.images);
   glia::model net{network, {28, 28, 1}, device, {.seed = s.seed}};
   std::cout << net.summary() << '\n';
   const glia::softmax_cross_entropy loss;
-  glia::trainer trainer{net, loss, update, {.seed = s.seed}};
+  glia::trainer trainer{net, loss, update, ranks.share({.seed = s.seed})};
   const auto digits = std::move(train).reshaped({28, 28, 1});
   const auto held_out = std::move(test).reshaped({28, 28, 1});
   const glia::history history = trainer.fit(
@@ -57,15 +59,17 @@ void train(const settings& s, const Network& network, const Optimizer& update,
        .batch_size = s.batch_size,
        .observers = {glia::checkpoints(s.output / "checkpoints"), glia::tensorboard(s.output)},
        .resume = true});
-  glia::save(net, s.output / "model.safetensors");
+  if (ranks.is_first()) {
+    glia::save(net, s.output / "model.safetensors");
+  }
   std::cout << std::fixed << std::setprecision(2) << "\ntest accuracy "
-            << 100 * glia::evaluate(net, held_out, loss)["accuracy"] << " %, " << history.seconds()
-            << " s of training, " << glia::scaled(history.samples_per_second())
+            << 100 * glia::evaluate(net, held_out, loss, ranks.share())["accuracy"] << " %, "
+            << history.seconds() << " s of training, " << glia::scaled(history.samples_per_second())
             << " images/s; checkpoints, logs and the model are in " << s.output.string() << '\n';
 }
 
 template <class Device>
-void train_on(const settings& s, const Device& device) {
+void train_on(const settings& s, const Device& device, const run_ranks& ranks) {
   if constexpr (requires { device.platform(); }) {
     glia::require<glia::value_error>(
         s.strategy != "tpu" || device.platform() == "tpu",
@@ -82,9 +86,10 @@ void train_on(const settings& s, const Device& device) {
               << (device.name() == "cpu" ? ", as no other --device is asked for\n" : "\n");
   }
   if (s.network == "garden") {
-    train(s, garden_network(), glia::sgd{glia::exponential_decay(0.05, 0.96, 100'000)}, device);
+    train(s, garden_network(), glia::sgd{glia::exponential_decay(0.05, 0.96, 100'000)}, device,
+          ranks);
   } else {
-    train(s, one_layer_network(), glia::adam{1e-3}, device);
+    train(s, one_layer_network(), glia::adam{1e-3}, device, ranks);
   }
 }
 
@@ -105,14 +110,17 @@ int main(int argc, char** argv) try {
   app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
   app.add_option("--seed", s.seed, "of initial weights, shuffling and dropout");
   add_device_options(app, s.where);
+  add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
 
   if (s.download) {
     put_mnist_into(s.data);
   }
   s.where.devices = s.strategy == "one_device" ? 1 : 0;
-  on_device(s.where, [&](const auto& device) { train_on(s, device); });
-  return 0;
+  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
+    on_device(s.where, [&](const auto& device) { train_on(s, device, ranks); });
+    return 0;
+  });
 } catch (const std::exception& e) {
   std::cerr << "mnist_tpu: " << e.what() << '\n';
   return 1;

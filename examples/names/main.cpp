@@ -11,6 +11,7 @@
 #include <iostream>
 
 #include "../device.hpp"
+#include "../ranks.hpp"
 #include "text.hpp"
 
 namespace {
@@ -21,10 +22,12 @@ struct settings {
   double temperature = 0.7;
   std::uint64_t seed = 1;
   device_choice where;
+  rank_choice ranks;
 };
 
 template <class B>
-void learn_and_write(const settings& s, const names_text& text, const B& device) {
+void learn_and_write(const settings& s, const names_text& text, const B& device,
+                     const run_ranks& ranks) {
   const glia::sequential network{
       glia::embedding{.input_dim = text.symbols(), .output_dim = 24},
       glia::gru{.units = s.units, .sequences = true},
@@ -36,8 +39,8 @@ void learn_and_write(const settings& s, const names_text& text, const B& device)
             << " different characters\n\n"
             << net.summary() << '\n';
 
-  glia::trainer trainer{
-      net, glia::softmax_cross_entropy{}, glia::adam{.learning_rate = 3e-3}, {.seed = s.seed}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{.learning_rate = 3e-3},
+                        ranks.share({.seed = s.seed})};
   trainer.fit(glia::valued_arrays{text.read(), text.said()},
               {.epochs = s.epochs, .batch_size = s.batch_size, .metrics = {glia::accuracy()}});
 
@@ -63,9 +66,13 @@ int main(int argc, char** argv) try {
       ->check(CLI::Range(0.01, 10.0));
   app.add_option("--seed", s.seed);
   add_device_options(app, s.where);
+  add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
-  const names_text text(s.names);
-  on_device(s.where, [&](const auto& device) { learn_and_write(s, text, device); });
+  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
+    const names_text text(s.names);
+    on_device(s.where, [&](const auto& device) { learn_and_write(s, text, device, ranks); });
+    return 0;
+  });
 } catch (const std::exception& e) {
   std::cerr << e.what() << '\n';
   return 1;

@@ -80,7 +80,9 @@ template <class Model>
     name << "epoch-" << std::setfill('0') << std::setw(3) << t.epoch << std::fixed
          << std::setprecision(4) << "-loss-" << judged.loss << "-accuracy-" << judged["accuracy"]
          << ".safetensors";
-    glia::save(net, folder / name.str());
+    if (t.rank == 0) {
+      glia::save(net, folder / name.str());
+    }
   });
 }
 
@@ -106,12 +108,12 @@ inline void write_contact_sheet(const std::filesystem::path& path, const glia::c
 /// Trains a model on clips or on what is kept of them, judges it and writes what came of it.
 template <class Model, class Train, class Test>
 int train_and_report(const clip_settings& s, Model& net, const Train& train, const Test& test,
-                     const glia::clip_dataset& shown, const std::vector<std::string>& classes) {
+                     const glia::clip_dataset& shown, const std::vector<std::string>& classes,
+                     const run_ranks& ranks) {
   std::cout << net.summary() << '\n';
-  glia::trainer trainer{net,
-                        glia::softmax_cross_entropy{},
+  glia::trainer trainer{net, glia::softmax_cross_entropy{},
                         glia::sgd{.learning_rate = s.learning_rate, .momentum = 0.9},
-                        {.seed = s.seed}};
+                        ranks.share({.seed = s.seed})};
   const glia::history history =
       trainer.fit(train, test,
                   {.epochs = s.epochs,
@@ -123,6 +125,9 @@ int train_and_report(const clip_settings& s, Model& net, const Train& train, con
   if (history.interrupted) {
     std::cout << "interrupted; run again to go on\n";
     return 130;
+  }
+  if (!ranks.is_first()) {
+    return 0;
   }
   const xt::xarray<float> probabilities = probabilities_of(glia::predict(net, test));
   const glia::confusion_matrix confusion(probabilities, labels_of(shown.files()));
@@ -137,7 +142,7 @@ int train_and_report(const clip_settings& s, Model& net, const Train& train, con
 }
 
 template <class Device>
-int train_on_clips(const clip_settings& s, const Device& device) {
+int train_on_clips(const clip_settings& s, const Device& device, const run_ranks& ranks) {
   const split_clips clips = clips_of(s);
   const std::size_t classes = clips.classes.size();
   std::cout << clips.train.size() << " clips to train with, " << clips.test.size()
@@ -157,7 +162,7 @@ int train_on_clips(const clip_settings& s, const Device& device) {
     glia::model net{clip_network(layers, s.units, classes), train.input_shape(), device, seeded};
     load_frame_weights(net, frames.frozen(), s.weights);
     load_frame_weights(net, frames.trained(), s.weights);
-    return train_and_report(s, net, train, test, test, clips.classes);
+    return train_and_report(s, net, train, test, test, clips.classes, ranks);
   }
   glia::model frozen{frames.frozen(), image, device, seeded};
   load_frame_weights(frozen, frames.frozen(), s.weights);
@@ -170,12 +175,12 @@ int train_on_clips(const clip_settings& s, const Device& device) {
   std::filesystem::create_directories(folder);
   const kept_clips kept_train(folder, clips.train, sample);
   const kept_clips kept_test(folder, clips.test, sample);
-  if (!run_frozen(frozen, train, kept_train, "training") ||
-      !run_frozen(frozen, test, kept_test, "test")) {
+  if (!run_frozen(frozen, train, kept_train, "training", ranks) ||
+      !run_frozen(frozen, test, kept_test, "test", ranks)) {
     std::cout << "interrupted; run again to go on\n";
     return 130;
   }
   glia::model net{clip_network(frames.trained(), s.units, classes), sample, device, seeded};
   load_frame_weights(net, frames.trained(), s.weights);
-  return train_and_report(s, net, kept_train, kept_test, test, clips.classes);
+  return train_and_report(s, net, kept_train, kept_test, test, clips.classes, ranks);
 }

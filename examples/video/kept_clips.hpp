@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "../ranks.hpp"
+
 /// Clips as what frozen layers give for their frames, a file for each.
 class kept_clips {
  public:
@@ -72,16 +74,21 @@ template <class Model>
   return glia::text(all);
 }
 
-/// Runs the frames of those clips through a network that are not kept yet. False where Ctrl-C came
-/// between; what is done by then stays.
+/// Which of the missing clips a process runs: every so many, from one on.
+struct turn {
+  std::size_t first = 0, of = 1;
+};
+
+/// Runs the frames of clips that are not kept yet through a network. False where Ctrl-C came
+/// between.
 template <class Model>
-[[nodiscard]] bool run_frozen(const Model& net, const glia::clip_dataset& clips,
-                              const kept_clips& kept, std::string_view what) {
+[[nodiscard]] bool run_missing(const Model& net, const glia::clip_dataset& clips,
+                               const kept_clips& kept, std::string_view what, const turn& own) {
   constexpr std::size_t at_once = 4;  // clips, which are decoded side by side
   const glia::interrupt_guard interrupt;
   std::vector<std::uint32_t> missing;
   for (std::uint32_t i = 0; i < clips.size(); ++i) {
-    if (!kept.has(i)) {
+    if (!kept.has(i) && i % own.of == own.first) {
       missing.push_back(i);
     }
   }
@@ -109,4 +116,27 @@ template <class Model>
             << " clips through the frozen layers in " << std::fixed << std::setprecision(2)
             << taken.count() << " s, " << clips.size() - missing.size() << " were kept before\n";
   return !interrupt.interrupted();
+}
+
+/// Runs the frames of those clips through a network that are not kept yet, each process some of
+/// them where there are several and they share the folder. False where Ctrl-C came between; what is
+/// done by then stays.
+template <class Model>
+[[nodiscard]] bool run_frozen(const Model& net, const glia::clip_dataset& clips,
+                              const kept_clips& kept, std::string_view what,
+                              const run_ranks& ranks) {
+  if (ranks.all() == nullptr) {
+    return run_missing(net, clips, kept, what, {});
+  }
+  // What others have put into a folder of their own is still missing in the second pass.
+  for (const std::size_t of : {ranks.all()->size(), std::size_t{1}}) {
+    const std::size_t own = ranks.all()->rank() % of;
+    const bool whole = run_missing(net, clips, kept, what, {own, of});
+    for (const int done : glia::gather_values(*ranks.all(), whole ? 1 : 0)) {
+      if (done == 0) {
+        return false;
+      }
+    }
+  }
+  return true;
 }

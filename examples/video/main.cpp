@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "../device.hpp"
+#include "../ranks.hpp"
 #include "clips.hpp"
 #include "features.hpp"
 #include "network.hpp"
@@ -39,6 +40,7 @@ struct settings {
   double learning_rate = 3e-3;
   clip_settings of_clips;
   device_choice where;
+  rank_choice ranks;
 };
 
 [[nodiscard]] glia::valued_arrays data_of(const clip_features& clips, std::size_t classes) {
@@ -48,7 +50,8 @@ struct settings {
 
 template <class B>
 [[nodiscard]] glia::confusion_matrix train_and_judge(const settings& s, const split_features& clips,
-                                                     std::uint64_t seed, const B& device) {
+                                                     std::uint64_t seed, const B& device,
+                                                     const run_ranks& ranks) {
   const std::size_t classes = clips.classes.size();
   const glia::valued_arrays train = data_of(clips.train, classes);
   const glia::valued_arrays test = data_of(clips.test, classes);
@@ -57,10 +60,9 @@ template <class B>
     std::cout << net.summary() << '\n';
   }
   const std::size_t steps = s.epochs * ((train.size() + s.batch_size - 1) / s.batch_size);
-  glia::trainer trainer{net,
-                        losses_of_views(),
+  glia::trainer trainer{net, losses_of_views(),
                         glia::adam{.learning_rate = glia::cosine_decay(s.learning_rate, steps)},
-                        {.seed = seed}};
+                        ranks.share({.seed = seed})};
   trainer.fit(train, test,
               {.epochs = s.epochs,
                .batch_size = s.batch_size,
@@ -74,7 +76,7 @@ template <class B>
 }
 
 /// Trains on features as often as there are seeds, and says how good that was.
-void train_on_features(const settings& s) {
+void train_on_features(const settings& s, const run_ranks& ranks) {
   split_features clips = s.demo ? draw_features(s.seed) : read_features(s.features, s.left_out);
   normalise_frames(clips.train.frames);
   normalise_frames(clips.test.frames);
@@ -83,7 +85,7 @@ void train_on_features(const settings& s) {
   std::vector<double> accuracies;
   on_device(s.where, [&](const auto& device) {
     for (std::uint64_t seed = s.seed; seed < s.seed + s.seeds; ++seed) {
-      const glia::confusion_matrix confusion = train_and_judge(s, clips, seed, device);
+      const glia::confusion_matrix confusion = train_and_judge(s, clips, seed, device, ranks);
       std::cout << '\n' << confusion.table(clips.classes) << '\n';
       accuracies.push_back(confusion.accuracy());
     }
@@ -131,6 +133,7 @@ int main(int argc, char** argv) try {
   app.add_option("--seeds", s.seeds, "how often it is trained, with a seed more each time")
       ->check(at_least_one);
   add_device_options(app, s.where);
+  add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
   if (!c.clips.empty()) {
     const auto take = [&](const char* option, const auto& given, auto& to) {
@@ -141,13 +144,18 @@ int main(int argc, char** argv) try {
     take("--learning-rate", s.learning_rate, c.learning_rate);
     c.units = s.units;
     c.seed = s.seed;
-    c.threads = s.where.threads;
-    return on_device(s.where, [&](const auto& device) { return train_on_clips(c, device); });
+    return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
+      c.threads = s.where.threads;
+      return on_device(s.where,
+                       [&](const auto& device) { return train_on_clips(c, device, ranks); });
+    });
   }
   glia::require<glia::value_error>(s.demo || !s.features.empty(),
                                    "video: expected --clips FOLDER, --features FOLDER or --demo");
-
-  train_on_features(s);
+  return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
+    train_on_features(s, ranks);
+    return 0;
+  });
 } catch (const std::exception& e) {
   std::cerr << e.what() << '\n';
   return 1;

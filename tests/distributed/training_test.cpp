@@ -31,6 +31,17 @@ auto small_network() {
       glia::dense{4}};
 }
 
+auto small_network_without_dropout() {
+  return glia::sequential{
+      glia::dense{100, glia::relu},
+      glia::batch_norm{},
+      glia::reshape{{5, 5, 4}},
+      glia::conv2d{.filters = 6, .kernel = 3, .padding = glia::same, .activation = glia::relu},
+      glia::batch_norm{},
+      glia::flatten{},
+      glia::dense{4}};
+}
+
 struct outcome {
   std::vector<float> parameters;
   glia::history history;
@@ -109,4 +120,137 @@ TEST_CASE("reproducible training gives the same bits for 1, 2, 3, 4 and 8 ranks"
     CHECK(shared.history.validation("loss") == one.history.validation("loss"));
     CHECK(shared.history.validation("top_2") == one.history.validation("top_2"));
   }
+}
+
+TEST_CASE("synchronised batch normalisation trains as one process does") {
+  const outcome alone = train_alone(small_network_without_dropout(), {});
+  const outcome local = train_shared(small_network_without_dropout(), {.ranks = 3});
+  CHECK(test::distance(local.parameters, alone.parameters) > 1e-3);
+  for (const std::size_t ranks : {2U, 3U}) {
+    const outcome shared = train_shared(small_network_without_dropout(),
+                                        {.ranks = ranks, .how = {.synchronised_batch_norm = true}});
+    CHECK(test::distance(shared.parameters, alone.parameters) < 2e-4);
+    CHECK(std::abs(shared.history.validation("loss").back() -
+                   alone.history.validation("loss").back()) < 1e-4);
+  }
+}
+
+namespace {
+
+/// The gradients of one batch of 37 samples, as what a step of gradient descent at a rate of 1
+/// takes away.
+template <class Network>
+std::vector<float> gradients_of(const Network& network, std::size_t ranks,
+                                const glia::distributed_options& how, bool shared = true,
+                                bool shares_memory = false) {
+  std::vector<float> result;
+  test::thread_ranks group(ranks, shares_memory);
+  group.run([&](glia::rank_group& own) {
+    glia::model net{network, {2}, glia::cpu<float>({.threads = 1}), {.seed = 3}};
+    const std::vector<float> before = test::parameters_of(net);
+    const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+    glia::trainer trainer{
+        net,
+        glia::softmax_cross_entropy{},
+        glia::sgd{1.0},
+        {.seed = 3, .over = shared ? glia::distribution{all, how} : glia::distribution{}}};
+    trainer.fit(test::quadrants{37}, {.batch_size = 37, .progress = nullptr});
+    if (own.rank() == 0) {
+      result = test::parameters_of(net);
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        result[i] -= before[i];
+      }
+    }
+  });
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("gradients of all modes are those of one process") {
+  const auto network =
+      glia::sequential{glia::dense{48, glia::relu}, glia::dropout{0.3}, glia::dense{4}};
+  const std::vector<float> alone = gradients_of(network, 1, {}, false);
+  for (const std::size_t ranks : {1U, 2U, 3U, 4U}) {
+    for (const bool shares_memory : {false, true}) {
+      CHECK(test::distance(gradients_of(network, ranks, {}, true, shares_memory), alone) < 1e-6);
+      CHECK(test::distance(
+                gradients_of(network, ranks, {.reproducible = true}, true, shares_memory), alone) <
+            1e-6);
+    }
+    // Each rank's part is rounded to 8 bits, and their sum once more.
+    CHECK(test::distance(gradients_of(network, ranks, {.bfloat16_sums = true}), alone) < 4e-3);
+  }
+  const std::vector<float> normalised = gradients_of(small_network_without_dropout(), 1, {}, false);
+  CHECK(test::distance(
+            gradients_of(small_network_without_dropout(), 3, {.synchronised_batch_norm = true}),
+            normalised) < 2e-6);
+}
+
+TEST_CASE("metrics that look at outputs are those of the whole batch, in its order") {
+  const auto scores_of = [](std::size_t ranks) {
+    std::vector<glia::scores> result;
+    test::thread_ranks group(ranks);
+    group.run([&](glia::rank_group& own) {
+      glia::model net{glia::dense{4}, {2}, glia::cpu<float>({.threads = 1}), {.seed = 3}};
+      const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+      glia::trainer trainer{net,
+                            glia::softmax_cross_entropy{},
+                            glia::sgd{0.1},
+                            {.over = {all, {.reproducible = true}}}};
+      glia::metric first_output{.name = "first_output"};
+      first_output.add = [](std::span<const float> y, const glia::sample_target&,
+                            std::span<double> sums) { sums[0] += static_cast<double>(y[0]) * 1e3; };
+      const auto history = trainer.fit(test::quadrants{70}, test::quadrants{33},
+                                       {.epochs = 2,
+                                        .batch_size = 30,
+                                        .metrics = std::vector{first_output},
+                                        .progress = nullptr});
+      if (own.rank() == ranks - 1) {
+        result = {history.epochs[1].training, *history.epochs[1].validation};
+      }
+    });
+    return result;
+  };
+  CHECK(scores_of(3) == scores_of(1));
+  CHECK(scores_of(5) == scores_of(1));
+}
+
+TEST_CASE("what is frozen is run by each rank for some samples, and is the same for all") {
+  const auto network = glia::sequential{glia::frozen{glia::dense{20, glia::relu}}, glia::dense{4}};
+  const outcome alone = train_alone(network, {});
+  const outcome shared = train_shared(network, {.ranks = 3});
+  CHECK(shared.history.frozen_layers == alone.history.frozen_layers);
+  CHECK(test::distance(shared.parameters, alone.parameters) < 1e-5);
+}
+
+TEST_CASE("ranks that do not train alike are told what differs") {
+  test::thread_ranks group(3);
+  const auto training = [&] {
+    group.run([&](glia::rank_group& own) {
+      glia::model net{glia::dense{4}, {2}};
+      const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+      glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.over = {all}}};
+      trainer.fit(test::quadrants{own.rank() == 1 ? 60U : 61U},
+                  {.batch_size = 30, .progress = nullptr});
+    });
+  };
+  CHECK(test::contains(test::message_of<glia::rank_error>(training),
+                       "rank 1 on thread does not train as rank 0 on thread does: 'training "
+                       "samples: 60 of (2,) with classes' on the one, 'training samples: 61"));
+}
+
+TEST_CASE("what cannot be shared is refused") {
+  const auto trainer_of = [](glia::distribution over) {
+    glia::model net{glia::dense{4}, {2}};
+    const glia::trainer trainer{
+        net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.over = std::move(over)}};
+  };
+  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .bfloat16_sums = true}}),
+                  glia::value_error);
+  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .pieces = 0}}), glia::value_error);
+  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .bucket_bytes = 0}}),
+                  glia::value_error);
+  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .synchronised_batch_norm = true}}),
+                  glia::value_error);
 }

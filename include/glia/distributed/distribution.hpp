@@ -14,6 +14,10 @@ struct distributed_options {
   /// computed one after the other, which takes longer where they are small.
   bool reproducible = false;
   std::size_t pieces = 8;  ///< at least as many as ranks; only where reproducible
+  /// Whether batch normalisation takes mean and variance of the whole batch rather than of this
+  /// rank's samples: two messages more for each such layer, and no rank may be without samples. Not
+  /// where reproducible.
+  bool synchronised_batch_norm = false;
   /// Sends gradients rounded to 8 bits of fraction, half as many bytes, for slow networks. Not
   /// where reproducible.
   bool bfloat16_sums = false;

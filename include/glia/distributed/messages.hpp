@@ -1,6 +1,6 @@
 #pragma once
 
-#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -60,20 +60,24 @@ inline void wait_for(rank_group& ranks, rank_group::transfer one) {
   return result;
 }
 
-/// One value of each rank, on every rank.
-template <class T>
-requires std::is_trivially_copyable_v<T>
-[[nodiscard]] std::vector<T> gather_values(rank_group& ranks, const T& own) {
-  std::vector<T> all(ranks.size());
-  std::vector<int> bytes(ranks.size(), sizeof(T));
+/// Fills the blocks of all ranks, each of so many bytes, of which this one's is there.
+inline void gather_blocks(rank_group& ranks, std::byte* memory, int bytes) {
+  const std::vector<int> each(ranks.size(), bytes);
   std::vector<int> offsets(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    offsets[i] = static_cast<int>(i * sizeof(T));
+    offsets[i] = static_cast<int>(i) * bytes;
   }
-  all[ranks.rank()] = own;
   wait_for(ranks,
-           ranks.start_gather(transfer_kind::messages, {reinterpret_cast<std::byte*>(all.data()),
-                                                        bytes.data(), offsets.data()}));
+           ranks.start_gather(transfer_kind::messages, {memory, each.data(), offsets.data()}));
+}
+
+/// One value of each rank, on every rank.
+template <class T>
+requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
+    [[nodiscard]] std::vector<T> gather_values(rank_group& ranks, const T& own) {
+  std::vector<T> all(ranks.size());
+  all[ranks.rank()] = own;
+  gather_blocks(ranks, reinterpret_cast<std::byte*>(all.data()), sizeof(T));
   return all;
 }
 

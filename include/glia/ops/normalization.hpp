@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <utility>
 
 #include "glia/ops/tape.hpp"
@@ -14,12 +16,134 @@ struct normalized_variable {
   typename B::tensor variance;
 };
 
+namespace detail {
+
+/// Vectors of each rank, one behind the other: (ranks, size).
+template <backend B>
+[[nodiscard]] typename B::tensor gather_over_ranks(const B& device,
+                                                   const typename tape<B>::joined_batch& all,
+                                                   const std::array<typename B::tensor, 3>& own) {
+  const typename B::tensor none{};
+  if constexpr (runs<B, kernels::gather_over_ranks>) {
+    return device.run(
+        kernels::gather_over_ranks{all.ranks},
+        device.run(kernels::concat{0}, own[0], own[1], own[2], none, none, none, none, none));
+  } else {
+    throw value_error(text("batch_norm: the backend ", device.name(),
+                           " cannot normalise over several ranks; leave out "
+                           "distributed_options::synchronised_batch_norm"));
+  }
+}
+
+/// The mean and variance of each channel over the batches of all ranks: those of each rank's own,
+/// weighted by its share w, with mean = sum w m and variance = sum w (v + (m - mean)^2). Chan,
+/// Golub and LeVeque, "Algorithms for computing the sample variance", 1983.
+template <backend B>
+[[nodiscard]] std::array<typename B::tensor, 2> moments_over_ranks(
+    const B& device, const typename tape<B>::joined_batch& all, const typename B::tensor& mean,
+    const typename B::tensor& variance) {
+  const std::size_t channels = mean.shape()[0];
+  const auto gathered = gather_over_ranks(
+      device, all, {mean, variance, device.run(kernels::reshape{{1}}, all.share)});
+  const auto part = [&](std::size_t begin, std::size_t extent) {
+    return device.run(kernels::slice{.axis = 1, .begin = begin, .extent = extent}, gathered);
+  };
+  const auto means = part(0, channels);
+  const auto shares = part(2 * channels, 1);
+  const auto weighted_sum = [&](const typename B::tensor& of_ranks) {
+    return device.run(kernels::sum_to{{1, channels}},
+                      device.run(kernels::binary{binary_function::multiply}, of_ranks, shares));
+  };
+  const auto whole = weighted_sum(means);
+  const auto off = device.run(kernels::unary{{unary_function::square}},
+                              device.run(kernels::binary{binary_function::subtract}, means, whole));
+  const auto spread = weighted_sum(
+      device.run(kernels::binary{binary_function::add}, part(channels, channels), off));
+  return {device.run(kernels::reshape{{channels}}, whole),
+          device.run(kernels::reshape{{channels}}, spread)};
+}
+
+/// `normalize` over the batches of all ranks. For the gradient to x, the kernel's own takes the
+/// sums of this rank's rows to be those of all; what that leaves out is added:
+///
+///   dx += gamma / s ((b - B w) / n + xhat (g - G w) / n)
+///
+/// with s the deviation, b and g this rank's gradients to beta and gamma, B and G those of all
+/// ranks, w this one's share of the rows and n how many that are.
+template <backend B>
+[[nodiscard]] normalized_variable<B> normalize_over_ranks(const variable<B>& x,
+                                                          const variable<B>& gamma,
+                                                          const variable<B>& beta, double epsilon) {
+  using tensor = typename B::tensor;
+  const B& device = x.device();
+  const typename tape<B>::joined_batch all = x.owner().joined();
+  const auto apply = [](const B& on, binary_function f, const tensor& a, const tensor& b) {
+    return on.run(kernels::binary{f}, a, b);
+  };
+  constexpr normalization kind = normalization::batch;
+  auto own = device.run(kernels::normalize{kind, epsilon}, x.value(), gamma.value(), beta.value());
+  const auto [mean, variance] = moments_over_ranks(device, all, own[1], own[2]);
+  const tensor inverse = device.run(
+      kernels::unary{{unary_function::reciprocal}},
+      device.run(kernels::unary{{unary_function::square_root}},
+                 device.run(kernels::unary{{unary_function::affine, 1, epsilon}}, variance)));
+  const tensor factor = apply(device, binary_function::multiply, gamma.value(), inverse);
+  const tensor shift = apply(device, binary_function::subtract, beta.value(),
+                             apply(device, binary_function::multiply, mean, factor));
+  tensor y = apply(device, binary_function::add,
+                   apply(device, binary_function::multiply, x.value(), factor), shift);
+  const auto adjoint = [=, mean = mean, variance = variance, to_beta = beta.slot()](auto& to,
+                                                                                    auto dy) {
+    const B& on = to.device();
+    auto [dx, dgamma, dbeta] = on.run(kernels::normalize_gradient{kind, epsilon}, std::move(dy),
+                                      x.value(), gamma.value(), mean, variance);
+    const std::size_t channels = mean.shape()[0];
+    const double rows = static_cast<double>(x.shape().size() / channels);
+    const tensor sums = on.run(
+        kernels::reshape{{2 * channels}},
+        on.run(kernels::sum_to{{1, 2 * channels}}, gather_over_ranks(on, all, {dgamma, dbeta})));
+    const auto left_out = [&](const tensor& mine, std::size_t begin) {
+      const tensor of_all =
+          on.run(kernels::slice{.axis = 0, .begin = begin, .extent = channels}, sums);
+      const tensor difference = apply(on, binary_function::subtract, mine,
+                                      apply(on, binary_function::multiply, of_all, all.share));
+      return on.run(kernels::unary{{unary_function::affine, 1 / rows, 0}}, difference);
+    };
+    const tensor slope = apply(on, binary_function::multiply, left_out(dgamma, 0), inverse);
+    const tensor constant = apply(on, binary_function::subtract, left_out(dbeta, channels),
+                                  apply(on, binary_function::multiply, mean, slope));
+    const auto scaled = [&](const tensor& of_channels) {
+      return apply(on, binary_function::multiply, factor, of_channels);
+    };
+    if (x.needs_gradient()) {
+      const tensor more =
+          apply(on, binary_function::add,
+                apply(on, binary_function::multiply, x.value(), scaled(slope)), scaled(constant));
+      to.add(x.slot(), apply(on, binary_function::add, dx, more));
+    }
+    if (gamma.needs_gradient()) {
+      to.add(gamma.slot(), std::move(dgamma));
+    }
+    if (to_beta) {
+      to.add(to_beta, std::move(dbeta));
+    }
+  };
+  variable<B> output = x.owner().record(
+      std::move(y), x.needs_gradient() || gamma.needs_gradient() || beta.needs_gradient(), adjoint);
+  return {std::move(output), mean, variance};
+}
+
+}  // namespace detail
+
 /// gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x itself, of every
 /// channel over the batch or of every row over its features; gamma and beta: (C).
 template <backend B>
 [[nodiscard]] normalized_variable<B> normalize(normalization kind, const variable<B>& x,
                                                const variable<B>& gamma, const variable<B>& beta,
                                                double epsilon) {
+  if (kind == normalization::batch && x.owner().joined().ranks != nullptr) {
+    return detail::normalize_over_ranks(x, gamma, beta, epsilon);
+  }
   auto [y, mean, variance] =
       x.device().run(kernels::normalize{kind, epsilon}, x.value(), gamma.value(), beta.value());
   variable<B> output = x.owner().record(

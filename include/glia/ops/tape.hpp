@@ -11,6 +11,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/core/arena.hpp"
+#include "glia/distributed/rank_group.hpp"
 #include "glia/core/error.hpp"
 
 namespace glia {
@@ -95,6 +96,15 @@ class tape {
   ~tape() { clear(); }
 
   [[nodiscard]] const B& device() const { return gradients_.device(); }
+
+  /// Ranks whose batches are pieces of one, and this one's share of it (): what is normalised over
+  /// a batch is then normalised over all of them.
+  struct joined_batch {
+    rank_group* ranks = nullptr;
+    tensor share{};
+  };
+  void join_batch(joined_batch all) { joined_ = std::move(all); }
+  [[nodiscard]] const joined_batch& joined() const { return joined_; }
 
   /// A tensor whose gradient nobody asks for: inputs, targets.
   [[nodiscard]] variable<B> constant(tensor value) { return {*this, std::move(value), {}}; }
@@ -231,6 +241,7 @@ class tape {
   gradients<B> gradients_;
   std::vector<node> nodes_;
   arena memory_;
+  joined_batch joined_;
   bool used_up_ = false;  // by a backward, and nothing recorded since
 };
 

@@ -10,6 +10,7 @@
 
 #include "glia/data/dataset_view.hpp"
 #include "glia/data/row_store.hpp"
+#include "glia/distributed/rank_group.hpp"
 #include "glia/models/model_core.hpp"
 
 namespace glia {
@@ -20,6 +21,7 @@ struct frozen_output_options {
   bool keep = true;  ///< false: they are computed in every step. The numbers are the same
   row_store::options store{};
   std::size_t batch_size = 32;  ///< samples that go through the frozen layers at a time; at least 1
+  rank_group* ranks = nullptr;  ///< that share them; all ask alike, and all get all. In fit they do
 };
 
 /// A data set seen through the frozen layers of a model: their outputs, computed once, with the

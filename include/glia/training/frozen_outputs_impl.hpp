@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -66,16 +67,21 @@ std::optional<row_store> frozen_rows(const model_core<B>& net,
                        "the samples through alone");
   require_fitting("compute_frozen_outputs", data, net);
   std::optional<progress> shown;
-  if (out != nullptr) {
+  if (out != nullptr && (options.ranks == nullptr || options.ranks->rank() == 0)) {
     shown.emplace(*out, is_terminal(*out), 0, counted(net.sample_shape()));
   }
   const interrupt_guard interrupt;
-  return run_frozen_layers(net, described, data, what, options, [&](const frozen_pass& pass) {
+  const auto told = [&](const frozen_pass& pass) {
     if (shown) {
       shown->show(pass);
     }
-    return !interrupt.interrupted();
-  });
+    if (options.ranks == nullptr) {
+      return !interrupt.interrupted();
+    }
+    const auto of_all = gather_values(*options.ranks, interrupt.interrupted() ? 1 : 0);
+    return std::find(of_all.begin(), of_all.end(), 1) == of_all.end();
+  };
+  return run_frozen_layers(net, described, data, what, options, told, options.ranks);
 }
 
 }  // namespace glia::detail

@@ -49,7 +49,8 @@ struct sum_layout {
 /// The part of a training step before the sums over ranks, for a piece of a batch of one shape:
 /// forward and backward. Its inputs are those of `step_inputs` with `each` and with the piece's
 /// share of the batch, and the parameters. Its outputs are what `layout` lists, then the model's
-/// outputs where a metric looks at them.
+/// outputs where a metric looks at them. Where there are joined ranks, batch normalisation is over
+/// the batches of all of them.
 template <backend B>
 class gradient_program {
  public:
@@ -57,8 +58,9 @@ class gradient_program {
 
   gradient_program(const B& device, const step_shapes& shapes, const parameter_list<B>& parameters,
                    const step_rule<recorder<B>>& rule, const std::optional<scoring>& scores,
-                   const std::optional<frozen_end>& frontier)
-      : program_(record(device, shapes, parameters, rule, scores, frontier, layout_, mixes_)) {}
+                   const std::optional<frozen_end>& frontier, rank_group* joined)
+      : program_(
+            record(device, shapes, parameters, rule, scores, frontier, joined, layout_, mixes_)) {}
 
   [[nodiscard]] const sum_layout& layout() const { return layout_; }
   [[nodiscard]] bool mixes_samples() const { return mixes_; }
@@ -70,13 +72,16 @@ class gradient_program {
                                          const step_rule<recorder<B>>& rule,
                                          const std::optional<scoring>& scores,
                                          const std::optional<frozen_end>& frontier,
-                                         sum_layout& layout, bool& mixes) {
+                                         rank_group* joined, sum_layout& layout, bool& mixes) {
     using R = recorder<B>;
     const R rec;
     tape<R> at(rec);
     step_inputs<R> in = detail::batch_inputs(rec, shapes);
     in.each = rec.input("each", real_of({}));
     const auto share = rec.input("share", real_of({}));
+    if (joined != nullptr) {
+      at.join_batch({joined, share});
+    }
     if constexpr (compiling_backend<B>) {
       in.present = detail::present_input(rec, shapes.inputs[0]);
     }

@@ -114,6 +114,10 @@ class shared_step {
     require<value_error>(!over_.how.reproducible || !over_.how.bfloat16_sums,
                          "distributed: sums in bfloat16 are rounded once more for each rank, so "
                          "they are not reproducible; ask for one of the two");
+    require<value_error>(!over_.how.reproducible || !over_.how.synchronised_batch_norm,
+                         "distributed: pieces of a batch are computed one after the other, so that "
+                         "batch normalisation cannot see them all; ask for reproducible or for "
+                         "synchronised_batch_norm");
     constexpr std::size_t most = std::size_t{1} << 28;
     require<value_error>(over_.how.bucket_bytes > 0 && over_.how.bucket_bytes <= most,
                          "distributed: expected buckets of 1 to ", most, " bytes, got ",
@@ -154,6 +158,11 @@ class shared_step {
                          over_.ranks->name_of(over_.rank()), " has ", expected.size(), " from ",
                          expected.first, " on, got ", own.size, " from ", own.first,
                          "; cut it by distribution::share");
+    require<value_error>(!over_.how.synchronised_batch_norm || whole >= over_.size(),
+                         "distributed: a batch of ", whole, " samples leaves some of ",
+                         over_.size(),
+                         " ranks without any, which synchronised_batch_norm does not "
+                         "allow; give another batch size");
     const std::optional<scoring> scores =
         sums == nullptr ? std::nullopt : std::optional(sums->how());
     const index_range pieces = over_.share().pieces;
@@ -190,14 +199,18 @@ class shared_step {
   static constexpr std::size_t most_programs = 16;
   static constexpr std::size_t most_sums = 4;
 
+  /// Messages within a step must come in one order on all ranks, however many samples each has.
+  [[nodiscard]] bool depth_first(const step& at) const {
+    return at.depth_first && !over_.how.synchronised_batch_norm;
+  }
   [[nodiscard]] step_shapes shapes_for(const step& at, const batch& b) const {
-    return {batch_of(b.size, at.sample), target_spec(b), at.depth_first};
+    return {batch_of(b.size, at.sample), target_spec(b), depth_first(at)};
   }
 
   /// The layout for a rank that has no samples itself: that of one.
   [[nodiscard]] const sum_layout& layout_of(const step& at, const batch& own,
                                             const std::optional<scoring>& scores) {
-    step_shapes one{batch_of(1, at.sample), target_spec(own), at.depth_first};
+    step_shapes one{batch_of(1, at.sample), target_spec(own), depth_first(at)};
     one.targets.shape =
         one.targets.type == element::index ? shape{1} : batch_of(1, sample_of(own.target_shape));
     return gradients_for(at, one, scores).layout();
@@ -237,7 +250,8 @@ class shared_step {
     gradients_.push_back({shapes, at.which, scores,
                           std::make_shared<const gradient_program<B>>(
                               at.device, shapes, at.parameters, at.rule, scores,
-                              at.which == model_part::trained ? at.frontier : std::nullopt)});
+                              at.which == model_part::trained ? at.frontier : std::nullopt,
+                              over_.how.synchronised_batch_norm ? over_.ranks.get() : nullptr)});
     return *gradients_.back().made;
   }
 
