@@ -7,5 +7,6 @@
 #include "glia/data/image_bytes.hpp"
 #include "glia/data/mnist.hpp"
 #include "glia/data/named_arrays.hpp"
+#include "glia/data/shard.hpp"
 #include "glia/data/split.hpp"
 #include "glia/data/subset.hpp"

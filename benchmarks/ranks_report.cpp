@@ -1,0 +1,178 @@
+// Steps that ranks take together, as benchmarks/run scaling compares them: run by itself, it is
+// one.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <glia/compiled/definitions.hpp>
+#include <glia/glia.hpp>
+#include <glia/models/zoo/mobilenet_v2.hpp>
+#include <glia/mpi.hpp>
+#include <glia/training/frozen_outputs.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../examples/mnist_networks.hpp"
+
+namespace {
+
+struct settings {
+  std::string network = "mlp";
+  std::size_t batch = 100, steps = 100, threads = 0;
+  glia::distributed_options how;
+  bool alone = false;
+};
+
+using clock = std::chrono::steady_clock;
+
+double milliseconds_since(clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Images of noise and of nothing, as digits are, with classes in turn.
+struct drawn_images {
+  glia::shape sample;
+  std::size_t count;
+
+  [[nodiscard]] std::size_t size() const { return count; }
+  [[nodiscard]] glia::shape input_shape() const { return sample; }
+  [[nodiscard]] std::int32_t label(std::size_t i) const {
+    return static_cast<std::int32_t>(i % 10);
+  }
+  static void input(std::size_t i, std::span<float> values) {
+    for (std::size_t at = 0; at < values.size(); ++at) {
+      const double drawn = glia::random_bits({.seed = i}, static_cast<std::uint32_t>(at)) * 0x1p-32;
+      values[at] = drawn < 0.8 ? 0.0F : static_cast<float>(drawn);
+    }
+  }
+};
+
+template <class Network>
+nlohmann::json time_steps(const settings& s, const Network& network, const glia::shape& sample,
+                          const glia::mpi::communicator& ranks, std::size_t threads) {
+  glia::model net{network, sample, glia::cpu<float>({.threads = threads})};
+  const glia::trainer_options options =
+      s.alone ? glia::trainer_options{} : glia::distributed({}, ranks, s.how);
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}, options};
+  const glia::index_range own = options.over.share().samples(s.batch);
+  const drawn_images images{sample, s.batch};
+  const glia::dataset_view data(images);
+  std::vector<std::uint32_t> numbers(own.size());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    numbers[i] = static_cast<std::uint32_t>(own.first + i);
+  }
+  glia::batch b;
+  data.gather(numbers, b);
+  b.first = own.first;
+  b.whole = s.batch;
+  std::vector<double> steps;
+  std::vector<double> sums;
+  std::vector<double> waits;
+  constexpr std::size_t warm_up = 5;
+  for (std::size_t i = 0; i < s.steps + warm_up; ++i) {
+    const auto start = clock::now();
+    trainer.step(b);
+    if (i >= warm_up) {
+      steps.push_back(milliseconds_since(start));
+      sums.push_back(1e3 * trainer.last_sum().seconds);
+      waits.push_back(1e3 * trainer.last_sum().waited_seconds);
+    }
+  }
+  return {{"step_ms", median(steps)},
+          {"sum_ms", median(sums)},
+          {"waited_ms", median(waits)},
+          {"bytes", trainer.last_sum().bytes},
+          {"messages", trainer.last_sum().messages},
+          {"parameters", net.parameter_count()}};
+}
+
+/// MobileNetV2's features of some photos, as a training with frozen layers computes them once.
+nlohmann::json time_features(const settings& s, const glia::mpi::communicator& ranks,
+                             std::size_t threads) {
+  const glia::shape sample{224, 224, 3};
+  glia::model net{glia::sequential{glia::frozen{glia::mobilenet_v2()}, glia::dense{5}}, sample,
+                  glia::cpu<float>({.threads = threads})};
+  const drawn_images photos{sample, s.batch};
+  glia::frozen_output_options options{.batch_size = 32};
+  options.ranks = s.alone ? nullptr : ranks.ranks().get();
+  std::vector<double> passes;
+  for (std::size_t i = 0; i < s.steps + 1; ++i) {
+    const auto start = clock::now();
+    (void)glia::compute_frozen_outputs(net, photos, "photos", options, nullptr);
+    passes.push_back(milliseconds_since(start));
+  }
+  passes.erase(passes.begin());
+  return {{"step_ms", median(passes)},
+          {"bytes", 4 * net.frozen_output_shape()->size() * s.batch},
+          {"parameters", net.parameter_count()}};
+}
+
+/// How long a message takes, and how many bytes a second pass, each rank to all others at once.
+nlohmann::json time_messages(const glia::mpi::communicator& ranks) {
+  glia::rank_group& all = *ranks.ranks();
+  const auto time = [&](std::size_t bytes, std::size_t repeated) {
+    std::vector<std::byte> memory(bytes * all.size());
+    std::vector<double> times;
+    for (std::size_t i = 0; i < repeated; ++i) {
+      const auto start = clock::now();
+      glia::gather_blocks(all, memory.data(), static_cast<int>(bytes));
+      times.push_back(milliseconds_since(start) / 1e3);
+    }
+    return median(times);
+  };
+  constexpr std::size_t large = std::size_t{1} << 22;
+  const double latency = time(8, 2000);
+  const double others = static_cast<double>(all.size() - 1);
+  return {{"latency_us", 1e6 * latency},
+          {"bytes_per_second", others * large / (time(large, 30) - latency)}};
+}
+
+int run(const settings& s, const glia::mpi::communicator& ranks) {
+  const std::size_t threads = s.threads > 0 ? s.threads : ranks.threads();
+  nlohmann::json line;
+  if (s.network == "messages") {
+    line = time_messages(ranks);
+  } else if (s.network == "mobilenet_v2") {
+    line = time_features(s, ranks, threads);
+  } else if (s.network == "mlp") {
+    line = time_steps(s, perceptron(), {784}, ranks, threads);
+  } else {
+    line = time_steps(s, convolutional_network(), {28, 28, 1}, ranks, threads);
+  }
+  line["network"] = s.network;
+  line["ranks"] = ranks.size();
+  line["threads"] = threads;
+  line["batch"] = s.batch;
+  if (ranks.is_first()) {
+    std::cout << line << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings s;
+  CLI::App app{"Times steps that ranks take together"};
+  app.add_option("--network", s.network)
+      ->check(CLI::IsMember({"mlp", "cnn", "mobilenet_v2", "messages"}));
+  app.add_option("--batch", s.batch, "samples of all ranks together");
+  app.add_option("--steps", s.steps);
+  app.add_option("--threads", s.threads, "of each rank; 0: as many as it has cores");
+  app.add_flag("--alone", s.alone, "as a program that knows of no ranks");
+  app.add_flag("--reproducible", s.how.reproducible);
+  app.add_option("--share-memory", s.how.share_memory);
+  app.add_option("--overlap", s.how.overlap);
+  app.add_flag("--bfloat16", s.how.bfloat16_sums);
+  CLI11_PARSE(app, argc, argv);
+  return glia::mpi::run([&](const glia::mpi::communicator& ranks) { return run(s, ranks); });
+}
