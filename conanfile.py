@@ -18,6 +18,7 @@ COMPONENTS = {
     "npz": {"libzip/[>=1.7 <2]": "libzip::libzip"},
     "hdf5": {"hdf5/[>=1.12.2 <2]": "hdf5::hdf5_c"},
     "pjrt": {},
+    "mpi": {"openmpi/[>=4.1 <6]": "openmpi::openmpi"},
     "video": {"ffmpeg/[>=5.0 <8]": "ffmpeg::ffmpeg"},
 }
 # The components that others build on.
@@ -33,7 +34,9 @@ class GliaConan(ConanFile):
     options = {"compiled": [True, False], **{f"with_{name}": [True, False] for name in COMPONENTS}}
     default_options = {"compiled": False, **{f"with_{name}": True for name in COMPONENTS},
                        # FFmpeg brings two dozen packages, some under the GPL.
-                       "with_video": False, "libjpeg-turbo/*:turbojpeg": True}
+                       "with_video": False,
+                       # Clusters have an MPI of their own, which programs should use.
+                       "with_mpi": False, "libjpeg-turbo/*:turbojpeg": True}
     exports_sources = "include/*", "cmake/*", "CMakeLists.txt", "LICENSE"
     no_copy_source = True
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <glia/compiled/definitions.hpp>
+#include <glia/compression/gzip.hpp>
 #include <glia/glia.hpp>
 #include <glia/models/zoo/mobilenet_v2.hpp>
 #include <glia/mpi.hpp>
@@ -21,7 +22,9 @@ namespace {
 
 struct settings {
   std::string network = "mlp";
-  std::size_t batch = 100, steps = 100, threads = 0;
+  std::size_t batch = 100, steps = 100, threads = 2, epochs = 0, images = 60000;
+  std::uint64_t seed = 1;
+  std::string data = "examples/data/mnist";
   glia::distributed_options how;
   bool alone = false;
 };
@@ -95,6 +98,38 @@ nlohmann::json time_steps(const settings& s, const Network& network, const glia:
           {"parameters", net.parameter_count()}};
 }
 
+/// Trains on MNIST, and prints a line for each epoch.
+template <class Network>
+void train(const settings& s, const Network& network, const glia::shape& sample,
+           const glia::mpi::communicator& ranks, std::size_t threads) {
+  auto digits = glia::load_mnist(s.data, glia::gzip_files{}).train;
+  digits.keep_first(s.images);
+  const auto images = std::move(digits).reshaped(sample);
+  glia::model net{network, sample, glia::cpu<float>({.threads = threads}), {.seed = s.seed}};
+  const glia::trainer_options seeded{.seed = s.seed};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{},
+                        s.alone ? seeded : glia::distributed(seeded, ranks, s.how)};
+  const auto print = glia::on(glia::moment::epoch, [&](const glia::training& t) {
+    const glia::epoch_record& epoch = t.result.epochs.back();
+    if (ranks.is_first()) {
+      std::cout
+          << nlohmann::json{{"epoch", epoch.epoch},
+                            {"seconds", epoch.seconds},
+                            {"images", images.size()},
+                            {"loss", epoch.training.loss},
+                            {"version", glia::text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.',
+                                                   GLIA_VERSION_PATCH)},
+                            {"peak_mb", static_cast<double>(glia::peak_resident_bytes()) / 1e6}}
+          << std::endl;
+    }
+  });
+  trainer.fit(images, {.epochs = s.epochs,
+                       .batch_size = s.batch,
+                       .metrics = std::vector<glia::metric>{},
+                       .progress = nullptr,
+                       .observers = {print}});
+}
+
 /// MobileNetV2's features of some photos, as a training with frozen layers computes them once.
 nlohmann::json time_features(const settings& s, const glia::mpi::communicator& ranks,
                              std::size_t threads) {
@@ -137,7 +172,12 @@ nlohmann::json time_messages(const glia::mpi::communicator& ranks) {
 }
 
 int run(const settings& s, const glia::mpi::communicator& ranks) {
-  const std::size_t threads = s.threads > 0 ? s.threads : ranks.threads();
+  const std::size_t threads = std::max<std::size_t>(s.threads / ranks.size(), 1);
+  if (s.epochs > 0) {
+    s.network == "mlp" ? train(s, perceptron(), {784}, ranks, threads)
+                       : train(s, convolutional_network(), {28, 28, 1}, ranks, threads);
+    return 0;
+  }
   nlohmann::json line;
   if (s.network == "messages") {
     line = time_messages(ranks);
@@ -167,7 +207,11 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"mlp", "cnn", "mobilenet_v2", "messages"}));
   app.add_option("--batch", s.batch, "samples of all ranks together");
   app.add_option("--steps", s.steps);
-  app.add_option("--threads", s.threads, "of each rank; 0: as many as it has cores");
+  app.add_option("--threads", s.threads, "of all ranks together");
+  app.add_option("--epochs", s.epochs, "trains on MNIST, in place of drawn images");
+  app.add_option("--data", s.data);
+  app.add_option("--images", s.images);
+  app.add_option("--seed", s.seed);
   app.add_flag("--alone", s.alone, "as a program that knows of no ranks");
   app.add_flag("--reproducible", s.how.reproducible);
   app.add_option("--share-memory", s.how.share_memory);

@@ -24,6 +24,7 @@ BATCHES = [0]  # each network has its own
 MEASURED_RANKS = [1, 2, 4]
 PREDICTED_RANKS = [8, 16, 32, 64, 128, 256]
 BUCKET_BYTES = 1 << 20
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # as containers do
 
 
 @dataclass
@@ -59,8 +60,7 @@ def run(ranks, network, *flags, steps=None, batch=None):
     program = [str(BUILD / "benchmarks" / "ranks_report"), "--network", network.name, "--batch",
                str(batch or network.batch), "--steps", str(steps or network.steps), *map(str, flags)]
     launcher = ["mpirun", "--oversubscribe", "-n", str(ranks)] if ranks > 1 else []
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = subprocess.run(launcher + program, env={**os.environ, **allowed}, capture_output=True, text=True,
+    done = subprocess.run(launcher + program, env={**os.environ, **AS_ROOT}, capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(launcher + program)} failed:\n{done.stderr}")
@@ -71,12 +71,12 @@ FORMS = {
     "1 rank, 2 threads": (1, ["--threads", 2, "--alone"]),
     "1 rank, 1 thread": (1, ["--threads", 1, "--alone"]),
     "1 rank, 2 threads, 8 pieces": (1, ["--threads", 2, "--reproducible"]),
-    "2 ranks": (2, ["--threads", 1]),
-    "2 ranks, 8 pieces": (2, ["--threads", 1, "--reproducible"]),
-    "2 ranks, messages": (2, ["--threads", 1, "--share-memory", 0]),
-    "2 ranks, messages, nothing hidden": (2, ["--threads", 1, "--share-memory", 0, "--overlap", 0]),
-    "2 ranks, messages in bfloat16": (2, ["--threads", 1, "--share-memory", 0, "--bfloat16"]),
-    "4 ranks on the same cores": (4, ["--threads", 1]),
+    "2 ranks": (2, ["--threads", 2]),
+    "2 ranks, 8 pieces": (2, ["--threads", 2, "--reproducible"]),
+    "2 ranks, messages": (2, ["--threads", 2, "--share-memory", 0]),
+    "2 ranks, messages, nothing hidden": (2, ["--threads", 2, "--share-memory", 0, "--overlap", 0]),
+    "2 ranks, messages in bfloat16": (2, ["--threads", 2, "--share-memory", 0, "--bfloat16"]),
+    "4 ranks on the same cores": (4, ["--threads", 2]),
 }
 
 

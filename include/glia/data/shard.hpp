@@ -48,8 +48,9 @@ subset<D> shard(const D&& data, std::size_t rank, std::size_t ranks,
     const std::vector<std::filesystem::path>& files, std::size_t rank, std::size_t ranks) {
   require<value_error>(rank < ranks, "shard: expected one of ", ranks, " ranks, from 0 on, got ",
                        rank);
-  require<value_error>(files.size() >= ranks, "shard: ", files.size(), " files cannot be shared by ",
-                       ranks, " ranks; write the samples into at least as many files");
+  require<value_error>(files.size() >= ranks, "shard: ", files.size(),
+                       " files cannot be shared by ", ranks,
+                       " ranks; write the samples into at least as many files");
   std::vector<std::filesystem::path> own;
   for (std::size_t i = rank; i < files.size(); i += ranks) {
     own.push_back(files[i]);

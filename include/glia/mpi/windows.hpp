@@ -24,8 +24,8 @@ class windows {
   [[nodiscard]] std::shared_ptr<const shared_memory> share(MPI_Comm all, std::size_t bytes) {
     for (const std::shared_ptr<window>& one : made_) {
       if (one.use_count() == 1 && one->bytes >= bytes) {
-        const std::size_t own = one->rank;
-        std::memset(one->memory.of_rank[own], 0, one->bytes);
+        check(MPI_Barrier(all), "MPI_Barrier");  // nobody reads what was there
+        std::memset(one->memory.of_rank[one->rank], 0, one->bytes);
         check(MPI_Barrier(all), "MPI_Barrier");
         return {one, &one->memory};
       }

@@ -11,8 +11,8 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/core/arena.hpp"
-#include "glia/distributed/rank_group.hpp"
 #include "glia/core/error.hpp"
+#include "glia/distributed/rank_group.hpp"
 
 namespace glia {
 

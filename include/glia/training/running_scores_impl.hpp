@@ -93,8 +93,7 @@ void running_scores<B>::add_outputs(std::span<const float> all, const batch& b) 
         if (m.per_sample) {
           own_[i].resize(own_[i].size() + m.sums);
         }
-        m.add(all.subspan(n * outputs, outputs), target,
-              std::span(own_[i]).last(m.sums));
+        m.add(all.subspan(n * outputs, outputs), target, std::span(own_[i]).last(m.sums));
       }
     }
   }
