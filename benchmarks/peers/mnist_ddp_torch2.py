@@ -8,6 +8,7 @@ Buckets are DistributedDataParallel's own (25 MB), and gradients are views of th
 import json
 import os
 import resource
+import socket
 import time
 
 from mnist_data import keep_freed_memory, parse_flags
@@ -24,9 +25,9 @@ from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 from torch_models import as_images, convnet, perceptron, prepare  # noqa: E402
 
 
-def train(rank):
+def train(rank, port):
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[rank % os.cpu_count()]})
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29517")
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
     distributed.init_process_group("gloo", rank=rank, world_size=PROCESSES)
     images, labels = prepare(flags)
     plain = perceptron() if flags.network == "mlp" else convnet()
@@ -50,8 +51,12 @@ def train(rank):
             print(json.dumps({"peer": "torch2", "version": torch.__version__, "epoch": epoch, "loss": loss,
                               "seconds": time.perf_counter() - start, "images": len(images),
                               "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}), flush=True)
+    distributed.barrier()
     distributed.destroy_process_group()
 
 
 if __name__ == "__main__":
-    multiprocessing.spawn(train, nprocs=PROCESSES)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        own_port = str(free.getsockname()[1])
+    multiprocessing.spawn(train, args=(own_port,), nprocs=PROCESSES)
