@@ -26,12 +26,12 @@ static_assert(sizeof(MPI_Request) <= sizeof(rank_group::transfer::handle));
 
 [[nodiscard]] inline rank_group::transfer transfer_of(MPI_Request request) {
   rank_group::transfer result;
-  std::memcpy(&result.handle, &request, sizeof(request));
+  std::memcpy(&result.handle, &request, sizeof(MPI_Request));
   return result;
 }
 [[nodiscard]] inline bool test(rank_group::transfer& one) {
   MPI_Request request;
-  std::memcpy(&request, &one.handle, sizeof(request));
+  std::memcpy(&request, &one.handle, sizeof(MPI_Request));
   int done = 0;
   check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
   one = transfer_of(request);

@@ -98,7 +98,7 @@ template <backend B>
     auto [dx, dgamma, dbeta] = on.run(kernels::normalize_gradient{kind, epsilon}, std::move(dy),
                                       x.value(), gamma.value(), mean, variance);
     const std::size_t channels = mean.shape()[0];
-    const double rows = static_cast<double>(x.shape().size() / channels);
+    const std::size_t rows = x.shape().size() / channels;
     const tensor sums = on.run(
         kernels::reshape{{2 * channels}},
         on.run(kernels::sum_to{{1, 2 * channels}}, gather_over_ranks(on, all, {dgamma, dbeta})));
@@ -107,7 +107,8 @@ template <backend B>
           on.run(kernels::slice{.axis = 0, .begin = begin, .extent = channels}, sums);
       const tensor difference = apply(on, binary_function::subtract, mine,
                                       apply(on, binary_function::multiply, of_all, all.share));
-      return on.run(kernels::unary{{unary_function::affine, 1 / rows, 0}}, difference);
+      return on.run(kernels::unary{{unary_function::affine, 1.0 / static_cast<double>(rows), 0}},
+                    difference);
     };
     const tensor slope = apply(on, binary_function::multiply, left_out(dgamma, 0), inverse);
     const tensor constant = apply(on, binary_function::subtract, left_out(dbeta, channels),
