@@ -103,9 +103,10 @@ class thread_ranks {
       if (now.taken < size()) {
         return false;  // others still read what this one sends
       }
+      const key at = own.at;
       begun_.erase(one.handle);
       if (++now.here == 2 * size()) {
-        all_->posted_.erase(own.at);
+        all_->posted_.erase(at);
       }
       return true;
     }
