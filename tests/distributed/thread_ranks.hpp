@@ -174,8 +174,10 @@ class thread_ranks {
         if (from.bytes[block] != to.bytes[i]) {
           throw glia::value_error("ranks disagree about the size of a transfer");
         }
-        std::memcpy(to.memory + to.offsets[i], from.memory + from.offsets[block],
-                    static_cast<std::size_t>(to.bytes[i]));
+        if (to.bytes[i] > 0) {  // there may be no memory for none
+          std::memcpy(to.memory + to.offsets[i], from.memory + from.offsets[block],
+                      static_cast<std::size_t>(to.bytes[i]));
+        }
       }
     }
 
