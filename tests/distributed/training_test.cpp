@@ -42,6 +42,24 @@ auto small_network_without_dropout() {
       glia::dense{4}};
 }
 
+auto small_network_without_normalisation() {
+  return glia::sequential{glia::dense{64, glia::relu}, glia::dropout{0.3}, glia::dense{4}};
+}
+
+/// Points, and what is to be foretold of them: values.
+struct points {
+  std::size_t count;
+
+  [[nodiscard]] std::size_t size() const { return count; }
+  [[nodiscard]] static glia::shape input_shape() { return {2}; }
+  [[nodiscard]] static glia::shape target_shape() { return {2}; }
+  static void input(std::size_t i, std::span<float> values) { test::quadrants::input(i, values); }
+  static void target(std::size_t i, std::span<float> values) {
+    input(i, values);
+    std::swap(values[0], values[1]);
+  }
+};
+
 struct outcome {
   std::vector<float> parameters;
   glia::history history;
@@ -92,8 +110,7 @@ outcome train_alone(const Network& network, const shared_run& run) {
 }  // namespace
 
 TEST_CASE("ranks that train together end with the same weights, near those of one") {
-  const auto network =
-      glia::sequential{glia::dense{64, glia::relu}, glia::dropout{0.3}, glia::dense{4}};
+  const auto network = small_network_without_normalisation();
   const outcome alone = train_alone(network, {});
   for (const std::size_t ranks : {1U, 2U, 3U}) {
     const outcome shared = train_shared(network, {.ranks = ranks});
@@ -119,6 +136,46 @@ TEST_CASE("reproducible training gives the same bits for 1, 2, 3, 4 and 8 ranks"
     CHECK(shared.history.training("accuracy") == one.history.training("accuracy"));
     CHECK(shared.history.validation("loss") == one.history.validation("loss"));
     CHECK(shared.history.validation("top_2") == one.history.validation("top_2"));
+  }
+}
+
+TEST_CASE("ranks without samples of a batch take the same step") {
+  const shared_run alone{.samples = 61};  // the last batch is one sample
+  for (const bool reproducible : {false, true}) {
+    shared_run run = alone;
+    run.how.reproducible = reproducible;
+    const outcome one = reproducible ? train_shared(small_network_without_normalisation(), run)
+                                     : train_alone(small_network_without_normalisation(), run);
+    for (const std::size_t ranks : {2U, 3U}) {
+      run.ranks = ranks;
+      const outcome shared = train_shared(small_network_without_normalisation(), run);
+      CHECK(test::distance(shared.parameters, one.parameters) < (reproducible ? 1e-30 : 1e-4));
+      CHECK(std::abs(shared.history.training("loss").back() - one.history.training("loss").back()) <
+            (reproducible ? 1e-30 : 1e-5));
+      CHECK(shared.history.training("top_2") == one.history.training("top_2"));
+    }
+  }
+}
+
+TEST_CASE("ranks without samples of a batch of values take the same step") {
+  const auto train = [](glia::rank_group* group) {
+    glia::model net{glia::sequential{glia::dense{8, glia::tanh}, glia::dense{2}},
+                    {2},
+                    glia::cpu<float>({.threads = 1}),
+                    {.seed = 3}};
+    const std::shared_ptr<glia::rank_group> ranks(group, [](glia::rank_group*) {});
+    glia::trainer trainer{
+        net, glia::mean_squared_error{}, glia::adam{}, {.seed = 3, .over = {.ranks = ranks}}};
+    trainer.fit(points{21}, points{5}, {.epochs = 2, .batch_size = 10, .progress = nullptr});
+    return test::parameters_of(net);
+  };
+  const std::vector<float> alone = train(nullptr);
+  std::vector<std::vector<float>> all(3);
+  test::thread_ranks group(all.size());
+  group.run([&](glia::rank_group& own) { all[own.rank()] = train(&own); });
+  for (const std::vector<float>& one : all) {
+    CHECK(one == all[0]);
+    CHECK(test::distance(one, alone) < 1e-5);
   }
 }
 

@@ -105,6 +105,10 @@ struct batch {
   std::size_t whole = 0;  ///< how many it has; 0: these are all
 
   [[nodiscard]] std::size_t whole_size() const noexcept { return whole == 0 ? size : whole; }
+  /// Whether it is of labelled data, also where it has no samples.
+  [[nodiscard]] bool is_labelled() const noexcept {
+    return !classes.empty() || (size == 0 && target_shape.rank() == 0);
+  }
 };
 
 }  // namespace glia

@@ -183,14 +183,14 @@ void first_to_host(const B& device, const typename B::tensor& x, std::span<float
 }
 
 [[nodiscard]] inline tensor_spec target_spec(const batch& b) {
-  return b.classes.empty() ? real_of(b.target_shape) : tensor_spec{{b.size}, element::index};
+  return b.is_labelled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
 }
 
 /// A batch's targets on the device. Throws `data_error` for a class that the model has no output
 /// for, which would otherwise train without a word.
 template <backend B>
 [[nodiscard]] targets<B> targets_of(const B& device, const batch& b, const shape& output) {
-  if (b.classes.empty()) {
+  if (!b.is_labelled()) {
     return {{}, samples_from_host(device, std::span<const float>(b.targets), b.target_shape)};
   }
   const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
@@ -255,7 +255,7 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
       require_class_values(b.targets, each.size(), part.first, part.end(), part.classes);
     }
   }
-  if (b.classes.empty() && are_classes_of_rows(each, output, loss)) {
+  if (!b.is_labelled() && are_classes_of_rows(each, output, loss)) {
     require_class_values(b.targets, each.size(), 0, each.size(), output.back());
   }
 }
@@ -305,7 +305,7 @@ void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics
                      const shape& output) {
   const auto counting = std::find_if(metrics.begin(), metrics.end(),
                                      [](const metric& m) { return m.counts_classes(); });
-  if (counting == metrics.end() || !b.classes.empty() ||
+  if (counting == metrics.end() || b.is_labelled() ||
       are_classes_of_rows(sample_of(b.target_shape), output, loss)) {
     return;
   }

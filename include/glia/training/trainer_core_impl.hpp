@@ -183,7 +183,7 @@ void trainer_core<B>::step(const subject& what, model_part which, const batch& b
   if (sums != nullptr) {
     require_metrics(sums->metrics(),
                     {net.output_shape(),
-                     b.classes.empty() ? std::optional(sample_of(b.target_shape)) : std::nullopt,
+                     b.is_labelled() ? std::nullopt : std::optional(sample_of(b.target_shape)),
                      what.loss.applies});
     require_classes(what.loss, sums->metrics(), b, net.output_shape());
   }
