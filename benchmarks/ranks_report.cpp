@@ -41,22 +41,31 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Images of noise and of nothing, as digits are, with classes in turn.
-struct drawn_images {
-  glia::shape sample;
-  std::size_t count;
-
-  [[nodiscard]] std::size_t size() const { return count; }
-  [[nodiscard]] glia::shape input_shape() const { return sample; }
-  [[nodiscard]] std::int32_t label(std::size_t i) const {
-    return static_cast<std::int32_t>(i % 10);
-  }
-  static void input(std::size_t i, std::span<float> values) {
-    for (std::size_t at = 0; at < values.size(); ++at) {
-      const double drawn = glia::random_bits({.seed = i}, static_cast<std::uint32_t>(at)) * 0x1p-32;
-      values[at] = drawn < 0.8 ? 0.0F : static_cast<float>(drawn);
+/// Images of noise and of nothing, as digits are, with classes in turn; drawn beforehand, so that
+/// no pass waits for them.
+class drawn_images {
+ public:
+  drawn_images(const glia::shape& sample, std::size_t count)
+      : sample_(sample), count_(count), values_(count * sample.size()) {
+    for (std::size_t at = 0; at < values_.size(); ++at) {
+      const double drawn = glia::random_bits({}, static_cast<std::uint32_t>(at)) * 0x1p-32;
+      values_[at] = drawn < 0.8 ? 0.0F : static_cast<float>(drawn);
     }
   }
+
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] glia::shape input_shape() const { return sample_; }
+  [[nodiscard]] static std::int32_t label(std::size_t i) {
+    return static_cast<std::int32_t>(i % 10);
+  }
+  void input(std::size_t i, std::span<float> values) const {
+    std::copy_n(values_.data() + i * values.size(), values.size(), values.data());
+  }
+
+ private:
+  glia::shape sample_;
+  std::size_t count_;
+  std::vector<float> values_;
 };
 
 template <class Network>
