@@ -2,11 +2,11 @@
 
 The time of a step on R ranks is taken to be
 
-    a + c n + (1 - h) (2 B (R - 1) L + 2 (R - 1) / R V / W)
+    a + c n + max((1 - h) S, S - 2/3 c n)    with    S = 2 B (R - 1) L + 2 (R - 1) / R V / W
 
 for n samples on each rank, V bytes of gradients in B buckets, a message's latency L, W bytes a second, and the share h
-of the sums that the backward pass hides. a and c come from one rank's steps with batches of several sizes; L and W are
-measured between ranks here, or given for a network.
+of the sums' time S that the backward pass hides, of whose two thirds of the computing it cannot hide more. a and c come
+from one rank's steps with batches of several sizes; L and W are measured between ranks here, or given for a network.
 """
 
 import datetime
@@ -148,36 +148,55 @@ def hidden_share(facts):
     return 1 - waited("2 ranks, messages") / waited("2 ranks, messages, nothing hidden")
 
 
+def predicted_step(fixed, computed, sums, hidden):
+    """Seconds of a step, of whose computing two thirds are the backward pass."""
+    return fixed + computed + max((1 - hidden) * sums, sums - computed * 2 / 3)
+
+
 def predictions(facts, links, hidden, options):
     out = []
     for network in NETWORKS[:2]:
         fixed, each = computing(network, options)
-        parameters = facts[network.name, "2 ranks"][-1]["parameters"]
-        value_bytes = 4 * parameters
-        buckets = max(round(value_bytes / BUCKET_BYTES), 1)
-        alone = fixed + each * network.batch
-        out += [f"## {network.title[0].upper() + network.title[1:]}, predicted", "",
-                f"A step of n samples takes {1e3 * fixed:.3f} ms + {1e6 * each:.2f} us n on one rank of one thread; "
-                f"{value_bytes / 1e6:.2f} MB of gradients in {buckets} "
-                f"bucket{'s' if buckets > 1 else ''}, {100 * hidden:.0f} % hidden. Times as fast as one rank, with the "
-                f"same {network.batch} samples in all, and in brackets with {network.batch} for each rank:", ""]
-        rows = []
-        for link in links:
-            cells, best = [], (1, 1)
-            for ranks in [2, *PREDICTED_RANKS]:
-                sums = (1 - hidden) * link.seconds(ranks, value_bytes, buckets)
-                strong = alone / (fixed + each * network.batch / ranks + sums)
-                weak = ranks * alone / (alone + sums)
-                cells.append(f"{strong:.1f} ({weak:.0f})")
-                best = max(best, (strong, ranks))
-            pays = f"up to {best[1]}" if best[1] > 1 else "never"
-            rows.append([link.name, *cells, pays])
-        out += table(["link", *(f"{ranks} ranks" for ranks in [2, *PREDICTED_RANKS]), "more ranks pay"], rows)
-    network = NETWORKS[2]
+        value_bytes = 4 * facts[network.name, "2 ranks"][-1]["parameters"]
+        took = statistics.median(line["step_ms"] for line in facts[network.name, "2 ranks, messages"]) / 1e3
+        out += predicted_table(network, fixed, each, value_bytes, links, hidden)
+        out += [measured_beside(fixed + each * network.batch, took), ""]
+    return out + predicted_pass(NETWORKS[2], facts, links)
+
+
+def measured_beside(alone, took):
+    return (f"Measured, two ranks that send messages on this machine are {alone / took:.1f} times as fast as one: "
+            "where no network card does it, sending takes time of the cores that compute, which the model leaves out.")
+
+
+def predicted_table(network, fixed, each, value_bytes, links, hidden):
+    buckets = max(round(value_bytes / BUCKET_BYTES), 1)
+    alone = fixed + each * network.batch
+    out = [f"## {network.title[0].upper() + network.title[1:]}, predicted", "",
+            f"A step of n samples takes {1e3 * fixed:.3f} ms + {1e6 * each:.2f} us n on one rank of one thread; "
+            f"{value_bytes / 1e6:.2f} MB of gradients in {buckets} "
+            f"bucket{'s' if buckets > 1 else ''}, {100 * hidden:.0f} % hidden, as far as the backward pass lasts. "
+            f"Times as fast as one rank, with the same {network.batch} samples in all, and in brackets with "
+            f"{network.batch} for each rank:", ""]
+    rows = []
+    for link in links:
+        cells, best = [], (1, 1)
+        for ranks in [2, *PREDICTED_RANKS]:
+            sums = link.seconds(ranks, value_bytes, buckets)
+            strong = alone / predicted_step(fixed, each * network.batch / ranks, sums, hidden)
+            weak = ranks * alone / predicted_step(fixed, each * network.batch, sums, hidden)
+            cells.append(f"{strong:.1f} ({weak:.0f})")
+            best = max(best, (strong, ranks))
+        pays = f"up to {best[1]}" if best[1] > 1 else "never"
+        rows.append([link.name, *cells, pays])
+    return out + table(["link", *(f"{ranks} ranks" for ranks in [2, *PREDICTED_RANKS]), "more ranks pay"], rows)
+
+
+def predicted_pass(network, facts, links):
     one = statistics.median(line["step_ms"] for line in facts[network.name, "1 rank, 1 thread"]) / 1e3
     outputs = 4 * 1280
-    out += [f"## {network.title[0].upper() + network.title[1:]}, predicted", "",
-            f"A photo takes {1e3 * one / network.batch:.1f} ms on one rank of one thread, and {outputs} bytes of "
+    out = [f"## {network.title[0].upper() + network.title[1:]}, predicted", "",
+           f"A photo takes {1e3 * one / network.batch:.1f} ms on one rank of one thread, and {outputs} bytes of "
             "features go to all others. Times as fast as one rank:", ""]
     rows = []
     for link in links:
@@ -187,8 +206,7 @@ def predictions(facts, links, hidden, options):
             gathered = (ranks - 1) * (link.latency + 32 * outputs / link.rate)
             cells.append(f"{ranks * batch / (batch + gathered):.1f}")
         rows.append([link.name, *cells])
-    out += table(["link", *(f"{ranks} ranks" for ranks in [2, *PREDICTED_RANKS])], rows)
-    return out
+    return out + table(["link", *(f"{ranks} ranks" for ranks in [2, *PREDICTED_RANKS])], rows)
 
 
 def compare(_batches, options):
