@@ -1,6 +1,8 @@
 #include "glia/distributed/distribution.hpp"
 
 #include <cmath>
+#include <glia/training/stop_at_nan.hpp>
+#include <limits>
 #include <vector>
 
 #include "catch.hpp"
@@ -136,6 +138,33 @@ TEST_CASE("reproducible training gives the same bits for 1, 2, 3, 4 and 8 ranks"
     CHECK(shared.history.training("accuracy") == one.history.training("accuracy"));
     CHECK(shared.history.validation("loss") == one.history.validation("loss"));
     CHECK(shared.history.validation("top_2") == one.history.validation("top_2"));
+  }
+}
+
+TEST_CASE("a number that is not finite is told of by the rank that has it") {
+  struct damaged_points : test::quadrants {
+    static void input(std::size_t i, std::span<float> values) {
+      test::quadrants::input(i, values);
+      values[0] = i == 17 ? std::numeric_limits<float>::infinity() : values[0];
+    }
+  };
+  std::vector<std::string> all(3);
+  test::thread_ranks group(all.size());
+  group.run([&](glia::rank_group& own) {
+    glia::model net{glia::dense{4}, {2}, glia::cpu<float>({.threads = 1}), {.seed = 3}};
+    const std::shared_ptr<glia::rank_group> ranks(&own, [](glia::rank_group*) {});
+    glia::trainer trainer{
+        net, glia::softmax_cross_entropy{}, glia::adam{}, {.seed = 3, .over = {.ranks = ranks}}};
+    all[own.rank()] = trainer
+                          .fit(damaged_points{{.count = 40}}, {.batch_size = 10,
+                                                               .shuffle = false,
+                                                               .progress = nullptr,
+                                                               .observers = {glia::stop_at_nan()}})
+                          .stopped;
+  });
+  for (const std::string& one : all) {  // samples 16 to 19 of the second batch are rank 2's
+    CHECK(one.find("step 2 of epoch 1, first in the inputs of the batch, on rank 2") !=
+          std::string::npos);
   }
 }
 

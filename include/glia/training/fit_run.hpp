@@ -121,6 +121,7 @@ class fit_run {
   }
   void shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& order) const;
   [[nodiscard]] std::string trace_not_finite(const training_state& from);
+  [[nodiscard]] std::string first_not_finite(const batch& own);
 
   trainer_core<B>& trainer_;
   const subject& what_;
@@ -449,12 +450,30 @@ std::string fit_run<B>::trace_not_finite(const training_state& from) {
       const std::uint64_t step = after.step;
       go_back_to(before);
       return text("step ", step, " of epoch ", before.history.size() + 1, ", first in ",
-                  trainer_.first_not_finite(what_, part_for(*train_), *b));
+                  first_not_finite(*b));
     }
     before = std::move(after);
   }
   go_back_to(now);
   return "a step that could not be found again";
+}
+
+/// The same within a step, on the first rank that finds such a number among its samples.
+template <backend B>
+std::string fit_run<B>::first_not_finite(const batch& own) {
+  std::string found;
+  if (own.size > 0) {
+    found = trainer_.first_not_finite(what_, part_for(*train_), own);
+  }
+  if (ranks() != nullptr) {
+    const std::vector<std::string> all = gather(*ranks(), found);
+    const auto one =
+        std::find_if(all.begin(), all.end(), [](const std::string& text) { return !text.empty(); });
+    found = one == all.end()
+                ? ""
+                : *one + ", on " + ranks()->name_of(static_cast<std::size_t>(one - all.begin()));
+  }
+  return found.empty() ? "nothing, taken kernel by kernel" : found;
 }
 
 template <backend B>

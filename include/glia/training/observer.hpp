@@ -119,7 +119,7 @@ struct training {
 
   /// Takes the steps since an earlier state of this epoch or the one before again, kernel by kernel
   /// where a number stops being finite, and says where that is; the training is left before that
-  /// step and must then be stopped.
+  /// step and must then be stopped. Where several ranks train, all have to ask at the same moment.
   [[nodiscard]] std::string trace_not_finite(const training_state& from) const {
     return access.trace_not_finite(from);
   }

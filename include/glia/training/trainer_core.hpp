@@ -84,7 +84,7 @@ class trainer_core {
             std::size_t rows = 0);
 
   /// Where a step on this batch would first give a number that is not finite, kernel by kernel:
-  /// "dense_1, backward (product)". Changes nothing.
+  /// "dense_1, backward (product)"; empty where none does. Changes nothing.
   [[nodiscard]] std::string first_not_finite(const subject& what, model_part which,
                                              const batch& b) const;
 

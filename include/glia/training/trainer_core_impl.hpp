@@ -301,8 +301,10 @@ step_shapes trainer_core<B>::shapes_for(const subject& what, const batch& b) {
 template <backend B>
 step_inputs<B> trainer_core<B>::inputs_for(const subject& what, const batch& b) const {
   const B& device = what.net.device();
-  const auto words =
-      step_key{.seed = at_.seed, .step = static_cast<std::uint32_t>(at_.step)}.to_words();
+  const auto words = step_key{.seed = at_.seed,
+                              .step = static_cast<std::uint32_t>(at_.step),
+                              .first_sample = static_cast<std::uint32_t>(b.first)}
+                         .to_words();
   const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
   const std::size_t count = what.optimizer.numbers_per_step;
   return {samples_from_host(device, std::span<const float>(b.inputs), b.input_shape),
@@ -345,7 +347,7 @@ std::string trainer_core<B>::first_not_finite(const subject& what, model_part wh
     const typename step_program<B>::probe_function probe(look);
     plain.run(std::move(on_device), parameters, slots, room, {}, nullptr, &probe);
   }
-  return found.empty() ? "nothing, taken kernel by kernel" : found;
+  return found;
 }
 
 template <backend B>
