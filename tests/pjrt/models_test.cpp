@@ -5,6 +5,7 @@
 #include <glia/training/stop_at_nan.hpp>
 
 #include "catch.hpp"
+#include "distributed/thread_ranks.hpp"
 #include "helpers.hpp"
 #include "pjrt/plugins.hpp"
 #include "tolerances.hpp"
@@ -163,6 +164,40 @@ TEST_CASE("words, sequences, noise and several outputs take ten steps on a devic
   for (const std::string& plugin : plugins) {
     INFO(plugin);
     require_same_steps<double>(plugin, network, network.sample_shape(), data, losses);
+  }
+}
+
+TEST_CASE("ranks train together on devices as on the cpu") {
+  const auto network =
+      glia::sequential{glia::dense{64, glia::relu}, glia::dropout{0.3}, glia::dense{4}};
+  const auto train = [&](const auto& device, const glia::distribution& over) {
+    glia::model net{network, {2}, device, {.seed = 3}};
+    glia::trainer trainer{
+        net, glia::softmax_cross_entropy{}, glia::adam{}, {.seed = 3, .over = over}};
+    trainer.fit(test::quadrants{45}, test::quadrants{30},
+                {.epochs = 2, .batch_size = 20, .progress = nullptr});
+    return test::parameters_of(net);
+  };
+  const std::vector<float> alone = train(glia::cpu<float>({.threads = 1}), {});
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  for (const std::string& plugin : plugins) {
+    const glia::pjrt device(test::without_cache(plugin));
+    for (const bool reproducible : {false, true}) {
+      const glia::distributed_options how{.reproducible = reproducible};
+      const std::vector<float> one = train(device, {nullptr, how});
+      std::vector<std::vector<float>> all(2);
+      test::thread_ranks group(all.size());
+      group.run([&](glia::rank_group& own) {
+        const std::shared_ptr<glia::rank_group> ranks(&own, [](glia::rank_group*) {});
+        all[own.rank()] = train(device, {ranks, how});
+      });
+      CHECK(all[0] == all[1]);
+      CHECK(test::distance(all[0], alone) < 1e-4);
+      CHECK((!reproducible || all[0] == one));
+    }
   }
 }
 
