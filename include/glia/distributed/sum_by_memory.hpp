@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "glia/distributed/pieces.hpp"
+#include "glia/distributed/rank_group.hpp"
+#include "glia/distributed/sum_transport.hpp"
+
+namespace glia {
+
+/// Ranks on one machine read each other's vectors, and all read one sum: nothing is sent.
+template <class T>
+class sum_by_memory final : public sum_transport<T> {
+ public:
+  /// nullptr where ranks have no memory to share.
+  [[nodiscard]] static std::unique_ptr<sum_by_memory> make(rank_group& ranks,
+                                                           const sum_plan& plan) {
+    const std::size_t bytes = words_at(plan) + plan.buckets.size() * sizeof(bucket_word);
+    auto memory = ranks.share_memory(bytes);
+    return memory
+               ? std::unique_ptr<sum_by_memory>(new sum_by_memory(ranks, plan, std::move(memory)))
+               : nullptr;
+  }
+
+  [[nodiscard]] T* vector(std::size_t i) const noexcept override { return of(rank_, i); }
+  [[nodiscard]] T* sum() const noexcept override { return of(0, plan_->order.depth()); }
+
+  void begin() override {
+    ++turn_;
+    std::fill(stages_.begin(), stages_.end(), stage::computed);
+  }
+  void start(std::size_t bucket) override { tell(bucket, &bucket_word::computed); }
+  bool move_on(std::size_t bucket) override {
+    const stage before = stages_[bucket];
+    if (stages_[bucket] == stage::computed && all_told(bucket, &bucket_word::computed)) {
+      add_slice(slice_of(plan_->buckets[bucket], rank_, words_.size()));
+      tell(bucket, &bucket_word::summed);
+      stages_[bucket] = stage::summed;
+    }
+    if (stages_[bucket] == stage::summed && all_told(bucket, &bucket_word::summed)) {
+      stages_[bucket] = stage::done;
+    }
+    return stages_[bucket] != before;
+  }
+  [[nodiscard]] bool is_done(std::size_t bucket) const override {
+    return stages_[bucket] == stage::done;
+  }
+  [[nodiscard]] bool needs_looking_after() const noexcept override { return false; }
+  [[nodiscard]] sum_traffic sent() const noexcept override { return {}; }
+
+ private:
+  static constexpr std::size_t line = 64;
+  enum class stage : std::uint8_t { computed, summed, done };
+
+  /// The last sum for which a rank has computed its numbers of a bucket, and added up its slice.
+  struct alignas(line) bucket_word {
+    std::uint64_t computed = 0;
+    std::uint64_t summed = 0;
+  };
+
+  sum_by_memory(rank_group& ranks, const sum_plan& plan,
+                std::shared_ptr<const shared_memory> memory)
+      : plan_(&plan),
+        rank_(ranks.rank()),
+        memory_(std::move(memory)),
+        stages_(plan.buckets.size()) {
+    for (std::byte* const of_rank : memory_->of_rank) {
+      words_.push_back(reinterpret_cast<bucket_word*>(of_rank + words_at(plan)));
+    }
+  }
+
+  // Each rank's memory: a line, its vectors, the sum (of rank 0 alone it is used), a line, and what
+  // it tells of the buckets.
+  [[nodiscard]] T* of(std::size_t rank, std::size_t i) const noexcept {
+    return reinterpret_cast<T*>(memory_->of_rank[rank] + line + i * line_bytes<T>(plan_->size));
+  }
+  [[nodiscard]] static std::size_t words_at(const sum_plan& plan) {
+    return 2 * line + (plan.order.depth() + 1) * line_bytes<T>(plan.size);
+  }
+
+  void tell(std::size_t bucket, std::uint64_t bucket_word::*what) const {
+    std::atomic_ref(words_[rank_][bucket].*what).store(turn_, std::memory_order_release);
+  }
+  [[nodiscard]] bool all_told(std::size_t bucket, std::uint64_t bucket_word::*what) const {
+    return std::all_of(words_.begin(), words_.end(), [&](bucket_word* words) {
+      return std::atomic_ref(words[bucket].*what).load(std::memory_order_acquire) >= turn_;
+    });
+  }
+
+  void add_slice(const index_range& slice) const {
+    T* const to = sum() + slice.first;
+    if (plan_->order.additions().size() == 2) {  // as below, without copies
+      add_numbers(of(0, 0) + slice.first, of(1, 0) + slice.first, slice.size(), to);
+      return;
+    }
+    const auto take = [&](const sum_order::addition& which, std::size_t at, std::size_t n,
+                          T* into) {
+      std::copy_n(of(which.rank, which.sum) + slice.first + at, n, into);
+    };
+    plan_->order.add(slice.size(), take, to);
+  }
+
+  const sum_plan* plan_;
+  std::size_t rank_;
+  std::shared_ptr<const shared_memory> memory_;
+  std::vector<bucket_word*> words_;  // of each rank
+  std::vector<stage> stages_;        // of each bucket
+  std::uint64_t turn_ = 0;           // sums begun
+};
+
+}  // namespace glia
