@@ -273,6 +273,72 @@ TEST_CASE("gradients of all modes are those of one process") {
             normalised) < 1e-6);
 }
 
+TEST_CASE("sums in bfloat16 leave running statistics and scores as they are") {
+  const outcome exact = train_shared(small_network_without_dropout(), {.ranks = 2, .epochs = 1});
+  const outcome rounded = train_shared(small_network_without_dropout(),
+                                       {.ranks = 2, .how = {.bfloat16_sums = true}, .epochs = 1});
+  CHECK(rounded.parameters != exact.parameters);
+  // Steps of gradient descent at a rate of 0: only the statistics change, by 1 % of little.
+  const auto still = [](bool bfloat16) {
+    std::vector<float> result;
+    test::thread_ranks group(2);
+    group.run([&](glia::rank_group& own) {
+      glia::model net{small_network_without_dropout(), {2}, glia::cpu<float>({.threads = 1})};
+      const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+      glia::trainer trainer{net,
+                            glia::softmax_cross_entropy{},
+                            glia::sgd{0.0},
+                            {.over = {all, {.bfloat16_sums = bfloat16}}}};
+      const auto history =
+          trainer.fit(test::quadrants{250}, {.batch_size = 10, .progress = nullptr});
+      if (own.rank() == 0) {
+        result = test::parameters_of(net);
+        result.push_back(static_cast<float>(history.training("loss").back()));
+      }
+    });
+    return result;
+  };
+  CHECK(still(true) == still(false));
+}
+
+TEST_CASE("a rank whose step or evaluation throws ends those of all others") {
+  for (const bool evaluates : {false, true}) {
+    std::vector<std::string> seen(3);
+    test::thread_ranks group(3);
+    group.run([&](glia::rank_group& own) {
+      glia::model net{glia::dense{4}, {2}, glia::cpu<float>({.threads = 1})};
+      const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
+      glia::trainer trainer{
+          net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.over = {.ranks = all}}};
+      glia::metric faulty{.name = "faulty"};
+      faulty.add = [&](std::span<const float>, const glia::sample_target&, std::span<double>) {
+        glia::require<glia::data_error>(own.rank() != 1, "faulty: no");
+      };
+      for (int step = 0; step < 3; ++step) {  // who goes on all the same does not get far
+        try {
+          if (evaluates) {
+            (void)glia::evaluate(net, test::quadrants{30}, glia::softmax_cross_entropy{},
+                                 {.metrics = std::vector{faulty}, .ranks = &own});
+          } else {
+            glia::batch b;
+            const std::vector<std::uint32_t> samples{own.rank() == 0 ? 0U : 1U};
+            glia::dataset_view(test::quadrants{30}).gather(samples, b);
+            b.first = own.rank();
+            b.whole = 3;
+            b.classes[0] = own.rank() == 1 ? 99 : 0;
+            trainer.step(b);
+          }
+        } catch (const glia::error& e) {
+          seen[own.rank()] = e.what();
+        }
+      }
+    });
+    for (const std::string& one : seen) {
+      CHECK(test::contains(one, evaluates ? "rank 1 on thread: faulty: no" : "rank 1 on thread: "));
+    }
+  }
+}
+
 TEST_CASE("metrics that look at outputs are those of the whole batch, in its order") {
   const auto scores_of = [](std::size_t ranks) {
     std::vector<glia::scores> result;

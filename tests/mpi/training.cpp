@@ -6,6 +6,7 @@
 // throw=RANK   that rank's data throw in the second epoch
 // leave=RANK   that rank ends before it trains
 // data=RANK    that rank has other data
+// synchronised=RANK  that rank alone asks for synchronised batch normalisation
 // full=RANK    that rank can write no more from step 10 on, as on a full disk
 // pause=SECONDS  after each step
 //
@@ -85,6 +86,7 @@ int train(const std::filesystem::path& folder, const settings& asked, const Netw
   const glia::distributed_options how{
       .reproducible = number(asked, "reproducible", 0) == 1,
       .bfloat16_sums = number(asked, "bfloat16", 0) == 1,
+      .synchronised_batch_norm = number(asked, "synchronised", nobody) == ranks.rank(),
       .share_memory = number(asked, "messages", 0) == 0,
   };
   glia::trainer trainer{net, glia::softmax_cross_entropy{},

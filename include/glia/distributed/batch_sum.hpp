@@ -23,8 +23,8 @@ namespace glia {
 struct batch_sum_options {
   std::size_t pieces = 1;  ///< that a batch is cut into; at least as many as ranks
   std::size_t bucket_bytes = std::size_t{1} << 20;  ///< that are sent at once
-  bool bfloat16 = false;                            ///< sends half as much, rounded to 8 bits
-  bool overlap = true;                              ///< false: sends begin once all is there
+  std::size_t rounded = 0;   ///< of the first so many numbers only 8 bits are sent, as bfloat16
+  bool overlap = true;       ///< false: sends begin once all is there
   bool share_memory = true;  ///< where all ranks are on one machine, and nothing is rounded
 };
 
@@ -48,22 +48,18 @@ class batch_sum {
   batch_sum(rank_group& ranks, std::size_t size, const batch_sum_options& options)
       : ranks_(&ranks),
         overlap_(options.overlap),
-        plan_{size, {}, {options.pieces, ranks.size()}},
+        plan_{size, std::min(options.rounded, size), {}, {options.pieces, ranks.size()}},
         mine_(plan_.order.pieces_of(ranks.rank())),
         arrivals_(plan_.order.arrivals(ranks.rank())) {
-    const std::size_t most = std::max(options.bucket_bytes / sizeof(T), slice_alignment);
-    const std::size_t count = std::max<std::size_t>((size + most - 1) / most, 1);
-    bucket_size_ = std::max<std::size_t>((size + count - 1) / count, 1);
-    for (std::size_t first = 0; first < size; first += bucket_size_) {
-      plan_.buckets.push_back({first, std::min(first + bucket_size_, size)});
-    }
+    cut({0, plan_.rounded}, options.bucket_bytes);
+    cut({plan_.rounded, size}, options.bucket_bytes);
     missing_.resize(plan_.buckets.size());
-    if (ranks.size() > 1 && options.share_memory && !options.bfloat16) {
+    if (ranks.size() > 1 && options.share_memory && plan_.rounded == 0) {
       way_ = sum_by_memory<T>::make(ranks, plan_);
       shares_memory_ = way_ != nullptr;
     }
     if (!way_) {
-      way_ = std::make_unique<sum_by_messages<T>>(ranks, plan_, options.bfloat16);
+      way_ = std::make_unique<sum_by_messages<T>>(ranks, plan_);
     }
     if (overlap_ && way_->needs_looking_after()) {
       thread_ = std::thread([this] { work(); });
@@ -119,7 +115,7 @@ class batch_sum {
       return;
     }
     const std::lock_guard lock(mutex_);
-    for (std::size_t k = first / bucket_size_; k < missing_.size(); ++k) {
+    for (std::size_t k = bucket_of(first); k < missing_.size(); ++k) {
       const index_range& range = plan_.buckets[k];
       if (range.first >= end) {
         break;
@@ -160,6 +156,22 @@ class batch_sum {
  private:
   /// How long the thread in the background leaves the cores to what is computed.
   static constexpr std::chrono::microseconds pause{200};
+
+  /// Buckets of a range, as even as they can be.
+  void cut(const index_range& range, std::size_t bucket_bytes) {
+    const std::size_t most = std::max(bucket_bytes / sizeof(T), slice_alignment);
+    const std::size_t count = std::max<std::size_t>((range.size() + most - 1) / most, 1);
+    const std::size_t even = (range.size() + count - 1) / count;
+    const std::size_t each = (even + slice_alignment - 1) / slice_alignment * slice_alignment;
+    for (std::size_t first = range.first; first < range.end; first += each) {
+      plan_.buckets.push_back({first, std::min(first + each, range.end)});
+    }
+  }
+  [[nodiscard]] std::size_t bucket_of(std::size_t number) const {
+    const auto holds = std::partition_point(plan_.buckets.begin(), plan_.buckets.end(),
+                                            [&](auto& one) { return one.end <= number; });
+    return static_cast<std::size_t>(holds - plan_.buckets.begin());
+  }
 
   void look_for_failures() {
     try {
@@ -215,7 +227,6 @@ class batch_sum {
   sum_plan plan_;
   index_range mine_;
   std::vector<piece_stack::arrival> arrivals_;  // of each of this rank's pieces
-  std::size_t bucket_size_ = 1;
   std::unique_ptr<sum_transport<T>> way_;
   clock::time_point begun_{};
   batch_sum_record record_;

@@ -1,74 +1,74 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "glia/core/error.hpp"
 #include "glia/distributed/rank_group.hpp"
 
+// What all ranks call together, in one order.
 namespace glia {
 
-/// Waits for a transfer.
-inline void wait_for(rank_group& ranks, rank_group::transfer one) {
-  while (!ranks.is_done(one)) {
-    std::this_thread::yield();  // there may be more ranks than cores
+namespace detail {
+
+/// Blocks of all ranks, one behind the other, and where they lie.
+struct gathered {
+  std::vector<int> bytes;
+  std::vector<int> offsets;
+  std::vector<std::byte> memory;
+
+  [[nodiscard]] std::string_view of(std::size_t rank) const {
+    return {reinterpret_cast<const char*>(memory.data()) + offsets[rank],
+            static_cast<std::size_t>(bytes[rank])};
   }
+};
+
+/// Gathers a block of each rank, of which all know how many bytes it has.
+[[nodiscard]] inline std::shared_ptr<const gathered> gather_blocks(rank_group& ranks,
+                                                                   std::vector<int> bytes,
+                                                                   const void* own) {
+  auto all = std::make_shared<gathered>();
+  std::size_t total = 0;
+  for (const int one : bytes) {
+    all->offsets.push_back(static_cast<int>(total));
+    total += static_cast<std::size_t>(one);
+  }
+  all->bytes = std::move(bytes);
+  all->memory.resize(total);
+  const std::size_t rank = ranks.rank();
+  if (all->bytes[rank] > 0) {
+    std::memcpy(all->memory.data() + all->offsets[rank], own,
+                static_cast<std::size_t>(all->bytes[rank]));
+  }
+  rank_group::transfer one = ranks.start_gather(
+      transfer_kind::messages, {all->memory.data(), all->bytes.data(), all->offsets.data()});
+  try {
+    while (!ranks.is_done(one)) {
+      std::this_thread::yield();  // there may be more ranks than cores
+    }
+  } catch (...) {
+    ranks.keep(all);  // others may still write to it
+    throw;
+  }
+  return all;
 }
 
-/// What every rank gives, on every rank, by rank: all call it, each with as many bytes as it likes.
-[[nodiscard]] inline std::vector<std::string> gather(rank_group& ranks, std::string_view own) {
-  const std::size_t size = ranks.size();
-  const std::size_t rank = ranks.rank();
-  constexpr std::size_t most = std::numeric_limits<int>::max();
-  require<value_error>(own.size() < most / size, "ranks: a message of ", own.size(),
-                       " bytes is too long; at most ", most / size, " for each of ", size);
-  std::vector<int> bytes(size);
-  std::vector<int> offsets(size);
-  std::vector<int> each(size, sizeof(int));
-  for (std::size_t i = 0; i < size; ++i) {
-    offsets[i] = static_cast<int>(i * sizeof(int));
-  }
-  bytes[rank] = static_cast<int>(own.size());
-  wait_for(ranks,
-           ranks.start_gather(transfer_kind::messages, {reinterpret_cast<std::byte*>(bytes.data()),
-                                                        each.data(), offsets.data()}));
-  std::size_t total = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    require<value_error>(total <= most, "ranks: the messages of all ranks are too long together");
-    offsets[i] = static_cast<int>(total);
-    total += static_cast<std::size_t>(bytes[i]);
-  }
-  std::vector<std::byte> all(total);
-  if (!own.empty()) {
-    std::memcpy(all.data() + offsets[rank], own.data(), own.size());
-  }
-  wait_for(ranks,
-           ranks.start_gather(transfer_kind::messages, {all.data(), bytes.data(), offsets.data()}));
-  std::vector<std::string> result;
-  for (std::size_t i = 0; i < size; ++i) {
-    const auto* from = reinterpret_cast<const char*>(all.data()) + offsets[i];
-    result.emplace_back(from, static_cast<std::size_t>(bytes[i]));
-  }
-  return result;
-}
+}  // namespace detail
 
 /// Fills the blocks of all ranks, each of so many bytes, of which this one's is there.
 inline void gather_blocks(rank_group& ranks, std::byte* memory, int bytes) {
-  const std::vector<int> each(ranks.size(), bytes);
-  std::vector<int> offsets(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    offsets[i] = static_cast<int>(i) * bytes;
-  }
-  wait_for(ranks,
-           ranks.start_gather(transfer_kind::messages, {memory, each.data(), offsets.data()}));
+  const std::byte* const own = memory + ranks.rank() * static_cast<std::size_t>(bytes);
+  const auto all = detail::gather_blocks(ranks, std::vector<int>(ranks.size(), bytes), own);
+  std::copy(all->memory.begin(), all->memory.end(), memory);
 }
 
 /// One value of each rank, on every rank.
@@ -81,15 +81,55 @@ requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
   return all;
 }
 
-/// Sends what rank 0 holds to all others: text of any length, a part at a time.
-[[nodiscard]] inline std::string from_first(rank_group& ranks, std::string_view text) {
-  constexpr std::size_t part = std::size_t{1} << 28;
-  const auto length = gather_values(ranks, text.size())[0];
-  std::string result;
-  for (std::size_t at = 0; at < length; at += part) {
-    result += gather(ranks, ranks.rank() == 0 ? text.substr(at, part) : std::string_view())[0];
+/// What every rank gives, on every rank, by rank: each gives as many bytes as it likes, which are
+/// sent at most so many bytes of all ranks at a time.
+[[nodiscard]] inline std::vector<std::string> gather(
+    rank_group& ranks, std::string_view own,
+    std::size_t at_a_time = std::numeric_limits<int>::max()) {
+  const std::vector<std::size_t> sizes = gather_values(ranks, own.size());
+  const std::size_t longest = *std::max_element(sizes.begin(), sizes.end());
+  const std::size_t part = std::max<std::size_t>(at_a_time / sizes.size(), 1);
+  std::vector<std::string> result(sizes.size());
+  for (std::size_t at = 0; at < longest; at += part) {
+    std::vector<int> bytes;
+    for (const std::size_t size : sizes) {
+      bytes.push_back(static_cast<int>(std::min(part, size - std::min(at, size))));
+    }
+    const auto all = detail::gather_blocks(ranks, bytes, own.data() + std::min(at, own.size()));
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      result[i] += all->of(i);
+    }
   }
   return result;
+}
+
+/// What rank 0 holds, on all ranks.
+[[nodiscard]] inline std::string from_first(rank_group& ranks, std::string_view text) {
+  return gather(ranks, ranks.rank() == 0 ? text : std::string_view())[0];
+}
+
+/// Numbers of each rank, as many as it likes.
+template <class T>
+[[nodiscard]] std::vector<std::vector<T>> gather_each(rank_group& ranks,
+                                                      const std::vector<T>& own) {
+  std::vector<std::vector<T>> all;
+  const std::string_view bytes(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(T));
+  for (const std::string& of_rank : gather(ranks, bytes)) {
+    std::vector<T>& one = all.emplace_back(of_rank.size() / sizeof(T));
+    if (!of_rank.empty()) {
+      std::memcpy(one.data(), of_rank.data(), of_rank.size());
+    }
+  }
+  return all;
+}
+/// The same, one behind the other.
+template <class T>
+[[nodiscard]] std::vector<T> gather_all(rank_group& ranks, const std::vector<T>& own) {
+  std::vector<T> all;
+  for (const std::vector<T>& one : gather_each(ranks, own)) {
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
 }
 
 }  // namespace glia

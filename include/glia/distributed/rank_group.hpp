@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
@@ -37,8 +39,9 @@ struct shared_memory {
 /// What sends bytes between them, such as `glia::mpi::communicator`, meets this interface; all else
 /// of glia knows no more of other machines.
 ///
-/// Transfers run while other work is done; memory given to one stays until it is done. Any thread
-/// may call, one at a time for each kind of transfer.
+/// Transfers run while other work is done; memory given to one stays until it is done, or is given
+/// to `keep` where nobody waits for it any more. Any thread may call, one at a time for each kind
+/// of transfer.
 class rank_group {
  public:
   struct transfer {
@@ -73,6 +76,17 @@ class rank_group {
 
   /// Tells all ranks that this one cannot go on, and why.
   virtual void fail(std::string_view reason) noexcept = 0;
+
+  /// Keeps the memory of transfers that a failure has left unfinished as long as the ranks: they
+  /// cannot be taken back.
+  void keep(std::shared_ptr<const void> memory) {
+    const std::lock_guard lock(kept_mutex_);
+    kept_.push_back(std::move(memory));
+  }
+
+ private:
+  std::mutex kept_mutex_;
+  std::vector<std::shared_ptr<const void>> kept_;
 };
 
 /// A process on its own.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 #include <vector>
 
+#include "glia/core/error.hpp"
 #include "glia/distributed/bfloat16.hpp"
 #include "glia/distributed/pieces.hpp"
 #include "glia/distributed/rank_group.hpp"
@@ -15,23 +17,33 @@
 namespace glia {
 
 /// Each rank sends the others their slices of what it has, and then its slice of the sum: 2 (ranks
-/// - 1) / ranks of the vector for each rank, as much as any way takes. `round` sends numbers as
-/// bfloat16.
+/// - 1) / ranks of the vector for each rank, as much as any way takes. What the plan
+/// says is to be rounded travels as bfloat16.
 template <class T>
 class sum_by_messages final : public sum_transport<T> {
  public:
-  sum_by_messages(rank_group& ranks, const sum_plan& plan, bool round)
-      : ranks_(&ranks), plan_(&plan), rounds_(round && ranks.size() > 1) {
+  sum_by_messages(rank_group& ranks, const sum_plan& plan)
+      : ranks_(&ranks), plan_(&plan), room_(std::make_shared<room>()) {
     const std::size_t bytes = 2 * line + plan.order.depth() * line_bytes<T>(plan.size);
-    memory_.reset(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{line})));
-    std::fill_n(memory_.get(), bytes, std::byte{0});
+    room_->memory.reset(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{line})));
+    std::fill_n(room_->memory.get(), bytes, std::byte{0});
     for (const index_range& range : plan.buckets) {
-      buckets_.push_back(make_bucket(range));
+      room_->buckets.push_back(make_bucket(range));
     }
   }
+  ~sum_by_messages() override {
+    const bool moving = std::any_of(room_->buckets.begin(), room_->buckets.end(), [](auto& one) {
+      return one.now == stage::sends_parts || one.now == stage::sends_sums;
+    });
+    if (moving) {
+      ranks_->keep(room_);
+    }
+  }
+  sum_by_messages(const sum_by_messages&) = delete;
+  sum_by_messages& operator=(const sum_by_messages&) = delete;
 
   [[nodiscard]] T* vector(std::size_t i) const noexcept override {
-    return reinterpret_cast<T*>(memory_.get() + line + i * line_bytes<T>(plan_->size));
+    return reinterpret_cast<T*>(room_->memory.get() + line + i * line_bytes<T>(plan_->size));
   }
   /// In place of the first vector.
   [[nodiscard]] T* sum() const noexcept override { return vector(0); }
@@ -41,11 +53,11 @@ class sum_by_messages final : public sum_transport<T> {
     sent_ = {};
   }
   void start(std::size_t k) override {
-    bucket& one = buckets_[k];
+    bucket& one = room_->buckets[k];
     sent_.messages += ranks_->size() - 1;
     sent_.bytes += one.sent_parts.total;
     void* from = vector(0) + one.range.first;
-    if (!sends_in_place()) {
+    if (!sends_in_place(one)) {
       pack(one);
       from = one.sent.data();
     }
@@ -54,7 +66,7 @@ class sum_by_messages final : public sum_transport<T> {
     one.now = stage::sends_parts;
   }
   bool move_on(std::size_t k) override {
-    bucket& one = buckets_[k];
+    bucket& one = room_->buckets[k];
     const stage before = one.now;
     if (one.now == stage::sends_parts && ranks_->is_done(one.moving)) {
       add_slice(one);
@@ -64,21 +76,21 @@ class sum_by_messages final : public sum_transport<T> {
     if (one.now == stage::has_parts && sent_back_ == k) {
       ++sent_back_;
       sent_.messages += ranks_->size() - 1;
-      sent_.bytes += (ranks_->size() - 1) * own_slice(one).size() * number_bytes();
-      void* const sums = rounds_ ? one.sent.data() : static_cast<void*>(sum() + one.range.first);
+      sent_.bytes += (ranks_->size() - 1) * own_slice(one).size() * one.number_bytes();
+      void* const sums = one.rounds ? one.sent.data() : static_cast<void*>(sum() + one.range.first);
       one.moving = ranks_->start_gather(transfer_kind::sums, one.sums.in(sums));
       one.now = stage::sends_sums;
     }
     if (one.now == stage::sends_sums && ranks_->is_done(one.moving)) {
-      if (rounds_) {
-        read(one.sent.data(), one.range.size(), sum() + one.range.first);
+      if (one.rounds) {
+        read(one, one.sent.data(), one.range.size(), sum() + one.range.first);
       }
       one.now = stage::done;
     }
     return one.now != before;
   }
   [[nodiscard]] bool is_done(std::size_t k) const override {
-    return buckets_[k].now == stage::done;
+    return room_->buckets[k].now == stage::done;
   }
   [[nodiscard]] bool needs_looking_after() const noexcept override { return ranks_->size() > 1; }
   [[nodiscard]] sum_traffic sent() const noexcept override { return sent_; }
@@ -87,13 +99,18 @@ class sum_by_messages final : public sum_transport<T> {
   static constexpr std::size_t line = 64;
   enum class stage : std::uint8_t { sends_parts, has_parts, sends_sums, done };
 
-  /// What one kind of transfer of a bucket sends or takes.
+  /// What one kind of transfer of a bucket sends or takes. Throws `value_error` for 2^31 bytes or
+  /// more, which MPI cannot count.
   struct layout {
     std::vector<int> bytes;
     std::vector<int> offsets;
     std::size_t total = 0;
 
     void add(std::size_t count) {
+      constexpr std::size_t most = std::numeric_limits<int>::max();
+      require<value_error>(count <= most - total, "distributed: a bucket of gradients takes ",
+                           total + count, " bytes for all pieces, at most ", most,
+                           " can be sent; ask for smaller bucket_bytes or for fewer pieces");
       offsets.push_back(static_cast<int>(total));
       bytes.push_back(static_cast<int>(count));
       total += count;
@@ -105,20 +122,22 @@ class sum_by_messages final : public sum_transport<T> {
 
   struct bucket {
     index_range range;
+    bool rounds = false;
     std::vector<index_range> slices;  // of each rank
     layout sent_parts, taken_parts, sums;
     std::vector<std::byte> sent, taken;  // memory of parts, and of sums where they are rounded
     stage now = stage::done;
     rank_group::transfer moving{};
+
+    [[nodiscard]] std::size_t number_bytes() const noexcept {
+      return rounds ? sizeof(bfloat16) : sizeof(T);
+    }
   };
 
-  [[nodiscard]] std::size_t number_bytes() const noexcept {
-    return rounds_ ? sizeof(bfloat16) : sizeof(T);
-  }
   /// How many sums this rank sends slices of.
   [[nodiscard]] std::size_t held() const { return plan_->order.held_by(ranks_->rank()); }
   /// Whether parts are sent from where they were computed.
-  [[nodiscard]] bool sends_in_place() const { return !rounds_ && held() == 1; }
+  [[nodiscard]] bool sends_in_place(const bucket& one) const { return !one.rounds && held() == 1; }
   [[nodiscard]] const index_range& own_slice(const bucket& one) const {
     return one.slices[ranks_->rank()];
   }
@@ -126,9 +145,10 @@ class sum_by_messages final : public sum_transport<T> {
   [[nodiscard]] bucket make_bucket(const index_range& range) const {
     const std::size_t count = ranks_->size();
     const std::size_t own = ranks_->rank();
-    const std::size_t each = number_bytes();
     bucket result;
     result.range = range;
+    result.rounds = count > 1 && range.end <= plan_->rounded;
+    const std::size_t each = result.number_bytes();
     for (std::size_t i = 0; i < count; ++i) {
       result.slices.push_back(slice_of(range, i, count));
     }
@@ -139,11 +159,11 @@ class sum_by_messages final : public sum_transport<T> {
       result.taken_parts.add(other ? result.slices[own].size() * theirs * each : 0);
       result.sums.add(result.slices[i].size() * each);
     }
-    if (sends_in_place()) {
+    if (sends_in_place(result)) {
       result.sent_parts.offsets = result.sums.offsets;
     }
-    const std::size_t packed = sends_in_place() ? 0 : result.sent_parts.total;
-    result.sent.resize(std::max(packed, rounds_ ? result.sums.total : 0));
+    const std::size_t packed = sends_in_place(result) ? 0 : result.sent_parts.total;
+    result.sent.resize(std::max(packed, result.rounds ? result.sums.total : 0));
     result.taken.resize(result.taken_parts.total);
     return result;
   }
@@ -153,7 +173,7 @@ class sum_by_messages final : public sum_transport<T> {
     std::byte* to = one.sent.data();
     for (std::size_t i = 0; i < one.slices.size(); ++i) {
       for (std::size_t sum = 0; i != ranks_->rank() && sum < held(); ++sum) {
-        to = write(vector(sum) + one.slices[i].first, one.slices[i].size(), to);
+        to = write(one, vector(sum) + one.slices[i].first, one.slices[i].size(), to);
       }
     }
   }
@@ -171,18 +191,19 @@ class sum_by_messages final : public sum_transport<T> {
         return;
       }
       const auto block = static_cast<std::size_t>(one.taken_parts.offsets[which.rank]);
-      read(one.taken.data() + block + (which.sum * slice.size() + at) * number_bytes(), n, into);
+      const std::size_t first = which.sum * slice.size() + at;
+      read(one, one.taken.data() + block + first * one.number_bytes(), n, into);
     };
     plan_->order.add(slice.size(), take, sum() + slice.first);
-    if (rounds_) {
+    if (one.rounds) {
       const auto own = static_cast<std::size_t>(one.sums.offsets[ranks_->rank()]);
-      write(sum() + slice.first, slice.size(), one.sent.data() + own);
+      write(one, sum() + slice.first, slice.size(), one.sent.data() + own);
     }
   }
 
   /// Numbers as they are sent; where the next ones begin.
-  std::byte* write(const T* from, std::size_t count, std::byte* to) const {
-    if (rounds_) {
+  static std::byte* write(const bucket& one, const T* from, std::size_t count, std::byte* to) {
+    if (one.rounds) {
       auto* const rounded = reinterpret_cast<bfloat16*>(to);
       for (std::size_t n = 0; n < count; ++n) {
         rounded[n] = bfloat16(static_cast<float>(from[n]));
@@ -190,10 +211,10 @@ class sum_by_messages final : public sum_transport<T> {
     } else {
       std::copy_n(reinterpret_cast<const std::byte*>(from), count * sizeof(T), to);
     }
-    return to + count * number_bytes();
+    return to + count * one.number_bytes();
   }
-  void read(const std::byte* from, std::size_t count, T* to) const {
-    if (rounds_) {
+  static void read(const bucket& one, const std::byte* from, std::size_t count, T* to) {
+    if (one.rounds) {
       const auto* const rounded = reinterpret_cast<const bfloat16*>(from);
       for (std::size_t n = 0; n < count; ++n) {
         to[n] = static_cast<T>(rounded[n].value());
@@ -207,11 +228,15 @@ class sum_by_messages final : public sum_transport<T> {
     void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{line}); }
   };
 
+  /// What transfers read and write, which may outlive the sum.
+  struct room {
+    std::unique_ptr<std::byte[], free_memory> memory;  // a line, the vectors, a line
+    std::vector<bucket> buckets;
+  };
+
   rank_group* ranks_;
   const sum_plan* plan_;
-  bool rounds_;
-  std::unique_ptr<std::byte[], free_memory> memory_;  // a line, the vectors, a line
-  std::vector<bucket> buckets_;
+  std::shared_ptr<room> room_;
   std::size_t sent_back_ = 0;  // buckets whose sums travel, or have
   sum_traffic sent_;
 };

@@ -8,9 +8,11 @@
 
 namespace glia {
 
-/// A vector that ranks sum: of how many numbers, in which buckets, in which order.
+/// A vector that ranks sum: of how many numbers, of which the first ones are sent rounded, in which
+/// buckets, in which order.
 struct sum_plan {
   std::size_t size;
+  std::size_t rounded;
   std::vector<index_range> buckets;
   sum_order order;
 };

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/distributed/messages.hpp"
 #include "glia/distributed/rank_group.hpp"
 #include "glia/mpi/calls.hpp"
 #include "glia/mpi/placement.hpp"
@@ -94,6 +95,8 @@ class ranks final : public rank_group {
   }
 
   [[nodiscard]] std::shared_ptr<const shared_memory> share_memory(std::size_t bytes) override {
+    // What follows waits for all without a look at failures, so that all have to be there.
+    (void)gather_values(*this, bytes);
     return windows_.share(messages_.get(), bytes);
   }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -45,6 +47,22 @@ inline void require_same_settings(rank_group& ranks, std::span<const rank_settin
   }
 }
 
+/// Does what ranks do together. Where it throws on this one, all learn of it and throw
+/// `rank_error`: they could not go on without it.
+template <class Body>
+decltype(auto) together(rank_group* ranks, const Body& body) {
+  try {
+    return body();
+  } catch (const rank_error&) {
+    throw;
+  } catch (const std::exception& e) {
+    if (ranks != nullptr) {
+      ranks->fail(e.what());
+    }
+    throw;
+  }
+}
+
 /// Throws `rank_error`, on every rank, where tensors have other numbers on some rank than on the
 /// first.
 inline void require_same_tensors(rank_group& ranks, std::span<const named_tensor> own) {
@@ -59,15 +77,10 @@ inline void require_same_tensors(rank_group& ranks, std::span<const named_tensor
         one.values);
     sums.push_back(sum.value());
   }
-  const std::vector<std::string> all = gather(
-      ranks, {reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(std::uint64_t)});
+  const auto all = gather_each(ranks, sums);
   for (std::size_t i = 1; i < all.size(); ++i) {
-    std::size_t first = 0;
-    while (first < sums.size() &&
-           all[i].compare(first * sizeof(std::uint64_t), sizeof(std::uint64_t), all[0],
-                          first * sizeof(std::uint64_t), sizeof(std::uint64_t)) == 0) {
-      ++first;
-    }
+    const auto differs = std::mismatch(all[i].begin(), all[i].end(), all[0].begin(), all[0].end());
+    const auto first = static_cast<std::size_t>(differs.first - all[i].begin());
     require<rank_error>(all[i] == all[0], "the ranks are no longer the same: '",
                         first < own.size() ? own[first].name : "", "' differs on ",
                         ranks.name_of(i), " from that of ", ranks.name_of(0),

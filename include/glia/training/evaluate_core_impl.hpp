@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "glia/training/agreement.hpp"
 #include "glia/training/evaluate_core.hpp"
 #include "glia/training/evaluation_program.hpp"
 #include "glia/training/feed.hpp"
@@ -15,9 +16,9 @@
 namespace glia::detail {
 
 template <backend B>
-scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
-                const dataset_view& data, const loss_ref<tracing_backend<B>>& loss,
-                const evaluate_options& options) {
+scores evaluate_here(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
+                     const dataset_view& data, const loss_ref<tracing_backend<B>>& loss,
+                     const evaluate_options& options) {
   require_fitting("evaluate", data, net);
   require_logits(net.plan(), loss);
   const std::vector<metric> metrics = metrics_of_rows(
@@ -86,6 +87,14 @@ scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<
   }
   of_all.finish();
   return sums.means();
+}
+
+template <backend B>
+scores evaluate(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
+                const dataset_view& data, const loss_ref<tracing_backend<B>>& loss,
+                const evaluate_options& options) {
+  return together(options.ranks,
+                  [&] { return evaluate_here(net, described, data, loss, options); });
 }
 
 template <backend B>

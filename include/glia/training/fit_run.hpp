@@ -81,6 +81,7 @@ class fit_run {
   }
   [[nodiscard]] bool stopped() const { return !result_.stopped.empty(); }
 
+  void check(const dataset_view& train, const dataset_view* validation);
   void begin();
   void begin_together(const dataset_view& train, const dataset_view* validation);
   void train(const dataset_view& train, const dataset_view* validation);
@@ -137,6 +138,21 @@ class fit_run {
 
 template <backend B>
 history fit_run<B>::run(const dataset_view& train, const dataset_view* validation) {
+  return together(ranks(), [&] {
+    check(train, validation);
+    if (ranks() != nullptr) {
+      begin_together(train, validation);
+    }
+    this->train(train, validation);
+    if (ranks() != nullptr) {
+      (void)gather(*ranks(), "");  // nobody leaves before the last checkpoint is written
+    }
+    return std::move(result_);
+  });
+}
+
+template <backend B>
+void fit_run<B>::check(const dataset_view& train, const dataset_view* validation) {
   if (validation != nullptr) {
     require_fitting("fit: validation", *validation, what_.net);
     require_target_shape("fit: validation", *validation, what_.net.output_shape(), what_.loss);
@@ -151,22 +167,6 @@ history fit_run<B>::run(const dataset_view& train, const dataset_view* validatio
     }
   }
   samples_ = train.size();
-  if (ranks() == nullptr) {
-    this->train(train, validation);
-    return std::move(result_);
-  }
-  try {
-    begin_together(train, validation);
-    this->train(train, validation);
-    // Nobody leaves before the last checkpoint is written.
-    (void)gather(*ranks(), "");
-  } catch (const rank_error&) {
-    throw;
-  } catch (const std::exception& e) {
-    ranks()->fail(e.what());
-    throw;
-  }
-  return std::move(result_);
 }
 
 /// Sees to it that all ranks do the same.
@@ -185,7 +185,6 @@ void fit_run<B>::begin_together(const dataset_view& train, const dataset_view* v
   for (const metric& m : measured_metrics()) {
     names += m.name + ' ';
   }
-  const distributed_options& how = over().how;
   const std::vector<rank_setting> own{
       {"ranks", text(over().size())},
       {"glia", text(GLIA_VERSION_MAJOR, '.', GLIA_VERSION_MINOR, '.', GLIA_VERSION_PATCH)},
@@ -198,13 +197,13 @@ void fit_run<B>::begin_together(const dataset_view& train, const dataset_view* v
       {"training samples", described(&train)},
       {"training data", detail::sampled_checksum(train)},
       {"validation samples", described(validation)},
+      {"validation data", validation == nullptr ? "none" : detail::sampled_checksum(*validation)},
       {"epochs", text(options_.epochs)},
       {"batch size", text(options_.batch_size)},
       {"shuffled", text(options_.shuffle)},
       {"resume", text(options_.resume)},
       {"metrics", names},
-      {"gradient transforms", text(trainer_.options_.gradients.size())},
-      {"sums", text(how.reproducible, how.bfloat16_sums, ' ', how.pieces, ' ', how.bucket_bytes)}};
+      {"gradient transforms", text(trainer_.options_.gradients.size())}};
   require_same_settings(*ranks(), own);
 }
 

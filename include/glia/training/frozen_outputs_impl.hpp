@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "glia/core/function_ref.hpp"
+#include "glia/training/agreement.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/interrupt.hpp"
@@ -81,7 +82,9 @@ std::optional<row_store> frozen_rows(const model_core<B>& net,
     const auto of_all = gather_values(*options.ranks, interrupt.interrupted() ? 1 : 0);
     return std::find(of_all.begin(), of_all.end(), 1) == of_all.end();
   };
-  return run_frozen_layers(net, described, data, what, options, told, options.ranks);
+  return together(options.ranks, [&] {
+    return run_frozen_layers(net, described, data, what, options, told, options.ranks);
+  });
 }
 
 }  // namespace glia::detail

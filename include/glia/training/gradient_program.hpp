@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -34,6 +35,12 @@ struct sum_layout {
   std::vector<segment> segments;
 
   [[nodiscard]] std::size_t size() const { return segments.empty() ? 0 : segments.back().end(); }
+  /// How many of the first numbers are gradients.
+  [[nodiscard]] std::size_t gradients() const {
+    const auto other = std::find_if_not(segments.begin(), segments.end(),
+                                        [](const segment& one) { return one.gradient; });
+    return other == segments.end() ? size() : other->first;
+  }
   void add(const shape& what, std::optional<std::size_t> parameter = std::nullopt,
            bool gradient = false) {
     segments.push_back({size(), what, parameter, gradient});
@@ -133,7 +140,7 @@ class update_program {
       : program_(record(device, layout, parameters, slots, rule)) {}
 
   void run(tensor numbers, std::span<tensor> gradients, parameter_list<B>& parameters,
-           slot_lists<B>& slots, std::vector<tensor*>& room) const {
+           slot_lists<B>& slots, std::vector<tensor*>& room, timeline* times) const {
     room.assign({&numbers});
     for (tensor& one : gradients) {
       room.push_back(&one);
@@ -146,7 +153,7 @@ class update_program {
         room.push_back(&slot);
       }
     }
-    program_.run(room, {});
+    program_.run(room, {}, {}, nullptr, times);
   }
 
  private:

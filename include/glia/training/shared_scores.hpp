@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,29 +21,6 @@ namespace detail {
 template <class T>
 [[nodiscard]] std::string_view bytes_of_all(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
-/// What each rank has of something.
-template <class T>
-[[nodiscard]] std::vector<std::vector<T>> gather_each(rank_group& ranks,
-                                                      const std::vector<T>& own) {
-  std::vector<std::vector<T>> all;
-  for (const std::string& bytes : gather(ranks, bytes_of_all(own))) {
-    std::vector<T>& one = all.emplace_back(bytes.size() / sizeof(T));
-    if (!bytes.empty()) {
-      std::memcpy(one.data(), bytes.data(), bytes.size());
-    }
-  }
-  return all;
-}
-/// The same, one behind the other.
-template <class T>
-[[nodiscard]] std::vector<T> gather_all(rank_group& ranks, const std::vector<T>& own) {
-  std::vector<T> all;
-  for (const std::vector<T>& one : gather_each(ranks, own)) {
-    all.insert(all.end(), one.begin(), one.end());
-  }
-  return all;
 }
 
 /// A sum of some samples of a data set, by which another one shows.
@@ -69,9 +45,9 @@ void add_outputs_of_all(rank_group& ranks, const batch& own, const std::vector<f
                         running_scores<B>& sums) {
   batch whole;
   whole.size = own.whole_size();
-  whole.classes = detail::gather_all(ranks, own.classes);
-  whole.targets = detail::gather_all(ranks, own.targets);
-  const std::vector<float> all = detail::gather_all(ranks, outputs);
+  whole.classes = gather_all(ranks, own.classes);
+  whole.targets = gather_all(ranks, own.targets);
+  const std::vector<float> all = gather_all(ranks, outputs);
   sums.add_outputs(std::span<const float>(all), whole);
 }
 
@@ -113,12 +89,12 @@ class shared_scores {
     if (ranks_ == nullptr) {
       return;
     }
-    const auto sizes = detail::gather_each(*ranks_, sizes_);
-    const auto sums = detail::gather_each(*ranks_, sums_);
+    const auto sizes = gather_each(*ranks_, sizes_);
+    const auto sums = gather_each(*ranks_, sums_);
     const bool scored = into_->how().needs_outputs();
-    const auto outputs = scored ? detail::gather_each(*ranks_, outputs_) : nothing<float>();
-    const auto classes = scored ? detail::gather_each(*ranks_, classes_) : nothing<std::int32_t>();
-    const auto targets = scored ? detail::gather_each(*ranks_, targets_) : nothing<float>();
+    const auto outputs = scored ? gather_each(*ranks_, outputs_) : nothing<float>();
+    const auto classes = scored ? gather_each(*ranks_, classes_) : nothing<std::int32_t>();
+    const auto targets = scored ? gather_each(*ranks_, targets_) : nothing<float>();
     std::vector<std::size_t> seen(sizes.size());  // samples of each rank
     const std::size_t count = into_->how().sums();
     for (std::size_t turn = 0; turn < sizes[0].size(); ++turn) {

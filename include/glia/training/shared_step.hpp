@@ -10,7 +10,8 @@
 
 #include "glia/distributed/batch_sum.hpp"
 #include "glia/distributed/distribution.hpp"
-#include "glia/distributed/messages.hpp"
+#include "glia/graph/timeline.hpp"
+#include "glia/training/agreement.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/gradient_program.hpp"
 #include "glia/training/running_scores.hpp"
@@ -51,7 +52,7 @@ class shared_sum {
         sum_(ranks, layout_.size(),
              {.pieces = over.pieces(),
               .bucket_bytes = over.how.bucket_bytes,
-              .bfloat16 = over.how.bfloat16_sums,
+              .rounded = over.how.bfloat16_sums ? layout_.gradients() : 0,
               .overlap = over.how.overlap,
               .share_memory = over.how.share_memory}) {}
 
@@ -146,11 +147,16 @@ class shared_step {
     const std::optional<frozen_end>& frontier;
     tensor numbers;  ///< of the optimizer
     step_key key;
+    timeline* times;  ///< may be nullptr
   };
 
-  /// Takes a step on this rank's samples of a batch, and adds loss and metrics of the whole batch
-  /// to `sums`, if there are any. `rows` is how many samples pieces of a full batch have.
-  void run(const step& at, const batch& own, running_scores<B>* sums, std::size_t rows) {
+  /// Takes a step on this rank's samples of a batch, in which what `scores` wants is computed.
+  /// `rows` is how many samples pieces of a full batch have.
+  void run(const step& at, const batch& own, const std::optional<scoring>& scores,
+           std::size_t rows) {
+    if (taken_ == nullptr) {
+      require_same_options();
+    }
     const std::size_t whole = own.whole_size();
     const index_range expected = over_.share().samples(whole);
     require<value_error>(own.first == expected.first && own.size == expected.size(),
@@ -163,10 +169,8 @@ class shared_step {
                          over_.size(),
                          " ranks without any, which synchronised_batch_norm does not "
                          "allow; give another batch size");
-    const std::optional<scoring> scores =
-        sums == nullptr ? std::nullopt : std::optional(sums->how());
     const index_range pieces = over_.share().pieces;
-    std::vector<float> outputs;
+    outputs_.clear();
     shared_sum<B>* sum = nullptr;
     for (std::size_t piece = pieces.first; piece < pieces.end; ++piece) {
       const auto [first, end] = part_of(whole, piece, over_.pieces());
@@ -177,19 +181,63 @@ class shared_step {
       }
       const bool all = end - first == own.size;
       run_piece(at, piece, all ? own : samples_of(own, first - own.first, end - first), rows,
-                scores, sum, outputs);
+                scores, sum);
     }
-    sum->finish();
+    {
+      const timeline::span waiting(at.times, "waiting for ranks");
+      sum->finish();
+    }
     update(at, *sum);
     record_ = sum->record();
-    if (sums != nullptr) {
-      add_scores(*sum, own, *sums, outputs);
+    taken_ = sum;
+  }
+
+  /// Adds loss and metrics of the whole batch that the last step was on.
+  void add_scores(const batch& own, running_scores<B>& sums) const {
+    std::vector<double> of_batch;
+    for (const sum_layout::segment& one : taken_->layout().segments) {
+      if (!one.parameter) {
+        of_batch.push_back(static_cast<double>(taken_->values(one)[0]));
+      }
+    }
+    sums.add_read(own.whole_size(), of_batch);
+    if (sums.how().needs_outputs()) {
+      add_outputs_of_all(*over_.ranks, own, outputs_, sums);
     }
   }
 
   [[nodiscard]] const batch_sum_record& record() const { return record_; }
+  /// Of the largest program, for a piece's intermediate results.
+  [[nodiscard]] std::size_t scratch_bytes() const {
+    std::size_t most = 0;
+    for (const kept_gradients& one : gradients_) {
+      most = std::max(most, one.made->calls().scratch_bytes());
+    }
+    return most;
+  }
+  [[nodiscard]] std::size_t lane_bytes() const {
+    std::size_t most = 0;
+    for (const kept_gradients& one : gradients_) {
+      most = std::max(most, one.made->calls().lane_bytes());
+    }
+    return most;
+  }
 
  private:
+  /// Ranks with other options would send other messages, and wait for ever.
+  void require_same_options() const {
+    const distributed_options& how = over_.how;
+    const std::vector<rank_setting> own{
+        {"ranks", text(over_.size())},
+        {"reproducible", text(how.reproducible)},
+        {"pieces", text(over_.pieces())},
+        {"synchronised batch norm", text(how.synchronised_batch_norm)},
+        {"bfloat16 sums", text(how.bfloat16_sums)},
+        {"bucket bytes", text(how.bucket_bytes)},
+        {"share memory", text(how.share_memory)}};
+    require_same_settings(*over_.ranks, own);
+  }
+
   struct kept_gradients {
     step_shapes shapes;
     model_part which;
@@ -256,8 +304,7 @@ class shared_step {
   }
 
   void run_piece(const step& at, std::size_t piece, const batch& b, std::size_t rows,
-                 const std::optional<scoring>& scores, shared_sum<B>*& sum,
-                 std::vector<float>& outputs) {
+                 const std::optional<scoring>& scores, shared_sum<B>*& sum) {
     std::optional<batch> filled;
     if (compiling_backend<B> && rows > b.size) {
       filled = filled_up(b, rows);
@@ -296,24 +343,27 @@ class shared_step {
       if (scored) {
         places.push_back(device.uninitialized(real_of(batch_of(given.size, at.output))));
       }
-      program.calls().run_into(room_, places, [&](std::size_t i) {
-        if (i < segments) {
-          sum->add(piece, i);
-        }
-      });
+      program.calls().run_into(
+          room_, places,
+          [&](std::size_t i) {
+            if (i < segments) {
+              sum->add(piece, i);
+            }
+          },
+          at.times);
       y = scored ? places.back() : tensor{};
     } else {
       std::vector<tensor> results(segments + (scored ? 1 : 0));
-      program.calls().run(room_, results);
+      program.calls().run(room_, results, {}, nullptr, at.times);
       for (std::size_t i = 0; i < segments; ++i) {
         sum->add(device, piece, i, results[i]);
       }
       y = scored ? results.back() : tensor{};
     }
     if (scored) {
-      const std::size_t before = outputs.size();
-      outputs.resize(before + b.size * at.output.size());
-      first_to_host(device, y, std::span(outputs).subspan(before));
+      const std::size_t before = outputs_.size();
+      outputs_.resize(before + b.size * at.output.size());
+      first_to_host(device, y, std::span(outputs_).subspan(before));
     }
   }
 
@@ -333,21 +383,7 @@ class shared_step {
         at.parameters[*one.parameter].value = at.device.from_host(sum.values(one), one.what);
       }
     }
-    known->second.run(at.numbers, gradients, at.parameters, at.slots, room_);
-  }
-
-  void add_scores(const shared_sum<B>& sum, const batch& own, running_scores<B>& sums,
-                  const std::vector<float>& outputs) {
-    std::vector<double> of_batch;
-    for (const sum_layout::segment& one : sum.layout().segments) {
-      if (!one.parameter) {
-        of_batch.push_back(static_cast<double>(sum.values(one)[0]));
-      }
-    }
-    sums.add_read(own.whole_size(), of_batch);
-    if (sums.how().needs_outputs()) {
-      add_outputs_of_all(*over_.ranks, own, outputs, sums);
-    }
+    known->second.run(at.numbers, gradients, at.parameters, at.slots, room_, at.times);
   }
 
   distribution over_;
@@ -356,6 +392,8 @@ class shared_step {
   std::vector<std::unique_ptr<shared_sum<B>>> sums_;
   std::vector<tensor*> room_;
   batch_sum_record record_;
+  const shared_sum<B>* taken_ = nullptr;  // of the last step
+  std::vector<float> outputs_;            // of this rank's samples there, where metrics want them
 };
 
 }  // namespace glia

@@ -114,6 +114,9 @@ class trainer_core {
   void require_same_model(const model_core<B>& net) const;
   [[nodiscard]] static step_shapes shapes_for(const subject& what, const batch& b);
   [[nodiscard]] step_inputs<B> inputs_for(const subject& what, const batch& b) const;
+  void checked_step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
+                    std::size_t rows);
+  void take_log(const B& device);
   void run_shared(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
                   std::size_t rows) requires program_backend<B>;
   [[nodiscard]] const tensor& present(const B& device, std::size_t samples, std::size_t rows);

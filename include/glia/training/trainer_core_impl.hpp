@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "glia/training/agreement.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/fit_run.hpp"
 #include "glia/training/not_finite.hpp"
@@ -150,6 +151,10 @@ training_memory trainer_core<B>::memory(const model_core<B>& net) const {
     result.step = std::max(result.step, one.made->scratch_bytes());
     result.lanes = std::max(result.lanes, one.made->lane_bytes());
   }
+  if (shared_) {
+    result.step = std::max(result.step, shared_->scratch_bytes());
+    result.lanes = std::max(result.lanes, shared_->lane_bytes());
+  }
   return result;
 }
 
@@ -170,6 +175,12 @@ void trainer_core<B>::set_parameters(model_core<B>& net, std::span<const named_t
 template <backend B>
 void trainer_core<B>::step(const subject& what, model_part which, const batch& b,
                            running_scores<B>* sums, std::size_t rows) {
+  together(options_.over.ranks.get(), [&] { checked_step(what, which, b, sums, rows); });
+}
+
+template <backend B>
+void trainer_core<B>::checked_step(const subject& what, model_part which, const batch& b,
+                                   running_scores<B>* sums, std::size_t rows) {
   model_core<B>& net = what.net;
   const model_access::training alone(net.access());
   require_same_model(net);
@@ -230,11 +241,7 @@ void trainer_core<B>::run_step(const subject& what, model_part which, const batc
   inputs.reset();
   sums_.resize(sums == nullptr ? 0 : sums->how().results());
   program.run(std::move(on_device), net.parameters(), memory_, room_, sums_, times_);
-  if constexpr (requires { net.device().log(); }) {
-    if (times_ != nullptr) {
-      times_->helpers = net.device().log().take();
-    }
-  }
+  take_log(net.device());
   ++at_.step;  // whatever a metric throws, the step is taken
   if (sums != nullptr) {
     const timeline::span scores(times_, "scores");
@@ -270,9 +277,25 @@ void trainer_core<B>::run_shared(const subject& what, model_part which, const ba
        .depth_first = net.depth_first(),
        .frontier = net.frontier(),
        .numbers = net.device().from_host(std::span<const double>(varying.data(), count), {count}),
-       .key = {.seed = at_.seed, .step = static_cast<std::uint32_t>(at_.step)}},
-      b, sums, (rows + pieces - 1) / pieces);
-  ++at_.step;
+       .key = {.seed = at_.seed, .step = static_cast<std::uint32_t>(at_.step)},
+       .times = times_},
+      b, sums == nullptr ? std::nullopt : std::optional(sums->how()), (rows + pieces - 1) / pieces);
+  take_log(net.device());
+  ++at_.step;  // whatever a metric throws, the step is taken
+  if (sums != nullptr) {
+    const timeline::span scores(times_, "scores");
+    shared_->add_scores(b, *sums);
+  }
+}
+
+/// What the device's helpers did in the step, where somebody watches.
+template <backend B>
+void trainer_core<B>::take_log(const B& device) {
+  if constexpr (requires { device.log(); }) {
+    if (times_ != nullptr) {
+      times_->helpers = device.log().take();
+    }
+  }
 }
 
 template <backend B>
