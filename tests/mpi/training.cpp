@@ -85,8 +85,8 @@ int train(const std::filesystem::path& folder, const settings& asked, const Netw
   glia::model net{network, sample, glia::cpu<float>({.threads = threads}), {.seed = 2}};
   const glia::distributed_options how{
       .reproducible = number(asked, "reproducible", 0) == 1,
-      .bfloat16_sums = number(asked, "bfloat16", 0) == 1,
       .synchronised_batch_norm = number(asked, "synchronised", nobody) == ranks.rank(),
+      .bfloat16_sums = number(asked, "bfloat16", 0) == 1,
       .share_memory = number(asked, "messages", 0) == 0,
   };
   glia::trainer trainer{net, glia::softmax_cross_entropy{},
