@@ -91,10 +91,10 @@ requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
   const std::size_t part = std::max<std::size_t>(at_a_time / sizes.size(), 1);
   std::vector<std::string> result(sizes.size());
   for (std::size_t at = 0; at < longest; at += part) {
-    std::vector<int> bytes;
-    for (const std::size_t size : sizes) {
-      bytes.push_back(static_cast<int>(std::min(part, size - std::min(at, size))));
-    }
+    std::vector<int> bytes(sizes.size());
+    std::transform(sizes.begin(), sizes.end(), bytes.begin(), [part, at](std::size_t size) {
+      return static_cast<int>(std::min(part, size - std::min(at, size)));
+    });
     const auto all = detail::gather_blocks(ranks, bytes, own.data() + std::min(at, own.size()));
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       result[i] += all->of(i);
