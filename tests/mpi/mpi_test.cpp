@@ -30,15 +30,19 @@ namespace {
 /// A program that mpirun started, with all that it prints.
 class ranks_running {
  public:
+  /// `beside` is one more rank's program, if not the same.
   ranks_running(std::size_t ranks, const std::filesystem::path& folder,
-                const std::string& arguments)
+                const std::string& arguments, const std::filesystem::path& beside = {})
       : output_(folder.string() + ".txt"), start_(std::chrono::steady_clock::now()) {
     std::filesystem::create_directories(folder);
+    const auto started = [&](std::size_t count, const std::string& program) {
+      return glia::text("-n ", count, " '", program, "' '", folder.string(), "' ", arguments);
+    };
     const std::string command =
         glia::text("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ",
-                   "OMPI_MCA_rmaps_base_oversubscribe=1; "
-                   "exec '" GLIA_MPIRUN "' -n ",
-                   ranks, " '" GLIA_MPI_TRAINING "' '", folder.string(), "' ", arguments);
+                   "OMPI_MCA_rmaps_base_oversubscribe=1; exec '" GLIA_MPIRUN "' ",
+                   started(ranks, GLIA_MPI_TRAINING),
+                   beside.empty() ? "" : " : " + started(1, beside.string()));
     std::string shell = "/bin/sh";
     std::string flag = "-c";
     std::string text = command;
@@ -50,6 +54,15 @@ class ranks_running {
     posix_spawn_file_actions_adddup2(&files, 1, 2);
     REQUIRE(posix_spawn(&id_, shell.c_str(), &files, nullptr, all, environ) == 0);
     posix_spawn_file_actions_destroy(&files);
+  }
+
+  ranks_running(const ranks_running&) = delete;
+  ranks_running& operator=(const ranks_running&) = delete;
+  ~ranks_running() {
+    if (!waited_) {  // a check has failed
+      kill(id_, SIGTERM);
+      waitpid(id_, nullptr, 0);
+    }
   }
 
   /// Of the program on each rank.
@@ -77,9 +90,10 @@ class ranks_running {
     }
   }
   void send(int signal) const { kill(id_, signal); }
-  [[nodiscard]] int wait() const {
+  [[nodiscard]] int wait() {
     int status = 0;
     REQUIRE(waitpid(id_, &status, 0) == id_);
+    waited_ = true;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
   [[nodiscard]] std::string output() const {
@@ -94,6 +108,7 @@ class ranks_running {
   std::string output_;
   std::chrono::steady_clock::time_point start_;
   pid_t id_ = 0;
+  bool waited_ = false;
 };
 
 struct trained {
@@ -104,7 +119,7 @@ struct trained {
 
 trained run_ranks(std::size_t ranks, const std::filesystem::path& folder,
                   const std::string& arguments) {
-  const ranks_running running(ranks, folder, arguments);
+  ranks_running running(ranks, folder, arguments);
   const int returned = running.wait();
   const auto file = folder / "model.safetensors";
   const auto bytes = std::filesystem::exists(file) ? test::file_content(file) : std::string();
@@ -166,7 +181,7 @@ TEST_CASE("ranks that are told to stop write a checkpoint, and others go on from
   const auto whole = model_of(1, scratch.path() / "whole", "reproducible=1");
   const auto folder = scratch.path() / "stopped";
   {
-    const ranks_running running(2, folder, "reproducible=1 pause=0.2");
+    ranks_running running(2, folder, "reproducible=1 pause=0.2");
     running.wait_for_steps();
     const auto processes = running.processes(2);
     running.send(SIGTERM);
@@ -181,7 +196,7 @@ TEST_CASE("ranks that are told to stop write a checkpoint, and others go on from
 TEST_CASE("a rank that throws, has other data, ends early or finds no room ends the run") {
   const test::temporary_folder scratch;
   const auto ends = [&](const std::string& how, const std::string& why) {
-    const ranks_running running(3, scratch.path() / how, how + " pause=0.01");
+    ranks_running running(3, scratch.path() / how, how + " pause=0.01");
     const auto processes = running.processes(3);
     CHECK(running.wait() != 0);
     INFO(how << ": " << running.output());
@@ -197,6 +212,22 @@ TEST_CASE("a rank that throws, has other data, ends early or finds no room ends 
   ends("synchronised=1", "'synchronised batch norm: 1' on the one");
 }
 
+TEST_CASE("a rank with another build of the program ends the run") {
+  const test::temporary_folder scratch;
+  const auto other = scratch.path() / "other";
+  std::filesystem::copy_file(GLIA_MPI_TRAINING, other);
+  std::ofstream(other, std::ios::binary | std::ios::app) << "another build";
+  ranks_running running(1, scratch.path() / "run", "epochs=1", other);
+  const auto processes = running.processes(2);
+  CHECK(running.wait() != 0);
+  INFO(running.output());
+  CHECK(running.seconds() < 10);
+  CHECK(test::contains(running.output(), "rank 1 on "));
+  CHECK(test::contains(running.output(), "does not train as rank 0"));
+  CHECK(test::contains(running.output(), "'build: "));
+  CHECK(all_ended(processes));
+}
+
 TEST_CASE("a rank that is killed ends the run, and the newest checkpoint is whole") {
   const test::temporary_folder scratch;
   std::mt19937 random(std::random_device{}());
@@ -205,7 +236,7 @@ TEST_CASE("a rank that is killed ends the run, and the newest checkpoint is whol
   const auto whole = model_of(1, scratch.path() / "whole", "reproducible=1");
   const auto folder = scratch.path() / "killed";
   for (int killed = 0; killed < kills;) {
-    const ranks_running running(3, folder, "reproducible=1 resume=1 pause=0.02");
+    ranks_running running(3, folder, "reproducible=1 resume=1 pause=0.02");
     const auto processes = running.processes(3);
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 400));
     const std::size_t rank = random() % 3;

@@ -16,9 +16,9 @@
 
 namespace glia {
 
-/// Each rank sends the others their slices of what it has, and then its slice of the sum: 2 (ranks
-/// - 1) / ranks of the vector for each rank, as much as any way takes. What the plan
-/// says is to be rounded travels as bfloat16.
+/// Each rank sends the others their slices of what it has, and then its slice of the sum: of each
+/// rank 2 (ranks - 1) / ranks times the vector, the least that any way takes. What the plan says is
+/// to be rounded travels as bfloat16.
 template <class T>
 class sum_by_messages final : public sum_transport<T> {
  public:
