@@ -24,6 +24,9 @@
 #ifdef WITH_video
 #include <glia/video.hpp>
 #endif
+#ifdef WITH_mpi
+#include <glia/mpi.hpp>
+#endif
 
 int main() {
   glia::model net{glia::sequential{glia::dense{4, glia::relu}, glia::dense{2}}, {3}};
@@ -78,6 +81,15 @@ int main() {
   } catch (const glia::data_error& e) {
     std::cout << "video: " << e.what() << '\n';
   }
+#endif
+#ifdef WITH_mpi
+  const glia::mpi::communicator ranks;  // by itself, the only one
+  const xt::xarray<int> classes = xt::zeros<int>({5});
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{},
+                        glia::distributed({.seed = 1}, ranks)};
+  const auto history =
+      trainer.fit(glia::labelled_arrays{x, classes}, {.epochs = 2, .progress = nullptr});
+  good = good && ranks.size() == 1 && history.epochs.size() == 2;
 #endif
   return good ? 0 : 1;
 }
