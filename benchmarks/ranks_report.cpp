@@ -99,6 +99,11 @@ nlohmann::json time_steps(const settings& s, const Network& network, const glia:
       waits.push_back(1e3 * trainer.last_sum().waited_seconds);
     }
   }
+  // Who comes last to a sum waits for it alone, the others for that rank as well.
+  for (const std::vector<double>& of_rank : glia::gather_each(*ranks.ranks(), waits)) {
+    std::transform(waits.begin(), waits.end(), of_rank.begin(), waits.begin(),
+                   [](double one, double other) { return std::min(one, other); });
+  }
   return {{"step_ms", median(steps)},
           {"sum_ms", median(sums)},
           {"waited_ms", median(waits)},

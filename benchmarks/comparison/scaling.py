@@ -132,7 +132,7 @@ def measured_tables(times, facts):
                          f"{sent / 1e6:.2f} MB", last[-1].get("messages", "")])
         what = "a pass" if network.name == "mobilenet_v2" else "a step"
         out += [f"## {network.title[0].upper() + network.title[1:]}, {network.batch} samples of all ranks together", ""]
-        out += table(["", what, "spread", "beside 1 rank, 2 threads", "waited for sums", "a rank sends", "messages"],
+        out += table(["", what, "spread", "beside 1 rank, 2 threads", "last rank waits", "a rank sends", "messages"],
                      rows)
         two = statistics.median(a / b for a, b in zip(times[network.name, "2 ranks"],
                                                       times[network.name, "1 rank, 2 threads"]))
@@ -221,8 +221,8 @@ def compare(_batches, options):
     out = [f"# Ranks on one machine, and what to expect of more, {datetime.date.today()}", "",
            f"{processor(cpu_facts())}; medians of {options.rounds} rounds in turns, ratios of each round's.", "",
            *measured_tables(times, facts),
-           f"Of the sums that are sent as messages, the convolutional network's backward pass hides "
-           f"{100 * hidden:.0f} %.", "",
+           "The rank that comes last to a sum waits for the sum alone, others for that rank as well. Of the sums that "
+           f"are sent as messages, the convolutional network's backward pass hides {100 * hidden:.0f} %.", "",
            "# Predicted, not measured", "",
            f"A message takes {1e6 * here.latency:.1f} us between ranks here, and {here.rate / 1e9:.1f} GB/s pass. Of "
            "the other links latency and rate are given, not measured; nothing but the sums is counted.", "",
