@@ -19,6 +19,7 @@ COMPONENTS = {
     "hdf5": {"hdf5/[>=1.12.2 <2]": "hdf5::hdf5_c"},
     "pjrt": {},
     "mpi": {"openmpi/[>=4.1 <6]": "openmpi::openmpi"},
+    "onnx": {"onnx/[>=1.12 <2]": "onnx::onnx_proto"},
     "video": {"ffmpeg/[>=5.0 <8]": "ffmpeg::ffmpeg"},
 }
 # The components that others build on.
@@ -36,7 +37,9 @@ class GliaConan(ConanFile):
                        # FFmpeg brings two dozen packages, some under the GPL.
                        "with_video": False,
                        # Clusters have an MPI of their own, which programs should use.
-                       "with_mpi": False, "libjpeg-turbo/*:turbojpeg": True}
+                       "with_mpi": False,
+                       # It brings Protocol Buffers and their compiler.
+                       "with_onnx": False, "libjpeg-turbo/*:turbojpeg": True}
     exports_sources = "include/*", "cmake/*", "CMakeLists.txt", "LICENSE"
     no_copy_source = True
 

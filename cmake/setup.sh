@@ -12,7 +12,8 @@ set -euo pipefail
 packages=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-dev
   catch2 libbenchmark-dev zlib1g-dev libturbojpeg0-dev libpng-dev libzip-dev libhdf5-dev
   libcli11-dev nlohmann-json3-dev gnuplot-nox fonts-dejavu-core libsvm-dev libavformat-dev
-  libavcodec-dev libswscale-dev ffmpeg libopenmpi-dev openmpi-bin)
+  libavcodec-dev libswscale-dev ffmpeg libopenmpi-dev openmpi-bin libonnx-dev
+  libprotobuf-dev)
 if [[ "${1:-}" == ci ]]; then
   packages+=(clang-format clang-tidy python3-venv)
 fi
@@ -31,6 +32,7 @@ glia: this system has no apt, so the set-up cannot install what is needed. Pleas
   a C++20 compiler (g++ 12, clang 14 or newer), CMake 3.22, Ninja,
   xtensor 0.24, xtensor-blas 0.20, OpenBLAS 0.3.21, zlib 1.2, libjpeg-turbo 2.1 with TurboJPEG,
   libpng 1.6, nlohmann-json 3.11, libzip 1.7, HDF5 1.10.7, FFmpeg 5.0 with its libraries,
+  ONNX 1.12 and Protocol Buffers 3.21,
   Catch2 2.13 or 3 (tests), CLI11 2.1 and LIBSVM 3.24 (examples), gnuplot 5.4 (both),
   Google Benchmark 1.7 (benchmarks), an MPI 3 (for several machines; not needed otherwise),
 and call this again with GLIA_SKIP_SETUP=1.

@@ -1,4 +1,5 @@
 // Uses something of every component that is there, so that each has to compile and to link.
+#include <filesystem>
 #include <glia/glia.hpp>
 #include <iostream>
 
@@ -23,6 +24,9 @@
 #endif
 #ifdef WITH_video
 #include <glia/video.hpp>
+#endif
+#ifdef WITH_onnx
+#include <glia/onnx.hpp>
 #endif
 #ifdef WITH_mpi
 #include <glia/mpi.hpp>
@@ -81,6 +85,10 @@ int main() {
   } catch (const glia::data_error& e) {
     std::cout << "video: " << e.what() << '\n';
   }
+#endif
+#ifdef WITH_onnx
+  glia::write_onnx(net, "net.onnx");
+  good = good && std::filesystem::file_size("net.onnx") > 26 * sizeof(float);
 #endif
 #ifdef WITH_mpi
   const glia::mpi::communicator ranks;  // by itself, the only one

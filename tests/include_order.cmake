@@ -12,7 +12,7 @@ set(rows
     "layers losses optimizers compression image stablehlo"
     "models pjrt video"
     "training testing"
-    "mpi plot"
+    "mpi onnx plot"
     "report"
     "compiled")
 

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/onnx/writer.hpp"
+
+namespace glia::onnx {
+
+/// Where the file has an axis.
+[[nodiscard]] inline std::int64_t file_axis(const value& x, std::size_t axis) {
+  return std::find(x.order.begin(), x.order.end(), axis) - x.order.begin();
+}
+
+/// Whether axes that are longer than 1 lie in glia's order.
+[[nodiscard]] inline bool lies_plain(const value& x) {
+  std::size_t last = 0;
+  for (const std::size_t axis : x.order) {
+    if (x.shape[axis] == extent{1, false}) {
+      continue;
+    }
+    if (axis < last) {
+      return false;
+    }
+    last = axis;
+  }
+  return true;
+}
+
+[[nodiscard]] inline std::string reshaped(const lowering& l, const value& x, const extents& to) {
+  const std::string from = lies_plain(x) ? l.out.use(x) : l.out.use(l.out.plain(x));
+  return l.out.call("Reshape", {from, l.out.reshape_tensor(to)});
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::full& k) {
+  return {
+      l.result(l.out.call("Expand", {l.out.number(k.value), l.out.shape_tensor(l.results[0])}))};
+}
+[[nodiscard]] inline values lower(const lowering& l, const kernels::reshape&) {
+  return {l.result(reshaped(l, l.x[0], l.results[0]))};
+}
+[[nodiscard]] inline values lower(const lowering& l, const kernels::broadcast_to&) {
+  return {l.result(
+      l.out.call("Expand", {l.out.use(l.out.plain(l.x[0])), l.out.shape_tensor(l.results[0])}))};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::sum_to&) {
+  const value& x = l.x[0];
+  const extents& to = l.results[0];
+  const std::size_t missing = x.rank() - to.size();
+  integers axes;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (axis < missing || to[axis - missing] != x.shape[axis]) {
+      axes.push_back(file_axis(x, axis));
+    }
+  }
+  if (axes.empty()) {
+    return {x};
+  }
+  std::sort(axes.begin(), axes.end());
+  value summed{l.out.call("ReduceSum", {l.out.use(x), l.out.whole(axes)}), x.shape, x.order};
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (axis < missing || to[axis - missing] != x.shape[axis]) {
+      summed.shape[axis] = {1, false};
+    }
+  }
+  if (missing == 0) {
+    return {summed};
+  }
+  return {l.result(reshaped(l, summed, to))};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::concat& k) {
+  const auto computed =
+      std::find_if(l.x.begin(), l.x.end(), [](const value& x) { return x && x.known == nullptr; });
+  const axis_order order =
+      computed == l.x.end() ? plain_order(l.results[0].size()) : computed->order;
+  names parts;
+  for (const value& x : l.x) {
+    if (x) {
+      parts.push_back(l.out.use(l.out.arranged(x, order)));
+    }
+  }
+  const value result = l.result("", order);
+  const std::int64_t axis = file_axis(result, k.axis);
+  return {l.result(l.out.call("Concat", parts,
+                              [&](::onnx::NodeProto& made) { writer::set(made, "axis", axis); }),
+                   order)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::slice& k) {
+  const value& x = l.x[0];
+  const auto begin = static_cast<std::int64_t>(k.begin);
+  const auto end = static_cast<std::int64_t>(k.begin + k.extent);
+  return {l.result(l.out.call("Slice", {l.out.use(x), l.out.whole({begin}), l.out.whole({end}),
+                                        l.out.whole({file_axis(x, k.axis)})}),
+                   x.order)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::pad& k) {
+  const value& x = l.x[0];
+  integers sizes(2 * x.rank(), 0);
+  const auto axis = static_cast<std::size_t>(file_axis(x, k.axis));
+  sizes[axis] = static_cast<std::int64_t>(k.before);
+  sizes[axis + x.rank()] = static_cast<std::int64_t>(k.after);
+  return {l.result(l.out.call("Pad", {l.out.use(x), l.out.whole(sizes), l.out.number(k.value)}),
+                   x.order)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::permute_axes& k) {
+  // Nothing is written: where the file has an axis is known.
+  value result = l.x[0];
+  const auto to = k.inverse().order;
+  for (std::size_t& axis : result.order) {
+    axis = to[axis];
+  }
+  result.shape = l.results[0];
+  if (result.known != nullptr) {
+    return {l.result(l.out.call("Identity", {l.out.use(l.x[0])}), result.order)};
+  }
+  return {result};
+}
+
+}  // namespace glia::onnx

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/classification.hpp"
+#include "glia/kernels/indexing.hpp"
+#include "glia/kernels/normalization.hpp"
+#include "glia/onnx/arrangement.hpp"
+#include "glia/onnx/writer.hpp"
+
+namespace glia::onnx {
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::softmax&) {
+  const value x = l.out.plain(l.x[0]);
+  return {l.result(l.out.call("Softmax", {l.out.use(x)}, [](::onnx::NodeProto& made) {
+    writer::set(made, "axis", std::int64_t{-1});
+  }))};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::normalize& k) {
+  const value x = l.out.plain(l.x[0]);
+  const names operands{l.out.use(x), l.out.use(l.x[1]), l.out.use(l.x[2])};
+  if (k.kind == normalization::layer) {
+    const std::string y = l.out.call("LayerNormalization", operands, [&](::onnx::NodeProto& made) {
+      writer::set(made, "axis", std::int64_t{-1});
+      writer::set(made, "epsilon", static_cast<float>(k.epsilon));
+    });
+    return {l.result(y), value{}, value{}};
+  }
+  integers rows;
+  for (std::size_t axis = 0; axis + 1 < x.rank(); ++axis) {
+    rows.push_back(static_cast<std::int64_t>(axis));
+  }
+  writer& w = l.out;
+  const auto mean_of = [&](const std::string& of) {
+    return w.call("ReduceMean", {of},
+                  [&](::onnx::NodeProto& made) { writer::set(made, "axes", rows); });
+  };
+  const std::string apart = w.call("Sub", {operands[0], mean_of(operands[0])});
+  const std::string variance = mean_of(w.call("Mul", {apart, apart}));
+  const std::string deviation = w.call("Sqrt", {w.call("Add", {variance, w.number(k.epsilon)})});
+  const std::string scaled = w.call("Mul", {w.call("Div", {apart, deviation}), operands[1]});
+  return {l.result(w.call("Add", {scaled, operands[2]})), value{}, value{}};
+}
+
+/// Integers are 64 bits wide in the file.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::to_index&) {
+  writer& w = l.out;
+  const std::string x = w.use(l.x[0]);
+  const std::string enough = w.call("GreaterOrEqual", {x, w.number(0)});
+  const std::string not_more = w.call("Less", {x, w.number(0x1p31)});
+  const std::string whole = w.call("Equal", {w.call("Floor", {x}), x});
+  const std::string good = w.call("And", {w.call("And", {enough, not_more}), whole});
+  const std::string real = w.call("Where", {good, x, w.number(-1)});
+  return {l.result(w.call("Cast", {real},
+                          [](::onnx::NodeProto& made) {
+                            writer::set(made, "to", std::int64_t{::onnx::TensorProto::INT64});
+                          }),
+                   l.x[0].order)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::gather&) {
+  writer& w = l.out;
+  const std::string at = w.use(w.plain(l.x[1]));
+  const auto count = static_cast<std::int64_t>(l.x[0].shape[0].count);
+  const std::string inside = w.call("And", {w.call("GreaterOrEqual", {at, w.whole({0}, false)}),
+                                            w.call("Less", {at, w.whole({count}, false)})});
+  const std::string safe = w.call("Where", {inside, at, w.whole({0}, false)});
+  const std::string rows = w.call("Gather", {w.use(w.plain(l.x[0])), safe});
+  integers columns;
+  for (std::size_t axis = l.x[1].rank(); axis < l.results[0].size(); ++axis) {
+    columns.push_back(static_cast<std::int64_t>(axis));
+  }
+  const std::string holds = w.call("Unsqueeze", {inside, w.whole(columns)});
+  return {l.result(w.call("Where", {holds, rows, w.number(0)}))};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::one_hot& k) {
+  writer& w = l.out;
+  // The operation takes numbers below 0 for ones counted from the end.
+  const std::string at = w.use(w.plain(l.x[0]));
+  const auto count = static_cast<std::int64_t>(k.count);
+  const std::string below = w.call("Less", {at, w.whole({0}, false)});
+  const std::string safe = w.call("Where", {below, w.whole({count}, false), at});
+  const std::string both =
+      w.call("Concat",
+             {w.call("Unsqueeze", {w.number(k.off), w.whole({0})}),
+              w.call("Unsqueeze", {w.number(k.on), w.whole({0})})},
+             [](::onnx::NodeProto& made) { writer::set(made, "axis", std::int64_t{0}); });
+  return {l.result(w.call("OneHot", {safe, w.whole({count}, false), both}))};
+}
+
+}  // namespace glia::onnx

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <numbers>
+#include <string>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/elementwise.hpp"
+#include "glia/onnx/writer.hpp"
+
+namespace glia::onnx {
+
+/// map(x), element by element.
+[[nodiscard]] inline std::string apply(writer& w, const unary_map& map, const std::string& x) {
+  const auto with = [](std::string_view name, double number) {
+    return [=](::onnx::NodeProto& made) { writer::set(made, name, static_cast<float>(number)); };
+  };
+  switch (map.function) {
+    case unary_function::affine: {
+      const std::string scaled = map.a == 1 ? x : w.call("Mul", {x, w.number(map.a)});
+      return map.b == 0 ? scaled : w.call("Add", {scaled, w.number(map.b)});
+    }
+    case unary_function::clamp:
+      return w.call("Clip", {x, w.number(map.a), w.number(map.b)});
+    case unary_function::absolute:
+      return w.call("Abs", {x});
+    case unary_function::square:
+      return w.call("Mul", {x, x});
+    case unary_function::square_root:
+      return w.call("Sqrt", {x});
+    case unary_function::exponential:
+      return w.call("Exp", {x});
+    case unary_function::logarithm:
+      return w.call("Log", {x});
+    case unary_function::reciprocal:
+      return w.call("Reciprocal", {x});
+    case unary_function::softplus:
+      return w.call("Softplus", {x});
+    case unary_function::relu:
+      return w.call("Relu", {x});
+    case unary_function::relu6:
+      return w.call("Clip", {x, w.number(0), w.number(6)});
+    case unary_function::leaky_relu:
+      return w.call("LeakyRelu", {x}, with("alpha", map.a));
+    case unary_function::elu:
+      return w.call("Elu", {x}, with("alpha", map.a));
+    case unary_function::sigmoid:
+      return w.call("Sigmoid", {x});
+    case unary_function::tanh:
+      return w.call("Tanh", {x});
+    case unary_function::swish:
+      return w.call("Mul", {x, w.call("Sigmoid", {x})});
+    case unary_function::gelu: {
+      const std::string scaled = w.call("Mul", {x, w.number(1 / std::numbers::sqrt2)});
+      const std::string twice = w.call("Add", {w.call("Erf", {scaled}), w.number(1)});
+      return w.call("Mul", {w.call("Mul", {x, w.number(0.5)}), twice});
+    }
+  }
+  throw value_error(text("onnx: no operations for ", name_of(map.function)));
+}
+
+[[nodiscard]] inline std::string to_real(writer& w, const std::string& x) {
+  return w.call("Cast", {x}, [](::onnx::NodeProto& made) {
+    writer::set(made, "to", std::int64_t{::onnx::TensorProto::FLOAT});
+  });
+}
+
+/// In which order of axes operands of an operation meet: that of the first one which has as many as
+/// the result, and was computed.
+[[nodiscard]] inline axis_order common_order(const lowering& l) {
+  const std::size_t rank = l.results[0].size();
+  for (const value& x : l.x) {
+    if (x.known == nullptr && x.rank() == rank) {
+      const bool alone = std::all_of(l.x.begin(), l.x.end(), [&](const value& other) {
+        return other.known != nullptr || other.rank() == rank;
+      });
+      return alone ? x.order : plain_order(rank);
+    }
+  }
+  return plain_order(rank);
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::unary& k) {
+  return {l.result(apply(l.out, k.map, l.out.use(l.x[0])), l.x[0].order)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::binary& k) {
+  constexpr std::array operations{"Add", "Sub", "Mul", "Div", "Max", "Min", "Greater", "Equal"};
+  const axis_order order = common_order(l);
+  const std::string made =
+      l.out.call(operations[static_cast<std::size_t>(k.function)],
+                 {l.out.broadcastable(l.x[0], order), l.out.broadcastable(l.x[1], order)});
+  const bool is_true =
+      k.function == binary_function::greater || k.function == binary_function::equal;
+  return {l.result(is_true ? to_real(l.out, made) : made, order)};
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::select&) {
+  const axis_order order = common_order(l);
+  const std::string no = l.out.call("Equal", {l.out.broadcastable(l.x[0], order), l.out.number(0)});
+  return {l.result(l.out.call("Where", {no, l.out.broadcastable(l.x[2], order),
+                                        l.out.broadcastable(l.x[1], order)}),
+                   order)};
+}
+
+}  // namespace glia::onnx

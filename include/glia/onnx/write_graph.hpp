@@ -1,0 +1,179 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/graph/uses.hpp"
+#include "glia/onnx/lower.hpp"
+#include "glia/onnx/recurrence.hpp"
+#include "glia/onnx/writer.hpp"
+
+namespace glia::onnx {
+
+namespace detail {
+
+/// The extents of a value, of which two recordings for 2 and for 3 samples have these.
+[[nodiscard]] inline extents extents_of(const shape& two, const shape& three) {
+  extents result;
+  for (std::size_t axis = 0; axis < two.rank(); ++axis) {
+    const bool same = two[axis] == three[axis];
+    require<value_error>(same || two[axis] * 3 == three[axis] * 2, "onnx: an axis is ", two[axis],
+                         " long for 2 samples and ", three[axis],
+                         " for 3, which the file cannot say");
+    result.push_back(same ? extent{two[axis], false} : extent{two[axis] / 2, true});
+  }
+  return result;
+}
+
+/// What the first operand of a recurrence is made of: reshape(conv2d(reshape(steps), w, bias)).
+struct projected {
+  std::size_t first;   ///< the node that reshapes the steps
+  std::size_t second;  ///< the product
+  std::size_t third;
+};
+[[nodiscard]] inline std::optional<projected> projected_in(const graph& g, const graph_uses& uses,
+                                                           value_id x) {
+  if (uses.made_by<kernels::reshape>(x) == nullptr) {
+    return std::nullopt;
+  }
+  const std::size_t third = uses.maker(x);
+  const value_id product = g.nodes()[third].operands[0];
+  const auto* const convolution = uses.made_by<kernels::conv2d>(product);
+  if (convolution == nullptr || *convolution != kernels::conv2d{}) {
+    return std::nullopt;
+  }
+  const std::size_t second = uses.maker(product);
+  const value_id steps = g.nodes()[second].operands[0];
+  if (uses.made_by<kernels::reshape>(steps) == nullptr) {
+    return std::nullopt;
+  }
+  return projected{uses.maker(steps), second, third};
+}
+
+}  // namespace detail
+
+/// Writes what two recordings of a model compute, for 2 and for 3 samples: what they differ in is
+/// so many for each sample. `known` are the constants behind the first input, by their inputs.
+inline void write_graph(const graph& two, const graph& three, std::span<const constant> known,
+                        ::onnx::GraphProto& to) {
+  require<value_error>(
+      two.nodes().size() == three.nodes().size() && two.value_count() == three.value_count(),
+      "onnx: the description runs otherwise for other numbers of samples, which "
+      "the file cannot say");
+  writer out(to);
+  values all(two.value_count());
+  const auto extents_for = [&](value_id id) {
+    return detail::extents_of(two.spec(id).shape, three.spec(id).shape);
+  };
+  const auto describe = [&](::onnx::ValueInfoProto& made, const std::string& name,
+                            const extents& of) {
+    made.set_name(name);
+    auto& type = *made.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(::onnx::TensorProto::FLOAT);
+    type.mutable_shape();
+    for (const extent& e : of) {
+      auto& axis = *type.mutable_shape()->add_dim();
+      if (e == extent{1, true}) {
+        axis.set_dim_param("N");
+      } else if (!e.of_each_sample) {
+        axis.set_dim_value(static_cast<std::int64_t>(e.count));
+      }
+    }
+  };
+  const graph_input& samples = two.inputs().front();
+  all[samples.value] = {samples.name, extents_for(samples.value),
+                        plain_order(two.spec(samples.value).shape.rank())};
+  describe(*to.add_input(), samples.name, all[samples.value].shape);
+  out.set_samples_of(samples.name);
+  for (std::size_t i = 1; i < two.inputs().size(); ++i) {
+    const value_id id = two.inputs()[i].value;
+    (void)extents_for(id);
+    require<value_error>(two.spec(id).shape == three.spec(id).shape, "onnx: the constant '",
+                         known[i - 1].name,
+                         "' has so many numbers for each sample, which the file cannot say");
+    all[id] = writer::constant_value(known[i - 1]);
+  }
+  std::deque<constant> given;
+  for (const graph_constant& one : two.constants()) {
+    given.push_back({text("constant_", given.size()), two.spec(one.value).shape, {}});
+    std::visit(
+        [&](const auto& elements) {
+          given.back().numbers.assign(elements.begin(), elements.end());
+        },
+        one.elements);
+    all[one.value] = writer::constant_value(given.back());
+  }
+
+  const graph_uses uses(two);
+  std::map<std::size_t, detail::projected> projections;
+  std::vector<bool> absorbed(two.nodes().size(), false);
+  for (std::size_t n = 0; n < two.nodes().size(); ++n) {
+    const graph_node& node = two.nodes()[n];
+    if (node.kernel.as<kernels::recurrence>() == nullptr) {
+      continue;
+    }
+    if (const auto found = detail::projected_in(two, uses, node.operands[0])) {
+      projections[n] = *found;
+      const auto once = [&](std::size_t at) { return uses.taken_once(two.nodes()[at].results[0]); };
+      if (once(found->third) && once(found->second)) {
+        absorbed[found->third] = absorbed[found->second] = true;
+        absorbed[found->first] = once(found->first);
+      }
+    }
+  }
+
+  for (std::size_t n = 0; n < two.nodes().size(); ++n) {
+    if (absorbed[n]) {
+      continue;
+    }
+    const graph_node& node = two.nodes()[n];
+    values operands;
+    for (const value_id id : node.operands) {
+      operands.push_back(id == no_value ? value{} : all[id]);
+    }
+    std::vector<extents> shapes;
+    for (const value_id id : node.results) {
+      shapes.push_back(id == no_value ? extents{} : extents_for(id));
+    }
+    const std::string& place = two.place_of(node).name;
+    out.set_place(place);
+    const lowering l{out, operands, shapes, place};
+    values made;
+    if (const auto* const k = node.kernel.as<kernels::recurrence>()) {
+      require<value_error>(
+          projections.contains(n), "onnx: the layer '", place,
+          "' steps over what is no product of its input, which has no counterpart");
+      const detail::projected& p = projections.at(n);
+      const std::vector<value_id>& product = two.nodes()[p.second].operands;
+      made = lower_recurrence(l, *k,
+                              {all[two.nodes()[p.first].operands[0]], all[product[1]],
+                               product[2] == no_value ? value{} : all[product[2]]});
+    } else {
+      made = lower_any(l, node.kernel, inferring_kernels{});
+    }
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      if (node.results[i] != no_value) {
+        all[node.results[i]] = std::move(made[i]);
+      }
+    }
+  }
+  out.set_place("");
+  for (const graph_output& output : two.outputs()) {
+    const std::string name = out.use(out.plain(all[output.value]));
+    ::onnx::NodeProto& made = out.node("Identity", {name});
+    made.add_output(output.name);
+    describe(*to.add_output(), output.name, extents_for(output.value));
+  }
+}
+
+}  // namespace glia::onnx

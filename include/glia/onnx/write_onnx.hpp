@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/whole_file.hpp"
+#include "glia/graph/passes/hoist.hpp"
+#include "glia/graph/program.hpp"
+#include "glia/graph/uses.hpp"
+#include "glia/models/model_core.hpp"
+#include "glia/onnx/write_graph.hpp"
+
+namespace glia {
+
+struct onnx_options {
+  std::string name = "glia";                      ///< of the graph
+  std::map<std::string, std::string> metadata{};  ///< class names, preprocessing and the like
+};
+
+}  // namespace glia
+
+namespace glia::onnx {
+
+namespace detail {
+
+/// The name of what was computed from parameters: that of the one which it is in another shape, or
+/// one after its layer.
+[[nodiscard]] inline std::string folded_name(const graph& once, value_id id) {
+  const graph_uses uses(once);
+  value_id from = id;
+  while (uses.made_by<kernels::reshape>(from) != nullptr ||
+         uses.made_by<kernels::slice>(from) != nullptr) {
+    from = once.nodes()[uses.maker(from)].operands[0];
+  }
+  for (const graph_input& input : once.inputs()) {
+    if (input.value == from) {
+      return input.name;
+    }
+  }
+  const std::string place =
+      uses.maker(id) == graph_uses::none ? "" : once.place_of(once.nodes()[uses.maker(id)]).name;
+  return text(place, place.empty() ? "" : ".", "folded");
+}
+
+}  // namespace detail
+
+/// A model's inference graph, with its weights, as the message of an ONNX file.
+template <class Model>
+[[nodiscard]] ::onnx::ModelProto message_of(const Model& net, const onnx_options& options) {
+  using B = typename Model::backend_type;
+  using T = typename B::value_type;
+  const auto recorded = [&](std::size_t rows) {
+    return net.core().recorded(net.described(), model_part::whole, rows);
+  };
+  const recorder<B> first = recorded(2);
+  passes::hoisted two = passes::hoist(first.recorded(), {0});
+  const passes::hoisted three = passes::hoist(recorded(3).recorded(), {0});
+  const program<B> once(two.once, first.how(), net.device());
+
+  parameter_list<B> parameters = net.parameters();
+  std::vector<typename B::tensor*> inputs;
+  std::vector<constant> known;
+  const auto keep = [&](const std::string& name, const auto& tensor, const shape& s) {
+    std::vector<T> numbers(s.size());
+    net.device().to_host(tensor, std::span<T>(numbers));
+    known.push_back({name, s, std::vector<float>(numbers.begin(), numbers.end())});
+  };
+  for (parameter<B>& p : parameters) {
+    inputs.push_back(&p.value);
+    keep(p.spec.name, p.value, p.spec.shape);
+  }
+  std::vector<typename B::tensor> computed(two.once.outputs().size());
+  once.run(inputs, computed);
+  for (std::size_t i = 0; i < computed.size(); ++i) {
+    const value_id made = two.once.outputs()[i].value;
+    keep(detail::folded_name(two.once, made), computed[i], two.once.spec(made).shape);
+  }
+
+  ::onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.set_producer_name("glia");
+  model.add_opset_import()->set_version(17);
+  model.mutable_graph()->set_name(options.name);
+  for (const auto& [key, what] : options.metadata) {
+    auto& made = *model.add_metadata_props();
+    made.set_key(key);
+    made.set_value(what);
+  }
+  write_graph(two.each, three.each, known, *model.mutable_graph());
+  return model;
+}
+
+}  // namespace glia::onnx
+
+namespace glia {
+
+/// Writes a model as it infers, with its weights, to an ONNX file of opset 17, for batches of any
+/// size: what ONNX Runtime, OpenVINO and other programs run. Inputs and outputs are as in glia,
+/// images (N, H, W, C). Weights have the names of the parameters, operations those of the layers.
+/// Needs the ONNX project's library: link `glia::onnx`.
+///
+/// Throws `value_error` for a layer with no counterpart, by name, and `data_error`, naming the
+/// file, where it cannot be written.
+template <class Model>
+void write_onnx(const Model& net, const std::filesystem::path& path,
+                const onnx_options& options = {}) {
+  const ::onnx::ModelProto model = onnx::message_of(net, options);
+  require<value_error>(model.ByteSizeLong() <= std::numeric_limits<int>::max(), path.string(),
+                       ": a model of ", model.ByteSizeLong(),
+                       " bytes is more than the 2 GiB that an ONNX file can have");
+  write_whole_file(path, [&](std::ostream& out) { model.SerializeToOstream(&out); });
+}
+
+}  // namespace glia

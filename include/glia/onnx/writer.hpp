@@ -1,0 +1,342 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/kernels/kernel.hpp"
+#include "glia/onnx/proto.hpp"
+
+namespace glia::onnx {
+
+/// How long an axis is: the same for all batches, or so many for each sample of one.
+struct extent {
+  std::size_t count = 1;
+  bool of_each_sample = false;
+
+  friend bool operator==(const extent&, const extent&) = default;
+};
+using extents = std::vector<extent>;
+
+/// In which order a file holds a tensor's axes: its axis i is axis order[i] of glia's.
+using axis_order = std::vector<std::size_t>;
+
+[[nodiscard]] inline axis_order plain_order(std::size_t rank) {
+  axis_order order(rank);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+/// Images (N, C, H, W), as ONNX has them.
+[[nodiscard]] inline axis_order channels_first() { return {0, 3, 1, 2}; }
+
+/// Numbers of a model that are the same for all inputs.
+struct constant {
+  std::string name;
+  glia::shape shape;
+  std::vector<float> numbers;
+};
+
+/// A tensor of the file: by default none, as an operand that is left out.
+struct value {
+  std::string name;  ///< of a constant: empty until it is used
+  extents shape;     ///< of glia's axes
+  axis_order order;  ///< of the file's
+  const constant* known = nullptr;
+
+  [[nodiscard]] explicit operator bool() const noexcept {
+    return known != nullptr || !name.empty();
+  }
+  [[nodiscard]] std::size_t rank() const noexcept { return shape.size(); }
+};
+
+using values = std::vector<value>;
+using names = std::vector<std::string>;
+using integers = std::vector<std::int64_t>;
+
+/// Writes the operations of a graph, those of ONNX's opset 17. What turns axes is written where it
+/// is needed, and no sooner: images stay (N, C, H, W) from one convolution to the next.
+class writer {
+ public:
+  explicit writer(::onnx::GraphProto& to) : to_(&to) {}
+
+  /// Where operations that are written from now on belong.
+  void set_place(std::string_view place) { place_ = place; }
+
+  [[nodiscard]] ::onnx::NodeProto& node(std::string_view operation, const names& inputs) {
+    ::onnx::NodeProto& made = *to_->add_node();
+    made.set_op_type(std::string(operation));
+    made.set_name(unique(place_.empty() ? std::string(operation)
+                                        : text(place_, '/', std::string(operation))));
+    for (const std::string& input : inputs) {
+      made.add_input(input);
+    }
+    return made;
+  }
+  /// An operation with one result and these attributes, set by `with(node)`.
+  template <class With>
+  std::string call(std::string_view operation, const names& inputs, const With& with) {
+    ::onnx::NodeProto& made = node(operation, inputs);
+    with(made);
+    made.add_output(made.name());
+    return made.name();
+  }
+  std::string call(std::string_view operation, const names& inputs) {
+    return call(operation, inputs, [](::onnx::NodeProto&) {});
+  }
+
+  static void set(::onnx::NodeProto& of, std::string_view name, std::int64_t number) {
+    ::onnx::AttributeProto& made = attribute(of, name, ::onnx::AttributeProto::INT);
+    made.set_i(number);
+  }
+  static void set(::onnx::NodeProto& of, std::string_view name, float number) {
+    ::onnx::AttributeProto& made = attribute(of, name, ::onnx::AttributeProto::FLOAT);
+    made.set_f(number);
+  }
+  static void set(::onnx::NodeProto& of, std::string_view name, std::string_view word) {
+    ::onnx::AttributeProto& made = attribute(of, name, ::onnx::AttributeProto::STRING);
+    made.set_s(std::string(word));
+  }
+  static void set(::onnx::NodeProto& of, std::string_view name, const integers& numbers) {
+    ::onnx::AttributeProto& made = attribute(of, name, ::onnx::AttributeProto::INTS);
+    for (const std::int64_t number : numbers) {
+      made.add_ints(number);
+    }
+  }
+
+  // --- constants ---------------------------------------------------------------------------------
+
+  [[nodiscard]] static value constant_value(const constant& of) {
+    value result{"", {}, plain_order(of.shape.rank()), &of};
+    for (const std::size_t count : of.shape) {
+      result.shape.push_back({count, false});
+    }
+    return result;
+  }
+
+  /// Numbers under this name or, where it is taken, one like it.
+  std::string numbers(std::string_view name, const glia::shape& s, std::span<const float> all) {
+    ::onnx::TensorProto& made = *to_->add_initializer();
+    made.set_name(unique(std::string(name)));
+    made.set_data_type(::onnx::TensorProto::FLOAT);
+    for (const std::size_t count : s) {
+      made.add_dims(static_cast<std::int64_t>(count));
+    }
+    made.set_raw_data(all.data(), all.size_bytes());
+    return made.name();
+  }
+  /// One number, without axes.
+  std::string number(double of) {
+    const auto exact = static_cast<float>(of);
+    std::string& known = numbers_[text(exact)];
+    if (known.empty()) {
+      known = numbers(text("number_", exact), {}, std::span(&exact, 1));
+    }
+    return known;
+  }
+  /// Integers along one axis, or one without axes.
+  std::string whole(const integers& all, bool has_axis = true) {
+    std::string key = has_axis ? "integers" : "integer";
+    for (const std::int64_t one : all) {
+      key += text('_', one);
+    }
+    std::string& known = integers_[key];
+    if (known.empty()) {
+      ::onnx::TensorProto& made = *to_->add_initializer();
+      made.set_name(unique(key));
+      made.set_data_type(::onnx::TensorProto::INT64);
+      if (has_axis) {
+        made.add_dims(static_cast<std::int64_t>(all.size()));
+      }
+      made.set_raw_data(all.data(), all.size() * sizeof(std::int64_t));
+      known = made.name();
+    }
+    return known;
+  }
+
+  /// The name of a value, of a constant as glia has it.
+  std::string use(const value& v) {
+    return v.known ? arranged_constant(v, v.order, v.rank()) : v.name;
+  }
+
+  // --- axes --------------------------------------------------------------------------------------
+
+  /// A value whose axes lie in this order.
+  value arranged(const value& v, const axis_order& order) {
+    if (v.order == order) {
+      return v;
+    }
+    value result = v;
+    result.order = order;
+    if (v.known != nullptr) {
+      return result;
+    }
+    std::string& known = arranged_[{v.name, order}];
+    if (known.empty()) {
+      integers turns;
+      for (const std::size_t axis : order) {
+        const auto at = std::find(v.order.begin(), v.order.end(), axis);
+        turns.push_back(at - v.order.begin());
+      }
+      known =
+          call("Transpose", {v.name}, [&](::onnx::NodeProto& made) { set(made, "perm", turns); });
+      arranged_[{known, v.order}] = v.name;  // and back again
+    }
+    result.name = known;
+    return result;
+  }
+  value plain(const value& v) { return arranged(v, plain_order(v.rank())); }
+
+  /// The name of a value that is broadcast to `rank` axes which lie in this order.
+  std::string broadcastable(const value& v, const axis_order& order) {
+    if (v.known != nullptr) {
+      return arranged_constant(v, order, order.size());
+    }
+    require<value_error>(v.rank() == order.size() || order == plain_order(order.size()),
+                         "onnx: a tensor of ", v.rank(), " axes meets one of ", order.size());
+    return (v.rank() == order.size() ? arranged(v, order) : plain(v)).name;
+  }
+
+  /// The extents, as a tensor of integers.
+  std::string shape_tensor(const extents& of) {
+    const auto varying =
+        std::count_if(of.begin(), of.end(), [](const extent& e) { return e.of_each_sample; });
+    if (varying == 0) {
+      return whole(fixed(of));
+    }
+    names parts;
+    for (const extent& e : of) {
+      const std::string count = whole({static_cast<std::int64_t>(e.count)});
+      parts.push_back(!e.of_each_sample ? count
+                      : e.count == 1    ? samples()
+                                        : call("Mul", {samples(), count}));
+    }
+    return call("Concat", parts,
+                [](::onnx::NodeProto& made) { set(made, "axis", std::int64_t{0}); });
+  }
+  /// The same for an operation that finds one of them out itself.
+  std::string reshape_tensor(const extents& of) {
+    const auto varies = [](const extent& e) { return e.of_each_sample; };
+    const auto size = [](std::size_t so_far, const extent& e) { return so_far * e.count; };
+    const bool empty = std::accumulate(of.begin(), of.end(), std::size_t{1}, size) == 0;
+    if (empty || std::count_if(of.begin(), of.end(), varies) != 1) {
+      return shape_tensor(of);
+    }
+    integers all = fixed(of);
+    const auto at = std::find_if(of.begin(), of.end(), varies) - of.begin();
+    all[static_cast<std::size_t>(at)] = -1;
+    return whole(all);
+  }
+
+  void set_samples_of(const std::string& input) { input_ = input; }
+
+ private:
+  static ::onnx::AttributeProto& attribute(::onnx::NodeProto& of, std::string_view name,
+                                           ::onnx::AttributeProto::AttributeType type) {
+    ::onnx::AttributeProto& made = *of.add_attribute();
+    made.set_name(std::string(name));
+    made.set_type(type);
+    return made;
+  }
+  [[nodiscard]] static integers fixed(const extents& of) {
+    integers all;
+    for (const extent& e : of) {
+      all.push_back(static_cast<std::int64_t>(e.count));
+    }
+    return all;
+  }
+
+  std::string unique(const std::string& name) {
+    std::size_t& taken = taken_[name];
+    ++taken;
+    return taken == 1 ? name : unique(text(name, '_', taken));
+  }
+  /// How many samples the batch has, along one axis.
+  const std::string& samples() {
+    if (samples_.empty()) {
+      const std::string place = std::exchange(place_, "");
+      samples_ = call("Gather", {call("Shape", {input_}), whole({0})});
+      place_ = place;
+    }
+    return samples_;
+  }
+
+  std::string arranged_constant(const value& v, const axis_order& order, std::size_t rank) {
+    // Axes in front of a shape that is broadcast have the extent 1.
+    const std::size_t missing = rank - v.rank();
+    glia::shape wide;
+    for (std::size_t i = 0; i < rank; ++i) {
+      wide.push_back(i < missing ? 1 : v.known->shape[i - missing]);
+    }
+    std::string& known = constants_[{v.known, order}];
+    if (!known.empty()) {
+      return known;
+    }
+    glia::shape turned;
+    for (const std::size_t axis : order) {
+      turned.push_back(wide[axis]);
+    }
+    known = numbers(v.known->name, turned, in_order(v.known->numbers, wide, order));
+    return known;
+  }
+  /// The numbers of a shape, read with its axes in another order.
+  [[nodiscard]] static std::vector<float> in_order(const std::vector<float>& all,
+                                                   const glia::shape& s, const axis_order& order) {
+    std::vector<std::size_t> step(s.rank(), 1);
+    for (std::size_t i = s.rank(); i-- > 1;) {
+      step[i - 1] = step[i] * s[i];
+    }
+    std::vector<float> result;
+    result.reserve(all.size());
+    std::vector<std::size_t> at(s.rank(), 0);
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      std::size_t from = 0;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        from += at[i] * step[order[i]];
+      }
+      result.push_back(all[from]);
+      for (std::size_t i = order.size(); i-- > 0 && ++at[i] == s[order[i]];) {
+        at[i] = 0;
+      }
+    }
+    return result;
+  }
+
+  ::onnx::GraphProto* to_;
+  std::string place_;
+  std::string input_;
+  std::string samples_;
+  std::map<std::string, std::size_t> taken_;
+  std::map<std::string, std::string> numbers_;
+  std::map<std::string, std::string> integers_;
+  std::map<std::pair<std::string, axis_order>, std::string> arranged_;
+  std::map<std::pair<const constant*, axis_order>, std::string> constants_;
+};
+
+/// What the operations of a kernel are written with: its operands, the shapes of its results, and
+/// its layer.
+struct lowering {
+  writer& out;
+  std::span<const value> x;
+  std::span<const extents> results;
+  const std::string& place;
+
+  /// A result, by the name that the file has for it; its axes in this order.
+  [[nodiscard]] value result(std::string name, const axis_order& order, std::size_t i = 0) const {
+    return {std::move(name), results[i], order};
+  }
+  [[nodiscard]] value result(std::string name, std::size_t i = 0) const {
+    return result(std::move(name), plain_order(results[i].size()), i);
+  }
+};
+
+}  // namespace glia::onnx

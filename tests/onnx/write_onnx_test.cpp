@@ -1,0 +1,205 @@
+#include <onnx/checker.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <glia/onnx.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "messages.hpp"
+#include "run_python.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+::onnx::ModelProto read_message(const std::filesystem::path& path) {
+  ::onnx::ModelProto message;
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE(message.ParseFromIstream(&file));
+  return message;
+}
+
+std::vector<std::string> operations_of(const ::onnx::ModelProto& message) {
+  std::vector<std::string> result;
+  for (const auto& node : message.graph().node()) {
+    result.push_back(node.op_type());
+  }
+  return result;
+}
+
+xt::xarray<float> drawn(const glia::shape& s, std::size_t integers) {
+  xt::xarray<float> x = xt::zeros<float>(std::vector<std::size_t>(s.begin(), s.end()));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double number = glia::random_bits({.seed = 9}, static_cast<std::uint32_t>(i)) * 0x1p-32;
+    x.data()[i] = static_cast<float>(
+        integers > 0 ? std::floor(number * static_cast<double>(integers)) : 2 * number - 1);
+  }
+  return x;
+}
+
+void write_numbers(const std::filesystem::path& path, const xt::xarray<float>& x) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(x.data()),
+             static_cast<std::streamsize>(x.size() * sizeof(float)));
+}
+
+/// A model as a file, which ONNX's checker accepts and ONNX Runtime, where it is there, runs to
+/// the same numbers, for batches of several sizes.
+template <class Description>
+void check_written(const std::string& name, const Description& description,
+                   const glia::shape& sample, std::size_t integers = 0) {
+  INFO(name);
+  static const auto python = test::python_with("onnxruntime");
+  const test::temporary_folder scratch;
+  glia::model net{description, sample, glia::cpu<float>{}, {.seed = 3}};
+  for (auto& p : net.parameters()) {  // such as statistics, which begin as 0 and 1
+    std::vector<float> numbers(p.spec.shape.size());
+    net.device().to_host(p.value, std::span<float>(numbers));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] += 0.1F + 0.05F * static_cast<float>(i % 3);
+    }
+    p.value = net.device().from_host(std::span<const float>(numbers), p.spec.shape);
+  }
+  const auto file = scratch.path() / "net.onnx";
+  glia::write_onnx(net, file);
+  ::onnx::checker::check_model(read_message(file));
+  if (!python) {
+    return;
+  }
+  for (const std::size_t rows : {5U, 1U}) {
+    const xt::xarray<float> x = drawn(glia::batch_of(rows, sample), integers);
+    const xt::xarray<float> y = net.predict(x);
+    write_numbers(scratch.path() / "x", x);
+    const auto ran = test::run_python(
+        *python, "run_onnx.py",
+        {file.string(), (scratch.path() / "x").string(), (scratch.path() / "y").string()});
+    INFO(ran.output);
+    REQUIRE(ran.status == 0);
+    const std::string bytes = test::file_content(scratch.path() / "y");
+    REQUIRE(bytes.size() == y.size() * sizeof(float));
+    std::vector<float> other(y.size());
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(other.data()));
+    float most = 0;
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      most = std::max(most, std::abs(other[i] - y.data()[i]) / (1 + std::abs(y.data()[i])));
+    }
+    CHECK(most < 1e-5F);
+  }
+}
+
+}  // namespace
+
+using glia::sequential;
+
+TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same numbers") {
+  const glia::conv2d convolution{
+      .filters = 4, .kernel = 3, .padding = glia::same, .activation = glia::relu};
+  check_written(
+      "convolutions",
+      sequential{convolution, glia::batch_norm{}, glia::max_pool2d{},
+                 glia::conv2d{.filters = 6, .kernel = 3, .stride = 2}, glia::flatten{},
+                 glia::dropout{0.2}, glia::dense{5, glia::relu}, glia::layer_norm{}, glia::softmax},
+      {12, 13, 3});
+  check_written(
+      "branches",
+      sequential{glia::parallel{
+                     glia::conv2d{.filters = 3, .kernel = 1},
+                     sequential{glia::avg_pool2d{.window = 3, .stride = 1, .padding = glia::same},
+                                convolution}},
+                 glia::separable_conv2d{.filters = 4, .kernel = 3},
+                 glia::conv2d_transpose{.filters = 2, .kernel = 3, .stride = 2}, glia::flatten{}},
+      {8, 9, 3});
+  check_written("residual",
+                sequential{glia::residual{sequential{
+                               glia::conv2d{.filters = 4, .kernel = 3, .padding = glia::same},
+                               glia::group_norm{2}}},
+                           glia::global_avg_pool2d{}, glia::dense{3, glia::swish}},
+                {8, 7, 4});
+  check_written("sequences",
+                sequential{glia::gru{.units = 6, .sequences = true},
+                           glia::bidirectional(glia::lstm{.units = 5, .sequences = true}),
+                           glia::simple_rnn{.units = 4}, glia::dense{2}},
+                {4, 3});
+  check_written(
+      "attention",
+      sequential{glia::positional_encoding{}, glia::multi_head_attention{.heads = 2, .key_size = 4},
+                 glia::layer_norm{}, glia::global_avg_pool1d{}},
+      {4, 8});
+  check_written("words",
+                sequential{glia::embedding{7, 4}, glia::conv1d{.filters = 3, .kernel = 2},
+                           glia::flatten{}, glia::dense{2, glia::gelu}},
+                {6}, 7);
+  check_written("of one's own",
+                sequential{glia::dense{4}, glia::lambda{"halve", [](auto x) { return x * 0.5; }}},
+                {3});
+}
+
+TEST_CASE("activations are written as ONNX's, to the same numbers") {
+  const auto check = [](const std::string& name, glia::activation activation) {
+    check_written(name, sequential{glia::dense{4, activation}}, {3});
+  };
+  check("elu", glia::elu);
+  check("gelu", glia::gelu);
+  check("leaky relu", glia::leaky_relu);
+  check("relu6", glia::relu6);
+  check("sigmoid", glia::sigmoid);
+  check("swish", glia::swish);
+  check("tanh", glia::tanh);
+}
+
+TEST_CASE("images in an ONNX file stay channels first from one convolution to the next") {
+  const glia::conv2d convolution{.filters = 4, .kernel = 3, .activation = glia::relu};
+  glia::model net{sequential{convolution, glia::batch_norm{}, glia::max_pool2d{}, convolution,
+                             glia::global_avg_pool2d{}, glia::dense{5}},
+                  {20, 20, 3}};
+  const auto message = glia::onnx::message_of(net, {});
+  const auto all = operations_of(message);
+  CHECK(std::count(all.begin(), all.end(), "Transpose") == 1);
+  CHECK(std::count(all.begin(), all.end(), "Conv") == 2);
+}
+
+TEST_CASE("an ONNX file has the names of parameters and layers, any batch, and metadata") {
+  glia::model net{sequential{glia::named{"first", glia::dense{4, glia::relu}}, glia::dense{2}},
+                  {3}};
+  const auto message =
+      glia::onnx::message_of(net, {.name = "digits", .metadata = {{"classes", "even odd"}}});
+  CHECK(message.graph().name() == "digits");
+  REQUIRE(message.metadata_props_size() == 1);
+  CHECK(message.metadata_props(0).key() == "classes");
+  CHECK(message.metadata_props(0).value() == "even odd");
+  CHECK(message.opset_import(0).version() == 17);
+  std::set<std::string> weights;
+  for (const auto& one : message.graph().initializer()) {
+    weights.insert(one.name());
+  }
+  CHECK(weights ==
+        std::set<std::string>{"first.kernel", "first.bias", "dense_0.kernel", "dense_0.bias"});
+  CHECK(message.graph().node(0).name() == "first/Gemm");
+  REQUIRE(message.graph().input_size() == 1);
+  const auto& shape = message.graph().input(0).type().tensor_type().shape();
+  CHECK(shape.dim(0).dim_param() == "N");
+  CHECK(shape.dim(1).dim_value() == 3);
+  CHECK(message.graph().output(0).type().tensor_type().shape().dim(1).dim_value() == 2);
+}
+
+TEST_CASE("a layer that ONNX has no counterpart for is told by name, and nothing is written") {
+  const test::temporary_folder scratch;
+  const glia::model net{sequential{glia::masking{}, glia::gru{.units = 3}}, {4, 3}};
+  const std::string message = test::message_of<glia::value_error>(
+      [&] { glia::write_onnx(net, scratch.path() / "net.onnx"); });
+  CHECK(test::contains(message, "gru_0"));
+  CHECK(test::contains(message, "masked"));
+  CHECK_FALSE(std::filesystem::exists(scratch.path() / "net.onnx"));
+}
+
+TEST_CASE("an ONNX file that cannot be written is told of") {
+  const glia::model net{sequential{glia::dense{2}}, {3}};
+  CHECK(test::contains(
+      test::message_of<glia::data_error>([&] { glia::write_onnx(net, "/nowhere/net.onnx"); }),
+      "/nowhere/net.onnx"));
+}
