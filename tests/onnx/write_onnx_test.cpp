@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <glia/onnx.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,13 +49,18 @@ void write_numbers(const std::filesystem::path& path, const xt::xarray<float>& x
              static_cast<std::streamsize>(x.size() * sizeof(float)));
 }
 
+const std::optional<std::string>& python_with_runtime() {
+  static const auto python = test::python_with("onnxruntime");
+  return python;
+}
+
 /// A model as a file, which ONNX's checker accepts and ONNX Runtime, where it is there, runs to
 /// the same numbers, for batches of several sizes.
 template <class Description>
 void check_written(const std::string& name, const Description& description,
                    const glia::shape& sample, std::size_t integers = 0) {
   INFO(name);
-  static const auto python = test::python_with("onnxruntime");
+  const auto& python = python_with_runtime();
   const test::temporary_folder scratch;
   glia::model net{description, sample, glia::cpu<float>{}, {.seed = 3}};
   for (auto& p : net.parameters()) {  // such as statistics, which begin as 0 and 1
@@ -102,8 +108,9 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
   check_written(
       "convolutions",
       sequential{convolution, glia::batch_norm{}, glia::max_pool2d{},
-                 glia::conv2d{.filters = 6, .kernel = 3, .stride = 2}, glia::flatten{},
-                 glia::dropout{0.2}, glia::dense{5, glia::relu}, glia::layer_norm{}, glia::softmax},
+                 glia::conv2d{.filters = 6, .kernel = 3, .stride = 2, .padding = glia::same},
+                 glia::flatten{}, glia::dropout{0.2}, glia::dense{5, glia::relu},
+                 glia::layer_norm{}, glia::softmax},
       {12, 13, 3});
   check_written(
       "branches",
@@ -137,6 +144,17 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
   check_written("of one's own",
                 sequential{glia::dense{4}, glia::lambda{"halve", [](auto x) { return x * 0.5; }}},
                 {3});
+  check_written("axes in another order",
+                sequential{glia::conv2d{.filters = 4, .kernel = 3},
+                           glia::lambda{"turn",
+                                        [](auto x) {
+                                          return glia::ops::permute_axes(x, {0, 2, 3, 1});
+                                        }},
+                           glia::conv2d{.filters = 2, .kernel = 3}, glia::flatten{}},
+                {8, 9, 3});
+  if (!python_with_runtime()) {
+    GLIA_SKIP(test::no_python_with("onnxruntime"));
+  }
 }
 
 TEST_CASE("activations are written as ONNX's, to the same numbers") {
@@ -150,6 +168,9 @@ TEST_CASE("activations are written as ONNX's, to the same numbers") {
   check("sigmoid", glia::sigmoid);
   check("swish", glia::swish);
   check("tanh", glia::tanh);
+  if (!python_with_runtime()) {
+    GLIA_SKIP(test::no_python_with("onnxruntime"));
+  }
 }
 
 TEST_CASE("images in an ONNX file stay channels first from one convolution to the next") {

@@ -189,7 +189,6 @@ class writer {
       }
       known =
           call("Transpose", {v.name}, [&](::onnx::NodeProto& made) { set(made, "perm", turns); });
-      arranged_[{known, v.order}] = v.name;  // and back again
     }
     result.name = known;
     return result;
