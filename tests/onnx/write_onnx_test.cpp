@@ -208,6 +208,20 @@ TEST_CASE("an ONNX file has the names of parameters and layers, any batch, and m
   CHECK(message.graph().output(0).type().tensor_type().shape().dim(1).dim_value() == 2);
 }
 
+TEST_CASE("numbers that print alike are different ones in an ONNX file") {
+  const glia::model net{
+      sequential{glia::lambda{"scale", [](auto x) { return x * 0.7071067 + x * 0.7071071; }}}, {3}};
+  const auto message = glia::onnx::message_of(net, {});
+  std::set<float> numbers;
+  for (const auto& one : message.graph().initializer()) {
+    REQUIRE(one.raw_data().size() == sizeof(float));
+    float number = 0;
+    std::copy(one.raw_data().begin(), one.raw_data().end(), reinterpret_cast<char*>(&number));
+    numbers.insert(number);
+  }
+  CHECK(numbers == std::set<float>{0.7071067F, 0.7071071F});
+}
+
 TEST_CASE("a layer that ONNX has no counterpart for is told by name, and nothing is written") {
   const test::temporary_folder scratch;
   const glia::model net{sequential{glia::masking{}, glia::gru{.units = 3}}, {4, 3}};

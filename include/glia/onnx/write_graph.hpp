@@ -57,7 +57,12 @@ struct projected {
   if (uses.made_by<kernels::reshape>(steps) == nullptr) {
     return std::nullopt;
   }
-  return projected{uses.maker(steps), second, third};
+  const std::size_t first = uses.maker(steps);
+  const shape given = g.spec(g.nodes()[first].operands[0]).shape;
+  const shape projected_steps = g.spec(x).shape;
+  const bool same_steps =
+      given.rank() == 3 && given[0] == projected_steps[0] && given[1] == projected_steps[1];
+  return same_steps ? std::optional(projected{first, second, third}) : std::nullopt;
 }
 
 }  // namespace detail
@@ -105,13 +110,22 @@ inline void write_graph(const graph& two, const graph& three, std::span<const co
   }
   std::deque<constant> given;
   for (const graph_constant& one : two.constants()) {
-    given.push_back({text("constant_", given.size()), two.spec(one.value).shape, {}});
+    const tensor_spec spec = two.spec(one.value);
+    given.push_back({text("constant_", given.size()), spec.shape, {}});
     std::visit(
         [&](const auto& elements) {
-          given.back().numbers.assign(elements.begin(), elements.end());
+          if (spec.type == element::real) {
+            given.back().numbers.assign(elements.begin(), elements.end());
+          } else {
+            all[one.value] = {out.whole_numbers(given.back().name, spec.shape,
+                                                integers(elements.begin(), elements.end())),
+                              extents_for(one.value), plain_order(spec.shape.rank())};
+          }
         },
         one.elements);
-    all[one.value] = writer::constant_value(given.back());
+    if (spec.type == element::real) {
+      all[one.value] = writer::constant_value(given.back());
+    }
   }
 
   const graph_uses uses(two);

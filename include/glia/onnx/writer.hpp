@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -137,7 +138,7 @@ class writer {
   /// One number, without axes.
   std::string number(double of) {
     const auto exact = static_cast<float>(of);
-    std::string& known = numbers_[text(exact)];
+    std::string& known = numbers_[std::bit_cast<std::uint32_t>(exact)];
     if (known.empty()) {
       known = numbers(text("number_", exact), {}, std::span(&exact, 1));
     }
@@ -151,16 +152,21 @@ class writer {
     }
     std::string& known = integers_[key];
     if (known.empty()) {
-      ::onnx::TensorProto& made = *to_->add_initializer();
-      made.set_name(unique(key));
-      made.set_data_type(::onnx::TensorProto::INT64);
-      if (has_axis) {
-        made.add_dims(static_cast<std::int64_t>(all.size()));
-      }
-      made.set_raw_data(all.data(), all.size() * sizeof(std::int64_t));
-      known = made.name();
+      known = whole_numbers(key, has_axis ? glia::shape{all.size()} : glia::shape{}, all);
     }
     return known;
+  }
+
+  /// Integers of any shape, under this name or one like it.
+  std::string whole_numbers(std::string_view name, const glia::shape& s, const integers& all) {
+    ::onnx::TensorProto& made = *to_->add_initializer();
+    made.set_name(unique(std::string(name)));
+    made.set_data_type(::onnx::TensorProto::INT64);
+    for (const std::size_t count : s) {
+      made.add_dims(static_cast<std::int64_t>(count));
+    }
+    made.set_raw_data(all.data(), all.size() * sizeof(std::int64_t));
+    return made.name();
   }
 
   /// The name of a value, of a constant as glia has it.
@@ -315,7 +321,7 @@ class writer {
   std::string input_;
   std::string samples_;
   std::map<std::string, std::size_t> taken_;
-  std::map<std::string, std::string> numbers_;
+  std::map<std::uint32_t, std::string> numbers_;  // by their bits
   std::map<std::string, std::string> integers_;
   std::map<std::pair<std::string, axis_order>, std::string> arranged_;
   std::map<std::pair<const constant*, axis_order>, std::string> constants_;
