@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "glia/kernels/kernel.hpp"
@@ -160,6 +161,19 @@ requires(!std::same_as<K, any_kernel> && kernel<K>) any_kernel::any_kernel(const
 template <kernel K>
 const K* any_kernel::as() const noexcept {
   return type_->id == &detail::id_of<K> ? static_cast<const K*>(value_.get()) : nullptr;
+}
+
+/// Calls with(k) for a kernel k of one of these types; false for one of another.
+template <class... Kernels, class With>
+bool visit_kernel(const any_kernel& kernel, kernel_list<Kernels...>, const With& with) {
+  const auto tried = [&]<class K>(std::type_identity<K>) {
+    const K* const k = kernel.as<K>();
+    if (k != nullptr) {
+      with(*k);
+    }
+    return k != nullptr;
+  };
+  return (tried(std::type_identity<Kernels>{}) || ...);
 }
 
 }  // namespace glia

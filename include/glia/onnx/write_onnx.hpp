@@ -16,7 +16,7 @@
 #include "glia/graph/program.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/model_core.hpp"
-#include "glia/onnx/write_graph.hpp"
+#include "glia/onnx/writing/write_graph.hpp"
 
 namespace glia {
 
@@ -33,8 +33,8 @@ namespace detail {
 
 /// The name of what was computed from parameters: that of the one which it is in another shape, or
 /// one after its layer.
-[[nodiscard]] inline std::string folded_name(const graph& once, value_id id) {
-  const graph_uses uses(once);
+[[nodiscard]] inline std::string folded_name(const graph& once, const graph_uses& uses,
+                                             value_id id) {
   value_id from = id;
   while (uses.made_by<kernels::reshape>(from) != nullptr ||
          uses.made_by<kernels::slice>(from) != nullptr) {
@@ -79,9 +79,10 @@ template <class Model>
   }
   std::vector<typename B::tensor> computed(two.once.outputs().size());
   once.run(inputs, computed);
+  const graph_uses uses(two.once);
   for (std::size_t i = 0; i < computed.size(); ++i) {
     const value_id made = two.once.outputs()[i].value;
-    keep(detail::folded_name(two.once, made), computed[i], two.once.spec(made).shape);
+    keep(detail::folded_name(two.once, uses, made), computed[i], two.once.spec(made).shape);
   }
 
   ::onnx::ModelProto model;

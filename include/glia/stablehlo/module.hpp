@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -61,19 +60,12 @@ namespace detail {
   return text("mhlo.sharding = \"", where, '"');
 }
 
-template <class... Kernels>
-[[nodiscard]] values lower_any(const lowering& l, const any_kernel& kernel, operand_list operands,
-                               kernel_list<Kernels...>) {
+[[nodiscard]] inline values lower_any(const lowering& l, const any_kernel& kernel,
+                                      operand_list operands) {
   values results;
-  const auto tried = [&]<class K>(std::type_identity<K>) {
-    const K* const k = kernel.as<K>();
-    if (k != nullptr) {
-      results = lower(l, *k, operands);
-    }
-    return k != nullptr;
-  };
-  require<value_error>((tried(std::type_identity<Kernels>{}) || ...), "stablehlo: the kernel '",
-                       kernel.name(),
+  const bool known = visit_kernel(kernel, basic_kernels{},
+                                  [&](const auto& k) { results = lower(l, k, operands); });
+  require<value_error>(known, "stablehlo: the kernel '", kernel.name(),
                        "' cannot be written as operations; compose it of others, or run it on a "
                        "backend in host memory");
   return results;
@@ -122,7 +114,7 @@ template <class... Kernels>
     for (const value_id id : node.operands) {
       operands.push_back(id == no_value ? value{} : known[id]);
     }
-    const values made = detail::lower_any(how, node.kernel, operands, basic_kernels{});
+    const values made = detail::lower_any(how, node.kernel, operands);
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       if (node.results[i] != no_value) {
         known[node.results[i]] = made[i];

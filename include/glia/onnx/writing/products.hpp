@@ -10,9 +10,9 @@
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/pooling.hpp"
 #include "glia/kernels/products.hpp"
-#include "glia/onnx/arrangement.hpp"
-#include "glia/onnx/elementwise.hpp"
-#include "glia/onnx/writer.hpp"
+#include "glia/onnx/writing/arrangement.hpp"
+#include "glia/onnx/writing/elementwise.hpp"
+#include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
 

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <string>
-#include <type_traits>
 
 #include "glia/core/error.hpp"
 #include "glia/graph/any_kernel.hpp"
-#include "glia/onnx/arrangement.hpp"
-#include "glia/onnx/classification.hpp"
-#include "glia/onnx/elementwise.hpp"
-#include "glia/onnx/products.hpp"
-#include "glia/onnx/writer.hpp"
+#include "glia/onnx/writing/arrangement.hpp"
+#include "glia/onnx/writing/classification.hpp"
+#include "glia/onnx/writing/elementwise.hpp"
+#include "glia/onnx/writing/products.hpp"
+#include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
 
@@ -22,20 +21,12 @@ using inferring_kernels =
                 kernels::conv2d, kernels::conv2d_input_gradient, kernels::max_pool2d,
                 kernels::avg_pool2d, kernels::normalize, kernels::softmax, kernels::one_hot>;
 
-/// The operations of a kernel of any of these types. Throws `value_error` for others, by name.
-template <class... Kernels>
-[[nodiscard]] values lower_any(const lowering& l, const any_kernel& kernel,
-                               kernel_list<Kernels...>) {
+/// The operations of a kernel. Throws `value_error` for one without any, by name.
+[[nodiscard]] inline values lower_any(const lowering& l, const any_kernel& kernel) {
   values results;
-  const auto tried = [&]<class K>(std::type_identity<K>) {
-    const K* const k = kernel.as<K>();
-    if (k != nullptr) {
-      results = lower(l, *k);
-    }
-    return k != nullptr;
-  };
-  require<value_error>((tried(std::type_identity<Kernels>{}) || ...), "onnx: '",
-                       std::string(kernel.name()), "', in the layer '", l.place,
+  const bool known =
+      visit_kernel(kernel, inferring_kernels{}, [&](const auto& k) { results = lower(l, k); });
+  require<value_error>(known, "onnx: '", std::string(kernel.name()), "', in the layer '", l.place,
                        "', has no counterpart in the file format; leave that layer out, or compose "
                        "it of other operations");
   return results;

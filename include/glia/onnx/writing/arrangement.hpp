@@ -7,7 +7,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/kernels/arrangement.hpp"
-#include "glia/onnx/writer.hpp"
+#include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
 
@@ -52,22 +52,19 @@ namespace glia::onnx {
   const value& x = l.x[0];
   const extents& to = l.results[0];
   const std::size_t missing = x.rank() - to.size();
+  value summed{"", x.shape, x.order};
   integers axes;
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
     if (axis < missing || to[axis - missing] != x.shape[axis]) {
       axes.push_back(file_axis(x, axis));
+      summed.shape[axis] = {1, false};
     }
   }
   if (axes.empty()) {
     return {x};
   }
   std::sort(axes.begin(), axes.end());
-  value summed{l.out.call("ReduceSum", {l.out.use(x), l.out.whole(axes)}), x.shape, x.order};
-  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    if (axis < missing || to[axis - missing] != x.shape[axis]) {
-      summed.shape[axis] = {1, false};
-    }
-  }
+  summed.name = l.out.call("ReduceSum", {l.out.use(x), l.out.whole(axes)});
   if (missing == 0) {
     return {summed};
   }

@@ -68,7 +68,8 @@ using integers = std::vector<std::int64_t>;
 /// is needed, and no sooner: images stay (N, C, H, W) from one convolution to the next.
 class writer {
  public:
-  explicit writer(::onnx::GraphProto& to) : to_(&to) {}
+  /// `input` is the name of the samples.
+  writer(::onnx::GraphProto& to, std::string input) : to_(&to), input_(std::move(input)) {}
 
   /// Where operations that are written from now on belong.
   void set_place(std::string_view place) { place_ = place; }
@@ -126,14 +127,7 @@ class writer {
 
   /// Numbers under this name or, where it is taken, one like it.
   std::string numbers(std::string_view name, const glia::shape& s, std::span<const float> all) {
-    ::onnx::TensorProto& made = *to_->add_initializer();
-    made.set_name(unique(std::string(name)));
-    made.set_data_type(::onnx::TensorProto::FLOAT);
-    for (const std::size_t count : s) {
-      made.add_dims(static_cast<std::int64_t>(count));
-    }
-    made.set_raw_data(all.data(), all.size_bytes());
-    return made.name();
+    return initializer(name, s, ::onnx::TensorProto::FLOAT, std::as_bytes(all));
   }
   /// One number, without axes.
   std::string number(double of) {
@@ -159,14 +153,7 @@ class writer {
 
   /// Integers of any shape, under this name or one like it.
   std::string whole_numbers(std::string_view name, const glia::shape& s, const integers& all) {
-    ::onnx::TensorProto& made = *to_->add_initializer();
-    made.set_name(unique(std::string(name)));
-    made.set_data_type(::onnx::TensorProto::INT64);
-    for (const std::size_t count : s) {
-      made.add_dims(static_cast<std::int64_t>(count));
-    }
-    made.set_raw_data(all.data(), all.size() * sizeof(std::int64_t));
-    return made.name();
+    return initializer(name, s, ::onnx::TensorProto::INT64, std::as_bytes(std::span(all)));
   }
 
   /// The name of a value, of a constant as glia has it.
@@ -242,8 +229,6 @@ class writer {
     return whole(all);
   }
 
-  void set_samples_of(const std::string& input) { input_ = input; }
-
  private:
   static ::onnx::AttributeProto& attribute(::onnx::NodeProto& of, std::string_view name,
                                            ::onnx::AttributeProto::AttributeType type) {
@@ -251,6 +236,17 @@ class writer {
     made.set_name(std::string(name));
     made.set_type(type);
     return made;
+  }
+  std::string initializer(std::string_view name, const glia::shape& s,
+                          ::onnx::TensorProto::DataType type, std::span<const std::byte> bytes) {
+    ::onnx::TensorProto& made = *to_->add_initializer();
+    made.set_name(unique(std::string(name)));
+    made.set_data_type(type);
+    for (const std::size_t count : s) {
+      made.add_dims(static_cast<std::int64_t>(count));
+    }
+    made.set_raw_data(bytes.data(), bytes.size());
+    return made.name();
   }
   [[nodiscard]] static integers fixed(const extents& of) {
     integers all;
@@ -317,8 +313,8 @@ class writer {
   }
 
   ::onnx::GraphProto* to_;
-  std::string place_;
   std::string input_;
+  std::string place_;
   std::string samples_;
   std::map<std::string, std::size_t> taken_;
   std::map<std::uint32_t, std::string> numbers_;  // by their bits
@@ -335,12 +331,12 @@ struct lowering {
   std::span<const extents> results;
   const std::string& place;
 
-  /// A result, by the name that the file has for it; its axes in this order.
-  [[nodiscard]] value result(std::string name, const axis_order& order, std::size_t i = 0) const {
-    return {std::move(name), results[i], order};
+  /// The first result, by the name that the file has for it; its axes in this order.
+  [[nodiscard]] value result(std::string name, const axis_order& order) const {
+    return {std::move(name), results[0], order};
   }
-  [[nodiscard]] value result(std::string name, std::size_t i = 0) const {
-    return result(std::move(name), plain_order(results[i].size()), i);
+  [[nodiscard]] value result(std::string name) const {
+    return result(std::move(name), plain_order(results[0].size()));
   }
 };
 

@@ -14,9 +14,9 @@
 #include "glia/core/error.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/graph/uses.hpp"
-#include "glia/onnx/lower.hpp"
-#include "glia/onnx/recurrence.hpp"
-#include "glia/onnx/writer.hpp"
+#include "glia/onnx/writing/lower.hpp"
+#include "glia/onnx/writing/recurrence.hpp"
+#include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
 
@@ -65,6 +65,46 @@ struct projected {
   return same_steps ? std::optional(projected{first, second, third}) : std::nullopt;
 }
 
+/// Those of all recurrences of a graph, by their nodes.
+struct projections {
+  std::map<std::size_t, projected> of;
+  std::vector<bool> absorbed;  ///< nodes that nothing else needs
+
+  explicit projections(const graph& g) : absorbed(g.nodes().size(), false) {
+    const graph_uses uses(g);
+    const auto once = [&](std::size_t at) { return uses.taken_once(g.nodes()[at].results[0]); };
+    for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+      const graph_node& node = g.nodes()[n];
+      if (node.kernel.as<kernels::recurrence>() == nullptr) {
+        continue;
+      }
+      if (const auto found = projected_in(g, uses, node.operands[0])) {
+        of[n] = *found;
+        if (once(found->third) && once(found->second)) {
+          absorbed[found->third] = absorbed[found->second] = true;
+          absorbed[found->first] = once(found->first);
+        }
+      }
+    }
+  }
+};
+
+/// Says what goes into a file's graph, or comes out of it.
+inline void describe(::onnx::ValueInfoProto& made, const std::string& name, const extents& of) {
+  made.set_name(name);
+  auto& type = *made.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(::onnx::TensorProto::FLOAT);
+  type.mutable_shape();
+  for (const extent& e : of) {
+    auto& axis = *type.mutable_shape()->add_dim();
+    if (e == extent{1, true}) {
+      axis.set_dim_param("N");
+    } else if (!e.of_each_sample) {
+      axis.set_dim_value(static_cast<std::int64_t>(e.count));
+    }
+  }
+}
+
 }  // namespace detail
 
 /// Writes what two recordings of a model compute, for 2 and for 3 samples: what they differ in is
@@ -75,34 +115,17 @@ inline void write_graph(const graph& two, const graph& three, std::span<const co
       two.nodes().size() == three.nodes().size() && two.value_count() == three.value_count(),
       "onnx: the description runs otherwise for other numbers of samples, which "
       "the file cannot say");
-  writer out(to);
+  writer out(to, two.inputs().front().name);
   values all(two.value_count());
   const auto extents_for = [&](value_id id) {
     return detail::extents_of(two.spec(id).shape, three.spec(id).shape);
   };
-  const auto describe = [&](::onnx::ValueInfoProto& made, const std::string& name,
-                            const extents& of) {
-    made.set_name(name);
-    auto& type = *made.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(::onnx::TensorProto::FLOAT);
-    type.mutable_shape();
-    for (const extent& e : of) {
-      auto& axis = *type.mutable_shape()->add_dim();
-      if (e == extent{1, true}) {
-        axis.set_dim_param("N");
-      } else if (!e.of_each_sample) {
-        axis.set_dim_value(static_cast<std::int64_t>(e.count));
-      }
-    }
-  };
   const graph_input& samples = two.inputs().front();
   all[samples.value] = {samples.name, extents_for(samples.value),
                         plain_order(two.spec(samples.value).shape.rank())};
-  describe(*to.add_input(), samples.name, all[samples.value].shape);
-  out.set_samples_of(samples.name);
+  detail::describe(*to.add_input(), samples.name, all[samples.value].shape);
   for (std::size_t i = 1; i < two.inputs().size(); ++i) {
     const value_id id = two.inputs()[i].value;
-    (void)extents_for(id);
     require<value_error>(two.spec(id).shape == three.spec(id).shape, "onnx: the constant '",
                          known[i - 1].name,
                          "' has so many numbers for each sample, which the file cannot say");
@@ -128,26 +151,9 @@ inline void write_graph(const graph& two, const graph& three, std::span<const co
     }
   }
 
-  const graph_uses uses(two);
-  std::map<std::size_t, detail::projected> projections;
-  std::vector<bool> absorbed(two.nodes().size(), false);
+  const detail::projections products(two);
   for (std::size_t n = 0; n < two.nodes().size(); ++n) {
-    const graph_node& node = two.nodes()[n];
-    if (node.kernel.as<kernels::recurrence>() == nullptr) {
-      continue;
-    }
-    if (const auto found = detail::projected_in(two, uses, node.operands[0])) {
-      projections[n] = *found;
-      const auto once = [&](std::size_t at) { return uses.taken_once(two.nodes()[at].results[0]); };
-      if (once(found->third) && once(found->second)) {
-        absorbed[found->third] = absorbed[found->second] = true;
-        absorbed[found->first] = once(found->first);
-      }
-    }
-  }
-
-  for (std::size_t n = 0; n < two.nodes().size(); ++n) {
-    if (absorbed[n]) {
+    if (products.absorbed[n]) {
       continue;
     }
     const graph_node& node = two.nodes()[n];
@@ -165,15 +171,15 @@ inline void write_graph(const graph& two, const graph& three, std::span<const co
     values made;
     if (const auto* const k = node.kernel.as<kernels::recurrence>()) {
       require<value_error>(
-          projections.contains(n), "onnx: the layer '", place,
+          products.of.contains(n), "onnx: the layer '", place,
           "' steps over what is no product of its input, which has no counterpart");
-      const detail::projected& p = projections.at(n);
+      const detail::projected& p = products.of.at(n);
       const std::vector<value_id>& product = two.nodes()[p.second].operands;
       made = lower_recurrence(l, *k,
                               {all[two.nodes()[p.first].operands[0]], all[product[1]],
                                product[2] == no_value ? value{} : all[product[2]]});
     } else {
-      made = lower_any(l, node.kernel, inferring_kernels{});
+      made = lower_any(l, node.kernel);
     }
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       if (node.results[i] != no_value) {
@@ -186,7 +192,7 @@ inline void write_graph(const graph& two, const graph& three, std::span<const co
     const std::string name = out.use(out.plain(all[output.value]));
     ::onnx::NodeProto& made = out.node("Identity", {name});
     made.add_output(output.name);
-    describe(*to.add_output(), output.name, extents_for(output.value));
+    detail::describe(*to.add_output(), output.name, extents_for(output.value));
   }
 }
 

@@ -8,8 +8,8 @@
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/indexing.hpp"
 #include "glia/kernels/normalization.hpp"
-#include "glia/onnx/arrangement.hpp"
-#include "glia/onnx/writer.hpp"
+#include "glia/onnx/writing/arrangement.hpp"
+#include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
 

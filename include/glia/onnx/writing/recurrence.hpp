@@ -10,7 +10,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/kernels/recurrence.hpp"
-#include "glia/onnx/writer.hpp"
+#include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
 

@@ -7,7 +7,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/kernels/elementwise.hpp"
-#include "glia/onnx/writer.hpp"
+#include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
 
