@@ -1,4 +1,5 @@
 #pragma once
 
-// Models as ONNX files, which other programs read: link glia::onnx.
+// Models as ONNX files, which other programs read and write: link glia::onnx.
+#include "glia/onnx/onnx_model.hpp"
 #include "glia/onnx/write_onnx.hpp"

@@ -1,0 +1,395 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/dropout.hpp"
+#include "glia/kernels/elementwise.hpp"
+#include "glia/onnx/reading/tensor.hpp"
+
+namespace glia::onnx {
+
+/// Weights as a graph takes them: split into more axes, with these in another order, joined again.
+struct graph_weight {
+  value_id value = no_value;  ///< of the graph
+  const weight* from = nullptr;
+  dims split;
+  std::vector<std::size_t> places;
+  glia::shape shape;
+  bool trainable = true;
+
+  /// Its numbers.
+  [[nodiscard]] std::vector<float> read() const {
+    const std::vector<float> all = floats_of(from->data);
+    if (std::is_sorted(places.begin(), places.end())) {
+      return all;
+    }
+    const dims steps = steps_of(split);
+    std::vector<float> result;
+    result.reserve(all.size());
+    dims at(split.size(), 0);
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      std::size_t at_file = 0;
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        at_file += at[i] * steps[places[i]];
+      }
+      result.push_back(all[at_file]);
+      for (std::size_t i = at.size(); i-- > 0 && ++at[i] == split[places[i]];) {
+        at[i] = 0;
+      }
+    }
+    return result;
+  }
+};
+
+/// Several tensors as they meet element by element, and how what comes of it lies in memory.
+struct aligned {
+  std::vector<value_id> values;
+  tensor like;
+};
+
+/// Puts a graph of glia's kernels together from tensors of a file. Axes are turned where a kernel
+/// has to have them in its order, and no sooner; weights, when they are read.
+class graph_builder {
+ public:
+  graph calls;
+  std::vector<graph_weight> weights;
+  std::size_t rows = 0;            ///< samples of the batch at hand
+  std::size_t declared_rows = 0;   ///< those that the file was written for; 0: any number
+  bool whole_recurrences = false;  ///< whether there is a kernel for all steps of a recurrence
+  value_id key = no_value;         ///< names the training step, where something is random
+
+  /// The step's key, an input of the graph from then on.
+  value_id random_key() {
+    if (key == no_value) {
+      key = calls.add_input("key", {{step_key::words}, element::index});
+    }
+    return key;
+  }
+
+  /// The first result of a kernel.
+  value_id call(const any_kernel& k, std::vector<value_id> operands) {
+    return calls.add(k, std::move(operands)).results[0];
+  }
+  value_id apply(const unary_map& map, value_id x) {
+    return map == identity_map ? x : call(kernels::unary{map}, {x});
+  }
+  value_id apply(unary_function function, value_id x) { return apply(unary_map{function}, x); }
+  value_id affine(value_id x, double factor, double offset) {
+    return apply({unary_function::affine, factor, offset}, x);
+  }
+  value_id binary(binary_function function, value_id a, value_id b) {
+    return call(kernels::binary{function}, {a, b});
+  }
+  value_id add(value_id a, value_id b) { return binary(binary_function::add, a, b); }
+  value_id multiply(value_id a, value_id b) { return binary(binary_function::multiply, a, b); }
+  value_id subtract(value_id a, value_id b) { return add(a, affine(b, -1, 0)); }
+  value_id divide(value_id a, value_id b) {
+    return multiply(a, apply(unary_function::reciprocal, b));
+  }
+  value_id reshape(value_id x, const shape& to) {
+    return shape_of_value(x) == to ? x : call(kernels::reshape{to}, {x});
+  }
+  value_id permute(value_id x, const std::vector<std::size_t>& order) {
+    return std::is_sorted(order.begin(), order.end())
+               ? x
+               : call(kernels::permute_axes{axis_list(order.begin(), order.end())}, {x});
+  }
+  value_id sum_to(value_id x, const shape& to) {
+    return shape_of_value(x) == to ? x : call(kernels::sum_to{to}, {x});
+  }
+  value_id slice(value_id x, std::size_t axis, std::size_t begin, std::size_t extent) {
+    return begin == 0 && extent == shape_of_value(x)[axis]
+               ? x
+               : call(kernels::slice{axis, begin, extent}, {x});
+  }
+  value_id full(const shape& s, double value) { return call(kernels::full{s, value}, {}); }
+  value_id constant(const shape& s, std::vector<double> all) {
+    return calls.add_constant(real_of(s), std::move(all));
+  }
+  value_id indices(const shape& s, std::vector<std::int32_t> all) {
+    return calls.add_constant({s, element::index}, std::move(all));
+  }
+  /// As few kernels as can be.
+  value_id concat(std::vector<value_id> parts, std::size_t axis) {
+    constexpr std::size_t most = kernels::concat::operands;
+    while (parts.size() > 1) {
+      std::vector<value_id> joined;
+      for (std::size_t i = 0; i < parts.size(); i += most) {
+        std::vector<value_id> some(parts.begin() + static_cast<std::ptrdiff_t>(i),
+                                   parts.begin() + static_cast<std::ptrdiff_t>(
+                                                       std::min(i + most, parts.size())));
+        if (some.size() == 1) {
+          joined.push_back(some[0]);
+          continue;
+        }
+        some.resize(most, no_value);
+        joined.push_back(call(kernels::concat{axis}, std::move(some)));
+      }
+      parts = std::move(joined);
+    }
+    return parts.at(0);
+  }
+  [[nodiscard]] shape shape_of_value(value_id x) const { return calls.spec(x).shape; }
+
+  // --- tensors of the file -----------------------------------------------------------------------
+
+  /// What is computed, with the file's axis order[i] at i in memory.
+  [[nodiscard]] tensor computed(value_id id, const std::vector<std::size_t>& order,
+                                element_type type = ::onnx::TensorProto::FLOAT) const {
+    tensor result{type, dims(order.size(), 1)};
+    result.id = id;
+    result.stored = dims_of(shape_of_value(id));
+    result.axes.resize(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      result.extents[order[i]] = result.stored[i];
+      result.axes[order[i]] = {i};
+    }
+    return result;
+  }
+  [[nodiscard]] tensor computed(value_id id,
+                                element_type type = ::onnx::TensorProto::FLOAT) const {
+    return computed(id, natural_order(shape_of_value(id).rank()), type);
+  }
+  /// The same layout for something else that is as large.
+  [[nodiscard]] static tensor with_value(tensor like, value_id id) {
+    like.known = nullptr;
+    like.from = nullptr;
+    like.id = id;
+    return like;
+  }
+  [[nodiscard]] static std::vector<std::size_t> natural_order(std::size_t rank) {
+    std::vector<std::size_t> order(rank);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    return order;
+  }
+
+  /// A tensor's places in memory in this order, joined to a shape.
+  value_id arranged(const tensor& t, const std::vector<std::size_t>& places, const shape& to) {
+    if (t.known != nullptr) {
+      return constant(to, reals_of(permuted(*t.known, places)));
+    }
+    if (t.from != nullptr) {
+      return weight_as(t, places, to, true);
+    }
+    return reshape(permute(t.id, places), to);
+  }
+  /// With the file's axes in this order, each in one piece.
+  value_id stored_as(const tensor& t, const std::vector<std::size_t>& order) {
+    shape to;
+    for (const std::size_t axis : order) {
+      to.push_back(t.extents[axis]);
+    }
+    static_cast<void>(shape_of(t.extents));
+    return arranged(t, places_in(t, order), to);
+  }
+  value_id plain(const tensor& t) { return stored_as(t, natural_order(t.rank())); }
+  /// The places in memory that the file's axes have, in this order.
+  [[nodiscard]] static std::vector<std::size_t> places_in(const tensor& t,
+                                                          const std::vector<std::size_t>& order) {
+    if (t.known != nullptr) {
+      return order;
+    }
+    std::vector<std::size_t> places;
+    for (const std::size_t axis : order) {
+      places.insert(places.end(), t.axes[axis].begin(), t.axes[axis].end());
+    }
+    return places;
+  }
+
+  /// What is kept in a running statistic: weights that are not trained.
+  value_id statistic(const tensor& t) {
+    require<data_error>(t.from != nullptr && t.rank() == 1,
+                        "expected a statistic that the file holds, along one axis");
+    return weight_as(t, {0}, shape_of(t.extents), false);
+  }
+
+  /// One axis in these pieces, where that takes no operation: weights, or an axis that lies in one.
+  [[nodiscard]] tensor split(tensor t, std::size_t axis, const dims& pieces) {
+    if (t.known != nullptr) {
+      t = computed(plain(t), t.type);
+    }
+    const std::vector<std::size_t> places = t.axes[axis];
+    dims now;
+    for (const std::size_t place : places) {
+      now.push_back(t.stored[place]);
+    }
+    if (now == pieces) {
+      return t;
+    }
+    if (places.size() != 1) {
+      t = computed(plain(t), t.type);
+      return split(std::move(t), axis, pieces);
+    }
+    const std::size_t at = places[0];
+    const std::size_t more = pieces.size() - 1;  // pieces are never none where now has one
+    dims stored(t.stored.begin(), t.stored.begin() + static_cast<std::ptrdiff_t>(at));
+    stored.insert(stored.end(), pieces.begin(), pieces.end());
+    stored.insert(stored.end(), t.stored.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                  t.stored.end());
+    for (auto& others : t.axes) {
+      for (std::size_t& place : others) {
+        place += place > at ? more : 0;
+      }
+    }
+    t.axes[axis].clear();
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      t.axes[axis].push_back(at + i);
+    }
+    t.stored = stored;
+    if (t.computed()) {
+      t.id = reshape(t.id, shape_of(stored));
+    }
+    return t;
+  }
+
+  // --- element by element ------------------------------------------------------------------------
+
+  /// Tensors as they meet, broadcast, in an order in which the largest one lies already.
+  aligned align(std::span<const tensor> all) {
+    dims extents;
+    for (const tensor& t : all) {
+      extents = broadcast(extents, t.extents);
+    }
+    static_cast<void>(shape_of(extents));
+    const auto lead = std::find_if(all.begin(), all.end(), [&](const tensor& t) {
+      return t.computed() && t.extents == extents;
+    });
+    tensor like{::onnx::TensorProto::FLOAT, extents};
+    like.stored = lead == all.end() ? extents : lead->stored;
+    like.axes = lead == all.end() ? plain_layout(extents.size()) : lead->axes;
+    aligned result;
+    for (const tensor& t : all) {
+      result.values.push_back(beside(t, like));
+    }
+    result.like = std::move(like);
+    return result;
+  }
+
+  /// A tensor in the layout of one that it is broadcast to.
+  value_id beside(const tensor& given, const tensor& like) {
+    if (given.computed() && given.axes == like.axes && given.stored == like.stored) {
+      return given.id;
+    }
+    const tensor t = given.from != nullptr && given.size() == 1
+                         ? known_tensor(numbers_of(given.from->data))
+                         : given;
+    if (t.size() == 1) {
+      return t.known != nullptr ? constant({}, reals_of(*t.known)) : reshape(plain(t), {});
+    }
+    const std::size_t missing = like.rank() - t.rank();
+    if (t.known != nullptr) {
+      return constant_beside(*t.known, like, missing);
+    }
+    tensor wide = t;
+    for (std::size_t axis = 0; axis < t.rank(); ++axis) {
+      if (wide.extents[axis] != 1) {
+        dims pieces;
+        for (const std::size_t place : like.axes[axis + missing]) {
+          pieces.push_back(like.stored[place]);
+        }
+        wide = split(std::move(wide), axis, pieces);
+      }
+    }
+    // Where `like` has an axis in memory, what this one has for it, if it is not repeated there.
+    const std::size_t nothing = wide.stored.size();
+    std::vector<std::size_t> from(like.stored.size(), nothing);
+    for (std::size_t axis = 0; axis < t.rank(); ++axis) {
+      const auto& there = like.axes[axis + missing];
+      for (std::size_t i = 0; wide.extents[axis] != 1 && i < there.size(); ++i) {
+        from[there[i]] = wide.axes[axis][i];
+      }
+    }
+    std::vector<std::size_t> places;
+    for (std::size_t axis = 0; axis < t.rank(); ++axis) {
+      if (wide.extents[axis] == 1) {
+        places.insert(places.end(), wide.axes[axis].begin(), wide.axes[axis].end());
+      }
+    }
+    shape to;
+    for (const std::size_t place : from) {
+      if (place != nothing) {
+        places.push_back(place);
+      }
+      // Weights have no axes in front that they are repeated along, as glia's own have not.
+      if (place != nothing || to.rank() > 0 || t.from == nullptr) {
+        to.push_back(place == nothing ? 1 : wide.stored[place]);
+      }
+    }
+    return arranged(wide, places, to);
+  }
+
+  [[nodiscard]] static std::vector<double> reals_of(const numbers& all) {
+    if (all.real()) {
+      return all.reals();
+    }
+    return {all.integers().begin(), all.integers().end()};
+  }
+
+ private:
+  value_id constant_beside(const numbers& all, const tensor& like, std::size_t missing) {
+    // In pieces as `like` has them, then in its order.
+    dims split;
+    std::vector<std::size_t> order(like.stored.size());
+    std::size_t at = 0;
+    for (std::size_t axis = 0; axis < like.rank(); ++axis) {
+      const bool repeated = axis < missing || all.extents[axis - missing] == 1;
+      for (const std::size_t place : like.axes[axis]) {
+        split.push_back(repeated ? 1 : like.stored[place]);
+        order[place] = at++;
+      }
+    }
+    numbers pieces = all;
+    pieces.extents = split;
+    pieces = permuted(pieces, order);
+    dims to = pieces.extents;
+    while (!to.empty() && to.front() == 1) {
+      to.erase(to.begin());
+    }
+    return constant(shape_of(to), reals_of(pieces));
+  }
+
+  value_id weight_as(const tensor& t, const std::vector<std::size_t>& places, const shape& to,
+                     bool trainable) {
+    if (!is_real(t.type)) {
+      numbers all = numbers_of(t.from->data);
+      all.extents = t.stored;
+      return constant(to, reals_of(permuted(all, places)));
+    }
+    const auto first =
+        std::find_if(weights.begin(), weights.end(),
+                     [&](const graph_weight& one) { return one.from == t.from; });
+    const auto same = std::find_if(first, weights.end(), [&](const graph_weight& one) {
+      return one.from == t.from && one.split == t.stored && one.places == places &&
+             one.shape == to;
+    });
+    if (same != weights.end()) {
+      return same->value;
+    }
+    if (first == weights.end()) {
+      const value_id id = calls.add_input(t.from->name, real_of(to));
+      weights.push_back({id, t.from, t.stored, places, to, trainable});
+      return id;
+    }
+    // The file's order again, and from there to this one.
+    shape split;
+    std::vector<std::size_t> back(first->places.size());
+    for (std::size_t i = 0; i < first->places.size(); ++i) {
+      split.push_back(first->split[first->places[i]]);
+      back[first->places[i]] = i;
+    }
+    const value_id file_order = permute(reshape(first->value, split), back);
+    return reshape(permute(reshape(file_order, shape_of(t.stored)), places), to);
+  }
+};
+
+}  // namespace glia::onnx

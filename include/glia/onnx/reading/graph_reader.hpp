@@ -1,0 +1,696 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <numbers>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/onnx/reading/fold.hpp"
+#include "glia/onnx/reading/model_content.hpp"
+#include "glia/onnx/reading/operators.hpp"
+
+namespace glia::onnx {
+
+/// What of a graph one node of the file has become.
+struct graph_part {
+  std::string operation;             ///< Conv
+  std::string described;             ///< Conv 3x3
+  std::size_t first = 0;             ///< nodes of the graph
+  std::size_t end = 0;
+  std::vector<std::size_t> weights;  ///< that it is the first to take, by their numbers
+};
+
+/// Reads the nodes of a file into a graph of glia's kernels: those that the wanted outputs need, in
+/// the file's order.
+class graph_reader {
+ public:
+  graph_builder out;
+  std::vector<graph_part> parts;
+
+  graph_reader(const model_content& content, bool training)
+      : content_(&content), training_(training) {}
+
+  /// What an input of the file is.
+  void give(const std::string& name, tensor value) { values_[name] = std::move(value); }
+
+  /// Reads what these outputs need. Throws `data_error` for what glia has no kernels for, by name.
+  void read(const std::vector<std::string>& outputs) {
+    body all{content_->graph().node(), &content_->graph()};
+    enter(all);
+    read_body(all, outputs);
+  }
+
+  [[nodiscard]] const tensor& result(const std::string& name) const {
+    const auto found = values_.find(name);
+    require<data_error>(found != values_.end(), "nothing in the file is called '", name, "'");
+    return found->second;
+  }
+
+ private:
+  using nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
+
+  /// A graph, a branch of one or a function: its nodes, and which gives what.
+  struct body {
+    const nodes& all;
+    const ::onnx::GraphProto* graph;
+    std::map<std::string, std::size_t> makers{};
+    std::map<std::string, std::size_t> takers{};  // how many
+    std::map<std::size_t, std::string> gelus{};   // the node that ends one, and what it is of
+    const body* outer = nullptr;
+  };
+
+  static constexpr int deepest = 32;
+
+  void enter(body& b) {
+    for (int i = 0; i < b.all.size(); ++i) {
+      for (const std::string& output : b.all[i].output()) {
+        if (!output.empty()) {
+          b.makers.emplace(output, static_cast<std::size_t>(i));
+        }
+      }
+    }
+    if (b.graph != nullptr) {
+      for (const ::onnx::TensorProto& one : b.graph->initializer()) {
+        take_weight(one.name(), one);
+      }
+    }
+    for (int i = 0; i < b.all.size(); ++i) {
+      if (const std::string of = gelu_in(b, b.all[i]); !of.empty()) {
+        b.gelus.emplace(static_cast<std::size_t>(i), of);
+      }
+    }
+  }
+
+  /// Weights of integers, and single numbers, are no more than numbers.
+  void take_weight(const std::string& name, const ::onnx::TensorProto& one) {
+    const weight* const w = content_->weight_of(one);
+    if (w == nullptr) {  // of a node that was copied, for its attributes
+      values_.insert_or_assign(name, known_tensor(numbers_of({&one})));
+      return;
+    }
+    values_.insert_or_assign(name, is_real(one.data_type()) ? weight_tensor(*w)
+                                                            : known_tensor(numbers_of(w->data)));
+  }
+
+  // --- which nodes are read ------------------------------------------------------------------------
+
+  [[nodiscard]] static std::vector<std::string> operands_of(const body& b, std::size_t i) {
+    const auto gelu = b.gelus.find(i);
+    if (gelu != b.gelus.end()) {
+      return {gelu->second};
+    }
+    std::vector<std::string> names;
+    add_operands(b.all[static_cast<int>(i)], names, 0);
+    return names;
+  }
+  /// Those of branches, too, which see what is around them.
+  static void add_operands(const ::onnx::NodeProto& node, std::vector<std::string>& names,
+                           int depth) {
+    names.insert(names.end(), node.input().begin(), node.input().end());
+    for (const ::onnx::AttributeProto& a : node.attribute()) {
+      if (a.has_g() && depth < deepest) {
+        for (const ::onnx::NodeProto& inner : a.g().node()) {
+          add_operands(inner, names, depth + 1);
+        }
+        for (const auto& output : a.g().output()) {
+          names.push_back(output.name());
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] static std::vector<bool> needed(body& b, const std::vector<std::string>& outputs) {
+    std::vector<bool> all(static_cast<std::size_t>(b.all.size()), false);
+    std::vector<std::string> open = outputs;
+    for (const std::string& output : outputs) {
+      ++b.takers[output];
+    }
+    while (!open.empty()) {
+      const std::string name = std::move(open.back());
+      open.pop_back();
+      const auto maker = b.makers.find(name);
+      if (maker == b.makers.end() || all[maker->second]) {
+        continue;
+      }
+      all[maker->second] = true;
+      for (const std::string& operand : operands_of(b, maker->second)) {
+        ++b.takers[operand];
+        open.push_back(operand);
+      }
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool is_known_operator(const ::onnx::NodeProto& node) const {
+    if (content_->function(node.domain(), node.op_type()) != nullptr) {
+      return true;
+    }
+    if (!node.domain().empty() && node.domain() != "ai.onnx") {
+      return false;
+    }
+    const std::string& name = node.op_type();
+    return name == "Constant" || name == "Shape" || name == "Size" || name == "If" ||
+           reading::reader_of(name) != nullptr || reading::folding::function_of(name) != nullptr;
+  }
+
+  void require_operators(const body& b, const std::vector<bool>& wanted) const {
+    const ::onnx::NodeProto* first = nullptr;
+    std::set<std::string> missing;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const ::onnx::NodeProto& node = b.all[static_cast<int>(i)];
+      if (wanted[i] && !is_known_operator(node)) {
+        first = first == nullptr ? &node : first;
+        missing.insert(full_name(node));
+      }
+    }
+    if (first == nullptr) {
+      return;
+    }
+    missing.erase(full_name(*first));
+    std::string others;
+    for (const std::string& one : missing) {
+      others += text(others.empty() ? "" : ", ", one);
+    }
+    throw data_error(text("glia has no operator '", full_name(*first), "' (opset ",
+                          content_->opset(), "), which the node '", first->name(), "' is",
+                          others.empty() ? std::string()
+                                         : text("; ", missing.size(), " others are missing, too: ",
+                                                others)));
+  }
+  [[nodiscard]] static std::string full_name(const ::onnx::NodeProto& node) {
+    return node.domain().empty() ? node.op_type() : text(node.domain(), '.', node.op_type());
+  }
+
+  // --- reading -------------------------------------------------------------------------------------
+
+  void read_body(body& b, const std::vector<std::string>& outputs) {
+    const std::vector<bool> wanted = needed(b, outputs);
+    require_operators(b, wanted);
+    const body* const around = std::exchange(here_, &b);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i]) {
+        const ::onnx::NodeProto& node = b.all[static_cast<int>(i)];
+        try {
+          read_node(b, i, node);
+        } catch (const error& e) {
+          throw data_error(text("the node '", node.name(), "' (", full_name(node), ") ",
+                                e.what()));
+        }
+      }
+    }
+    here_ = around;
+  }
+
+  [[nodiscard]] tensor value_of(const std::string& name) const {
+    if (name.empty()) {
+      return {};
+    }
+    const auto found = values_.find(name);
+    require<data_error>(found != values_.end(), "takes '", name,
+                        "', which nothing before it gives");
+    return found->second;
+  }
+
+  void read_node(const body& b, std::size_t i, const ::onnx::NodeProto& node) {
+    constexpr std::size_t most = 1 << 20;
+    require<data_error>(++read_ <= most && out.calls.nodes().size() <= 4 * most,
+                        "is one of more than ", most, " that the file comes to");
+    if (const auto gelu = b.gelus.find(i); gelu != b.gelus.end()) {
+      const tensor x = reading::in_graph(out, value_of(gelu->second));
+      const started here = start();
+      values_[node.output(0)] =
+          graph_builder::with_value(x, out.apply(unary_function::gelu, x.id));
+      return finish(here, "Gelu", "Gelu");
+    }
+    const std::string& name = node.op_type();
+    if (const auto* const function = content_->function(node.domain(), name)) {
+      return read_function(node, *function);
+    }
+    if (name == "Constant") {
+      return read_constant(node);
+    }
+    std::vector<tensor> operands;
+    for (const std::string& input : node.input()) {
+      operands.push_back(value_of(input));
+    }
+    while (!operands.empty() && !operands.back()) {
+      operands.pop_back();
+    }
+    if (name == "Shape" || name == "Size") {
+      return read_extents(node, operands);
+    }
+    if (name == "If") {
+      return read_branch(node, operands);
+    }
+    const std::vector<tensor> all = compute(b, node, std::move(operands));
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const std::string& output = node.output(static_cast<int>(k));
+      if (all[k] && !output.empty()) {
+        values_[output] = all[k];
+      }
+    }
+  }
+
+  /// Whether a value is no more than numbers: what is computed of such alone is, too.
+  [[nodiscard]] static bool is_numbers(const tensor& t) {
+    return !t || t.known != nullptr || (t.from != nullptr && t.size() <= 1);
+  }
+
+  [[nodiscard]] std::vector<tensor> compute(const body& b, const ::onnx::NodeProto& node,
+                                            std::vector<tensor> operands) {
+    const std::string& name = node.op_type();
+    const bool numbers_only = std::all_of(operands.begin(), operands.end(), is_numbers);
+    std::vector<bool> wanted;
+    for (const std::string& output : node.output()) {
+      wanted.push_back(!output.empty() && b.takers.contains(output));
+    }
+    const operation::numbers_function ask = [&](const std::string& of) {
+      return known_numbers(b, of, 0);
+    };
+    operation n(node, std::move(operands), out, content_->opset(), training_, std::move(wanted),
+                ask);
+    const auto function = reading::folding::function_of(name);
+    const auto reader = reading::reader_of(name);
+    if (function != nullptr && numbers_only) {
+      function(n);
+    } else {
+      require<data_error>(reader != nullptr,
+                          "is of what depends on the samples, and glia has no kernel for it");
+      const started here = start();
+      if (!joins_bias(b, n)) {
+        reader(n);
+      }
+      finish(here, name, described(n));
+    }
+    for (const tensor& t : n.results) {
+      if (t.known != nullptr) {
+        known_elements_ += t.size();
+      }
+    }
+    constexpr std::size_t most = 4 * numbers::most;
+    require<data_error>(known_elements_ <= most, "leaves more than ", most,
+                        " numbers that depend on no sample");
+    return std::move(n.results);
+  }
+
+  struct started {
+    std::size_t node;
+    std::size_t weights;
+  };
+  [[nodiscard]] started start() const { return {out.calls.nodes().size(), out.weights.size()}; }
+  void finish(const started& from, const std::string& operation, const std::string& description) {
+    if (out.calls.nodes().size() == from.node && out.weights.size() == from.weights) {
+      return;
+    }
+    graph_part part{operation, description, from.node, out.calls.nodes().size(), {}};
+    for (std::size_t w = from.weights; w < out.weights.size(); ++w) {
+      part.weights.push_back(w);
+    }
+    parts.push_back(std::move(part));
+  }
+
+  [[nodiscard]] static std::string described(const operation& n) {
+    std::string result = n.node.op_type();
+    if (const auto size = n.integers("kernel_shape")) {
+      for (std::size_t i = 0; i < size->size(); ++i) {
+        result += text(i == 0 ? " " : "x", (*size)[i]);
+      }
+    }
+    return result;
+  }
+
+  void read_constant(const ::onnx::NodeProto& node) {
+    require<data_error>(node.output_size() == 1 && node.attribute_size() == 1,
+                        "is a constant of ", node.attribute_size(), " values");
+    const ::onnx::AttributeProto& a = node.attribute(0);
+    const std::string& name = node.output(0);
+    if (a.name() == "value" && a.has_t()) {
+      return take_weight(name, a.t());
+    }
+    tensor& made = values_[name];
+    if (a.name() == "value_int") {
+      made = known_tensor(integer_numbers({a.i()}, {}));
+    } else if (a.name() == "value_ints") {
+      const std::vector<std::int64_t> all(a.ints().begin(), a.ints().end());
+      made = known_tensor(integer_numbers(all, {all.size()}));
+    } else if (a.name() == "value_float") {
+      made = known_tensor(real_numbers({a.f()}, {}));
+    } else if (a.name() == "value_floats") {
+      const std::vector<double> all(a.floats().begin(), a.floats().end());
+      made = known_tensor(real_numbers(all, {all.size()}));
+    } else {
+      throw data_error(text("is a constant of the kind '", a.name(), "'"));
+    }
+  }
+
+  void read_extents(const ::onnx::NodeProto& node, const std::vector<tensor>& operands) {
+    require<data_error>(operands.size() == 1 && node.output_size() == 1, "expected one operand");
+    const dims& s = operands[0].extents;
+    if (node.op_type() == "Size") {
+      values_[node.output(0)] = known_tensor(
+          integer_numbers({static_cast<std::int64_t>(operands[0].size())}, {}));
+      return;
+    }
+    const auto rank = static_cast<std::int64_t>(s.size());
+    std::int64_t begin = 0;
+    std::int64_t end = rank;
+    for (const ::onnx::AttributeProto& a : node.attribute()) {
+      const std::int64_t at = std::clamp<std::int64_t>(a.i() < 0 ? a.i() + rank : a.i(), 0, rank);
+      (a.name() == "start" ? begin : end) = at;
+    }
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = begin; i < end; ++i) {
+      all.push_back(static_cast<std::int64_t>(s[static_cast<std::size_t>(i)]));
+    }
+    const std::size_t count = all.size();
+    values_[node.output(0)] = known_tensor(integer_numbers(std::move(all), {count}));
+  }
+
+  /// Reads the branch that is taken, which no sample may decide.
+  void read_branch(const ::onnx::NodeProto& node, const std::vector<tensor>& operands) {
+    require<data_error>(operands.size() == 1 && is_numbers(operands[0]) && operands[0] &&
+                            operands[0].size() == 1,
+                        "decides by what depends on the samples, which glia cannot");
+    const double holds = *reading::number_in(operands[0]);
+    const std::string_view wanted = holds != 0 ? "then_branch" : "else_branch";
+    for (const ::onnx::AttributeProto& a : node.attribute()) {
+      if (a.name() == wanted && a.has_g()) {
+        require<data_error>(++depth_ < deepest, "holds branches in branches, too many");
+        std::vector<std::string> outputs;
+        for (const auto& output : a.g().output()) {
+          outputs.push_back(output.name());
+        }
+        require<data_error>(static_cast<int>(outputs.size()) == node.output_size(),
+                            "gives other results than its branch");
+        body inner{a.g().node(), &a.g()};
+        inner.outer = here_;
+        enter(inner);
+        read_body(inner, outputs);
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+          values_[node.output(static_cast<int>(i))] = value_of(outputs[i]);
+        }
+        --depth_;
+        return;
+      }
+    }
+    throw data_error("has no such branch");
+  }
+
+  /// Reads what the file itself says that an operator does, with its own names.
+  void read_function(const ::onnx::NodeProto& node, const ::onnx::FunctionProto& function) {
+    require<data_error>(++depth_ < deepest, "is made of functions of functions, too many");
+    std::map<std::string, tensor> inner;
+    for (int i = 0; i < function.input_size() && i < node.input_size(); ++i) {
+      inner[function.input(i)] = value_of(node.input(i));
+    }
+    // Attributes that the function is given.
+    auto& copies = copies_.emplace_back();
+    for (const ::onnx::NodeProto& one : function.node()) {
+      ::onnx::NodeProto& copy = *copies.Add();
+      copy = one;
+      for (int k = copy.attribute_size(); k-- > 0;) {
+        ::onnx::AttributeProto& a = *copy.mutable_attribute(k);
+        if (a.ref_attr_name().empty()) {
+          continue;
+        }
+        const auto given =
+            std::find_if(node.attribute().begin(), node.attribute().end(),
+                         [&](const auto& other) { return other.name() == a.ref_attr_name(); });
+        if (given == node.attribute().end()) {
+          copy.mutable_attribute()->DeleteSubrange(k, 1);
+          continue;
+        }
+        const std::string called = a.name();
+        a = *given;
+        a.set_name(called);
+      }
+    }
+    values_.swap(inner);
+    body b{copies, nullptr};
+    enter(b);
+    read_body(b, {function.output().begin(), function.output().end()});
+    std::vector<tensor> results;
+    for (int i = 0; i < function.output_size() && i < node.output_size(); ++i) {
+      results.push_back(value_of(function.output(i)));
+    }
+    values_.swap(inner);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      values_[node.output(static_cast<int>(i))] = results[i];
+    }
+    --depth_;
+  }
+
+  // --- what is known -------------------------------------------------------------------------------
+
+  /// The numbers of a value that depends on no sample, though it may on weights.
+  [[nodiscard]] std::optional<numbers> known_numbers(const body& b, const std::string& name,
+                                                     int depth) const {
+    const auto value = values_.find(name);
+    if (value != values_.end() && value->second.known != nullptr) {
+      return *value->second.known;
+    }
+    const auto maker = b.makers.find(name);
+    if (maker == b.makers.end()) {
+      if (value != values_.end() && value->second.from != nullptr) {
+        return numbers_of(value->second.from->data);
+      }
+      return b.outer != nullptr ? known_numbers(*b.outer, name, depth) : std::nullopt;
+    }
+    const ::onnx::NodeProto& node = b.all[static_cast<int>(maker->second)];
+    if (node.op_type() == "Constant") {
+      return value != values_.end() && value->second.from != nullptr
+                 ? std::optional(numbers_of(value->second.from->data))
+                 : std::nullopt;
+    }
+    if (depth == deepest) {
+      return std::nullopt;
+    }
+    std::vector<tensor> operands;
+    for (const std::string& input : node.input()) {
+      if (input.empty()) {
+        operands.emplace_back();
+        continue;
+      }
+      auto numbers = known_numbers(b, input, depth + 1);
+      if (!numbers) {
+        return std::nullopt;
+      }
+      operands.push_back(known_tensor(*std::move(numbers)));
+    }
+    const auto fold = reading::folding::function_of(node.op_type());
+    const auto read = fold != nullptr ? fold : reading::reader_of(node.op_type());
+    if (read == nullptr) {
+      return std::nullopt;
+    }
+    graph_builder nothing;
+    const operation::numbers_function nobody = [](const std::string&) {
+      return std::optional<numbers>();
+    };
+    operation n(node, std::move(operands), nothing, content_->opset(), false, {}, nobody);
+    read(n);
+    for (int i = 0; i < node.output_size(); ++i) {
+      const tensor& t = n.results[static_cast<std::size_t>(i)];
+      if (node.output(i) == name && t.known != nullptr) {
+        return *t.known;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // --- joining -------------------------------------------------------------------------------------
+
+  /// The node of the graph that gives a value, through those that only say its shape otherwise.
+  [[nodiscard]] graph_node* maker_of(value_id id, std::size_t& number) {
+    auto& all = out.calls.nodes();
+    for (std::size_t k = all.size(); k-- > 0;) {
+      if (all[k].results[0] == id) {
+        if (all[k].kernel.as<kernels::reshape>() != nullptr) {
+          id = all[k].operands[0];
+          continue;
+        }
+        number = k;
+        return &all[k];
+      }
+    }
+    return nullptr;
+  }
+
+  /// A bias that is added to a product or a convolution without one, as exporters write it, becomes
+  /// that one's; x sigmoid(x) becomes one function.
+  bool joins_bias(const body& b, operation& n) {
+    const bool adds = n.node.op_type() == "Add";
+    if ((!adds && n.node.op_type() != "Mul") || n.x.size() != 2) {
+      return false;
+    }
+    for (const std::size_t i : {0U, 1U}) {
+      const tensor& x = n.x[i];
+      const tensor& other = n.x[1 - i];
+      const auto takers = b.takers.find(n.node.input(static_cast<int>(i)));
+      if (!x.computed() || takers == b.takers.end() || takers->second != 1) {
+        continue;
+      }
+      std::size_t number = 0;
+      graph_node* const maker = maker_of(x.id, number);
+      if (maker == nullptr) {
+        continue;
+      }
+      if (!adds) {
+        const auto* const sigmoid = maker->kernel.as<kernels::unary>();
+        if (sigmoid != nullptr && sigmoid->map == unary_map{unary_function::sigmoid} &&
+            maker->results[0] == x.id && other.computed() && maker->operands[0] == other.id &&
+            other.axes == x.axes && other.extents == x.extents) {
+          maker->kernel = kernels::unary{{unary_function::swish}};
+          n.give(x);
+          return true;
+        }
+        continue;
+      }
+      if (other.from == nullptr || !is_bias_of(x, other) || is_taken(other.from)) {
+        continue;
+      }
+      const auto* const dense = maker->kernel.as<kernels::dense>();
+      const auto* const convolution = maker->kernel.as<kernels::conv2d>();
+      const bool bare = (dense != nullptr && dense->map == identity_map) ||
+                        (convolution != nullptr && convolution->map == identity_map);
+      const auto part = std::find_if(parts.begin(), parts.end(), [&](const graph_part& p) {
+        return p.first <= number && number < p.end;
+      });
+      if (bare && maker->operands[2] == no_value && part != parts.end()) {
+        part->weights.push_back(out.weights.size());
+        maker->operands[2] = out.arranged(other, flat(other.axes), {other.size()});
+        n.give(x);
+        return true;
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] bool is_taken(const weight* w) const {
+    return std::any_of(out.weights.begin(), out.weights.end(),
+                       [&](const graph_weight& one) { return one.from == w; });
+  }
+  /// Whether a tensor that is broadcast to x has a number for each element of what lies last in it.
+  [[nodiscard]] static bool is_bias_of(const tensor& x, const tensor& bias) {
+    if (bias.rank() > x.rank() || x.stored.empty() || bias.size() != x.stored.back()) {
+      return false;
+    }
+    for (std::size_t k = 0; k < bias.rank(); ++k) {
+      const std::size_t axis = x.rank() - bias.rank() + k;
+      const bool last = x.axes[axis] == std::vector<std::size_t>{x.stored.size() - 1};
+      if (bias.extents[k] != (last ? x.stored.back() : 1)) {
+        return false;
+      }
+    }
+    // Of one element, it must be said which axis that is for.
+    const std::size_t first = x.rank() - bias.rank();
+    for (std::size_t axis = first; axis < x.rank(); ++axis) {
+      if (x.axes[axis] == std::vector<std::size_t>{x.stored.size() - 1}) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // --- gelu ----------------------------------------------------------------------------------------
+
+  [[nodiscard]] const ::onnx::NodeProto* maker(const body& b, const std::string& name,
+                                               std::string_view operation) const {
+    const auto found = b.makers.find(name);
+    if (found == b.makers.end()) {
+      return nullptr;
+    }
+    const ::onnx::NodeProto& node = b.all[static_cast<int>(found->second)];
+    return node.op_type() == operation && node.output_size() == 1 ? &node : nullptr;
+  }
+  /// The other operand of one that is this number, to single precision; empty if neither is.
+  [[nodiscard]] std::string beside(const body& b, const ::onnx::NodeProto& node, double number,
+                                   bool second_only = false) const {
+    for (int i = second_only ? 1 : 0; node.input_size() == 2 && i < 2; ++i) {
+      const auto value = values_.find(node.input(i));
+      std::optional<double> got;
+      if (value != values_.end()) {
+        got = reading::number_in(value->second);
+      } else if (const auto* const constant = maker(b, node.input(i), "Constant")) {
+        if (constant->attribute_size() == 1) {
+          const auto& a = constant->attribute(0);
+          if (a.name() == "value_float") {
+            got = a.f();
+          } else if (const weight* const w = a.has_t() ? content_->weight_of(a.t()) : nullptr;
+                     w != nullptr && count_of(extents_of(a.t())) == 1) {
+            got = numbers_of(w->data).at(0);
+          }
+        }
+      }
+      if (got && std::abs(*got - number) <= 1e-6 * number) {
+        return node.input(1 - i);
+      }
+    }
+    return "";
+  }
+  /// The x of which a node is x Phi(x), Phi(x) = (1 + erf(x / sqrt(2))) / 2, in any of the ways in
+  /// which exporters write it; empty for others.
+  [[nodiscard]] std::string gelu_in(const body& b, const ::onnx::NodeProto& node) const {
+    if (node.op_type() != "Mul" || node.input_size() != 2 || node.output_size() != 1) {
+      return "";
+    }
+    // x of 1 + erf(x / sqrt(2))
+    const auto twice = [&](const std::string& name) -> std::string {
+      const auto* const sum = maker(b, name, "Add");
+      const auto* const error = sum == nullptr ? nullptr : maker(b, beside(b, *sum, 1), "Erf");
+      if (error == nullptr || error->input_size() != 1) {
+        return "";
+      }
+      if (const auto* const scaled = maker(b, error->input(0), "Div")) {
+        return beside(b, *scaled, std::numbers::sqrt2, true);
+      }
+      const auto* const scaled = maker(b, error->input(0), "Mul");
+      return scaled == nullptr ? "" : beside(b, *scaled, 1 / std::numbers::sqrt2);
+    };
+    // Half of x, or half of that.
+    const auto half = [&](const std::string& name) -> std::string {
+      const auto* const product = maker(b, name, "Mul");
+      return product == nullptr ? "" : beside(b, *product, 0.5);
+    };
+    for (const int i : {0, 1}) {
+      const std::string& one = node.input(i);
+      const std::string& other = node.input(1 - i);
+      // (x / 2) (1 + erf)
+      if (const std::string x = twice(other); !x.empty() && half(one) == x) {
+        return x;
+      }
+      // x ((1 + erf) / 2)
+      if (const std::string sum = half(other); !sum.empty() && twice(sum) == one) {
+        return one;
+      }
+    }
+    // (x (1 + erf)) / 2
+    const auto* const product = maker(b, beside(b, node, 0.5), "Mul");
+    for (int i = 0; product != nullptr && product->input_size() == 2 && i < 2; ++i) {
+      if (twice(product->input(1 - i)) == product->input(i)) {
+        return product->input(i);
+      }
+    }
+    return "";
+  }
+
+  const model_content* content_;
+  bool training_;
+  std::map<std::string, tensor> values_;
+  std::deque<nodes> copies_;
+  const body* here_ = nullptr;
+  std::size_t read_ = 0;
+  std::size_t known_elements_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace glia::onnx

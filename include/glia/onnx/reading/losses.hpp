@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/onnx/reading/reductions.hpp"
+
+// Losses that a file computes itself, of classes that are known.
+namespace glia::onnx::reading {
+
+/// -sum w[class] x[class] over axis 1 of x (N, C, ...), each position having its class: none,
+/// summed, or divided by the sum of the weights.
+inline void negative_log_likelihood(operation& n, const tensor& x) {
+  const numbers classes = n.known(1);
+  const std::string how = n.word("reduction", "mean");
+  const std::int64_t ignored =
+      n.integer("ignore_index", std::numeric_limits<std::int64_t>::min());
+  require<data_error>(x.rank() >= 2, "expected (N, C, ...), got ", words(x.extents));
+  dims positions = x.extents;
+  positions.erase(positions.begin() + 1);
+  const std::size_t count = x.extents[1];
+  require<data_error>(classes.extents == positions, "has classes of shape ",
+                      words(classes.extents), " for ", words(x.extents));
+  require_few(x.extents);
+  std::vector<double> ones(x.size(), 0);
+  std::size_t at = 0;
+  for (const std::int64_t one : classes.integers()) {
+    if (one != ignored) {
+      require<data_error>(one >= 0 && one < static_cast<std::int64_t>(count), "has a class ", one,
+                          " of ", count);
+      ones[at * count + static_cast<std::size_t>(one)] = 1;
+    }
+    ++at;
+  }
+  axis_order order;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (axis != 1) {
+      order.push_back(axis);
+    }
+  }
+  order.push_back(1);
+  graph_builder& out = n.out;
+  const value_id rows = out.stored_as(x, order);
+  const shape s = out.shape_of_value(rows);
+  const value_id is_class = out.constant(s, std::move(ones));
+  const value_id weights =
+      n.has(2) ? out.multiply(is_class, out.plain(n.x[2])) : is_class;
+  const value_id weighted = n.has(2) ? out.multiply(rows, out.plain(n.x[2])) : rows;
+  const value_id chosen =
+      out.call(kernels::select{}, {is_class, weighted, out.constant({}, {0})});
+  if (how == "none") {
+    const value_id each = out.sum_to(chosen, [&] {
+      shape to = without_last_axis(s);
+      to.push_back(1);
+      return to;
+    }());
+    return n.give(out.computed(out.reshape(out.affine(each, -1, 0), shape_of(positions))));
+  }
+  require<data_error>(how == "sum" || how == "mean", "reduces by '", how, "'");
+  value_id all = out.affine(out.sum_to(chosen, {}), -1, 0);
+  if (how == "mean") {
+    all = out.divide(all, out.sum_to(weights, {}));
+  }
+  n.give(out.computed(all));
+}
+
+inline void negative_log_likelihood_loss(operation& n) {
+  negative_log_likelihood(n, in_graph(n.out, n.operand(0)));
+}
+
+inline void softmax_cross_entropy_loss(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  require<data_error>(x.rank() >= 2 && x.size() > 0, "expected (N, C, ...), got ",
+                      words(x.extents));
+  const std::vector<tensor> both{x, log_sum_exp(n.out, x, {{1}})};
+  const aligned all = n.out.align(both);
+  const tensor logarithms =
+      graph_builder::with_value(all.like, n.out.subtract(all.values[0], all.values[1]));
+  n.give(logarithms, 1);
+  negative_log_likelihood(n, logarithms);
+}
+
+}  // namespace glia::onnx::reading

@@ -1,0 +1,177 @@
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
+#include "glia/core/mapped_file.hpp"
+#include "glia/onnx/proto.hpp"
+#include "glia/onnx/reading/tensor.hpp"
+#include "glia/onnx/reading/tensor_data.hpp"
+
+namespace glia::onnx {
+
+/// What an ONNX file holds, and where its weights lie, which may be other files beside it. Weights
+/// there are mapped and not copied.
+class model_content {
+ public:
+  /// Opsets whose operators are read; those of 6 and less say otherwise what they broadcast.
+  static constexpr std::int64_t first_opset = 7;
+  static constexpr std::int64_t last_opset = 21;
+
+  /// Throws `data_error`, naming the file, where it cannot be read, is damaged or of an opset that
+  /// glia does not know.
+  explicit model_content(const std::filesystem::path& path) : path_(path) {
+    glia::detail::naming(path.string(), [&] {
+      glia::detail::require_no_folder(path);
+      parse();
+      take_opset();
+      take_weights(message_.graph());
+      for (const ::onnx::FunctionProto& one : message_.functions()) {
+        take_constants(one.node());
+        functions_[{one.domain(), one.name()}] = &one;
+      }
+    });
+  }
+  model_content(const model_content&) = delete;
+  model_content& operator=(const model_content&) = delete;
+  ~model_content() = default;
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] const ::onnx::ModelProto& message() const noexcept { return message_; }
+  [[nodiscard]] const ::onnx::GraphProto& graph() const noexcept { return message_.graph(); }
+  [[nodiscard]] std::int64_t opset() const noexcept { return opset_; }
+  /// The weights that a tensor of the file is; null for one that is none.
+  [[nodiscard]] const weight* weight_of(const ::onnx::TensorProto& one) const {
+    const auto found = weights_.find(&one);
+    return found == weights_.end() ? nullptr : &found->second;
+  }
+  /// The operator that the file defines itself by this name; null where it does not.
+  [[nodiscard]] const ::onnx::FunctionProto* function(const std::string& domain,
+                                                      const std::string& name) const {
+    const auto found = functions_.find({domain, name});
+    return found == functions_.end() ? nullptr : found->second;
+  }
+
+ private:
+  void parse() {
+    const glia::detail::mapped_file file(path_);
+    const std::span<const std::byte> bytes = file.bytes();
+    require<data_error>(bytes.size() <= std::numeric_limits<int>::max(), "has ", bytes.size(),
+                        " bytes, and an ONNX file at most 2 GiB; weights of larger models are in "
+                        "files beside it");
+    const bool read = message_.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+    require<data_error>(read && message_.has_graph(),
+                        "is no ONNX model, or a damaged one: its messages cannot be read");
+  }
+  void take_opset() {
+    for (const auto& one : message_.opset_import()) {
+      if (one.domain().empty() || one.domain() == "ai.onnx") {
+        opset_ = one.version();
+      }
+    }
+    require<data_error>(opset_ >= first_opset && opset_ <= last_opset, "is of opset ", opset_,
+                        "; glia reads opsets ", first_opset, " to ", last_opset,
+                        ", to which the exporter or onnx.version_converter can turn it");
+  }
+
+  void take(const ::onnx::TensorProto& one, const std::string& name) {
+    const tensor_data data = located(one);
+    detail::require_whole(data);
+    weights_.emplace(&one, weight{name, data});
+  }
+  void take_weights(const ::onnx::GraphProto& graph) {
+    for (const ::onnx::TensorProto& one : graph.initializer()) {
+      take(one, one.name());
+    }
+    require<data_error>(graph.sparse_initializer_size() == 0,
+                        "has sparse weights, which glia does not read");
+    take_constants(graph.node());
+  }
+  template <class Nodes>
+  void take_constants(const Nodes& nodes) {
+    for (const ::onnx::NodeProto& node : nodes) {
+      for (const ::onnx::AttributeProto& a : node.attribute()) {
+        if (node.op_type() == "Constant" && a.has_t() && node.output_size() == 1) {
+          take(a.t(), node.output(0));
+        }
+        if (a.has_g()) {
+          take_weights(a.g());
+        }
+      }
+    }
+  }
+
+  /// Where a tensor's bytes are, of one that is kept in another file.
+  [[nodiscard]] tensor_data located(const ::onnx::TensorProto& one) {
+    if (one.data_location() != ::onnx::TensorProto::EXTERNAL) {
+      return {&one};
+    }
+    std::string location;
+    std::size_t offset = 0;
+    std::size_t length = std::numeric_limits<std::size_t>::max();
+    for (const auto& entry : one.external_data()) {
+      const auto number = [&](std::size_t& to) {
+        const char* const end = entry.value().data() + entry.value().size();
+        const auto read = std::from_chars(entry.value().data(), end, to);
+        require<data_error>(read.ec == std::errc{} && read.ptr == end, "the tensor '", one.name(),
+                            "' has the ", entry.key(), " '", entry.value(), "'; expected a number");
+      };
+      if (entry.key() == "location") {
+        location = entry.value();
+      } else if (entry.key() == "offset") {
+        number(offset);
+      } else if (entry.key() == "length") {
+        number(length);
+      }
+    }
+    const std::span<const std::byte> all = beside(location, one.name());
+    require<data_error>(offset <= all.size(), "the tensor '", one.name(), "' begins at byte ",
+                        offset, " of ", location, ", which has ", all.size());
+    const std::size_t wanted =
+        length != std::numeric_limits<std::size_t>::max()
+            ? length
+            : count_of(extents_of(one)) * detail::raw_size(one.data_type());
+    require<data_error>(wanted <= all.size() - offset, "the tensor '", one.name(), "' takes ",
+                        wanted, " bytes from ", offset, " on of ", location, ", which has ",
+                        all.size());
+    return {&one, all.subspan(offset, wanted)};
+  }
+
+  /// The bytes of a file in the model's folder: a path that leads out of it is refused, as a model
+  /// from elsewhere must not read what it likes.
+  [[nodiscard]] std::span<const std::byte> beside(const std::string& location,
+                                                  std::string_view tensor) {
+    const std::filesystem::path relative(location);
+    bool inside = !location.empty() && relative.is_relative();
+    for (const auto& part : relative) {
+      inside = inside && part != "..";
+    }
+    require<data_error>(inside, "the tensor '", tensor, "' is said to be in '", location,
+                        "'; expected a file in the folder of the model");
+    auto known = beside_.find(location);
+    if (known == beside_.end()) {
+      known =
+          beside_.emplace(location, glia::detail::mapped_file(path_.parent_path() / relative)).first;
+    }
+    return known->second.bytes();
+  }
+
+  std::filesystem::path path_;
+  ::onnx::ModelProto message_;
+  std::int64_t opset_ = 0;
+  std::map<std::string, glia::detail::mapped_file> beside_;
+  std::map<const ::onnx::TensorProto*, weight> weights_;
+  std::map<std::pair<std::string, std::string>, const ::onnx::FunctionProto*> functions_;
+};
+
+}  // namespace glia::onnx

@@ -1,0 +1,247 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/dropout.hpp"
+#include "glia/kernels/normalization.hpp"
+#include "glia/onnx/reading/reductions.hpp"
+
+// Normalisations, and dropout. Those of channels have them on axis 1.
+namespace glia::onnx::reading {
+
+[[nodiscard]] inline std::vector<std::size_t> axes_from_to(std::size_t first, std::size_t end) {
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = first; axis < end; ++axis) {
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+inline void global_average_pool(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  const reduced_axes over{axes_from_to(2, x.rank())};
+  tensor y = summed(n.out, x, over);
+  y.id = n.out.affine(y.id, 1 / reduced_count(x, over), 0);
+  n.give(std::move(y));
+}
+inline void global_max_pool(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  n.give(largest(n.out, x, {axes_from_to(2, x.rank())}));
+}
+
+/// As glia's own `batch_norm`: by the running statistics, or in training by those of the batch.
+inline void batch_normalization(operation& n) {
+  const tensor& x = n.operand(0);
+  require<data_error>(x.rank() >= 2, "expected (N, C, ...), got ", words(x.extents));
+  const double epsilon = n.real("epsilon", 1e-5);
+  const double momentum = n.real("momentum", 0.9);
+  require<data_error>(n.integer("spatial", 1) != 0, "normalises each position on its own");
+  for (const std::size_t i : {1U, 2U, 3U, 4U}) {
+    require<data_error>(n.operand(i).extents == dims{x.extents[1]}, "has statistics of shape ",
+                        words(n.x[i].extents), " for ", words(x.extents));
+  }
+  const classes_last images(n.out, x, 1);
+  const value_id gamma = n.out.plain(n.x[1]);
+  const value_id beta = n.out.plain(n.x[2]);
+  const bool held = n.x[3].from != nullptr && n.x[4].from != nullptr;
+  const bool of_batch = n.integer("training_mode", 0) != 0 || (n.training && held);
+  if (!of_batch) {
+    const value_id mean = held ? n.out.statistic(n.x[3]) : n.out.plain(n.x[3]);
+    const value_id variance = held ? n.out.statistic(n.x[4]) : n.out.plain(n.x[4]);
+    const value_id deviation =
+        n.out.apply(unary_function::square_root, n.out.affine(variance, 1, epsilon));
+    const value_id factor = n.out.divide(gamma, deviation);
+    const value_id shift = n.out.subtract(beta, n.out.multiply(mean, factor));
+    const value_id y = n.out.add(n.out.multiply(images.x, factor), shift);
+    return n.give(n.out.computed(y, images.order, x.type));
+  }
+  const auto results =
+      n.out.calls.add(kernels::normalize{normalization::batch, epsilon}, {images.x, gamma, beta})
+          .results;
+  n.give(n.out.computed(results[0], images.order, x.type));
+  for (const std::size_t i : {3U, 4U}) {
+    const value_id before = held ? n.out.statistic(n.x[i]) : n.out.plain(n.x[i]);
+    const value_id after = n.out.add(n.out.affine(before, momentum, 0),
+                                     n.out.affine(results[i - 2], 1 - momentum, 0));
+    if (held) {
+      n.out.calls.set_next(before, after);
+    }
+    n.give(n.out.computed(after), i - 2);
+  }
+}
+
+inline void layer_normalization(operation& n) {
+  const tensor& x = n.operand(0);
+  const std::size_t axis = axis_in(n.integer("axis", -1), x.rank());
+  const double epsilon = n.real("epsilon", 1e-5);
+  const auto middle = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
+  const dims features(middle, x.extents.end());
+  const std::size_t count = count_of(features);
+  require<data_error>(x.size() > 0, "normalises no elements");
+  const value_id plain = n.out.plain(x);
+  // Samples are rows where they can be.
+  const bool last = axis > 0 && axis + 1 == x.rank();
+  const value_id rows = last ? plain : n.out.reshape(plain, shape_of({x.size() / count, count}));
+  const auto vector = [&](std::size_t i, double otherwise) {
+    return n.has(i) ? n.out.reshape(n.out.plain(expanded(n.out, n.x[i], features)), {count})
+                    : n.out.full({count}, otherwise);
+  };
+  const value_id gamma = vector(1, 1);
+  const value_id beta = vector(2, 0);
+  const auto results =
+      n.out.calls.add(kernels::normalize{normalization::layer, epsilon}, {rows, gamma, beta})
+          .results;
+  n.give(n.out.computed(n.out.reshape(results[0], shape_of(x.extents)), x.type));
+  dims ones = x.extents;
+  std::fill(ones.begin() + static_cast<std::ptrdiff_t>(axis), ones.end(), 1);
+  if (n.wants(1)) {
+    n.give(n.out.computed(n.out.reshape(results[1], shape_of(ones))), 1);
+  }
+  if (n.wants(2)) {
+    const value_id deviation =
+        n.out.apply(unary_function::square_root, n.out.affine(results[2], 1, epsilon));
+    n.give(n.out.computed(n.out.reshape(n.out.apply(unary_function::reciprocal, deviation),
+                                        shape_of(ones))),
+           2);
+  }
+}
+
+/// x - mean over these axes, divided by sqrt(variance + epsilon).
+[[nodiscard]] inline tensor standardised(graph_builder& out, const tensor& x,
+                                         const reduced_axes& over, double epsilon) {
+  const double count = reduced_count(x, over);
+  const auto mean_of = [&](const tensor& of) {
+    tensor mean = summed(out, of, over);
+    mean.id = out.affine(mean.id, 1 / count, 0);
+    return mean;
+  };
+  const std::vector<tensor> both{x, mean_of(x)};
+  const aligned all = out.align(both);
+  const tensor off =
+      graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
+  const tensor variance =
+      mean_of(graph_builder::with_value(off, out.apply(unary_function::square, off.id)));
+  const value_id inverse = out.apply(
+      unary_function::reciprocal,
+      out.apply(unary_function::square_root, out.affine(variance.id, 1, epsilon)));
+  const std::vector<tensor> parts{off, graph_builder::with_value(variance, inverse)};
+  const aligned ends = out.align(parts);
+  return graph_builder::with_value(ends.like, out.multiply(ends.values[0], ends.values[1]));
+}
+
+/// x scale + bias, which have a number for each element of axis 1.
+inline void scale_channels(operation& n, const tensor& x) {
+  dims channels(x.rank() - 1, 1);
+  channels[0] = x.extents[1];
+  const std::vector<tensor> all{x, reshaped(n.out, n.operand(1), channels),
+                                reshaped(n.out, n.operand(2), channels)};
+  const aligned a = n.out.align(all);
+  n.give_like(a.like, n.out.add(n.out.multiply(a.values[0], a.values[1]), a.values[2]));
+}
+
+inline void instance_normalization(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  require<data_error>(x.rank() > 2 && x.size() > 0, "expected (N, C, ...), got ",
+                      words(x.extents));
+  scale_channels(n, standardised(n.out, x, {axes_from_to(2, x.rank())}, n.real("epsilon", 1e-5)));
+}
+
+inline void group_normalization(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  const auto groups = static_cast<std::size_t>(std::max<std::int64_t>(n.integer("num_groups", 0), 0));
+  require<data_error>(x.rank() > 2 && x.size() > 0 && groups > 0 && x.extents[1] % groups == 0,
+                      "expected (N, C, ...) of as many channels as ", groups, " groups share, got ",
+                      words(x.extents));
+  const std::size_t each = x.extents[1] / groups;
+  dims parts{x.extents[0], groups, each};
+  parts.insert(parts.end(), x.extents.begin() + 2, x.extents.end());
+  const tensor y = reshaped(n.out,
+                            standardised(n.out, in_graph(n.out, reshaped(n.out, x, parts)),
+                                         {axes_from_to(2, parts.size())}, n.real("epsilon", 1e-5)),
+                            x.extents);
+  if (n.opset < 21) {  // a number for each group
+    for (const std::size_t i : {1U, 2U}) {
+      const tensor of_groups = reshaped(n.out, n.operand(i), {groups, 1});
+      n.x[i] = reshaped(n.out, expanded(n.out, of_groups, {groups, each}), {x.extents[1]});
+    }
+  }
+  scale_channels(n, y);
+}
+
+inline void mean_variance_normalization(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  const auto axes = n.integers("axes").value_or(std::vector<std::int64_t>{0, 2, 3});
+  constexpr double epsilon = 1e-9;
+  const reduced_axes over{axes_from(axes, x.rank())};
+  n.give(standardised(n.out, x, over, epsilon * epsilon));
+}
+
+/// x / (bias + alpha / size sum of the squares of neighbouring channels)^beta
+inline void local_response_normalization(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  require<data_error>(x.rank() >= 3, "expected (N, C, ...), got ", words(x.extents));
+  const std::int64_t given = n.integer("size", 0);
+  require<data_error>(given > 0 && given < 1 << 16, "has a size of ", given);
+  const auto size = static_cast<std::size_t>(given);
+  const double alpha = n.real("alpha", 1e-4);
+  const double beta = n.real("beta", 0.75);
+  const double bias = n.real("bias", 1);
+  const classes_last rows(n.out, x, 1);
+  const shape s = n.out.shape_of_value(rows.x);
+  const std::size_t channels = s.back();
+  const std::size_t first = s[0];
+  window2d window;
+  window.width = size;
+  window.pad_left = (size - 1) / 2;
+  window.pad_right = size - 1 - window.pad_left;
+  const value_id squares =
+      n.out.reshape(n.out.apply(unary_function::square, rows.x),
+                    shape_of({first, s.size() / std::max<std::size_t>(first * channels, 1), channels, 1}));
+  const value_id ones = n.out.full({1, size, 1, 1}, 1);
+  const value_id sums = n.out.call(kernels::conv2d{window}, {squares, ones, no_value});
+  const value_id base = n.out.affine(n.out.reshape(sums, s), alpha / static_cast<double>(size), bias);
+  const value_id power = n.out.apply(
+      unary_function::exponential,
+      n.out.affine(n.out.apply(unary_function::logarithm, base), -beta, 0));
+  n.give(n.out.computed(n.out.multiply(rows.x, power), rows.order, x.type));
+}
+
+inline void lp_normalization(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  const std::int64_t p = n.integer("p", 2);
+  require<data_error>(p == 1 || p == 2, "has a norm of order ", p);
+  const reduced_axes over{{axis_in(n.integer("axis", -1), x.rank())}};
+  const unary_function of = p == 1 ? unary_function::absolute : unary_function::square;
+  tensor norm = summed(n.out, graph_builder::with_value(x, n.out.apply(of, x.id)), over);
+  if (p == 2) {
+    norm.id = n.out.apply(unary_function::square_root, norm.id);
+  }
+  const std::vector<tensor> both{x, norm};
+  const aligned all = n.out.align(both);
+  n.give_like(all.like, n.out.divide(all.values[0], all.values[1]));
+}
+
+/// In inference nothing; in training what glia's own layer does.
+inline void dropout(operation& n) {
+  const tensor x = n.operand(0);
+  const double rate = n.opset < 12 ? n.real("ratio", 0.5) : n.known_number(1, 0.5);
+  require<data_error>(n.opset < 12 || n.known_number(2, 0) == 0 || rate == 0,
+                      "drops elements in inference, too");
+  if (n.wants(1)) {
+    numbers ones = broadcast_to(integer_numbers({1}, {}, truth), x.extents);
+    n.give(known_tensor(std::move(ones)), 1);
+  }
+  if (!n.training || rate == 0) {
+    return n.give(x);
+  }
+  require<data_error>(rate > 0 && rate < 1, "has a ratio of ", rate);
+  const tensor given = in_graph(n.out, x);
+  n.give_like(given, n.out.call(kernels::dropout{rate, 0}, {given.id, n.out.random_key()}));
+}
+
+}  // namespace glia::onnx::reading

@@ -1,0 +1,190 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/onnx/proto.hpp"
+
+namespace glia::onnx {
+
+/// Extents of a file's tensor, outermost first; of any rank.
+using dims = std::vector<std::size_t>;
+
+[[nodiscard]] inline std::string words(const dims& extents) {
+  std::string result = "(";
+  for (const std::size_t extent : extents) {
+    result += text(result.size() == 1 ? "" : ", ", extent);
+  }
+  return result + ')';
+}
+
+/// How many elements there are. Throws `data_error` where no machine has room for them.
+[[nodiscard]] inline std::size_t count_of(const dims& extents) {
+  constexpr std::size_t most = std::size_t{1} << 48;
+  std::size_t count = 1;
+  bool empty = false;
+  for (const std::size_t extent : extents) {
+    empty = empty || extent == 0;
+    require<data_error>(extent <= most / count, "a tensor of shape ", words(extents),
+                        " is larger than any machine's memory");
+    count *= extent == 0 ? 1 : extent;
+  }
+  return empty ? 0 : count;
+}
+
+/// As a shape of glia's.
+[[nodiscard]] inline shape shape_of(const dims& extents) {
+  require<data_error>(extents.size() <= shape::max_rank, "a tensor of ", extents.size(),
+                      " axes; glia has at most ", shape::max_rank);
+  static_cast<void>(count_of(extents));
+  return {extents.begin(), extents.end()};
+}
+[[nodiscard]] inline dims dims_of(const shape& s) { return {s.begin(), s.end()}; }
+
+/// An axis, which files may count from the end. Throws `data_error` for one that is not there.
+[[nodiscard]] inline std::size_t axis_in(std::int64_t axis, std::size_t rank) {
+  const auto count = static_cast<std::int64_t>(rank);
+  require<data_error>(axis >= -count && axis < count, "axis ", axis, " of a tensor of ", rank,
+                      " axes");
+  return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
+}
+
+using element_type = std::int32_t;  // one of ::onnx::TensorProto::DataType
+
+[[nodiscard]] inline bool is_real(element_type type) {
+  using P = ::onnx::TensorProto;
+  return type == P::FLOAT || type == P::DOUBLE || type == P::FLOAT16 || type == P::BFLOAT16;
+}
+[[nodiscard]] inline std::string name_of_type(element_type type) {
+  return ::onnx::TensorProto::DataType_IsValid(type)
+             ? ::onnx::TensorProto::DataType_Name(static_cast<::onnx::TensorProto::DataType>(type))
+             : text("type ", type);
+}
+
+/// Numbers of a file that are known before there are samples: shapes, axes, factors. Truth values
+/// are integers, 0 or 1.
+struct numbers {
+  /// As many as are taken; more would be a file's way to take all memory.
+  static constexpr std::size_t most = std::size_t{1} << 24;
+
+  element_type type = ::onnx::TensorProto::INT64;
+  dims extents;
+  std::variant<std::vector<std::int64_t>, std::vector<double>> elements;
+
+  [[nodiscard]] bool real() const noexcept { return elements.index() == 1; }
+  [[nodiscard]] std::size_t size() const { return count_of(extents); }
+  [[nodiscard]] const std::vector<std::int64_t>& integers() const {
+    require<data_error>(!real(), "expected integers, got numbers of type ", name_of_type(type));
+    return std::get<0>(elements);
+  }
+  [[nodiscard]] const std::vector<double>& reals() const { return std::get<1>(elements); }
+  [[nodiscard]] double at(std::size_t i) const {
+    return real() ? reals()[i] : static_cast<double>(std::get<0>(elements)[i]);
+  }
+};
+
+[[nodiscard]] inline numbers integer_numbers(std::vector<std::int64_t> all, dims extents,
+                                             element_type type = ::onnx::TensorProto::INT64) {
+  return {type, std::move(extents), std::move(all)};
+}
+[[nodiscard]] inline numbers real_numbers(std::vector<double> all, dims extents,
+                                          element_type type = ::onnx::TensorProto::FLOAT) {
+  return {type, std::move(extents), std::move(all)};
+}
+
+/// Throws `data_error` where there would be more than are taken.
+inline void require_few(const dims& extents) {
+  require<data_error>(count_of(extents) <= numbers::most, "a tensor of shape ", words(extents),
+                      ", which does not depend on the samples, has more than ", numbers::most,
+                      " elements");
+}
+
+/// The elements of all that are `extents`, in order, each as from(its place along each axis) of
+/// `x`: a number in its row-major order.
+template <class From>
+[[nodiscard]] numbers taken(const numbers& x, dims extents, const From& from) {
+  require_few(extents);
+  numbers result{x.type, std::move(extents), {}};
+  const std::size_t count = result.size();
+  std::visit(
+      [&](const auto& all) {
+        std::remove_cvref_t<decltype(all)> made;
+        made.reserve(count);
+        dims at(result.extents.size(), 0);
+        for (std::size_t n = 0; n < count; ++n) {
+          made.push_back(all[from(at)]);
+          for (std::size_t i = at.size(); i-- > 0 && ++at[i] == result.extents[i];) {
+            at[i] = 0;
+          }
+        }
+        result.elements = std::move(made);
+      },
+      x.elements);
+  return result;
+}
+
+/// How far apart neighbours along each axis are.
+[[nodiscard]] inline dims steps_of(const dims& extents) {
+  dims steps(extents.size(), 1);
+  for (std::size_t i = extents.size(); i-- > 1;) {
+    steps[i - 1] = steps[i] * extents[i];
+  }
+  return steps;
+}
+
+/// With axes in another order: axis i of the result is axis order[i] of x.
+[[nodiscard]] inline numbers permuted(const numbers& x, const std::vector<std::size_t>& order) {
+  const dims steps = steps_of(x.extents);
+  dims extents;
+  for (const std::size_t axis : order) {
+    extents.push_back(x.extents[axis]);
+  }
+  return taken(x, extents, [&](const dims& at) {
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      from += at[i] * steps[order[i]];
+    }
+    return from;
+  });
+}
+
+/// The extents of what is broadcast to both. Throws `data_error` where they disagree.
+[[nodiscard]] inline dims broadcast(const dims& a, const dims& b) {
+  dims result(std::max(a.size(), b.size()), 1);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::size_t of_a = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const std::size_t of_b = i < b.size() ? b[b.size() - 1 - i] : 1;
+    require<data_error>(of_a == of_b || of_a == 1 || of_b == 1, "shapes ", words(a), " and ",
+                        words(b), " do not broadcast");
+    result[result.size() - 1 - i] = of_a == 1 ? of_b : of_a;
+  }
+  return result;
+}
+
+/// Repeated along the axes in which it is shorter.
+[[nodiscard]] inline numbers broadcast_to(const numbers& x, const dims& extents) {
+  require<data_error>(broadcast(x.extents, extents) == extents, "a tensor of shape ",
+                      words(x.extents), " cannot be repeated to ", words(extents));
+  if (x.extents == extents) {
+    return x;
+  }
+  const dims steps = steps_of(x.extents);
+  const std::size_t missing = extents.size() - x.extents.size();
+  return taken(x, extents, [&](const dims& at) {
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < x.extents.size(); ++i) {
+      from += (x.extents[i] == 1 ? 0 : at[i + missing]) * steps[i];
+    }
+    return from;
+  });
+}
+
+}  // namespace glia::onnx

@@ -1,0 +1,176 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/function_ref.hpp"
+#include "glia/onnx/proto.hpp"
+#include "glia/onnx/reading/builder.hpp"
+
+namespace glia::onnx {
+
+/// One node of the file with its operands, as what reads it sees it: what it does to the graph that
+/// is built, and what it gives.
+class operation {
+ public:
+  using numbers_function = std::function<std::optional<numbers>(const std::string& name)>;
+
+  /// `wanted` says of each result whether anything takes it.
+  operation(const ::onnx::NodeProto& message, std::vector<tensor> operands, graph_builder& to,
+            std::int64_t opset_of_file, bool trains, std::vector<bool> wanted,
+            const numbers_function& ask)
+      : node(message),
+        x(std::move(operands)),
+        out(to),
+        opset(opset_of_file),
+        training(trains),
+        results(static_cast<std::size_t>(message.output_size())),
+        wanted_(std::move(wanted)),
+        ask_(&ask) {}
+
+  const ::onnx::NodeProto& node;
+  std::vector<tensor> x;  ///< operands; none for those that are left out
+  graph_builder& out;
+  std::int64_t opset;
+  bool training;
+  std::vector<tensor> results;
+
+  // --- operands and results ------------------------------------------------------------------------
+
+  [[nodiscard]] bool has(std::size_t i) const { return i < x.size() && x[i]; }
+  /// Operand i. Throws `data_error` where it is left out.
+  [[nodiscard]] const tensor& operand(std::size_t i) const {
+    require<data_error>(has(i), "expected at least ", i + 1, " operands, got ", x.size());
+    return x[i];
+  }
+  /// Whether result i is wanted.
+  [[nodiscard]] bool wants(std::size_t i) const { return i < wanted_.size() && wanted_[i]; }
+  void give(tensor result, std::size_t i = 0) {
+    if (i < results.size()) {
+      results[i] = std::move(result);
+    }
+  }
+  /// What is as operand i is, and lies as that does.
+  void give_like(const tensor& like, value_id id) { give(graph_builder::with_value(like, id)); }
+
+  /// Operand i, whose numbers must not depend on the samples.
+  [[nodiscard]] numbers known(std::size_t i) const {
+    const tensor& t = operand(i);
+    if (t.known != nullptr) {
+      return *t.known;
+    }
+    if (t.from != nullptr && t.stored == extents_of(*t.from->data.message)) {
+      numbers all = numbers_of(t.from->data);
+      all = permuted(all, flat(t.axes));
+      all.extents = t.extents;
+      return all;
+    }
+    std::optional<numbers> found = (*ask_)(node.input(static_cast<int>(i)));
+    require<data_error>(found.has_value(), "operand ", i, ", '",
+                        node.input(static_cast<int>(i)),
+                        "', depends on the samples; glia has to know it when it reads the file");
+    return *std::move(found);
+  }
+  [[nodiscard]] std::vector<std::int64_t> known_integers(std::size_t i) const {
+    return known(i).integers();
+  }
+  /// A single number, or `otherwise` where the operand is left out.
+  [[nodiscard]] double known_number(std::size_t i, double otherwise) const {
+    if (!has(i)) {
+      return otherwise;
+    }
+    const numbers all = known(i);
+    require<data_error>(all.size() == 1, "operand ", i, " has ", all.size(),
+                        " elements; expected one number");
+    return all.at(0);
+  }
+
+  // --- attributes ----------------------------------------------------------------------------------
+
+  [[nodiscard]] const ::onnx::AttributeProto* attribute(std::string_view name) const {
+    for (const auto& one : node.attribute()) {
+      if (one.name() == name) {
+        return &one;
+      }
+    }
+    return nullptr;
+  }
+  [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t otherwise) const {
+    const auto* const a = typed(name, ::onnx::AttributeProto::INT);
+    return a == nullptr ? otherwise : a->i();
+  }
+  [[nodiscard]] double real(std::string_view name, double otherwise) const {
+    const auto* const a = typed(name, ::onnx::AttributeProto::FLOAT);
+    return a == nullptr ? otherwise : a->f();
+  }
+  [[nodiscard]] std::string word(std::string_view name, std::string otherwise) const {
+    const auto* const a = typed(name, ::onnx::AttributeProto::STRING);
+    return a == nullptr ? std::move(otherwise) : a->s();
+  }
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view name) const {
+    const auto* const a = typed(name, ::onnx::AttributeProto::INTS);
+    return a == nullptr ? std::nullopt
+                        : std::optional(std::vector<std::int64_t>(a->ints().begin(),
+                                                                  a->ints().end()));
+  }
+  [[nodiscard]] std::vector<double> reals(std::string_view name) const {
+    const auto* const a = typed(name, ::onnx::AttributeProto::FLOATS);
+    return a == nullptr ? std::vector<double>{}
+                        : std::vector<double>(a->floats().begin(), a->floats().end());
+  }
+  [[nodiscard]] std::vector<std::string> texts(std::string_view name) const {
+    const auto* const a = typed(name, ::onnx::AttributeProto::STRINGS);
+    return a == nullptr ? std::vector<std::string>{}
+                        : std::vector<std::string>(a->strings().begin(), a->strings().end());
+  }
+  /// Integers that are an attribute in older opsets and operand i in newer ones.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view name,
+                                                                  std::size_t i) const {
+    return has(i) ? std::optional(known_integers(i)) : integers(name);
+  }
+
+ private:
+  [[nodiscard]] const ::onnx::AttributeProto* typed(
+      std::string_view name, ::onnx::AttributeProto::AttributeType type) const {
+    const auto* const a = attribute(name);
+    require<data_error>(a == nullptr || a->type() == type, "the attribute '", name,
+                        "' is of another type than expected");
+    return a;
+  }
+
+  std::vector<bool> wanted_;
+  const numbers_function* ask_;
+};
+
+/// Extents from integers of the file. Throws `data_error` for negative ones.
+[[nodiscard]] inline dims dims_from(const std::vector<std::int64_t>& all) {
+  dims result;
+  for (const std::int64_t one : all) {
+    require<data_error>(one >= 0, "expected extents of at least 0, got ", one);
+    result.push_back(static_cast<std::size_t>(one));
+  }
+  static_cast<void>(count_of(result));
+  return result;
+}
+
+/// Axes of a tensor, in order, each once. Throws `data_error` for others.
+[[nodiscard]] inline std::vector<std::size_t> axes_from(const std::vector<std::int64_t>& all,
+                                                        std::size_t rank) {
+  std::vector<std::size_t> axes;
+  for (const std::int64_t one : all) {
+    axes.push_back(axis_in(one, rank));
+  }
+  std::sort(axes.begin(), axes.end());
+  require<data_error>(std::adjacent_find(axes.begin(), axes.end()) == axes.end(),
+                      "an axis is named twice");
+  return axes;
+}
+
+}  // namespace glia::onnx

@@ -1,0 +1,273 @@
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/input_file.hpp"
+#include "glia/core/output_kind.hpp"
+#include "glia/graph/graph.hpp"
+#include "glia/onnx/reading/graph_reader.hpp"
+
+namespace glia::onnx {
+
+/// An input of a file, as a model takes it.
+struct graph_input_spec {
+  std::string name;
+  element_type type = ::onnx::TensorProto::FLOAT;
+  std::vector<std::optional<std::size_t>> extents;  ///< of the file, behind the first; none: open
+  std::vector<std::size_t> order;                   ///< in which the samples' axes lie
+  std::size_t rows = 0;                             ///< that the file says; 0: any number
+  std::optional<shape> sample;                      ///< as it lies, where all extents are said
+  std::string words;                                ///< the same for people
+
+  /// Whether samples of this shape can be its.
+  [[nodiscard]] bool fits(const shape& s) const {
+    bool same = s.rank() == extents.size();
+    for (std::size_t i = 0; same && i < s.rank(); ++i) {
+      same = !extents[order[i]] || *extents[order[i]] == s[i];
+    }
+    return same;
+  }
+};
+
+/// What goes into the network of a file, and what comes out of it.
+struct graph_interface {
+  std::vector<graph_input_spec> inputs;
+  std::vector<std::string> outputs;
+  bool channels_last = false;
+  output_kind gives = output_kind::other;
+};
+
+/// A file's network as a graph of glia's kernels, for so many samples.
+struct read_result {
+  graph calls;
+  std::vector<value_id> inputs;
+  std::vector<graph_weight> weights;
+  std::vector<graph_part> parts;
+  std::vector<std::string> names;  ///< of the parts
+
+  [[nodiscard]] const std::string& name_of(const graph_part& part) const {
+    return names[static_cast<std::size_t>(&part - parts.data())];
+  }
+  /// What a weight is called within its part.
+  [[nodiscard]] std::string own_name(const graph_part& part, std::size_t w) const {
+    const std::string& whole = weights[w].from->name;
+    const std::string& around = name_of(part);
+    return whole.starts_with(around + '.') ? whole.substr(around.size() + 1) : whole;
+  }
+  /// What an input is after a training step.
+  [[nodiscard]] value_id next_of(value_id input) const {
+    for (const graph_input& one : calls.inputs()) {
+      if (one.value == input) {
+        return one.next;
+      }
+    }
+    return no_value;
+  }
+};
+
+namespace detail {
+
+template <class Call>
+auto naming_file(const model_content& content, const Call& call) {
+  return glia::detail::naming(content.path().string(), call);
+}
+
+/// Names of layers are of letters, digits and what else does not part names.
+[[nodiscard]] inline std::string lower(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isupper(byte) != 0 && !result.empty() &&
+        std::islower(static_cast<unsigned char>(result.back())) != 0) {
+      result += '_';
+    }
+    result += static_cast<char>(std::tolower(byte));
+  }
+  std::replace(result.begin(), result.end(), ' ', '_');
+  return result;
+}
+
+/// What all the weights of a part are called by, features.0 for features.0.weight and
+/// features.0.bias; empty if they have nothing in common.
+[[nodiscard]] inline std::string common_name(const std::vector<graph_weight>& weights,
+                                             const graph_part& part) {
+  std::string common;
+  for (std::size_t i = 0; i < part.weights.size(); ++i) {
+    const std::string& name = weights[part.weights[i]].from->name;
+    const std::string_view around(name.data(), std::min(name.rfind('.'), name.size()));
+    if (i == 0) {
+      common = name.rfind('.') == std::string::npos ? "" : std::string(around);
+    }
+    while (!common.empty() && !name.starts_with(common + '.')) {
+      common.resize(common.rfind('.') == std::string::npos ? 0 : common.rfind('.'));
+    }
+  }
+  return common;
+}
+
+[[nodiscard]] inline output_kind kind_of(const ::onnx::GraphProto& graph, std::string name) {
+  for (int i = graph.node_size(); i-- > 0;) {
+    const ::onnx::NodeProto& node = graph.node(i);
+    const bool gives = std::find(node.output().begin(), node.output().end(), name) !=
+                       node.output().end();
+    if (!gives) {
+      continue;
+    }
+    if (node.op_type() == "Softmax") {
+      return output_kind::softmax;
+    }
+    if (node.op_type() == "Sigmoid") {
+      return output_kind::sigmoid;
+    }
+    const bool same = node.op_type() == "Identity" || node.op_type() == "Reshape" ||
+                      node.op_type() == "Flatten" || node.op_type() == "Squeeze";
+    if (!same || node.input_size() == 0) {
+      break;
+    }
+    name = node.input(0);
+  }
+  return output_kind::other;
+}
+
+[[nodiscard]] inline graph_input_spec input_spec(const ::onnx::ValueInfoProto& input,
+                                                 bool channels_last) {
+  graph_input_spec made;
+  made.name = input.name();
+  require<data_error>(input.type().has_tensor_type(), "the input '", input.name(),
+                      "' is no tensor");
+  const auto& type = input.type().tensor_type();
+  made.type = type.elem_type();
+  require<data_error>(raw_size(made.type) > 0, "the input '", input.name(),
+                      "' has elements of type ", name_of_type(made.type));
+  const int rank = type.shape().dim_size();
+  require<data_error>(rank > 0, "the input '", input.name(),
+                      "' has no axis that counts samples");
+  require<data_error>(rank <= static_cast<int>(shape::max_rank), "the input '", input.name(),
+                      "' has ", rank, " axes; glia has at most ", shape::max_rank);
+  bool open = false;
+  for (int i = 0; i < rank; ++i) {
+    const auto& extent = type.shape().dim(i);
+    const std::int64_t count = extent.has_dim_value() ? extent.dim_value() : 0;
+    if (i == 0) {
+      made.rows = count > 0 ? static_cast<std::size_t>(count) : 0;
+      continue;
+    }
+    open = open || count <= 0;
+    made.extents.push_back(count > 0 ? std::optional(static_cast<std::size_t>(count))
+                                     : std::nullopt);
+  }
+  made.order = graph_builder::natural_order(made.extents.size());
+  if (channels_last && rank == 4) {
+    made.order = {1, 2, 0};
+  }
+  made.words = "(";
+  dims sample;
+  for (std::size_t i = 0; i < made.order.size(); ++i) {
+    const auto& extent = made.extents[made.order[i]];
+    sample.push_back(extent.value_or(1));
+    made.words += text(i == 0 ? "" : ", ", extent ? std::to_string(*extent) : "?");
+  }
+  made.words += ')';
+  static_cast<void>(count_of(sample));
+  if (!open) {
+    made.sample = shape_of(sample);
+  }
+  return made;
+}
+
+}  // namespace detail
+
+/// What a file's network takes and gives. Throws `data_error` for what no model can.
+[[nodiscard]] inline graph_interface interface_of(const model_content& content, bool channels_last,
+                                                  const std::vector<std::string>& outputs) {
+  const ::onnx::GraphProto& graph = content.graph();
+  graph_interface result;
+  result.channels_last = channels_last;
+  std::set<std::string> weights;
+  for (const ::onnx::TensorProto& one : graph.initializer()) {
+    weights.insert(one.name());
+  }
+  for (const ::onnx::ValueInfoProto& input : graph.input()) {
+    if (!weights.contains(input.name())) {
+      result.inputs.push_back(detail::input_spec(input, channels_last));
+    }
+  }
+  require<data_error>(!result.inputs.empty(), "has no input");
+  for (const graph_input_spec& one : result.inputs) {
+    require<data_error>(result.inputs.size() == 1 || one.sample.has_value(), "the input '",
+                        one.name, "', one of several, leaves an extent open");
+  }
+  result.outputs = outputs;
+  if (outputs.empty()) {
+    for (const ::onnx::ValueInfoProto& output : graph.output()) {
+      result.outputs.push_back(output.name());
+    }
+  }
+  require<data_error>(!result.outputs.empty(), "has no output");
+  if (result.outputs.size() == 1) {
+    result.gives = detail::kind_of(graph, result.outputs[0]);
+  }
+  return result;
+}
+
+/// Reads a file's network for inputs of these shapes, which lie as `what` says. Throws `data_error`
+/// where glia has no kernels for it, or it does not fit together.
+[[nodiscard]] inline read_result read_graph(const model_content& content,
+                                            const graph_interface& what,
+                                            std::span<const shape> shapes, bool training,
+                                            bool whole_recurrences) {
+  graph_reader reader(content, training);
+  graph_builder& out = reader.out;
+  out.whole_recurrences = whole_recurrences;
+  read_result result;
+  for (std::size_t i = 0; i < what.inputs.size(); ++i) {
+    const graph_input_spec& one = what.inputs[i];
+    const value_id id = out.calls.add_input(one.name, real_of(shapes[i]));
+    result.inputs.push_back(id);
+    std::vector<std::size_t> order{0};
+    for (const std::size_t axis : one.order) {
+      order.push_back(axis + 1);
+    }
+    reader.give(one.name, out.computed(id, order, one.type));
+    out.rows = shapes[i][0];
+    out.declared_rows = one.rows;
+  }
+  reader.read(what.outputs);
+  for (const std::string& name : what.outputs) {
+    const tensor& y = reader.result(name);
+    require<data_error>(y.rank() > 0 && y.computed() && y.extents[0] == out.rows, "the output '",
+                        name, "' of shape ", words(y.extents), " has no row for each of ",
+                        out.rows, " samples");
+    const bool images = what.channels_last && y.rank() == 4;
+    out.calls.add_output(name, images ? out.stored_as(y, {0, 2, 3, 1}) : out.plain(y));
+  }
+  const auto nodes = out.calls.nodes().size();
+  if (nodes > (reader.parts.empty() ? 0 : reader.parts.back().end)) {
+    reader.parts.push_back({"Transpose", "Transpose", reader.parts.empty() ? 0 : reader.parts.back().end,
+                            nodes, {}});
+  }
+  result.parts = std::move(reader.parts);
+  std::map<std::string, std::size_t> counts;
+  for (const graph_part& part : result.parts) {
+    std::string name = detail::common_name(out.weights, part);
+    if (name.empty()) {
+      const std::string kind = detail::lower(part.operation);
+      name = text(kind, '_', counts[kind]++);
+    }
+    result.names.push_back(std::move(name));
+  }
+  result.calls = std::move(out.calls);
+  result.weights = std::move(out.weights);
+  return result;
+}
+
+}  // namespace glia::onnx

@@ -1,0 +1,367 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/recurrence.hpp"
+#include "glia/onnx/reading/arrangement.hpp"
+
+// Recurrent layers. As one kernel where that does what the node says and the backend has it, else
+// step by step.
+namespace glia::onnx::reading {
+
+namespace detail {
+
+/// A recurrent node, as far as it is the same in both directions. Of an LSTM, glia has the parts in
+/// the order i, f, g, o, the file in the order i, o, f, g.
+struct recurrent_node {
+  recurrent_cell cell;
+  std::size_t steps = 0;
+  std::size_t samples = 0;
+  std::size_t units = 0;
+  bool samples_first = false;     ///< layout: (N, T, I) and not (T, N, I)
+  std::vector<std::string> activations{};
+  double clip = 0;                ///< 0: none
+  bool reset_after = true;
+  bool couples = false;           ///< an LSTM's input and forget gates
+  value_id counts = no_value;     ///< (N, T): which steps there are, where sequences are shorter
+
+  [[nodiscard]] std::size_t parts() const { return products_of(cell); }
+  [[nodiscard]] std::vector<std::size_t> order() const {
+    return cell == recurrent_cell::lstm  ? std::vector<std::size_t>{0, 2, 3, 1}
+           : cell == recurrent_cell::gru ? std::vector<std::size_t>{0, 1, 2}
+                                         : std::vector<std::size_t>{0};
+  }
+};
+
+/// One direction's part of an operand (directions, ...).
+[[nodiscard]] inline tensor of_direction(operation& n, std::size_t i, std::size_t direction,
+                                         std::size_t directions) {
+  const tensor& all = n.operand(i);
+  return directions == 1 ? all : part(n.out, in_graph(n.out, all), 0, direction, 1);
+}
+
+/// Weights (1, G U, rows) as glia has them, (rows, G U).
+[[nodiscard]] inline value_id gates(graph_builder& out, const tensor& w, const recurrent_node& r) {
+  const std::size_t rows = w.extents[2];
+  const value_id plain = out.arranged(w, graph_builder::places_in(w, {2, 0, 1}),
+                                      {rows, r.parts() * r.units});
+  if (r.cell != recurrent_cell::lstm) {
+    return plain;
+  }
+  std::vector<value_id> parts;
+  for (const std::size_t part : r.order()) {
+    parts.push_back(out.slice(plain, 1, part * r.units, r.units));
+  }
+  return out.concat(std::move(parts), 1);
+}
+/// A bias (1, 2 G U): that of the inputs, or that of the states.
+[[nodiscard]] inline value_id bias_of(graph_builder& out, const tensor& b, const recurrent_node& r,
+                                      bool of_states) {
+  const std::size_t all = r.parts() * r.units;
+  const value_id both = out.reshape(out.plain(b), {2 * all});
+  const value_id half = out.slice(both, 0, of_states ? all : 0, all);
+  if (r.cell != recurrent_cell::lstm) {
+    return half;
+  }
+  std::vector<value_id> parts;
+  for (const std::size_t part : r.order()) {
+    parts.push_back(out.slice(half, 0, part * r.units, r.units));
+  }
+  return out.concat(std::move(parts), 0);
+}
+
+/// An activation of the standard's by its name.
+[[nodiscard]] inline value_id activated(graph_builder& out, const std::string& name, value_id x,
+                                        double clip) {
+  const value_id in =
+      clip > 0 ? out.apply(unary_map{unary_function::clamp, -clip, clip}, x) : x;
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (lower == "sigmoid") {
+    return out.apply(unary_function::sigmoid, in);
+  }
+  if (lower == "tanh") {
+    return out.apply(unary_function::tanh, in);
+  }
+  if (lower == "relu") {
+    return out.apply(unary_function::relu, in);
+  }
+  if (lower == "softplus") {
+    return out.apply(unary_function::softplus, in);
+  }
+  if (lower == "hardsigmoid") {
+    return out.apply(unary_map{unary_function::clamp, 0, 1}, out.affine(in, 0.2, 0.5));
+  }
+  if (lower == "softsign") {
+    return out.divide(in, out.affine(out.apply(unary_function::absolute, in), 1, 1));
+  }
+  throw data_error(text("has the activation '", name, "', which glia does not read"));
+}
+
+/// What one direction gives: all states (N, T, U), the last one and an LSTM's memory (N, U).
+struct recurrent_results {
+  value_id all = no_value;
+  value_id last = no_value;
+  value_id memory = no_value;
+};
+
+/// What a step adds to: an LSTM's h and c, another's h.
+struct recurrent_state {
+  value_id h = no_value;
+  value_id c = no_value;
+};
+
+/// What one direction of a node computes with.
+struct recurrent_weights {
+  value_id projected = no_value;  ///< (N, T, G U)
+  value_id recurrent = no_value;  ///< (U, G U)
+  value_id bias = no_value;       ///< of the states (G U)
+  value_id peepholes = no_value;  ///< of an LSTM, i, o, f: (3 U)
+  std::vector<std::string> f;     ///< activations
+};
+
+[[nodiscard]] inline recurrent_state next_state(graph_builder& out, const recurrent_node& r,
+                                                const recurrent_weights& w, value_id step,
+                                                const recurrent_state& s) {
+  const std::size_t u = r.units;
+  const auto product = [&](value_id h, std::size_t begin, std::size_t extent, bool bias) {
+    return out.call(kernels::dense{}, {h, out.slice(w.recurrent, 1, begin, extent),
+                                       bias && w.bias != no_value
+                                           ? out.slice(w.bias, 0, begin, extent)
+                                           : no_value});
+  };
+  const auto act = [&](std::size_t i, value_id x) { return activated(out, w.f[i], x, r.clip); };
+  if (r.cell == recurrent_cell::simple) {
+    return {act(0, out.add(step, product(s.h, 0, u, true)))};
+  }
+  if (r.cell == recurrent_cell::gru) {
+    const value_id of_h = product(s.h, 0, 2 * u, true);
+    const value_id zr = act(0, out.add(out.slice(step, 1, 0, 2 * u), of_h));
+    const value_id z = out.slice(zr, 1, 0, u);
+    const value_id reset = out.slice(zr, 1, u, u);
+    const value_id x = out.slice(step, 1, 2 * u, u);
+    value_id made = no_value;
+    if (r.reset_after) {
+      made = out.multiply(reset, product(s.h, 2 * u, u, true));
+    } else {
+      made = product(out.multiply(reset, s.h), 2 * u, u, true);
+    }
+    const value_id c = act(1, out.add(x, made));
+    return {out.add(c, out.multiply(z, out.subtract(s.h, c)))};
+  }
+  const value_id all = out.add(step, product(s.h, 0, 4 * u, true));
+  const auto gate = [&](std::size_t part, std::size_t peephole, value_id memory) {
+    const value_id x = out.slice(all, 1, part * u, u);
+    return w.peepholes == no_value
+               ? x
+               : out.add(x, out.multiply(memory, out.slice(w.peepholes, 0, peephole * u, u)));
+  };
+  const value_id f = act(0, gate(1, 2, s.c));
+  const value_id i = r.couples ? out.affine(f, -1, 1) : act(0, gate(0, 0, s.c));
+  const value_id g = act(1, out.slice(all, 1, 2 * u, u));
+  const value_id c = out.add(out.multiply(f, s.c), out.multiply(i, g));
+  const value_id o = act(0, gate(3, 1, c));
+  return {out.multiply(o, act(2, c)), c};
+}
+
+/// All steps one after the other.
+[[nodiscard]] inline recurrent_results run_steps(graph_builder& out, const recurrent_node& r,
+                                                 const recurrent_weights& w,
+                                                 recurrent_state state, bool backwards) {
+  constexpr std::size_t most = 4096;
+  require<data_error>(r.steps <= most, "takes ", r.steps,
+                      " steps; glia reads recurrences that it has no kernel for up to ", most);
+  std::vector<value_id> given(r.steps);
+  const value_id zeros = r.counts == no_value ? no_value : out.full({}, 0);
+  for (std::size_t i = 0; i < r.steps; ++i) {
+    const std::size_t t = backwards ? r.steps - 1 - i : i;
+    const value_id step = out.reshape(out.slice(w.projected, 1, t, 1),
+                                      {r.samples, r.parts() * r.units});
+    recurrent_state now = next_state(out, r, w, step, state);
+    value_id shown = now.h;
+    if (r.counts != no_value) {
+      const value_id counts = out.slice(r.counts, 1, t, 1);
+      const auto chosen = [&](value_id a, value_id b) {
+        return out.call(kernels::select{}, {counts, a, b});
+      };
+      shown = chosen(now.h, zeros);
+      now.h = chosen(now.h, state.h);
+      if (now.c != no_value) {
+        now.c = chosen(now.c, state.c);
+      }
+    }
+    state = now;
+    given[t] = out.reshape(shown, {r.samples, 1, r.units});
+  }
+  return {out.concat(std::move(given), 1), state.h, state.c};
+}
+
+/// All steps by the kernel, from states of zeros.
+[[nodiscard]] inline recurrent_results run_at_once(graph_builder& out, const recurrent_node& r,
+                                                   const recurrent_weights& w, bool backwards,
+                                                   bool training) {
+  value_id all = out.call(
+      kernels::recurrence{r.cell, backwards, training},
+      {w.projected, w.recurrent, w.bias, no_value, r.counts});
+  const std::size_t last = backwards ? 0 : r.steps - 1;
+  const value_id end = out.reshape(out.slice(all, 1, last, 1), {r.samples, r.units});
+  if (r.counts != no_value) {
+    all = out.multiply(all, out.reshape(r.counts, {r.samples, r.steps, 1}));
+  }
+  return {all, end, no_value};
+}
+
+/// Which steps of each sample there are, of these lengths (N).
+[[nodiscard]] inline value_id steps_there(operation& n, const recurrent_node& r,
+                                          const tensor& lengths) {
+  std::vector<double> at;
+  for (std::size_t t = 0; t < r.steps; ++t) {
+    at.push_back(static_cast<double>(t));
+  }
+  const value_id all = n.out.reshape(n.out.plain(lengths), {r.samples, 1});
+  return n.out.binary(binary_function::greater, all,
+                      n.out.constant({1, r.steps}, std::move(at)));
+}
+
+}  // namespace detail
+
+template <recurrent_cell Cell>
+void recurrence(operation& n) {
+  const bool lstm = Cell == recurrent_cell::lstm;
+  const tensor& x = n.operand(0);
+  const tensor& weights = n.operand(1);
+  detail::recurrent_node r{Cell};
+  r.samples_first = n.integer("layout", 0) != 0;
+  require<data_error>(x.rank() == 3 && weights.rank() == 3 && n.operand(2).rank() == 3,
+                      "expected sequences and weights of three axes, got ", words(x.extents),
+                      " and ", words(weights.extents));
+  r.steps = x.extents[r.samples_first ? 1 : 0];
+  r.samples = x.extents[r.samples_first ? 0 : 1];
+  const std::string direction = n.word("direction", "forward");
+  const std::size_t directions = direction == "bidirectional" ? 2 : 1;
+  const std::size_t inputs = x.extents[2];
+  r.units = n.x[2].extents[2];
+  require<data_error>(
+      r.steps > 0 && r.samples > 0 && r.units > 0 &&
+          weights.extents == dims{directions, r.parts() * r.units, inputs} &&
+          n.x[2].extents == dims{directions, r.parts() * r.units, r.units} &&
+          (!n.has(3) || n.x[3].extents == dims{directions, 2 * r.parts() * r.units}),
+      "has weights of shapes ", words(weights.extents), " and ", words(n.x[2].extents), " for ",
+      words(x.extents));
+  require<data_error>(direction == "forward" || direction == "reverse" || directions == 2,
+                      "runs in the direction '", direction, "'");
+  r.clip = n.real("clip", 0);
+  r.couples = n.integer("input_forget", 0) != 0;
+  r.reset_after = Cell != recurrent_cell::gru || n.integer("linear_before_reset", 0) != 0;
+  require<data_error>(n.reals("activation_alpha").empty() && n.reals("activation_beta").empty(),
+                      "has activations with parameters");
+  r.activations = n.texts("activations");
+  const std::vector<std::string> usual =
+      lstm ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+      : Cell == recurrent_cell::gru ? std::vector<std::string>{"Sigmoid", "Tanh"}
+                                    : std::vector<std::string>{"Tanh"};
+  if (r.activations.empty()) {
+    for (std::size_t d = 0; d < directions; ++d) {
+      r.activations.insert(r.activations.end(), usual.begin(), usual.end());
+    }
+  }
+  require<data_error>(r.activations.size() == usual.size() * directions, "has ",
+                      r.activations.size(), " activations");
+  if (n.has(4)) {
+    require<data_error>(n.x[4].extents == dims{r.samples}, "has lengths of shape ",
+                        words(n.x[4].extents));
+    r.counts = detail::steps_there(n, r, n.x[4]);
+  }
+  const value_id steps =
+      n.out.stored_as(x, r.samples_first ? axis_order{0, 1, 2} : axis_order{1, 0, 2});
+  const auto state_before = [&](std::size_t i, std::size_t d) {
+    if (!n.has(i)) {
+      return n.out.full({r.samples, r.units}, 0);
+    }
+    const std::size_t axis = r.samples_first ? 1 : 0;
+    require<data_error>(n.x[i].rank() == 3 && n.x[i].extents[axis] == directions &&
+                            n.x[i].extents[1 - axis] == r.samples && n.x[i].extents[2] == r.units,
+                        "begins with states of shape ", words(n.x[i].extents));
+    const tensor one = part(n.out, in_graph(n.out, n.x[i]), axis, d, 1);
+    return n.out.reshape(n.out.plain(one), {r.samples, r.units});
+  };
+  std::vector<detail::recurrent_results> given;
+  for (std::size_t d = 0; d < directions; ++d) {
+    const bool backwards = direction == "reverse" || d == 1;
+    detail::recurrent_weights w;
+    const auto begin = r.activations.begin() + static_cast<std::ptrdiff_t>(d * usual.size());
+    w.f.assign(begin, begin + static_cast<std::ptrdiff_t>(usual.size()));
+    const value_id kernel = detail::gates(n.out, detail::of_direction(n, 1, d, directions), r);
+    w.recurrent = detail::gates(n.out, detail::of_direction(n, 2, d, directions), r);
+    value_id of_inputs = no_value;
+    if (n.has(3)) {
+      const tensor both = detail::of_direction(n, 3, d, directions);
+      of_inputs = detail::bias_of(n.out, both, r, false);
+      w.bias = detail::bias_of(n.out, both, r, true);
+      if (Cell != recurrent_cell::gru) {  // both are added to the same
+        of_inputs = n.out.add(of_inputs, std::exchange(w.bias, no_value));
+      }
+    }
+    if (lstm && n.has(7)) {
+      const tensor p = detail::of_direction(n, 7, d, directions);
+      require<data_error>(p.size() == 3 * r.units, "has peepholes of shape ", words(p.extents));
+      w.peepholes = n.out.reshape(n.out.plain(p), {3 * r.units});
+    }
+    // As glia's own layers: a convolution of 1 x 1 over the steps.
+    const std::size_t columns = r.parts() * r.units;
+    w.projected = n.out.reshape(
+        n.out.call(kernels::conv2d{},
+                   {n.out.reshape(steps, {r.samples, 1, r.steps, inputs}),
+                    n.out.reshape(kernel, {1, 1, inputs, columns}), of_inputs}),
+        {r.samples, r.steps, columns});
+    const bool at_once = n.out.whole_recurrences && w.f == usual && r.clip == 0 && !r.couples &&
+                         r.reset_after && !n.has(5) && !n.has(6) && w.peepholes == no_value &&
+                         !(lstm && n.wants(2));
+    if (at_once) {
+      given.push_back(detail::run_at_once(n.out, r, w, backwards, n.training));
+    } else {
+      detail::recurrent_state state{state_before(5, d)};
+      if (lstm) {
+        state.c = state_before(6, d);
+      }
+      given.push_back(detail::run_steps(n.out, r, w, state, backwards));
+    }
+  }
+  // Y (T, D, N, U) or (N, T, D, U); Y_h and Y_c (D, N, U) or (N, D, U).
+  const auto both = [&](value_id detail::recurrent_results::*which, const shape& each,
+                        std::size_t axis) {
+    std::vector<value_id> parts;
+    for (const auto& one : given) {
+      parts.push_back(n.out.reshape(one.*which, each));
+    }
+    return n.out.concat(std::move(parts), axis);
+  };
+  if (n.wants(0)) {
+    const value_id all =
+        both(&detail::recurrent_results::all, {r.samples, r.steps, 1, r.units}, 2);
+    n.give(n.out.computed(all, r.samples_first ? axis_order{0, 1, 2, 3} : axis_order{2, 0, 1, 3}));
+  }
+  const axis_order ends = r.samples_first ? axis_order{0, 1, 2} : axis_order{1, 0, 2};
+  if (n.wants(1)) {
+    n.give(n.out.computed(
+               both(&detail::recurrent_results::last, {r.samples, 1, r.units}, 1), ends),
+           1);
+  }
+  if (lstm && n.wants(2)) {
+    n.give(n.out.computed(
+               both(&detail::recurrent_results::memory, {r.samples, 1, r.units}, 1), ends),
+           2);
+  }
+}
+
+}  // namespace glia::onnx::reading

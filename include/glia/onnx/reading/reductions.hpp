@@ -1,0 +1,346 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/classification.hpp"
+#include "glia/kernels/pooling.hpp"
+#include "glia/onnx/reading/arrangement.hpp"
+
+// Operations that make one number of several along axes.
+namespace glia::onnx::reading {
+
+/// Which axes are reduced, in order, and whether they stay, of extent 1.
+struct reduced_axes {
+  std::vector<std::size_t> axes;
+  bool keep = true;
+  bool nothing = false;  ///< no axis at all: the tensor stays as it is
+
+  [[nodiscard]] bool has(std::size_t axis) const {
+    return std::binary_search(axes.begin(), axes.end(), axis);
+  }
+};
+
+/// What a node says of them.
+[[nodiscard]] inline reduced_axes axes_of(const operation& n) {
+  const std::size_t rank = n.operand(0).rank();
+  reduced_axes over{{}, n.integer("keepdims", 1) != 0};
+  const auto given = n.integers("axes", 1);
+  if (given && !given->empty()) {
+    over.axes = axes_from(*given, rank);
+  } else if (n.integer("noop_with_empty_axes", 0) != 0) {
+    over.nothing = true;
+  } else {
+    over.axes = graph_builder::natural_order(rank);
+  }
+  return over;
+}
+
+/// How many elements of x make one.
+[[nodiscard]] inline double reduced_count(const tensor& x, const reduced_axes& over) {
+  double count = 1;
+  for (const std::size_t axis : over.axes) {
+    count *= static_cast<double>(x.extents[axis]);
+  }
+  return count;
+}
+
+/// Without these axes, which have become of extent 1.
+[[nodiscard]] inline tensor without_axes(graph_builder& out, const tensor& t,
+                                         const reduced_axes& over) {
+  tensor result = t;
+  result.extents.clear();
+  result.axes.clear();
+  std::vector<bool> gone(t.stored.size(), false);
+  for (const std::size_t axis : over.axes) {
+    for (const std::size_t place : t.axes[axis]) {
+      gone[place] = true;
+    }
+  }
+  std::vector<std::size_t> now(t.stored.size(), 0);
+  shape stored;
+  for (std::size_t place = 0; place < gone.size(); ++place) {
+    now[place] = stored.rank();
+    if (!gone[place]) {
+      stored.push_back(t.stored[place]);
+    }
+  }
+  for (std::size_t axis = 0; axis < t.rank(); ++axis) {
+    if (over.has(axis)) {
+      continue;
+    }
+    result.extents.push_back(t.extents[axis]);
+    auto& places = result.axes.emplace_back();
+    for (const std::size_t place : t.axes[axis]) {
+      places.push_back(now[place]);
+    }
+  }
+  result.stored = dims_of(stored);
+  result.id = out.reshape(t.id, stored);
+  return result;
+}
+
+/// Sums over axes, which become of extent 1.
+[[nodiscard]] inline tensor summed(graph_builder& out, tensor t, const reduced_axes& over) {
+  for (const std::size_t axis : over.axes) {
+    for (const std::size_t place : t.axes[axis]) {
+      t.stored[place] = 1;
+    }
+    t.extents[axis] = 1;
+  }
+  t.id = out.sum_to(t.id, shape_of(t.stored));
+  return t;
+}
+
+/// The largest along axes, which become of extent 1: of windows as long as these.
+[[nodiscard]] inline tensor largest(graph_builder& out, const tensor& t, const reduced_axes& over) {
+  axis_order order;
+  for (std::size_t axis = 0; axis < t.rank(); ++axis) {
+    if (!over.has(axis)) {
+      order.push_back(axis);
+    }
+  }
+  const std::size_t kept = order.size();
+  order.insert(order.end(), over.axes.begin(), over.axes.end());
+  const value_id x = out.stored_as(t, order);
+  const auto count = static_cast<std::size_t>(reduced_count(t, over));
+  require<data_error>(t.size() > 0, "takes the largest of no elements");
+  // Samples stay apart where the first axis is theirs and is kept.
+  const std::size_t first = kept > 0 ? t.extents[order[0]] : 1;
+  const std::size_t others = t.size() / count / first;
+  const value_id images = out.reshape(x, {first, others, count, 1});
+  window2d window;
+  window.width = count;
+  const value_id y = out.call(kernels::max_pool2d{window}, {images});
+  shape to;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    to.push_back(i < kept ? t.extents[order[i]] : 1);
+  }
+  return out.computed(out.reshape(y, to), order, t.type);
+}
+
+inline void give_reduced(operation& n, const tensor& t, const reduced_axes& over) {
+  n.give(over.keep ? t : without_axes(n.out, t, over));
+}
+
+/// after(sum(before(x)))
+template <class Before, class After>
+void reduce_sum_of(operation& n, const Before& before, const After& after) {
+  const reduced_axes over = axes_of(n);
+  tensor x = in_graph(n.out, n.operand(0));
+  const double count = reduced_count(x, over);
+  x.id = before(x.id);
+  if (over.nothing) {
+    x.id = after(x.id, 1.0);
+    return n.give(std::move(x));
+  }
+  tensor y = summed(n.out, std::move(x), over);
+  y.id = after(y.id, count);
+  give_reduced(n, y, over);
+}
+
+inline void reduce_sum(operation& n) {
+  reduce_sum_of(
+      n, [](value_id x) { return x; }, [](value_id y, double) { return y; });
+}
+inline void reduce_mean(operation& n) {
+  reduce_sum_of(
+      n, [](value_id x) { return x; },
+      [&](value_id y, double count) { return n.out.affine(y, 1 / count, 0); });
+}
+inline void reduce_l1(operation& n) {
+  reduce_sum_of(
+      n, [&](value_id x) { return n.out.apply(unary_function::absolute, x); },
+      [](value_id y, double) { return y; });
+}
+inline void reduce_l2(operation& n) {
+  reduce_sum_of(
+      n, [&](value_id x) { return n.out.apply(unary_function::square, x); },
+      [&](value_id y, double) { return n.out.apply(unary_function::square_root, y); });
+}
+inline void reduce_sum_square(operation& n) {
+  reduce_sum_of(
+      n, [&](value_id x) { return n.out.apply(unary_function::square, x); },
+      [](value_id y, double) { return y; });
+}
+inline void reduce_log_sum(operation& n) {
+  reduce_sum_of(
+      n, [](value_id x) { return x; },
+      [&](value_id y, double) { return n.out.apply(unary_function::logarithm, y); });
+}
+
+template <bool Largest>
+void reduce_extremum(operation& n) {
+  const reduced_axes over = axes_of(n);
+  tensor x = in_graph(n.out, n.operand(0));
+  if (over.nothing) {
+    return n.give(std::move(x));
+  }
+  if (!Largest) {
+    x.id = n.out.affine(x.id, -1, 0);
+  }
+  tensor y = largest(n.out, x, over);
+  if (!Largest) {
+    y.id = n.out.affine(y.id, -1, 0);
+  }
+  give_reduced(n, y, over);
+}
+
+inline void reduce_product(operation& n) {
+  const reduced_axes over = axes_of(n);
+  tensor x = in_graph(n.out, n.operand(0));
+  constexpr std::size_t most = 4096;
+  for (const std::size_t axis : over.axes) {
+    const std::size_t extent = x.extents[axis];
+    require<data_error>(extent > 0 && extent <= most, "multiplies ", extent, " elements");
+    tensor all = part(n.out, x, axis, 0, 1);
+    for (std::size_t i = 1; i < extent; ++i) {
+      all.id = n.out.multiply(all.id, part(n.out, x, axis, i, 1).id);
+    }
+    x = std::move(all);
+  }
+  give_reduced(n, x, over);
+}
+
+/// m + ln(sum(exp(x - m))), m being the largest: no sum is too large.
+[[nodiscard]] inline tensor log_sum_exp(graph_builder& out, const tensor& x,
+                                        const reduced_axes& over) {
+  const tensor most = largest(out, x, over);
+  const std::vector<tensor> both{x, most};
+  const aligned all = out.align(both);
+  tensor off = graph_builder::with_value(
+      all.like, out.apply(unary_function::exponential, out.subtract(all.values[0], all.values[1])));
+  const tensor sum = summed(out, std::move(off), over);
+  const std::vector<tensor> results{
+      graph_builder::with_value(sum, out.apply(unary_function::logarithm, sum.id)), most};
+  const aligned ends = out.align(results);
+  return graph_builder::with_value(ends.like, out.add(ends.values[0], ends.values[1]));
+}
+inline void reduce_log_sum_exp(operation& n) {
+  const reduced_axes over = axes_of(n);
+  const tensor x = in_graph(n.out, n.operand(0));
+  give_reduced(n, over.nothing ? x : log_sum_exp(n.out, x, over), over);
+}
+
+// --- over classes ----------------------------------------------------------------------------------
+
+/// With the axis last in memory, and in one piece.
+struct classes_last {
+  value_id x;
+  axis_order order;
+
+  classes_last(graph_builder& out, const tensor& t, std::size_t axis) : order(memory_order(t)) {
+    order.erase(std::find(order.begin(), order.end(), axis));
+    order.push_back(axis);
+    x = out.stored_as(t, order);
+  }
+};
+
+/// Up to opset 12 these operations are over all axes from this one on.
+[[nodiscard]] inline tensor over_one_axis(operation& n, std::size_t& axis) {
+  const tensor& x = n.operand(0);
+  axis = axis_in(n.integer("axis", n.opset < 13 ? 1 : -1), std::max<std::size_t>(x.rank(), 1));
+  if (n.opset >= 13 || axis + 1 >= x.rank()) {
+    return x;
+  }
+  const auto middle = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
+  dims to(x.extents.begin(), middle);
+  to.push_back(count_of({middle, x.extents.end()}));
+  return reshaped(n.out, x, to);
+}
+
+inline void softmax(operation& n) {
+  std::size_t axis = 0;
+  const tensor x = over_one_axis(n, axis);
+  const classes_last rows(n.out, x, axis);
+  const tensor y = n.out.computed(n.out.call(kernels::softmax{}, {rows.x}), rows.order, x.type);
+  n.give(reshaped(n.out, y, n.x[0].extents));
+}
+inline void log_softmax(operation& n) {
+  std::size_t axis = 0;
+  const tensor x = in_graph(n.out, over_one_axis(n, axis));
+  const std::vector<tensor> both{x, log_sum_exp(n.out, x, {{axis}})};
+  const aligned all = n.out.align(both);
+  const tensor y =
+      graph_builder::with_value(all.like, n.out.subtract(all.values[0], all.values[1]));
+  n.give(reshaped(n.out, y, n.x[0].extents));
+}
+
+/// Which of each row's classes is the largest, or the smallest, as numbers of the graph.
+template <bool Largest>
+void arg_extremum(operation& n) {
+  const tensor& given = n.operand(0);
+  const std::size_t axis = axis_in(n.integer("axis", 0), given.rank());
+  const bool last = n.integer("select_last_index", 0) != 0;
+  const bool keep = n.integer("keepdims", 1) != 0;
+  tensor x = in_graph(n.out, given);
+  require<data_error>(x.size() > 0 && x.extents[axis] <= numbers::most,
+                      "takes the largest of ", words(x.extents));
+  if (!Largest) {
+    x.id = n.out.affine(x.id, -1, 0);
+  }
+  const std::size_t count = x.extents[axis];
+  if (last && count > 1) {
+    std::vector<std::size_t> backwards = graph_builder::natural_order(count);
+    std::reverse(backwards.begin(), backwards.end());
+    x = picked(n.out, x, axis, backwards);
+  }
+  const classes_last rows(n.out, x, axis);
+  const shape s = n.out.shape_of_value(rows.x);
+  const value_id which = n.out.call(kernels::argmax{}, {rows.x});
+  std::vector<double> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<double>(last ? count - 1 - i : i));
+  }
+  const value_id number =
+      n.out.call(kernels::dense{}, {n.out.call(kernels::one_hot{count, 1, 0}, {which}),
+                                    n.out.constant({count, 1}, std::move(values)), no_value});
+  shape to = without_last_axis(s);
+  to.push_back(1);
+  tensor y = n.out.computed(n.out.reshape(number, to), rows.order, ::onnx::TensorProto::INT64);
+  if (!keep) {
+    y = without_axes(n.out, y, {{axis}});
+  }
+  n.give(std::move(y));
+}
+
+inline void hardmax(operation& n) {
+  std::size_t axis = 0;
+  const tensor x = in_graph(n.out, over_one_axis(n, axis));
+  const classes_last rows(n.out, x, axis);
+  const shape s = n.out.shape_of_value(rows.x);
+  const value_id ones = n.out.call(kernels::one_hot{s.back(), 1, 0},
+                                   {n.out.call(kernels::argmax{}, {rows.x})});
+  const tensor y = n.out.computed(n.out.reshape(ones, s), rows.order, x.type);
+  n.give(reshaped(n.out, y, n.x[0].extents));
+}
+
+/// Sums of all elements up to each along an axis: a product with a triangle of ones.
+inline void cumulative_sum(operation& n) {
+  const tensor& x = n.operand(0);
+  const std::size_t axis =
+      axis_in(static_cast<std::int64_t>(n.known_number(1, 0)), x.rank());
+  const bool reverse = n.integer("reverse", 0) != 0;
+  const bool exclusive = n.integer("exclusive", 0) != 0;
+  const std::size_t count = x.extents[axis];
+  require_few({count, count});
+  const classes_last rows(n.out, x, axis);
+  const shape s = n.out.shape_of_value(rows.x);
+  std::vector<double> ones(count * count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < count; ++j) {
+      const bool in = reverse ? i >= j : i <= j;
+      ones[i * count + j] = in && !(exclusive && i == j) ? 1 : 0;
+    }
+  }
+  const value_id y =
+      n.out.call(kernels::matmul{}, {n.out.reshape(rows.x, {row_count(s), count}),
+                                     n.out.constant({count, count}, std::move(ones))});
+  n.give(n.out.computed(n.out.reshape(y, s), rows.order, x.type));
+}
+
+}  // namespace glia::onnx::reading

@@ -1,0 +1,266 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/onnx/reading/reductions.hpp"
+
+// Images of another size. Along each axis an output is a weighted sum of inputs: a product with a
+// matrix that the sizes alone say.
+namespace glia::onnx::reading {
+
+namespace detail {
+
+/// How positions of the output are found in the input, and what is taken around them.
+struct resizing {
+  std::string mode = "nearest";
+  std::string coordinates = "half_pixel";
+  std::string nearest = "round_prefer_floor";
+  double cubic = -0.75;
+  bool exclude_outside = false;
+};
+
+/// Along one axis.
+struct resized_axis {
+  std::size_t in = 0;
+  std::size_t out = 0;
+  double scale = 1;
+  double roi_begin = 0;
+  double roi_end = 1;
+
+  /// The position in the input of output i.
+  [[nodiscard]] double position(const resizing& how, std::size_t i) const {
+    const auto x = static_cast<double>(i);
+    const auto length = static_cast<double>(in);
+    const auto wanted = static_cast<double>(out);
+    if (how.coordinates == "half_pixel") {
+      return (x + 0.5) / scale - 0.5;
+    }
+    if (how.coordinates == "pytorch_half_pixel") {
+      return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
+    }
+    if (how.coordinates == "half_pixel_symmetric") {
+      const double adjustment = wanted / (scale * length);
+      const double offset = length / 2 * (1 - adjustment);
+      return offset + (x + 0.5) / scale - 0.5;
+    }
+    if (how.coordinates == "align_corners") {
+      return out > 1 ? x * (length - 1) / (wanted - 1) : 0;
+    }
+    if (how.coordinates == "asymmetric") {
+      return x / scale;
+    }
+    if (how.coordinates == "tf_half_pixel_for_nn") {
+      return (x + 0.5) / scale;
+    }
+    if (how.coordinates == "tf_crop_and_resize") {
+      return out > 1 ? roi_begin * (length - 1) +
+                           x * (roi_end - roi_begin) * (length - 1) / (wanted - 1)
+                     : 0.5 * (roi_begin + roi_end) * (length - 1);
+    }
+    throw data_error(text("finds positions in the way '", how.coordinates, "'"));
+  }
+};
+
+[[nodiscard]] inline double nearest_to(const std::string& how, double x) {
+  if (how == "floor") {
+    return std::floor(x);
+  }
+  if (how == "ceil") {
+    return std::ceil(x);
+  }
+  if (how == "round_prefer_floor") {
+    return std::ceil(x - 0.5);
+  }
+  require<data_error>(how == "round_prefer_ceil", "rounds in the way '", how, "'");
+  return std::floor(x + 0.5);
+}
+
+/// Keys, IEEE Transactions on Acoustics, Speech, and Signal Processing 29, 1981: the weights of the
+/// four neighbours of a position that is `t` behind the second one.
+[[nodiscard]] inline std::array<double, 4> cubic_weights(double a, double t) {
+  const auto near = [a](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  const auto far = [a](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
+}
+
+/// (in, out): what each output is a sum of.
+[[nodiscard]] inline std::vector<double> matrix_of(const resizing& how, const resized_axis& a) {
+  std::vector<double> matrix(a.in * a.out, 0);
+  const auto last = static_cast<double>(a.in) - 1;
+  const auto add = [&](std::size_t to, double from, double weight) {
+    const auto row = static_cast<std::size_t>(std::clamp(from, 0.0, last));
+    matrix[row * a.out + to] += weight;
+  };
+  for (std::size_t i = 0; i < a.out; ++i) {
+    const double x = a.position(how, i);
+    require<data_error>(std::isfinite(x), "finds no position for output ", i);
+    if (how.mode == "nearest") {
+      add(i, nearest_to(how.nearest, x), 1);
+    } else if (how.mode == "linear") {
+      const double inside = std::clamp(x, 0.0, last);
+      const double below = std::floor(inside);
+      add(i, below, 1 - (inside - below));
+      add(i, below + 1, inside - below);
+    } else {
+      require<data_error>(how.mode == "cubic", "has the mode '", how.mode, "'");
+      const double below = std::floor(x);
+      std::array<double, 4> weights = cubic_weights(how.cubic, x - below);
+      if (how.exclude_outside) {
+        double sum = 0;
+        for (std::size_t k = 0; k < weights.size(); ++k) {
+          const double at = below - 1 + static_cast<double>(k);
+          weights[k] = at < 0 || at > last ? 0 : weights[k];
+          sum += weights[k];
+        }
+        for (double& weight : weights) {
+          weight = sum == 0 ? 0 : weight / sum;
+        }
+      }
+      for (std::size_t k = 0; k < weights.size(); ++k) {
+        add(i, below - 1 + static_cast<double>(k), weights[k]);
+      }
+    }
+  }
+  return matrix;
+}
+
+/// x with another extent along an axis.
+[[nodiscard]] inline tensor resized(graph_builder& out, const tensor& x, std::size_t axis,
+                                    const resizing& how, const resized_axis& a) {
+  require_few({a.in, a.out});
+  if (how.mode == "nearest") {
+    std::vector<std::size_t> rows;
+    const auto last = static_cast<double>(a.in) - 1;
+    bool repeats = a.out % a.in == 0;
+    for (std::size_t i = 0; i < a.out; ++i) {
+      rows.push_back(static_cast<std::size_t>(
+          std::clamp(nearest_to(how.nearest, a.position(how, i)), 0.0, last)));
+      repeats = repeats && rows.back() == i / (a.out / a.in);
+    }
+    if (repeats) {
+      const tensor own = with_own_axis(out, x, axis);
+      const std::size_t place = own.axes[axis][0];
+      const shape s = shape_of(own.stored);
+      const std::size_t before = shape(s.begin(), s.begin() + place).size();
+      const std::size_t after = shape(s.begin() + place + 1, s.end()).size();
+      const std::size_t times = a.out / a.in;
+      tensor y = own;
+      y.extents[axis] = y.stored[place] = a.out;
+      // Samples keep an axis of their own where they come first.
+      const std::size_t first = place > 0 ? s[0] : 1;
+      const shape rows_of{first, before / first * a.in, 1, after};
+      const shape all{first, before / first * a.in, times, after};
+      y.id = out.reshape(out.call(kernels::broadcast_to{all}, {out.reshape(own.id, rows_of)}),
+                         shape_of(y.stored));
+      return y;
+    }
+    return picked(out, x, axis, rows);
+  }
+  const classes_last rows(out, x, axis);
+  shape s = out.shape_of_value(rows.x);
+  const value_id matrix = out.constant({a.in, a.out}, matrix_of(how, a));
+  const value_id y = out.call(kernels::dense{}, {out.reshape(rows.x, {row_count(s), a.in}), matrix,
+                                                 no_value});
+  s[s.rank() - 1] = a.out;
+  return out.computed(out.reshape(y, s), rows.order, x.type);
+}
+
+}  // namespace detail
+
+inline void resize(operation& n) {
+  tensor x = in_graph(n.out, n.operand(0));
+  const bool old = n.node.op_type() == "Upsample" || n.opset < 11;
+  detail::resizing how;
+  how.mode = n.word("mode", "nearest");
+  how.coordinates =
+      old ? "asymmetric" : n.word("coordinate_transformation_mode", "half_pixel");
+  how.nearest = old ? "floor" : n.word("nearest_mode", "round_prefer_floor");
+  how.cubic = n.real("cubic_coeff_a", -0.75);
+  how.exclude_outside = n.integer("exclude_outside", 0) != 0;
+  require<data_error>(n.integer("antialias", 0) == 0, "smooths before it makes images smaller");
+  require<data_error>(n.word("keep_aspect_ratio_policy", "stretch") == "stretch",
+                      "keeps the aspect ratio");
+  require<data_error>(x.size() > 0, "resizes ", words(x.extents));
+  const auto given = n.integers("axes");
+  const std::vector<std::size_t> axes =
+      given ? axes_from(*given, x.rank()) : graph_builder::natural_order(x.rank());
+  std::vector<double> scales;
+  std::optional<std::vector<std::int64_t>> sizes;
+  if (n.node.op_type() == "Upsample" && n.opset < 9) {
+    scales = n.reals("scales");
+  } else {
+    const std::size_t i = old ? 1 : 2;
+    if (n.has(i) && n.x[i].size() > 0) {
+      scales = graph_builder::reals_of(n.known(i));
+    }
+    if (!old && n.has(3) && n.x[3].size() > 0) {
+      sizes = n.known_integers(3);
+    }
+  }
+  require<data_error>((sizes ? sizes->size() : scales.size()) == axes.size(), "has ",
+                      sizes ? sizes->size() : scales.size(), " sizes or scales for ", axes.size(),
+                      " axes");
+  std::vector<double> roi;
+  if (how.coordinates == "tf_crop_and_resize") {
+    roi = graph_builder::reals_of(n.known(1));
+    require<data_error>(roi.size() == 2 * axes.size(), "has a region of ", roi.size(), " numbers");
+  }
+  const double outside = n.real("extrapolation_value", 0);
+  numbers inside = integer_numbers({1}, {}, truth);
+  bool leaves = false;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = axes[i];
+    detail::resized_axis a{x.extents[axis]};
+    const auto in = static_cast<double>(a.in);
+    if (sizes) {
+      a.out = dims_from({(*sizes)[i]})[0];
+      a.scale = static_cast<double>(a.out) / in;
+    } else {
+      require<data_error>(scales[i] > 0 && in * scales[i] < 1e9, "scales by ", scales[i]);
+      a.scale = scales[i];
+      a.out = static_cast<std::size_t>(std::floor(in * a.scale));
+    }
+    require<data_error>(a.out > 0, "gives no positions along axis ", axis);
+    if (!roi.empty()) {
+      a.roi_begin = roi[i];
+      a.roi_end = roi[i + axes.size()];
+      std::vector<std::int64_t> row;
+      for (std::size_t k = 0; k < a.out; ++k) {
+        const double at = a.position(how, k);
+        row.push_back(at >= 0 && at <= in - 1 ? 1 : 0);
+        leaves = leaves || row.back() == 0;
+      }
+      dims along(x.rank() - axis, 1);
+      along[0] = a.out;
+      const dims all = broadcast(inside.extents, along);
+      const numbers one = broadcast_to(integer_numbers(std::move(row), along, truth), all);
+      numbers both = broadcast_to(inside, all);
+      auto& elements = std::get<0>(both.elements);
+      for (std::size_t k = 0; k < elements.size(); ++k) {
+        elements[k] *= one.integers()[k];
+      }
+      inside = std::move(both);
+    } else if (a.out == a.in && a.scale == 1) {
+      continue;
+    }
+    x = detail::resized(n.out, x, axis, how, a);
+  }
+  if (!leaves) {
+    return n.give(std::move(x));
+  }
+  n.x = {known_tensor(std::move(inside)), x, known_tensor(real_numbers({outside}, {}))};
+  elementwise(
+      n, [&](const auto& all) { return n.out.call(kernels::select{}, {all[0], all[1], all[2]}); },
+      x.type);
+}
+
+}  // namespace glia::onnx::reading

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/onnx/reading/numbers.hpp"
+#include "glia/onnx/reading/tensor_data.hpp"
+
+namespace glia::onnx {
+
+/// Weights of a file, not read yet.
+struct weight {
+  std::string name;
+  tensor_data data;
+};
+
+/// Which of the axes that lie in memory make each axis of the file's: none, one or several, of
+/// which the first varies slowest.
+using axis_layout = std::vector<std::vector<std::size_t>>;
+
+/// A tensor of the file. Its axes need not lie in memory as the file has them: an image that the
+/// file has as (N, C, H, W) lies there as (N, H, W, C), and one of (N, C H W) may, too. So what
+/// turns, joins and splits axes writes no operation, until one needs them in another order.
+///
+/// By default none, as an operand that is left out.
+struct tensor {
+  element_type type = ::onnx::TensorProto::UNDEFINED;
+  dims extents;                             ///< of the file's axes
+  std::shared_ptr<const numbers> known{};   ///< if it depends on no sample and on no weights
+  const weight* from = nullptr;             ///< if it is weights, whatever their axes are now
+  value_id id = no_value;                   ///< of the graph, if it is computed
+  dims stored{};                            ///< extents in memory, but of what is known
+  axis_layout axes{};
+
+  [[nodiscard]] explicit operator bool() const noexcept {
+    return known != nullptr || from != nullptr || id != no_value;
+  }
+  [[nodiscard]] std::size_t rank() const noexcept { return extents.size(); }
+  [[nodiscard]] std::size_t size() const { return count_of(extents); }
+  [[nodiscard]] bool computed() const noexcept { return id != no_value; }
+};
+
+[[nodiscard]] inline axis_layout plain_layout(std::size_t rank) {
+  axis_layout axes;
+  for (std::size_t i = 0; i < rank; ++i) {
+    axes.push_back({i});
+  }
+  return axes;
+}
+
+[[nodiscard]] inline tensor known_tensor(numbers all) {
+  tensor result{all.type, all.extents};
+  result.known = std::make_shared<const numbers>(std::move(all));
+  return result;
+}
+
+[[nodiscard]] inline tensor weight_tensor(const weight& of) {
+  tensor result{of.data.message->data_type(), extents_of(*of.data.message)};
+  result.from = &of;
+  result.stored = result.extents;
+  result.axes = plain_layout(result.rank());
+  return result;
+}
+
+/// The places in memory of all axes, in the order of the file's.
+[[nodiscard]] inline std::vector<std::size_t> flat(const axis_layout& axes) {
+  std::vector<std::size_t> all;
+  for (const auto& places : axes) {
+    all.insert(all.end(), places.begin(), places.end());
+  }
+  return all;
+}
+
+}  // namespace glia::onnx

@@ -1,0 +1,214 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/half.hpp"
+#include "glia/onnx/proto.hpp"
+#include "glia/onnx/reading/numbers.hpp"
+
+namespace glia::onnx {
+
+/// The elements of a tensor of a file, where they lie: in the message, in one of two ways, or in
+/// another file.
+struct tensor_data {
+  const ::onnx::TensorProto* message = nullptr;
+  std::span<const std::byte> elsewhere{};  ///< its bytes, where another file holds them
+};
+
+[[nodiscard]] inline dims extents_of(const ::onnx::TensorProto& message) {
+  dims extents;
+  for (const std::int64_t extent : message.dims()) {
+    require<data_error>(extent >= 0, "the tensor '", message.name(), "' is ", extent, " long");
+    extents.push_back(static_cast<std::size_t>(extent));
+  }
+  static_cast<void>(count_of(extents));
+  return extents;
+}
+
+namespace detail {
+
+/// Bytes of an element as a message has it raw; 0 for types that glia does not read.
+[[nodiscard]] inline std::size_t raw_size(element_type type) {
+  using P = ::onnx::TensorProto;
+  switch (type) {
+    case P::FLOAT:
+    case P::INT32:
+    case P::UINT32:
+      return 4;
+    case P::DOUBLE:
+    case P::INT64:
+    case P::UINT64:
+      return 8;
+    case P::FLOAT16:
+    case P::BFLOAT16:
+    case P::INT16:
+    case P::UINT16:
+      return 2;
+    case P::INT8:
+    case P::UINT8:
+    case P::BOOL:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+template <class T>
+[[nodiscard]] T raw(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+[[nodiscard]] inline float from_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16U);
+}
+
+/// The element at an address, by type, as put(number).
+template <class Put>
+void read_raw(element_type type, const std::byte* at, const Put& put) {
+  using P = ::onnx::TensorProto;
+  switch (type) {
+    case P::FLOAT:
+      return put(raw<float>(at));
+    case P::DOUBLE:
+      return put(raw<double>(at));
+    case P::FLOAT16:
+      return put(half{raw<std::uint16_t>(at)}.value());
+    case P::BFLOAT16:
+      return put(from_bfloat16(raw<std::uint16_t>(at)));
+    case P::INT32:
+      return put(std::int64_t{raw<std::int32_t>(at)});
+    case P::UINT32:
+      return put(std::int64_t{raw<std::uint32_t>(at)});
+    case P::INT64:
+      return put(raw<std::int64_t>(at));
+    case P::UINT64:
+      return put(static_cast<std::int64_t>(raw<std::uint64_t>(at)));
+    case P::INT16:
+      return put(std::int64_t{raw<std::int16_t>(at)});
+    case P::UINT16:
+      return put(std::int64_t{raw<std::uint16_t>(at)});
+    case P::INT8:
+      return put(std::int64_t{raw<std::int8_t>(at)});
+    case P::UINT8:
+      return put(std::int64_t{raw<std::uint8_t>(at)});
+    default:  // BOOL
+      return put(std::int64_t{raw<std::uint8_t>(at) != 0 ? 1 : 0});
+  }
+}
+
+/// Throws `data_error` for a tensor of a type that is not read, or of other elements than its shape
+/// says.
+inline void require_whole(const tensor_data& data) {
+  const ::onnx::TensorProto& m = *data.message;
+  using P = ::onnx::TensorProto;
+  const std::size_t count = count_of(extents_of(m));
+  const std::size_t size = raw_size(m.data_type());
+  require<data_error>(size > 0, "the tensor '", m.name(), "' has elements of type ",
+                      name_of_type(m.data_type()), ", which glia does not read");
+  const bool outside = m.data_location() == P::EXTERNAL;
+  if (outside || m.has_raw_data()) {
+    const std::size_t bytes = outside ? data.elsewhere.size() : m.raw_data().size();
+    require<data_error>(bytes == count * size, "the tensor '", m.name(), "' of shape ",
+                        words(extents_of(m)), " has ", bytes, " bytes; expected ", count * size);
+    return;
+  }
+  const int there = m.data_type() == P::FLOAT    ? m.float_data_size()
+                    : m.data_type() == P::DOUBLE ? m.double_data_size()
+                    : m.data_type() == P::INT64  ? m.int64_data_size()
+                    : m.data_type() == P::UINT32 || m.data_type() == P::UINT64
+                        ? m.uint64_data_size()
+                        : m.int32_data_size();
+  require<data_error>(static_cast<std::size_t>(there) == count, "the tensor '", m.name(),
+                      "' of shape ", words(extents_of(m)), " has ", there, " numbers; expected ",
+                      count);
+}
+
+/// Calls put(number) for all elements in order.
+template <class Put>
+void read_elements(const tensor_data& data, const Put& put) {
+  using P = ::onnx::TensorProto;
+  const P& m = *data.message;
+  require_whole(data);
+  const bool outside = m.data_location() == P::EXTERNAL;
+  if (outside || m.has_raw_data()) {
+    const std::span<const std::byte> bytes =
+        outside ? data.elsewhere : std::as_bytes(std::span(m.raw_data()));
+    const std::size_t size = raw_size(m.data_type());
+    for (std::size_t at = 0; at < bytes.size(); at += size) {
+      read_raw(m.data_type(), bytes.data() + at, put);
+    }
+    return;
+  }
+  switch (m.data_type()) {
+    case P::FLOAT:
+      for (const float one : m.float_data()) {
+        put(one);
+      }
+      return;
+    case P::DOUBLE:
+      for (const double one : m.double_data()) {
+        put(one);
+      }
+      return;
+    case P::INT64:
+      for (const std::int64_t one : m.int64_data()) {
+        put(one);
+      }
+      return;
+    case P::UINT32:
+    case P::UINT64:
+      for (const std::uint64_t one : m.uint64_data()) {
+        put(static_cast<std::int64_t>(one));
+      }
+      return;
+    default:
+      for (const std::int32_t one : m.int32_data()) {
+        if (m.data_type() == P::FLOAT16) {
+          put(half{static_cast<std::uint16_t>(one)}.value());
+        } else if (m.data_type() == P::BFLOAT16) {
+          put(from_bfloat16(static_cast<std::uint16_t>(one)));
+        } else {
+          put(std::int64_t{one});
+        }
+      }
+  }
+}
+
+}  // namespace detail
+
+/// All elements, as numbers that are known. Throws `data_error` where there are others than the
+/// shape says, of a type that is not read, or too many.
+[[nodiscard]] inline numbers numbers_of(const tensor_data& data) {
+  numbers result{data.message->data_type(), extents_of(*data.message), {}};
+  require_few(result.extents);
+  if (is_real(result.type)) {
+    std::vector<double> all;
+    detail::read_elements(data, [&](auto one) { all.push_back(static_cast<double>(one)); });
+    result.elements = std::move(all);
+  } else {
+    std::vector<std::int64_t> all;
+    detail::read_elements(data, [&](auto one) { all.push_back(static_cast<std::int64_t>(one)); });
+    result.elements = std::move(all);
+  }
+  return result;
+}
+
+/// The elements as floats, in the file's order. Throws as `numbers_of`.
+[[nodiscard]] inline std::vector<float> floats_of(const tensor_data& data) {
+  const ::onnx::TensorProto& m = *data.message;
+  std::vector<float> all;
+  all.reserve(count_of(extents_of(m)));
+  detail::read_elements(data, [&](auto one) { all.push_back(static_cast<float>(one)); });
+  return all;
+}
+
+}  // namespace glia::onnx
