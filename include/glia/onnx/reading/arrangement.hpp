@@ -298,7 +298,8 @@ inline void cast(operation& n) {
                         "makes integers of numbers that depend on the samples, which glia has no "
                         "kernel for");
   } else {
-    require<data_error>(detail::raw_size(to) > 0, "casts to ", name_of_type(to));
+    require<data_error>(detail::raw_size(to) > 0 && to != ::onnx::TensorProto::BFLOAT16,
+                        "casts to ", name_of_type(to), ", which glia does not round to");
   }
   x.type = to;
   n.give(std::move(x));
@@ -364,6 +365,26 @@ inline void cast(operation& n) {
   const auto place = static_cast<std::size_t>(std::find(order.begin(), order.end(), axis) -
                                               order.begin());
   return out.computed(out.concat(std::move(values), place), order, parts[0].type);
+}
+
+/// Tensors of one shape as the rows of one along a new axis, the first. Samples, which are on the
+/// first axis of each, come first in memory.
+[[nodiscard]] inline tensor stacked(graph_builder& out, const std::vector<tensor>& parts) {
+  const std::size_t rank = parts.at(0).rank();
+  axis_order order;
+  std::vector<value_id> values;
+  for (const tensor& t : parts) {
+    require<data_error>(t.extents == parts[0].extents, "stacks tensors of shapes ",
+                        words(parts[0].extents), " and ", words(t.extents));
+    dims wide = t.extents;
+    wide.insert(wide.begin() + (rank > 0 ? 1 : 0), 1);
+    values.push_back(out.reshape(out.plain(t), shape_of(wide)));
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    order.push_back(i + 1);
+  }
+  order.insert(order.begin() + (rank > 0 ? 1 : 0), 0);
+  return out.computed(out.concat(std::move(values), rank > 0 ? 1 : 0), order, parts[0].type);
 }
 
 /// Rows of a tensor along an axis by their numbers, which become an axis.
@@ -649,6 +670,22 @@ inline void gather(operation& n) {
     }
   }
   n.give(n.out.computed(rows, result, x.type));
+}
+
+/// The rows, or of the elements in their order those, that a known mask has.
+inline void compress(operation& n) {
+  const tensor& x = n.operand(0);
+  const std::vector<std::int64_t> kept = n.known_integers(1);
+  const bool elements = n.attribute("axis") == nullptr;
+  const tensor from = elements ? reshaped(n.out, x, {x.size()}) : x;
+  const std::size_t axis = elements ? 0 : axis_in(n.integer("axis", 0), x.rank());
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i] != 0) {
+      rows.push_back(i);
+    }
+  }
+  n.give(rows.empty() ? part(n.out, from, axis, 0, 0) : picked(n.out, from, axis, rows));
 }
 
 inline void gather_elements(operation& n) {

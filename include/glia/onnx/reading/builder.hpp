@@ -181,7 +181,21 @@ class graph_builder {
     if (t.from != nullptr) {
       return weight_as(t, places, to, true);
     }
-    return reshape(permute(t.id, places), to);
+    if (std::is_sorted(places.begin(), places.end())) {
+      return reshape(t.id, to);
+    }
+    const auto known = turned_.find({t.id, places});
+    const value_id turned = known != turned_.end() ? known->second : permute(t.id, places);
+    turned_[{t.id, places}] = turned;
+    return reshape(turned, to);
+  }
+  /// Whether weights can be had in an arrangement without a node of the graph.
+  [[nodiscard]] bool is_at_hand(const tensor& t, const std::vector<std::size_t>& places,
+                                const shape& to) const {
+    return t.from != nullptr && std::all_of(weights.begin(), weights.end(), [&](const auto& one) {
+             return one.from != t.from ||
+                    (one.split == t.stored && one.places == places && one.shape == to);
+           });
   }
   /// With the file's axes in this order, each in one piece.
   value_id stored_as(const tensor& t, const std::vector<std::size_t>& order) {
@@ -390,6 +404,8 @@ class graph_builder {
     const value_id file_order = permute(reshape(first->value, split), back);
     return reshape(permute(reshape(file_order, shape_of(t.stored)), places), to);
   }
+
+  std::map<std::pair<value_id, std::vector<std::size_t>>, value_id> turned_;
 };
 
 }  // namespace glia::onnx

@@ -161,6 +161,7 @@ class graph_reader {
     }
     const std::string& name = node.op_type();
     return name == "Constant" || name == "Shape" || name == "Size" || name == "If" ||
+           name == "Loop" ||
            reading::reader_of(name) != nullptr || reading::folding::function_of(name) != nullptr;
   }
 
@@ -253,6 +254,9 @@ class graph_reader {
     if (name == "If") {
       return read_branch(node, operands);
     }
+    if (name == "Loop") {
+      return read_loop(node, operands);
+    }
     const std::vector<tensor> all = compute(b, node, std::move(operands));
     for (std::size_t k = 0; k < all.size(); ++k) {
       const std::string& output = node.output(static_cast<int>(k));
@@ -270,6 +274,7 @@ class graph_reader {
   [[nodiscard]] std::vector<tensor> compute(const body& b, const ::onnx::NodeProto& node,
                                             std::vector<tensor> operands) {
     const std::string& name = node.op_type();
+    broadcast_as_of_old(node, operands);
     const bool numbers_only = std::all_of(operands.begin(), operands.end(), is_numbers);
     std::vector<bool> wanted;
     for (const std::string& output : node.output()) {
@@ -302,6 +307,27 @@ class graph_reader {
     require<data_error>(known_elements_ <= most, "leaves more than ", most,
                         " numbers that depend on no sample");
     return std::move(n.results);
+  }
+
+  /// Up to opset 6 a second operand's axes stood where an attribute says, and a slope's alone on
+  /// the channels.
+  void broadcast_as_of_old(const ::onnx::NodeProto& node, std::vector<tensor>& operands) {
+    if (content_->opset() >= 7 || operands.size() != 2 || !operands[0] || !operands[1]) {
+      return;
+    }
+    const std::size_t rank = operands[0].rank();
+    std::int64_t axis = node.op_type() == "PRelu" && operands[1].rank() == 1 && rank > 1 ? 1 : -1;
+    for (const ::onnx::AttributeProto& a : node.attribute()) {
+      if (a.name() == "axis" && node.attribute_size() == 2) {  // the other one is `broadcast`
+        axis = a.i();
+      }
+    }
+    if (axis < 0 || static_cast<std::size_t>(axis) + operands[1].rank() >= rank) {
+      return;
+    }
+    dims to = operands[1].extents;
+    to.resize(rank - static_cast<std::size_t>(axis), 1);
+    operands[1] = reading::reshaped(out, operands[1], to);
   }
 
   struct started {
@@ -405,6 +431,70 @@ class graph_reader {
       }
     }
     throw data_error("has no such branch");
+  }
+
+  /// Reads a loop's body as often as it runs, which no sample may decide.
+  void read_loop(const ::onnx::NodeProto& node, const std::vector<tensor>& operands) {
+    const ::onnx::AttributeProto* found = nullptr;
+    for (const ::onnx::AttributeProto& a : node.attribute()) {
+      found = a.name() == "body" && a.has_g() ? &a : found;
+    }
+    require<data_error>(found != nullptr, "has no body");
+    const ::onnx::GraphProto& graph = found->g();
+    const std::size_t carried = operands.size() < 2 ? 0 : operands.size() - 2;
+    const auto outputs_of_body = static_cast<std::size_t>(graph.output_size());
+    require<data_error>(static_cast<std::size_t>(graph.input_size()) == carried + 2 &&
+                            outputs_of_body >= carried + 1 &&
+                            static_cast<std::size_t>(node.output_size()) == outputs_of_body - 1,
+                        "has other operands or results than its body");
+    const auto decided = [](const tensor& t) {
+      require<data_error>(is_numbers(t) && t && t.size() == 1,
+                          "runs as often as the samples decide, which glia cannot");
+      return *reading::number_in(t);
+    };
+    constexpr double most = 4096;
+    const double count = operands.empty() || !operands[0] ? most : decided(operands[0]);
+    bool goes_on = operands.size() < 2 || !operands[1] || decided(operands[1]) != 0;
+    require<data_error>(++depth_ < deepest, "holds loops in loops, too many");
+    std::vector<tensor> state(operands.begin() + std::min<std::ptrdiff_t>(2, std::ssize(operands)),
+                              operands.end());
+    std::vector<std::vector<tensor>> rows(outputs_of_body - 1 - carried);
+    std::vector<std::string> names;
+    for (const auto& output : graph.output()) {
+      names.push_back(output.name());
+    }
+    for (double i = 0; goes_on && i < count; ++i) {
+      require<data_error>(i < most, "runs more than ", most, " times");
+      values_[graph.input(0).name()] =
+          known_tensor(integer_numbers({static_cast<std::int64_t>(i)}, {}));
+      values_[graph.input(1).name()] = known_tensor(integer_numbers({1}, {}, reading::truth));
+      for (std::size_t k = 0; k < carried; ++k) {
+        values_[graph.input(static_cast<int>(k) + 2).name()] = state[k];
+      }
+      body inner{graph.node(), &graph};
+      inner.outer = here_;
+      enter(inner);
+      read_body(inner, names);
+      goes_on = decided(value_of(names[0])) != 0;
+      for (std::size_t k = 0; k < carried; ++k) {
+        state[k] = value_of(names[k + 1]);
+      }
+      for (std::size_t k = 0; k < rows.size(); ++k) {
+        rows[k].push_back(value_of(names[k + 1 + carried]));
+      }
+    }
+    --depth_;
+    const started here = start();
+    for (std::size_t k = 0; k + 1 < outputs_of_body; ++k) {
+      const std::string& name = node.output(static_cast<int>(k));
+      if (name.empty()) {
+        continue;
+      }
+      require<data_error>(k < carried || !rows[k - carried].empty(),
+                          "never runs, and gives rows of it");
+      values_[name] = k < carried ? state[k] : reading::stacked(out, rows[k - carried]);
+    }
+    finish(here, "Loop", "Loop");
   }
 
   /// Reads what the file itself says that an operator does, with its own names.
@@ -556,7 +646,8 @@ class graph_reader {
         }
         continue;
       }
-      if (other.from == nullptr || !is_bias_of(x, other) || is_taken(other.from)) {
+      if (!is_bias_of(x, other) ||
+          !out.is_at_hand(other, flat(other.axes), {other.size()})) {
         continue;
       }
       const auto* const dense = maker->kernel.as<kernels::dense>();
@@ -567,17 +658,16 @@ class graph_reader {
         return p.first <= number && number < p.end;
       });
       if (bare && maker->operands[2] == no_value && part != parts.end()) {
-        part->weights.push_back(out.weights.size());
+        const std::size_t taken = out.weights.size();
         maker->operands[2] = out.arranged(other, flat(other.axes), {other.size()});
+        if (out.weights.size() > taken) {
+          part->weights.push_back(taken);
+        }
         n.give(x);
         return true;
       }
     }
     return false;
-  }
-  [[nodiscard]] bool is_taken(const weight* w) const {
-    return std::any_of(out.weights.begin(), out.weights.end(),
-                       [&](const graph_weight& one) { return one.from == w; });
   }
   /// Whether a tensor that is broadcast to x has a number for each element of what lies last in it.
   [[nodiscard]] static bool is_bias_of(const tensor& x, const tensor& bias) {

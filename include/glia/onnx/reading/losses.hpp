@@ -77,10 +77,7 @@ inline void softmax_cross_entropy_loss(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
   require<data_error>(x.rank() >= 2 && x.size() > 0, "expected (N, C, ...), got ",
                       words(x.extents));
-  const std::vector<tensor> both{x, log_sum_exp(n.out, x, {{1}})};
-  const aligned all = n.out.align(both);
-  const tensor logarithms =
-      graph_builder::with_value(all.like, n.out.subtract(all.values[0], all.values[1]));
+  const tensor logarithms = logarithm_of_softmax(n.out, x, 1);
   n.give(logarithms, 1);
   negative_log_likelihood(n, logarithms);
 }

@@ -24,8 +24,8 @@ namespace glia::onnx {
 /// there are mapped and not copied.
 class model_content {
  public:
-  /// Opsets whose operators are read; those of 6 and less say otherwise what they broadcast.
-  static constexpr std::int64_t first_opset = 7;
+  /// Opsets whose operators are read.
+  static constexpr std::int64_t first_opset = 6;
   static constexpr std::int64_t last_opset = 21;
 
   /// Throws `data_error`, naming the file, where it cannot be read, is damaged or of an opset that

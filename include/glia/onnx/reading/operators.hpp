@@ -71,6 +71,7 @@ using reader_function = void (*)(operation&);
       // arrangement
       {"Cast", cast},
       {"CastLike", cast},
+      {"Compress", compress},
       {"Concat", concat},
       {"DepthToSpace", depth_to_space},
       {"Expand", expand},

@@ -233,6 +233,23 @@ struct recurrent_weights {
                       n.out.constant({1, r.steps}, std::move(at)));
 }
 
+/// Whether states before the first step are zeros, which exporters often write out.
+[[nodiscard]] inline bool begins_with_zeros(const operation& n, std::size_t i) {
+  if (!n.has(i)) {
+    return true;
+  }
+  if (n.x[i].known == nullptr) {
+    return false;
+  }
+  const numbers& all = *n.x[i].known;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all.at(k) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace detail
 
 template <recurrent_cell Cell>
@@ -325,7 +342,8 @@ void recurrence(operation& n) {
                     n.out.reshape(kernel, {1, 1, inputs, columns}), of_inputs}),
         {r.samples, r.steps, columns});
     const bool at_once = n.out.whole_recurrences && w.f == usual && r.clip == 0 && !r.couples &&
-                         r.reset_after && !n.has(5) && !n.has(6) && w.peepholes == no_value &&
+                         r.reset_after && detail::begins_with_zeros(n, 5) &&
+                         (!lstm || detail::begins_with_zeros(n, 6)) && w.peepholes == no_value &&
                          !(lstm && n.wants(2));
     if (at_once) {
       given.push_back(detail::run_at_once(n.out, r, w, backwards, n.training));

@@ -206,24 +206,44 @@ inline void reduce_product(operation& n) {
   give_reduced(n, x, over);
 }
 
-/// m + ln(sum(exp(x - m))), m being the largest: no sum is too large.
-[[nodiscard]] inline tensor log_sum_exp(graph_builder& out, const tensor& x,
-                                        const reduced_axes& over) {
-  const tensor most = largest(out, x, over);
-  const std::vector<tensor> both{x, most};
+/// x less its largest element m along axes, and ln(sum(exp(x - m))) along these: no sum is too large.
+struct shifted_logarithms {
+  tensor most;
+  tensor shifted;
+  tensor sums;
+
+  shifted_logarithms(graph_builder& out, const tensor& x, const reduced_axes& over)
+      : most(largest(out, x, over)) {
+    const std::vector<tensor> both{x, most};
+    const aligned all = out.align(both);
+    shifted =
+        graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
+    sums = summed(out,
+                  graph_builder::with_value(
+                      shifted, out.apply(unary_function::exponential, shifted.id)),
+                  over);
+    sums.id = out.apply(unary_function::logarithm, sums.id);
+  }
+};
+/// ln(softmax(x)) along one axis.
+[[nodiscard]] inline tensor logarithm_of_softmax(graph_builder& out, const tensor& x,
+                                                 std::size_t axis) {
+  const shifted_logarithms of(out, x, {{axis}});
+  const std::vector<tensor> both{of.shifted, of.sums};
   const aligned all = out.align(both);
-  tensor off = graph_builder::with_value(
-      all.like, out.apply(unary_function::exponential, out.subtract(all.values[0], all.values[1])));
-  const tensor sum = summed(out, std::move(off), over);
-  const std::vector<tensor> results{
-      graph_builder::with_value(sum, out.apply(unary_function::logarithm, sum.id)), most};
-  const aligned ends = out.align(results);
-  return graph_builder::with_value(ends.like, out.add(ends.values[0], ends.values[1]));
+  return graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
 }
 inline void reduce_log_sum_exp(operation& n) {
   const reduced_axes over = axes_of(n);
   const tensor x = in_graph(n.out, n.operand(0));
-  give_reduced(n, over.nothing ? x : log_sum_exp(n.out, x, over), over);
+  if (over.nothing) {
+    return n.give(x);
+  }
+  const shifted_logarithms of(n.out, x, over);
+  const std::vector<tensor> both{of.sums, of.most};
+  const aligned all = n.out.align(both);
+  give_reduced(
+      n, graph_builder::with_value(all.like, n.out.add(all.values[0], all.values[1])), over);
 }
 
 // --- over classes ----------------------------------------------------------------------------------
@@ -263,11 +283,7 @@ inline void softmax(operation& n) {
 inline void log_softmax(operation& n) {
   std::size_t axis = 0;
   const tensor x = in_graph(n.out, over_one_axis(n, axis));
-  const std::vector<tensor> both{x, log_sum_exp(n.out, x, {{axis}})};
-  const aligned all = n.out.align(both);
-  const tensor y =
-      graph_builder::with_value(all.like, n.out.subtract(all.values[0], all.values[1]));
-  n.give(reshaped(n.out, y, n.x[0].extents));
+  n.give(reshaped(n.out, logarithm_of_softmax(n.out, x, axis), n.x[0].extents));
 }
 
 /// Which of each row's classes is the largest, or the smallest, as numbers of the graph.

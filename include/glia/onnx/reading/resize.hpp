@@ -40,7 +40,7 @@ struct resized_axis {
   [[nodiscard]] double position(const resizing& how, std::size_t i) const {
     const auto x = static_cast<double>(i);
     const auto length = static_cast<double>(in);
-    const auto wanted = static_cast<double>(out);
+    const double wanted = scale * length;  // not rounded down, where a file says the scale
     if (how.coordinates == "half_pixel") {
       return (x + 0.5) / scale - 0.5;
     }
@@ -48,7 +48,7 @@ struct resized_axis {
       return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
     }
     if (how.coordinates == "half_pixel_symmetric") {
-      const double adjustment = wanted / (scale * length);
+      const double adjustment = static_cast<double>(out) / wanted;
       const double offset = length / 2 * (1 - adjustment);
       return offset + (x + 0.5) / scale - 0.5;
     }
