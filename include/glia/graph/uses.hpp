@@ -68,10 +68,11 @@ class graph_uses {
 };
 
 /// Whether each value is the same in every run with the same parameters: it depends on none of the
-/// inputs whose number is in `varying`.
+/// inputs whose number is in `varying`, and of what is not `fixed` to begin with.
 [[nodiscard]] inline std::vector<bool> fixed_values(const graph& g,
-                                                    const std::vector<std::size_t>& varying) {
-  std::vector<bool> fixed(g.value_count(), true);
+                                                    const std::vector<std::size_t>& varying,
+                                                    std::vector<bool> fixed = {}) {
+  fixed.resize(g.value_count(), true);
   for (const std::size_t input : varying) {
     fixed[g.inputs()[input].value] = false;
   }
@@ -80,7 +81,7 @@ class graph_uses {
                                  [&](value_id id) { return id == no_value || fixed[id]; });
     for (const value_id id : node.results) {
       if (id != no_value) {
-        fixed[id] = all;
+        fixed[id] = fixed[id] && all;
       }
     }
   }

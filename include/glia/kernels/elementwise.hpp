@@ -21,6 +21,7 @@ enum class unary_function : std::uint8_t {
   logarithm,    ///< ln(x)
   reciprocal,   ///< 1 / x
   softplus,     ///< ln(1 + exp(x)), computed without overflow
+  floor,        ///< the largest whole number that is not above x; its slope is 0
   relu,         ///< max(x, 0)
   relu6,        ///< min(max(x, 0), 6)
   leaky_relu,   ///< x for x > 0, a x otherwise; a >= 0
@@ -51,9 +52,9 @@ inline constexpr unary_map identity_map{};
 
 [[nodiscard]] constexpr std::string_view name_of(unary_function function) noexcept {
   constexpr std::string_view names[] = {
-      "affine",    "clamp",      "absolute", "square", "square_root", "exponential",
-      "logarithm", "reciprocal", "softplus", "relu",   "relu6",       "leaky_relu",
-      "elu",       "sigmoid",    "tanh",     "swish",  "gelu"};
+      "affine",     "clamp",      "absolute", "square", "square_root", "exponential",
+      "logarithm",  "reciprocal", "softplus", "floor",  "relu",        "relu6",
+      "leaky_relu", "elu",        "sigmoid",  "tanh",   "swish",       "gelu"};
   return names[static_cast<std::size_t>(function)];
 }
 
@@ -64,6 +65,7 @@ enum class saved_operand : std::uint8_t { none, input, output };
 [[nodiscard]] constexpr saved_operand saved_for_gradient(unary_function function) noexcept {
   switch (function) {
     case unary_function::affine:
+    case unary_function::floor:
       return saved_operand::none;
     case unary_function::square_root:
     case unary_function::exponential:

@@ -1,28 +1,31 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <limits>
 #include <map>
-#include <ostream>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/core/whole_file.hpp"
 #include "glia/graph/passes/hoist.hpp"
 #include "glia/graph/program.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/onnx/writing/write_graph.hpp"
+#include "glia/onnx/writing/write_message.hpp"
 
 namespace glia {
 
 struct onnx_options {
   std::string name = "glia";                      ///< of the graph
   std::map<std::string, std::string> metadata{};  ///< class names, preprocessing and the like
+
+  /// A model of more bytes than this has its weights in a file beside it, net.onnx.data for
+  /// net.onnx, which goes with it; at most the 2 GiB that an ONNX file can have.
+  std::size_t largest_file = std::size_t{1} << 30;
 };
 
 }  // namespace glia
@@ -61,8 +64,15 @@ template <class Model>
     return net.core().recorded(net.described(), model_part::whole, rows);
   };
   const recorder<B> first = recorded(2);
-  passes::hoisted two = passes::hoist(first.recorded(), {0});
-  const passes::hoisted three = passes::hoist(recorded(3).recorded(), {0});
+  const recorder<B> second = recorded(3);
+  // What is the same for all samples, but as long as their batch, is no constant of the file.
+  std::vector<bool> fixed;
+  for (value_id id = 0; id < std::min(first.recorded().value_count(),
+                                      second.recorded().value_count()); ++id) {
+    fixed.push_back(first.recorded().spec(id) == second.recorded().spec(id));
+  }
+  passes::hoisted two = passes::hoist(first.recorded(), {0}, fixed);
+  const passes::hoisted three = passes::hoist(second.recorded(), {0}, fixed);
   const program<B> once(two.once, first.how(), net.device());
 
   parameter_list<B> parameters = net.parameters();
@@ -95,7 +105,7 @@ template <class Model>
     made.set_key(key);
     made.set_value(what);
   }
-  write_graph(two.each, three.each, known, *model.mutable_graph());
+  write_graph(two.once, two.each, three.each, known, *model.mutable_graph());
   return model;
 }
 
@@ -109,15 +119,12 @@ namespace glia {
 /// Needs the ONNX project's library: link `glia::onnx`.
 ///
 /// Throws `value_error` for a layer with no counterpart, by name, and `data_error`, naming the
-/// file, where it cannot be written.
+/// file, where it cannot be written: what was there before is then still there.
 template <class Model>
 void write_onnx(const Model& net, const std::filesystem::path& path,
                 const onnx_options& options = {}) {
-  const ::onnx::ModelProto model = onnx::message_of(net, options);
-  require<value_error>(model.ByteSizeLong() <= std::numeric_limits<int>::max(), path.string(),
-                       ": a model of ", model.ByteSizeLong(),
-                       " bytes is more than the 2 GiB that an ONNX file can have");
-  write_whole_file(path, [&](std::ostream& out) { model.SerializeToOstream(&out); });
+  ::onnx::ModelProto model = onnx::message_of(net, options);
+  onnx::write_message(model, path, options.largest_file);
 }
 
 }  // namespace glia

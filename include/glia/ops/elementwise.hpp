@@ -66,6 +66,11 @@ template <backend B>
 [[nodiscard]] variable<B> softplus(variable<B> x) {
   return unary({unary_function::softplus}, std::move(x));
 }
+/// The largest whole numbers that are not above x. Their slope is 0.
+template <backend B>
+[[nodiscard]] variable<B> floor(variable<B> x) {
+  return unary({unary_function::floor}, std::move(x));
+}
 
 /// a + b with broadcasting.
 template <backend B>

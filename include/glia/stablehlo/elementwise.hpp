@@ -99,6 +99,8 @@ namespace detail {
       const value small = w.unary("exponential", w.unary("negate", w.unary("abs", x)));
       return w.add(w.binary("maximum", x, w.constant(0, x)), w.unary("log_plus_one", small));
     }
+    case unary_function::floor:
+      return w.unary("floor", x);
     case unary_function::relu:
       return w.binary("maximum", x, w.constant(0, x));
     case unary_function::relu6:
@@ -147,6 +149,8 @@ namespace detail {
       return w.multiply(dy, w.multiply(w.unary("negate", s), s));
     case unary_function::softplus:
       return w.multiply(dy, detail::sigmoid(w, s));
+    case unary_function::floor:
+      return w.constant(0, dy);
     case unary_function::relu:
       return cut(w.compare("LE", s, 0));
     case unary_function::relu6:

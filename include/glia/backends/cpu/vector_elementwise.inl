@@ -30,6 +30,8 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
       return each(x, y, n, [](T v) { return T(1) / v; });
     case unary_function::softplus:
       return each(x, y, n, [](T v) { return softplus_of(v); });
+    case unary_function::floor:
+      return each(x, y, n, [](T v) { return std::floor(v); });
     case unary_function::relu:
       return each(x, y, n, [](T v) { return v < 0 ? T(0) : v; });
     case unary_function::relu6:
@@ -82,6 +84,8 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
       return each(dy, saved, dx, n, [](T g, T s) { return -g * s * s; });
     case unary_function::softplus:
       return each(dy, saved, dx, n, [](T g, T s) { return g * sigmoid_of(s); });
+    case unary_function::floor:
+      return each(dy, dx, n, [](T) { return T(0); });
     case unary_function::relu:
       return each(dy, saved, dx, n, [](T g, T s) { return s <= 0 ? T(0) : g; });
     case unary_function::relu6:

@@ -50,6 +50,8 @@ T apply(const unary_map& map, T x) {
       return T{1} / x;
     case unary_function::softplus:
       return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
+    case unary_function::floor:
+      return std::floor(x);
     case unary_function::relu:
       return std::max(x, T{0});
     case unary_function::relu6:
@@ -73,7 +75,8 @@ T apply(const unary_map& map, T x) {
 /// Whether the function lets nothing through where its derivative is 0.
 [[nodiscard]] constexpr bool cuts(unary_function function) noexcept {
   return function == unary_function::relu || function == unary_function::relu6 ||
-         function == unary_function::clamp || function == unary_function::absolute;
+         function == unary_function::clamp || function == unary_function::absolute ||
+         function == unary_function::floor;
 }
 
 /// The derivative at the operand `s` that saved_for_gradient names: the input x or the output y.
@@ -100,6 +103,8 @@ T derivative(const unary_map& map, T s) {
       return -s * s;
     case unary_function::softplus:
       return sigmoid(s);
+    case unary_function::floor:
+      return T{0};
     case unary_function::relu:
       return s <= 0 ? T{0} : T{1};
     case unary_function::relu6:

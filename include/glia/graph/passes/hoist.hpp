@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -18,9 +19,11 @@ struct hoisted {
   graph each;
 };
 
-/// Takes out of a graph what does not depend on the `varying` inputs, by their numbers.
-[[nodiscard]] inline hoisted hoist(graph g, const std::vector<std::size_t>& varying) {
-  const std::vector<bool> fixed = fixed_values(g, varying);
+/// Takes out of a graph what does not depend on the `varying` inputs, by their numbers, nor on what
+/// cannot be fixed.
+[[nodiscard]] inline hoisted hoist(graph g, const std::vector<std::size_t>& varying,
+                                   std::vector<bool> can_be_fixed = {}) {
+  const std::vector<bool> fixed = fixed_values(g, varying, std::move(can_be_fixed));
   hoisted result{g, std::move(g)};
   result.once.outputs().clear();
   result.once.nodes().clear();
@@ -36,10 +39,8 @@ struct hoisted {
     }
   };
   for (graph_node& node : result.each.nodes()) {
-    bool all = true;
-    for (const value_id id : node.operands) {
-      all = all && (id == no_value || fixed[id]);
-    }
+    const bool all = std::all_of(node.results.begin(), node.results.end(),
+                                 [&](value_id id) { return id == no_value || fixed[id]; });
     if (all) {
       for (const value_id id : node.results) {
         if (id != no_value) {

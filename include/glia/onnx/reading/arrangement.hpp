@@ -294,9 +294,10 @@ inline void cast(operation& n) {
     const value_id zero = n.out.constant({}, {0});
     x.id = not_of(n.out, n.out.binary(binary_function::equal, x.id, zero));
   } else if (to != truth && !is_real(to)) {
-    require<data_error>(!is_real(x.type),
-                        "makes integers of numbers that depend on the samples, which glia has no "
-                        "kernel for");
+    if (is_real(x.type)) {
+      x = in_graph(n.out, x);
+      x.id = truncated(n.out, x.id);
+    }
   } else {
     require<data_error>(detail::raw_size(to) > 0 && to != ::onnx::TensorProto::BFLOAT16,
                         "casts to ", name_of_type(to), ", which glia does not round to");

@@ -324,11 +324,6 @@ class graph_builder {
       }
     }
     std::vector<std::size_t> places;
-    for (std::size_t axis = 0; axis < t.rank(); ++axis) {
-      if (wide.extents[axis] == 1) {
-        places.insert(places.end(), wide.axes[axis].begin(), wide.axes[axis].end());
-      }
-    }
     shape to;
     for (const std::size_t place : from) {
       if (place != nothing) {
@@ -337,6 +332,15 @@ class graph_builder {
       // Weights have no axes in front that they are repeated along, as glia's own have not.
       if (place != nothing || to.rank() > 0 || t.from == nullptr) {
         to.push_back(place == nothing ? 1 : wide.stored[place]);
+      }
+    }
+    // What is of extent 1 may be anywhere: where it needs no turning.
+    for (std::size_t axis = 0; axis < t.rank(); ++axis) {
+      for (std::size_t i = 0; wide.extents[axis] == 1 && i < wide.axes[axis].size(); ++i) {
+        const std::size_t one = wide.axes[axis][i];
+        places.insert(std::find_if(places.begin(), places.end(),
+                                   [&](std::size_t place) { return place > one; }),
+                      one);
       }
     }
     return arranged(wide, places, to);

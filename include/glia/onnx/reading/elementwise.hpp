@@ -201,6 +201,29 @@ inline void is_infinite(operation& n) {
       },
       truth);
 }
+/// The whole number nearest to x towards 0.
+inline value_id truncated(graph_builder& out, value_id x) {
+  const auto below = [&](value_id of) {
+    return out.apply(unary_function::floor, out.apply(unary_function::relu, of));
+  };
+  return out.subtract(below(x), below(out.affine(x, -1, 0)));
+}
+inline void ceil(operation& n) {
+  elementwise(n, [&](const auto& x) {
+    return n.out.affine(n.out.apply(unary_function::floor, n.out.affine(x[0], -1, 0)), -1, 0);
+  });
+}
+/// The nearest whole number, of two the even one.
+inline void round(operation& n) {
+  elementwise(n, [&](const auto& x) {
+    const value_id up = n.out.affine(x[0], 1, 0.5);
+    const value_id whole = n.out.apply(unary_function::floor, up);
+    const value_id half = n.out.apply(unary_function::floor, n.out.affine(whole, 0.5, 0));
+    const value_id odd = n.out.subtract(whole, n.out.affine(half, 2, 0));
+    const value_id between = n.out.binary(binary_function::equal, up, whole);
+    return n.out.subtract(whole, n.out.multiply(between, odd));
+  });
+}
 inline void sign(operation& n) {
   elementwise(n, [&](const auto& x) {
     const value_id zero = n.out.constant({}, {0});

@@ -94,13 +94,9 @@ class graph_reader {
 
   /// Weights of integers, and single numbers, are no more than numbers.
   void take_weight(const std::string& name, const ::onnx::TensorProto& one) {
-    const weight* const w = content_->weight_of(one);
-    if (w == nullptr) {  // of a node that was copied, for its attributes
-      values_.insert_or_assign(name, known_tensor(numbers_of({&one})));
-      return;
-    }
-    values_.insert_or_assign(name, is_real(one.data_type()) ? weight_tensor(*w)
-                                                            : known_tensor(numbers_of(w->data)));
+    const weight& w = *content_->weight_of(one);
+    values_.insert_or_assign(name, is_real(one.data_type()) ? weight_tensor(w)
+                                                            : known_tensor(numbers_of(w.data)));
   }
 
   // --- which nodes are read ------------------------------------------------------------------------
@@ -292,11 +288,11 @@ class graph_reader {
     } else {
       require<data_error>(reader != nullptr,
                           "is of what depends on the samples, and glia has no kernel for it");
-      const started here = start();
       if (!joins_bias(b, n)) {
+        const started here = start();
         reader(n);
+        finish(here, name, described(n));
       }
-      finish(here, name, described(n));
     }
     for (const tensor& t : n.results) {
       if (t.known != nullptr) {
@@ -361,10 +357,12 @@ class graph_reader {
                         "is a constant of ", node.attribute_size(), " values");
     const ::onnx::AttributeProto& a = node.attribute(0);
     const std::string& name = node.output(0);
-    if (a.name() == "value" && a.has_t()) {
-      return take_weight(name, a.t());
-    }
     tensor& made = values_[name];
+    if (a.name() == "value" && a.has_t()) {
+      const weight* const w = content_->weight_of(a.t());  // none of one that was copied
+      made = known_tensor(numbers_of(w == nullptr ? tensor_data{&a.t(), {}} : w->data));
+      return;
+    }
     if (a.name() == "value_int") {
       made = known_tensor(integer_numbers({a.i()}, {}));
     } else if (a.name() == "value_ints") {
@@ -558,11 +556,6 @@ class graph_reader {
       return b.outer != nullptr ? known_numbers(*b.outer, name, depth) : std::nullopt;
     }
     const ::onnx::NodeProto& node = b.all[static_cast<int>(maker->second)];
-    if (node.op_type() == "Constant") {
-      return value != values_.end() && value->second.from != nullptr
-                 ? std::optional(numbers_of(value->second.from->data))
-                 : std::nullopt;
-    }
     if (depth == deepest) {
       return std::nullopt;
     }

@@ -70,13 +70,12 @@ struct factors {
   return {out.plain(straight), weights};
 }
 
-/// x (rows, I) w (I, O) + bias (O), weights being in the graph or not.
-[[nodiscard]] inline value_id dense(graph_builder& out, const tensor& x, const tensor& w,
-                                    value_id bias = no_value) {
+/// x (rows, I) w (I, O), weights being in the graph or not.
+[[nodiscard]] inline value_id dense(graph_builder& out, const tensor& x, const tensor& w) {
   require<data_error>(x.extents[1] == w.extents[0], "multiplies ", words(x.extents), " by ",
                       words(w.extents));
   const factors f = factors_of(out, x, w);
-  return out.call(kernels::dense{}, {f.x, f.w, bias});
+  return out.call(kernels::dense{}, {f.x, f.w, no_value});
 }
 
 inline void gemm(operation& n) {
@@ -97,7 +96,11 @@ inline void gemm(operation& n) {
                        n.x[2].extents == dims{b.extents[1]};
   const tensor left = in_graph(n.out, a);
   if (as_bias) {
-    return n.give(n.out.computed(dense(n.out, left, b, n.out.plain(n.x[2]))));
+    require<data_error>(left.extents[1] == b.extents[0], "multiplies ", words(a.extents), " by ",
+                        words(b.extents));
+    const factors f = factors_of(n.out, left, b);  // before the bias: parameters have an order
+    const value_id bias = n.out.plain(n.x[2]);
+    return n.give(n.out.computed(n.out.call(kernels::dense{}, {f.x, f.w, bias})));
   }
   const value_id product = n.out.affine(dense(n.out, left, b), alpha, 0);
   if (!has_bias) {
@@ -287,9 +290,10 @@ inline void convolution(operation& n) {
   const images in = images_of(n.out, x);
   const std::int64_t groups = n.integer("group", 1);
   require<data_error>(groups > 0, "has ", groups, " groups");
-  const value_id y =
-      n.out.call(kernels::conv2d{all.window(), static_cast<std::size_t>(groups)},
-                 {in.x, convolution_weights(n.out, w), n.has(2) ? n.out.plain(n.x[2]) : no_value});
+  const value_id weights = convolution_weights(n.out, w);
+  const value_id bias = n.has(2) ? n.out.plain(n.x[2]) : no_value;
+  const value_id y = n.out.call(kernels::conv2d{all.window(), static_cast<std::size_t>(groups)},
+                                {in.x, weights, bias});
   n.give(from_images(n.out, y, in.one_row));
 }
 

@@ -37,6 +37,8 @@ namespace glia::onnx {
       return w.call("Reciprocal", {x});
     case unary_function::softplus:
       return w.call("Softplus", {x});
+    case unary_function::floor:
+      return w.call("Floor", {x});
     case unary_function::relu:
       return w.call("Relu", {x});
     case unary_function::relu6:

@@ -50,9 +50,6 @@ namespace detail {
   constexpr std::array<std::string_view, 3> operations{"RNN", "GRU", "LSTM"};
   const auto cell = static_cast<std::size_t>(k.cell);
   const std::string_view operation = operations[cell];
-  require<value_error>(!l.x[3] && !l.x[4], "onnx: the layer '", l.place,
-                       "' passes over masked steps, which has no counterpart in the file format; "
-                       "leave the mask out, and give it sequences of one length");
   require<value_error>(of.weights.known != nullptr && l.x[1].known != nullptr &&
                            (!of.bias || of.bias.known != nullptr) &&
                            (!l.x[2] || l.x[2].known != nullptr),

@@ -14,8 +14,10 @@
 #include "glia/core/error.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/graph/uses.hpp"
+#include "glia/onnx/writing/batch_normalization.hpp"
 #include "glia/onnx/writing/lower.hpp"
 #include "glia/onnx/writing/recurrence.hpp"
+#include "glia/onnx/writing/recurrence_steps.hpp"
 #include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
@@ -75,7 +77,8 @@ struct projections {
     const auto once = [&](std::size_t at) { return uses.taken_once(g.nodes()[at].results[0]); };
     for (std::size_t n = 0; n < g.nodes().size(); ++n) {
       const graph_node& node = g.nodes()[n];
-      if (node.kernel.as<kernels::recurrence>() == nullptr) {
+      // Over masked steps it is written step by step.
+      if (node.kernel.as<kernels::recurrence>() == nullptr || node.operands[4] != no_value) {
         continue;
       }
       if (const auto found = projected_in(g, uses, node.operands[0])) {
@@ -108,9 +111,10 @@ inline void describe(::onnx::ValueInfoProto& made, const std::string& name, cons
 }  // namespace detail
 
 /// Writes what two recordings of a model compute, for 2 and for 3 samples: what they differ in is
-/// so many for each sample. `known` are the constants behind the first input, by their inputs.
-inline void write_graph(const graph& two, const graph& three, std::span<const constant> known,
-                        ::onnx::GraphProto& to) {
+/// so many for each sample. `known` are the constants behind the first input, by their inputs, which
+/// `once` computes of the parameters.
+inline void write_graph(const graph& once, const graph& two, const graph& three,
+                        std::span<const constant> known, ::onnx::GraphProto& to) {
   require<value_error>(
       two.nodes().size() == three.nodes().size() && two.value_count() == three.value_count(),
       "onnx: the description runs otherwise for other numbers of samples, which "
@@ -134,7 +138,7 @@ inline void write_graph(const graph& two, const graph& three, std::span<const co
   std::deque<constant> given;
   for (const graph_constant& one : two.constants()) {
     const tensor_spec spec = two.spec(one.value);
-    given.push_back({text("constant_", given.size()), spec.shape, {}});
+    given.push_back({text("constant_", given.size()), spec.shape, {}, false});
     std::visit(
         [&](const auto& elements) {
           if (spec.type == element::real) {
@@ -152,8 +156,9 @@ inline void write_graph(const graph& two, const graph& three, std::span<const co
   }
 
   const detail::projections products(two);
+  const batch_normalizations norms(once, two);
   for (std::size_t n = 0; n < two.nodes().size(); ++n) {
-    if (products.absorbed[n]) {
+    if (products.absorbed[n] || norms.absorbed[n]) {
       continue;
     }
     const graph_node& node = two.nodes()[n];
@@ -169,7 +174,12 @@ inline void write_graph(const graph& two, const graph& three, std::span<const co
     out.set_place(place);
     const lowering l{out, operands, shapes, place};
     values made;
-    if (const auto* const k = node.kernel.as<kernels::recurrence>()) {
+    const auto* const k = node.kernel.as<kernels::recurrence>();
+    if (const auto norm = norms.of.find(n); norm != norms.of.end()) {
+      made = lower_batch_normalization(l, norm->second, all);
+    } else if (k != nullptr && operands[4]) {
+      made = lower_steps(l, *k);
+    } else if (k != nullptr) {
       require<value_error>(
           products.of.contains(n), "onnx: the layer '", place,
           "' steps over what is no product of its input, which has no counterpart");

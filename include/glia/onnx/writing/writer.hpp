@@ -45,6 +45,7 @@ struct constant {
   std::string name;
   glia::shape shape;
   std::vector<float> numbers;
+  bool weights = true;  ///< false: what a description says itself, which nobody trains
 };
 
 /// A tensor of the file: by default none, as an operand that is left out.
@@ -240,13 +241,17 @@ class writer {
   std::string initializer(std::string_view name, const glia::shape& s,
                           ::onnx::TensorProto::DataType type, std::span<const std::byte> bytes) {
     ::onnx::TensorProto& made = *to_->add_initializer();
-    made.set_name(unique(std::string(name)));
+    fill(made, unique(std::string(name)), s, type, bytes);
+    return made.name();
+  }
+  static void fill(::onnx::TensorProto& made, const std::string& name, const glia::shape& s,
+                   ::onnx::TensorProto::DataType type, std::span<const std::byte> bytes) {
+    made.set_name(name);
     made.set_data_type(type);
     for (const std::size_t count : s) {
       made.add_dims(static_cast<std::int64_t>(count));
     }
     made.set_raw_data(bytes.data(), bytes.size());
-    return made.name();
   }
   [[nodiscard]] static integers fixed(const extents& of) {
     integers all;
@@ -286,7 +291,17 @@ class writer {
     for (const std::size_t axis : order) {
       turned.push_back(wide[axis]);
     }
-    known = numbers(v.known->name, turned, in_order(v.known->numbers, wide, order));
+    const std::vector<float> numbers_there = in_order(v.known->numbers, wide, order);
+    if (v.known->weights) {
+      known = numbers(v.known->name, turned, numbers_there);
+      return known;
+    }
+    known = call("Constant", {}, [&](::onnx::NodeProto& made) {
+      ::onnx::TensorProto& held =
+          *attribute(made, "value", ::onnx::AttributeProto::TENSOR).mutable_t();
+      fill(held, v.known->name, turned, ::onnx::TensorProto::FLOAT,
+           std::as_bytes(std::span(numbers_there)));
+    });
     return known;
   }
   /// The numbers of a shape, read with its axes in another order.

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/graph/uses.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/elementwise.hpp"
+#include "glia/onnx/writing/writer.hpp"
+
+namespace glia::onnx {
+
+/// A batch normalisation as its layer leaves it in inference, x factor + shift, the factor being
+/// gamma / sqrt(variance + epsilon) and the shift beta - mean factor.
+struct batch_normalization {
+  value_id x = no_value;
+  value_id gamma = no_value;  ///< none: 1
+  value_id beta = no_value;
+  value_id mean = no_value;
+  value_id variance = no_value;
+  double epsilon = 0;
+};
+
+/// Those of a graph, by the nodes that end them.
+class batch_normalizations {
+ public:
+  std::map<std::size_t, batch_normalization> of;
+  std::vector<bool> absorbed;  ///< nodes that nothing else needs
+
+  /// `once` computes what `each` takes of parameters alone.
+  batch_normalizations(const graph& once, const graph& each)
+      : absorbed(each.nodes().size(), false),
+        once_(&once),
+        each_(&each),
+        made_once_(once),
+        made_each_(each) {
+    for (std::size_t n = 0; n < each.nodes().size(); ++n) {
+      const value_id product = operand(each, made_each_, each.nodes()[n].results[0],
+                                       binary_function::add, 0);
+      if (product == no_value || !made_each_.taken_once(product)) {
+        continue;
+      }
+      const value_id x = operand(each, made_each_, product, binary_function::multiply, 0);
+      const value_id factor = operand(each, made_each_, product, binary_function::multiply, 1);
+      const value_id shift =
+          operand(each, made_each_, each.nodes()[n].results[0], binary_function::add, 1);
+      if (auto found = parts_of(factor, shift)) {
+        found->x = x;
+        of[n] = *found;
+        absorbed[made_each_.maker(product)] = true;
+      }
+    }
+  }
+
+ private:
+  /// Operand i of what gives a value, if that is this function; else none.
+  [[nodiscard]] static value_id operand(const graph& g, const graph_uses& uses, value_id id,
+                                        binary_function function, std::size_t i) {
+    const auto* const k = uses.made_by<kernels::binary>(id);
+    return k != nullptr && k->function == function ? g.nodes()[uses.maker(id)].operands[i]
+                                                   : no_value;
+  }
+  /// What a map of `once` is of, if it is this one.
+  [[nodiscard]] value_id mapped(value_id id, unary_function function, unary_map& map) const {
+    const auto* const k = made_once_.made_by<kernels::unary>(id);
+    if (k == nullptr || k->map.function != function) {
+      return no_value;
+    }
+    map = k->map;
+    return once_->nodes()[made_once_.maker(id)].operands[0];
+  }
+  [[nodiscard]] bool is_input(value_id id) const {
+    for (const graph_input& input : once_->inputs()) {
+      if (input.value == id) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::optional<batch_normalization> parts_of(value_id factor,
+                                                            value_id shift) const {
+    const auto once = [&](value_id id, binary_function function, std::size_t i) {
+      return operand(*once_, made_once_, id, function, i);
+    };
+    batch_normalization found;
+    unary_map map;
+    const value_id gamma = once(factor, binary_function::multiply, 0);
+    const value_id deviation = mapped(once(factor, binary_function::multiply, 1),
+                                      unary_function::reciprocal, map);
+    const value_id widened = mapped(deviation, unary_function::square_root, map);
+    found.variance = mapped(widened, unary_function::affine, map);
+    found.epsilon = map.b;
+    const bool widens = map.a == 1;
+    found.beta = once(shift, binary_function::add, 0);
+    const value_id moved =
+        mapped(once(shift, binary_function::add, 1), unary_function::affine, map);
+    const bool turns = map.a == -1 && map.b == 0;
+    found.mean = once(moved, binary_function::multiply, 0);
+    const bool same = once(moved, binary_function::multiply, 1) == factor;
+    const auto* const ones = made_once_.made_by<kernels::full>(gamma);
+    found.gamma = ones != nullptr && ones->value == 1 ? no_value : gamma;
+    const bool parameters = is_input(found.variance) && is_input(found.beta) &&
+                            is_input(found.mean) &&
+                            (found.gamma == no_value ? ones != nullptr : is_input(gamma));
+    return widens && turns && same && parameters ? std::optional(found) : std::nullopt;
+  }
+
+  const graph* once_;
+  const graph* each_;
+  graph_uses made_once_;
+  graph_uses made_each_;
+};
+
+/// x (N, ..., C), channels being the file's axis 1; the others are of C numbers, gamma being none
+/// where it is 1.
+[[nodiscard]] inline values lower_batch_normalization(const lowering& l,
+                                                      const batch_normalization& of,
+                                                      const std::vector<value>& all) {
+  writer& w = l.out;
+  const value& x = all[of.x];
+  axis_order order = plain_order(x.rank());
+  if (x.rank() > 2) {
+    order.pop_back();
+    order.insert(order.begin() + 1, x.rank() - 1);
+  }
+  const std::size_t channels = x.shape.back().count;
+  const std::string gamma =
+      of.gamma != no_value
+          ? w.use(all[of.gamma])
+          : w.numbers(text(l.place, ".ones"), {channels}, std::vector<float>(channels, 1.0F));
+  const std::string y = w.call("BatchNormalization",
+                               {w.use(w.arranged(x, order)), gamma, w.use(all[of.beta]),
+                                w.use(all[of.mean]), w.use(all[of.variance])},
+                               [&](::onnx::NodeProto& made) {
+                                 writer::set(made, "epsilon", static_cast<float>(of.epsilon));
+                               });
+  return {l.result(y, order)};
+}
+
+}  // namespace glia::onnx

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <system_error>
+
+#include "glia/core/error.hpp"
+#include "glia/core/whole_file.hpp"
+#include "glia/onnx/proto.hpp"
+
+namespace glia::onnx {
+
+namespace detail {
+
+/// Which file beside it a model's weights are in; empty where there is none, or no model.
+[[nodiscard]] inline std::string weights_beside(const std::filesystem::path& model) {
+  ::onnx::ModelProto old;
+  std::ifstream file(model, std::ios::binary);
+  if (!file || !old.ParseFromIstream(&file)) {
+    return "";
+  }
+  for (const ::onnx::TensorProto& one : old.graph().initializer()) {
+    for (const auto& entry : one.external_data()) {
+      if (entry.key() == "location") {
+        return entry.value();
+      }
+    }
+  }
+  return "";
+}
+
+inline void set_external(::onnx::TensorProto& of, const std::string& key,
+                         const std::string& value) {
+  auto& entry = *of.add_external_data();
+  entry.set_key(key);
+  entry.set_value(value);
+}
+
+/// Writes weights to a file and says in the message where they are there.
+inline void move_weights(::onnx::ModelProto& model, const std::filesystem::path& to) {
+  constexpr std::size_t least = 1024;   // smaller ones stay
+  constexpr std::size_t aligned = 4096;  // so that they can be mapped
+  write_whole_file(to, [&](std::ostream& out) {
+    std::size_t at = 0;
+    for (::onnx::TensorProto& one : *model.mutable_graph()->mutable_initializer()) {
+      const std::string& bytes = one.raw_data();
+      if (bytes.size() < least) {
+        continue;
+      }
+      const std::size_t begin = (at + aligned - 1) / aligned * aligned;
+      const std::string gap(begin - at, '\0');
+      out.write(gap.data(), static_cast<std::streamsize>(gap.size()));
+      out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      at = begin + bytes.size();
+      one.set_data_location(::onnx::TensorProto::EXTERNAL);
+      set_external(one, "location", to.filename().string());
+      set_external(one, "offset", std::to_string(begin));
+      set_external(one, "length", std::to_string(bytes.size()));
+      one.clear_raw_data();
+    }
+  });
+}
+
+}  // namespace detail
+
+/// Writes a model's message to a file, and of more bytes than `largest` the weights to one beside
+/// it. That has a name which the model that was there before does not use: it stays whole until the
+/// new one has taken its place.
+inline void write_message(::onnx::ModelProto& model, const std::filesystem::path& path,
+                          std::size_t largest) {
+  const std::string old = detail::weights_beside(path);
+  const std::string name = path.filename().string();
+  const std::string first = name + ".data";
+  const std::string second = name + ".data2";
+  const std::size_t most =
+      std::min<std::size_t>(largest, std::numeric_limits<std::int32_t>::max());
+  std::string used;
+  if (model.ByteSizeLong() > most) {
+    used = old == first ? second : first;
+    detail::move_weights(model, path.parent_path() / used);
+  }
+  require<data_error>(model.ByteSizeLong() <= std::numeric_limits<std::int32_t>::max(),
+                      path.string(), ": a model of ", model.ByteSizeLong(),
+                      " bytes beside its weights is more than the 2 GiB that an ONNX file can have");
+  write_whole_file(path, [&](std::ostream& out) { model.SerializeToOstream(&out); });
+  if ((old == first || old == second) && old != used) {
+    std::error_code ignored;
+    std::filesystem::remove(path.parent_path() / old, ignored);
+  }
+}
+
+}  // namespace glia::onnx
