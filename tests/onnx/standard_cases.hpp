@@ -33,7 +33,8 @@ inline bool is_in_float(const ::onnx::GraphProto& graph) {
     using P = ::onnx::TensorProto;
     const int type = one.type().has_tensor_type() ? one.type().tensor_type().elem_type() : 0;
     floats = floats || type == P::FLOAT;
-    others = others || (type != P::FLOAT && type != P::INT64 && type != P::INT32 && type != P::BOOL);
+    others =
+        others || (type != P::FLOAT && type != P::INT64 && type != P::INT32 && type != P::BOOL);
   };
   for (const auto& one : graph.input()) {
     look(one);
@@ -61,16 +62,17 @@ inline ::onnx::TensorProto tensor_in(const std::filesystem::path& path) {
   return message;
 }
 
-/// Whether an input says how something is done, as scales and regions do, and is not what it is done
-/// to: models have constants there.
+/// Whether an input says how something is done, as scales and regions do, and is not what it is
+/// done to: models have constants there.
 inline bool says_how(const ::onnx::GraphProto& graph, const std::string& input) {
   for (const auto& node : graph.node()) {
     const std::string& what = node.op_type();
     for (int i = 0; i < node.input_size(); ++i) {
-      const bool how = what == "Range" || ((what == "Resize" || what == "Upsample" ||
-                                            what == "Pad" || what == "Dropout") &&
-                                           i > 0) ||
-                       (what == "OneHot" && i == 1);
+      const bool how =
+          what == "Range" ||
+          ((what == "Resize" || what == "Upsample" || what == "Pad" || what == "Dropout") &&
+           i > 0) ||
+          (what == "OneHot" && i == 1);
       if (node.input(i) == input && !how) {
         return false;
       }
@@ -79,8 +81,9 @@ inline bool says_how(const ::onnx::GraphProto& graph, const std::string& input) 
   return true;
 }
 
-/// Runs one set of inputs of a case on a backend, held to the 1e-3 of the ONNX project's own runner, kernel by kernel. Reals are what depends on
-/// samples, all else is known, as it is in a model.
+/// Runs one set of inputs of a case on a backend, held to the 1e-3 of the ONNX project's own
+/// runner, kernel by kernel. Reals are what depends on samples, all else is known, as it is in a
+/// model.
 template <class B>
 void run_set(const glia::onnx::model_content& content, const std::filesystem::path& data,
              const B& device, bool whole_recurrences) {
@@ -113,8 +116,8 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
       reader.give(input.name(), glia::onnx::known_tensor(all));
       continue;
     }
-    const auto id = reader.out.calls.add_input(
-        input.name(), glia::real_of(glia::onnx::shape_of(all.extents)));
+    const auto id =
+        reader.out.calls.add_input(input.name(), glia::real_of(glia::onnx::shape_of(all.extents)));
     given[id] = all.reals();
     reader.give(input.name(), reader.out.computed(id, message.data_type()));
   }
@@ -165,10 +168,9 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
     }
     for (std::size_t k = 0; k < got.size(); ++k) {
       const double w = wanted.at(k);
-      const bool same = std::isnan(w) ? std::isnan(got[k])
-                        : std::isinf(w)
-                            ? got[k] == w
-                            : std::abs(got[k] - w) <= 1e-6 + 1e-3 * std::abs(w);
+      const bool same = std::isnan(w)   ? std::isnan(got[k])
+                        : std::isinf(w) ? got[k] == w
+                                        : std::abs(got[k] - w) <= 1e-6 + 1e-3 * std::abs(w);
       if (!same) {
         throw glia::value_error(names[i] + "[" + std::to_string(k) + "] is " +
                                 std::to_string(got[k]) + ", expected " + std::to_string(w));

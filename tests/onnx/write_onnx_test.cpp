@@ -54,11 +54,12 @@ const std::optional<std::string>& python_with_runtime() {
   return python;
 }
 
-/// A model as a file, which ONNX's checker accepts and ONNX Runtime, where it is there, runs to
-/// the same numbers, for batches of several sizes.
+/// A model as a file, which ONNX's checker accepts, glia reads again to the same bits, and ONNX
+/// Runtime, where it is there, runs to the same numbers, for batches of several sizes.
 template <class Description>
 void check_written(const std::string& name, const Description& description,
-                   const glia::shape& sample, std::size_t integers = 0) {
+                   const glia::shape& sample, std::size_t integers = 0,
+                   double largest_distance = 0) {
   INFO(name);
   const auto& python = python_with_runtime();
   const test::temporary_folder scratch;
@@ -74,12 +75,16 @@ void check_written(const std::string& name, const Description& description,
   const auto file = scratch.path() / "net.onnx";
   glia::write_onnx(net, file);
   ::onnx::checker::check_model(read_message(file));
-  if (!python) {
-    return;
-  }
+  const glia::model again{glia::onnx_model{file}};
   for (const std::size_t rows : {5U, 1U}) {
     const xt::xarray<float> x = drawn(glia::batch_of(rows, sample), integers);
     const xt::xarray<float> y = net.predict(x);
+    const xt::xarray<float> read_again = again.predict(x);
+    REQUIRE(read_again.shape() == y.shape());
+    CHECK(test::distance(read_again, y) <= largest_distance);
+    if (!python) {
+      continue;
+    }
     write_numbers(scratch.path() / "x", x);
     const auto ran = test::run_python(
         *python, "run_onnx.py",
@@ -132,6 +137,27 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
                            glia::bidirectional(glia::lstm{.units = 5, .sequences = true}),
                            glia::simple_rnn{.units = 4}, glia::dense{2}},
                 {4, 3});
+  check_written("steps of recurrences",
+                sequential{glia::gru{.units = 4, .sequences = true, .reset_after = false},
+                           glia::lstm{.units = 3, .activation = glia::relu}},
+                {4, 3});
+  // Read again, these are steps, and not the kernel for all of them.
+  check_written(
+      "masked steps",
+      sequential{glia::lambda{"cut",
+                              [](auto x) {
+                                return x * (x.device().run(
+                                               kernels::binary{glia::binary_function::greater},
+                                               x.value(), x.device().run(kernels::full{{}, -0.2})));
+                              }},
+                 glia::masking{}, glia::gru{.units = 6, .sequences = true},
+                 glia::lstm{.units = 5, .sequences = true, .backwards = true},
+                 glia::simple_rnn{.units = 3}, glia::dense{2}},
+      {7, 1}, 0, 1e-6);
+  check_written("normalisations",
+                sequential{glia::dense{4}, glia::batch_norm{}, glia::reshape{{2, 2}},
+                           glia::batch_norm{.scale = false}, glia::flatten{}},
+                {3});
   check_written(
       "attention",
       sequential{glia::positional_encoding{}, glia::multi_head_attention{.heads = 2, .key_size = 4},
@@ -222,13 +248,67 @@ TEST_CASE("numbers that print alike are different ones in an ONNX file") {
   CHECK(numbers == std::set<float>{0.7071067F, 0.7071071F});
 }
 
+TEST_CASE(
+    "batch normalisation keeps its parameters in an ONNX file, and constants are no weights") {
+  glia::model net{sequential{glia::conv2d{.filters = 3, .kernel = 3}, glia::batch_norm{},
+                             glia::flatten{}, glia::reshape{{27, 1}}, glia::positional_encoding{}},
+                  {5, 5, 2}};
+  const test::temporary_folder scratch;
+  glia::write_onnx(net, scratch.path() / "net.onnx");
+  const glia::model again{glia::onnx_model{scratch.path() / "net.onnx"}};
+  std::vector<std::string> names;
+  std::vector<std::string> read;
+  for (const auto& p : net.parameters()) {
+    names.push_back(p.spec.name + (p.spec.trainable ? "" : ", not trained"));
+  }
+  for (const auto& p : again.parameters()) {
+    read.push_back(p.spec.name + (p.spec.trainable ? "" : ", not trained"));
+    CHECK(test::distance(again.get(p.spec.name), net.get(p.spec.name)) == 0);
+  }
+  CHECK(names == read);
+}
+
+TEST_CASE(
+    "weights of a large model lie beside its ONNX file, and take the place of older ones whole") {
+  const test::temporary_folder scratch;
+  const auto path = scratch.path() / "net.onnx";
+  const xt::xarray<float> x = xt::ones<float>({2, 30});
+  const auto files = [&] {
+    std::set<std::string> names;
+    for (const auto& one : std::filesystem::directory_iterator(scratch.path())) {
+      names.insert(one.path().filename().string());
+    }
+    return names;
+  };
+  const auto check = [&](std::uint64_t seed, std::size_t largest,
+                         const std::set<std::string>& expected) {
+    const glia::model net{
+        sequential{glia::dense{40}, glia::dense{2}}, {30}, glia::cpu<float>{}, {.seed = seed}};
+    glia::write_onnx(net, path, {.largest_file = largest});
+    CHECK(files() == expected);
+    ::onnx::checker::check_model(path.string());
+    CHECK(test::distance(glia::model{glia::onnx_model{path}}.predict(x), net.predict(x)) == 0);
+  };
+  check(1, 1000, {"net.onnx", "net.onnx.data"});
+  // The old file's weights are there until the new one has its name.
+  check(2, 1000, {"net.onnx", "net.onnx.data2"});
+  check(3, 1000, {"net.onnx", "net.onnx.data"});
+  check(4, 1 << 20, {"net.onnx"});
+  CHECK(std::filesystem::file_size(path) > 4800);
+}
+
 TEST_CASE("a layer that ONNX has no counterpart for is told by name, and nothing is written") {
   const test::temporary_folder scratch;
-  const glia::model net{sequential{glia::masking{}, glia::gru{.units = 3}}, {4, 3}};
+  const auto scattered = [](auto x) {
+    const auto rows = glia::ops::reshape(x, {x.shape()[0]});
+    const auto at = x.device().run(kernels::to_index{}, rows.value());
+    return glia::ops::gather(glia::ops::scatter_add(x, at, 3), at);
+  };
+  const glia::model net{sequential{glia::lambda{"scattered", scattered}}, {1}};
   const std::string message = test::message_of<glia::value_error>(
       [&] { glia::write_onnx(net, scratch.path() / "net.onnx"); });
-  CHECK(test::contains(message, "gru_0"));
-  CHECK(test::contains(message, "masked"));
+  CHECK(test::contains(message, "lambda_0"));
+  CHECK(test::contains(message, "scatter_add"));
   CHECK_FALSE(std::filesystem::exists(scratch.path() / "net.onnx"));
 }
 

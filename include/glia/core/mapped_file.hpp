@@ -28,8 +28,8 @@ class mapped_file {
     struct stat found {};
     const bool regular = fstat(file, &found) == 0 && S_ISREG(found.st_mode);
     const auto size = regular ? static_cast<std::size_t>(found.st_size) : 0;
-    void* const at =
-        size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : static_cast<void*>(nullptr);
+    void* const at = size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0)
+                              : static_cast<void*>(nullptr);
     const std::string why = at == MAP_FAILED ? reason() : "";
     close(file);
     require<data_error>(regular, path.string(), ": is no file with bytes of its own");

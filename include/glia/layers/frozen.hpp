@@ -23,6 +23,10 @@ struct frozen {
     const typename scope<B>::freeze as_in_inference(s);
     return s.run(body, std::move(x), "frozen", 0);
   }
+  /// Of samples, where what it holds says it.
+  [[nodiscard]] shape sample_shape() const requires knows_samples<Body> {
+    return body.sample_shape();
+  }
   [[nodiscard]] std::string description() const { return text("frozen(", body.description(), ')'); }
   friend bool operator==(const frozen&, const frozen&) = default;
 };

@@ -27,6 +27,10 @@ struct named {
     const typename scope<B>::under_name inside(s, name);
     return s.run(body, std::move(x), name, scope<B>::no_index);
   }
+  /// Of samples, where what it holds says it.
+  [[nodiscard]] shape sample_shape() const requires knows_samples<Body> {
+    return body.sample_shape();
+  }
   [[nodiscard]] std::string description() const { return text(name, '(', body.description(), ')'); }
   friend bool operator==(const named&, const named&) = default;
 };

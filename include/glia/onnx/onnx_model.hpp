@@ -45,9 +45,9 @@ struct onnx_model_options {
 /// says a number for it. A model of several inputs takes them as rows, one behind the other, as
 /// `inputs` does, and gives several outputs as `outputs` does.
 ///
-/// Opsets 7 to 21. Throws `data_error`, naming the file, where it cannot be read or is damaged, for
-/// operators that glia has no kernels for, by name, and for nodes that do not fit together. Reading
-/// takes no more memory than some 100 MB beside the weights.
+/// Opsets 7 to 21, and most of what older ones have. Throws `data_error`, naming the file, where it
+/// cannot be read or is damaged, for operators that glia has no kernels for, by name, and for nodes
+/// that do not fit together. Reading takes no more memory than some 100 MB beside the weights.
 class onnx_model {
  public:
   using holds_layers = void;
@@ -116,8 +116,8 @@ class onnx_model {
 /// belong to.
 template <backend B>
 struct onnx_model::layer_of_part {
-  layer_of_part(const onnx_model& of, const onnx::read_result& read, const onnx::graph_part& this_part,
-                onnx::replay<B>& of_all)
+  layer_of_part(const onnx_model& of, const onnx::read_result& read,
+                const onnx::graph_part& this_part, onnx::replay<B>& of_all)
       : file(of), all(read), part(this_part), values(of_all) {}
 
   const onnx_model& file;
@@ -135,9 +135,9 @@ struct onnx_model::layer_of_part {
         values.set(all.weights[w].value,
                    s.parameter(all.own_name(part, w), all.weights[w].shape, initial(w)));
       } else if (!s.training()) {
-        values.set(all.weights[w].value,
-                   x.owner().constant(
-                       s.state(all.own_name(part, w), all.weights[w].shape, initial(w))));
+        values.set(
+            all.weights[w].value,
+            x.owner().constant(s.state(all.own_name(part, w), all.weights[w].shape, initial(w))));
       }
     }
     for (std::size_t n = part.first; n < part.end; ++n) {
@@ -177,8 +177,8 @@ struct onnx_model::layer_of_part {
 
   [[nodiscard]] initializer initial(std::size_t w) const {
     return {text(file.content_->path().string(), ": ", all.weights[w].from->name),
-            [content = file.content_, from = all.weights[w]](
-                std::span<float> values_there, const shape&, random_stream&) {
+            [content = file.content_, from = all.weights[w]](std::span<float> values_there,
+                                                             const shape&, random_stream&) {
               const std::vector<float> numbers = from.read();
               std::copy(numbers.begin(), numbers.end(), values_there.begin());
             }};

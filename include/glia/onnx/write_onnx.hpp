@@ -67,8 +67,8 @@ template <class Model>
   const recorder<B> second = recorded(3);
   // What is the same for all samples, but as long as their batch, is no constant of the file.
   std::vector<bool> fixed;
-  for (value_id id = 0; id < std::min(first.recorded().value_count(),
-                                      second.recorded().value_count()); ++id) {
+  for (value_id id = 0;
+       id < std::min(first.recorded().value_count(), second.recorded().value_count()); ++id) {
     fixed.push_back(first.recorded().spec(id) == second.recorded().spec(id));
   }
   passes::hoisted two = passes::hoist(first.recorded(), {0}, fixed);

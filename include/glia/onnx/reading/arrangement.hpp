@@ -25,7 +25,8 @@ using axis_order = std::vector<std::size_t>;
   return t.computed() ? t : out.computed(out.plain(t), t.type);
 }
 
-// --- shapes ----------------------------------------------------------------------------------------
+// --- shapes
+// ----------------------------------------------------------------------------------------
 
 /// With the file's axes in this order: axis i of the result is axis order[i].
 [[nodiscard]] inline tensor transposed(tensor t, const axis_order& order) {
@@ -50,9 +51,9 @@ using axis_order = std::vector<std::size_t>;
   if (places.size() != t.stored.size()) {
     return std::nullopt;
   }
-  std::vector<dims> pieces(t.stored.size());      // of each place in memory
-  std::vector<std::vector<std::size_t>> axes;     // of the result, in pieces counted one by one
-  std::vector<std::size_t> place_of;              // of each piece
+  std::vector<dims> pieces(t.stored.size());   // of each place in memory
+  std::vector<std::vector<std::size_t>> axes;  // of the result, in pieces counted one by one
+  std::vector<std::size_t> place_of;           // of each piece
   std::size_t at = 0;
   std::size_t rest = places.empty() ? 1 : t.stored[places[0]];
   const auto take = [&](std::size_t extent) {
@@ -170,8 +171,8 @@ inline void reshape(operation& n) {
     known = count_of({known, to[i]});
   }
   if (open) {
-    require<data_error>(known > 0 && x.size() % known == 0, "a tensor of shape ",
-                        words(x.extents), " cannot be reshaped to rows of ", known);
+    require<data_error>(known > 0 && x.size() % known == 0, "a tensor of shape ", words(x.extents),
+                        " cannot be reshaped to rows of ", known);
     to[*open] = x.size() / known;
   } else if (n.out.declared_rows > 0 && !to.empty() && to[0] == n.out.declared_rows &&
              known / to[0] * n.out.rows == x.size()) {
@@ -187,8 +188,8 @@ inline void flatten(operation& n) {
   const std::size_t axis =
       wanted == static_cast<std::int64_t>(x.rank()) ? x.rank() : axis_in(wanted, x.rank());
   const auto middle = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
-  n.give(reshaped(n.out, x, {count_of({x.extents.begin(), middle}),
-                             count_of({middle, x.extents.end()})}));
+  n.give(reshaped(n.out, x,
+                  {count_of({x.extents.begin(), middle}), count_of({middle, x.extents.end()})}));
 }
 
 inline void squeeze(operation& n) {
@@ -306,14 +307,15 @@ inline void cast(operation& n) {
   n.give(std::move(x));
 }
 
-// --- parts -----------------------------------------------------------------------------------------
+// --- parts
+// -----------------------------------------------------------------------------------------
 
 /// The file's axes in the order in which they lie in memory, where each lies in one piece.
 [[nodiscard]] inline axis_order memory_order(const tensor& t) {
   axis_order order = graph_builder::natural_order(t.rank());
-  const bool in_pieces = t.known != nullptr || std::any_of(t.axes.begin(), t.axes.end(), [](const auto& a) {
-    return a.size() > 1;
-  });
+  const bool in_pieces =
+      t.known != nullptr ||
+      std::any_of(t.axes.begin(), t.axes.end(), [](const auto& a) { return a.size() > 1; });
   if (in_pieces) {
     return order;
   }
@@ -350,8 +352,7 @@ inline void cast(operation& n) {
                                    std::size_t axis) {
   const auto lead =
       std::find_if(parts.begin(), parts.end(), [](const tensor& t) { return t.computed(); });
-  const axis_order order =
-      memory_order(lead == parts.end() ? parts.front() : *lead);
+  const axis_order order = memory_order(lead == parts.end() ? parts.front() : *lead);
   std::vector<value_id> values;
   for (const tensor& t : parts) {
     require<data_error>(t.rank() == parts[0].rank(), "joins tensors of ", parts[0].rank(), " and ",
@@ -363,8 +364,8 @@ inline void cast(operation& n) {
   if (values.empty()) {
     return parts[0];
   }
-  const auto place = static_cast<std::size_t>(std::find(order.begin(), order.end(), axis) -
-                                              order.begin());
+  const auto place =
+      static_cast<std::size_t>(std::find(order.begin(), order.end(), axis) - order.begin());
   return out.computed(out.concat(std::move(values), place), order, parts[0].type);
 }
 
@@ -422,8 +423,7 @@ inline void cast(operation& n) {
 
 /// Elements of a tensor by their numbers in its row-major order.
 [[nodiscard]] inline tensor picked_elements(graph_builder& out, value_id flat_table,
-                                            const std::vector<std::size_t>& which,
-                                            const dims& to) {
+                                            const std::vector<std::size_t>& which, const dims& to) {
   const std::size_t count = out.shape_of_value(flat_table).size();
   std::vector<std::int32_t> at;
   for (const std::size_t one : which) {
@@ -498,10 +498,10 @@ inline void split(operation& n) {
 inline void slice(operation& n) {
   tensor x = n.operand(0);
   const bool attributes = n.opset < 10;
-  const auto begins = attributes ? n.integers("starts").value_or(std::vector<std::int64_t>{})
-                                 : n.known_integers(1);
-  const auto ends = attributes ? n.integers("ends").value_or(std::vector<std::int64_t>{})
-                               : n.known_integers(2);
+  const auto begins =
+      attributes ? n.integers("starts").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
+  const auto ends =
+      attributes ? n.integers("ends").value_or(std::vector<std::int64_t>{}) : n.known_integers(2);
   auto axes = attributes ? n.integers("axes") : n.integers("", 3);
   auto steps = attributes ? std::nullopt : n.integers("", 4);
   if (!axes) {
@@ -531,11 +531,11 @@ inline void slice(operation& n) {
 inline void pad(operation& n) {
   tensor x = n.operand(0);
   const bool attributes = n.opset < 11;
-  const auto pads = attributes ? n.integers("pads").value_or(std::vector<std::int64_t>{})
-                               : n.known_integers(1);
+  const auto pads =
+      attributes ? n.integers("pads").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
   const double value = attributes ? n.real("value", 0) : n.known_number(2, 0);
-  const auto axes = n.has(3) ? axes_from(n.known_integers(3), x.rank())
-                             : graph_builder::natural_order(x.rank());
+  const auto axes =
+      n.has(3) ? axes_from(n.known_integers(3), x.rank()) : graph_builder::natural_order(x.rank());
   const std::string mode = n.word("mode", "constant");
   require<data_error>(pads.size() == 2 * axes.size(), "has ", pads.size(), " pads for ",
                       axes.size(), " axes");
@@ -551,10 +551,14 @@ inline void pad(operation& n) {
       continue;
     }
     if (mode == "constant") {
-      const auto cut = [](std::int64_t p) { return static_cast<std::size_t>(std::max<std::int64_t>(-p, 0)); };
-      const auto more = [](std::int64_t p) { return static_cast<std::size_t>(std::max<std::int64_t>(p, 0)); };
-      require<data_error>(cut(before) + cut(after) <= x.extents[axis], "cuts more than there is of axis ",
-                          axis, " of ", words(x.extents));
+      const auto cut = [](std::int64_t p) {
+        return static_cast<std::size_t>(std::max<std::int64_t>(-p, 0));
+      };
+      const auto more = [](std::int64_t p) {
+        return static_cast<std::size_t>(std::max<std::int64_t>(p, 0));
+      };
+      require<data_error>(cut(before) + cut(after) <= x.extents[axis],
+                          "cuts more than there is of axis ", axis, " of ", words(x.extents));
       x = part(n.out, x, axis, cut(before), x.extents[axis] - cut(before) - cut(after));
       const std::size_t place = x.axes[axis][0];
       if (more(before) + more(after) > 0) {
@@ -566,8 +570,9 @@ inline void pad(operation& n) {
     }
     require<data_error>(mode == "reflect" || mode == "edge", "pads in the mode '", mode, "'");
     const std::int64_t total = extent + before + after;
-    require<data_error>(extent > 0 && total >= 0 && total <= static_cast<std::int64_t>(numbers::most),
-                        "pads axis ", axis, " of ", words(x.extents), " by ", before, " and ", after);
+    require<data_error>(
+        extent > 0 && total >= 0 && total <= static_cast<std::int64_t>(numbers::most), "pads axis ",
+        axis, " of ", words(x.extents), " by ", before, " and ", after);
     std::vector<std::size_t> rows;
     for (std::int64_t at = -before; at < extent + after; ++at) {
       std::int64_t from = at;
@@ -606,8 +611,8 @@ inline void expand(operation& n) {
 inline void tile(operation& n) {
   tensor x = n.operand(0);
   const dims repeats = dims_from(n.known_integers(1));
-  require<data_error>(repeats.size() == x.rank(), "has ", repeats.size(), " repeats for ",
-                      x.rank(), " axes");
+  require<data_error>(repeats.size() == x.rank(), "has ", repeats.size(), " repeats for ", x.rank(),
+                      " axes");
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
     if (repeats[axis] == 1) {
       continue;
@@ -625,7 +630,8 @@ inline void tile(operation& n) {
   n.give(std::move(x));
 }
 
-// --- indices ---------------------------------------------------------------------------------------
+// --- indices
+// ---------------------------------------------------------------------------------------
 
 /// Numbers of rows, counted from 0, of integers that may count from the end.
 [[nodiscard]] inline std::vector<std::size_t> rows_from(const std::vector<std::int64_t>& all,
@@ -645,8 +651,7 @@ inline void gather(operation& n) {
   to.insert(to.end(), at.extents.begin(), at.extents.end());
   to.insert(to.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.extents.end());
   if (at.known != nullptr || at.from != nullptr) {
-    const tensor rows =
-        picked(n.out, x, axis, rows_from(n.known_integers(1), x.extents[axis]));
+    const tensor rows = picked(n.out, x, axis, rows_from(n.known_integers(1), x.extents[axis]));
     return n.give(reshaped(n.out, rows, to));
   }
   // The table's axis first; glia gives zeros for numbers that are not in it.
@@ -658,8 +663,7 @@ inline void gather(operation& n) {
   }
   const axis_order order = memory_order(at);
   const value_id index = n.out.call(kernels::to_index{}, {n.out.stored_as(at, order)});
-  const value_id rows =
-      n.out.call(kernels::gather{}, {n.out.stored_as(x, first), index});
+  const value_id rows = n.out.call(kernels::gather{}, {n.out.stored_as(x, first), index});
   // The result has the axes of x before this one, those of the numbers, the others of x.
   axis_order result;
   for (const std::size_t i : order) {
@@ -693,8 +697,8 @@ inline void gather_elements(operation& n) {
   const tensor& x = n.operand(0);
   const numbers at = n.known(1);
   const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
-  require<data_error>(at.extents.size() == x.rank(), "takes from ", x.rank(), " axes by numbers of ",
-                      at.extents.size());
+  require<data_error>(at.extents.size() == x.rank(), "takes from ", x.rank(),
+                      " axes by numbers of ", at.extents.size());
   const dims steps = steps_of(x.extents);
   std::vector<std::size_t> which;
   dims place(at.extents.size(), 0);
@@ -716,10 +720,11 @@ inline void gather_elements(operation& n) {
 inline void gather_nd(operation& n) {
   const tensor& x = n.operand(0);
   const numbers at = n.known(1);
-  const auto shared = static_cast<std::size_t>(std::max<std::int64_t>(n.integer("batch_dims", 0), 0));
-  require<data_error>(!at.extents.empty() && shared < at.extents.size() &&
-                          at.extents.back() + shared <= x.rank(),
-                      "takes from ", words(x.extents), " by numbers of ", words(at.extents));
+  const auto shared =
+      static_cast<std::size_t>(std::max<std::int64_t>(n.integer("batch_dims", 0), 0));
+  require<data_error>(
+      !at.extents.empty() && shared < at.extents.size() && at.extents.back() + shared <= x.rank(),
+      "takes from ", words(x.extents), " by numbers of ", words(at.extents));
   const std::size_t depth = at.extents.back();
   const dims steps = steps_of(x.extents);
   dims to(at.extents.begin(), at.extents.end() - 1);
@@ -821,8 +826,8 @@ inline void scatter_nd(operation& n) {
 inline void one_hot(operation& n) {
   const tensor& at = n.operand(0);
   const double count = n.known_number(1, 0);
-  require<data_error>(count >= 1 && count <= static_cast<double>(numbers::most),
-                      "has a depth of ", count);
+  require<data_error>(count >= 1 && count <= static_cast<double>(numbers::most), "has a depth of ",
+                      count);
   const auto depth = static_cast<std::size_t>(count);
   const std::size_t axis = axis_in(n.integer("axis", -1), at.rank() + 1);
   value_id rows = no_value;
@@ -860,21 +865,23 @@ inline void one_hot(operation& n) {
 
 inline void depth_to_space(operation& n) {
   const tensor& x = n.operand(0);
-  const std::size_t b = static_cast<std::size_t>(std::max<std::int64_t>(n.integer("blocksize", 0), 0));
+  const std::size_t b =
+      static_cast<std::size_t>(std::max<std::int64_t>(n.integer("blocksize", 0), 0));
   require<data_error>(x.rank() == 4 && b > 0 && b <= x.extents[1] && x.extents[1] % (b * b) == 0,
                       "makes blocks of ", b, " of ", words(x.extents));
   const dims& s = x.extents;
   const std::size_t c = s[1] / (b * b);
   const bool columns_first = n.word("mode", "DCR") == "CRD";
-  const tensor parts = reshaped(n.out, x, columns_first ? dims{s[0], c, b, b, s[2], s[3]}
-                                                        : dims{s[0], b, b, c, s[2], s[3]});
+  const tensor parts = reshaped(
+      n.out, x, columns_first ? dims{s[0], c, b, b, s[2], s[3]} : dims{s[0], b, b, c, s[2], s[3]});
   const tensor turned = transposed(
       parts, columns_first ? axis_order{0, 1, 4, 2, 5, 3} : axis_order{0, 3, 4, 1, 5, 2});
   n.give(reshaped(n.out, turned, {s[0], c, s[2] * b, s[3] * b}));
 }
 inline void space_to_depth(operation& n) {
   const tensor& x = n.operand(0);
-  const std::size_t b = static_cast<std::size_t>(std::max<std::int64_t>(n.integer("blocksize", 0), 0));
+  const std::size_t b =
+      static_cast<std::size_t>(std::max<std::int64_t>(n.integer("blocksize", 0), 0));
   require<data_error>(x.rank() == 4 && b > 0 && x.extents[2] % b == 0 && x.extents[3] % b == 0,
                       "makes blocks of ", b, " of ", words(x.extents));
   const dims& s = x.extents;
@@ -901,7 +908,10 @@ inline void triangle(operation& n) {
   n.x = {known_tensor(integer_numbers(std::move(kept), {rows, columns})), x,
          known_tensor(real_numbers({0}, {}))};
   elementwise(
-      n, [&](const auto& all) { return n.out.call(kernels::select{}, {all[0], all[1], all[2]}); },
+      n,
+      [&](const auto& all) {
+        return n.out.call(kernels::select{}, {all[0], all[1], all[2]});
+      },
       x.type);
 }
 

@@ -125,9 +125,9 @@ class graph_builder {
     while (parts.size() > 1) {
       std::vector<value_id> joined;
       for (std::size_t i = 0; i < parts.size(); i += most) {
-        std::vector<value_id> some(parts.begin() + static_cast<std::ptrdiff_t>(i),
-                                   parts.begin() + static_cast<std::ptrdiff_t>(
-                                                       std::min(i + most, parts.size())));
+        std::vector<value_id> some(
+            parts.begin() + static_cast<std::ptrdiff_t>(i),
+            parts.begin() + static_cast<std::ptrdiff_t>(std::min(i + most, parts.size())));
         if (some.size() == 1) {
           joined.push_back(some[0]);
           continue;
@@ -156,8 +156,7 @@ class graph_builder {
     }
     return result;
   }
-  [[nodiscard]] tensor computed(value_id id,
-                                element_type type = ::onnx::TensorProto::FLOAT) const {
+  [[nodiscard]] tensor computed(value_id id, element_type type = ::onnx::TensorProto::FLOAT) const {
     return computed(id, natural_order(shape_of_value(id).rank()), type);
   }
   /// The same layout for something else that is as large.
@@ -383,12 +382,10 @@ class graph_builder {
       all.extents = t.stored;
       return constant(to, reals_of(permuted(all, places)));
     }
-    const auto first =
-        std::find_if(weights.begin(), weights.end(),
-                     [&](const graph_weight& one) { return one.from == t.from; });
+    const auto first = std::find_if(weights.begin(), weights.end(),
+                                    [&](const graph_weight& one) { return one.from == t.from; });
     const auto same = std::find_if(first, weights.end(), [&](const graph_weight& one) {
-      return one.from == t.from && one.split == t.stored && one.places == places &&
-             one.shape == to;
+      return one.from == t.from && one.split == t.stored && one.places == places && one.shape == to;
     });
     if (same != weights.end()) {
       return same->value;

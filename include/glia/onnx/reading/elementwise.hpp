@@ -48,7 +48,8 @@ void elementwise(operation& n, const F& f, element_type type = ::onnx::TensorPro
 
 template <binary_function Function>
 void binary(operation& n) {
-  elementwise(n, [&](const std::vector<value_id>& x) { return n.out.binary(Function, x[0], x[1]); });
+  elementwise(n,
+              [&](const std::vector<value_id>& x) { return n.out.binary(Function, x[0], x[1]); });
 }
 
 /// The only number of an operand that is known, if it is one.
@@ -125,7 +126,8 @@ inline void mean(operation& n) {
   n.give_like(n.results[0], n.out.affine(n.results[0].id, 1 / count, 0));
 }
 
-// --- truth -----------------------------------------------------------------------------------------
+// --- truth
+// -----------------------------------------------------------------------------------------
 
 inline constexpr element_type truth = ::onnx::TensorProto::BOOL;
 
@@ -172,7 +174,10 @@ inline void negation(operation& n) {
 }
 inline void where(operation& n) {
   elementwise(
-      n, [&](const auto& x) { return n.out.call(kernels::select{}, {x[0], x[1], x[2]}); },
+      n,
+      [&](const auto& x) {
+        return n.out.call(kernels::select{}, {x[0], x[1], x[2]});
+      },
       n.operand(1).type);
 }
 inline void is_nan(operation& n) {
@@ -196,8 +201,7 @@ inline void is_infinite(operation& n) {
         if (above && below) {
           return n.out.binary(binary_function::maximum, is(infinity), is(-infinity));
         }
-        return above || below ? is(above ? infinity : -infinity)
-                              : n.out.affine(is(infinity), 0, 0);
+        return above || below ? is(above ? infinity : -infinity) : n.out.affine(is(infinity), 0, 0);
       },
       truth);
 }
@@ -232,7 +236,8 @@ inline void sign(operation& n) {
   });
 }
 
-// --- activations -----------------------------------------------------------------------------------
+// --- activations
+// -----------------------------------------------------------------------------------
 
 inline void clip(operation& n) {
   constexpr double most = std::numeric_limits<double>::max();
@@ -334,15 +339,14 @@ inline void shrink(operation& n) {
         n.out.binary(binary_function::greater, x[0], n.out.constant({}, {lambda}));
     const value_id below =
         n.out.binary(binary_function::greater, n.out.constant({}, {-lambda}), x[0]);
-    const value_id rest = n.out.call(
-        kernels::select{}, {below, n.out.affine(x[0], 1, bias), n.out.constant({}, {0})});
+    const value_id rest = n.out.call(kernels::select{},
+                                     {below, n.out.affine(x[0], 1, bias), n.out.constant({}, {0})});
     return n.out.call(kernels::select{}, {above, n.out.affine(x[0], 1, -bias), rest});
   });
 }
 inline void prelu(operation& n) {
   elementwise(n, [&](const auto& x) {
-    const value_id positive =
-        n.out.binary(binary_function::greater, x[0], n.out.constant({}, {0}));
+    const value_id positive = n.out.binary(binary_function::greater, x[0], n.out.constant({}, {0}));
     return n.out.call(kernels::select{}, {positive, x[0], n.out.multiply(x[0], x[1])});
   });
 }
@@ -419,7 +423,7 @@ inline void pow(operation& n) {
   for (std::size_t i = 0; i < power.size(); ++i) {
     const double p = power.at(i);
     const bool whole = std::floor(p) == p;
-    signs.push_back(!whole ? std::numeric_limits<double>::quiet_NaN()
+    signs.push_back(!whole                 ? std::numeric_limits<double>::quiet_NaN()
                     : std::fmod(p, 2) == 0 ? 1
                                            : -1);
     all.push_back(p);

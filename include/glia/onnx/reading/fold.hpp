@@ -119,12 +119,18 @@ inline void power(operation& n) {
 }
 inline void largest(operation& n) {
   n.give(known_tensor(elements_of(
-      operands(n, 1), [](double a, double b) { return std::isnan(a) ? a : b > a || std::isnan(b) ? b : a; },
+      operands(n, 1),
+      [](double a, double b) { return std::isnan(a)            ? a
+                                      : b > a || std::isnan(b) ? b
+                                                               : a; },
       [](std::int64_t a, std::int64_t b) { return std::max(a, b); })));
 }
 inline void smallest(operation& n) {
   n.give(known_tensor(elements_of(
-      operands(n, 1), [](double a, double b) { return std::isnan(a) ? a : b < a || std::isnan(b) ? b : a; },
+      operands(n, 1),
+      [](double a, double b) { return std::isnan(a)            ? a
+                                      : b < a || std::isnan(b) ? b
+                                                               : a; },
       [](std::int64_t a, std::int64_t b) { return std::min(a, b); })));
 }
 
@@ -280,7 +286,8 @@ inline void where(operation& n) {
   n.give(known_tensor(integer_numbers(std::move(made), extents, a.type)));
 }
 
-// --- arrangement -----------------------------------------------------------------------------------
+// --- arrangement
+// -----------------------------------------------------------------------------------
 
 /// The rows of a tensor along an axis, by their numbers.
 [[nodiscard]] inline numbers rows_of(const numbers& x, std::size_t axis,
@@ -312,10 +319,10 @@ inline void gather(operation& n) {
 inline void slice(operation& n) {
   numbers x = n.known(0);
   const bool attributes = n.opset < 10;
-  const auto begins = attributes ? n.integers("starts").value_or(std::vector<std::int64_t>{})
-                                 : n.known_integers(1);
-  const auto ends = attributes ? n.integers("ends").value_or(std::vector<std::int64_t>{})
-                               : n.known_integers(2);
+  const auto begins =
+      attributes ? n.integers("starts").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
+  const auto ends =
+      attributes ? n.integers("ends").value_or(std::vector<std::int64_t>{}) : n.known_integers(2);
   const auto axes = attributes ? n.integers("axes") : n.integers("", 3);
   const auto steps = attributes ? std::nullopt : n.integers("", 4);
   require<data_error>(begins.size() == ends.size() && (!axes || axes->size() == begins.size()) &&
@@ -337,8 +344,8 @@ inline void concat(operation& n) {
   bool real = false;
   for (const numbers& part : parts) {
     dims rest = part.extents;
-    require<data_error>(rest.size() == extents.size(), "joins tensors of ", extents.size(),
-                        " and ", rest.size(), " axes");
+    require<data_error>(rest.size() == extents.size(), "joins tensors of ", extents.size(), " and ",
+                        rest.size(), " axes");
     const std::size_t more = std::exchange(rest[axis], extents[axis]);
     require<data_error>(rest == extents, "joins tensors of shapes ", words(parts[0].extents),
                         " and ", words(part.extents), " along axis ", axis);

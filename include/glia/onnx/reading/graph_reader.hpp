@@ -24,9 +24,9 @@ namespace glia::onnx {
 
 /// What of a graph one node of the file has become.
 struct graph_part {
-  std::string operation;             ///< Conv
-  std::string described;             ///< Conv 3x3
-  std::size_t first = 0;             ///< nodes of the graph
+  std::string operation;  ///< Conv
+  std::string described;  ///< Conv 3x3
+  std::size_t first = 0;  ///< nodes of the graph
   std::size_t end = 0;
   std::vector<std::size_t> weights;  ///< that it is the first to take, by their numbers
 };
@@ -95,11 +95,12 @@ class graph_reader {
   /// Weights of integers, and single numbers, are no more than numbers.
   void take_weight(const std::string& name, const ::onnx::TensorProto& one) {
     const weight& w = *content_->weight_of(one);
-    values_.insert_or_assign(name, is_real(one.data_type()) ? weight_tensor(w)
-                                                            : known_tensor(numbers_of(w.data)));
+    values_.insert_or_assign(
+        name, is_real(one.data_type()) ? weight_tensor(w) : known_tensor(numbers_of(w.data)));
   }
 
-  // --- which nodes are read ------------------------------------------------------------------------
+  // --- which nodes are read
+  // ------------------------------------------------------------------------
 
   [[nodiscard]] static std::vector<std::string> operands_of(const body& b, std::size_t i) {
     const auto gelu = b.gelus.find(i);
@@ -157,8 +158,8 @@ class graph_reader {
     }
     const std::string& name = node.op_type();
     return name == "Constant" || name == "Shape" || name == "Size" || name == "If" ||
-           name == "Loop" ||
-           reading::reader_of(name) != nullptr || reading::folding::function_of(name) != nullptr;
+           name == "Loop" || reading::reader_of(name) != nullptr ||
+           reading::folding::function_of(name) != nullptr;
   }
 
   void require_operators(const body& b, const std::vector<bool>& wanted) const {
@@ -181,15 +182,16 @@ class graph_reader {
     }
     throw data_error(text("glia has no operator '", full_name(*first), "' (opset ",
                           content_->opset(), "), which the node '", first->name(), "' is",
-                          others.empty() ? std::string()
-                                         : text("; ", missing.size(), " others are missing, too: ",
-                                                others)));
+                          others.empty()
+                              ? std::string()
+                              : text("; ", missing.size(), " others are missing, too: ", others)));
   }
   [[nodiscard]] static std::string full_name(const ::onnx::NodeProto& node) {
     return node.domain().empty() ? node.op_type() : text(node.domain(), '.', node.op_type());
   }
 
-  // --- reading -------------------------------------------------------------------------------------
+  // --- reading
+  // -------------------------------------------------------------------------------------
 
   void read_body(body& b, const std::vector<std::string>& outputs) {
     const std::vector<bool> wanted = needed(b, outputs);
@@ -201,8 +203,7 @@ class graph_reader {
         try {
           read_node(b, i, node);
         } catch (const error& e) {
-          throw data_error(text("the node '", node.name(), "' (", full_name(node), ") ",
-                                e.what()));
+          throw data_error(text("the node '", node.name(), "' (", full_name(node), ") ", e.what()));
         }
       }
     }
@@ -226,8 +227,7 @@ class graph_reader {
     if (const auto gelu = b.gelus.find(i); gelu != b.gelus.end()) {
       const tensor x = reading::in_graph(out, value_of(gelu->second));
       const started here = start();
-      values_[node.output(0)] =
-          graph_builder::with_value(x, out.apply(unary_function::gelu, x.id));
+      values_[node.output(0)] = graph_builder::with_value(x, out.apply(unary_function::gelu, x.id));
       return finish(here, "Gelu", "Gelu");
     }
     const std::string& name = node.op_type();
@@ -313,10 +313,14 @@ class graph_reader {
     }
     const std::size_t rank = operands[0].rank();
     std::int64_t axis = node.op_type() == "PRelu" && operands[1].rank() == 1 && rank > 1 ? 1 : -1;
-    for (const ::onnx::AttributeProto& a : node.attribute()) {
-      if (a.name() == "axis" && node.attribute_size() == 2) {  // the other one is `broadcast`
-        axis = a.i();
+    const auto attribute = [&](std::string_view name, std::int64_t otherwise) {
+      for (const ::onnx::AttributeProto& a : node.attribute()) {
+        otherwise = a.name() == name ? a.i() : otherwise;
       }
+      return otherwise;
+    };
+    if (attribute("broadcast", 0) != 0) {
+      axis = attribute("axis", axis);
     }
     if (axis < 0 || static_cast<std::size_t>(axis) + operands[1].rank() >= rank) {
       return;
@@ -353,13 +357,16 @@ class graph_reader {
   }
 
   void read_constant(const ::onnx::NodeProto& node) {
-    require<data_error>(node.output_size() == 1 && node.attribute_size() == 1,
-                        "is a constant of ", node.attribute_size(), " values");
+    require<data_error>(node.output_size() == 1 && node.attribute_size() == 1, "is a constant of ",
+                        node.attribute_size(), " values");
     const ::onnx::AttributeProto& a = node.attribute(0);
     const std::string& name = node.output(0);
     tensor& made = values_[name];
     if (a.name() == "value" && a.has_t()) {
       const weight* const w = content_->weight_of(a.t());  // none of one that was copied
+      if (w != nullptr && content_->weights_are_constants()) {
+        return take_weight(name, a.t());
+      }
       made = known_tensor(numbers_of(w == nullptr ? tensor_data{&a.t(), {}} : w->data));
       return;
     }
@@ -382,8 +389,8 @@ class graph_reader {
     require<data_error>(operands.size() == 1 && node.output_size() == 1, "expected one operand");
     const dims& s = operands[0].extents;
     if (node.op_type() == "Size") {
-      values_[node.output(0)] = known_tensor(
-          integer_numbers({static_cast<std::int64_t>(operands[0].size())}, {}));
+      values_[node.output(0)] =
+          known_tensor(integer_numbers({static_cast<std::int64_t>(operands[0].size())}, {}));
       return;
     }
     const auto rank = static_cast<std::int64_t>(s.size());
@@ -403,9 +410,9 @@ class graph_reader {
 
   /// Reads the branch that is taken, which no sample may decide.
   void read_branch(const ::onnx::NodeProto& node, const std::vector<tensor>& operands) {
-    require<data_error>(operands.size() == 1 && is_numbers(operands[0]) && operands[0] &&
-                            operands[0].size() == 1,
-                        "decides by what depends on the samples, which glia cannot");
+    require<data_error>(
+        operands.size() == 1 && is_numbers(operands[0]) && operands[0] && operands[0].size() == 1,
+        "decides by what depends on the samples, which glia cannot");
     const double holds = *reading::number_in(operands[0]);
     const std::string_view wanted = holds != 0 ? "then_branch" : "else_branch";
     for (const ::onnx::AttributeProto& a : node.attribute()) {
@@ -539,7 +546,8 @@ class graph_reader {
     --depth_;
   }
 
-  // --- what is known -------------------------------------------------------------------------------
+  // --- what is known
+  // -------------------------------------------------------------------------------
 
   /// The numbers of a value that depends on no sample, though it may on weights.
   [[nodiscard]] std::optional<numbers> known_numbers(const body& b, const std::string& name,
@@ -591,7 +599,8 @@ class graph_reader {
     return std::nullopt;
   }
 
-  // --- joining -------------------------------------------------------------------------------------
+  // --- joining
+  // -------------------------------------------------------------------------------------
 
   /// The node of the graph that gives a value, through those that only say its shape otherwise.
   [[nodiscard]] graph_node* maker_of(value_id id, std::size_t& number) {
@@ -639,8 +648,7 @@ class graph_reader {
         }
         continue;
       }
-      if (!is_bias_of(x, other) ||
-          !out.is_at_hand(other, flat(other.axes), {other.size()})) {
+      if (!is_bias_of(x, other) || !out.is_at_hand(other, flat(other.axes), {other.size()})) {
         continue;
       }
       const auto* const dense = maker->kernel.as<kernels::dense>();
@@ -684,7 +692,8 @@ class graph_reader {
     return false;
   }
 
-  // --- gelu ----------------------------------------------------------------------------------------
+  // --- gelu
+  // ----------------------------------------------------------------------------------------
 
   [[nodiscard]] const ::onnx::NodeProto* maker(const body& b, const std::string& name,
                                                std::string_view operation) const {

@@ -18,14 +18,13 @@ namespace glia::onnx::reading {
 inline void negative_log_likelihood(operation& n, const tensor& x) {
   const numbers classes = n.known(1);
   const std::string how = n.word("reduction", "mean");
-  const std::int64_t ignored =
-      n.integer("ignore_index", std::numeric_limits<std::int64_t>::min());
+  const std::int64_t ignored = n.integer("ignore_index", std::numeric_limits<std::int64_t>::min());
   require<data_error>(x.rank() >= 2, "expected (N, C, ...), got ", words(x.extents));
   dims positions = x.extents;
   positions.erase(positions.begin() + 1);
   const std::size_t count = x.extents[1];
-  require<data_error>(classes.extents == positions, "has classes of shape ",
-                      words(classes.extents), " for ", words(x.extents));
+  require<data_error>(classes.extents == positions, "has classes of shape ", words(classes.extents),
+                      " for ", words(x.extents));
   require_few(x.extents);
   std::vector<double> ones(x.size(), 0);
   std::size_t at = 0;
@@ -48,11 +47,9 @@ inline void negative_log_likelihood(operation& n, const tensor& x) {
   const value_id rows = out.stored_as(x, order);
   const shape s = out.shape_of_value(rows);
   const value_id is_class = out.constant(s, std::move(ones));
-  const value_id weights =
-      n.has(2) ? out.multiply(is_class, out.plain(n.x[2])) : is_class;
+  const value_id weights = n.has(2) ? out.multiply(is_class, out.plain(n.x[2])) : is_class;
   const value_id weighted = n.has(2) ? out.multiply(rows, out.plain(n.x[2])) : rows;
-  const value_id chosen =
-      out.call(kernels::select{}, {is_class, weighted, out.constant({}, {0})});
+  const value_id chosen = out.call(kernels::select{}, {is_class, weighted, out.constant({}, {0})});
   if (how == "none") {
     const value_id each = out.sum_to(chosen, [&] {
       shape to = without_last_axis(s);

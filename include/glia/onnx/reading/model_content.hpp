@@ -25,7 +25,7 @@ namespace glia::onnx {
 class model_content {
  public:
   /// Opsets whose operators are read.
-  static constexpr std::int64_t first_opset = 6;
+  static constexpr std::int64_t first_opset = 1;
   static constexpr std::int64_t last_opset = 21;
 
   /// Throws `data_error`, naming the file, where it cannot be read, is damaged or of an opset that
@@ -54,6 +54,10 @@ class model_content {
   [[nodiscard]] const weight* weight_of(const ::onnx::TensorProto& one) const {
     const auto found = weights_.find(&one);
     return found == weights_.end() ? nullptr : &found->second;
+  }
+  /// Whether what `Constant` nodes hold are the weights: some exporters of old write no others.
+  [[nodiscard]] bool weights_are_constants() const noexcept {
+    return message_.graph().initializer_size() == 0;
   }
   /// The operator that the file defines itself by this name; null where it does not.
   [[nodiscard]] const ::onnx::FunctionProto* function(const std::string& domain,
@@ -137,10 +141,9 @@ class model_content {
     const std::span<const std::byte> all = beside(location, one.name());
     require<data_error>(offset <= all.size(), "the tensor '", one.name(), "' begins at byte ",
                         offset, " of ", location, ", which has ", all.size());
-    const std::size_t wanted =
-        length != std::numeric_limits<std::size_t>::max()
-            ? length
-            : count_of(extents_of(one)) * detail::raw_size(one.data_type());
+    const std::size_t wanted = length != std::numeric_limits<std::size_t>::max()
+                                   ? length
+                                   : count_of(extents_of(one)) * detail::raw_size(one.data_type());
     require<data_error>(wanted <= all.size() - offset, "the tensor '", one.name(), "' takes ",
                         wanted, " bytes from ", offset, " on of ", location, ", which has ",
                         all.size());
@@ -160,8 +163,8 @@ class model_content {
                         "'; expected a file in the folder of the model");
     auto known = beside_.find(location);
     if (known == beside_.end()) {
-      known =
-          beside_.emplace(location, glia::detail::mapped_file(path_.parent_path() / relative)).first;
+      known = beside_.emplace(location, glia::detail::mapped_file(path_.parent_path() / relative))
+                  .first;
     }
     return known->second.bytes();
   }

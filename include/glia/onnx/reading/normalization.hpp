@@ -66,8 +66,8 @@ inline void batch_normalization(operation& n) {
   n.give(n.out.computed(results[0], images.order, x.type));
   for (const std::size_t i : {3U, 4U}) {
     const value_id before = held ? n.out.statistic(n.x[i]) : n.out.plain(n.x[i]);
-    const value_id after = n.out.add(n.out.affine(before, momentum, 0),
-                                     n.out.affine(results[i - 2], 1 - momentum, 0));
+    const value_id after =
+        n.out.add(n.out.affine(before, momentum, 0), n.out.affine(results[i - 2], 1 - momentum, 0));
     if (held) {
       n.out.calls.set_next(before, after);
     }
@@ -105,8 +105,8 @@ inline void layer_normalization(operation& n) {
   if (n.wants(2)) {
     const value_id deviation =
         n.out.apply(unary_function::square_root, n.out.affine(results[2], 1, epsilon));
-    n.give(n.out.computed(n.out.reshape(n.out.apply(unary_function::reciprocal, deviation),
-                                        shape_of(ones))),
+    n.give(n.out.computed(
+               n.out.reshape(n.out.apply(unary_function::reciprocal, deviation), shape_of(ones))),
            2);
   }
 }
@@ -126,9 +126,9 @@ inline void layer_normalization(operation& n) {
       graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
   const tensor variance =
       mean_of(graph_builder::with_value(off, out.apply(unary_function::square, off.id)));
-  const value_id inverse = out.apply(
-      unary_function::reciprocal,
-      out.apply(unary_function::square_root, out.affine(variance.id, 1, epsilon)));
+  const value_id inverse =
+      out.apply(unary_function::reciprocal,
+                out.apply(unary_function::square_root, out.affine(variance.id, 1, epsilon)));
   const std::vector<tensor> parts{off, graph_builder::with_value(variance, inverse)};
   const aligned ends = out.align(parts);
   return graph_builder::with_value(ends.like, out.multiply(ends.values[0], ends.values[1]));
@@ -146,14 +146,14 @@ inline void scale_channels(operation& n, const tensor& x) {
 
 inline void instance_normalization(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
-  require<data_error>(x.rank() > 2 && x.size() > 0, "expected (N, C, ...), got ",
-                      words(x.extents));
+  require<data_error>(x.rank() > 2 && x.size() > 0, "expected (N, C, ...), got ", words(x.extents));
   scale_channels(n, standardised(n.out, x, {axes_from_to(2, x.rank())}, n.real("epsilon", 1e-5)));
 }
 
 inline void group_normalization(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
-  const auto groups = static_cast<std::size_t>(std::max<std::int64_t>(n.integer("num_groups", 0), 0));
+  const auto groups =
+      static_cast<std::size_t>(std::max<std::int64_t>(n.integer("num_groups", 0), 0));
   require<data_error>(x.rank() > 2 && x.size() > 0 && groups > 0 && x.extents[1] % groups == 0,
                       "expected (N, C, ...) of as many channels as ", groups, " groups share, got ",
                       words(x.extents));
@@ -199,15 +199,16 @@ inline void local_response_normalization(operation& n) {
   window.width = size;
   window.pad_left = (size - 1) / 2;
   window.pad_right = size - 1 - window.pad_left;
-  const value_id squares =
-      n.out.reshape(n.out.apply(unary_function::square, rows.x),
-                    shape_of({first, s.size() / std::max<std::size_t>(first * channels, 1), channels, 1}));
+  const value_id squares = n.out.reshape(
+      n.out.apply(unary_function::square, rows.x),
+      shape_of({first, s.size() / std::max<std::size_t>(first * channels, 1), channels, 1}));
   const value_id ones = n.out.full({1, size, 1, 1}, 1);
   const value_id sums = n.out.call(kernels::conv2d{window}, {squares, ones, no_value});
-  const value_id base = n.out.affine(n.out.reshape(sums, s), alpha / static_cast<double>(size), bias);
-  const value_id power = n.out.apply(
-      unary_function::exponential,
-      n.out.affine(n.out.apply(unary_function::logarithm, base), -beta, 0));
+  const value_id base =
+      n.out.affine(n.out.reshape(sums, s), alpha / static_cast<double>(size), bias);
+  const value_id power =
+      n.out.apply(unary_function::exponential,
+                  n.out.affine(n.out.apply(unary_function::logarithm, base), -beta, 0));
   n.give(n.out.computed(n.out.multiply(rows.x, power), rows.order, x.type));
 }
 

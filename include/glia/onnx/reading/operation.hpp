@@ -42,7 +42,8 @@ class operation {
   bool training;
   std::vector<tensor> results;
 
-  // --- operands and results ------------------------------------------------------------------------
+  // --- operands and results
+  // ------------------------------------------------------------------------
 
   [[nodiscard]] bool has(std::size_t i) const { return i < x.size() && x[i]; }
   /// Operand i. Throws `data_error` where it is left out.
@@ -73,8 +74,7 @@ class operation {
       return all;
     }
     std::optional<numbers> found = (*ask_)(node.input(static_cast<int>(i)));
-    require<data_error>(found.has_value(), "operand ", i, ", '",
-                        node.input(static_cast<int>(i)),
+    require<data_error>(found.has_value(), "operand ", i, ", '", node.input(static_cast<int>(i)),
                         "', depends on the samples; glia has to know it when it reads the file");
     return *std::move(found);
   }
@@ -92,7 +92,8 @@ class operation {
     return all.at(0);
   }
 
-  // --- attributes ----------------------------------------------------------------------------------
+  // --- attributes
+  // ----------------------------------------------------------------------------------
 
   [[nodiscard]] const ::onnx::AttributeProto* attribute(std::string_view name) const {
     for (const auto& one : node.attribute()) {
@@ -116,9 +117,9 @@ class operation {
   }
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view name) const {
     const auto* const a = typed(name, ::onnx::AttributeProto::INTS);
-    return a == nullptr ? std::nullopt
-                        : std::optional(std::vector<std::int64_t>(a->ints().begin(),
-                                                                  a->ints().end()));
+    return a == nullptr
+               ? std::nullopt
+               : std::optional(std::vector<std::int64_t>(a->ints().begin(), a->ints().end()));
   }
   [[nodiscard]] std::vector<double> reals(std::string_view name) const {
     const auto* const a = typed(name, ::onnx::AttributeProto::FLOATS);

@@ -19,7 +19,8 @@
 // those of one axis, (N, C, W), are images of one row.
 namespace glia::onnx::reading {
 
-// --- matrices --------------------------------------------------------------------------------------
+// --- matrices
+// --------------------------------------------------------------------------------------
 
 /// x (rows..., I) as it lies, and weights (I, O) whose rows are in the same order as its columns.
 struct factors {
@@ -45,8 +46,8 @@ struct factors {
   // Which of the file's pieces lies first, second, ...
   std::vector<std::size_t> order;
   for (const std::size_t place : lying) {
-    order.push_back(static_cast<std::size_t>(std::find(places.begin(), places.end(), place) -
-                                             places.begin()));
+    order.push_back(
+        static_cast<std::size_t>(std::find(places.begin(), places.end(), place) - places.begin()));
   }
   tensor straight = x;
   straight.axes[last] = lying;
@@ -128,8 +129,8 @@ inline void matmul(operation& n) {
   if (column) {
     b = reshaped(n.out, b, {b.extents[0], 1});
   }
-  require<data_error>(a.extents.back() == b.extents[b.rank() - 2], "multiplies ",
-                      words(a.extents), " by ", words(b.extents));
+  require<data_error>(a.extents.back() == b.extents[b.rank() - 2], "multiplies ", words(a.extents),
+                      " by ", words(b.extents));
   const std::size_t inner = a.extents.back();
   const std::size_t columns = b.extents.back();
   dims to(a.extents.begin(), a.extents.end() - 2);
@@ -148,10 +149,11 @@ inline void matmul(operation& n) {
       const value_id images = n.out.reshape(
           f.x, a.rank() == 3 ? shape{a.extents[0], 1, a.extents[1], inner} : shape_of(a.extents));
       const value_id w = n.out.reshape(f.w, {1, 1, inner, columns});
-      y = n.out.computed(n.out.reshape(
-          n.out.call(kernels::conv2d{}, {images, w, no_value}), shape_of(to)));
+      y = n.out.computed(
+          n.out.reshape(n.out.call(kernels::conv2d{}, {images, w, no_value}), shape_of(to)));
     } else {
-      const value_id rows = n.out.reshape(n.out.plain(x), {a.size() / std::max<std::size_t>(inner, 1), inner});
+      const value_id rows =
+          n.out.reshape(n.out.plain(x), {a.size() / std::max<std::size_t>(inner, 1), inner});
       y = n.out.computed(n.out.reshape(dense(n.out, n.out.computed(rows), b), shape_of(to)));
     }
   } else if (a.rank() == 2 && b.rank() == 2) {
@@ -173,7 +175,8 @@ inline void matmul(operation& n) {
   n.give(reshaped(n.out, y, to));
 }
 
-// --- windows ---------------------------------------------------------------------------------------
+// --- windows
+// ---------------------------------------------------------------------------------------
 
 /// (N, C, ...) of two axes of positions, of which the first may be one that is put in.
 struct images {
@@ -181,8 +184,9 @@ struct images {
   bool one_row;
 };
 [[nodiscard]] inline images images_of(graph_builder& out, const tensor& x) {
-  require<data_error>(x.rank() == 3 || x.rank() == 4, "expected images (N, C, H, W) or (N, C, W), got ",
-                      words(x.extents), "; glia has windows of one and two axes");
+  require<data_error>(x.rank() == 3 || x.rank() == 4,
+                      "expected images (N, C, H, W) or (N, C, W), got ", words(x.extents),
+                      "; glia has windows of one and two axes");
   if (x.rank() == 4) {
     return {out.stored_as(x, {0, 2, 3, 1}), false};
   }
@@ -219,8 +223,8 @@ struct windows {
   window_axis columns;
 
   [[nodiscard]] window2d window() const {
-    return {rows.size,     columns.size,     rows.stride, columns.stride, rows.dilation,
-            columns.dilation, rows.before, rows.after,  columns.before, columns.after};
+    return {rows.size,        columns.size, rows.stride, columns.stride, rows.dilation,
+            columns.dilation, rows.before,  rows.after,  columns.before, columns.after};
   }
 };
 
@@ -348,16 +352,14 @@ inline void transposed_convolution(operation& n) {
   std::vector<value_id> parts;
   for (std::size_t g = 0; g < groups; ++g) {
     const value_id of_group = n.out.slice(in.x, 3, g * inputs, inputs);
-    const tensor weights =
-        groups == 1 ? w : part(n.out, in_graph(n.out, w), 0, g * inputs, inputs);
+    const tensor weights = groups == 1 ? w : part(n.out, in_graph(n.out, w), 0, g * inputs, inputs);
     // (C, O, H, W) as (H, W, O, C)
-    const value_id kernel =
-        w.rank() == 4 ? n.out.stored_as(weights, {2, 3, 1, 0})
-                      : n.out.reshape(n.out.stored_as(weights, {2, 1, 0}),
-                                      {1, w.extents[2], outputs, inputs});
-    parts.push_back(n.out.call(
-        kernels::conv2d_input_gradient{all.window(), 1, {image[0], image[1], outputs}},
-        {of_group, kernel}));
+    const value_id kernel = w.rank() == 4 ? n.out.stored_as(weights, {2, 3, 1, 0})
+                                          : n.out.reshape(n.out.stored_as(weights, {2, 1, 0}),
+                                                          {1, w.extents[2], outputs, inputs});
+    parts.push_back(
+        n.out.call(kernels::conv2d_input_gradient{all.window(), 1, {image[0], image[1], outputs}},
+                   {of_group, kernel}));
   }
   value_id y = n.out.concat(std::move(parts), 3);
   static_cast<void>(given);

@@ -117,8 +117,8 @@ auto naming_file(const model_content& content, const Call& call) {
 [[nodiscard]] inline output_kind kind_of(const ::onnx::GraphProto& graph, std::string name) {
   for (int i = graph.node_size(); i-- > 0;) {
     const ::onnx::NodeProto& node = graph.node(i);
-    const bool gives = std::find(node.output().begin(), node.output().end(), name) !=
-                       node.output().end();
+    const bool gives =
+        std::find(node.output().begin(), node.output().end(), name) != node.output().end();
     if (!gives) {
       continue;
     }
@@ -149,8 +149,7 @@ auto naming_file(const model_content& content, const Call& call) {
   require<data_error>(raw_size(made.type) > 0, "the input '", input.name(),
                       "' has elements of type ", name_of_type(made.type));
   const int rank = type.shape().dim_size();
-  require<data_error>(rank > 0, "the input '", input.name(),
-                      "' has no axis that counts samples");
+  require<data_error>(rank > 0, "the input '", input.name(), "' has no axis that counts samples");
   require<data_error>(rank <= static_cast<int>(shape::max_rank), "the input '", input.name(),
                       "' has ", rank, " axes; glia has at most ", shape::max_rank);
   bool open = false;
@@ -245,15 +244,15 @@ auto naming_file(const model_content& content, const Call& call) {
   for (const std::string& name : what.outputs) {
     const tensor& y = reader.result(name);
     require<data_error>(y.rank() > 0 && y.computed() && y.extents[0] == out.rows, "the output '",
-                        name, "' of shape ", words(y.extents), " has no row for each of ",
-                        out.rows, " samples");
+                        name, "' of shape ", words(y.extents), " has no row for each of ", out.rows,
+                        " samples");
     const bool images = what.channels_last && y.rank() == 4;
     out.calls.add_output(name, images ? out.stored_as(y, {0, 2, 3, 1}) : out.plain(y));
   }
   const auto nodes = out.calls.nodes().size();
   if (nodes > (reader.parts.empty() ? 0 : reader.parts.back().end)) {
-    reader.parts.push_back({"Transpose", "Transpose", reader.parts.empty() ? 0 : reader.parts.back().end,
-                            nodes, {}});
+    reader.parts.push_back(
+        {"Transpose", "Transpose", reader.parts.empty() ? 0 : reader.parts.back().end, nodes, {}});
   }
   result.parts = std::move(reader.parts);
   std::map<std::string, std::size_t> counts;

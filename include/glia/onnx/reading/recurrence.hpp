@@ -27,12 +27,12 @@ struct recurrent_node {
   std::size_t steps = 0;
   std::size_t samples = 0;
   std::size_t units = 0;
-  bool samples_first = false;     ///< layout: (N, T, I) and not (T, N, I)
+  bool samples_first = false;  ///< layout: (N, T, I) and not (T, N, I)
   std::vector<std::string> activations{};
-  double clip = 0;                ///< 0: none
+  double clip = 0;  ///< 0: none
   bool reset_after = true;
-  bool couples = false;           ///< an LSTM's input and forget gates
-  value_id counts = no_value;     ///< (N, T): which steps there are, where sequences are shorter
+  bool couples = false;        ///< an LSTM's input and forget gates
+  value_id counts = no_value;  ///< (N, T): which steps there are, where sequences are shorter
 
   [[nodiscard]] std::size_t parts() const { return products_of(cell); }
   [[nodiscard]] std::vector<std::size_t> order() const {
@@ -52,8 +52,8 @@ struct recurrent_node {
 /// Weights (1, G U, rows) as glia has them, (rows, G U).
 [[nodiscard]] inline value_id gates(graph_builder& out, const tensor& w, const recurrent_node& r) {
   const std::size_t rows = w.extents[2];
-  const value_id plain = out.arranged(w, graph_builder::places_in(w, {2, 0, 1}),
-                                      {rows, r.parts() * r.units});
+  const value_id plain =
+      out.arranged(w, graph_builder::places_in(w, {2, 0, 1}), {rows, r.parts() * r.units});
   if (r.cell != recurrent_cell::lstm) {
     return plain;
   }
@@ -82,8 +82,7 @@ struct recurrent_node {
 /// An activation of the standard's by its name.
 [[nodiscard]] inline value_id activated(graph_builder& out, const std::string& name, value_id x,
                                         double clip) {
-  const value_id in =
-      clip > 0 ? out.apply(unary_map{unary_function::clamp, -clip, clip}, x) : x;
+  const value_id in = clip > 0 ? out.apply(unary_map{unary_function::clamp, -clip, clip}, x) : x;
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -135,10 +134,9 @@ struct recurrent_weights {
                                                 const recurrent_state& s) {
   const std::size_t u = r.units;
   const auto product = [&](value_id h, std::size_t begin, std::size_t extent, bool bias) {
-    return out.call(kernels::dense{}, {h, out.slice(w.recurrent, 1, begin, extent),
-                                       bias && w.bias != no_value
-                                           ? out.slice(w.bias, 0, begin, extent)
-                                           : no_value});
+    return out.call(kernels::dense{},
+                    {h, out.slice(w.recurrent, 1, begin, extent),
+                     bias && w.bias != no_value ? out.slice(w.bias, 0, begin, extent) : no_value});
   };
   const auto act = [&](std::size_t i, value_id x) { return activated(out, w.f[i], x, r.clip); };
   if (r.cell == recurrent_cell::simple) {
@@ -176,8 +174,8 @@ struct recurrent_weights {
 
 /// All steps one after the other.
 [[nodiscard]] inline recurrent_results run_steps(graph_builder& out, const recurrent_node& r,
-                                                 const recurrent_weights& w,
-                                                 recurrent_state state, bool backwards) {
+                                                 const recurrent_weights& w, recurrent_state state,
+                                                 bool backwards) {
   constexpr std::size_t most = 4096;
   require<data_error>(r.steps <= most, "takes ", r.steps,
                       " steps; glia reads recurrences that it has no kernel for up to ", most);
@@ -185,8 +183,8 @@ struct recurrent_weights {
   const value_id zeros = r.counts == no_value ? no_value : out.full({}, 0);
   for (std::size_t i = 0; i < r.steps; ++i) {
     const std::size_t t = backwards ? r.steps - 1 - i : i;
-    const value_id step = out.reshape(out.slice(w.projected, 1, t, 1),
-                                      {r.samples, r.parts() * r.units});
+    const value_id step =
+        out.reshape(out.slice(w.projected, 1, t, 1), {r.samples, r.parts() * r.units});
     recurrent_state now = next_state(out, r, w, step, state);
     value_id shown = now.h;
     if (r.counts != no_value) {
@@ -210,9 +208,8 @@ struct recurrent_weights {
 [[nodiscard]] inline recurrent_results run_at_once(graph_builder& out, const recurrent_node& r,
                                                    const recurrent_weights& w, bool backwards,
                                                    bool training) {
-  value_id all = out.call(
-      kernels::recurrence{r.cell, backwards, training},
-      {w.projected, w.recurrent, w.bias, no_value, r.counts});
+  value_id all = out.call(kernels::recurrence{r.cell, backwards, training},
+                          {w.projected, w.recurrent, w.bias, no_value, r.counts});
   const std::size_t last = backwards ? 0 : r.steps - 1;
   const value_id end = out.reshape(out.slice(all, 1, last, 1), {r.samples, r.units});
   if (r.counts != no_value) {
@@ -229,8 +226,7 @@ struct recurrent_weights {
     at.push_back(static_cast<double>(t));
   }
   const value_id all = n.out.reshape(n.out.plain(lengths), {r.samples, 1});
-  return n.out.binary(binary_function::greater, all,
-                      n.out.constant({1, r.steps}, std::move(at)));
+  return n.out.binary(binary_function::greater, all, n.out.constant({1, r.steps}, std::move(at)));
 }
 
 /// Whether states before the first step are zeros, which exporters often write out.
@@ -283,10 +279,10 @@ void recurrence(operation& n) {
   require<data_error>(n.reals("activation_alpha").empty() && n.reals("activation_beta").empty(),
                       "has activations with parameters");
   r.activations = n.texts("activations");
-  const std::vector<std::string> usual =
-      lstm ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
-      : Cell == recurrent_cell::gru ? std::vector<std::string>{"Sigmoid", "Tanh"}
-                                    : std::vector<std::string>{"Tanh"};
+  const std::vector<std::string> usual = lstm ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+                                         : Cell == recurrent_cell::gru
+                                             ? std::vector<std::string>{"Sigmoid", "Tanh"}
+                                             : std::vector<std::string>{"Tanh"};
   if (r.activations.empty()) {
     for (std::size_t d = 0; d < directions; ++d) {
       r.activations.insert(r.activations.end(), usual.begin(), usual.end());
@@ -337,9 +333,8 @@ void recurrence(operation& n) {
     // As glia's own layers: a convolution of 1 x 1 over the steps.
     const std::size_t columns = r.parts() * r.units;
     w.projected = n.out.reshape(
-        n.out.call(kernels::conv2d{},
-                   {n.out.reshape(steps, {r.samples, 1, r.steps, inputs}),
-                    n.out.reshape(kernel, {1, 1, inputs, columns}), of_inputs}),
+        n.out.call(kernels::conv2d{}, {n.out.reshape(steps, {r.samples, 1, r.steps, inputs}),
+                                       n.out.reshape(kernel, {1, 1, inputs, columns}), of_inputs}),
         {r.samples, r.steps, columns});
     const bool at_once = n.out.whole_recurrences && w.f == usual && r.clip == 0 && !r.couples &&
                          r.reset_after && detail::begins_with_zeros(n, 5) &&
@@ -365,20 +360,18 @@ void recurrence(operation& n) {
     return n.out.concat(std::move(parts), axis);
   };
   if (n.wants(0)) {
-    const value_id all =
-        both(&detail::recurrent_results::all, {r.samples, r.steps, 1, r.units}, 2);
+    const value_id all = both(&detail::recurrent_results::all, {r.samples, r.steps, 1, r.units}, 2);
     n.give(n.out.computed(all, r.samples_first ? axis_order{0, 1, 2, 3} : axis_order{2, 0, 1, 3}));
   }
   const axis_order ends = r.samples_first ? axis_order{0, 1, 2} : axis_order{1, 0, 2};
   if (n.wants(1)) {
-    n.give(n.out.computed(
-               both(&detail::recurrent_results::last, {r.samples, 1, r.units}, 1), ends),
+    n.give(n.out.computed(both(&detail::recurrent_results::last, {r.samples, 1, r.units}, 1), ends),
            1);
   }
   if (lstm && n.wants(2)) {
-    n.give(n.out.computed(
-               both(&detail::recurrent_results::memory, {r.samples, 1, r.units}, 1), ends),
-           2);
+    n.give(
+        n.out.computed(both(&detail::recurrent_results::memory, {r.samples, 1, r.units}, 1), ends),
+        2);
   }
 }
 

@@ -206,7 +206,8 @@ inline void reduce_product(operation& n) {
   give_reduced(n, x, over);
 }
 
-/// x less its largest element m along axes, and ln(sum(exp(x - m))) along these: no sum is too large.
+/// x less its largest element m along axes, and ln(sum(exp(x - m))) along these: no sum is too
+/// large.
 struct shifted_logarithms {
   tensor most;
   tensor shifted;
@@ -216,12 +217,10 @@ struct shifted_logarithms {
       : most(largest(out, x, over)) {
     const std::vector<tensor> both{x, most};
     const aligned all = out.align(both);
-    shifted =
-        graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
-    sums = summed(out,
-                  graph_builder::with_value(
-                      shifted, out.apply(unary_function::exponential, shifted.id)),
-                  over);
+    shifted = graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
+    sums = summed(
+        out, graph_builder::with_value(shifted, out.apply(unary_function::exponential, shifted.id)),
+        over);
     sums.id = out.apply(unary_function::logarithm, sums.id);
   }
 };
@@ -242,11 +241,12 @@ inline void reduce_log_sum_exp(operation& n) {
   const shifted_logarithms of(n.out, x, over);
   const std::vector<tensor> both{of.sums, of.most};
   const aligned all = n.out.align(both);
-  give_reduced(
-      n, graph_builder::with_value(all.like, n.out.add(all.values[0], all.values[1])), over);
+  give_reduced(n, graph_builder::with_value(all.like, n.out.add(all.values[0], all.values[1])),
+               over);
 }
 
-// --- over classes ----------------------------------------------------------------------------------
+// --- over classes
+// ----------------------------------------------------------------------------------
 
 /// With the axis last in memory, and in one piece.
 struct classes_last {
@@ -294,8 +294,8 @@ void arg_extremum(operation& n) {
   const bool last = n.integer("select_last_index", 0) != 0;
   const bool keep = n.integer("keepdims", 1) != 0;
   tensor x = in_graph(n.out, given);
-  require<data_error>(x.size() > 0 && x.extents[axis] <= numbers::most,
-                      "takes the largest of ", words(x.extents));
+  require<data_error>(x.size() > 0 && x.extents[axis] <= numbers::most, "takes the largest of ",
+                      words(x.extents));
   if (!Largest) {
     x.id = n.out.affine(x.id, -1, 0);
   }
@@ -329,8 +329,8 @@ inline void hardmax(operation& n) {
   const tensor x = in_graph(n.out, over_one_axis(n, axis));
   const classes_last rows(n.out, x, axis);
   const shape s = n.out.shape_of_value(rows.x);
-  const value_id ones = n.out.call(kernels::one_hot{s.back(), 1, 0},
-                                   {n.out.call(kernels::argmax{}, {rows.x})});
+  const value_id ones =
+      n.out.call(kernels::one_hot{s.back(), 1, 0}, {n.out.call(kernels::argmax{}, {rows.x})});
   const tensor y = n.out.computed(n.out.reshape(ones, s), rows.order, x.type);
   n.give(reshaped(n.out, y, n.x[0].extents));
 }
@@ -338,8 +338,7 @@ inline void hardmax(operation& n) {
 /// Sums of all elements up to each along an axis: a product with a triangle of ones.
 inline void cumulative_sum(operation& n) {
   const tensor& x = n.operand(0);
-  const std::size_t axis =
-      axis_in(static_cast<std::int64_t>(n.known_number(1, 0)), x.rank());
+  const std::size_t axis = axis_in(static_cast<std::int64_t>(n.known_number(1, 0)), x.rank());
   const bool reverse = n.integer("reverse", 0) != 0;
   const bool exclusive = n.integer("exclusive", 0) != 0;
   const std::size_t count = x.extents[axis];

@@ -33,8 +33,7 @@ class replay {
  public:
   using tensor = typename B::tensor;
 
-  replay(const graph& calls, tape<B>& on)
-      : calls_(&calls), on_(&on), values_(calls.value_count()) {
+  replay(const graph& calls, tape<B>& on) : calls_(&calls), on_(&on), values_(calls.value_count()) {
     const B& device = on.device();
     for (const graph_constant& one : calls.constants()) {
       const shape& s = calls.spec(one.value).shape;
@@ -60,8 +59,7 @@ class replay {
   void run(const graph_node& node, scope<B>& s) {
     node_ = &node;
     scope_ = &s;
-    const bool known =
-        visit_kernel(node.kernel, read_kernels{}, [&](const auto& k) { apply(k); });
+    const bool known = visit_kernel(node.kernel, read_kernels{}, [&](const auto& k) { apply(k); });
     require<value_error>(known, "onnx: no op for the kernel '", node.kernel.name(), "'");
   }
 
@@ -78,9 +76,7 @@ class replay {
   [[nodiscard]] const tensor& index(std::size_t i) const {
     return values_[node_->operands[i]].index;
   }
-  void give(variable<B> y, std::size_t i = 0) {
-    values_[node_->results[i]].real = std::move(y);
-  }
+  void give(variable<B> y, std::size_t i = 0) { values_[node_->results[i]].real = std::move(y); }
   void give_index(tensor y) { values_[node_->results[0]].index = std::move(y); }
 
   void apply(const kernels::full& k) { give(on_->constant(on_->device().run(k))); }
@@ -118,9 +114,7 @@ class replay {
   }
   void apply(const kernels::select&) { give(ops::select(x(0).value(), x(1), x(2))); }
   void apply(const kernels::matmul& k) { give(ops::matmul(x(0), x(1), k.which)); }
-  void apply(const kernels::batched_matmul& k) {
-    give(ops::batched_matmul(x(0), x(1), k.which));
-  }
+  void apply(const kernels::batched_matmul& k) { give(ops::batched_matmul(x(0), x(1), k.which)); }
   void apply(const kernels::dense&) { give(ops::dense(x(0), x(1), maybe(2))); }
   void apply(const kernels::conv2d& k) {
     give(ops::conv2d(x(0), x(1), maybe(2), k.window, k.groups));
@@ -137,13 +131,9 @@ class replay {
     give(on_->constant(std::move(all.variance)), 2);
   }
   void apply(const kernels::softmax&) { give(ops::softmax(x(0))); }
-  void apply(const kernels::one_hot& k) {
-    give(on_->constant(on_->device().run(k, index(0))));
-  }
+  void apply(const kernels::one_hot& k) { give(on_->constant(on_->device().run(k, index(0)))); }
   void apply(const kernels::argmax& k) { give_index(on_->device().run(k, x(0).value())); }
-  void apply(const kernels::dropout& k) {
-    give(ops::dropout(x(0), k.rate, scope_->next_random()));
-  }
+  void apply(const kernels::dropout& k) { give(ops::dropout(x(0), k.rate, scope_->next_random())); }
   void apply([[maybe_unused]] const kernels::recurrence& k) {
     if constexpr (glia::detail::runs_recurrence<B>) {
       const auto counts = maybe(4);

@@ -168,8 +168,8 @@ struct resized_axis {
   const classes_last rows(out, x, axis);
   shape s = out.shape_of_value(rows.x);
   const value_id matrix = out.constant({a.in, a.out}, matrix_of(how, a));
-  const value_id y = out.call(kernels::dense{}, {out.reshape(rows.x, {row_count(s), a.in}), matrix,
-                                                 no_value});
+  const value_id y =
+      out.call(kernels::dense{}, {out.reshape(rows.x, {row_count(s), a.in}), matrix, no_value});
   s[s.rank() - 1] = a.out;
   return out.computed(out.reshape(y, s), rows.order, x.type);
 }
@@ -181,8 +181,7 @@ inline void resize(operation& n) {
   const bool old = n.node.op_type() == "Upsample" || n.opset < 11;
   detail::resizing how;
   how.mode = n.word("mode", "nearest");
-  how.coordinates =
-      old ? "asymmetric" : n.word("coordinate_transformation_mode", "half_pixel");
+  how.coordinates = old ? "asymmetric" : n.word("coordinate_transformation_mode", "half_pixel");
   how.nearest = old ? "floor" : n.word("nearest_mode", "round_prefer_floor");
   how.cubic = n.real("cubic_coeff_a", -0.75);
   how.exclude_outside = n.integer("exclude_outside", 0) != 0;
@@ -259,7 +258,10 @@ inline void resize(operation& n) {
   }
   n.x = {known_tensor(std::move(inside)), x, known_tensor(real_numbers({outside}, {}))};
   elementwise(
-      n, [&](const auto& all) { return n.out.call(kernels::select{}, {all[0], all[1], all[2]}); },
+      n,
+      [&](const auto& all) {
+        return n.out.call(kernels::select{}, {all[0], all[1], all[2]});
+      },
       x.type);
 }
 

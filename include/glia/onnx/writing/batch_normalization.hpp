@@ -38,8 +38,8 @@ class batch_normalizations {
         made_once_(once),
         made_each_(each) {
     for (std::size_t n = 0; n < each.nodes().size(); ++n) {
-      const value_id product = operand(each, made_each_, each.nodes()[n].results[0],
-                                       binary_function::add, 0);
+      const value_id product =
+          operand(each, made_each_, each.nodes()[n].results[0], binary_function::add, 0);
       if (product == no_value || !made_each_.taken_once(product)) {
         continue;
       }
@@ -81,16 +81,15 @@ class batch_normalizations {
     return false;
   }
 
-  [[nodiscard]] std::optional<batch_normalization> parts_of(value_id factor,
-                                                            value_id shift) const {
+  [[nodiscard]] std::optional<batch_normalization> parts_of(value_id factor, value_id shift) const {
     const auto once = [&](value_id id, binary_function function, std::size_t i) {
       return operand(*once_, made_once_, id, function, i);
     };
     batch_normalization found;
     unary_map map;
     const value_id gamma = once(factor, binary_function::multiply, 0);
-    const value_id deviation = mapped(once(factor, binary_function::multiply, 1),
-                                      unary_function::reciprocal, map);
+    const value_id deviation =
+        mapped(once(factor, binary_function::multiply, 1), unary_function::reciprocal, map);
     const value_id widened = mapped(deviation, unary_function::square_root, map);
     found.variance = mapped(widened, unary_function::affine, map);
     found.epsilon = map.b;
@@ -128,10 +127,9 @@ class batch_normalizations {
     order.insert(order.begin() + 1, x.rank() - 1);
   }
   const std::size_t channels = x.shape.back().count;
-  const std::string gamma =
-      of.gamma != no_value
-          ? w.use(all[of.gamma])
-          : w.numbers(text(l.place, ".ones"), {channels}, std::vector<float>(channels, 1.0F));
+  const std::string gamma = of.gamma != no_value ? w.use(all[of.gamma])
+                                                 : w.numbers(text(l.place, ".ones"), {channels},
+                                                             std::vector<float>(channels, 1.0F));
   const std::string y = w.call("BatchNormalization",
                                {w.use(w.arranged(x, order)), gamma, w.use(all[of.beta]),
                                 w.use(all[of.mean]), w.use(all[of.variance])},

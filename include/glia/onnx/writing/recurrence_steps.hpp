@@ -42,16 +42,15 @@ class step_writer {
       }
       given[t] = out_->call("Unsqueeze", {h, out_->whole({1})});
     }
-    return out_->call("Concat", given, [](::onnx::NodeProto& made) {
-      writer::set(made, "axis", std::int64_t{1});
-    });
+    return out_->call("Concat", given,
+                      [](::onnx::NodeProto& made) { writer::set(made, "axis", std::int64_t{1}); });
   }
 
  private:
   /// So many columns of axis 1 from one on.
   [[nodiscard]] std::string columns(const std::string& x, std::int64_t begin, std::int64_t count) {
-    return out_->call("Slice", {x, out_->whole({begin}), out_->whole({begin + count}),
-                                out_->whole({1})});
+    return out_->call("Slice",
+                      {x, out_->whole({begin}), out_->whole({begin + count}), out_->whole({1})});
   }
   [[nodiscard]] std::string at_step(const std::string& x, std::size_t t) {
     return out_->call("Squeeze", {columns(x, static_cast<std::int64_t>(t), 1), out_->whole({1})});

@@ -111,8 +111,8 @@ inline void describe(::onnx::ValueInfoProto& made, const std::string& name, cons
 }  // namespace detail
 
 /// Writes what two recordings of a model compute, for 2 and for 3 samples: what they differ in is
-/// so many for each sample. `known` are the constants behind the first input, by their inputs, which
-/// `once` computes of the parameters.
+/// so many for each sample. `known` are the constants behind the first input, by their inputs,
+/// which `once` computes of the parameters.
 inline void write_graph(const graph& once, const graph& two, const graph& three,
                         std::span<const constant> known, ::onnx::GraphProto& to) {
   require<value_error>(

@@ -44,7 +44,7 @@ inline void set_external(::onnx::TensorProto& of, const std::string& key,
 
 /// Writes weights to a file and says in the message where they are there.
 inline void move_weights(::onnx::ModelProto& model, const std::filesystem::path& to) {
-  constexpr std::size_t least = 1024;   // smaller ones stay
+  constexpr std::size_t least = 1024;    // smaller ones stay
   constexpr std::size_t aligned = 4096;  // so that they can be mapped
   write_whole_file(to, [&](std::ostream& out) {
     std::size_t at = 0;
@@ -78,16 +78,16 @@ inline void write_message(::onnx::ModelProto& model, const std::filesystem::path
   const std::string name = path.filename().string();
   const std::string first = name + ".data";
   const std::string second = name + ".data2";
-  const std::size_t most =
-      std::min<std::size_t>(largest, std::numeric_limits<std::int32_t>::max());
+  const std::size_t most = std::min<std::size_t>(largest, std::numeric_limits<std::int32_t>::max());
   std::string used;
   if (model.ByteSizeLong() > most) {
     used = old == first ? second : first;
     detail::move_weights(model, path.parent_path() / used);
   }
-  require<data_error>(model.ByteSizeLong() <= std::numeric_limits<std::int32_t>::max(),
-                      path.string(), ": a model of ", model.ByteSizeLong(),
-                      " bytes beside its weights is more than the 2 GiB that an ONNX file can have");
+  require<data_error>(
+      model.ByteSizeLong() <= std::numeric_limits<std::int32_t>::max(), path.string(),
+      ": a model of ", model.ByteSizeLong(),
+      " bytes beside its weights is more than the 2 GiB that an ONNX file can have");
   write_whole_file(path, [&](std::ostream& out) { model.SerializeToOstream(&out); });
   if ((old == first || old == second) && old != used) {
     std::error_code ignored;

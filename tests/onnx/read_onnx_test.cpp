@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <glia/io/npz.hpp>
+#include <glia/io/safetensors.hpp>
+#include <glia/onnx.hpp>
+#include <set>
+#include <string>
+#include <vector>
+#include <xtensor/xview.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "messages.hpp"
+#include "onnx/models.hpp"
+#include "temporary_folder.hpp"
+
+using glia::onnx_model;
+using glia::sequential;
+
+namespace {
+
+/// The loss before and after some steps towards outputs a little beside those that a model gives.
+template <class Model>
+std::pair<double, double> losses_of(Model& net, const xt::xarray<float>& x,
+                                    const xt::xarray<float>& y) {
+  // By a factor, so that probabilities can come closer, too.
+  const xt::xarray<float> targets = y * 0.9F;
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::adam{.learning_rate = 1e-4}};
+  const auto history =
+      trainer.fit(glia::valued_arrays{x, targets},
+                  {.epochs = 4, .batch_size = x.shape()[0], .shuffle = false, .progress = nullptr});
+  return {history.epochs.front().training.loss, history.epochs.back().training.loss};
+}
+
+std::vector<std::string> kernels_of(const glia::prepared<glia::cpu<float>>& ready) {
+  std::vector<std::string> names;
+  for (const auto& node : ready.calls().nodes()) {
+    names.emplace_back(node.kernel.name());
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("networks that PyTorch and Keras export give what they gave there, and can be trained") {
+  std::size_t count = 0;
+  for (const std::string& name : test::onnx_models()) {
+    if (name == "torch_attention_opset23") {
+      continue;
+    }
+    INFO(name);
+    ++count;
+    const auto samples = glia::read_safetensors(test::onnx_folder() / (name + ".safetensors"));
+    const xt::xarray<float>& x = samples.at("x");
+    const xt::xarray<float>& y = samples.at("y");
+    glia::model net{onnx_model{test::onnx_folder() / (name + ".onnx")}};
+    const xt::xarray<float> got = net.predict(x);
+    REQUIRE(got.shape() == y.shape());
+    CHECK(test::distance(got, y) < 1e-5);
+    const auto [before, after] = losses_of(net, x, y);
+    CHECK(after < before);
+  }
+  CHECK(count == 41);
+}
+
+TEST_CASE("an ONNX file's network conforms on the reference backend and in double") {
+  for (const char* const name : {"torch_cnn", "torch_gru", "torch_transfer_legacy_norms"}) {
+    INFO(name);
+    const auto samples =
+        glia::read_safetensors(test::onnx_folder() / (std::string(name) + ".safetensors"));
+    const onnx_model file{test::onnx_folder() / (std::string(name) + ".onnx")};
+    const glia::model slow{file, glia::reference<float>{}};
+    CHECK(test::distance(slow.predict(samples.at("x")), samples.at("y")) < 1e-5);
+    const glia::model wide{file, glia::cpu<double>{}};
+    CHECK(test::distance(wide.predict(samples.at("x")), samples.at("y")) < 1e-5);
+  }
+}
+
+TEST_CASE("a network in ONNX's oldest opset, of one image at a time, takes any number") {
+  const std::filesystem::path folder = std::filesystem::path(GLIA_SHARED_DATA) / "mnist_onnx";
+  if (!std::filesystem::exists(folder)) {
+    GLIA_SKIP("shared/data/mnist_onnx is not there");
+  }
+  glia::model net{onnx_model{folder / "model.onnx"}};
+  CHECK(net.sample_shape() == glia::shape{1, 28, 28});
+  CHECK(net.parameter_count() == 5994);
+  for (int i = 0; i < 3; ++i) {
+    const auto arrays = glia::read_npz(folder / ("test_data_" + std::to_string(i) + ".npz"));
+    xt::xarray<float> x = arrays.at("inputs");
+    x.reshape({std::size_t{1}, 1, 28, 28});
+    const xt::xarray<float>& y = arrays.at("outputs");
+    const xt::xarray<float> got = net.predict(x);
+    CHECK(test::distance(got, y) < 1e-4 * xt::amax(xt::abs(y))());
+    const xt::xarray<float> three = net.predict(xt::concatenate(xt::xtuple(x, x * 0.5F, x)));
+    CHECK(test::distance(xt::view(three, 2), xt::view(got, 0)) == 0);
+  }
+}
+
+TEST_CASE("images of an ONNX file are turned where they come in, and not between") {
+  const auto file = [](const char* name) { return test::onnx_folder() / name; };
+  const auto count = [](const std::vector<std::string>& all) {
+    return std::count(all.begin(), all.end(), "permute_axes");
+  };
+  const glia::model first{onnx_model{file("torch_transfer.onnx")}};
+  CHECK(count(kernels_of(first.prepare({.batch = 2}))) == 1);
+  const glia::model last{onnx_model{file("torch_transfer.onnx"), {.channels_last = true}}};
+  CHECK(last.sample_shape() == glia::shape{16, 16, 3});
+  CHECK(count(kernels_of(last.prepare({.batch = 2}))) == 0);
+  const auto samples = glia::read_safetensors(file("torch_transfer.safetensors"));
+  const xt::xarray<float> x = xt::transpose(samples.at("x"), {0, 2, 3, 1});
+  CHECK(test::distance(last.predict(x), samples.at("y")) < 1e-5);
+}
+
+TEST_CASE("weights of an ONNX file have glia's order, and the names that they have there") {
+  const glia::model net{onnx_model{test::onnx_folder() / "torch_cnn_legacy.onnx"}};
+  std::set<std::string> names;
+  for (const auto& p : net.parameters()) {
+    names.insert(p.spec.name);
+  }
+  CHECK(names == std::set<std::string>{"0.weight", "0.bias", "3.weight", "3.bias", "7.weight",
+                                       "7.bias", "10.weight", "10.bias"});
+  CHECK(net.get("0.weight").shape() == xt::xarray<float>::shape_type{5, 5, 1, 8});
+  CHECK(test::contains(net.summary(), "Conv 5x5"));
+}
+
+TEST_CASE("the features of an ONNX file's network carry another head") {
+  const onnx_model features{test::onnx_folder() / "torch_transfer_legacy_norms.onnx",
+                            {.channels_last = true, .outputs = {"/4/GlobalAveragePool_output_0"}}};
+  const auto samples =
+      glia::read_safetensors(test::onnx_folder() / "torch_transfer_legacy_norms.safetensors");
+  const xt::xarray<float> x = xt::transpose(samples.at("x"), {0, 2, 3, 1});
+  glia::model net{sequential{glia::frozen{features}, glia::flatten{}, glia::dense{3}}};
+  REQUIRE(net.frozen_output_shape().has_value());
+  const auto before = test::parameters_of(net);
+  const xt::xarray<float> y = xt::ones<float>({x.shape()[0], std::size_t{3}});
+  const auto [first, last] = losses_of(net, x, y);
+  CHECK(last < first);
+  const auto after = test::parameters_of(net);
+  REQUIRE(before.size() == after.size());
+  const std::size_t head = 3 * net.get("dense_0.kernel").shape()[0] + 3;
+  CHECK(
+      std::equal(before.begin(), before.end() - static_cast<std::ptrdiff_t>(head), after.begin()));
+  CHECK_FALSE(std::equal(before.end() - static_cast<std::ptrdiff_t>(head), before.end(),
+                         after.end() - static_cast<std::ptrdiff_t>(head)));
+}
+
+TEST_CASE("batch normalisations of an ONNX file follow the batches that it is trained on") {
+  glia::model net{onnx_model{test::onnx_folder() / "torch_transfer_legacy_norms.onnx"}};
+  const auto samples =
+      glia::read_safetensors(test::onnx_folder() / "torch_transfer_legacy_norms.safetensors");
+  std::size_t statistics = 0;
+  std::vector<std::pair<std::string, xt::xarray<float>>> before;
+  for (const auto& p : net.parameters()) {
+    if (!p.spec.trainable) {
+      before.emplace_back(p.spec.name, net.get(p.spec.name));
+    }
+  }
+  static_cast<void>(losses_of(net, samples.at("x"), samples.at("y")));
+  for (const auto& [name, values] : before) {
+    INFO(name);
+    CHECK(test::distance(net.get(name), values) > 0);
+    ++statistics;
+  }
+  CHECK(statistics == 16);
+}
+
+TEST_CASE("what an ONNX file's network does in training is what is predicted, without batches") {
+  // Gradients through recurrences that the cpu has a kernel for, and step by step.
+  const onnx_model file{test::onnx_folder() / "torch_gru.onnx"};
+  const auto samples = glia::read_safetensors(test::onnx_folder() / "torch_gru.safetensors");
+  glia::model fast{file};
+  glia::model slow{file, glia::reference<float>{}};
+  const auto a = losses_of(fast, samples.at("x"), samples.at("y"));
+  const auto b = losses_of(slow, samples.at("x"), samples.at("y"));
+  CHECK(a.second == Approx(b.second).epsilon(1e-4));
+}
+
+TEST_CASE("ONNX files that glia does not read are told of by name") {
+  const auto reading = [](const std::filesystem::path& path) {
+    return test::message_of<glia::data_error>([&] { glia::model net{onnx_model{path}}; });
+  };
+  CHECK(test::contains(reading("/nowhere/net.onnx"), "/nowhere/net.onnx"));
+  CHECK(test::contains(reading(test::onnx_folder()), "is a folder"));
+  const std::string newer = reading(test::onnx_folder() / "torch_attention_opset23.onnx");
+  CHECK(test::contains(newer, "opset 23"));
+  CHECK(test::contains(newer, "to 21"));
+
+  const test::temporary_folder scratch;
+  const auto with = [&](const std::function<void(::onnx::ModelProto&)>& change) {
+    ::onnx::ModelProto message = test::onnx_message("torch_mlp");
+    change(message);
+    test::write_message(message, scratch.path() / "changed.onnx");
+    return reading(scratch.path() / "changed.onnx");
+  };
+  const std::string missing = with([](auto& m) {
+    m.mutable_graph()->mutable_node(1)->set_op_type("TopK");
+    m.mutable_graph()->mutable_node(3)->set_op_type("Einsum");
+  });
+  CHECK(test::contains(missing, "changed.onnx"));
+  CHECK(test::contains(missing, "no operator 'TopK' (opset 20)"));
+  CHECK(test::contains(missing, "1 others are missing, too: Einsum"));
+  CHECK(test::contains(
+      with([](auto& m) { m.mutable_graph()->mutable_node(1)->set_input(0, "ghost"); }),
+      "takes 'ghost', which nothing before it gives"));
+  CHECK(
+      test::contains(with([](auto& m) { m.mutable_graph()->mutable_initializer(0)->add_dims(7); }),
+                     "bytes; expected"));
+  CHECK(test::contains(with([](auto& m) { m.mutable_graph()->clear_input(); }), "has no input"));
+}
+
+TEST_CASE("samples of another shape than an ONNX file's are told of") {
+  const auto path = test::onnx_folder() / "torch_cnn.onnx";
+  const std::string message = test::message_of<glia::shape_error>([&] {
+    glia::model net{onnx_model{path}, {28, 28, 1}};
+  });
+  CHECK(test::contains(message, "takes samples (1, 28, 28), got (28, 28, 1)"));
+  CHECK(test::contains(message, "channels_last"));
+}
+
+TEST_CASE("weights in a file beside the model are read there, and nowhere else") {
+  const test::temporary_folder scratch;
+  const std::string name = "torch_embedding_external.onnx";
+  for (const char* const end : {"", ".data"}) {
+    std::filesystem::copy(test::onnx_folder() / (name + end), scratch.path() / (name + end));
+  }
+  const auto reading = [&] {
+    return test::message_of<glia::data_error>([&] { onnx_model file{scratch.path() / name}; });
+  };
+  CHECK(reading().empty());
+  std::filesystem::resize_file(scratch.path() / (name + ".data"), 100);
+  CHECK(test::contains(reading(), "0.weight"));
+  std::filesystem::remove(scratch.path() / (name + ".data"));
+  CHECK(test::contains(reading(), name + ".data"));
+  ::onnx::ModelProto message = test::onnx_message("torch_embedding_external");
+  for (auto& one : *message.mutable_graph()->mutable_initializer()) {
+    for (auto& entry : *one.mutable_external_data()) {
+      if (entry.key() == "location") {
+        entry.set_value("../../etc/passwd");
+      }
+    }
+  }
+  test::write_message(message, scratch.path() / name);
+  CHECK(test::contains(reading(), "expected a file in the folder of the model"));
+}
+
+TEST_CASE("float16 weights of an ONNX file are the numbers that they stand for") {
+  ::onnx::ModelProto message = test::onnx_message("torch_mlp");
+  for (auto& one : *message.mutable_graph()->mutable_initializer()) {
+    if (one.data_type() == ::onnx::TensorProto::FLOAT) {
+      const std::vector<float> numbers = glia::onnx::floats_of({&one, {}});
+      std::string bytes;
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        bytes += std::string("\0\x3C", 2);  // 1
+      }
+      one.set_data_type(::onnx::TensorProto::FLOAT16);
+      one.set_raw_data(bytes);
+    }
+  }
+  const test::temporary_folder scratch;
+  test::write_message(message, scratch.path() / "half.onnx");
+  const glia::model net{onnx_model{scratch.path() / "half.onnx"}};
+  const xt::xarray<float> y = net.predict(xt::xarray<float>(xt::ones<float>({1, 1, 28, 28})));
+  CHECK(y(0, 0) == (784 + 1) * 24 + 1);
+}

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "onnx/models.hpp"
+#include "onnx/standard_cases.hpp"
+
+namespace {
+
+using kind = test::standard::outcome::kind;
+
+struct counts {
+  int passed = 0;
+  int refused = 0;
+  int failed = 0;
+  void add(kind how) { ++(how == kind::passed ? passed : how == kind::refused ? refused : failed); }
+};
+
+std::vector<std::filesystem::path> cases_of(const std::string& group) {
+  std::vector<std::filesystem::path> all;
+  for (const auto& one : std::filesystem::directory_iterator(test::standard::folder / group)) {
+    all.push_back(one.path());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+/// What becomes of a case on the cpu, by the kernel for recurrences and step by step.
+test::standard::outcome outcome_of(const std::filesystem::path& of) {
+  const ::onnx::ModelProto message = test::onnx_message_in(of / "model.onnx");
+  test::standard::outcome all{kind::passed, ""};
+  for (const bool whole : {true, false}) {
+    const auto one = test::standard::is_in_double(message.graph())
+                         ? test::standard::run(of, glia::cpu<double>{}, whole)
+                         : test::standard::run(of, glia::cpu<float>{}, whole);
+    if (one.how != kind::passed) {
+      all = one;
+    }
+  }
+  return all;
+}
+
+bool is_there() { return std::filesystem::exists(test::standard::folder); }
+
+constexpr const char* not_there =
+    "the ONNX project's cases are not there: apt-get install libonnx-testdata";
+
+}  // namespace
+
+TEST_CASE("ONNX's own cases give what they must, or are refused") {
+  if (!is_there()) {
+    GLIA_SKIP(not_there);
+  }
+  counts in_float;
+  for (const char* const group : {"node", "simple", "pytorch-operator", "pytorch-converted"}) {
+    counts of_group;
+    for (const auto& one : cases_of(group)) {
+      const auto found = outcome_of(one);
+      INFO(one.filename().string() << ": " << found.why);
+      CHECK(found.how != kind::failed);
+      of_group.add(found.how);
+      if (std::string(group) == "node" &&
+          test::standard::is_in_float(test::onnx_message_in(one / "model.onnx").graph())) {
+        in_float.add(found.how);
+      }
+    }
+    INFO(group << ": " << of_group.passed << " of " << of_group.passed + of_group.refused);
+    CHECK(of_group.passed > 0);
+  }
+  INFO(in_float.passed << " passed, " << in_float.refused << " refused");
+  CHECK(in_float.passed >= 0.7 * (in_float.passed + in_float.refused));
+}
+
+TEST_CASE("ONNX's own cases of the reference backend", "[.reference]") {
+  for (const auto& one : cases_of("node")) {
+    const auto found = test::standard::run(one, glia::reference<float>{}, false);
+    INFO(one.filename().string() << ": " << found.why);
+    CHECK((found.how != kind::failed ||
+           test::standard::is_in_double(test::onnx_message_in(one / "model.onnx").graph())));
+  }
+}
+
+// What docs/onnx.md shows: build/tests/glia_tests "[onnx-table]"
+TEST_CASE("a table of ONNX's own cases", "[.onnx-table]") {
+  std::map<std::string, counts> table;
+  for (const char* const group : {"node", "simple", "pytorch-operator", "pytorch-converted"}) {
+    for (const auto& one : cases_of(group)) {
+      const ::onnx::GraphProto graph = test::onnx_message_in(one / "model.onnx").graph();
+      const auto found = outcome_of(one);
+      table[std::string(group) + ", all"].add(found.how);
+      if (test::standard::is_in_float(graph)) {
+        table[std::string(group) + ", in float"].add(found.how);
+      }
+      if (std::string(group) == "node" && graph.node_size() == 1) {
+        table["operator " + graph.node(0).op_type()].add(found.how);
+      }
+    }
+  }
+  std::cout << "| cases | passed | refused | failed |\n| --- | --- | --- | --- |\n";
+  for (const auto& [name, c] : table) {
+    std::cout << "| " << name << " | " << c.passed << " | " << c.refused << " | " << c.failed
+              << " |\n";
+  }
+}
