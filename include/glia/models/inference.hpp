@@ -45,8 +45,8 @@ class inference {
 
   inference(std::shared_ptr<inference_programs<B>> programs, const parameter_list<B>& parameters);
 
-  /// The outputs for a batch.
-  [[nodiscard]] tensor operator()(tensor x) const;
+  /// The outputs for a batch; when each kernel ran is written down, if there is a timeline.
+  [[nodiscard]] tensor operator()(tensor x, timeline* times = nullptr) const;
 
   [[nodiscard]] const std::shared_ptr<inference_programs<B>>& programs() const { return programs_; }
 

@@ -65,10 +65,10 @@ inference<B>::inference(std::shared_ptr<inference_programs<B>> programs,
 }
 
 template <backend B>
-typename B::tensor inference<B>::operator()(tensor x) const {
+typename B::tensor inference<B>::operator()(tensor x, timeline* times) const {
   tensor y;
   tensor* const input = &x;
-  programs_->each.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_});
+  programs_->each.run(std::span(&input, 1), std::span(&y, 1), {fixed_, version_}, nullptr, times);
   return y;
 }
 

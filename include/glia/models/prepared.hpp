@@ -47,12 +47,14 @@ class prepared {
     return y;
   }
 
-  /// The same in plain memory.
-  void run(std::span<const float> inputs, std::span<float> outputs) const {
-    compute(inputs, outputs);
+  /// The same in plain memory; when each kernel ran is written down, if there is a timeline.
+  void run(std::span<const float> inputs, std::span<float> outputs,
+           timeline* times = nullptr) const {
+    compute(inputs, outputs, times);
   }
-  void run(std::span<const double> inputs, std::span<double> outputs) const {
-    compute(inputs, outputs);
+  void run(std::span<const double> inputs, std::span<double> outputs,
+           timeline* times = nullptr) const {
+    compute(inputs, outputs, times);
   }
 
   /// The kernels that a call runs.
@@ -60,10 +62,10 @@ class prepared {
 
  private:
   template <class T>
-  void compute(std::span<const T> inputs, std::span<T> outputs) const {
+  void compute(std::span<const T> inputs, std::span<T> outputs, timeline* times) const {
     const B& device = made_->programs()->each.device();
     require_integers(integers_, inputs, sample_of(batch_).size());
-    device.to_host((*made_)(samples_from_host(device, inputs, batch_)), outputs);
+    device.to_host((*made_)(samples_from_host(device, inputs, batch_), times), outputs);
   }
 
   std::shared_ptr<const inference<B>> made_;

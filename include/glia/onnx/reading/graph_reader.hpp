@@ -221,8 +221,8 @@ class graph_reader {
   }
 
   void read_node(const body& b, std::size_t i, const ::onnx::NodeProto& node) {
-    constexpr std::size_t most = 1 << 20;
-    require<data_error>(++read_ <= most && out.calls.nodes().size() <= 4 * most,
+    constexpr std::size_t most = 1 << 18;
+    require<data_error>(++read_ <= most && out.calls.nodes().size() <= most,
                         "is one of more than ", most, " that the file comes to");
     if (const auto gelu = b.gelus.find(i); gelu != b.gelus.end()) {
       const tensor x = reading::in_graph(out, value_of(gelu->second));
@@ -294,15 +294,18 @@ class graph_reader {
         finish(here, name, described(n));
       }
     }
-    for (const tensor& t : n.results) {
-      if (t.known != nullptr) {
-        known_elements_ += t.size();
-      }
-    }
+    count_known(n.results);
+    return std::move(n.results);
+  }
+
+  /// Bounds the memory, and the time, that numbers take which depend on no sample.
+  void count_known(const std::vector<tensor>& results) const {
     constexpr std::size_t most = 4 * numbers::most;
+    for (const tensor& t : results) {
+      known_elements_ += t.known != nullptr ? t.size() + 1 : 1;
+    }
     require<data_error>(known_elements_ <= most, "leaves more than ", most,
                         " numbers that depend on no sample");
-    return std::move(n.results);
   }
 
   /// Up to opset 6 a second operand's axes stood where an attribute says, and a slope's alone on
@@ -590,6 +593,7 @@ class graph_reader {
     };
     operation n(node, std::move(operands), nothing, content_->opset(), false, {}, nobody);
     read(n);
+    count_known(n.results);
     for (int i = 0; i < node.output_size(); ++i) {
       const tensor& t = n.results[static_cast<std::size_t>(i)];
       if (node.output(i) == name && t.known != nullptr) {
@@ -781,7 +785,7 @@ class graph_reader {
   std::deque<nodes> copies_;
   const body* here_ = nullptr;
   std::size_t read_ = 0;
-  std::size_t known_elements_ = 0;
+  mutable std::size_t known_elements_ = 0;
   int depth_ = 0;
 };
 

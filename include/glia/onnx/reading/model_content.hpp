@@ -31,9 +31,10 @@ class model_content {
   /// Throws `data_error`, naming the file, where it cannot be read, is damaged or of an opset that
   /// glia does not know.
   explicit model_content(const std::filesystem::path& path) : path_(path) {
+    glia::detail::require_no_folder(path);
+    const glia::detail::mapped_file file(path);
     glia::detail::naming(path.string(), [&] {
-      glia::detail::require_no_folder(path);
-      parse();
+      parse(file.bytes());
       take_opset();
       take_weights(message_.graph());
       for (const ::onnx::FunctionProto& one : message_.functions()) {
@@ -67,9 +68,7 @@ class model_content {
   }
 
  private:
-  void parse() {
-    const glia::detail::mapped_file file(path_);
-    const std::span<const std::byte> bytes = file.bytes();
+  void parse(std::span<const std::byte> bytes) {
     require<data_error>(bytes.size() <= std::numeric_limits<int>::max(), "has ", bytes.size(),
                         " bytes, and an ONNX file at most 2 GiB; weights of larger models are in "
                         "files beside it");

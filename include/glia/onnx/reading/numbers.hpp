@@ -73,7 +73,7 @@ using element_type = std::int32_t;  // one of ::onnx::TensorProto::DataType
 /// are integers, 0 or 1.
 struct numbers {
   /// As many as are taken; more would be a file's way to take all memory.
-  static constexpr std::size_t most = std::size_t{1} << 24;
+  static constexpr std::size_t most = std::size_t{1} << 21;
 
   element_type type = ::onnx::TensorProto::INT64;
   dims extents;
