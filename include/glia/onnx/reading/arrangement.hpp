@@ -438,7 +438,7 @@ inline void cast(operation& n) {
 }
 
 inline void concat(operation& n) {
-  static_cast<void>(n.operand(0));
+  require_operands(n, std::max<std::size_t>(n.x.size(), 1));
   const std::size_t axis = axis_in(n.integer("axis", 1), n.x[0].rank());
   n.give(n.x.size() == 1 ? n.x[0] : joined(n.out, n.x, axis));
 }
@@ -908,7 +908,7 @@ inline void triangle(operation& n) {
   n.x = {known_tensor(integer_numbers(std::move(kept), {rows, columns})), x,
          known_tensor(real_numbers({0}, {}))};
   elementwise(
-      n,
+      n, 3,
       [&](const auto& all) {
         return n.out.call(kernels::select{}, {all[0], all[1], all[2]});
       },

@@ -29,12 +29,19 @@ void unary(operation& n) {
   map_elements(n, {Function});
 }
 
-/// What f(values) makes of operands that meet element by element.
-template <class F>
-void elementwise(operation& n, const F& f, element_type type = ::onnx::TensorProto::UNDEFINED) {
-  for (std::size_t i = 0; i < n.x.size(); ++i) {
+/// Throws `data_error` unless a node has so many operands, none left out.
+inline void require_operands(const operation& n, std::size_t count) {
+  require<data_error>(n.x.size() == count, "has ", n.x.size(), " operands; expected ", count);
+  for (std::size_t i = 0; i < count; ++i) {
     static_cast<void>(n.operand(i));
   }
+}
+
+/// What f(values) makes of so many operands that meet element by element.
+template <class F>
+void elementwise(operation& n, std::size_t count, const F& f,
+                 element_type type = ::onnx::TensorProto::UNDEFINED) {
+  require_operands(n, count);
   aligned all = n.out.align(n.x);
   tensor result = graph_builder::with_value(all.like, f(all.values));
   // What is broadcast from smaller ones may lie in fewer axes than the result has.
@@ -48,7 +55,7 @@ void elementwise(operation& n, const F& f, element_type type = ::onnx::TensorPro
 
 template <binary_function Function>
 void binary(operation& n) {
-  elementwise(n,
+  elementwise(n, 2,
               [&](const std::vector<value_id>& x) { return n.out.binary(Function, x[0], x[1]); });
 }
 
@@ -86,7 +93,7 @@ inline void subtract(operation& n) {
   if (from && n.operand(1).computed() && leaves_shape(n.x[0], n.x[1])) {
     return n.give_like(n.x[1], n.out.affine(n.x[1].id, -1, *from));
   }
-  elementwise(n, [&](const auto& x) { return n.out.subtract(x[0], x[1]); });
+  elementwise(n, 2, [&](const auto& x) { return n.out.subtract(x[0], x[1]); });
 }
 inline void multiply(operation& n) {
   for (const std::size_t i : {0U, 1U}) {
@@ -105,14 +112,15 @@ inline void divide(operation& n) {
   if (number && n.x[0].computed() && leaves_shape(n.x[1], n.x[0])) {
     return n.give_like(n.x[0], n.out.affine(n.x[0].id, 1 / *number, 0));
   }
-  elementwise(n, [&](const auto& x) { return n.out.divide(x[0], x[1]); });
+  elementwise(n, 2, [&](const auto& x) { return n.out.divide(x[0], x[1]); });
 }
 inline void negate(operation& n) { map_elements(n, {unary_function::affine, -1, 0}); }
 
 /// f of the first two, then of that and the next one.
 template <binary_function Function>
 void fold(operation& n) {
-  elementwise(n, [&](std::vector<value_id> x) {
+  static_cast<void>(n.operand(0));
+  elementwise(n, n.x.size(), [&](std::vector<value_id> x) {
     value_id all = x[0];
     for (std::size_t i = 1; i < x.size(); ++i) {
       all = n.out.binary(Function, all, x[i]);
@@ -136,7 +144,7 @@ inline value_id not_of(graph_builder& out, value_id x) { return out.affine(x, -1
 template <bool Turned, bool OrEqual>
 void compare(operation& n) {
   elementwise(
-      n,
+      n, 2,
       [&](const auto& x) {
         const value_id a = Turned ? x[1] : x[0];
         const value_id b = Turned ? x[0] : x[1];
@@ -150,19 +158,20 @@ void compare(operation& n) {
 }
 inline void equal(operation& n) {
   elementwise(
-      n, [&](const auto& x) { return n.out.binary(binary_function::equal, x[0], x[1]); }, truth);
+      n, 2, [&](const auto& x) { return n.out.binary(binary_function::equal, x[0], x[1]); }, truth);
 }
 inline void both(operation& n) {
   elementwise(
-      n, [&](const auto& x) { return n.out.multiply(x[0], x[1]); }, truth);
+      n, 2, [&](const auto& x) { return n.out.multiply(x[0], x[1]); }, truth);
 }
 inline void either(operation& n) {
   elementwise(
-      n, [&](const auto& x) { return n.out.binary(binary_function::maximum, x[0], x[1]); }, truth);
+      n, 2, [&](const auto& x) { return n.out.binary(binary_function::maximum, x[0], x[1]); },
+      truth);
 }
 inline void one_of(operation& n) {
   elementwise(
-      n,
+      n, 2,
       [&](const auto& x) {
         return not_of(n.out, n.out.binary(binary_function::equal, x[0], x[1]));
       },
@@ -174,7 +183,7 @@ inline void negation(operation& n) {
 }
 inline void where(operation& n) {
   elementwise(
-      n,
+      n, 3,
       [&](const auto& x) {
         return n.out.call(kernels::select{}, {x[0], x[1], x[2]});
       },
@@ -182,7 +191,7 @@ inline void where(operation& n) {
 }
 inline void is_nan(operation& n) {
   elementwise(
-      n,
+      n, 1,
       [&](const auto& x) {
         return not_of(n.out, n.out.binary(binary_function::equal, x[0], x[0]));
       },
@@ -193,7 +202,7 @@ inline void is_infinite(operation& n) {
   const bool below = n.integer("detect_negative", 1) != 0;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   elementwise(
-      n,
+      n, 1,
       [&](const auto& x) {
         const auto is = [&](double what) {
           return n.out.binary(binary_function::equal, x[0], n.out.constant({}, {what}));
@@ -213,13 +222,13 @@ inline value_id truncated(graph_builder& out, value_id x) {
   return out.subtract(below(x), below(out.affine(x, -1, 0)));
 }
 inline void ceil(operation& n) {
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     return n.out.affine(n.out.apply(unary_function::floor, n.out.affine(x[0], -1, 0)), -1, 0);
   });
 }
 /// The nearest whole number, of two the even one.
 inline void round(operation& n) {
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     const value_id up = n.out.affine(x[0], 1, 0.5);
     const value_id whole = n.out.apply(unary_function::floor, up);
     const value_id half = n.out.apply(unary_function::floor, n.out.affine(whole, 0.5, 0));
@@ -229,7 +238,7 @@ inline void round(operation& n) {
   });
 }
 inline void sign(operation& n) {
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     const value_id zero = n.out.constant({}, {0});
     return n.out.subtract(n.out.binary(binary_function::greater, x[0], zero),
                           n.out.binary(binary_function::greater, zero, x[0]));
@@ -284,7 +293,7 @@ inline void elu(operation& n) { map_elements(n, {unary_function::elu, n.real("al
 /// max(0, x) + min(0, a (exp(x / a) - 1))
 inline void celu(operation& n) {
   const double alpha = n.real("alpha", 1);
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     const value_id scaled = n.out.affine(x[0], 1 / alpha, 0);
     return n.out.affine(n.out.apply(unary_map{unary_function::elu, 1}, scaled), alpha, 0);
   });
@@ -293,38 +302,38 @@ inline void selu(operation& n) {
   // The standard gives these digits.
   const double alpha = n.real("alpha", 1.67326319217681884765625);
   const double gamma = n.real("gamma", 1.05070102214813232421875);
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     return n.out.affine(n.out.apply(unary_map{unary_function::elu, alpha}, x[0]), gamma, 0);
   });
 }
 inline void hard_sigmoid(operation& n) {
   const double alpha = n.real("alpha", 0.2);
   const double beta = n.real("beta", 0.5);
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     return n.out.apply(unary_map{unary_function::clamp, 0, 1}, n.out.affine(x[0], alpha, beta));
   });
 }
 inline void hard_swish(operation& n) {
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     const value_id gate =
         n.out.apply(unary_map{unary_function::clamp, 0, 1}, n.out.affine(x[0], 1.0 / 6, 0.5));
     return n.out.multiply(x[0], gate);
   });
 }
 inline void mish(operation& n) {
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     return n.out.multiply(
         x[0], n.out.apply(unary_function::tanh, n.out.apply(unary_function::softplus, x[0])));
   });
 }
 inline void softsign(operation& n) {
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     return n.out.divide(x[0], n.out.affine(n.out.apply(unary_function::absolute, x[0]), 1, 1));
   });
 }
 inline void thresholded_relu(operation& n) {
   const double alpha = n.real("alpha", 1);
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     const value_id above =
         n.out.binary(binary_function::greater, x[0], n.out.constant({}, {alpha}));
     return n.out.call(kernels::select{}, {above, x[0], n.out.constant({}, {0})});
@@ -334,7 +343,7 @@ inline void thresholded_relu(operation& n) {
 inline void shrink(operation& n) {
   const double lambda = n.real("lambd", 0.5);
   const double bias = n.real("bias", 0);
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     const value_id above =
         n.out.binary(binary_function::greater, x[0], n.out.constant({}, {lambda}));
     const value_id below =
@@ -345,7 +354,7 @@ inline void shrink(operation& n) {
   });
 }
 inline void prelu(operation& n) {
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 2, [&](const auto& x) {
     const value_id positive = n.out.binary(binary_function::greater, x[0], n.out.constant({}, {0}));
     return n.out.call(kernels::select{}, {positive, x[0], n.out.multiply(x[0], x[1])});
   });
@@ -360,7 +369,7 @@ inline value_id normal_distribution(graph_builder& out, value_id x) {
 }
 /// erf(x) = 2 Phi(sqrt(2) x) - 1
 inline void erf(operation& n) {
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     return n.out.affine(normal_distribution(n.out, n.out.affine(x[0], std::numbers::sqrt2, 0)), 2,
                         -1);
   });
@@ -369,7 +378,7 @@ inline void gelu(operation& n) {
   if (n.word("approximate", "none") == "none") {
     return map_elements(n, {unary_function::gelu});
   }
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 1, [&](const auto& x) {
     constexpr double cubic = 0.044715;
     const double scale = std::sqrt(2 * std::numbers::inv_pi);
     const value_id cube = n.out.multiply(x[0], n.out.apply(unary_function::square, x[0]));
@@ -411,7 +420,7 @@ inline void pow(operation& n) {
       return map(unary_function::reciprocal);
     }
     if (*one == 3) {
-      return elementwise(n, [&](const auto& x) {
+      return elementwise(n, 1, [&](const auto& x) {
         return n.out.multiply(x[0], n.out.apply(unary_function::square, x[0]));
       });
     }
@@ -432,7 +441,7 @@ inline void pow(operation& n) {
   exponents.elements = std::move(all);
   n.x.push_back(known_tensor(std::move(exponents)));
   n.x.push_back(known_tensor(std::move(sign)));
-  elementwise(n, [&](const auto& x) {
+  elementwise(n, 3, [&](const auto& x) {
     const value_id zero = n.out.constant({}, {0});
     const value_id size = n.out.apply(unary_function::absolute, x[0]);
     const value_id logarithm = n.out.apply(unary_function::logarithm, size);

@@ -377,8 +377,9 @@ inline void split(operation& n) {
   const auto given = n.integers("split", 1);
   const std::size_t even = (extent + count - 1) / std::max<std::size_t>(count, 1);
   std::size_t begin = 0;
+  require<data_error>(!given || given->size() == count, "gives ", count, " results of other parts");
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t each = given ? dims_from(*given).at(i) : std::min(even, extent - begin);
+    const std::size_t each = given ? dims_from(*given)[i] : std::min(even, extent - begin);
     require<data_error>(each <= extent - begin, "takes parts that reach beyond axis ", axis);
     std::vector<std::size_t> rows;
     for (std::size_t k = 0; k < each; ++k) {

@@ -222,8 +222,8 @@ class graph_reader {
 
   void read_node(const body& b, std::size_t i, const ::onnx::NodeProto& node) {
     constexpr std::size_t most = 1 << 18;
-    require<data_error>(++read_ <= most && out.calls.nodes().size() <= most,
-                        "is one of more than ", most, " that the file comes to");
+    require<data_error>(++read_ <= most && out.calls.nodes().size() <= most, "is one of more than ",
+                        most, " that the file comes to");
     if (const auto gelu = b.gelus.find(i); gelu != b.gelus.end()) {
       const tensor x = reading::in_graph(out, value_of(gelu->second));
       const started here = start();

@@ -258,7 +258,7 @@ inline void resize(operation& n) {
   }
   n.x = {known_tensor(std::move(inside)), x, known_tensor(real_numbers({outside}, {}))};
   elementwise(
-      n,
+      n, 3,
       [&](const auto& all) {
         return n.out.call(kernels::select{}, {all[0], all[1], all[2]});
       },
