@@ -1,13 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
-#include <numbers>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,19 +15,13 @@
 
 #include "glia/core/error.hpp"
 #include "glia/onnx/reading/fold.hpp"
+#include "glia/onnx/reading/gelu_finder.hpp"
+#include "glia/onnx/reading/graph_body.hpp"
+#include "glia/onnx/reading/joined_nodes.hpp"
 #include "glia/onnx/reading/model_content.hpp"
 #include "glia/onnx/reading/operators.hpp"
 
 namespace glia::onnx {
-
-/// What of a graph one node of the file has become.
-struct graph_part {
-  std::string operation;  ///< Conv
-  std::string described;  ///< Conv 3x3
-  std::size_t first = 0;  ///< nodes of the graph
-  std::size_t end = 0;
-  std::vector<std::size_t> weights;  ///< that it is the first to take, by their numbers
-};
 
 /// Reads the nodes of a file into a graph of glia's kernels: those that the wanted outputs need, in
 /// the file's order.
@@ -46,7 +38,7 @@ class graph_reader {
 
   /// Reads what these outputs need. Throws `data_error` for what glia has no kernels for, by name.
   void read(const std::vector<std::string>& outputs) {
-    body all{content_->graph().node(), &content_->graph()};
+    body all(content_->graph().node(), &content_->graph());
     enter(all);
     read_body(all, outputs);
   }
@@ -58,35 +50,17 @@ class graph_reader {
   }
 
  private:
-  using nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
-
-  /// A graph, a branch of one or a function: its nodes, and which gives what.
-  struct body {
-    const nodes& all;
-    const ::onnx::GraphProto* graph;
-    std::map<std::string, std::size_t> makers{};
-    std::map<std::string, std::size_t> takers{};  // how many
-    std::map<std::size_t, std::string> gelus{};   // the node that ends one, and what it is of
-    const body* outer = nullptr;
-  };
-
-  static constexpr int deepest = 32;
+  using body = graph_body;
 
   void enter(body& b) {
-    for (int i = 0; i < b.all.size(); ++i) {
-      for (const std::string& output : b.all[i].output()) {
-        if (!output.empty()) {
-          b.makers.emplace(output, static_cast<std::size_t>(i));
-        }
-      }
-    }
     if (b.graph != nullptr) {
       for (const ::onnx::TensorProto& one : b.graph->initializer()) {
         take_weight(one.name(), one);
       }
     }
+    const gelu_finder finder(b, values_, *content_);
     for (int i = 0; i < b.all.size(); ++i) {
-      if (const std::string of = gelu_in(b, b.all[i]); !of.empty()) {
+      if (const std::string of = finder.gelu_in(b.all[i]); !of.empty()) {
         b.gelus.emplace(static_cast<std::size_t>(i), of);
       }
     }
@@ -97,56 +71,6 @@ class graph_reader {
     const weight& w = *content_->weight_of(one);
     values_.insert_or_assign(
         name, is_real(one.data_type()) ? weight_tensor(w) : known_tensor(numbers_of(w.data)));
-  }
-
-  // --- which nodes are read
-  // ------------------------------------------------------------------------
-
-  [[nodiscard]] static std::vector<std::string> operands_of(const body& b, std::size_t i) {
-    const auto gelu = b.gelus.find(i);
-    if (gelu != b.gelus.end()) {
-      return {gelu->second};
-    }
-    std::vector<std::string> names;
-    add_operands(b.all[static_cast<int>(i)], names, 0);
-    return names;
-  }
-  /// Those of branches, too, which see what is around them.
-  static void add_operands(const ::onnx::NodeProto& node, std::vector<std::string>& names,
-                           int depth) {
-    names.insert(names.end(), node.input().begin(), node.input().end());
-    for (const ::onnx::AttributeProto& a : node.attribute()) {
-      if (a.has_g() && depth < deepest) {
-        for (const ::onnx::NodeProto& inner : a.g().node()) {
-          add_operands(inner, names, depth + 1);
-        }
-        for (const auto& output : a.g().output()) {
-          names.push_back(output.name());
-        }
-      }
-    }
-  }
-
-  [[nodiscard]] static std::vector<bool> needed(body& b, const std::vector<std::string>& outputs) {
-    std::vector<bool> all(static_cast<std::size_t>(b.all.size()), false);
-    std::vector<std::string> open = outputs;
-    for (const std::string& output : outputs) {
-      ++b.takers[output];
-    }
-    while (!open.empty()) {
-      const std::string name = std::move(open.back());
-      open.pop_back();
-      const auto maker = b.makers.find(name);
-      if (maker == b.makers.end() || all[maker->second]) {
-        continue;
-      }
-      all[maker->second] = true;
-      for (const std::string& operand : operands_of(b, maker->second)) {
-        ++b.takers[operand];
-        open.push_back(operand);
-      }
-    }
-    return all;
   }
 
   [[nodiscard]] bool is_known_operator(const ::onnx::NodeProto& node) const {
@@ -190,11 +114,8 @@ class graph_reader {
     return node.domain().empty() ? node.op_type() : text(node.domain(), '.', node.op_type());
   }
 
-  // --- reading
-  // -------------------------------------------------------------------------------------
-
   void read_body(body& b, const std::vector<std::string>& outputs) {
-    const std::vector<bool> wanted = needed(b, outputs);
+    const std::vector<bool> wanted = b.needed(outputs);
     require_operators(b, wanted);
     const body* const around = std::exchange(here_, &b);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -288,7 +209,7 @@ class graph_reader {
     } else {
       require<data_error>(reader != nullptr,
                           "is of what depends on the samples, and glia has no kernel for it");
-      if (!joins_bias(b, n)) {
+      if (!joined_nodes(b, out, parts).joins(n)) {
         const started here = start();
         reader(n);
         finish(here, name, described(n));
@@ -420,15 +341,14 @@ class graph_reader {
     const std::string_view wanted = holds != 0 ? "then_branch" : "else_branch";
     for (const ::onnx::AttributeProto& a : node.attribute()) {
       if (a.name() == wanted && a.has_g()) {
-        require<data_error>(++depth_ < deepest, "holds branches in branches, too many");
+        require<data_error>(++depth_ < graph_body::deepest, "holds branches in branches, too many");
         std::vector<std::string> outputs;
         for (const auto& output : a.g().output()) {
           outputs.push_back(output.name());
         }
         require<data_error>(static_cast<int>(outputs.size()) == node.output_size(),
                             "gives other results than its branch");
-        body inner{a.g().node(), &a.g()};
-        inner.outer = here_;
+        body inner(a.g().node(), &a.g(), here_);
         enter(inner);
         read_body(inner, outputs);
         for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -463,7 +383,7 @@ class graph_reader {
     constexpr double most = 4096;
     const double count = operands.empty() || !operands[0] ? most : decided(operands[0]);
     bool goes_on = operands.size() < 2 || !operands[1] || decided(operands[1]) != 0;
-    require<data_error>(++depth_ < deepest, "holds loops in loops, too many");
+    require<data_error>(++depth_ < graph_body::deepest, "holds loops in loops, too many");
     std::vector<tensor> state(operands.begin() + std::min<std::ptrdiff_t>(2, std::ssize(operands)),
                               operands.end());
     std::vector<std::vector<tensor>> rows(outputs_of_body - 1 - carried);
@@ -479,8 +399,7 @@ class graph_reader {
       for (std::size_t k = 0; k < carried; ++k) {
         values_[graph.input(static_cast<int>(k) + 2).name()] = state[k];
       }
-      body inner{graph.node(), &graph};
-      inner.outer = here_;
+      body inner(graph.node(), &graph, here_);
       enter(inner);
       read_body(inner, names);
       goes_on = decided(value_of(names[0])) != 0;
@@ -507,7 +426,8 @@ class graph_reader {
 
   /// Reads what the file itself says that an operator does, with its own names.
   void read_function(const ::onnx::NodeProto& node, const ::onnx::FunctionProto& function) {
-    require<data_error>(++depth_ < deepest, "is made of functions of functions, too many");
+    require<data_error>(++depth_ < graph_body::deepest,
+                        "is made of functions of functions, too many");
     std::map<std::string, tensor> inner;
     for (int i = 0; i < function.input_size() && i < node.input_size(); ++i) {
       inner[function.input(i)] = value_of(node.input(i));
@@ -535,7 +455,7 @@ class graph_reader {
       }
     }
     values_.swap(inner);
-    body b{copies, nullptr};
+    body b(copies, nullptr);
     enter(b);
     read_body(b, {function.output().begin(), function.output().end()});
     std::vector<tensor> results;
@@ -548,9 +468,6 @@ class graph_reader {
     }
     --depth_;
   }
-
-  // --- what is known
-  // -------------------------------------------------------------------------------
 
   /// The numbers of a value that depends on no sample, though it may on weights.
   [[nodiscard]] std::optional<numbers> known_numbers(const body& b, const std::string& name,
@@ -567,7 +484,7 @@ class graph_reader {
       return b.outer != nullptr ? known_numbers(*b.outer, name, depth) : std::nullopt;
     }
     const ::onnx::NodeProto& node = b.all[static_cast<int>(maker->second)];
-    if (depth == deepest) {
+    if (depth == graph_body::deepest) {
       return std::nullopt;
     }
     std::vector<tensor> operands;
@@ -603,186 +520,10 @@ class graph_reader {
     return std::nullopt;
   }
 
-  // --- joining
-  // -------------------------------------------------------------------------------------
-
-  /// The node of the graph that gives a value, through those that only say its shape otherwise.
-  [[nodiscard]] graph_node* maker_of(value_id id, std::size_t& number) {
-    auto& all = out.calls.nodes();
-    for (std::size_t k = all.size(); k-- > 0;) {
-      if (all[k].results[0] == id) {
-        if (all[k].kernel.as<kernels::reshape>() != nullptr) {
-          id = all[k].operands[0];
-          continue;
-        }
-        number = k;
-        return &all[k];
-      }
-    }
-    return nullptr;
-  }
-
-  /// A bias that is added to a product or a convolution without one, as exporters write it, becomes
-  /// that one's; x sigmoid(x) becomes one function.
-  bool joins_bias(const body& b, operation& n) {
-    const bool adds = n.node.op_type() == "Add";
-    if ((!adds && n.node.op_type() != "Mul") || n.x.size() != 2) {
-      return false;
-    }
-    for (const std::size_t i : {0U, 1U}) {
-      const tensor& x = n.x[i];
-      const tensor& other = n.x[1 - i];
-      const auto takers = b.takers.find(n.node.input(static_cast<int>(i)));
-      if (!x.computed() || takers == b.takers.end() || takers->second != 1) {
-        continue;
-      }
-      std::size_t number = 0;
-      graph_node* const maker = maker_of(x.id, number);
-      if (maker == nullptr) {
-        continue;
-      }
-      if (!adds) {
-        const auto* const sigmoid = maker->kernel.as<kernels::unary>();
-        if (sigmoid != nullptr && sigmoid->map == unary_map{unary_function::sigmoid} &&
-            maker->results[0] == x.id && other.computed() && maker->operands[0] == other.id &&
-            other.axes == x.axes && other.extents == x.extents) {
-          maker->kernel = kernels::unary{{unary_function::swish}};
-          n.give(x);
-          return true;
-        }
-        continue;
-      }
-      if (!is_bias_of(x, other) || !out.is_at_hand(other, flat(other.axes), {other.size()})) {
-        continue;
-      }
-      const auto* const dense = maker->kernel.as<kernels::dense>();
-      const auto* const convolution = maker->kernel.as<kernels::conv2d>();
-      const bool bare = (dense != nullptr && dense->map == identity_map) ||
-                        (convolution != nullptr && convolution->map == identity_map);
-      const auto part = std::find_if(parts.begin(), parts.end(), [&](const graph_part& p) {
-        return p.first <= number && number < p.end;
-      });
-      if (bare && maker->operands[2] == no_value && part != parts.end()) {
-        const std::size_t taken = out.weights.size();
-        maker->operands[2] = out.arranged(other, flat(other.axes), {other.size()});
-        if (out.weights.size() > taken) {
-          part->weights.push_back(taken);
-        }
-        n.give(x);
-        return true;
-      }
-    }
-    return false;
-  }
-  /// Whether a tensor that is broadcast to x has a number for each element of what lies last in it.
-  [[nodiscard]] static bool is_bias_of(const tensor& x, const tensor& bias) {
-    if (bias.rank() > x.rank() || x.stored.empty() || bias.size() != x.stored.back()) {
-      return false;
-    }
-    for (std::size_t k = 0; k < bias.rank(); ++k) {
-      const std::size_t axis = x.rank() - bias.rank() + k;
-      const bool last = x.axes[axis] == std::vector<std::size_t>{x.stored.size() - 1};
-      if (bias.extents[k] != (last ? x.stored.back() : 1)) {
-        return false;
-      }
-    }
-    // Of one element, it must be said which axis that is for.
-    const std::size_t first = x.rank() - bias.rank();
-    for (std::size_t axis = first; axis < x.rank(); ++axis) {
-      if (x.axes[axis] == std::vector<std::size_t>{x.stored.size() - 1}) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // --- gelu
-  // ----------------------------------------------------------------------------------------
-
-  [[nodiscard]] const ::onnx::NodeProto* maker(const body& b, const std::string& name,
-                                               std::string_view operation) const {
-    const auto found = b.makers.find(name);
-    if (found == b.makers.end()) {
-      return nullptr;
-    }
-    const ::onnx::NodeProto& node = b.all[static_cast<int>(found->second)];
-    return node.op_type() == operation && node.output_size() == 1 ? &node : nullptr;
-  }
-  /// The other operand of one that is this number, to single precision; empty if neither is.
-  [[nodiscard]] std::string beside(const body& b, const ::onnx::NodeProto& node, double number,
-                                   bool second_only = false) const {
-    for (int i = second_only ? 1 : 0; node.input_size() == 2 && i < 2; ++i) {
-      const auto value = values_.find(node.input(i));
-      std::optional<double> got;
-      if (value != values_.end()) {
-        got = reading::number_in(value->second);
-      } else if (const auto* const constant = maker(b, node.input(i), "Constant")) {
-        if (constant->attribute_size() == 1) {
-          const auto& a = constant->attribute(0);
-          if (a.name() == "value_float") {
-            got = a.f();
-          } else if (const weight* const w = a.has_t() ? content_->weight_of(a.t()) : nullptr;
-                     w != nullptr && count_of(extents_of(a.t())) == 1) {
-            got = numbers_of(w->data).at(0);
-          }
-        }
-      }
-      if (got && std::abs(*got - number) <= 1e-6 * number) {
-        return node.input(1 - i);
-      }
-    }
-    return "";
-  }
-  /// The x of which a node is x Phi(x), Phi(x) = (1 + erf(x / sqrt(2))) / 2, in any of the ways in
-  /// which exporters write it; empty for others.
-  [[nodiscard]] std::string gelu_in(const body& b, const ::onnx::NodeProto& node) const {
-    if (node.op_type() != "Mul" || node.input_size() != 2 || node.output_size() != 1) {
-      return "";
-    }
-    // x of 1 + erf(x / sqrt(2))
-    const auto twice = [&](const std::string& name) -> std::string {
-      const auto* const sum = maker(b, name, "Add");
-      const auto* const error = sum == nullptr ? nullptr : maker(b, beside(b, *sum, 1), "Erf");
-      if (error == nullptr || error->input_size() != 1) {
-        return "";
-      }
-      if (const auto* const scaled = maker(b, error->input(0), "Div")) {
-        return beside(b, *scaled, std::numbers::sqrt2, true);
-      }
-      const auto* const scaled = maker(b, error->input(0), "Mul");
-      return scaled == nullptr ? "" : beside(b, *scaled, 1 / std::numbers::sqrt2);
-    };
-    // Half of x, or half of that.
-    const auto half = [&](const std::string& name) -> std::string {
-      const auto* const product = maker(b, name, "Mul");
-      return product == nullptr ? "" : beside(b, *product, 0.5);
-    };
-    for (const int i : {0, 1}) {
-      const std::string& one = node.input(i);
-      const std::string& other = node.input(1 - i);
-      // (x / 2) (1 + erf)
-      if (const std::string x = twice(other); !x.empty() && half(one) == x) {
-        return x;
-      }
-      // x ((1 + erf) / 2)
-      if (const std::string sum = half(other); !sum.empty() && twice(sum) == one) {
-        return one;
-      }
-    }
-    // (x (1 + erf)) / 2
-    const auto* const product = maker(b, beside(b, node, 0.5), "Mul");
-    for (int i = 0; product != nullptr && product->input_size() == 2 && i < 2; ++i) {
-      if (twice(product->input(1 - i)) == product->input(i)) {
-        return product->input(i);
-      }
-    }
-    return "";
-  }
-
   const model_content* content_;
   bool training_;
   std::map<std::string, tensor> values_;
-  std::deque<nodes> copies_;
+  std::deque<graph_body::nodes> copies_;
   const body* here_ = nullptr;
   std::size_t read_ = 0;
   mutable std::size_t known_elements_ = 0;

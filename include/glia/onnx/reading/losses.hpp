@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/onnx/reading/reductions.hpp"
+#include "glia/onnx/reading/classes.hpp"
 
 // Losses that a file computes itself, of classes that are known.
 namespace glia::onnx::reading {

@@ -9,7 +9,7 @@
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/normalization.hpp"
-#include "glia/onnx/reading/reductions.hpp"
+#include "glia/onnx/reading/classes.hpp"
 
 // Normalisations, and dropout. Those of channels have them on axis 1.
 namespace glia::onnx::reading {

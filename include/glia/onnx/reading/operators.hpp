@@ -3,14 +3,18 @@
 #include <map>
 #include <string_view>
 
-#include "glia/onnx/reading/arrangement.hpp"
+#include "glia/onnx/reading/blocks.hpp"
+#include "glia/onnx/reading/classes.hpp"
 #include "glia/onnx/reading/elementwise.hpp"
+#include "glia/onnx/reading/functions.hpp"
+#include "glia/onnx/reading/indices.hpp"
 #include "glia/onnx/reading/losses.hpp"
 #include "glia/onnx/reading/normalization.hpp"
 #include "glia/onnx/reading/products.hpp"
 #include "glia/onnx/reading/recurrence.hpp"
 #include "glia/onnx/reading/reductions.hpp"
 #include "glia/onnx/reading/resize.hpp"
+#include "glia/onnx/reading/windows.hpp"
 
 namespace glia::onnx::reading {
 

@@ -12,7 +12,7 @@
 #include "glia/core/error.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/recurrence.hpp"
-#include "glia/onnx/reading/arrangement.hpp"
+#include "glia/onnx/reading/parts.hpp"
 
 // Recurrent layers. As one kernel where that does what the node says and the backend has it, else
 // step by step.

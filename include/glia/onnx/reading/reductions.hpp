@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/kernels/classification.hpp"
 #include "glia/kernels/pooling.hpp"
-#include "glia/onnx/reading/arrangement.hpp"
+#include "glia/onnx/reading/parts.hpp"
 
 // Operations that make one number of several along axes.
 namespace glia::onnx::reading {
@@ -243,119 +242,6 @@ inline void reduce_log_sum_exp(operation& n) {
   const aligned all = n.out.align(both);
   give_reduced(n, graph_builder::with_value(all.like, n.out.add(all.values[0], all.values[1])),
                over);
-}
-
-// --- over classes
-// ----------------------------------------------------------------------------------
-
-/// With the axis last in memory, and in one piece.
-struct classes_last {
-  value_id x;
-  axis_order order;
-
-  classes_last(graph_builder& out, const tensor& t, std::size_t axis) : order(memory_order(t)) {
-    order.erase(std::find(order.begin(), order.end(), axis));
-    order.push_back(axis);
-    x = out.stored_as(t, order);
-  }
-};
-
-/// Up to opset 12 these operations are over all axes from this one on.
-[[nodiscard]] inline tensor over_one_axis(operation& n, std::size_t& axis) {
-  const tensor& x = n.operand(0);
-  axis = axis_in(n.integer("axis", n.opset < 13 ? 1 : -1), std::max<std::size_t>(x.rank(), 1));
-  if (n.opset >= 13 || axis + 1 >= x.rank()) {
-    return x;
-  }
-  const auto middle = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
-  dims to(x.extents.begin(), middle);
-  to.push_back(count_of({middle, x.extents.end()}));
-  return reshaped(n.out, x, to);
-}
-
-inline void softmax(operation& n) {
-  std::size_t axis = 0;
-  const tensor x = over_one_axis(n, axis);
-  const classes_last rows(n.out, x, axis);
-  const tensor y = n.out.computed(n.out.call(kernels::softmax{}, {rows.x}), rows.order, x.type);
-  n.give(reshaped(n.out, y, n.x[0].extents));
-}
-inline void log_softmax(operation& n) {
-  std::size_t axis = 0;
-  const tensor x = in_graph(n.out, over_one_axis(n, axis));
-  n.give(reshaped(n.out, logarithm_of_softmax(n.out, x, axis), n.x[0].extents));
-}
-
-/// Which of each row's classes is the largest, or the smallest, as numbers of the graph.
-template <bool Largest>
-void arg_extremum(operation& n) {
-  const tensor& given = n.operand(0);
-  const std::size_t axis = axis_in(n.integer("axis", 0), given.rank());
-  const bool last = n.integer("select_last_index", 0) != 0;
-  const bool keep = n.integer("keepdims", 1) != 0;
-  tensor x = in_graph(n.out, given);
-  require<data_error>(x.size() > 0 && x.extents[axis] <= numbers::most, "takes the largest of ",
-                      words(x.extents));
-  if (!Largest) {
-    x.id = n.out.affine(x.id, -1, 0);
-  }
-  const std::size_t count = x.extents[axis];
-  if (last && count > 1) {
-    std::vector<std::size_t> backwards = graph_builder::natural_order(count);
-    std::reverse(backwards.begin(), backwards.end());
-    x = picked(n.out, x, axis, backwards);
-  }
-  const classes_last rows(n.out, x, axis);
-  const shape s = n.out.shape_of_value(rows.x);
-  const value_id which = n.out.call(kernels::argmax{}, {rows.x});
-  std::vector<double> values;
-  for (std::size_t i = 0; i < count; ++i) {
-    values.push_back(static_cast<double>(last ? count - 1 - i : i));
-  }
-  const value_id number =
-      n.out.call(kernels::dense{}, {n.out.call(kernels::one_hot{count, 1, 0}, {which}),
-                                    n.out.constant({count, 1}, std::move(values)), no_value});
-  shape to = without_last_axis(s);
-  to.push_back(1);
-  tensor y = n.out.computed(n.out.reshape(number, to), rows.order, ::onnx::TensorProto::INT64);
-  if (!keep) {
-    y = without_axes(n.out, y, {{axis}});
-  }
-  n.give(std::move(y));
-}
-
-inline void hardmax(operation& n) {
-  std::size_t axis = 0;
-  const tensor x = in_graph(n.out, over_one_axis(n, axis));
-  const classes_last rows(n.out, x, axis);
-  const shape s = n.out.shape_of_value(rows.x);
-  const value_id ones =
-      n.out.call(kernels::one_hot{s.back(), 1, 0}, {n.out.call(kernels::argmax{}, {rows.x})});
-  const tensor y = n.out.computed(n.out.reshape(ones, s), rows.order, x.type);
-  n.give(reshaped(n.out, y, n.x[0].extents));
-}
-
-/// Sums of all elements up to each along an axis: a product with a triangle of ones.
-inline void cumulative_sum(operation& n) {
-  const tensor& x = n.operand(0);
-  const std::size_t axis = axis_in(static_cast<std::int64_t>(n.known_number(1, 0)), x.rank());
-  const bool reverse = n.integer("reverse", 0) != 0;
-  const bool exclusive = n.integer("exclusive", 0) != 0;
-  const std::size_t count = x.extents[axis];
-  require_few({count, count});
-  const classes_last rows(n.out, x, axis);
-  const shape s = n.out.shape_of_value(rows.x);
-  std::vector<double> ones(count * count, 0);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = 0; j < count; ++j) {
-      const bool in = reverse ? i >= j : i <= j;
-      ones[i * count + j] = in && !(exclusive && i == j) ? 1 : 0;
-    }
-  }
-  const value_id y =
-      n.out.call(kernels::matmul{}, {n.out.reshape(rows.x, {row_count(s), count}),
-                                     n.out.constant({count, count}, std::move(ones))});
-  n.give(n.out.computed(n.out.reshape(y, s), rows.order, x.type));
 }
 
 }  // namespace glia::onnx::reading

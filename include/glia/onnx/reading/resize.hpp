@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/onnx/reading/reductions.hpp"
+#include "glia/onnx/reading/classes.hpp"
 
 // Images of another size. Along each axis an output is a weighted sum of inputs: a product with a
 // matrix that the sizes alone say.

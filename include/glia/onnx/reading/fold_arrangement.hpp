@@ -1,0 +1,264 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/onnx/reading/fold_elements.hpp"
+#include "glia/onnx/reading/indices.hpp"
+
+// Numbers that depend on no sample, moved and summed up as the file is read.
+namespace glia::onnx::reading::folding {
+
+/// The rows of a tensor along an axis, by their numbers.
+[[nodiscard]] inline numbers rows_of(const numbers& x, std::size_t axis,
+                                     const std::vector<std::size_t>& rows) {
+  dims extents = x.extents;
+  extents[axis] = rows.size();
+  const dims steps = steps_of(x.extents);
+  return taken(x, extents, [&](const dims& at) {
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      from += (i == axis ? rows[at[i]] : at[i]) * steps[i];
+    }
+    return from;
+  });
+}
+
+inline void gather(operation& n) {
+  const numbers x = n.known(0);
+  const numbers at = n.known(1);
+  const std::size_t axis = axis_in(n.integer("axis", 0), x.extents.size());
+  numbers made = rows_of(x, axis, rows_from(at.integers(), x.extents[axis]));
+  dims to(x.extents.begin(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis));
+  to.insert(to.end(), at.extents.begin(), at.extents.end());
+  to.insert(to.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.extents.end());
+  made.extents = std::move(to);
+  n.give(known_tensor(std::move(made)));
+}
+
+inline void slice(operation& n) {
+  numbers x = n.known(0);
+  const bool attributes = n.opset < 10;
+  const auto begins =
+      attributes ? n.integers("starts").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
+  const auto ends =
+      attributes ? n.integers("ends").value_or(std::vector<std::int64_t>{}) : n.known_integers(2);
+  const auto axes = attributes ? n.integers("axes") : n.integers("", 3);
+  const auto steps = attributes ? std::nullopt : n.integers("", 4);
+  require<data_error>(begins.size() == ends.size() && (!axes || axes->size() == begins.size()) &&
+                          (!steps || steps->size() == begins.size()),
+                      "has other numbers of starts, ends, axes and steps");
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::size_t axis =
+        axis_in(axes ? (*axes)[i] : static_cast<std::int64_t>(i), x.extents.size());
+    x = rows_of(x, axis, sliced(x.extents[axis], begins[i], ends[i], steps ? (*steps)[i] : 1));
+  }
+  n.give(known_tensor(std::move(x)));
+}
+
+inline void concat(operation& n) {
+  const std::vector<numbers> parts = operands(n, 1);
+  const std::size_t axis = axis_in(n.integer("axis", 1), parts[0].extents.size());
+  dims extents = parts[0].extents;
+  extents[axis] = 0;
+  bool real = false;
+  for (const numbers& part : parts) {
+    dims rest = part.extents;
+    require<data_error>(rest.size() == extents.size(), "joins tensors of ", extents.size(), " and ",
+                        rest.size(), " axes");
+    const std::size_t more = std::exchange(rest[axis], extents[axis]);
+    require<data_error>(rest == extents, "joins tensors of shapes ", words(parts[0].extents),
+                        " and ", words(part.extents), " along axis ", axis);
+    extents[axis] += more;
+    real = real || part.real();
+  }
+  require_few(extents);
+  const std::size_t before =
+      count_of({extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(axis)});
+  std::vector<double> reals;
+  std::vector<std::int64_t> integers;
+  for (std::size_t row = 0; row < before; ++row) {
+    for (const numbers& part : parts) {
+      const std::size_t each = part.size() / std::max<std::size_t>(before, 1);
+      for (std::size_t i = row * each; i < (row + 1) * each; ++i) {
+        real ? reals.push_back(part.at(i)) : integers.push_back(part.integers()[i]);
+      }
+    }
+  }
+  n.give(known_tensor(real ? real_numbers(std::move(reals), extents, parts[0].type)
+                           : integer_numbers(std::move(integers), extents, parts[0].type)));
+}
+
+inline void split(operation& n) {
+  const numbers x = n.known(0);
+  const std::size_t axis = axis_in(n.integer("axis", 0), x.extents.size());
+  const std::size_t extent = x.extents[axis];
+  const std::size_t count = n.results.size();
+  const auto given = n.integers("split", 1);
+  const std::size_t even = (extent + count - 1) / std::max<std::size_t>(count, 1);
+  std::size_t begin = 0;
+  require<data_error>(!given || given->size() == count, "gives ", count, " results of other parts");
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t each = given ? dims_from(*given)[i] : std::min(even, extent - begin);
+    require<data_error>(each <= extent - begin, "takes parts that reach beyond axis ", axis);
+    std::vector<std::size_t> rows;
+    for (std::size_t k = 0; k < each; ++k) {
+      rows.push_back(begin + k);
+    }
+    n.give(known_tensor(rows_of(x, axis, rows)), i);
+    begin += each;
+  }
+}
+
+inline void expand(operation& n) {
+  const numbers x = n.known(0);
+  n.give(known_tensor(broadcast_to(x, broadcast(x.extents, dims_from(n.known_integers(1))))));
+}
+inline void tile(operation& n) {
+  numbers x = n.known(0);
+  const dims repeats = dims_from(n.known_integers(1));
+  require<data_error>(repeats.size() == x.extents.size(), "has ", repeats.size(), " repeats for ",
+                      x.extents.size(), " axes");
+  for (std::size_t axis = 0; axis < repeats.size(); ++axis) {
+    const std::size_t extent = x.extents[axis];
+    const std::size_t all = count_of({extent, repeats[axis]});
+    require_few({all});
+    std::vector<std::size_t> rows;
+    for (std::size_t i = 0; i < all; ++i) {
+      rows.push_back(i % extent);
+    }
+    x = rows_of(x, axis, rows);
+  }
+  n.give(known_tensor(std::move(x)));
+}
+
+inline void range(operation& n) {
+  const std::vector<numbers> x = operands(n, 3);
+  for (const numbers& one : x) {
+    require<data_error>(one.size() == 1, "expected three numbers");
+  }
+  const double begin = x[0].at(0);
+  const double end = x[1].at(0);
+  const double step = x[2].at(0);
+  const double count = std::ceil((end - begin) / step);
+  require<data_error>(count <= static_cast<double>(numbers::most), "counts from ", begin, " to ",
+                      end, " in steps of ", step);
+  std::vector<double> all;
+  for (double i = 0; i < count; ++i) {
+    all.push_back(begin + i * step);
+  }
+  const dims extents{all.size()};
+  if (x[0].real()) {
+    return n.give(known_tensor(real_numbers(std::move(all), extents, x[0].type)));
+  }
+  n.give(known_tensor(integer_numbers({all.begin(), all.end()}, extents, x[0].type)));
+}
+
+inline void constant_of_shape(operation& n) {
+  const dims extents = dims_from(n.known_integers(0));
+  require_few(extents);
+  const auto* const value = n.attribute("value");
+  numbers one = value == nullptr ? real_numbers({0}, {}) : numbers_of({&value->t()});
+  require<data_error>(one.size() == 1, "has a value of ", one.size(), " elements");
+  one.extents.clear();
+  n.give(known_tensor(broadcast_to(one, extents)));
+}
+
+/// One number of all along these axes.
+template <class Real, class Integer>
+void reduce(operation& n, const Real& real, const Integer& integer) {
+  const numbers x = n.known(0);
+  const bool keep = n.integer("keepdims", 1) != 0;
+  const auto given = n.integers("axes", 1);
+  const std::size_t rank = x.extents.size();
+  std::vector<std::size_t> axes = graph_builder::natural_order(rank);
+  if (given && !given->empty()) {
+    axes = axes_from(*given, rank);
+  } else if (n.integer("noop_with_empty_axes", 0) != 0) {
+    return n.give(known_tensor(x));
+  }
+  axis_order order;
+  dims kept;
+  dims result;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const bool gone = std::binary_search(axes.begin(), axes.end(), axis);
+    if (!gone) {
+      order.push_back(axis);
+      kept.push_back(x.extents[axis]);
+    }
+    if (!gone || keep) {
+      result.push_back(gone ? 1 : x.extents[axis]);
+    }
+  }
+  order.insert(order.end(), axes.begin(), axes.end());
+  const numbers rows = permuted(x, order);
+  const std::size_t count = count_of(kept);
+  const std::size_t each = x.size() / std::max<std::size_t>(count, 1);
+  require<data_error>(each > 0, "makes a number of none");
+  std::vector<double> reals;
+  std::vector<std::int64_t> integers;
+  for (std::size_t row = 0; row < count; ++row) {
+    if (x.real()) {
+      double all = rows.at(row * each);
+      for (std::size_t i = 1; i < each; ++i) {
+        all = real(all, rows.at(row * each + i));
+      }
+      reals.push_back(rounded(all, x.type));
+    } else {
+      std::int64_t all = rows.integers()[row * each];
+      for (std::size_t i = 1; i < each; ++i) {
+        all = integer(all, rows.integers()[row * each + i]);
+      }
+      integers.push_back(all);
+    }
+  }
+  n.give(known_tensor(x.real() ? real_numbers(std::move(reals), result, x.type)
+                               : integer_numbers(std::move(integers), result, x.type)));
+}
+inline void reduce_sum(operation& n) {
+  reduce(
+      n, [](double a, double b) { return a + b; },
+      [](std::int64_t a, std::int64_t b) { return wrapped(bits(a) + bits(b)); });
+}
+inline void reduce_product(operation& n) {
+  reduce(
+      n, [](double a, double b) { return a * b; },
+      [](std::int64_t a, std::int64_t b) { return wrapped(bits(a) * bits(b)); });
+}
+inline void reduce_largest(operation& n) {
+  reduce(
+      n, [](double a, double b) { return std::max(a, b); },
+      [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+}
+inline void reduce_smallest(operation& n) {
+  reduce(
+      n, [](double a, double b) { return std::min(a, b); },
+      [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
+}
+
+inline void non_zero(operation& n) {
+  const numbers x = n.known(0);
+  const std::size_t rank = x.extents.size();
+  std::vector<std::vector<std::int64_t>> places(rank);
+  dims at(rank, 0);
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    for (std::size_t i = 0; i < rank && x.at(k) != 0; ++i) {
+      places[i].push_back(static_cast<std::int64_t>(at[i]));
+    }
+    for (std::size_t i = rank; i-- > 0 && ++at[i] == x.extents[i];) {
+      at[i] = 0;
+    }
+  }
+  std::vector<std::int64_t> all;
+  for (const auto& one : places) {
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  n.give(known_tensor(integer_numbers(all, {rank, rank == 0 ? 0 : all.size() / rank})));
+}
+
+}  // namespace glia::onnx::reading::folding

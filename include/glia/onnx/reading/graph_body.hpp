@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/onnx/proto.hpp"
+
+namespace glia::onnx {
+
+/// A graph of a file, a branch of one or a function: its nodes, and which gives what.
+struct graph_body {
+  using nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
+
+  /// Branches in branches, and functions of functions, as far as they are followed.
+  static constexpr int deepest = 32;
+
+  const nodes& all;
+  const ::onnx::GraphProto* graph;              ///< none: a function
+  const graph_body* outer = nullptr;            ///< whose names are seen from here, too
+  std::map<std::string, std::size_t> makers{};  ///< of values
+  std::map<std::string, std::size_t> takers{};  ///< how many
+  std::map<std::size_t, std::string> gelus{};   ///< the node that ends one, and what it is of
+
+  graph_body(const nodes& of, const ::onnx::GraphProto* in, const graph_body* around = nullptr)
+      : all(of), graph(in), outer(around) {
+    for (int i = 0; i < all.size(); ++i) {
+      for (const std::string& output : all[i].output()) {
+        if (!output.empty()) {
+          makers.emplace(output, static_cast<std::size_t>(i));
+        }
+      }
+    }
+  }
+
+  /// Which nodes these outputs need; counts who takes what.
+  [[nodiscard]] std::vector<bool> needed(const std::vector<std::string>& outputs) {
+    std::vector<bool> wanted(static_cast<std::size_t>(all.size()), false);
+    std::vector<std::string> open = outputs;
+    for (const std::string& output : outputs) {
+      ++takers[output];
+    }
+    while (!open.empty()) {
+      const std::string name = std::move(open.back());
+      open.pop_back();
+      const auto maker = makers.find(name);
+      if (maker == makers.end() || wanted[maker->second]) {
+        continue;
+      }
+      wanted[maker->second] = true;
+      for (const std::string& operand : operands_of(maker->second)) {
+        ++takers[operand];
+        open.push_back(operand);
+      }
+    }
+    return wanted;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> operands_of(std::size_t i) const {
+    const auto gelu = gelus.find(i);
+    if (gelu != gelus.end()) {
+      return {gelu->second};
+    }
+    std::vector<std::string> names;
+    add_operands(all[static_cast<int>(i)], names, 0);
+    return names;
+  }
+  /// Those of branches, too, which see what is around them.
+  static void add_operands(const ::onnx::NodeProto& node, std::vector<std::string>& names,
+                           int depth) {
+    names.insert(names.end(), node.input().begin(), node.input().end());
+    for (const ::onnx::AttributeProto& a : node.attribute()) {
+      if (a.has_g() && depth < deepest) {
+        for (const ::onnx::NodeProto& inner : a.g().node()) {
+          add_operands(inner, names, depth + 1);
+        }
+        for (const auto& output : a.g().output()) {
+          names.push_back(output.name());
+        }
+      }
+    }
+  }
+};
+
+}  // namespace glia::onnx

@@ -1,0 +1,248 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/classification.hpp"
+#include "glia/kernels/indexing.hpp"
+#include "glia/onnx/reading/parts.hpp"
+
+// Elements that numbers name, which most often are known as the file is read.
+namespace glia::onnx::reading {
+
+/// Numbers of rows, counted from 0, of integers that may count from the end.
+[[nodiscard]] inline std::vector<std::size_t> rows_from(const std::vector<std::int64_t>& all,
+                                                        std::size_t extent) {
+  std::vector<std::size_t> rows;
+  for (const std::int64_t one : all) {
+    rows.push_back(axis_in(one, extent));
+  }
+  return rows;
+}
+
+inline void gather(operation& n) {
+  const tensor& x = n.operand(0);
+  const tensor& at = n.operand(1);
+  const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
+  dims to(x.extents.begin(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis));
+  to.insert(to.end(), at.extents.begin(), at.extents.end());
+  to.insert(to.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.extents.end());
+  if (at.known != nullptr || at.from != nullptr) {
+    const tensor rows = picked(n.out, x, axis, rows_from(n.known_integers(1), x.extents[axis]));
+    return n.give(reshaped(n.out, rows, to));
+  }
+  // The table's axis first; glia gives zeros for numbers that are not in it.
+  axis_order first{axis};
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (i != axis) {
+      first.push_back(i);
+    }
+  }
+  const axis_order order = memory_order(at);
+  const value_id index = n.out.call(kernels::to_index{}, {n.out.stored_as(at, order)});
+  const value_id rows = n.out.call(kernels::gather{}, {n.out.stored_as(x, first), index});
+  // The result has the axes of x before this one, those of the numbers, the others of x.
+  axis_order result;
+  for (const std::size_t i : order) {
+    result.push_back(axis + i);
+  }
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (i != axis) {
+      result.push_back(i < axis ? i : i + at.rank() - 1);
+    }
+  }
+  n.give(n.out.computed(rows, result, x.type));
+}
+
+/// The rows, or of the elements in their order those, that a known mask has.
+inline void compress(operation& n) {
+  const tensor& x = n.operand(0);
+  const std::vector<std::int64_t> kept = n.known_integers(1);
+  const bool elements = n.attribute("axis") == nullptr;
+  const tensor from = elements ? reshaped(n.out, x, {x.size()}) : x;
+  const std::size_t axis = elements ? 0 : axis_in(n.integer("axis", 0), x.rank());
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i] != 0) {
+      rows.push_back(i);
+    }
+  }
+  n.give(rows.empty() ? part(n.out, from, axis, 0, 0) : picked(n.out, from, axis, rows));
+}
+
+inline void gather_elements(operation& n) {
+  const tensor& x = n.operand(0);
+  const numbers at = n.known(1);
+  const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
+  require<data_error>(at.extents.size() == x.rank(), "takes from ", x.rank(),
+                      " axes by numbers of ", at.extents.size());
+  const dims steps = steps_of(x.extents);
+  std::vector<std::size_t> which;
+  dims place(at.extents.size(), 0);
+  for (const std::int64_t one : at.integers()) {
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      const std::size_t there = i == axis ? axis_in(one, x.extents[axis]) : place[i];
+      require<data_error>(there < x.extents[i], "takes what is beyond ", words(x.extents));
+      from += there * steps[i];
+    }
+    which.push_back(from);
+    for (std::size_t i = place.size(); i-- > 0 && ++place[i] == at.extents[i];) {
+      place[i] = 0;
+    }
+  }
+  n.give(picked_elements(n.out, n.out.plain(x), which, at.extents));
+}
+
+inline void gather_nd(operation& n) {
+  const tensor& x = n.operand(0);
+  const numbers at = n.known(1);
+  const auto shared =
+      static_cast<std::size_t>(std::max<std::int64_t>(n.integer("batch_dims", 0), 0));
+  require<data_error>(
+      !at.extents.empty() && shared < at.extents.size() && at.extents.back() + shared <= x.rank(),
+      "takes from ", words(x.extents), " by numbers of ", words(at.extents));
+  const std::size_t depth = at.extents.back();
+  const dims steps = steps_of(x.extents);
+  dims to(at.extents.begin(), at.extents.end() - 1);
+  to.insert(to.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(shared + depth),
+            x.extents.end());
+  const std::size_t rest =
+      count_of({x.extents.begin() + static_cast<std::ptrdiff_t>(shared + depth), x.extents.end()});
+  require_few(to);
+  std::vector<std::size_t> which;
+  const auto& all = at.integers();
+  dims place(at.extents.begin(), at.extents.end() - 1);
+  std::fill(place.begin(), place.end(), 0);
+  for (std::size_t row = 0; depth > 0 && row < all.size() / depth; ++row) {
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < shared; ++i) {
+      require<data_error>(place[i] < x.extents[i], "takes what is beyond ", words(x.extents));
+      from += place[i] * steps[i];
+    }
+    for (std::size_t i = 0; i < depth; ++i) {
+      from += axis_in(all[row * depth + i], x.extents[shared + i]) * steps[shared + i];
+    }
+    for (std::size_t i = 0; i < rest; ++i) {
+      which.push_back(from + i);
+    }
+    for (std::size_t i = place.size(); i-- > 0 && ++place[i] == at.extents[i];) {
+      place[i] = 0;
+    }
+  }
+  n.give(picked_elements(n.out, n.out.plain(x), which, to));
+}
+
+/// Replaces elements: each of the result is one of what was there or of the updates.
+inline void replace(operation& n, const std::vector<std::size_t>& which) {
+  const tensor& x = n.operand(0);
+  const tensor& updates = n.operand(2);
+  const std::string how = n.word("reduction", "none");
+  require<data_error>(how == "none", "reduces by '", how, "' as it replaces elements");
+  require<data_error>(which.size() == updates.size(), "has ", updates.size(), " updates for ",
+                      which.size(), " places");
+  const std::size_t size = x.size();
+  require_few(x.extents);
+  std::vector<std::size_t> from = graph_builder::natural_order(size);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    require<data_error>(which[i] < size, "replaces what is beyond ", words(x.extents));
+    from[which[i]] = size + i;
+  }
+  const value_id both = n.out.concat({n.out.reshape(n.out.plain(x), {size}),
+                                      n.out.reshape(n.out.plain(updates), {updates.size()})},
+                                     0);
+  n.give(picked_elements(n.out, both, from, x.extents));
+}
+inline void scatter_elements(operation& n) {
+  const tensor& x = n.operand(0);
+  const numbers at = n.known(1);
+  const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
+  require<data_error>(at.extents.size() == x.rank(), "replaces in ", x.rank(),
+                      " axes by numbers of ", at.extents.size());
+  const dims steps = steps_of(x.extents);
+  std::vector<std::size_t> which;
+  dims place(at.extents.size(), 0);
+  for (const std::int64_t one : at.integers()) {
+    std::size_t to = 0;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      const std::size_t there = i == axis ? axis_in(one, x.extents[axis]) : place[i];
+      require<data_error>(there < x.extents[i], "replaces what is beyond ", words(x.extents));
+      to += there * steps[i];
+    }
+    which.push_back(to);
+    for (std::size_t i = place.size(); i-- > 0 && ++place[i] == at.extents[i];) {
+      place[i] = 0;
+    }
+  }
+  replace(n, which);
+}
+inline void scatter_nd(operation& n) {
+  const tensor& x = n.operand(0);
+  const numbers at = n.known(1);
+  require<data_error>(!at.extents.empty() && at.extents.back() <= x.rank(), "replaces in ",
+                      words(x.extents), " by numbers of ", words(at.extents));
+  const std::size_t depth = at.extents.back();
+  const dims steps = steps_of(x.extents);
+  const std::size_t rest =
+      count_of({x.extents.begin() + static_cast<std::ptrdiff_t>(depth), x.extents.end()});
+  const auto& all = at.integers();
+  require_few({depth == 0 ? 1 : all.size() / depth, rest});
+  std::vector<std::size_t> which;
+  for (std::size_t row = 0; depth > 0 && row < all.size() / depth; ++row) {
+    std::size_t to = 0;
+    for (std::size_t i = 0; i < depth; ++i) {
+      to += axis_in(all[row * depth + i], x.extents[i]) * steps[i];
+    }
+    for (std::size_t i = 0; i < rest; ++i) {
+      which.push_back(to + i);
+    }
+  }
+  replace(n, which);
+}
+
+inline void one_hot(operation& n) {
+  const tensor& at = n.operand(0);
+  const double count = n.known_number(1, 0);
+  require<data_error>(count >= 1 && count <= static_cast<double>(numbers::most), "has a depth of ",
+                      count);
+  const auto depth = static_cast<std::size_t>(count);
+  const std::size_t axis = axis_in(n.integer("axis", -1), at.rank() + 1);
+  value_id rows = no_value;
+  if (at.known != nullptr || at.from != nullptr) {
+    const numbers all = n.known(0);
+    dims to = at.extents;
+    to.push_back(depth);
+    require_few(to);
+    std::vector<double> ones(count_of(to), 0);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double one = all.at(i) < 0 ? all.at(i) + count : all.at(i);
+      if (one >= 0 && one < count) {
+        ones[i * depth + static_cast<std::size_t>(one)] = 1;
+      }
+    }
+    rows = n.out.constant(shape_of(to), std::move(ones));
+  } else {
+    rows = n.out.call(kernels::one_hot{depth, 1, 0},
+                      {n.out.call(kernels::to_index{}, {n.out.plain(at)})});
+  }
+  // off + row (on - off)
+  const tensor values = n.operand(2);
+  require<data_error>(values.extents == dims{2}, "expected two values, off and on");
+  const value_id both = n.out.plain(values);
+  const value_id off = n.out.reshape(n.out.slice(both, 0, 0, 1), {});
+  const value_id on = n.out.reshape(n.out.slice(both, 0, 1, 1), {});
+  const value_id y = n.out.add(n.out.multiply(rows, n.out.subtract(on, off)), off);
+  axis_order order;
+  for (std::size_t i = 0; i < at.rank(); ++i) {
+    order.push_back(i < axis ? i : i + 1);
+  }
+  order.push_back(axis);
+  n.give(n.out.computed(y, order, values.type));
+}
+
+}  // namespace glia::onnx::reading

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/products.hpp"
+#include "glia/onnx/reading/graph_body.hpp"
+#include "glia/onnx/reading/operation.hpp"
+
+namespace glia::onnx {
+
+/// What of a graph one node of the file has become.
+struct graph_part {
+  std::string operation;  ///< Conv
+  std::string described;  ///< Conv 3x3
+  std::size_t first = 0;  ///< nodes of the graph
+  std::size_t end = 0;
+  std::vector<std::size_t> weights;  ///< that it is the first to take, by their numbers
+};
+
+/// Nodes of a file that are one with a node of the graph which is there already.
+class joined_nodes {
+ public:
+  joined_nodes(const graph_body& body, graph_builder& out, std::vector<graph_part>& parts)
+      : body_(&body), out_(&out), parts_(&parts) {}
+
+  /// A bias that is added to a product or a convolution without one, as exporters write it, becomes
+  /// that one's; x sigmoid(x) becomes one function.
+  [[nodiscard]] bool joins(operation& n) {
+    const bool adds = n.node.op_type() == "Add";
+    if ((!adds && n.node.op_type() != "Mul") || n.x.size() != 2) {
+      return false;
+    }
+    for (const std::size_t i : {0U, 1U}) {
+      const tensor& x = n.x[i];
+      const tensor& other = n.x[1 - i];
+      const auto takers = body_->takers.find(n.node.input(static_cast<int>(i)));
+      if (!x.computed() || takers == body_->takers.end() || takers->second != 1) {
+        continue;
+      }
+      std::size_t number = 0;
+      graph_node* const maker = maker_of(x.id, number);
+      if (maker == nullptr) {
+        continue;
+      }
+      if (!adds) {
+        const auto* const sigmoid = maker->kernel.as<kernels::unary>();
+        if (sigmoid != nullptr && sigmoid->map == unary_map{unary_function::sigmoid} &&
+            maker->results[0] == x.id && other.computed() && maker->operands[0] == other.id &&
+            other.axes == x.axes && other.extents == x.extents) {
+          maker->kernel = kernels::unary{{unary_function::swish}};
+          n.give(x);
+          return true;
+        }
+        continue;
+      }
+      if (!is_bias_of(x, other) || !out_->is_at_hand(other, flat(other.axes), {other.size()})) {
+        continue;
+      }
+      const auto* const dense = maker->kernel.as<kernels::dense>();
+      const auto* const convolution = maker->kernel.as<kernels::conv2d>();
+      const bool bare = (dense != nullptr && dense->map == identity_map) ||
+                        (convolution != nullptr && convolution->map == identity_map);
+      const auto part = std::find_if(parts_->begin(), parts_->end(), [&](const graph_part& p) {
+        return p.first <= number && number < p.end;
+      });
+      if (bare && maker->operands[2] == no_value && part != parts_->end()) {
+        const std::size_t taken = out_->weights.size();
+        maker->operands[2] = out_->arranged(other, flat(other.axes), {other.size()});
+        if (out_->weights.size() > taken) {
+          part->weights.push_back(taken);
+        }
+        n.give(x);
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  /// The node of the graph that gives a value, through those that only say its shape otherwise.
+  [[nodiscard]] graph_node* maker_of(value_id id, std::size_t& number) {
+    auto& all = out_->calls.nodes();
+    for (std::size_t k = all.size(); k-- > 0;) {
+      if (all[k].results[0] == id) {
+        if (all[k].kernel.as<kernels::reshape>() != nullptr) {
+          id = all[k].operands[0];
+          continue;
+        }
+        number = k;
+        return &all[k];
+      }
+    }
+    return nullptr;
+  }
+  /// Whether a tensor that is broadcast to x has a number for each element of what lies last in it.
+  [[nodiscard]] static bool is_bias_of(const tensor& x, const tensor& bias) {
+    if (bias.rank() > x.rank() || x.stored.empty() || bias.size() != x.stored.back()) {
+      return false;
+    }
+    for (std::size_t k = 0; k < bias.rank(); ++k) {
+      const std::size_t axis = x.rank() - bias.rank() + k;
+      const bool last = x.axes[axis] == std::vector<std::size_t>{x.stored.size() - 1};
+      if (bias.extents[k] != (last ? x.stored.back() : 1)) {
+        return false;
+      }
+    }
+    // Of one element, it must be said which axis that is for.
+    const std::size_t first = x.rank() - bias.rank();
+    for (std::size_t axis = first; axis < x.rank(); ++axis) {
+      if (x.axes[axis] == std::vector<std::size_t>{x.stored.size() - 1}) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const graph_body* body_;
+  graph_builder* out_;
+  std::vector<graph_part>* parts_;
+};
+
+}  // namespace glia::onnx

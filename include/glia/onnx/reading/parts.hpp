@@ -1,0 +1,339 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/indexing.hpp"
+#include "glia/onnx/reading/shapes.hpp"
+
+// Parts of tensors, and tensors of parts.
+namespace glia::onnx::reading {
+
+/// The file's axes in the order in which they lie in memory, where each lies in one piece.
+[[nodiscard]] inline axis_order memory_order(const tensor& t) {
+  axis_order order = graph_builder::natural_order(t.rank());
+  const bool in_pieces =
+      t.known != nullptr ||
+      std::any_of(t.axes.begin(), t.axes.end(), [](const auto& a) { return a.size() > 1; });
+  if (in_pieces) {
+    return order;
+  }
+  // Those that lie nowhere come behind those before them.
+  std::vector<std::size_t> place(t.rank(), 0);
+  for (std::size_t i = 0; i < t.rank(); ++i) {
+    place[i] = !t.axes[i].empty() ? t.axes[i][0] : i > 0 ? place[i - 1] : 0;
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return place[a] < place[b]; });
+  return order;
+}
+
+/// A tensor of the graph in which this axis lies in one piece.
+[[nodiscard]] inline tensor with_own_axis(graph_builder& out, const tensor& t, std::size_t axis) {
+  if (t.computed() && t.axes[axis].size() == 1) {
+    return t;
+  }
+  const axis_order order = memory_order(t);
+  return out.computed(out.stored_as(t, order), order, t.type);
+}
+
+/// Elements begin, begin + 1, ... along an axis.
+[[nodiscard]] inline tensor part(graph_builder& out, const tensor& t, std::size_t axis,
+                                 std::size_t begin, std::size_t extent) {
+  tensor result = with_own_axis(out, t, axis);
+  const std::size_t place = result.axes[axis][0];
+  result.id = out.slice(result.id, place, begin, extent);
+  result.extents[axis] = result.stored[place] = extent;
+  return result;
+}
+
+[[nodiscard]] inline tensor joined(graph_builder& out, const std::vector<tensor>& parts,
+                                   std::size_t axis) {
+  const auto lead =
+      std::find_if(parts.begin(), parts.end(), [](const tensor& t) { return t.computed(); });
+  const axis_order order = memory_order(lead == parts.end() ? parts.front() : *lead);
+  std::vector<value_id> values;
+  for (const tensor& t : parts) {
+    require<data_error>(t.rank() == parts[0].rank(), "joins tensors of ", parts[0].rank(), " and ",
+                        t.rank(), " axes");
+    if (t.extents[axis] > 0) {
+      values.push_back(out.stored_as(t, order));
+    }
+  }
+  if (values.empty()) {
+    return parts[0];
+  }
+  const auto place =
+      static_cast<std::size_t>(std::find(order.begin(), order.end(), axis) - order.begin());
+  return out.computed(out.concat(std::move(values), place), order, parts[0].type);
+}
+
+/// Tensors of one shape as the rows of one along a new axis, the first. Samples, which are on the
+/// first axis of each, come first in memory.
+[[nodiscard]] inline tensor stacked(graph_builder& out, const std::vector<tensor>& parts) {
+  const std::size_t rank = parts.at(0).rank();
+  axis_order order;
+  std::vector<value_id> values;
+  for (const tensor& t : parts) {
+    require<data_error>(t.extents == parts[0].extents, "stacks tensors of shapes ",
+                        words(parts[0].extents), " and ", words(t.extents));
+    dims wide = t.extents;
+    wide.insert(wide.begin() + (rank > 0 ? 1 : 0), 1);
+    values.push_back(out.reshape(out.plain(t), shape_of(wide)));
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    order.push_back(i + 1);
+  }
+  order.insert(order.begin() + (rank > 0 ? 1 : 0), 0);
+  return out.computed(out.concat(std::move(values), rank > 0 ? 1 : 0), order, parts[0].type);
+}
+
+/// Rows of a tensor along an axis by their numbers, which become an axis.
+[[nodiscard]] inline tensor picked(graph_builder& out, const tensor& t, std::size_t axis,
+                                   const std::vector<std::size_t>& rows) {
+  // A few runs of neighbours are slices; samples stay apart then.
+  std::vector<std::pair<std::size_t, std::size_t>> runs;
+  for (const std::size_t row : rows) {
+    require<data_error>(row < t.extents[axis], "takes element ", row, " of axis ", axis, " of ",
+                        words(t.extents));
+    if (!runs.empty() && runs.back().first + runs.back().second == row) {
+      ++runs.back().second;
+    } else {
+      runs.emplace_back(row, 1);
+    }
+  }
+  constexpr std::size_t few = 32;
+  if (!runs.empty() && runs.size() <= few) {
+    std::vector<tensor> parts;
+    for (const auto& [begin, extent] : runs) {
+      parts.push_back(part(out, t, axis, begin, extent));
+    }
+    return parts.size() == 1 ? parts[0] : joined(out, parts, axis);
+  }
+  axis_order order{axis};
+  for (std::size_t i = 0; i < t.rank(); ++i) {
+    if (i != axis) {
+      order.push_back(i);
+    }
+  }
+  const value_id at = out.indices({rows.size()}, {rows.begin(), rows.end()});
+  return out.computed(out.call(kernels::gather{}, {out.stored_as(t, order), at}), order, t.type);
+}
+
+/// Elements of a tensor by their numbers in its row-major order.
+[[nodiscard]] inline tensor picked_elements(graph_builder& out, value_id flat_table,
+                                            const std::vector<std::size_t>& which, const dims& to) {
+  const std::size_t count = out.shape_of_value(flat_table).size();
+  std::vector<std::int32_t> at;
+  for (const std::size_t one : which) {
+    require<data_error>(one < count && one <= std::numeric_limits<std::int32_t>::max(),
+                        "takes element ", one, " of ", count);
+    at.push_back(static_cast<std::int32_t>(one));
+  }
+  const value_id table = out.reshape(flat_table, {count, 1});
+  const value_id all =
+      out.call(kernels::gather{}, {table, out.indices({which.size()}, std::move(at))});
+  return out.computed(out.reshape(all, shape_of(to)));
+}
+
+inline void concat(operation& n) {
+  require_operands(n, std::max<std::size_t>(n.x.size(), 1));
+  const std::size_t axis = axis_in(n.integer("axis", 1), n.x[0].rank());
+  n.give(n.x.size() == 1 ? n.x[0] : joined(n.out, n.x, axis));
+}
+
+inline void split(operation& n) {
+  const tensor& x = n.operand(0);
+  const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
+  const std::size_t extent = x.extents[axis];
+  std::vector<std::size_t> parts;
+  if (const auto given = n.integers("split", 1)) {
+    parts = dims_from(*given);
+  } else {
+    const std::size_t count = n.results.size();
+    require<data_error>(count > 0, "gives nothing");
+    const std::size_t each = (extent + count - 1) / count;
+    for (std::size_t i = 0; i < count; ++i) {
+      parts.push_back(std::min(each, extent - std::min(extent, i * each)));
+    }
+  }
+  std::size_t begin = 0;
+  require<data_error>(parts.size() == n.results.size(), "gives ", n.results.size(),
+                      " results and names ", parts.size(), " parts");
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    require<data_error>(parts[i] <= extent - begin, "takes parts that reach beyond axis ", axis,
+                        " of ", words(x.extents));
+    n.give(part(n.out, x, axis, begin, parts[i]), i);
+    begin += parts[i];
+  }
+}
+
+/// Which elements of an axis a slice takes.
+[[nodiscard]] inline std::vector<std::size_t> sliced(std::size_t extent, std::int64_t begin,
+                                                     std::int64_t end, std::int64_t step) {
+  require<data_error>(step != 0, "takes slices in steps of 0");
+  require<data_error>(extent <= numbers::most, "takes slices of an axis of ", extent);
+  const auto count = static_cast<std::int64_t>(extent);
+  const auto from_end = [&](std::int64_t at) { return at < 0 ? at + count : at; };
+  std::vector<std::size_t> rows;
+  if (step > 0) {
+    const std::int64_t last = std::clamp<std::int64_t>(from_end(end), 0, count);
+    for (std::int64_t at = std::clamp<std::int64_t>(from_end(begin), 0, count); at < last;
+         at += std::min(step, count)) {
+      rows.push_back(static_cast<std::size_t>(at));
+    }
+  } else {
+    // What is beyond the beginning stays there.
+    const std::int64_t last =
+        end < -count ? -1 : std::clamp<std::int64_t>(from_end(end), -1, count - 1);
+    for (std::int64_t at = std::clamp<std::int64_t>(from_end(begin), -1, count - 1); at > last;
+         at += std::max(step, -count)) {
+      rows.push_back(static_cast<std::size_t>(at));
+    }
+  }
+  return rows;
+}
+
+inline void slice(operation& n) {
+  tensor x = n.operand(0);
+  const bool attributes = n.opset < 10;
+  const auto begins =
+      attributes ? n.integers("starts").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
+  const auto ends =
+      attributes ? n.integers("ends").value_or(std::vector<std::int64_t>{}) : n.known_integers(2);
+  auto axes = attributes ? n.integers("axes") : n.integers("", 3);
+  auto steps = attributes ? std::nullopt : n.integers("", 4);
+  if (!axes) {
+    axes.emplace();
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      axes->push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  if (!steps) {
+    steps.emplace(begins.size(), 1);
+  }
+  require<data_error>(begins.size() == ends.size() && begins.size() == axes->size() &&
+                          begins.size() == steps->size(),
+                      "has other numbers of starts, ends, axes and steps");
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::size_t axis = axis_in((*axes)[i], x.rank());
+    const auto rows = sliced(x.extents[axis], begins[i], ends[i], (*steps)[i]);
+    if (rows.empty()) {
+      x = part(n.out, x, axis, 0, 0);
+    } else if (rows != graph_builder::natural_order(x.extents[axis])) {
+      x = picked(n.out, x, axis, rows);
+    }
+  }
+  n.give(std::move(x));
+}
+
+inline void pad(operation& n) {
+  tensor x = n.operand(0);
+  const bool attributes = n.opset < 11;
+  const auto pads =
+      attributes ? n.integers("pads").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
+  const double value = attributes ? n.real("value", 0) : n.known_number(2, 0);
+  const auto axes =
+      n.has(3) ? axes_from(n.known_integers(3), x.rank()) : graph_builder::natural_order(x.rank());
+  const std::string mode = n.word("mode", "constant");
+  require<data_error>(pads.size() == 2 * axes.size(), "has ", pads.size(), " pads for ",
+                      axes.size(), " axes");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = axes[i];
+    const std::int64_t before = pads[i];
+    const std::int64_t after = pads[i + axes.size()];
+    const auto extent = static_cast<std::int64_t>(x.extents[axis]);
+    constexpr std::int64_t most = std::int64_t{1} << 32;
+    require<data_error>(before > -most && before < most && after > -most && after < most,
+                        "pads by ", before, " and ", after);
+    if (before == 0 && after == 0) {
+      continue;
+    }
+    if (mode == "constant") {
+      const auto cut = [](std::int64_t p) {
+        return static_cast<std::size_t>(std::max<std::int64_t>(-p, 0));
+      };
+      const auto more = [](std::int64_t p) {
+        return static_cast<std::size_t>(std::max<std::int64_t>(p, 0));
+      };
+      require<data_error>(cut(before) + cut(after) <= x.extents[axis],
+                          "cuts more than there is of axis ", axis, " of ", words(x.extents));
+      x = part(n.out, x, axis, cut(before), x.extents[axis] - cut(before) - cut(after));
+      const std::size_t place = x.axes[axis][0];
+      if (more(before) + more(after) > 0) {
+        x.id = n.out.call(kernels::pad{place, more(before), more(after), value}, {x.id});
+      }
+      x.extents[axis] = x.stored[place] = n.out.shape_of_value(x.id)[place];
+      static_cast<void>(count_of(x.extents));
+      continue;
+    }
+    require<data_error>(mode == "reflect" || mode == "edge", "pads in the mode '", mode, "'");
+    const std::int64_t total = extent + before + after;
+    require<data_error>(
+        extent > 0 && total >= 0 && total <= static_cast<std::int64_t>(numbers::most), "pads axis ",
+        axis, " of ", words(x.extents), " by ", before, " and ", after);
+    std::vector<std::size_t> rows;
+    for (std::int64_t at = -before; at < extent + after; ++at) {
+      std::int64_t from = at;
+      if (mode == "edge") {
+        from = std::clamp<std::int64_t>(at, 0, extent - 1);
+      } else {
+        const std::int64_t period = std::max<std::int64_t>(2 * (extent - 1), 1);
+        from = ((at % period) + period) % period;
+        from = from < extent ? from : period - from;
+      }
+      rows.push_back(static_cast<std::size_t>(from));
+    }
+    x = picked(n.out, x, axis, rows);
+  }
+  n.give(std::move(x));
+}
+
+/// Repeated to larger extents.
+[[nodiscard]] inline tensor expanded(graph_builder& out, const tensor& t, const dims& to) {
+  require<data_error>(broadcast(t.extents, to) == to, "a tensor of shape ", words(t.extents),
+                      " cannot be repeated to ", words(to));
+  if (t.extents == to) {
+    return t;
+  }
+  dims wide(to.size() - t.rank(), 1);
+  wide.insert(wide.end(), t.extents.begin(), t.extents.end());
+  const value_id plain = out.reshape(out.plain(t), shape_of(wide));
+  return out.computed(out.call(kernels::broadcast_to{shape_of(to)}, {plain}), t.type);
+}
+
+inline void expand(operation& n) {
+  dims to = broadcast(n.operand(0).extents, dims_from(n.known_integers(1)));
+  n.give(expanded(n.out, n.x[0], to));
+}
+
+inline void tile(operation& n) {
+  tensor x = n.operand(0);
+  const dims repeats = dims_from(n.known_integers(1));
+  require<data_error>(repeats.size() == x.rank(), "has ", repeats.size(), " repeats for ", x.rank(),
+                      " axes");
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (repeats[axis] == 1) {
+      continue;
+    }
+    const auto middle = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
+    const std::size_t before = count_of({x.extents.begin(), middle});
+    const std::size_t after = count_of({middle, x.extents.end()});
+    const value_id rows = n.out.reshape(n.out.plain(x), shape_of({before, 1, after}));
+    const shape all = shape_of({before, repeats[axis], after});
+    dims to = x.extents;
+    to[axis] = count_of({to[axis], repeats[axis]});
+    const value_id repeated = n.out.call(kernels::broadcast_to{all}, {rows});
+    x = n.out.computed(n.out.reshape(repeated, shape_of(to)), x.type);
+  }
+  n.give(std::move(x));
+}
+
+}  // namespace glia::onnx::reading

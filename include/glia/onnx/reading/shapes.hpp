@@ -1,0 +1,303 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/onnx/reading/elementwise.hpp"
+#include "glia/onnx/reading/operation.hpp"
+
+// Operations that say otherwise which axes lie where. Most of them write nothing.
+namespace glia::onnx::reading {
+
+using axis_order = std::vector<std::size_t>;
+
+/// A tensor whose numbers are in the graph.
+[[nodiscard]] inline tensor in_graph(graph_builder& out, const tensor& t) {
+  return t.computed() ? t : out.computed(out.plain(t), t.type);
+}
+
+/// With the file's axes in this order: axis i of the result is axis order[i].
+[[nodiscard]] inline tensor transposed(tensor t, const axis_order& order) {
+  if (t.known != nullptr) {
+    return known_tensor(permuted(*t.known, order));
+  }
+  dims extents;
+  axis_layout axes;
+  for (const std::size_t axis : order) {
+    extents.push_back(t.extents[axis]);
+    axes.push_back(t.axes[axis]);
+  }
+  t.extents = std::move(extents);
+  t.axes = std::move(axes);
+  return t;
+}
+
+/// The same axes in memory, some of them in pieces, as the axes of another shape, if they can be.
+[[nodiscard]] inline std::optional<tensor> regrouped(graph_builder& out, const tensor& t,
+                                                     const dims& to) {
+  const std::vector<std::size_t> places = flat(t.axes);
+  if (places.size() != t.stored.size()) {
+    return std::nullopt;
+  }
+  std::vector<dims> pieces(t.stored.size());   // of each place in memory
+  std::vector<std::vector<std::size_t>> axes;  // of the result, in pieces counted one by one
+  std::vector<std::size_t> place_of;           // of each piece
+  std::size_t at = 0;
+  std::size_t rest = places.empty() ? 1 : t.stored[places[0]];
+  const auto take = [&](std::size_t extent) {
+    axes.back().push_back(place_of.size());
+    place_of.push_back(places[at]);
+    pieces[places[at]].push_back(extent);
+  };
+  const auto next = [&] {
+    ++at;
+    rest = at < places.size() ? t.stored[places[at]] : 1;
+  };
+  for (const std::size_t extent : to) {
+    axes.emplace_back();
+    if (extent == 0) {
+      return std::nullopt;
+    }
+    std::size_t need = extent;
+    if (need == 1 && at < places.size() && rest == 1 && pieces[places[at]].empty()) {
+      take(1);
+      next();
+    }
+    while (need > 1) {
+      if (at == places.size() || rest == 0) {
+        return std::nullopt;
+      }
+      const std::size_t taken = std::min(rest, need);
+      if (need % taken != 0 || rest % taken != 0) {
+        return std::nullopt;
+      }
+      if (taken > 1 || pieces[places[at]].empty()) {
+        take(taken);
+      }
+      need /= taken;
+      rest /= taken;
+      if (rest == 1) {
+        next();
+      }
+    }
+  }
+  for (; at < places.size(); next()) {
+    if (rest != 1 || axes.empty()) {
+      return std::nullopt;
+    }
+    if (pieces[places[at]].empty()) {
+      take(1);
+    }
+  }
+  if (place_of.size() > shape::max_rank) {
+    return std::nullopt;
+  }
+  // Pieces lie where what they are of lay.
+  std::vector<std::size_t> first(pieces.size(), 0);
+  dims stored;
+  for (std::size_t place = 0; place < pieces.size(); ++place) {
+    first[place] = stored.size();
+    stored.insert(stored.end(), pieces[place].begin(), pieces[place].end());
+  }
+  std::vector<std::size_t> now;
+  for (const std::size_t place : place_of) {
+    now.push_back(first[place]++);
+  }
+  tensor result = t;
+  result.extents = to;
+  result.stored = std::move(stored);
+  result.axes.clear();
+  for (const auto& parts : axes) {
+    auto& places_now = result.axes.emplace_back();
+    for (const std::size_t part : parts) {
+      places_now.push_back(now[part]);
+    }
+  }
+  if (result.computed()) {
+    result.id = out.reshape(result.id, shape_of(result.stored));
+  }
+  return result;
+}
+
+/// The same elements, in the file's order, under another shape.
+[[nodiscard]] inline tensor reshaped(graph_builder& out, const tensor& t, const dims& to) {
+  require<data_error>(count_of(to) == t.size(), "a tensor of shape ", words(t.extents), " has ",
+                      t.size(), " elements, and one of shape ", words(to), " has ", count_of(to));
+  if (t.extents == to) {
+    return t;
+  }
+  if (t.known != nullptr) {
+    numbers all = *t.known;
+    all.extents = to;
+    return known_tensor(std::move(all));
+  }
+  static_cast<void>(shape_of(to));
+  if (auto result = regrouped(out, t, to)) {
+    return *std::move(result);
+  }
+  return out.computed(out.reshape(out.plain(t), shape_of(to)), t.type);
+}
+
+inline void reshape(operation& n) {
+  const tensor& x = n.operand(0);
+  std::vector<std::int64_t> wanted =
+      n.has(1) ? n.known_integers(1) : n.integers("shape").value_or(std::vector<std::int64_t>{});
+  const bool zero_is_zero = n.integer("allowzero", 0) != 0;
+  dims to(wanted.size());
+  std::size_t known = 1;
+  std::optional<std::size_t> open;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    require<data_error>(wanted[i] >= -1, "reshapes to an extent of ", wanted[i]);
+    if (wanted[i] == -1) {
+      require<data_error>(!open, "reshapes to a shape with two open extents");
+      open = i;
+      continue;
+    }
+    require<data_error>(wanted[i] > 0 || zero_is_zero || i < x.rank(),
+                        "reshapes to a shape that copies axis ", i, " of ", words(x.extents));
+    to[i] = wanted[i] > 0 || zero_is_zero ? static_cast<std::size_t>(wanted[i]) : x.extents[i];
+    known = count_of({known, to[i]});
+  }
+  if (open) {
+    require<data_error>(known > 0 && x.size() % known == 0, "a tensor of shape ", words(x.extents),
+                        " cannot be reshaped to rows of ", known);
+    to[*open] = x.size() / known;
+  } else if (n.out.declared_rows > 0 && !to.empty() && to[0] == n.out.declared_rows &&
+             known / to[0] * n.out.rows == x.size()) {
+    // The file was written for batches of one size and says it here.
+    to[0] = n.out.rows;
+  }
+  n.give(reshaped(n.out, x, to));
+}
+
+inline void flatten(operation& n) {
+  const tensor& x = n.operand(0);
+  const std::int64_t wanted = n.integer("axis", 1);
+  const std::size_t axis =
+      wanted == static_cast<std::int64_t>(x.rank()) ? x.rank() : axis_in(wanted, x.rank());
+  const auto middle = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
+  n.give(reshaped(n.out, x,
+                  {count_of({x.extents.begin(), middle}), count_of({middle, x.extents.end()})}));
+}
+
+inline void squeeze(operation& n) {
+  const tensor& x = n.operand(0);
+  const auto given = n.integers("axes", 1);
+  std::vector<std::size_t> axes;
+  if (given) {
+    axes = axes_from(*given, x.rank());
+  } else {
+    for (std::size_t i = 0; i < x.rank(); ++i) {
+      if (x.extents[i] == 1) {
+        axes.push_back(i);
+      }
+    }
+  }
+  dims to;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (!std::binary_search(axes.begin(), axes.end(), i)) {
+      to.push_back(x.extents[i]);
+    } else {
+      require<data_error>(x.extents[i] == 1, "squeezes axis ", i, " of ", words(x.extents));
+    }
+  }
+  if (x.known != nullptr || x.from != nullptr) {
+    return n.give(reshaped(n.out, x, to));
+  }
+  // What lies in memory of these axes goes, of whatever extent the others are.
+  shape stored;
+  std::vector<std::size_t> now(x.stored.size(), 0);
+  for (std::size_t place = 0; place < x.stored.size(); ++place) {
+    const bool gone = std::any_of(axes.begin(), axes.end(), [&](std::size_t axis) {
+      const auto& places = x.axes[axis];
+      return std::find(places.begin(), places.end(), place) != places.end();
+    });
+    now[place] = stored.rank();
+    if (!gone) {
+      stored.push_back(x.stored[place]);
+    }
+  }
+  tensor result = x;
+  result.extents = to;
+  result.stored = dims_of(stored);
+  result.axes.clear();
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (!std::binary_search(axes.begin(), axes.end(), i)) {
+      auto& places = result.axes.emplace_back();
+      for (const std::size_t place : x.axes[i]) {
+        places.push_back(now[place]);
+      }
+    }
+  }
+  result.id = n.out.reshape(x.id, stored);
+  n.give(std::move(result));
+}
+
+inline void unsqueeze(operation& n) {
+  const tensor& x = n.operand(0);
+  const auto given = n.integers("axes", 1);
+  require<data_error>(given.has_value(), "expected axes");
+  const std::vector<std::size_t> axes = axes_from(*given, x.rank() + given->size());
+  tensor result = x;
+  for (const std::size_t axis : axes) {
+    result.extents.insert(result.extents.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+    if (x.known == nullptr) {
+      result.axes.insert(result.axes.begin() + static_cast<std::ptrdiff_t>(axis),
+                         std::vector<std::size_t>{});
+    }
+  }
+  if (x.known != nullptr) {
+    numbers all = *x.known;
+    all.extents = result.extents;
+    return n.give(known_tensor(std::move(all)));
+  }
+  n.give(std::move(result));
+}
+
+inline void transpose(operation& n) {
+  const tensor& x = n.operand(0);
+  axis_order order;
+  if (const auto given = n.integers("perm")) {
+    for (const std::int64_t axis : *given) {
+      order.push_back(axis_in(axis, x.rank()));
+    }
+    axis_order sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    require<data_error>(sorted == graph_builder::natural_order(x.rank()),
+                        "does not name each axis of ", words(x.extents), " once");
+  } else {
+    order = graph_builder::natural_order(x.rank());
+    std::reverse(order.begin(), order.end());
+  }
+  n.give(transposed(x, order));
+}
+
+inline void identity(operation& n) { n.give(n.operand(0)); }
+
+inline void cast(operation& n) {
+  tensor x = n.operand(0);
+  const auto to = n.node.op_type() == "CastLike" ? n.operand(1).type
+                                                 : static_cast<element_type>(n.integer("to", 1));
+  if (to == truth && x.type != truth) {
+    x = in_graph(n.out, x);
+    const value_id zero = n.out.constant({}, {0});
+    x.id = not_of(n.out, n.out.binary(binary_function::equal, x.id, zero));
+  } else if (to != truth && !is_real(to)) {
+    if (is_real(x.type)) {
+      x = in_graph(n.out, x);
+      x.id = truncated(n.out, x.id);
+    }
+  } else {
+    require<data_error>(detail::raw_size(to) > 0 && to != ::onnx::TensorProto::BFLOAT16,
+                        "casts to ", name_of_type(to), ", which glia does not round to");
+  }
+  x.type = to;
+  n.give(std::move(x));
+}
+
+}  // namespace glia::onnx::reading

@@ -1,0 +1,278 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/pooling.hpp"
+#include "glia/onnx/reading/parts.hpp"
+
+// Convolutions and pooling. Images are (N, C, H, W) in the file and (N, H, W, C) in glia; those of
+// one axis, (N, C, W), are images of one row.
+namespace glia::onnx::reading {
+
+/// (N, C, ...) of two axes of positions, of which the first may be one that is put in.
+struct images {
+  value_id x;  ///< (N, H, W, C)
+  bool one_row;
+};
+[[nodiscard]] inline images images_of(graph_builder& out, const tensor& x) {
+  require<data_error>(x.rank() == 3 || x.rank() == 4,
+                      "expected images (N, C, H, W) or (N, C, W), got ", words(x.extents),
+                      "; glia has windows of one and two axes");
+  if (x.rank() == 4) {
+    return {out.stored_as(x, {0, 2, 3, 1}), false};
+  }
+  const value_id steps = out.stored_as(x, {0, 2, 1});
+  return {out.reshape(steps, shape_of({x.extents[0], 1, x.extents[2], x.extents[1]})), true};
+}
+/// Images of glia's as the file has them.
+[[nodiscard]] inline tensor from_images(graph_builder& out, value_id y, bool one_row) {
+  if (!one_row) {
+    return out.computed(y, {0, 2, 3, 1});
+  }
+  const shape s = out.shape_of_value(y);
+  return out.computed(out.reshape(y, {s[0], s[2], s[3]}), {0, 2, 1});
+}
+
+/// What the attributes of a node say of its window, along one axis.
+struct window_axis {
+  std::size_t size = 1;
+  std::size_t stride = 1;
+  std::size_t dilation = 1;
+  std::size_t before = 0;
+  std::size_t after = 0;
+
+  [[nodiscard]] std::size_t reach() const { return (size - 1) * dilation + 1; }
+  /// How far it can go over so many positions, padding included.
+  [[nodiscard]] std::size_t steps(std::size_t extent) const {
+    require<data_error>(extent + before + after >= reach(), "a window reaches over ", reach(),
+                        " of ", extent + before + after, " positions");
+    return (extent + before + after - reach()) / stride + 1;
+  }
+};
+struct windows {
+  window_axis rows;
+  window_axis columns;
+
+  [[nodiscard]] window2d window() const {
+    return {rows.size,        columns.size, rows.stride, columns.stride, rows.dilation,
+            columns.dilation, rows.before,  rows.after,  columns.before, columns.after};
+  }
+};
+
+/// The windows of a node over images (N, C, H, W) or (N, C, W), of this size where its attributes
+/// do not say it.
+[[nodiscard]] inline windows windows_of(const operation& n, const tensor& x, const dims& size) {
+  const std::size_t axes = x.rank() - 2;
+  require<data_error>(size.size() == axes, "has a window of ", size.size(), " axes over ",
+                      words(x.extents));
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  const auto numbers_for = [&](std::string_view name, std::int64_t otherwise, std::size_t count) {
+    auto all = n.integers(name).value_or(std::vector<std::int64_t>(count, otherwise));
+    require<data_error>(all.size() == count, "has ", all.size(), " of '", name, "'; expected ",
+                        count);
+    for (const std::int64_t one : all) {
+      require<data_error>(one >= 0 && one < most && (one > 0 || name == "pads"), "has a '", name,
+                          "' of ", one);
+    }
+    return all;
+  };
+  const auto strides = numbers_for("strides", 1, axes);
+  const auto dilations = numbers_for("dilations", 1, axes);
+  const auto pads = numbers_for("pads", 0, 2 * axes);
+  const std::string automatic = n.word("auto_pad", "NOTSET");
+  windows result;
+  for (std::size_t i = 0; i < axes; ++i) {
+    window_axis& w = axes == 1 || i == 1 ? result.columns : result.rows;
+    require<data_error>(size[i] > 0 && size[i] < static_cast<std::size_t>(most), "has a window of ",
+                        size[i]);
+    w = {size[i], static_cast<std::size_t>(strides[i]), static_cast<std::size_t>(dilations[i]),
+         static_cast<std::size_t>(pads[i]), static_cast<std::size_t>(pads[i + axes])};
+    if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+      const std::size_t extent = x.extents[2 + i];
+      const std::size_t steps = (extent + w.stride - 1) / w.stride;
+      const std::size_t wanted = extent == 0 ? 0 : (steps - 1) * w.stride + w.reach();
+      const std::size_t missing = wanted - std::min(wanted, extent);
+      w.before = automatic == "SAME_UPPER" ? missing / 2 : missing - missing / 2;
+      w.after = missing - w.before;
+    } else if (automatic == "VALID") {
+      w.before = w.after = 0;
+    } else {
+      require<data_error>(automatic == "NOTSET", "pads in the way '", automatic, "'");
+    }
+  }
+  return result;
+}
+
+/// Convolution weights (O, C / groups, H, W) or (O, C / groups, W) as glia has them.
+[[nodiscard]] inline value_id convolution_weights(graph_builder& out, const tensor& w) {
+  if (w.rank() == 4) {
+    return out.stored_as(w, {2, 3, 1, 0});
+  }
+  const value_id one = out.stored_as(w, {2, 1, 0});
+  return out.reshape(one, shape_of({1, w.extents[2], w.extents[1], w.extents[0]}));
+}
+
+inline void convolution(operation& n) {
+  const tensor& x = n.operand(0);
+  const tensor& w = n.operand(1);
+  require<data_error>(w.rank() == x.rank() && (w.rank() == 3 || w.rank() == 4),
+                      "expected images (N, C, H, W) or (N, C, W) and weights of as many axes, got ",
+                      words(x.extents), " and ", words(w.extents),
+                      "; glia has windows of one and two axes");
+  const auto given = n.integers("kernel_shape");
+  const windows all =
+      windows_of(n, x, given ? dims_from(*given) : dims(w.extents.begin() + 2, w.extents.end()));
+  const images in = images_of(n.out, x);
+  const std::int64_t groups = n.integer("group", 1);
+  require<data_error>(groups > 0, "has ", groups, " groups");
+  const value_id weights = convolution_weights(n.out, w);
+  const value_id bias = n.has(2) ? n.out.plain(n.x[2]) : no_value;
+  const value_id y = n.out.call(kernels::conv2d{all.window(), static_cast<std::size_t>(groups)},
+                                {in.x, weights, bias});
+  n.give(from_images(n.out, y, in.one_row));
+}
+
+inline void transposed_convolution(operation& n) {
+  const tensor& x = n.operand(0);
+  const tensor& w = n.operand(1);
+  require<data_error>(w.rank() == x.rank() && (w.rank() == 3 || w.rank() == 4),
+                      "expected images (N, C, H, W) or (N, C, W) and weights of as many axes, got ",
+                      words(x.extents), " and ", words(w.extents),
+                      "; glia has windows of one and two axes");
+  const std::size_t axes = x.rank() - 2;
+  const auto groups = static_cast<std::size_t>(std::max<std::int64_t>(n.integer("group", 1), 0));
+  require<data_error>(groups > 0 && x.extents[1] % groups == 0 && w.extents[0] == x.extents[1],
+                      "has ", groups, " groups of ", words(x.extents), " and weights ",
+                      words(w.extents));
+  const dims size(w.extents.begin() + 2, w.extents.end());
+  windows all = windows_of(n, x, size);
+  const auto more = n.integers("output_padding").value_or(std::vector<std::int64_t>(axes, 0));
+  const auto wanted = n.integers("output_shape");
+  const std::string automatic = n.word("auto_pad", "NOTSET");
+  require<data_error>(more.size() == axes && (!wanted || wanted->size() == axes),
+                      "has other numbers of output paddings or extents than axes");
+  dims image(2, 1);
+  for (std::size_t i = 0; i < axes; ++i) {
+    window_axis& a = axes == 1 || i == 1 ? all.columns : all.rows;
+    require<data_error>(more[i] >= 0 && more[i] < 1 << 20 && x.extents[2 + i] > 0,
+                        "has an output padding of ", more[i]);
+    const std::size_t whole =
+        (x.extents[2 + i] - 1) * a.stride + a.reach() + static_cast<std::size_t>(more[i]);
+    std::size_t extent = 0;
+    if (wanted || automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+      extent = wanted ? dims_from({(*wanted)[i]})[0] : x.extents[2 + i] * a.stride;
+      const std::size_t cut = whole - std::min(whole, extent);
+      a.before = automatic == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+      a.after = cut - a.before;
+      if (automatic == "NOTSET") {  // what the standard's formula gives there
+        a.before = cut / 2;
+        a.after = cut - a.before;
+      }
+      require<data_error>(extent >= whole - cut, "gives ", extent, " of ", whole, " positions");
+    } else {
+      require<data_error>(whole > a.before + a.after, "cuts all of ", whole, " positions");
+      extent = whole - a.before - a.after;
+    }
+    // The convolution that this is the adjoint of must end where x does.
+    image[2 - axes + i] = extent;
+  }
+  const images in = images_of(n.out, x);
+  const std::size_t inputs = x.extents[1] / groups;
+  const std::size_t outputs = w.extents[1];
+  const shape given = n.out.shape_of_value(in.x);
+  std::vector<value_id> parts;
+  for (std::size_t g = 0; g < groups; ++g) {
+    const value_id of_group = n.out.slice(in.x, 3, g * inputs, inputs);
+    const tensor weights = groups == 1 ? w : part(n.out, in_graph(n.out, w), 0, g * inputs, inputs);
+    // (C, O, H, W) as (H, W, O, C)
+    const value_id kernel = w.rank() == 4 ? n.out.stored_as(weights, {2, 3, 1, 0})
+                                          : n.out.reshape(n.out.stored_as(weights, {2, 1, 0}),
+                                                          {1, w.extents[2], outputs, inputs});
+    parts.push_back(
+        n.out.call(kernels::conv2d_input_gradient{all.window(), 1, {image[0], image[1], outputs}},
+                   {of_group, kernel}));
+  }
+  value_id y = n.out.concat(std::move(parts), 3);
+  static_cast<void>(given);
+  if (n.has(2)) {
+    y = n.out.add(y, n.out.plain(n.x[2]));
+  }
+  n.give(from_images(n.out, y, in.one_row));
+}
+
+/// Where windows reach beyond the positions because steps were rounded up, as many more are padded.
+inline void round_up(windows& all, const tensor& x) {
+  const auto more = [](window_axis& w, std::size_t extent) {
+    const std::size_t whole = extent + w.before + w.after;
+    require<data_error>(whole >= w.reach(), "a window reaches over ", w.reach(), " of ", whole,
+                        " positions");
+    std::size_t steps = (whole - w.reach() + w.stride - 1) / w.stride + 1;
+    if ((steps - 1) * w.stride >= extent + w.before) {  // it would lie in the padding alone
+      --steps;
+    }
+    w.after += std::max((steps - 1) * w.stride + w.reach(), whole) - whole;
+  };
+  more(all.columns, x.extents.back());
+  if (x.rank() == 4) {
+    more(all.rows, x.extents[2]);
+  }
+}
+
+[[nodiscard]] inline windows pool_windows(const operation& n, const tensor& x) {
+  require<data_error>(x.rank() == 3 || x.rank() == 4,
+                      "expected images (N, C, H, W) or (N, C, W), got ", words(x.extents),
+                      "; glia has windows of one and two axes");
+  const auto size = n.integers("kernel_shape");
+  require<data_error>(size.has_value(), "does not say the size of its window");
+  return windows_of(n, x, dims_from(*size));
+}
+
+inline void max_pool(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  windows all = pool_windows(n, x);
+  require<data_error>(!n.wants(1), "gives the places of the largest, which glia does not");
+  if (n.integer("ceil_mode", 0) != 0) {
+    round_up(all, x);
+  }
+  const images in = images_of(n.out, x);
+  n.give(from_images(n.out, n.out.call(kernels::max_pool2d{all.window()}, {in.x}), in.one_row));
+}
+
+inline void average_pool(operation& n) {
+  const tensor x = in_graph(n.out, n.operand(0));
+  windows all = pool_windows(n, x);
+  const bool counts_padding = n.integer("count_include_pad", 0) != 0;
+  images in = images_of(n.out, x);
+  if (counts_padding) {
+    // Zeros that are there count; what rounding up adds beyond them does not.
+    const shape s = n.out.shape_of_value(in.x);
+    for (const std::size_t axis : {1U, 2U}) {
+      window_axis& w = axis == 1 ? all.rows : all.columns;
+      if (w.before + w.after > 0) {
+        in.x = n.out.call(kernels::pad{axis, w.before, w.after, 0}, {in.x});
+      }
+      w.before = w.after = 0;
+    }
+    static_cast<void>(s);
+  }
+  if (n.integer("ceil_mode", 0) != 0) {
+    tensor padded = x;
+    const shape s = n.out.shape_of_value(in.x);
+    padded.extents.back() = s[2];
+    if (x.rank() == 4) {
+      padded.extents[2] = s[1];
+    }
+    round_up(all, padded);
+  }
+  n.give(from_images(n.out, n.out.call(kernels::avg_pool2d{all.window()}, {in.x}), in.one_row));
+}
+
+}  // namespace glia::onnx::reading
