@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,12 +15,15 @@
 
 namespace glia::onnx {
 
-/// What a recurrent layer makes of its input: steps (N, T, I), their weights (I, G U) in as many
-/// numbers, and a bias (G U) or none.
-struct projection {
+/// What a recurrent layer computes with: steps (N, T, I), their weights (I, G U) and those of the
+/// states (U, G U), and for either a bias (G U) or none.
+struct recurrent_layer {
+  kernels::recurrence kernel;
   value steps;
   value weights;
   value bias;
+  value recurrent;
+  value recurrent_bias;
 };
 
 namespace detail {
@@ -41,54 +45,83 @@ namespace detail {
   return result;
 }
 
-}  // namespace detail
-
-/// A recurrent layer as a whole. l.x are the operands of the kernel, of which the first is
-/// projected in here.
-[[nodiscard]] inline values lower_recurrence(const lowering& l, const kernels::recurrence& k,
-                                             const projection& of) {
-  constexpr std::array<std::string_view, 3> operations{"RNN", "GRU", "LSTM"};
-  const auto cell = static_cast<std::size_t>(k.cell);
-  const std::string_view operation = operations[cell];
-  require<value_error>(of.weights.known != nullptr && l.x[1].known != nullptr &&
-                           (!of.bias || of.bias.known != nullptr) &&
-                           (!l.x[2] || l.x[2].known != nullptr),
-                       "onnx: the weights of the layer '", l.place,
-                       "' depend on the input, which has no counterpart in the file format");
+/// The weights of one direction, as operands of the node behind its steps.
+[[nodiscard]] inline names weights_of(const lowering& l, const recurrent_layer& of, bool bias) {
+  for (const value* one : {&of.weights, &of.bias, &of.recurrent, &of.recurrent_bias}) {
+    require<value_error>(!*one || one->known != nullptr, "onnx: the weights of the layer '",
+                         l.place,
+                         "' depend on the input, which has no counterpart in the file format");
+  }
   // Of an LSTM, glia has the parts in the order i, f, g, o, ONNX in the order i, o, f, g.
   const std::vector<std::size_t> order =
-      k.cell == recurrent_cell::simple ? std::vector<std::size_t>{0}
-      : k.cell == recurrent_cell::gru  ? std::vector<std::size_t>{0, 1, 2}
-                                       : std::vector<std::size_t>{0, 3, 1, 2};
+      of.kernel.cell == recurrent_cell::simple ? std::vector<std::size_t>{0}
+      : of.kernel.cell == recurrent_cell::gru  ? std::vector<std::size_t>{0, 1, 2}
+                                               : std::vector<std::size_t>{0, 3, 1, 2};
   writer& w = l.out;
-  const constant& recurrent = *l.x[1].known;
-  const std::size_t units = recurrent.shape[0];
+  const std::size_t units = of.recurrent.known->shape[0];
   const std::size_t columns = order.size() * units;
   const auto weights = [&](const constant& c) {
     return w.numbers(c.name, {1, columns, c.numbers.size() / columns},
-                     detail::gates(c.numbers, units, order));
+                     gates(c.numbers, units, order));
   };
-  names operands{w.use(w.arranged(of.steps, {1, 0, 2})), weights(*of.weights.known),
-                 weights(recurrent)};
-  if (of.bias || l.x[2]) {
+  names all{weights(*of.weights.known), weights(*of.recurrent.known)};
+  if (bias) {
     std::vector<float> both;
-    for (const value& one : {of.bias, l.x[2]}) {
+    for (const value& one : {of.bias, of.recurrent_bias}) {
       const std::vector<float> numbers =
-          one ? detail::gates(one.known->numbers, units, order) : std::vector<float>(columns, 0.0F);
+          one ? gates(one.known->numbers, units, order) : std::vector<float>(columns, 0.0F);
       both.insert(both.end(), numbers.begin(), numbers.end());
     }
-    const std::string& name = of.bias ? of.bias.known->name : l.x[2].known->name;
-    operands.push_back(w.numbers(name, {1, both.size()}, both));
+    const value& named = of.bias ? of.bias : of.recurrent_bias;
+    all.push_back(
+        w.numbers(named ? named.known->name : text(l.place, ".bias"), {1, both.size()}, both));
   }
+  return all;
+}
+
+}  // namespace detail
+
+/// A recurrent layer as a whole, (N, T, U), or two that read the same steps, one forwards and one
+/// backwards, and what they give one behind the other, (N, T, 2 U).
+[[nodiscard]] inline values lower_recurrence(const lowering& l,
+                                             std::span<const recurrent_layer> directions) {
+  constexpr std::array<std::string_view, 3> operations{"RNN", "GRU", "LSTM"};
+  const recurrent_layer& first = directions.front();
+  writer& w = l.out;
+  const bool bias = std::any_of(directions.begin(), directions.end(),
+                                [](const auto& one) { return one.bias || one.recurrent_bias; });
+  std::vector<names> weights;
+  for (const recurrent_layer& one : directions) {
+    weights.push_back(detail::weights_of(l, one, bias));
+  }
+  names operands{w.use(w.arranged(first.steps, {1, 0, 2}))};
+  for (std::size_t i = 0; i < weights[0].size(); ++i) {
+    operands.push_back(weights.size() == 1 ? weights[0][i]
+                                           : w.call("Concat", {weights[0][i], weights[1][i]},
+                                                    [](::onnx::NodeProto& made) {
+                                                      writer::set(made, "axis", std::int64_t{0});
+                                                    }));
+  }
+  const std::string_view operation = operations[static_cast<std::size_t>(first.kernel.cell)];
   const std::string y = w.call(operation, operands, [&](::onnx::NodeProto& made) {
-    writer::set(made, "hidden_size", static_cast<std::int64_t>(units));
-    writer::set(made, "direction", k.backwards ? "reverse" : "forward");
-    if (k.cell == recurrent_cell::gru) {
+    writer::set(made, "hidden_size", static_cast<std::int64_t>(first.recurrent.known->shape[0]));
+    writer::set(made, "direction",
+                directions.size() == 2   ? "bidirectional"
+                : first.kernel.backwards ? "reverse"
+                                         : "forward");
+    if (first.kernel.cell == recurrent_cell::gru) {
       writer::set(made, "linear_before_reset", std::int64_t{1});
     }
   });
-  const std::string states = w.call("Squeeze", {y, w.whole({1})});
-  return {l.result(states, {1, 0, 2}), value{}};
+  if (directions.size() == 1) {
+    const std::string states = w.call("Squeeze", {y, w.whole({1})});
+    return {l.result(states, {1, 0, 2}), value{}};
+  }
+  // (T, 2, N, U) as (N, T, 2, U). What OpenVINO 2026.4 makes of two nodes and a Concat is wrong.
+  const std::string samples_first = w.call("Transpose", {y}, [](::onnx::NodeProto& made) {
+    writer::set(made, "perm", integers{2, 0, 1, 3});
+  });
+  return {l.result(w.call("Reshape", {samples_first, w.reshape_tensor(l.results[0])}))};
 }
 
 }  // namespace glia::onnx

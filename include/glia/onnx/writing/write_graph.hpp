@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,6 +17,7 @@
 #include "glia/graph/uses.hpp"
 #include "glia/onnx/writing/batch_normalization.hpp"
 #include "glia/onnx/writing/lower.hpp"
+#include "glia/onnx/writing/projections.hpp"
 #include "glia/onnx/writing/recurrence.hpp"
 #include "glia/onnx/writing/recurrence_steps.hpp"
 #include "glia/onnx/writing/writer.hpp"
@@ -36,61 +38,6 @@ namespace detail {
   }
   return result;
 }
-
-/// What the first operand of a recurrence is made of: reshape(conv2d(reshape(steps), w, bias)).
-struct projected {
-  std::size_t first;   ///< the node that reshapes the steps
-  std::size_t second;  ///< the product
-  std::size_t third;
-};
-[[nodiscard]] inline std::optional<projected> projected_in(const graph& g, const graph_uses& uses,
-                                                           value_id x) {
-  if (uses.made_by<kernels::reshape>(x) == nullptr) {
-    return std::nullopt;
-  }
-  const std::size_t third = uses.maker(x);
-  const value_id product = g.nodes()[third].operands[0];
-  const auto* const convolution = uses.made_by<kernels::conv2d>(product);
-  if (convolution == nullptr || *convolution != kernels::conv2d{}) {
-    return std::nullopt;
-  }
-  const std::size_t second = uses.maker(product);
-  const value_id steps = g.nodes()[second].operands[0];
-  if (uses.made_by<kernels::reshape>(steps) == nullptr) {
-    return std::nullopt;
-  }
-  const std::size_t first = uses.maker(steps);
-  const shape given = g.spec(g.nodes()[first].operands[0]).shape;
-  const shape projected_steps = g.spec(x).shape;
-  const bool same_steps =
-      given.rank() == 3 && given[0] == projected_steps[0] && given[1] == projected_steps[1];
-  return same_steps ? std::optional(projected{first, second, third}) : std::nullopt;
-}
-
-/// Those of all recurrences of a graph, by their nodes.
-struct projections {
-  std::map<std::size_t, projected> of;
-  std::vector<bool> absorbed;  ///< nodes that nothing else needs
-
-  explicit projections(const graph& g) : absorbed(g.nodes().size(), false) {
-    const graph_uses uses(g);
-    const auto once = [&](std::size_t at) { return uses.taken_once(g.nodes()[at].results[0]); };
-    for (std::size_t n = 0; n < g.nodes().size(); ++n) {
-      const graph_node& node = g.nodes()[n];
-      // Over masked steps it is written step by step.
-      if (node.kernel.as<kernels::recurrence>() == nullptr || node.operands[4] != no_value) {
-        continue;
-      }
-      if (const auto found = projected_in(g, uses, node.operands[0])) {
-        of[n] = *found;
-        if (once(found->third) && once(found->second)) {
-          absorbed[found->third] = absorbed[found->second] = true;
-          absorbed[found->first] = once(found->first);
-        }
-      }
-    }
-  }
-};
 
 /// Says what goes into a file's graph, or comes out of it.
 inline void describe(::onnx::ValueInfoProto& made, const std::string& name, const extents& of) {
@@ -174,6 +121,18 @@ inline void write_graph(const graph& once, const graph& two, const graph& three,
     out.set_place(place);
     const lowering l{out, operands, shapes, place};
     values made;
+    const auto layer_of = [&](std::size_t at) {
+      const detail::projected& p = products.of.at(at);
+      const std::vector<value_id>& product = two.nodes()[p.second].operands;
+      const std::vector<value_id>& x = two.nodes()[at].operands;
+      const auto maybe = [&](value_id id) { return id == no_value ? value{} : all[id]; };
+      return recurrent_layer{*two.nodes()[at].kernel.as<kernels::recurrence>(),
+                             all[two.nodes()[p.first].operands[0]],
+                             all[product[1]],
+                             maybe(product[2]),
+                             all[x[1]],
+                             maybe(x[2])};
+    };
     const auto* const k = node.kernel.as<kernels::recurrence>();
     if (const auto norm = norms.of.find(n); norm != norms.of.end()) {
       made = lower_batch_normalization(l, norm->second, all);
@@ -183,11 +142,12 @@ inline void write_graph(const graph& once, const graph& two, const graph& three,
       require<value_error>(
           products.of.contains(n), "onnx: the layer '", place,
           "' steps over what is no product of its input, which has no counterpart");
-      const detail::projected& p = products.of.at(n);
-      const std::vector<value_id>& product = two.nodes()[p.second].operands;
-      made = lower_recurrence(l, *k,
-                              {all[two.nodes()[p.first].operands[0]], all[product[1]],
-                               product[2] == no_value ? value{} : all[product[2]]});
+      const recurrent_layer only = layer_of(n);
+      made = lower_recurrence(l, std::span(&only, 1));
+    } else if (const auto pair = products.pairs.find(n); pair != products.pairs.end()) {
+      const std::array both{layer_of(pair->second.first), layer_of(pair->second.second)};
+      out.set_place(two.place_of(two.nodes()[pair->second.first]).name);
+      made = lower_recurrence(l, both);
     } else {
       made = lower_any(l, node.kernel);
     }

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/graph/uses.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/recurrence.hpp"
+
+namespace glia::onnx::detail {
+
+/// What the first operand of a recurrence is made of: reshape(conv2d(reshape(steps), w, bias)).
+struct projected {
+  std::size_t first;   ///< the node that reshapes the steps
+  std::size_t second;  ///< the product
+  std::size_t third;
+};
+[[nodiscard]] inline std::optional<projected> projected_in(const graph& g, const graph_uses& uses,
+                                                           value_id x) {
+  if (uses.made_by<kernels::reshape>(x) == nullptr) {
+    return std::nullopt;
+  }
+  const std::size_t third = uses.maker(x);
+  const value_id product = g.nodes()[third].operands[0];
+  const auto* const convolution = uses.made_by<kernels::conv2d>(product);
+  if (convolution == nullptr || *convolution != kernels::conv2d{}) {
+    return std::nullopt;
+  }
+  const std::size_t second = uses.maker(product);
+  const value_id steps = g.nodes()[second].operands[0];
+  if (uses.made_by<kernels::reshape>(steps) == nullptr) {
+    return std::nullopt;
+  }
+  const std::size_t first = uses.maker(steps);
+  const shape given = g.spec(g.nodes()[first].operands[0]).shape;
+  const shape projected_steps = g.spec(x).shape;
+  const bool same_steps =
+      given.rank() == 3 && given[0] == projected_steps[0] && given[1] == projected_steps[1];
+  return same_steps ? std::optional(projected{first, second, third}) : std::nullopt;
+}
+
+/// Those of all recurrences of a graph, by their nodes.
+struct projections {
+  std::map<std::size_t, projected> of;
+  /// Those that join what two recurrences give, a forward and a backward one.
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>> pairs;
+  std::vector<bool> absorbed;  ///< nodes that nothing else needs
+
+  explicit projections(const graph& g) : absorbed(g.nodes().size(), false) {
+    const graph_uses uses(g);
+    const auto once = [&](std::size_t at) { return uses.taken_once(g.nodes()[at].results[0]); };
+    for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+      const graph_node& node = g.nodes()[n];
+      // Over masked steps it is written step by step.
+      if (node.kernel.as<kernels::recurrence>() == nullptr || node.operands[4] != no_value) {
+        continue;
+      }
+      if (const auto found = projected_in(g, uses, node.operands[0])) {
+        of[n] = *found;
+        if (once(found->third) && once(found->second)) {
+          absorbed[found->third] = absorbed[found->second] = true;
+          absorbed[found->first] = once(found->first);
+        }
+      }
+    }
+    for (std::size_t n = 0; n < g.nodes().size(); ++n) {
+      if (const auto found = pair_in(g, uses, n)) {
+        pairs[n] = *found;
+        absorbed[found->first] = absorbed[found->second] = true;
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> pair_in(const graph& g,
+                                                                           const graph_uses& uses,
+                                                                           std::size_t n) const {
+    const graph_node& node = g.nodes()[n];
+    const auto* const joins = node.kernel.as<kernels::concat>();
+    const bool two = joins != nullptr && joins->axis == 2 && node.operands[1] != no_value &&
+                     node.operands[2] == no_value;
+    if (!two) {
+      return std::nullopt;
+    }
+    const auto* const a = uses.made_by<kernels::recurrence>(node.operands[0]);
+    const auto* const b = uses.made_by<kernels::recurrence>(node.operands[1]);
+    if (a == nullptr || b == nullptr || a->cell != b->cell || a->backwards || !b->backwards ||
+        g.spec(node.operands[0]) != g.spec(node.operands[1])) {
+      return std::nullopt;
+    }
+    const std::pair both{uses.maker(node.operands[0]), uses.maker(node.operands[1])};
+    const auto steps = [&](std::size_t at) { return g.nodes()[of.at(at).first].operands[0]; };
+    const bool alone = uses.taken_once(node.operands[0]) && uses.taken_once(node.operands[1]);
+    return alone && of.contains(both.first) && of.contains(both.second) &&
+                   steps(both.first) == steps(both.second)
+               ? std::optional(both)
+               : std::nullopt;
+  }
+};
+
+}  // namespace glia::onnx::detail
