@@ -6,11 +6,13 @@
 #include <glia/io/safetensors.hpp>
 #include <glia/io/tfrecord.hpp>
 #include <glia/io/tfrecord_index.hpp>
+#include <glia/onnx/onnx_model.hpp>
 #include <numeric>
 
 #include "catch.hpp"
 #include "damage.hpp"
 #include "helpers.hpp"
+#include "onnx/models.hpp"
 #include "samples/arrays.hpp"
 #include "samples/data_files.hpp"
 #include "samples/images.hpp"
@@ -129,6 +131,28 @@ TEST_CASE("damaged npz files give an error or their arrays") {
   };
   // Of a file's entries, dates and rights say nothing.
   CHECK(scratch.copies_read(test::samples::npz(), read) < 300);
+}
+
+TEST_CASE("damaged ONNX files give an error or a network") {
+  const damage_scratch scratch;
+  std::vector<std::vector<std::uint8_t>> files;
+  for (const char* const name : {"torch_cnn", "torch_gru_legacy", "torch_transfer_unoptimized",
+                                 "torch_attention", "keras_gru"}) {
+    files.push_back(test::file_content<std::vector<std::uint8_t>>(
+        test::onnx_folder() / (std::string(name) + ".onnx")));
+  }
+  const auto read = [](const auto& path) {
+    const glia::onnx_model network(path);
+    const auto& content = network.content();
+    const auto what = glia::onnx::interface_of(content, false, {});
+    const std::vector<glia::shape> shapes{glia::batch_of(2, network.sample_shape())};
+    const auto all = glia::onnx::detail::naming_file(
+        content, [&] { return glia::onnx::read_graph(content, what, shapes, false, true); });
+    REQUIRE(all.calls.outputs().size() == what.outputs.size());
+  };
+  // The format has no sums: most bytes are those of weights, names and words to readers, and of
+  // these any are as good.
+  CHECK(scratch.copies_read(files, read) < 400);
 }
 
 TEST_CASE("10,000 damaged TFRecord files give an error each time, and no other record before it") {

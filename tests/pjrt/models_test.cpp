@@ -1,4 +1,5 @@
 #include <glia/models/zoo/mobilenet_v2.hpp>
+#include <glia/onnx/onnx_model.hpp>
 #include <glia/pjrt.hpp>
 #include <glia/testing/gradient_check.hpp>
 #include <glia/training/profiler.hpp>
@@ -7,6 +8,7 @@
 #include "catch.hpp"
 #include "distributed/thread_ranks.hpp"
 #include "helpers.hpp"
+#include "onnx/models.hpp"
 #include "pjrt/plugins.hpp"
 #include "tolerances.hpp"
 
@@ -103,6 +105,25 @@ TEST_CASE("MobileNetV2's features take ten steps on a device as on the cpu") {
     require_same_steps<float>(plugin, frozen, {64, 64, 3}, data, loss);
     // Batch normalisations of some dozen numbers make much of the last digit of a float.
     require_same_steps<double>(plugin, tuned, {64, 64, 3}, data, loss);
+  }
+}
+
+TEST_CASE("networks of ONNX files take ten steps on a device as on the cpu") {
+  const std::vector<std::string> plugins = test::pjrt_plugins();
+  if (plugins.empty()) {
+    GLIA_SKIP(test::no_pjrt_plugin);
+  }
+  xt::xarray<std::int32_t> y = xt::zeros<std::int32_t>({80});
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    y(i) = i % 2 == 0 ? 0 : static_cast<std::int32_t>(i % 5);
+  }
+  for (const std::string& plugin : plugins) {
+    INFO(plugin);
+    const glia::softmax_cross_entropy loss;
+    require_same_steps<double>(plugin, glia::onnx_model{test::onnx_folder() / "torch_resnet.onnx"},
+                               {3, 17, 16}, glia::labelled_arrays(noise({80, 3, 17, 16}), y), loss);
+    require_same_steps<double>(plugin, glia::onnx_model{test::onnx_folder() / "torch_lstm.onnx"},
+                               {5, 16}, glia::labelled_arrays(noise({80, 5, 16}), y), loss);
   }
 }
 
