@@ -46,6 +46,8 @@ namespace glia::kernels {
 struct conv2d_max_pool2d;
 struct conv2d_max_pool2d_gradient;
 struct conv2d_chain;
+struct packed_dense;
+struct reshape;
 
 /// map(x * w + bias), the cross-correlation that neural networks call convolution: x (N, H, W, C),
 /// w (height, width, C / groups, O), bias (O) or no tensor.
@@ -54,7 +56,7 @@ struct conv2d {
   std::size_t groups = 1;
   unary_map map = identity_map;
 
-  using becomes = kernel_list<conv2d_max_pool2d, conv2d_chain>;
+  using becomes = kernel_list<conv2d_max_pool2d, conv2d_chain, packed_dense, reshape>;
   static constexpr std::string_view name = "conv2d";
   static constexpr std::size_t operands = 3;  // x, w, bias
   static constexpr std::size_t results = 1;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "glia/kernels/kernel.hpp"
+#include "glia/kernels/packing.hpp"
 
 namespace glia {
 
@@ -30,12 +31,15 @@ namespace glia::kernels {
 /// adds to the products of the state before with w (U, G U); tanh and the logistic function are its
 /// activations, and a GRU's reset comes after its product, to which bias (G U) is added, if there
 /// is one. States are multiplied by `scale` (N, U) before their products, if there is one. A step
-/// whose `counts` (N, T) is 0 leaves the state as it was. Optional for a backend.
+/// whose `counts` (N, T) is 0 leaves the state as it was. Optional for a backend. The weights may
+/// be there as `pack_panels` made them, without a bias.
 struct recurrence {
   recurrent_cell cell = recurrent_cell::simple;
   bool backwards = false;  ///< begins with the last step
   bool keeps = true;       ///< what the gradient needs
+  bool packed = false;     ///< the weights
 
+  using becomes = kernel_list<pack_panels>;
   static constexpr std::string_view name = "recurrence";
   static constexpr std::size_t operands = 5;  // x, w, bias, scale, counts
   static constexpr std::size_t results = 2;   // states (N, T, U), kept (N, T, K U)
@@ -44,27 +48,29 @@ struct recurrence {
                                                   const tensor_spec& bias, const tensor_spec& scale,
                                                   const tensor_spec& counts) const {
     require_elements("recurrence", x, element::real);
+    const std::size_t units = x.shape.rank() == 3 ? x.shape[2] / products_of(cell) : std::size_t{0};
+    const shape weights{units, products_of(cell) * units};
     require<shape_error>(
-        x.shape.rank() == 3 && x.shape[1] > 0 && w.shape.rank() == 2 &&
-            w.shape[1] == products_of(cell) * w.shape[0] && x.shape[2] == w.shape[1],
+        x.shape.rank() == 3 && x.shape[1] > 0 && x.shape[2] == weights[1] &&
+            w.shape == (packed ? pack_panels::result(real_of(weights), {}).shape : weights),
         "recurrence: expected steps (N, T, ", products_of(cell), " U) and weights (U, ",
         products_of(cell), " U), got ", x.shape, " and ", w.shape);
-    const std::size_t units = w.shape[0];
     const auto require_shape = [](std::string_view what, const tensor_spec& got, const shape& s) {
       require<shape_error>(!got || got == real_of(s), "recurrence: ", what, ": expected shape ", s,
                            ", got ", got.shape);
     };
-    require_shape("bias", bias, {w.shape[1]});
+    require_shape("bias", bias, {weights[1]});
     require_shape("scale", scale, {x.shape[0], units});
     require_shape("counts", counts, {x.shape[0], x.shape[1]});
     const std::size_t kept = keeps ? kept_of(cell) : 0;
     return {real_of({x.shape[0], x.shape[1], units}),
             kept > 0 ? real_of({x.shape[0], x.shape[1], kept * units}) : tensor_spec{}};
   }
-  [[nodiscard]] static double flops(const tensor_spec& x, const tensor_spec& w, const tensor_spec&,
-                                    const tensor_spec&, const tensor_spec&) {
+  [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec&, const tensor_spec&,
+                             const tensor_spec&, const tensor_spec&) const {
     constexpr double for_activations = 12;
-    return detail::count(x.shape) * (2 * static_cast<double>(w.shape[0]) + for_activations);
+    const double units = static_cast<double>(x.shape[2]) / static_cast<double>(products_of(cell));
+    return detail::count(x.shape) * (2 * units + for_activations);
   }
   [[nodiscard]] static batch_axes<5, 2> axes(const tensor_spec&, const tensor_spec&,
                                              const tensor_spec&, const tensor_spec& scale,

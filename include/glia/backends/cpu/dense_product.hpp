@@ -29,6 +29,10 @@ class dense_product {
   /// `pack_panels` or `packed_matrix` made of B.
   static void multiply_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
                             std::size_t c_row, const matmul_sizes& s, const T* packed = nullptr) {
+    if (s.m == 1 && packed != nullptr) {
+      multiply_row(loops, a, packed, c, s, 0, panels_of(s));
+      return;
+    }
     // All panels for a block of rows, which stays in a second-level cache meanwhile.
     for (std::size_t row = 0; row < s.m; row += max_block_rows) {
       for (std::size_t column = 0; column < s.n; column += width) {
@@ -68,12 +72,26 @@ class dense_product {
   static void multiply(const Loops& loops, const workers& team, const matrix<T>& a,
                        const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last,
                        const T* packed = nullptr) {
-    if (2 * s.m * s.n * s.k < flops_worth_sharing) {
+    // A single row waits for its weights, of which two cores bring in twice as many.
+    const std::size_t worth_sharing =
+        s.m == 1 && packed != nullptr ? flops_worth_sharing / 4 : flops_worth_sharing;
+    if (2 * s.m * s.n * s.k < worth_sharing) {
       multiply_here(loops, a, b, c, s.n, s, packed);
       last.apply(loops, c, s.n, s.m, 0, s.n);
       return;
     }
-    const std::size_t panels = (s.n + width - 1) / width;
+    const std::size_t panels = panels_of(s);
+    if (s.m == 1 && packed != nullptr) {
+      // Each thread the same ones each time, as far as it can be: they may still be in its cache.
+      const std::size_t shares = std::min(team.threads(), panels);
+      team.run(shares, [&](std::size_t share, std::size_t) {
+        const std::size_t first = share * panels / shares;
+        const std::size_t end = (share + 1) * panels / shares;
+        multiply_row(loops, a, packed, c, s, first, end);
+        last.apply(loops, c, s.n, 1, first * width, std::min(end * width, s.n) - first * width);
+      });
+      return;
+    }
     const std::size_t blocks = row_blocks(s, panels);
     team.run(panels * blocks, [&](std::size_t task, std::size_t) {
       const std::size_t block = task % blocks;
@@ -87,6 +105,24 @@ class dense_product {
   }
 
  private:
+  [[nodiscard]] static std::size_t panels_of(const matmul_sizes& s) {
+    return (s.n + width - 1) / width;
+  }
+  /// Panels first ... end - 1 for a single row.
+  static void multiply_row(const Loops& loops, const matrix<T>& a, const T* packed, T* c,
+                           const matmul_sizes& s, std::size_t first, std::size_t end) {
+    const std::size_t step = (1 + s.k) * width;
+    const std::size_t a_step = a.transposed ? a.row_step : 1;
+    const std::size_t whole = std::min(end, s.n / width);
+    loops.multiply_row(a.data, a_step, packed + first * step + width, step, s.k, whole - first,
+                       c + first * width);
+    if (whole < end) {  // the last one, of fewer columns
+      alignas(64) T some[width];
+      loops.multiply_row(a.data, a_step, packed + whole * step + width, step, s.k, 1, some);
+      std::copy_n(some, s.n - whole * width, c + whole * width);
+    }
+  }
+
   struct region {
     std::size_t row;
     std::size_t rows;

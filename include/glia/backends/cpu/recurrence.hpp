@@ -34,17 +34,22 @@ class recurrent_product {
                     const matrix<T>& w, std::size_t depth, std::size_t outputs)
       : depth_(depth),
         outputs_(outputs),
-        packed_(packed_matrix(loops, team, memory, w, depth, outputs)) {}
+        made_(packed_matrix(loops, team, memory, w, depth, outputs)),
+        packed_(made_.data()) {}
+  /// Of weights that `pack_panels` has packed.
+  recurrent_product(const T* packed, std::size_t depth, std::size_t outputs)
+      : depth_(depth), outputs_(outputs), packed_(packed) {}
   /// Rows of products from as many rows, which lie `step` apart.
   void operator()(const Loops& loops, const T* rows, std::size_t step, std::size_t count,
                   T* to) const {
     dense_product<T, Loops>::multiply_here(loops, {rows, step}, {}, to, outputs_,
-                                           {count, outputs_, depth_}, packed_.data());
+                                           {count, outputs_, depth_}, packed_);
   }
 
  private:
   std::size_t depth_, outputs_;
-  host_tensor<T> packed_;
+  host_tensor<T> made_;
+  const T* packed_;
 };
 
 /// Recurrent layers: each thread takes some samples through all of their steps, so that threads
@@ -62,8 +67,11 @@ class recurrence {
     const recurrent_sizes s = sizes(k.cell, k.backwards, states);
     const std::size_t room = s.products() + s.kept() + 3 * s.units;
     with_isa(team_->level(), [&](auto loops) {
-      const recurrent_product multiply(loops, *team_, memory, matrix<T>{w.data(), s.products()},
-                                       s.units, s.products());
+      using product = recurrent_product<T, decltype(loops)>;
+      const product multiply =
+          k.packed ? product(w.data(), s.units, s.products())
+                   : product(loops, *team_, memory, matrix<T>{w.data(), s.products()}, s.units,
+                             s.products());
       for_samples(s, room, memory, [&](std::size_t first, std::size_t count, T* mine) {
         T* const sums = mine;
         T* const unkept = sums + count * s.products();

@@ -35,6 +35,44 @@ static void copy_some(const T* from, std::size_t count, T* to) {
   std::memcpy(to, from, count * sizeof(T));
 }
 
+// c = a b for one row a (depth), its elements a_step apart, and so many panels of b, panel_step
+// apart: several at once, as the sums of one alone wait for each other.
+template <class T>
+static void multiply_row(const T* a, std::size_t a_step, const T* b, std::size_t panel_step,
+                         std::size_t depth, std::size_t panels, T* c) {
+  constexpr std::size_t width = panel_width<T>;
+  for (; panels >= 4; panels -= 4, b += 4 * panel_step, c += 4 * width) {
+    multiply_row_panels<4>(a, a_step, b, panel_step, depth, c);
+  }
+  for (; panels > 0; --panels, b += panel_step, c += width) {
+    multiply_row_panels<1>(a, a_step, b, panel_step, depth, c);
+  }
+}
+template <std::size_t Panels, class T>
+static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std::size_t panel_step,
+                                std::size_t depth, T* c) {
+  using simd = simd_of<T>;
+  using vector = typename simd::vector;
+  vector sum[Panels][2] = {};
+  for (std::size_t k = 0; k < depth; ++k, a += a_step, b += 2 * simd::count) {
+    const vector value = *a - vector{};
+#pragma GCC unroll 4
+    for (std::size_t p = 0; p < Panels; ++p) {
+#pragma GCC unroll 2
+      for (std::size_t r = 0; r < 2; ++r) {
+        sum[p][r] += value * simd::load(b + p * panel_step + r * simd::count);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (std::size_t p = 0; p < Panels; ++p) {
+#pragma GCC unroll 2
+    for (std::size_t r = 0; r < 2; ++r) {
+      simd::store(sum[p][r], c + (2 * p + r) * simd::count);
+    }
+  }
+}
+
 // c (rows, columns) = or += a b for up to tile_patches rows and up to panel_width columns, of which
 // whole registers are written. Row i of a begins at a + i * a_row, its elements a_step apart; b has
 // `depth` rows of whole registers, b_row apart.

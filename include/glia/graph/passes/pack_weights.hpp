@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "glia/graph/graph.hpp"
+#include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/convolution_chain.hpp"
 #include "glia/kernels/packed_weights.hpp"
 #include "glia/kernels/packing.hpp"
+#include "glia/kernels/recurrence.hpp"
 
 namespace glia::passes {
 
@@ -21,7 +23,10 @@ class weight_packer {
 
   void run() {
     for (graph_node& node : graph_->nodes()) {
-      if (all_fixed(node)) {
+      const auto* const steps = node.kernel.as<kernels::recurrence>();
+      if (steps != nullptr && (*fixed_)[node.operands[1]]) {
+        pack_recurrence(node, *steps);
+      } else if (all_fixed(node)) {
         pack(node);
       }
       made_.push_back(std::move(node));
@@ -69,10 +74,14 @@ class weight_packer {
     node.kernel = kernels::packed_conv2d_max_pool2d{pooled.how, pooled.map};
   }
 
-  /// One on its own is a chain of one.
+  /// One on its own is a chain of one; where it is a product of the steps of a few sequences, which
+  /// are too few to be shared out among threads, it is that.
   void pack_convolution(graph_node& node, const kernels::conv2d& conv) {
     const shape x = graph_->spec(node.operands[0]).shape;
     const shape w = graph_->spec(node.operands[1]).shape;
+    if (conv.window == window2d{} && conv.groups == 1 && x[1] == 1 && x[0] < few_sequences) {
+      return pack_product(node, conv, x, w);
+    }
     if (chains(conv.map, conv2d_rule(x, w, conv.window, conv.groups), true)) {
       kernels::conv2d_chain chain{1};
       chain.links[0] = conv;
@@ -94,12 +103,40 @@ class weight_packer {
     node.kernel = chain;
   }
 
+  void pack_product(graph_node& node, const kernels::conv2d& conv, const shape& x, const shape& w) {
+    const auto add = [&](const any_kernel& k, std::vector<value_id> operands, const shape& s) {
+      const value_id made = graph_->add_value(real_of(s));
+      made_.push_back({k, std::move(operands), {made}, node.place});
+      return made;
+    };
+    const std::size_t rows = x[0] * x[1] * x[2];
+    const shape matrix{w[2], w[3]};
+    const value_id flat = add(kernels::reshape{{rows, x[3]}}, {node.operands[0]}, {rows, x[3]});
+    const value_id weights = add(kernels::reshape{matrix}, {node.operands[1]}, matrix);
+    const value_id packed = panels(weights, no_value, node.place);
+    const value_id y = add(kernels::packed_dense{conv.map},
+                           {flat, weights, node.operands[2], packed}, {rows, w[3]});
+    node.kernel = kernels::reshape{{x[0], x[1], x[2], w[3]}};
+    node.operands = {y};
+  }
+
+  void pack_recurrence(graph_node& node, kernels::recurrence steps) {
+    if (!steps.packed) {
+      node.operands[1] = panels(node.operands[1], no_value, node.place);
+      steps.packed = true;
+      node.kernel = steps;
+    }
+  }
+
   [[nodiscard]] value_id panels(value_id w, value_id bias, std::uint32_t place) {
     const value_id made =
         graph_->add_value(kernels::pack_panels::result(graph_->spec(w), graph_->spec(bias)));
     made_.push_back({kernels::pack_panels{}, {w, bias}, {made}, place});
     return made;
   }
+
+  // Of more, each thread takes some.
+  static constexpr std::size_t few_sequences = 8;
 
   graph* graph_;
   const std::vector<bool>* fixed_;
