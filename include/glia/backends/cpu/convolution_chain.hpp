@@ -276,9 +276,9 @@ class convolution_chain {
   }
 
  private:
-  // With fewer images than this, their rows are shared out among the threads.
+  // With fewer images than this, their rows are shared out among the threads: one part for each, as
+  // what the windows of a part see of another one's rows is computed in both.
   static constexpr std::size_t few_images = 8;
-  static constexpr std::size_t parts_of_an_image = 4;
 
   void run(const T* x, std::span<const chain_link<T>> links, std::span<const window_sizes> sizes,
            T* y, const memory_pool& memory) const {
@@ -286,7 +286,7 @@ class convolution_chain {
       const chain_run<T, decltype(loops)> run(loops, links, sizes, memory, team_->threads());
       const std::size_t images = sizes.front().n;
       const std::size_t rows = sizes.back().oh;
-      const std::size_t parts = images >= few_images ? 1 : std::min(rows, parts_of_an_image);
+      const std::size_t parts = images >= few_images ? 1 : std::min(rows, team_->threads());
       team_->run(images * parts, [&](std::size_t task, std::size_t thread) {
         const std::size_t part = task % parts;
         run.rows(x, y, task / parts, part * rows / parts, (part + 1) * rows / parts, thread);
