@@ -89,6 +89,8 @@ int main() {
 #ifdef WITH_onnx
   glia::write_onnx(net, "net.onnx");
   good = good && std::filesystem::file_size("net.onnx") > 26 * sizeof(float);
+  const glia::model read_again{glia::onnx_model{"net.onnx"}};
+  good = good && read_again.parameter_count() == net.parameter_count();
 #endif
 #ifdef WITH_mpi
   const glia::mpi::communicator ranks;  // by itself, the only one

@@ -273,8 +273,6 @@ int main(int argc, char** argv) try {
   const glia::model_info info = info_of(net, s);
   const std::size_t size = net.model().sample_shape().size();
   glia::profile profile;
-  profile.batch_size = s.batch;
-  profile.layers = net.model().plan().layers;
   glia::profile* const watch = s.profile ? &profile : nullptr;
   int failures = 0;
   samples all;
@@ -309,7 +307,12 @@ int main(int argc, char** argv) try {
     print_rows(all, net, info, s, watch);
   }
   if (s.profile) {
-    std::cout << '\n' << profile.layer_table() << '\n' << profile.kernel_table();
+    const double each =
+        profile.seconds / static_cast<double>(std::max<std::size_t>(profile.steps, 1));
+    std::cout << "\n"
+              << profile.steps << " batches of up to " << s.batch << ", "
+              << glia::fixed_text(1e3 * each, 3) << " ms each\n\n"
+              << profile.kernel_table(30);
   }
   return failures;
 } catch (const std::exception& e) {
