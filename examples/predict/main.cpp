@@ -76,14 +76,8 @@ class network {
   /// Pictures with their channels last, where the file has them first.
   static glia::onnx_model open(const std::filesystem::path& path, const settings& s) {
     const glia::onnx_model as_it_is(path, {.outputs = s.outputs});
-    const auto& inputs = as_it_is.content().graph().input();
-    for (const auto& input : inputs) {
-      const auto& axes = input.type().tensor_type().shape();
-      const bool first =
-          axes.dim_size() == 4 && axes.dim(1).dim_value() <= 3 && axes.dim(3).dim_value() > 3;
-      if (first && (!s.pictures.empty() || s.summary)) {
-        return glia::onnx_model(path, {.channels_last = true, .outputs = s.outputs});
-      }
+    if (as_it_is.takes_channels_first() && (!s.pictures.empty() || s.summary)) {
+      return glia::onnx_model(path, {.channels_last = true, .outputs = s.outputs});
     }
     return as_it_is;
   }
@@ -113,6 +107,7 @@ glia::model_info info_of(const network& net, const settings& s) {
     }
   }
   const auto take = [](const std::vector<float>& from, std::array<float, 3>& to) {
+    glia::require<glia::data_error>(from.size() != 2, "expected one number, or three, got two");
     for (std::size_t c = 0; c < 3 && !from.empty(); ++c) {
       to[c] = from[from.size() == 1 ? 0 : c];
     }
@@ -121,6 +116,9 @@ glia::model_info info_of(const network& net, const settings& s) {
   take(s.std, info.std);
   info.crop = info.crop || s.crop;
   const std::size_t outputs = net.outputs();
+  if (!s.outputs.empty() && info.classes.size() != outputs) {
+    info.classes.clear();  // which are those of the file's own outputs
+  }
   glia::require<glia::data_error>(info.classes.empty() || info.classes.size() == outputs,
                                   "there are names of ", info.classes.size(), " classes for ",
                                   outputs, " outputs");
@@ -197,6 +195,7 @@ void compare(const samples& all, network& one, network& other) {
                                   "the two networks take samples ", one.model().sample_shape(),
                                   " and ", other.model().sample_shape(), " and give ",
                                   one.outputs(), " and ", other.outputs(), " outputs");
+  glia::require<glia::data_error>(!all.names.empty(), "there is no sample to compare them on");
   std::vector<float> a;
   std::vector<float> b;
   std::array<std::vector<double>, 2> took;
@@ -261,7 +260,8 @@ int main(int argc, char** argv) try {
                "cuts pictures to the network's proportions, and does not stretch them");
   app.add_option("--threads", s.threads, "of the cpu; 0: one per core");
   app.add_flag("--profile", s.profile, "says where the time went");
-  app.add_option("--compare", s.compare, "another network, on the same samples");
+  app.add_option("--compare", s.compare, "another network, on the same samples")
+      ->excludes(standard);
   app.add_flag("--summary", s.summary, "prints what is in the file");
   CLI11_PARSE(app, argc, argv);
 

@@ -116,8 +116,7 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
       reader.give(input.name(), glia::onnx::known_tensor(all));
       continue;
     }
-    const auto id =
-        reader.out.calls.add_input(input.name(), glia::real_of(glia::onnx::shape_of(all.extents)));
+    const auto id = reader.out.add_samples(input.name(), glia::onnx::shape_of(all.extents));
     given[id] = all.reals();
     reader.give(input.name(), reader.out.computed(id, message.data_type()));
   }

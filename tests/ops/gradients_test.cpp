@@ -58,6 +58,7 @@ TEST_CASE("binary ops have the right adjoint, with broadcasting") {
     check_op("subtract", inputs, [](const auto& at) { return at[0] - at[1]; });
     check_op("multiply", inputs, [](const auto& at) { return at[0] * at[1]; });
     check_op("divide", inputs, [](const auto& at) { return at[0] / at[1]; });
+    check_op("quotient", inputs, [](const auto& at) { return ops::quotient(at[0], at[1]); });
     const std::vector<check_input> crossing{{a, 1}, {b, 3}};
     check_op("maximum", crossing, [](const auto& at) { return ops::maximum(at[0], at[1]); });
     check_op("minimum", crossing, [](const auto& at) { return ops::minimum(at[0], at[1]); });

@@ -37,8 +37,8 @@ struct model_info {
       all["classes"] += name + '\n';
     }
     if (mean != model_info{}.mean || std != model_info{}.std) {
-      all["mean"] = text(mean[0], ' ', mean[1], ' ', mean[2]);
-      all["std"] = text(std[0], ' ', std[1], ' ', std[2]);
+      all["mean"] = exact(mean[0]) + ' ' + exact(mean[1]) + ' ' + exact(mean[2]);
+      all["std"] = exact(std[0]) + ' ' + exact(std[1]) + ' ' + exact(std[2]);
     }
     if (crop) {
       all["fit"] = "crop";
@@ -47,7 +47,7 @@ struct model_info {
       all["seed"] = std::to_string(*seed);
     }
     if (accuracy) {
-      all["accuracy"] = text(*accuracy);
+      all["accuracy"] = exact(*accuracy);
     }
     if (!description.empty()) {
       all["description"] = description;
@@ -87,6 +87,12 @@ struct model_info {
   friend bool operator==(const model_info&, const model_info&) = default;
 
  private:
+  /// All digits that tell it from its neighbours.
+  template <class Number>
+  [[nodiscard]] static std::string exact(Number x) {
+    std::array<char, 32> digits{};
+    return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), x).ptr};
+  }
   template <class Number>
   [[nodiscard]] static Number number(std::string_view of, std::string_view key) {
     Number made{};

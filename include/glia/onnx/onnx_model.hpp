@@ -81,6 +81,12 @@ class onnx_model {
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const;
 
+  /// Whether its samples are pictures of one or three colours (C, H, W).
+  [[nodiscard]] bool takes_channels_first() const {
+    const auto& sample = what_.inputs[0].sample;
+    return what_.inputs.size() == 1 && !what_.channels_last && sample && sample->rank() == 3 &&
+           ((*sample)[0] == 1 || (*sample)[0] == 3) && (*sample)[1] > 3 && (*sample)[2] > 3;
+  }
   [[nodiscard]] output_kind gives() const { return what_.gives; }
   [[nodiscard]] std::string description() const {
     return text("onnx_model(", content_->path().filename().string(), ')');
@@ -176,7 +182,7 @@ struct onnx_model::layer_of_part {
   }
 
   [[nodiscard]] initializer initial(std::size_t w) const {
-    return {text(file.content_->path().string(), ": ", all.weights[w].from->name),
+    return {text(file.content_->path().string(), ": ", all.weights[w].name),
             [content = file.content_, from = all.weights[w]](std::span<float> values_there,
                                                              const shape&, random_stream&) {
               const std::vector<float> numbers = from.read();

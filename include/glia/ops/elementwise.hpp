@@ -120,6 +120,27 @@ template <backend B>
   return multiply(a, reciprocal(b));
 }
 
+/// The same rounded once, as IEEE 754 divides, where `divide` multiplies by the reciprocal.
+template <backend B>
+[[nodiscard]] variable<B> quotient(const variable<B>& a, const variable<B>& b) {
+  auto y = a.device().run(kernels::binary{binary_function::divide}, a.value(), b.value());
+  return a.owner().record(
+      y, a.needs_gradient() || b.needs_gradient(),
+      [b, y, to_a = a.slot(), shape_a = a.shape()](auto& to, const auto& dy) {
+        const B& device = to.device();
+        const auto share = device.run(kernels::binary{binary_function::divide}, dy, b.value());
+        if (to_a) {
+          to.add(to_a, device.run(kernels::sum_to{shape_a}, share));
+        }
+        if (b.needs_gradient()) {
+          const auto less = device.run(kernels::binary{binary_function::multiply}, share, y);
+          to.add(b.slot(),
+                 device.run(kernels::sum_to{b.shape()},
+                            device.run(kernels::unary{{unary_function::affine, -1, 0}}, less)));
+        }
+      });
+}
+
 /// The larger (smaller) of a and b, with broadcasting. Where both are equal the gradient goes to a.
 template <backend B>
 [[nodiscard]] variable<B> extremum(binary_function function, const variable<B>& a,

@@ -13,10 +13,16 @@
 // Blocks of images, triangles of matrices, sequences backwards.
 namespace glia::onnx::reading {
 
+/// Pixels along one side of a block.
+[[nodiscard]] inline std::size_t block_size(const operation& n) {
+  const std::int64_t given = n.integer("blocksize", 0);
+  require<data_error>(given > 0 && given < 1 << 16, "makes blocks of ", given);
+  return static_cast<std::size_t>(given);
+}
+
 inline void depth_to_space(operation& n) {
   const tensor& x = n.operand(0);
-  const std::size_t b =
-      static_cast<std::size_t>(std::max<std::int64_t>(n.integer("blocksize", 0), 0));
+  const std::size_t b = block_size(n);
   require<data_error>(x.rank() == 4 && b > 0 && b <= x.extents[1] && x.extents[1] % (b * b) == 0,
                       "makes blocks of ", b, " of ", words(x.extents));
   const dims& s = x.extents;
@@ -30,8 +36,7 @@ inline void depth_to_space(operation& n) {
 }
 inline void space_to_depth(operation& n) {
   const tensor& x = n.operand(0);
-  const std::size_t b =
-      static_cast<std::size_t>(std::max<std::int64_t>(n.integer("blocksize", 0), 0));
+  const std::size_t b = block_size(n);
   require<data_error>(x.rank() == 4 && b > 0 && x.extents[2] % b == 0 && x.extents[3] % b == 0,
                       "makes blocks of ", b, " of ", words(x.extents));
   const dims& s = x.extents;
@@ -44,7 +49,7 @@ inline void triangle(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
   require<data_error>(x.rank() >= 2, "expected matrices, got ", words(x.extents));
   const bool upper = n.integer("upper", 1) != 0;
-  const auto k = static_cast<std::int64_t>(n.known_number(1, 0));
+  const auto k = n.known_integer(1, 0);
   const std::size_t rows = x.extents[x.rank() - 2];
   const std::size_t columns = x.extents.back();
   require_few({rows, columns});

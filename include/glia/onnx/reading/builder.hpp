@@ -5,7 +5,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@ namespace glia::onnx {
 struct graph_weight {
   value_id value = no_value;  ///< of the graph
   const weight* from = nullptr;
+  std::string name;
   dims split;
   std::vector<std::size_t> places;
   glia::shape shape;
@@ -78,7 +78,30 @@ class graph_builder {
 
   /// The first result of a kernel.
   value_id call(const any_kernel& k, std::vector<value_id> operands) {
-    return calls.add(k, std::move(operands)).results[0];
+    return add_node(k, std::move(operands))[0];
+  }
+  /// All results of a kernel.
+  std::vector<value_id> add_node(const any_kernel& k, std::vector<value_id> operands) {
+    const bool varies = std::any_of(operands.begin(), operands.end(),
+                                    [&](value_id id) { return depends_on_samples(id); });
+    std::vector<value_id> results = calls.add(k, std::move(operands)).results;
+    of_samples_.resize(calls.value_count(), false);
+    for (const value_id id : results) {
+      if (id != no_value) {
+        of_samples_[id] = varies;
+      }
+    }
+    return results;
+  }
+  /// An input that has samples.
+  value_id add_samples(const std::string& name, const shape& s) {
+    const value_id id = calls.add_input(name, real_of(s));
+    of_samples_.resize(calls.value_count(), false);
+    of_samples_[id] = true;
+    return id;
+  }
+  [[nodiscard]] bool depends_on_samples(value_id id) const {
+    return id != no_value && id < of_samples_.size() && of_samples_[id];
   }
   value_id apply(const unary_map& map, value_id x) {
     return map == identity_map ? x : call(kernels::unary{map}, {x});
@@ -198,11 +221,11 @@ class graph_builder {
   }
   /// With the file's axes in this order, each in one piece.
   value_id stored_as(const tensor& t, const std::vector<std::size_t>& order) {
+    static_cast<void>(shape_of(t.extents));
     shape to;
     for (const std::size_t axis : order) {
       to.push_back(t.extents[axis]);
     }
-    static_cast<void>(shape_of(t.extents));
     return arranged(t, places_in(t, order), to);
   }
   value_id plain(const tensor& t) { return stored_as(t, natural_order(t.rank())); }
@@ -274,8 +297,11 @@ class graph_builder {
       extents = broadcast(extents, t.extents);
     }
     static_cast<void>(shape_of(extents));
+    // Never one that is as large for a single sample only: layouts must not depend on the batch.
+    const bool varies = std::any_of(all.begin(), all.end(),
+                                    [&](const tensor& t) { return depends_on_samples(t.id); });
     const auto lead = std::find_if(all.begin(), all.end(), [&](const tensor& t) {
-      return t.computed() && t.extents == extents;
+      return t.computed() && t.extents == extents && depends_on_samples(t.id) == varies;
     });
     tensor like{::onnx::TensorProto::FLOAT, extents};
     like.stored = lead == all.end() ? extents : lead->stored;
@@ -382,17 +408,23 @@ class graph_builder {
       all.extents = t.stored;
       return constant(to, reals_of(permuted(all, places)));
     }
-    const auto first = std::find_if(weights.begin(), weights.end(),
-                                    [&](const graph_weight& one) { return one.from == t.from; });
+    // The same numbers may be weights and, where an exporter has merged what is alike, a statistic.
+    const auto first = std::find_if(weights.begin(), weights.end(), [&](const graph_weight& one) {
+      return one.from == t.from && one.trainable == trainable;
+    });
     const auto same = std::find_if(first, weights.end(), [&](const graph_weight& one) {
-      return one.from == t.from && one.split == t.stored && one.places == places && one.shape == to;
+      return one.from == t.from && one.trainable == trainable && one.split == t.stored &&
+             one.places == places && one.shape == to;
     });
     if (same != weights.end()) {
       return same->value;
     }
     if (first == weights.end()) {
-      const value_id id = calls.add_input(t.from->name, real_of(to));
-      weights.push_back({id, t.from, t.stored, places, to, trainable});
+      const bool known = std::any_of(weights.begin(), weights.end(),
+                                     [&](const graph_weight& one) { return one.from == t.from; });
+      const std::string name = t.from->name + (known ? "_2" : "");
+      const value_id id = calls.add_input(name, real_of(to));
+      weights.push_back({id, t.from, name, t.stored, places, to, trainable});
       return id;
     }
     // The file's order again, and from there to this one.
@@ -406,6 +438,7 @@ class graph_builder {
     return reshape(permute(reshape(file_order, shape_of(t.stored)), places), to);
   }
 
+  std::vector<bool> of_samples_;  // of values
   std::map<std::pair<value_id, std::vector<std::size_t>>, value_id> turned_;
 };
 

@@ -29,7 +29,8 @@ struct classes_last {
 /// Up to opset 12 these operations are over all axes from this one on.
 [[nodiscard]] inline tensor over_one_axis(operation& n, std::size_t& axis) {
   const tensor& x = n.operand(0);
-  axis = axis_in(n.integer("axis", n.opset < 13 ? 1 : -1), std::max<std::size_t>(x.rank(), 1));
+  require<data_error>(x.rank() > 0, "expected at least one axis, got a number");
+  axis = axis_in(n.integer("axis", n.opset < 13 ? 1 : -1), x.rank());
   if (n.opset >= 13 || axis + 1 >= x.rank()) {
     return x;
   }
@@ -104,7 +105,7 @@ inline void hardmax(operation& n) {
 /// Sums of all elements up to each along an axis: a product with a triangle of ones.
 inline void cumulative_sum(operation& n) {
   const tensor& x = n.operand(0);
-  const std::size_t axis = axis_in(static_cast<std::int64_t>(n.known_number(1, 0)), x.rank());
+  const std::size_t axis = axis_in(n.known_integer(1, 0), x.rank());
   const bool reverse = n.integer("reverse", 0) != 0;
   const bool exclusive = n.integer("exclusive", 0) != 0;
   const std::size_t count = x.extents[axis];

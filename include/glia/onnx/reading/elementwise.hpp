@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -109,10 +108,13 @@ inline void divide(operation& n) {
   require<data_error>(is_real(n.operand(0).type),
                       "divides integers that depend on the samples, which glia has no kernel for");
   const auto number = number_in(n.operand(1));
-  if (number && n.x[0].computed() && leaves_shape(n.x[1], n.x[0])) {
+  int exponent = 0;
+  if (number && std::abs(std::frexp(*number, &exponent)) == 0.5 && n.x[0].computed() &&
+      leaves_shape(n.x[1], n.x[0])) {  // a power of 2, whose reciprocal is exact
     return n.give_like(n.x[0], n.out.affine(n.x[0].id, 1 / *number, 0));
   }
-  elementwise(n, 2, [&](const auto& x) { return n.out.divide(x[0], x[1]); });
+  elementwise(n, 2,
+              [&](const auto& x) { return n.out.binary(binary_function::divide, x[0], x[1]); });
 }
 inline void negate(operation& n) { map_elements(n, {unary_function::affine, -1, 0}); }
 
@@ -231,7 +233,12 @@ inline void round(operation& n) {
     const value_id half = n.out.apply(unary_function::floor, n.out.affine(whole, 0.5, 0));
     const value_id odd = n.out.subtract(whole, n.out.affine(half, 2, 0));
     const value_id between = n.out.binary(binary_function::equal, up, whole);
-    return n.out.subtract(whole, n.out.multiply(between, odd));
+    const value_id near = n.out.subtract(whole, n.out.multiply(between, odd));
+    // What is large is whole, and half more than it is not in single precision.
+    const value_id large =
+        n.out.binary(binary_function::greater, n.out.apply(unary_function::absolute, x[0]),
+                     n.out.constant({}, {0x1p22}));
+    return n.out.call(kernels::select{}, {large, x[0], near});
   });
 }
 inline void sign(operation& n) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -104,13 +103,24 @@ inline void modulo(operation& n) {
       })));
 }
 inline void power(operation& n) {
-  n.give(known_tensor(elements_of(
-      operands(n, 2), [](double a, double b) { return std::pow(a, b); },
+  std::vector<numbers> x = operands(n, 2);
+  const bool whole = !x[0].real() && x[1].real();  // and the result is as the base
+  numbers made = elements_of(
+      x, [](double a, double b) { return std::pow(a, b); },
       [](std::int64_t a, std::int64_t b) {
-        const double made = std::pow(static_cast<double>(a), static_cast<double>(b));
-        require<data_error>(std::abs(made) < 0x1p62, "makes an integer of ", made);
-        return static_cast<std::int64_t>(made);
-      })));
+        const double raised = std::pow(static_cast<double>(a), static_cast<double>(b));
+        require<data_error>(std::abs(raised) < 0x1p62, "makes an integer of ", raised);
+        return static_cast<std::int64_t>(raised);
+      });
+  if (whole) {
+    std::vector<std::int64_t> integers;
+    for (const double one : made.reals()) {
+      require<data_error>(std::abs(one) < 0x1p62, "makes an integer of ", one);
+      integers.push_back(static_cast<std::int64_t>(one));
+    }
+    made.elements = std::move(integers);
+  }
+  n.give(known_tensor(std::move(made)));
 }
 inline void largest(operation& n) {
   n.give(known_tensor(elements_of(
@@ -232,6 +242,27 @@ inline void cosine(operation& n) {
   each_real(n, [](double x) { return std::cos(x); });
 }
 
+/// An integer as its type holds it.
+[[nodiscard]] inline std::int64_t as_held(std::int64_t x, element_type type) {
+  using P = ::onnx::TensorProto;
+  switch (type) {
+    case P::INT32:
+      return static_cast<std::int32_t>(x);
+    case P::UINT32:
+      return static_cast<std::uint32_t>(x);
+    case P::INT16:
+      return static_cast<std::int16_t>(x);
+    case P::UINT16:
+      return static_cast<std::uint16_t>(x);
+    case P::INT8:
+      return static_cast<std::int8_t>(x);
+    case P::UINT8:
+      return static_cast<std::uint8_t>(x);
+    default:
+      return x;
+  }
+}
+
 inline void cast(operation& n) {
   numbers x = n.known(0);
   const auto to = n.node.op_type() == "CastLike" ? n.operand(1).type
@@ -255,6 +286,9 @@ inline void cast(operation& n) {
     } else {
       made.push_back(x.integers()[i]);
     }
+  }
+  for (std::int64_t& one : made) {
+    one = as_held(one, to);
   }
   n.give(known_tensor(integer_numbers(std::move(made), x.extents, to)));
 }

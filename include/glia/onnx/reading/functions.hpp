@@ -15,7 +15,7 @@
 namespace glia::onnx::reading {
 
 inline void clip(operation& n) {
-  constexpr double most = std::numeric_limits<double>::max();
+  constexpr double most = std::numeric_limits<double>::infinity();
   const bool attributes = n.opset < 11;
   const auto computed = [&](std::size_t i) { return n.has(i) && n.x[i].computed(); };
   if (computed(1) || computed(2)) {
@@ -40,8 +40,7 @@ inline void clip(operation& n) {
   }
   const double low = attributes ? n.real("min", -most) : n.known_number(1, -most);
   const double high = attributes ? n.real("max", most) : n.known_number(2, most);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const bool bounded = high < std::numeric_limits<float>::max() && high != infinity;
+  const bool bounded = high < std::numeric_limits<float>::max();
   if (low == 0 && high == 6) {
     return map_elements(n, {unary_function::relu6});
   }
@@ -136,7 +135,9 @@ inline value_id normal_distribution(graph_builder& out, value_id x) {
 /// erf(x) = 2 Phi(sqrt(2) x) - 1
 inline void erf(operation& n) {
   elementwise(n, 1, [&](const auto& x) {
-    return n.out.affine(normal_distribution(n.out, n.out.affine(x[0], std::numbers::sqrt2, 0)), 2,
+    // Beyond, it is 1 in double precision, too.
+    const value_id near = n.out.apply(unary_map{unary_function::clamp, -6, 6}, x[0]);
+    return n.out.affine(normal_distribution(n.out, n.out.affine(near, std::numbers::sqrt2, 0)), 2,
                         -1);
   });
 }
@@ -185,9 +186,20 @@ inline void pow(operation& n) {
     if (*one == -1) {
       return map(unary_function::reciprocal);
     }
-    if (*one == 3) {
+    constexpr double most_factors = 64;
+    if (*one > 2 && *one <= most_factors && std::floor(*one) == *one) {
       return elementwise(n, 1, [&](const auto& x) {
-        return n.out.multiply(x[0], n.out.apply(unary_function::square, x[0]));
+        // The squares of squares that make it up.
+        auto left = static_cast<unsigned>(*one);
+        value_id square = x[0];
+        value_id all = no_value;
+        for (; left > 0; left /= 2) {
+          if (left % 2 == 1) {
+            all = all == no_value ? square : n.out.multiply(all, square);
+          }
+          square = left > 1 ? n.out.apply(unary_function::square, square) : square;
+        }
+        return all;
       });
     }
   }

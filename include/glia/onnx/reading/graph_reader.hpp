@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -53,6 +52,10 @@ class graph_reader {
   using body = graph_body;
 
   void enter(body& b) {
+    // Each time that a loop runs, and a function.
+    constexpr std::size_t most = 1 << 20;
+    entered_ += static_cast<std::size_t>(b.all.size());
+    require<data_error>(entered_ <= most, "comes to more than ", most, " nodes");
     if (b.graph != nullptr) {
       for (const ::onnx::TensorProto& one : b.graph->initializer()) {
         take_weight(one.name(), one);
@@ -68,9 +71,11 @@ class graph_reader {
 
   /// Weights of integers, and single numbers, are no more than numbers.
   void take_weight(const std::string& name, const ::onnx::TensorProto& one) {
-    const weight& w = *content_->weight_of(one);
+    const weight* const w = content_->weight_of(one);  // none of one that was copied
     values_.insert_or_assign(
-        name, is_real(one.data_type()) ? weight_tensor(w) : known_tensor(numbers_of(w.data)));
+        name, w != nullptr && is_real(one.data_type())
+                  ? weight_tensor(*w)
+                  : known_tensor(numbers_of(w == nullptr ? tensor_data{&one, {}} : w->data)));
   }
 
   [[nodiscard]] bool is_known_operator(const ::onnx::NodeProto& node) const {
@@ -143,8 +148,8 @@ class graph_reader {
 
   void read_node(const body& b, std::size_t i, const ::onnx::NodeProto& node) {
     constexpr std::size_t most = 1 << 18;
-    require<data_error>(++read_ <= most && out.calls.nodes().size() <= most, "is one of more than ",
-                        most, " that the file comes to");
+    require<data_error>(out.calls.nodes().size() <= most, "is behind more than ", most,
+                        " kernels that the file comes to");
     if (const auto gelu = b.gelus.find(i); gelu != b.gelus.end()) {
       const tensor x = reading::in_graph(out, value_of(gelu->second));
       const started here = start();
@@ -200,8 +205,7 @@ class graph_reader {
     const operation::numbers_function ask = [&](const std::string& of) {
       return known_numbers(b, of, 0);
     };
-    operation n(node, std::move(operands), out, content_->opset(), training_, std::move(wanted),
-                ask);
+    operation n(node, std::move(operands), out, opset_, training_, std::move(wanted), ask);
     const auto function = reading::folding::function_of(name);
     const auto reader = reading::reader_of(name);
     if (function != nullptr && numbers_only) {
@@ -215,24 +219,29 @@ class graph_reader {
         finish(here, name, described(n));
       }
     }
-    count_known(n.results);
+    count_known(n);
     return std::move(n.results);
   }
 
   /// Bounds the memory, and the time, that numbers take which depend on no sample.
-  void count_known(const std::vector<tensor>& results) const {
+  void count_known(const operation& n) const {
     constexpr std::size_t most = 4 * numbers::most;
-    for (const tensor& t : results) {
+    constexpr std::size_t most_taken = 64 * most;
+    for (const tensor& t : n.results) {
       known_elements_ += t.known != nullptr ? t.size() + 1 : 1;
     }
-    require<data_error>(known_elements_ <= most, "leaves more than ", most,
-                        " numbers that depend on no sample");
+    for (const tensor& t : n.x) {
+      taken_elements_ += t.known != nullptr ? t.size() + 1 : 1;
+    }
+    require<data_error>(known_elements_ <= most && taken_elements_ <= most_taken,
+                        "leaves more than ", most, " numbers that depend on no sample, or takes ",
+                        "more than ", most_taken);
   }
 
   /// Up to opset 6 a second operand's axes stood where an attribute says, and a slope's alone on
   /// the channels.
   void broadcast_as_of_old(const ::onnx::NodeProto& node, std::vector<tensor>& operands) {
-    if (content_->opset() >= 7 || operands.size() != 2 || !operands[0] || !operands[1]) {
+    if (opset_ >= 7 || operands.size() != 2 || !operands[0] || !operands[1]) {
       return;
     }
     const std::size_t rank = operands[0].rank();
@@ -428,45 +437,64 @@ class graph_reader {
   void read_function(const ::onnx::NodeProto& node, const ::onnx::FunctionProto& function) {
     require<data_error>(++depth_ < graph_body::deepest,
                         "is made of functions of functions, too many");
+    require<data_error>(function.unknown_fields().empty(),
+                        "is a function whose attributes have defaults, which glia does not read");
     std::map<std::string, tensor> inner;
-    for (int i = 0; i < function.input_size() && i < node.input_size(); ++i) {
-      inner[function.input(i)] = value_of(node.input(i));
+    for (int i = 0; i < function.input_size(); ++i) {
+      inner[function.input(i)] = i < node.input_size() ? value_of(node.input(i)) : tensor{};
     }
-    // Attributes that the function is given.
-    auto& copies = copies_.emplace_back();
-    for (const ::onnx::NodeProto& one : function.node()) {
-      ::onnx::NodeProto& copy = *copies.Add();
-      copy = one;
-      for (int k = copy.attribute_size(); k-- > 0;) {
-        ::onnx::AttributeProto& a = *copy.mutable_attribute(k);
-        if (a.ref_attr_name().empty()) {
-          continue;
-        }
-        const auto given =
-            std::find_if(node.attribute().begin(), node.attribute().end(),
-                         [&](const auto& other) { return other.name() == a.ref_attr_name(); });
-        if (given == node.attribute().end()) {
-          copy.mutable_attribute()->DeleteSubrange(k, 1);
-          continue;
-        }
-        const std::string called = a.name();
-        a = *given;
-        a.set_name(called);
+    // With the attributes that it is given.
+    ::onnx::GraphProto copy;
+    *copy.mutable_node() = function.node();
+    for (::onnx::NodeProto& one : *copy.mutable_node()) {
+      fill_in(one, node);
+    }
+    std::int64_t opset = opset_;
+    for (const auto& one : function.opset_import()) {
+      if (one.domain().empty() || one.domain() == "ai.onnx") {
+        opset = one.version();
       }
     }
+    const std::int64_t outer_opset = std::exchange(opset_, opset);
     values_.swap(inner);
-    body b(copies, nullptr);
+    body b(copy.node(), nullptr);
     enter(b);
     read_body(b, {function.output().begin(), function.output().end()});
     std::vector<tensor> results;
     for (int i = 0; i < function.output_size() && i < node.output_size(); ++i) {
       results.push_back(value_of(function.output(i)));
     }
+    opset_ = outer_opset;
     values_.swap(inner);
     for (std::size_t i = 0; i < results.size(); ++i) {
       values_[node.output(static_cast<int>(i))] = results[i];
     }
     --depth_;
+  }
+
+  /// Puts what a function is given in the place of its attributes' names.
+  static void fill_in(::onnx::NodeProto& one, const ::onnx::NodeProto& call) {
+    for (int k = one.attribute_size(); k-- > 0;) {
+      ::onnx::AttributeProto& a = *one.mutable_attribute(k);
+      if (a.has_g()) {
+        for (::onnx::NodeProto& inner : *a.mutable_g()->mutable_node()) {
+          fill_in(inner, call);
+        }
+      }
+      if (a.ref_attr_name().empty()) {
+        continue;
+      }
+      const auto given =
+          std::find_if(call.attribute().begin(), call.attribute().end(),
+                       [&](const auto& other) { return other.name() == a.ref_attr_name(); });
+      if (given == call.attribute().end()) {
+        one.mutable_attribute()->DeleteSubrange(k, 1);
+        continue;
+      }
+      const std::string called = a.name();
+      a = *given;
+      a.set_name(called);
+    }
   }
 
   /// The numbers of a value that depends on no sample, though it may on weights.
@@ -476,11 +504,13 @@ class graph_reader {
     if (value != values_.end() && value->second.known != nullptr) {
       return *value->second.known;
     }
+    if (value != values_.end() && value->second.from != nullptr &&
+        value->second.stored == extents_of(*value->second.from->data.message) &&
+        value->second.axes == plain_layout(value->second.rank())) {
+      return numbers_of(value->second.from->data);
+    }
     const auto maker = b.makers.find(name);
     if (maker == b.makers.end()) {
-      if (value != values_.end() && value->second.from != nullptr) {
-        return numbers_of(value->second.from->data);
-      }
       return b.outer != nullptr ? known_numbers(*b.outer, name, depth) : std::nullopt;
     }
     const ::onnx::NodeProto& node = b.all[static_cast<int>(maker->second)];
@@ -508,9 +538,9 @@ class graph_reader {
     const operation::numbers_function nobody = [](const std::string&) {
       return std::optional<numbers>();
     };
-    operation n(node, std::move(operands), nothing, content_->opset(), false, {}, nobody);
+    operation n(node, std::move(operands), nothing, opset_, false, {}, nobody);
     read(n);
-    count_known(n.results);
+    count_known(n);
     for (int i = 0; i < node.output_size(); ++i) {
       const tensor& t = n.results[static_cast<std::size_t>(i)];
       if (node.output(i) == name && t.known != nullptr) {
@@ -522,11 +552,12 @@ class graph_reader {
 
   const model_content* content_;
   bool training_;
+  std::int64_t opset_ = content_->opset();
   std::map<std::string, tensor> values_;
-  std::deque<graph_body::nodes> copies_;
   const body* here_ = nullptr;
-  std::size_t read_ = 0;
+  std::size_t entered_ = 0;
   mutable std::size_t known_elements_ = 0;
+  mutable std::size_t taken_elements_ = 0;
   int depth_ = 0;
 };
 

@@ -25,6 +25,12 @@ namespace glia::onnx::reading {
   return rows;
 }
 
+/// Numbers that depend on samples as indices; those below 0 count from the end of `count`.
+[[nodiscard]] inline value_id index_of(graph_builder& out, value_id x, double count) {
+  const value_id below = out.binary(binary_function::greater, out.constant({}, {0}), x);
+  return out.call(kernels::to_index{}, {out.add(x, out.affine(below, count, 0))});
+}
+
 inline void gather(operation& n) {
   const tensor& x = n.operand(0);
   const tensor& at = n.operand(1);
@@ -44,7 +50,8 @@ inline void gather(operation& n) {
     }
   }
   const axis_order order = memory_order(at);
-  const value_id index = n.out.call(kernels::to_index{}, {n.out.stored_as(at, order)});
+  const value_id index =
+      index_of(n.out, n.out.stored_as(at, order), static_cast<double>(x.extents[axis]));
   const value_id rows = n.out.call(kernels::gather{}, {n.out.stored_as(x, first), index});
   // The result has the axes of x before this one, those of the numbers, the others of x.
   axis_order result;
@@ -96,7 +103,7 @@ inline void gather_elements(operation& n) {
       place[i] = 0;
     }
   }
-  n.give(picked_elements(n.out, n.out.plain(x), which, at.extents));
+  n.give(picked_elements(n.out, n.out.plain(x), which, at.extents, x.type));
 }
 
 inline void gather_nd(operation& n) {
@@ -135,7 +142,7 @@ inline void gather_nd(operation& n) {
       place[i] = 0;
     }
   }
-  n.give(picked_elements(n.out, n.out.plain(x), which, to));
+  n.give(picked_elements(n.out, n.out.plain(x), which, to, x.type));
 }
 
 /// Replaces elements: each of the result is one of what was there or of the updates.
@@ -156,7 +163,7 @@ inline void replace(operation& n, const std::vector<std::size_t>& which) {
   const value_id both = n.out.concat({n.out.reshape(n.out.plain(x), {size}),
                                       n.out.reshape(n.out.plain(updates), {updates.size()})},
                                      0);
-  n.give(picked_elements(n.out, both, from, x.extents));
+  n.give(picked_elements(n.out, both, from, x.extents, x.type));
 }
 inline void scatter_elements(operation& n) {
   const tensor& x = n.operand(0);
@@ -227,8 +234,7 @@ inline void one_hot(operation& n) {
     }
     rows = n.out.constant(shape_of(to), std::move(ones));
   } else {
-    rows = n.out.call(kernels::one_hot{depth, 1, 0},
-                      {n.out.call(kernels::to_index{}, {n.out.plain(at)})});
+    rows = n.out.call(kernels::one_hot{depth, 1, 0}, {index_of(n.out, n.out.plain(at), count)});
   }
   // off + row (on - off)
   const tensor values = n.operand(2);

@@ -30,7 +30,8 @@ class joined_nodes {
       : body_(&body), out_(&out), parts_(&parts) {}
 
   /// A bias that is added to a product or a convolution without one, as exporters write it, becomes
-  /// that one's; x sigmoid(x) becomes one function.
+  /// that one's; x sigmoid(x) becomes one function. Only of what a node of the same body gives and
+  /// nobody else takes.
   [[nodiscard]] bool joins(operation& n) {
     const bool adds = n.node.op_type() == "Add";
     if ((!adds && n.node.op_type() != "Mul") || n.x.size() != 2) {
@@ -39,8 +40,7 @@ class joined_nodes {
     for (const std::size_t i : {0U, 1U}) {
       const tensor& x = n.x[i];
       const tensor& other = n.x[1 - i];
-      const auto takers = body_->takers.find(n.node.input(static_cast<int>(i)));
-      if (!x.computed() || takers == body_->takers.end() || takers->second != 1) {
+      if (!x.computed() || !is_alone(n.node.input(static_cast<int>(i)), adds)) {
         continue;
       }
       std::size_t number = 0;
@@ -64,12 +64,14 @@ class joined_nodes {
       }
       const auto* const dense = maker->kernel.as<kernels::dense>();
       const auto* const convolution = maker->kernel.as<kernels::conv2d>();
-      const bool bare = (dense != nullptr && dense->map == identity_map) ||
-                        (convolution != nullptr && convolution->map == identity_map);
+      const bool bare = ((dense != nullptr && dense->map == identity_map) ||
+                         (convolution != nullptr && convolution->map == identity_map)) &&
+                        out_->shape_of_value(maker->results[0]).back() == other.size();
       const auto part = std::find_if(parts_->begin(), parts_->end(), [&](const graph_part& p) {
         return p.first <= number && number < p.end;
       });
-      if (bare && maker->operands[2] == no_value && part != parts_->end()) {
+      if (bare && maker->operands[2] == no_value && part != parts_->end() &&
+          is_asked_before(other, part)) {
         const std::size_t taken = out_->weights.size();
         maker->operands[2] = out_->arranged(other, flat(other.axes), {other.size()});
         if (out_->weights.size() > taken) {
@@ -83,6 +85,30 @@ class joined_nodes {
   }
 
  private:
+  /// Whether a value is what a product, a convolution or a sigmoid of this body gives, and a single
+  /// node takes it: other nodes may hand on what they are given.
+  [[nodiscard]] bool is_alone(const std::string& name, bool product) const {
+    const auto takers = body_->takers.find(name);
+    const auto made = body_->makers.find(name);
+    if (takers == body_->takers.end() || takers->second != 1 || made == body_->makers.end()) {
+      return false;
+    }
+    const std::string& by = body_->all[static_cast<int>(made->second)].op_type();
+    return product ? by == "MatMul" || by == "Conv" || by == "Gemm" : by == "Sigmoid";
+  }
+  /// Whether weights are new, or the layer that asks for them does not come behind a part.
+  [[nodiscard]] bool is_asked_before(const tensor& t,
+                                     std::vector<graph_part>::const_iterator part) const {
+    for (std::size_t w = 0; w < out_->weights.size(); ++w) {
+      if (out_->weights[w].from == t.from) {
+        return std::any_of(parts_->cbegin(), part + 1, [&](const graph_part& p) {
+          return std::find(p.weights.begin(), p.weights.end(), w) != p.weights.end();
+        });
+      }
+    }
+    return true;
+  }
+
   /// The node of the graph that gives a value, through those that only say its shape otherwise.
   [[nodiscard]] graph_node* maker_of(value_id id, std::size_t& number) {
     auto& all = out_->calls.nodes();

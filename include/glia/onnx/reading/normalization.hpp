@@ -61,14 +61,15 @@ inline void batch_normalization(operation& n) {
     return n.give(n.out.computed(y, images.order, x.type));
   }
   const auto results =
-      n.out.calls.add(kernels::normalize{normalization::batch, epsilon}, {images.x, gamma, beta})
-          .results;
+      n.out.add_node(kernels::normalize{normalization::batch, epsilon}, {images.x, gamma, beta});
   n.give(n.out.computed(results[0], images.order, x.type));
   for (const std::size_t i : {3U, 4U}) {
+    const std::size_t known = n.out.weights.size();
     const value_id before = held ? n.out.statistic(n.x[i]) : n.out.plain(n.x[i]);
     const value_id after =
         n.out.add(n.out.affine(before, momentum, 0), n.out.affine(results[i - 2], 1 - momentum, 0));
-    if (held) {
+    // Of several layers with the same statistics the first one keeps them.
+    if (held && n.out.weights.size() > known) {
       n.out.calls.set_next(before, after);
     }
     n.give(n.out.computed(after), i - 2);
@@ -94,8 +95,7 @@ inline void layer_normalization(operation& n) {
   const value_id gamma = vector(1, 1);
   const value_id beta = vector(2, 0);
   const auto results =
-      n.out.calls.add(kernels::normalize{normalization::layer, epsilon}, {rows, gamma, beta})
-          .results;
+      n.out.add_node(kernels::normalize{normalization::layer, epsilon}, {rows, gamma, beta});
   n.give(n.out.computed(n.out.reshape(results[0], shape_of(x.extents)), x.type));
   dims ones = x.extents;
   std::fill(ones.begin() + static_cast<std::ptrdiff_t>(axis), ones.end(), 1);
@@ -231,8 +231,10 @@ inline void lp_normalization(operation& n) {
 inline void dropout(operation& n) {
   const tensor x = n.operand(0);
   const double rate = n.opset < 12 ? n.real("ratio", 0.5) : n.known_number(1, 0.5);
-  require<data_error>(n.opset < 12 || n.known_number(2, 0) == 0 || rate == 0,
-                      "drops elements in inference, too");
+  require<data_error>(n.training || n.opset < 12 || n.known_number(2, 0) == 0 || rate == 0,
+                      "drops elements in inference, too; in training glia does");
+  require<data_error>(!n.training || rate == 0 || !n.wants(1),
+                      "gives which elements are dropped, which glia does not");
   if (n.wants(1)) {
     numbers ones = broadcast_to(integer_numbers({1}, {}, truth), x.extents);
     n.give(known_tensor(std::move(ones)), 1);

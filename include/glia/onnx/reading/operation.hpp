@@ -92,6 +92,17 @@ class operation {
     return all.at(0);
   }
 
+  /// A single integer, or `otherwise` where the operand is left out.
+  [[nodiscard]] std::int64_t known_integer(std::size_t i, std::int64_t otherwise) const {
+    if (!has(i)) {
+      return otherwise;
+    }
+    const std::vector<std::int64_t> all = known_integers(i);
+    require<data_error>(all.size() == 1, "operand ", i, " has ", all.size(),
+                        " elements; expected one integer");
+    return all[0];
+  }
+
   // --- attributes
   // ----------------------------------------------------------------------------------
 
@@ -159,6 +170,18 @@ class operation {
   }
   static_cast<void>(count_of(result));
   return result;
+}
+
+/// Axes of a tensor as they are named, each once. Throws `data_error` for others.
+[[nodiscard]] inline std::vector<std::size_t> axes_in_order(const std::vector<std::int64_t>& all,
+                                                            std::size_t rank) {
+  std::vector<std::size_t> axes;
+  for (const std::int64_t one : all) {
+    axes.push_back(axis_in(one, rank));
+    require<data_error>(std::find(axes.begin(), axes.end() - 1, axes.back()) == axes.end() - 1,
+                        "an axis is named twice");
+  }
+  return axes;
 }
 
 /// Axes of a tensor, in order, each once. Throws `data_error` for others.

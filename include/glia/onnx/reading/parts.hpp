@@ -129,7 +129,8 @@ namespace glia::onnx::reading {
 
 /// Elements of a tensor by their numbers in its row-major order.
 [[nodiscard]] inline tensor picked_elements(graph_builder& out, value_id flat_table,
-                                            const std::vector<std::size_t>& which, const dims& to) {
+                                            const std::vector<std::size_t>& which, const dims& to,
+                                            element_type type) {
   const std::size_t count = out.shape_of_value(flat_table).size();
   std::vector<std::int32_t> at;
   for (const std::size_t one : which) {
@@ -140,7 +141,7 @@ namespace glia::onnx::reading {
   const value_id table = out.reshape(flat_table, {count, 1});
   const value_id all =
       out.call(kernels::gather{}, {table, out.indices({which.size()}, std::move(at))});
-  return out.computed(out.reshape(all, shape_of(to)));
+  return out.computed(out.reshape(all, shape_of(to)), type);
 }
 
 inline void concat(operation& n) {
@@ -193,8 +194,9 @@ inline void split(operation& n) {
     // What is beyond the beginning stays there.
     const std::int64_t last =
         end < -count ? -1 : std::clamp<std::int64_t>(from_end(end), -1, count - 1);
-    for (std::int64_t at = std::clamp<std::int64_t>(from_end(begin), -1, count - 1); at > last;
-         at += std::max(step, -count)) {
+    const std::int64_t first =
+        std::clamp<std::int64_t>(from_end(begin), 0, std::max<std::int64_t>(count - 1, 0));
+    for (std::int64_t at = count > 0 ? first : -1; at > last; at += std::max(step, -count)) {
       rows.push_back(static_cast<std::size_t>(at));
     }
   }
@@ -240,8 +242,8 @@ inline void pad(operation& n) {
   const auto pads =
       attributes ? n.integers("pads").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
   const double value = attributes ? n.real("value", 0) : n.known_number(2, 0);
-  const auto axes =
-      n.has(3) ? axes_from(n.known_integers(3), x.rank()) : graph_builder::natural_order(x.rank());
+  const auto axes = n.has(3) ? axes_in_order(n.known_integers(3), x.rank())
+                             : graph_builder::natural_order(x.rank());
   const std::string mode = n.word("mode", "constant");
   require<data_error>(pads.size() == 2 * axes.size(), "has ", pads.size(), " pads for ",
                       axes.size(), " axes");
@@ -311,11 +313,13 @@ inline void pad(operation& n) {
 
 inline void expand(operation& n) {
   dims to = broadcast(n.operand(0).extents, dims_from(n.known_integers(1)));
-  n.give(expanded(n.out, n.x[0], to));
+  // In the graph also where nothing is repeated, as for a single sample: weights belong to the
+  // layer that is the first to take them.
+  n.give(expanded(n.out, in_graph(n.out, n.x[0]), to));
 }
 
 inline void tile(operation& n) {
-  tensor x = n.operand(0);
+  tensor x = in_graph(n.out, n.operand(0));
   const dims repeats = dims_from(n.known_integers(1));
   require<data_error>(repeats.size() == x.rank(), "has ", repeats.size(), " repeats for ", x.rank(),
                       " axes");

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -59,7 +60,7 @@ struct read_result {
   }
   /// What a weight is called within its part.
   [[nodiscard]] std::string own_name(const graph_part& part, std::size_t w) const {
-    const std::string& whole = weights[w].from->name;
+    const std::string& whole = weights[w].name;
     const std::string& around = name_of(part);
     return whole.starts_with(around + '.') ? whole.substr(around.size() + 1) : whole;
   }
@@ -82,7 +83,7 @@ auto naming_file(const model_content& content, const Call& call) {
 }
 
 /// Names of layers are of letters, digits and what else does not part names.
-[[nodiscard]] inline std::string lower(std::string_view name) {
+[[nodiscard]] inline std::string layer_name(std::string_view name) {
   std::string result;
   for (const char c : name) {
     const auto byte = static_cast<unsigned char>(c);
@@ -102,7 +103,7 @@ auto naming_file(const model_content& content, const Call& call) {
                                              const graph_part& part) {
   std::string common;
   for (std::size_t i = 0; i < part.weights.size(); ++i) {
-    const std::string& name = weights[part.weights[i]].from->name;
+    const std::string& name = weights[part.weights[i]].name;
     const std::string_view around(name.data(), std::min(name.rfind('.'), name.size()));
     if (i == 0) {
       common = name.rfind('.') == std::string::npos ? "" : std::string(around);
@@ -230,7 +231,7 @@ auto naming_file(const model_content& content, const Call& call) {
   read_result result;
   for (std::size_t i = 0; i < what.inputs.size(); ++i) {
     const graph_input_spec& one = what.inputs[i];
-    const value_id id = out.calls.add_input(one.name, real_of(shapes[i]));
+    const value_id id = out.add_samples(one.name, shapes[i]);
     result.inputs.push_back(id);
     std::vector<std::size_t> order{0};
     for (const std::size_t axis : one.order) {
@@ -259,7 +260,7 @@ auto naming_file(const model_content& content, const Call& call) {
   for (const graph_part& part : result.parts) {
     std::string name = detail::common_name(out.weights, part);
     if (name.empty()) {
-      const std::string kind = detail::lower(part.operation);
+      const std::string kind = detail::layer_name(part.operation);
       name = text(kind, '_', counts[kind]++);
     }
     result.names.push_back(std::move(name));

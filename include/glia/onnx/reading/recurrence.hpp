@@ -298,7 +298,7 @@ void recurrence(operation& n) {
   const value_id steps =
       n.out.stored_as(x, r.samples_first ? axis_order{0, 1, 2} : axis_order{1, 0, 2});
   const auto state_before = [&](std::size_t i, std::size_t d) {
-    if (!n.has(i)) {
+    if (detail::begins_with_zeros(n, i)) {
       return n.out.full({r.samples, r.units}, 0);
     }
     const std::size_t axis = r.samples_first ? 1 : 0;

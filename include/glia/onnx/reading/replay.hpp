@@ -52,7 +52,10 @@ class replay {
   }
 
   void set(value_id id, variable<B> value) { values_[id].real = std::move(value); }
-  [[nodiscard]] const variable<B>& real(value_id id) const { return *values_[id].real; }
+  [[nodiscard]] const variable<B>& real(value_id id) const {
+    require<value_error>(is_real(id), "onnx: a value is taken before it is there");
+    return *values_[id].real;
+  }
   [[nodiscard]] bool is_real(value_id id) const { return values_[id].real.has_value(); }
 
   /// Runs one node; `s` gives what is random.
@@ -104,6 +107,8 @@ class replay {
         return give(ops::add(x(0), x(1)));
       case binary_function::multiply:
         return give(ops::multiply(x(0), x(1)));
+      case binary_function::divide:
+        return give(ops::quotient(x(0), x(1)));
       case binary_function::maximum:
         return give(ops::maximum(x(0), x(1)));
       case binary_function::minimum:

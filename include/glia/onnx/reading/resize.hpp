@@ -191,7 +191,7 @@ inline void resize(operation& n) {
   require<data_error>(x.size() > 0, "resizes ", words(x.extents));
   const auto given = n.integers("axes");
   const std::vector<std::size_t> axes =
-      given ? axes_from(*given, x.rank()) : graph_builder::natural_order(x.rank());
+      given ? axes_in_order(*given, x.rank()) : graph_builder::natural_order(x.rank());
   std::vector<double> scales;
   std::optional<std::vector<std::int64_t>> sizes;
   if (n.node.op_type() == "Upsample" && n.opset < 9) {
@@ -211,7 +211,10 @@ inline void resize(operation& n) {
   std::vector<double> roi;
   if (how.coordinates == "tf_crop_and_resize") {
     roi = graph_builder::reals_of(n.known(1));
-    require<data_error>(roi.size() == 2 * axes.size(), "has a region of ", roi.size(), " numbers");
+    require<data_error>(
+        roi.size() == 2 * axes.size() &&
+            std::all_of(roi.begin(), roi.end(), [](double one) { return std::isfinite(one); }),
+        "has a region of ", roi.size(), " numbers; expected ", 2 * axes.size(), " finite ones");
   }
   const double outside = n.real("extrapolation_value", 0);
   numbers inside = integer_numbers({1}, {}, truth);
@@ -222,6 +225,9 @@ inline void resize(operation& n) {
     const auto in = static_cast<double>(a.in);
     if (sizes) {
       a.out = dims_from({(*sizes)[i]})[0];
+      if (axis == 0 && n.out.declared_rows > 0 && a.out == n.out.declared_rows) {
+        a.out = n.out.rows;  // the file was written for batches of one size
+      }
       a.scale = static_cast<double>(a.out) / in;
     } else {
       require<data_error>(scales[i] > 0 && in * scales[i] < 1e9, "scales by ", scales[i]);

@@ -170,13 +170,10 @@ inline void transposed_convolution(operation& n) {
     if (wanted || automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
       extent = wanted ? dims_from({(*wanted)[i]})[0] : x.extents[2 + i] * a.stride;
       const std::size_t cut = whole - std::min(whole, extent);
-      a.before = automatic == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+      // Up to opset 10 the standard's formula was the other way round.
+      const bool less_before = (automatic == "SAME_UPPER") == (n.opset >= 11);
+      a.before = less_before ? cut / 2 : cut - cut / 2;
       a.after = cut - a.before;
-      if (automatic == "NOTSET") {  // what the standard's formula gives there
-        a.before = cut / 2;
-        a.after = cut - a.before;
-      }
-      require<data_error>(extent >= whole - cut, "gives ", extent, " of ", whole, " positions");
     } else {
       require<data_error>(whole > a.before + a.after, "cuts all of ", whole, " positions");
       extent = whole - a.before - a.after;
@@ -187,7 +184,6 @@ inline void transposed_convolution(operation& n) {
   const images in = images_of(n.out, x);
   const std::size_t inputs = x.extents[1] / groups;
   const std::size_t outputs = w.extents[1];
-  const shape given = n.out.shape_of_value(in.x);
   std::vector<value_id> parts;
   for (std::size_t g = 0; g < groups; ++g) {
     const value_id of_group = n.out.slice(in.x, 3, g * inputs, inputs);
@@ -201,7 +197,6 @@ inline void transposed_convolution(operation& n) {
                    {of_group, kernel}));
   }
   value_id y = n.out.concat(std::move(parts), 3);
-  static_cast<void>(given);
   if (n.has(2)) {
     y = n.out.add(y, n.out.plain(n.x[2]));
   }
@@ -249,28 +244,22 @@ inline void max_pool(operation& n) {
 inline void average_pool(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
   windows all = pool_windows(n, x);
-  const bool counts_padding = n.integer("count_include_pad", 0) != 0;
+  const windows given = all;
+  if (n.integer("ceil_mode", 0) != 0) {
+    round_up(all, x);
+  }
   images in = images_of(n.out, x);
-  if (counts_padding) {
+  if (n.integer("count_include_pad", 0) != 0) {
     // Zeros that are there count; what rounding up adds beyond them does not.
-    const shape s = n.out.shape_of_value(in.x);
     for (const std::size_t axis : {1U, 2U}) {
       window_axis& w = axis == 1 ? all.rows : all.columns;
-      if (w.before + w.after > 0) {
-        in.x = n.out.call(kernels::pad{axis, w.before, w.after, 0}, {in.x});
+      const window_axis& said = axis == 1 ? given.rows : given.columns;
+      if (said.before + said.after > 0) {
+        in.x = n.out.call(kernels::pad{axis, said.before, said.after, 0}, {in.x});
       }
-      w.before = w.after = 0;
+      w.before -= said.before;
+      w.after -= said.after;
     }
-    static_cast<void>(s);
-  }
-  if (n.integer("ceil_mode", 0) != 0) {
-    tensor padded = x;
-    const shape s = n.out.shape_of_value(in.x);
-    padded.extents.back() = s[2];
-    if (x.rank() == 4) {
-      padded.extents[2] = s[1];
-    }
-    round_up(all, padded);
   }
   n.give(from_images(n.out, n.out.call(kernels::avg_pool2d{all.window()}, {in.x}), in.one_row));
 }

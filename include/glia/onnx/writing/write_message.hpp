@@ -88,7 +88,10 @@ inline void write_message(::onnx::ModelProto& model, const std::filesystem::path
       model.ByteSizeLong() <= std::numeric_limits<std::int32_t>::max(), path.string(),
       ": a model of ", model.ByteSizeLong(),
       " bytes beside its weights is more than the 2 GiB that an ONNX file can have");
-  write_whole_file(path, [&](std::ostream& out) { model.SerializeToOstream(&out); });
+  write_whole_file(path, [&](std::ostream& out) {
+    require<data_error>(model.SerializeToOstream(&out), path.string(),
+                        ": writing failed; is the disk full?");
+  });
   if ((old == first || old == second) && old != used) {
     std::error_code ignored;
     std::filesystem::remove(path.parent_path() / old, ignored);
