@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <glia/onnx.hpp>
+#include <string>
+#include <vector>
+
+#include "onnx/models.hpp"
+#include "temporary_folder.hpp"
+
+namespace test {
+
+/// An ONNX graph put together by hand, of one input x and one output y.
+class small_graph {
+ public:
+  /// x (N, ...), or of so many rows.
+  explicit small_graph(const std::vector<std::int64_t>& sample, std::int64_t opset = 18,
+                       std::int64_t rows = 0) {
+    message.set_ir_version(8);
+    auto& import = *message.add_opset_import();
+    import.set_version(opset);
+    auto& x = *message.mutable_graph()->add_input();
+    x.set_name("x");
+    auto& type = *x.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(::onnx::TensorProto::FLOAT);
+    auto& first = *type.mutable_shape()->add_dim();
+    rows > 0 ? first.set_dim_value(rows) : first.set_dim_param("N");
+    for (const std::int64_t extent : sample) {
+      type.mutable_shape()->add_dim()->set_dim_value(extent);
+    }
+    message.mutable_graph()->add_output()->set_name("y");
+  }
+
+  ::onnx::NodeProto& node(const std::string& operation, const std::vector<std::string>& from,
+                          const std::vector<std::string>& to) {
+    return fill(*message.mutable_graph()->add_node(), operation, from, to);
+  }
+  static ::onnx::NodeProto& fill(::onnx::NodeProto& made, const std::string& operation,
+                                 const std::vector<std::string>& from,
+                                 const std::vector<std::string>& to) {
+    made.set_op_type(operation);
+    made.set_name(operation);
+    for (const std::string& name : from) {
+      made.add_input(name);
+    }
+    for (const std::string& name : to) {
+      made.add_output(name);
+    }
+    return made;
+  }
+  static void set(::onnx::NodeProto& of, const std::string& name,
+                  const std::vector<std::int64_t>& numbers) {
+    auto& made = *of.add_attribute();
+    made.set_name(name);
+    made.set_type(::onnx::AttributeProto::INTS);
+    for (const std::int64_t one : numbers) {
+      made.add_ints(one);
+    }
+  }
+
+  void weights(const std::string& name, const std::vector<std::int64_t>& extents,
+               const std::vector<float>& numbers) {
+    auto& made = tensor(name, extents, ::onnx::TensorProto::FLOAT);
+    for (const float one : numbers) {
+      made.add_float_data(one);
+    }
+  }
+  void integers(const std::string& name, const std::vector<std::int64_t>& numbers) {
+    auto& made =
+        tensor(name, {static_cast<std::int64_t>(numbers.size())}, ::onnx::TensorProto::INT64);
+    for (const std::int64_t one : numbers) {
+      made.add_int64_data(one);
+    }
+  }
+
+  [[nodiscard]] glia::onnx_model read() const {
+    const temporary_folder scratch;
+    write_message(message, scratch.path() / "small.onnx");
+    return glia::onnx_model{scratch.path() / "small.onnx"};
+  }
+
+  ::onnx::ModelProto message;
+
+ private:
+  ::onnx::TensorProto& tensor(const std::string& name, const std::vector<std::int64_t>& extents,
+                              ::onnx::TensorProto::DataType type) {
+    auto& made = *message.mutable_graph()->add_initializer();
+    made.set_name(name);
+    made.set_data_type(type);
+    for (const std::int64_t extent : extents) {
+      made.add_dims(extent);
+    }
+    return made;
+  }
+};
+
+}  // namespace test
