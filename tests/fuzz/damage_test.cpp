@@ -138,8 +138,8 @@ TEST_CASE("damaged ONNX files give an error or a network") {
   std::vector<std::vector<std::uint8_t>> files;
   for (const char* const name : {"torch_cnn", "torch_gru_legacy", "torch_transfer_unoptimized",
                                  "torch_attention", "keras_gru"}) {
-    files.push_back(test::file_content<std::vector<std::uint8_t>>(
-        test::onnx_folder() / (std::string(name) + ".onnx")));
+    files.push_back(test::file_content<std::vector<std::uint8_t>>(test::onnx_folder() /
+                                                                  (std::string(name) + ".onnx")));
   }
   const auto read = [](const auto& path) {
     const glia::onnx_model network(path);
