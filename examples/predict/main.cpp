@@ -75,7 +75,7 @@ class network {
  private:
   /// Pictures with their channels last, where the file has them first.
   static glia::onnx_model open(const std::filesystem::path& path, const settings& s) {
-    const glia::onnx_model as_it_is(path, {.outputs = s.outputs});
+    glia::onnx_model as_it_is(path, {.outputs = s.outputs});
     if (as_it_is.takes_channels_first() && (!s.pictures.empty() || s.summary)) {
       return glia::onnx_model(path, {.channels_last = true, .outputs = s.outputs});
     }

@@ -15,6 +15,10 @@
 
 #include "glia/core/error.hpp"
 
+// <sys/mman.h> defines this mask of flags, which nobody needs here, as a macro; it is the name of
+// an enumerator in ONNX's own headers, which may follow.
+#undef MAP_TYPE
+
 namespace glia::detail {
 
 /// A file's bytes where the system keeps them, read when they are first looked at. The file must

@@ -225,6 +225,7 @@ variable<B> onnx_model::operator()(scope<B>& s, const variable<B>& x) const {
   }
   const std::vector<variable<B>> inputs = inputs_of(s, x);
   std::vector<shape> shapes;
+  shapes.reserve(inputs.size());
   for (const variable<B>& one : inputs) {
     shapes.push_back(one.shape());
   }

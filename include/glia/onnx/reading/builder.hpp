@@ -29,7 +29,7 @@ struct graph_weight {
 
   /// Its numbers.
   [[nodiscard]] std::vector<float> read() const {
-    const std::vector<float> all = floats_of(from->data);
+    std::vector<float> all = floats_of(from->data);
     if (std::is_sorted(places.begin(), places.end())) {
       return all;
     }

@@ -132,7 +132,7 @@ void fold(operation& n) {
 }
 inline void mean(operation& n) {
   fold<binary_function::add>(n);
-  const double count = static_cast<double>(n.x.size());
+  const auto count = static_cast<double>(n.x.size());
   n.give_like(n.results[0], n.out.affine(n.results[0].id, 1 / count, 0));
 }
 

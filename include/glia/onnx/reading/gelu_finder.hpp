@@ -51,7 +51,7 @@ class gelu_finder {
       const std::string& one = node.input(i);
       const std::string& other = node.input(1 - i);
       // (x / 2) (1 + erf)
-      if (const std::string x = twice(other); !x.empty() && half(one) == x) {
+      if (std::string x = twice(other); !x.empty() && half(one) == x) {
         return x;
       }
       // x ((1 + erf) / 2)

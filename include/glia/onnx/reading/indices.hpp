@@ -19,6 +19,7 @@ namespace glia::onnx::reading {
 [[nodiscard]] inline std::vector<std::size_t> rows_from(const std::vector<std::int64_t>& all,
                                                         std::size_t extent) {
   std::vector<std::size_t> rows;
+  rows.reserve(all.size());
   for (const std::int64_t one : all) {
     rows.push_back(axis_in(one, extent));
   }

@@ -122,9 +122,9 @@ class operation {
     const auto* const a = typed(name, ::onnx::AttributeProto::FLOAT);
     return a == nullptr ? otherwise : a->f();
   }
-  [[nodiscard]] std::string word(std::string_view name, std::string otherwise) const {
+  [[nodiscard]] std::string word(std::string_view name, const char* otherwise) const {
     const auto* const a = typed(name, ::onnx::AttributeProto::STRING);
-    return a == nullptr ? std::move(otherwise) : a->s();
+    return a == nullptr ? otherwise : a->s();
   }
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view name) const {
     const auto* const a = typed(name, ::onnx::AttributeProto::INTS);
@@ -188,6 +188,7 @@ class operation {
 [[nodiscard]] inline std::vector<std::size_t> axes_from(const std::vector<std::int64_t>& all,
                                                         std::size_t rank) {
   std::vector<std::size_t> axes;
+  axes.reserve(all.size());
   for (const std::int64_t one : all) {
     axes.push_back(axis_in(one, rank));
   }

@@ -112,6 +112,7 @@ namespace glia::onnx::reading {
   constexpr std::size_t few = 32;
   if (!runs.empty() && runs.size() <= few) {
     std::vector<tensor> parts;
+    parts.reserve(runs.size());
     for (const auto& [begin, extent] : runs) {
       parts.push_back(part(out, t, axis, begin, extent));
     }

@@ -36,6 +36,7 @@ struct factors {
   }
   // Which of the file's pieces lies first, second, ...
   std::vector<std::size_t> order;
+  order.reserve(lying.size() + 1);
   for (const std::size_t place : lying) {
     order.push_back(
         static_cast<std::size_t>(std::find(places.begin(), places.end(), place) - places.begin()));
@@ -53,6 +54,7 @@ struct factors {
   } else {
     const tensor parts = out.split(w, 0, pieces);
     std::vector<std::size_t> all;
+    all.reserve(order.size() + 1);
     for (const std::size_t i : order) {
       all.push_back(parts.axes[0][i]);
     }

@@ -354,6 +354,7 @@ void recurrence(operation& n) {
   const auto both = [&](value_id detail::recurrent_results::*which, const shape& each,
                         std::size_t axis) {
     std::vector<value_id> parts;
+    parts.reserve(given.size());
     for (const auto& one : given) {
       parts.push_back(n.out.reshape(one.*which, each));
     }

@@ -105,6 +105,7 @@ using axis_order = std::vector<std::size_t>;
     stored.insert(stored.end(), pieces[place].begin(), pieces[place].end());
   }
   std::vector<std::size_t> now;
+  now.reserve(place_of.size());
   for (const std::size_t place : place_of) {
     now.push_back(first[place]++);
   }
