@@ -59,6 +59,13 @@ class small_graph {
     }
   }
 
+  static void set_flag(::onnx::NodeProto& of, const std::string& name, bool value) {
+    auto& made = *of.add_attribute();
+    made.set_name(name);
+    made.set_type(::onnx::AttributeProto::INT);
+    made.set_i(value ? 1 : 0);
+  }
+
   void weights(const std::string& name, const std::vector<std::int64_t>& extents,
                const std::vector<float>& numbers) {
     auto& made = tensor(name, extents, ::onnx::TensorProto::FLOAT);

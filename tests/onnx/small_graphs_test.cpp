@@ -1,5 +1,6 @@
 #include <cmath>
 #include <glia/onnx.hpp>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -278,4 +279,29 @@ TEST_CASE("two normalisations of one statistic train, and the first one keeps it
   CHECK(test::distance(net.get("batch_normalization_0.mean"), before) > 0);
   CHECK(test::distance(net.get("batch_normalization_1.variance_2"), trained) > 0);
   CHECK(net.predict(x).size() == x.size());
+}
+
+TEST_CASE("cumulative sums of an ONNX file are infinite from the first infinite element on") {
+  for (const bool exclusive : {false, true}) {
+    for (const bool reverse : {false, true}) {
+      CAPTURE(exclusive, reverse);
+      small_graph graph({5});
+      graph.integers("axis", {1});
+      auto& node = graph.node("CumSum", {"x", "axis"}, {"y"});
+      small_graph::set_flag(node, "exclusive", exclusive);
+      small_graph::set_flag(node, "reverse", reverse);
+      constexpr float inf = std::numeric_limits<float>::infinity();
+      const glia::model net{graph.read()};
+      const xt::xarray<float> y = net.predict(xt::xarray<float>{{1, 2, inf, 4, 5}});
+      std::vector<float> expected;
+      if (reverse) {
+        expected = exclusive ? std::vector<float>{inf, inf, 9, 5, 0}
+                             : std::vector<float>{inf, inf, inf, 9, 5};
+      } else {
+        expected = exclusive ? std::vector<float>{0, 1, 3, inf, inf}
+                             : std::vector<float>{1, 3, inf, inf, inf};
+      }
+      CHECK(std::vector<float>(y.begin(), y.end()) == expected);
+    }
+  }
 }

@@ -102,27 +102,27 @@ inline void hardmax(operation& n) {
   n.give(reshaped(n.out, y, n.x[0].extents));
 }
 
-/// Sums of all elements up to each along an axis: a product with a triangle of ones.
+/// x moved along its last axis, to its end or to its beginning, by so many places; zeros come in.
+inline value_id shifted(graph_builder& out, value_id x, bool to_end, std::size_t places) {
+  const shape s = out.shape_of_value(x);
+  const std::size_t axis = s.size() - 1;
+  const value_id more =
+      out.call(kernels::pad{axis, to_end ? places : 0, to_end ? 0 : places, 0}, {x});
+  return out.slice(more, axis, to_end ? 0 : places, s.back());
+}
+
+/// Sums of all elements up to each along an axis. Each step adds the sums of the 1, 2, 4, ...
+/// elements before: a product with a triangle of ones would make NaN of infinity times zero.
 inline void cumulative_sum(operation& n) {
   const tensor& x = n.operand(0);
   const std::size_t axis = axis_in(n.known_integer(1, 0), x.rank());
-  const bool reverse = n.integer("reverse", 0) != 0;
-  const bool exclusive = n.integer("exclusive", 0) != 0;
-  const std::size_t count = x.extents[axis];
-  require_few({count, count});
+  const bool to_end = n.integer("reverse", 0) == 0;
   const classes_last rows(n.out, x, axis);
-  const shape s = n.out.shape_of_value(rows.x);
-  std::vector<double> ones(count * count, 0);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = 0; j < count; ++j) {
-      const bool in = reverse ? i >= j : i <= j;
-      ones[i * count + j] = in && !(exclusive && i == j) ? 1 : 0;
-    }
+  value_id y = n.integer("exclusive", 0) != 0 ? shifted(n.out, rows.x, to_end, 1) : rows.x;
+  for (std::size_t summed = 1; summed < x.extents[axis]; summed *= 2) {
+    y = n.out.add(y, shifted(n.out, y, to_end, summed));
   }
-  const value_id y =
-      n.out.call(kernels::matmul{}, {n.out.reshape(rows.x, {row_count(s), count}),
-                                     n.out.constant({count, count}, std::move(ones))});
-  n.give(n.out.computed(n.out.reshape(y, s), rows.order, x.type));
+  n.give(n.out.computed(y, rows.order, x.type));
 }
 
 }  // namespace glia::onnx::reading
