@@ -105,7 +105,7 @@ inline void hardmax(operation& n) {
 /// x moved along its last axis, to its end or to its beginning, by so many places; zeros come in.
 inline value_id shifted(graph_builder& out, value_id x, bool to_end, std::size_t places) {
   const shape s = out.shape_of_value(x);
-  const std::size_t axis = s.size() - 1;
+  const std::size_t axis = s.rank() - 1;
   const value_id more =
       out.call(kernels::pad{axis, to_end ? places : 0, to_end ? 0 : places, 0}, {x});
   return out.slice(more, axis, to_end ? 0 : places, s.back());
