@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <glia/models/zoo/xception.hpp>
 #include <glia/onnx.hpp>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "../examples/video/network.hpp"
 #include "catch.hpp"
 #include "helpers.hpp"
+#include "onnx/other_runtimes.hpp"
 #include "run_python.hpp"
 #include "temporary_folder.hpp"
 
@@ -39,24 +39,14 @@ void check_example(const std::string& name, const Description& description,
   const xt::xarray<float> y = net.predict(x);
   const glia::model again{glia::onnx_model{file}};
   CHECK(test::distance(again.predict(x), y) == 0);
-  std::ofstream(scratch.path() / "x", std::ios::binary)
-      .write(reinterpret_cast<const char*>(x.data()),
-             static_cast<std::streamsize>(x.size() * sizeof(float)));
   for (const std::string runtime : {"onnxruntime", "openvino"}) {
     const auto python = test::python_with(runtime);
     if (!python) {
       continue;
     }
     INFO(runtime);
-    const auto ran = test::run_python(
-        *python, "run_onnx.py",
-        {file.string(), (scratch.path() / "x").string(), (scratch.path() / "y").string(), runtime});
-    INFO(ran.output);
-    REQUIRE(ran.status == 0);
-    const std::string bytes = test::file_content(scratch.path() / "y");
-    REQUIRE(bytes.size() == y.size() * sizeof(float));
-    std::vector<float> other(y.size());
-    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(other.data()));
+    const std::vector<float> other = test::run_by(runtime, *python, file, x);
+    REQUIRE(other.size() == y.size());
     const float most = xt::amax(xt::abs(y))();
     CHECK(test::distance(other, y) < 1e-5 * std::max(1.0F, most));
   }

@@ -13,6 +13,7 @@
 #include "catch.hpp"
 #include "helpers.hpp"
 #include "messages.hpp"
+#include "onnx/other_runtimes.hpp"
 #include "run_python.hpp"
 #include "temporary_folder.hpp"
 
@@ -41,12 +42,6 @@ xt::xarray<float> drawn(const glia::shape& s, std::size_t integers) {
         integers > 0 ? std::floor(number * static_cast<double>(integers)) : 2 * number - 1);
   }
   return x;
-}
-
-void write_numbers(const std::filesystem::path& path, const xt::xarray<float>& x) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(x.data()),
-             static_cast<std::streamsize>(x.size() * sizeof(float)));
 }
 
 const std::optional<std::string>& python_with_runtime() {
@@ -85,16 +80,8 @@ void check_written(const std::string& name, const Description& description,
     if (!python) {
       continue;
     }
-    write_numbers(scratch.path() / "x", x);
-    const auto ran = test::run_python(
-        *python, "run_onnx.py",
-        {file.string(), (scratch.path() / "x").string(), (scratch.path() / "y").string()});
-    INFO(ran.output);
-    REQUIRE(ran.status == 0);
-    const std::string bytes = test::file_content(scratch.path() / "y");
-    REQUIRE(bytes.size() == y.size() * sizeof(float));
-    std::vector<float> other(y.size());
-    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(other.data()));
+    const std::vector<float> other = test::run_by("onnxruntime", *python, file, x);
+    REQUIRE(other.size() == y.size());
     float most = 0;
     for (std::size_t i = 0; i < other.size(); ++i) {
       most = std::max(most, std::abs(other[i] - y.data()[i]) / (1 + std::abs(y.data()[i])));

@@ -1,5 +1,6 @@
 """What make_torch_models.py and make_keras_models.py share: a file is checked, told of, and its arrays written."""
 
+import argparse
 import collections
 import pathlib
 
@@ -9,6 +10,16 @@ import onnxruntime
 from safetensors.numpy import save_file
 
 TOLERANCE = 1e-5
+
+
+def read_arguments(description: str, models) -> tuple[pathlib.Path, list[str]]:
+    """The folder that is written into, which is made, and the names of the models that are wanted."""
+    arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("folder", type=pathlib.Path)
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(models)}; all if none is given")
+    given = arguments.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    return given.folder, given.names or list(models)
 
 
 def finish(folder: pathlib.Path, name: str, x: np.ndarray, y: np.ndarray) -> None:

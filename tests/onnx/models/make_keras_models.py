@@ -10,12 +10,11 @@ keras_torch_NAME; those kept here are of transfer and gru. The weights are of a 
 arrays, but tf2onnx may name and order some nodes otherwise.
 """
 
-import argparse
 import pathlib
 
 import keras
 import numpy as np
-from fixture import finish
+from fixture import finish, read_arguments
 from keras import layers
 
 BATCH = 2
@@ -107,10 +106,6 @@ def write(folder, name):
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("folder", type=pathlib.Path)
-    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)}; all if none is given")
-    given = arguments.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    for chosen in given.names or MODELS:
-        write(given.folder, chosen)
+    folder, names = read_arguments(__doc__, MODELS)
+    for chosen in names:
+        write(folder, chosen)

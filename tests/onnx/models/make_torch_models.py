@@ -9,13 +9,12 @@ traces (dynamo=False), both with a batch of any size, and beside each a .safeten
 the network. The networks have weights of a fixed seed, and compute as in use (dropout off).
 """
 
-import argparse
 import pathlib
 import warnings
 
 import onnx
 import torch
-from fixture import finish
+from fixture import finish, read_arguments
 from torch import nn
 from torch.nn import functional as F
 
@@ -235,12 +234,8 @@ def write(folder, name):
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("folder", type=pathlib.Path)
-    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)}; all if none is given")
-    given = arguments.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
+    folder, names = read_arguments(__doc__, MODELS)
     warnings.filterwarnings("ignore")
     torch.backends.mha.set_fastpath_enabled(False)  # its fused operator is not one that ONNX can hold
-    for chosen in given.names or MODELS:
-        write(given.folder, chosen)
+    for chosen in names:
+        write(folder, chosen)

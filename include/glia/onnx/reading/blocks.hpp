@@ -83,7 +83,7 @@ inline void reverse_sequence(operation& n) {
     require<data_error>(lengths[i] >= 0 && static_cast<std::size_t>(lengths[i]) <= extent,
                         "reverses ", lengths[i], " steps of ", extent);
     const auto length = static_cast<std::size_t>(lengths[i]);
-    std::vector<std::size_t> rows = graph_builder::natural_order(extent);
+    std::vector<std::size_t> rows = plain_order(extent);
     std::reverse(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(length));
     all.push_back(picked(n.out, part(n.out, x, batch, i, 1), time, rows));
   }

@@ -33,21 +33,7 @@ struct graph_weight {
     if (std::is_sorted(places.begin(), places.end())) {
       return all;
     }
-    const dims steps = steps_of(split);
-    std::vector<float> result;
-    result.reserve(all.size());
-    dims at(split.size(), 0);
-    for (std::size_t n = 0; n < all.size(); ++n) {
-      std::size_t at_file = 0;
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        at_file += at[i] * steps[places[i]];
-      }
-      result.push_back(all[at_file]);
-      for (std::size_t i = at.size(); i-- > 0 && ++at[i] == split[places[i]];) {
-        at[i] = 0;
-      }
-    }
-    return result;
+    return in_order(all, split, places);
   }
 };
 
@@ -180,7 +166,7 @@ class graph_builder {
     return result;
   }
   [[nodiscard]] tensor computed(value_id id, element_type type = ::onnx::TensorProto::FLOAT) const {
-    return computed(id, natural_order(shape_of_value(id).rank()), type);
+    return computed(id, plain_order(shape_of_value(id).rank()), type);
   }
   /// The same layout for something else that is as large.
   [[nodiscard]] static tensor with_value(tensor like, value_id id) {
@@ -188,11 +174,6 @@ class graph_builder {
     like.from = nullptr;
     like.id = id;
     return like;
-  }
-  [[nodiscard]] static std::vector<std::size_t> natural_order(std::size_t rank) {
-    std::vector<std::size_t> order(rank);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    return order;
   }
 
   /// A tensor's places in memory in this order, joined to a shape.
@@ -228,7 +209,7 @@ class graph_builder {
     }
     return arranged(t, places_in(t, order), to);
   }
-  value_id plain(const tensor& t) { return stored_as(t, natural_order(t.rank())); }
+  value_id plain(const tensor& t) { return stored_as(t, plain_order(t.rank())); }
   /// The places in memory that the file's axes have, in this order.
   [[nodiscard]] static std::vector<std::size_t> places_in(const tensor& t,
                                                           const std::vector<std::size_t>& order) {

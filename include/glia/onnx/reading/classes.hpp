@@ -68,7 +68,7 @@ void arg_extremum(operation& n) {
   }
   const std::size_t count = x.extents[axis];
   if (last && count > 1) {
-    std::vector<std::size_t> backwards = graph_builder::natural_order(count);
+    std::vector<std::size_t> backwards = plain_order(count);
     std::reverse(backwards.begin(), backwards.end());
     x = picked(n.out, x, axis, backwards);
   }

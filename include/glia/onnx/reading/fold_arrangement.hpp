@@ -43,20 +43,8 @@ inline void gather(operation& n) {
 
 inline void slice(operation& n) {
   numbers x = n.known(0);
-  const bool attributes = n.opset < 10;
-  const auto begins =
-      attributes ? n.integers("starts").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
-  const auto ends =
-      attributes ? n.integers("ends").value_or(std::vector<std::int64_t>{}) : n.known_integers(2);
-  const auto axes = attributes ? n.integers("axes") : n.integers("", 3);
-  const auto steps = attributes ? std::nullopt : n.integers("", 4);
-  require<data_error>(begins.size() == ends.size() && (!axes || axes->size() == begins.size()) &&
-                          (!steps || steps->size() == begins.size()),
-                      "has other numbers of starts, ends, axes and steps");
-  for (std::size_t i = 0; i < begins.size(); ++i) {
-    const std::size_t axis =
-        axis_in(axes ? (*axes)[i] : static_cast<std::int64_t>(i), x.extents.size());
-    x = rows_of(x, axis, sliced(x.extents[axis], begins[i], ends[i], steps ? (*steps)[i] : 1));
+  for (const axis_slice& one : slices_of(n, x.extents.size())) {
+    x = rows_of(x, one.axis, one.rows(x.extents[one.axis]));
   }
   n.give(known_tensor(std::move(x)));
 }
@@ -176,7 +164,7 @@ void reduce(operation& n, const Real& real, const Integer& integer) {
   const bool keep = n.integer("keepdims", 1) != 0;
   const auto given = n.integers("axes", 1);
   const std::size_t rank = x.extents.size();
-  std::vector<std::size_t> axes = graph_builder::natural_order(rank);
+  std::vector<std::size_t> axes = plain_order(rank);
   if (given && !given->empty()) {
     axes = axes_from(*given, rank);
   } else if (n.integer("noop_with_empty_axes", 0) != 0) {
@@ -250,9 +238,7 @@ inline void non_zero(operation& n) {
     for (std::size_t i = 0; i < rank && x.at(k) != 0; ++i) {
       places[i].push_back(static_cast<std::int64_t>(at[i]));
     }
-    for (std::size_t i = rank; i-- > 0 && ++at[i] == x.extents[i];) {
-      at[i] = 0;
-    }
+    advance(at, x.extents);
   }
   std::vector<std::int64_t> all;
   for (const auto& one : places) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -83,28 +84,64 @@ inline void compress(operation& n) {
   n.give(rows.empty() ? part(n.out, from, axis, 0, 0) : picked(n.out, from, axis, rows));
 }
 
+/// Which elements of x, by their row-major numbers, are named along one axis, and along the others
+/// by where their names stand. `does` is what it is for, as errors say it.
+[[nodiscard]] inline std::vector<std::size_t> named_along(const tensor& x, std::size_t axis,
+                                                          const numbers& names,
+                                                          std::string_view does) {
+  const dims steps = steps_of(x.extents);
+  std::vector<std::size_t> which;
+  dims place(names.extents.size(), 0);
+  for (const std::int64_t one : names.integers()) {
+    std::size_t element = 0;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      const std::size_t there = i == axis ? axis_in(one, x.extents[axis]) : place[i];
+      require<data_error>(there < x.extents[i], does, " what is beyond ", words(x.extents));
+      element += there * steps[i];
+    }
+    which.push_back(element);
+    advance(place, names.extents);
+  }
+  return which;
+}
+
+/// Which elements of x are in the parts that rows of numbers name, each by its place along as many
+/// axes as a row has numbers, behind the first ones that both share.
+[[nodiscard]] inline std::vector<std::size_t> named_parts(const tensor& x, const numbers& rows,
+                                                          std::size_t shared) {
+  const std::size_t depth = rows.extents.back();
+  const dims steps = steps_of(x.extents);
+  const auto inner = x.extents.begin() + static_cast<std::ptrdiff_t>(shared + depth);
+  const std::size_t each = count_of({inner, x.extents.end()});
+  const auto& all = rows.integers();
+  const dims extents(rows.extents.begin(), rows.extents.end() - 1);
+  std::vector<std::size_t> which;
+  dims place(extents.size(), 0);
+  for (std::size_t row = 0; depth > 0 && row < all.size() / depth; ++row) {
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < shared; ++i) {
+      require<data_error>(place[i] < x.extents[i], "takes what is beyond ", words(x.extents));
+      first += place[i] * steps[i];
+    }
+    for (std::size_t i = 0; i < depth; ++i) {
+      first += axis_in(all[row * depth + i], x.extents[shared + i]) * steps[shared + i];
+    }
+    for (std::size_t i = 0; i < each; ++i) {
+      which.push_back(first + i);
+    }
+    advance(place, extents);
+  }
+  return which;
+}
+
 inline void gather_elements(operation& n) {
   const tensor& x = n.operand(0);
   const numbers at = n.known(1);
   const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
   require<data_error>(at.extents.size() == x.rank(), "takes from ", x.rank(),
                       " axes by numbers of ", at.extents.size());
-  const dims steps = steps_of(x.extents);
-  std::vector<std::size_t> which;
-  dims place(at.extents.size(), 0);
-  for (const std::int64_t one : at.integers()) {
-    std::size_t from = 0;
-    for (std::size_t i = 0; i < place.size(); ++i) {
-      const std::size_t there = i == axis ? axis_in(one, x.extents[axis]) : place[i];
-      require<data_error>(there < x.extents[i], "takes what is beyond ", words(x.extents));
-      from += there * steps[i];
-    }
-    which.push_back(from);
-    for (std::size_t i = place.size(); i-- > 0 && ++place[i] == at.extents[i];) {
-      place[i] = 0;
-    }
-  }
-  n.give(picked_elements(n.out, n.out.plain(x), which, at.extents, x.type));
+  n.give(picked_elements(n.out, n.out.plain(x), named_along(x, axis, at, "takes"), at.extents,
+                         x.type));
 }
 
 inline void gather_nd(operation& n) {
@@ -115,35 +152,11 @@ inline void gather_nd(operation& n) {
   require<data_error>(
       !at.extents.empty() && shared < at.extents.size() && at.extents.back() + shared <= x.rank(),
       "takes from ", words(x.extents), " by numbers of ", words(at.extents));
-  const std::size_t depth = at.extents.back();
-  const dims steps = steps_of(x.extents);
   dims to(at.extents.begin(), at.extents.end() - 1);
-  to.insert(to.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(shared + depth),
+  to.insert(to.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(shared + at.extents.back()),
             x.extents.end());
-  const std::size_t rest =
-      count_of({x.extents.begin() + static_cast<std::ptrdiff_t>(shared + depth), x.extents.end()});
   require_few(to);
-  std::vector<std::size_t> which;
-  const auto& all = at.integers();
-  dims place(at.extents.begin(), at.extents.end() - 1);
-  std::fill(place.begin(), place.end(), 0);
-  for (std::size_t row = 0; depth > 0 && row < all.size() / depth; ++row) {
-    std::size_t from = 0;
-    for (std::size_t i = 0; i < shared; ++i) {
-      require<data_error>(place[i] < x.extents[i], "takes what is beyond ", words(x.extents));
-      from += place[i] * steps[i];
-    }
-    for (std::size_t i = 0; i < depth; ++i) {
-      from += axis_in(all[row * depth + i], x.extents[shared + i]) * steps[shared + i];
-    }
-    for (std::size_t i = 0; i < rest; ++i) {
-      which.push_back(from + i);
-    }
-    for (std::size_t i = place.size(); i-- > 0 && ++place[i] == at.extents[i];) {
-      place[i] = 0;
-    }
-  }
-  n.give(picked_elements(n.out, n.out.plain(x), which, to, x.type));
+  n.give(picked_elements(n.out, n.out.plain(x), named_parts(x, at, shared), to, x.type));
 }
 
 /// Replaces elements: each of the result is one of what was there or of the updates.
@@ -156,7 +169,7 @@ inline void replace(operation& n, const std::vector<std::size_t>& which) {
                       which.size(), " places");
   const std::size_t size = x.size();
   require_few(x.extents);
-  std::vector<std::size_t> from = graph_builder::natural_order(size);
+  std::vector<std::size_t> from = plain_order(size);
   for (std::size_t i = 0; i < which.size(); ++i) {
     require<data_error>(which[i] < size, "replaces what is beyond ", words(x.extents));
     from[which[i]] = size + i;
@@ -172,22 +185,7 @@ inline void scatter_elements(operation& n) {
   const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
   require<data_error>(at.extents.size() == x.rank(), "replaces in ", x.rank(),
                       " axes by numbers of ", at.extents.size());
-  const dims steps = steps_of(x.extents);
-  std::vector<std::size_t> which;
-  dims place(at.extents.size(), 0);
-  for (const std::int64_t one : at.integers()) {
-    std::size_t to = 0;
-    for (std::size_t i = 0; i < place.size(); ++i) {
-      const std::size_t there = i == axis ? axis_in(one, x.extents[axis]) : place[i];
-      require<data_error>(there < x.extents[i], "replaces what is beyond ", words(x.extents));
-      to += there * steps[i];
-    }
-    which.push_back(to);
-    for (std::size_t i = place.size(); i-- > 0 && ++place[i] == at.extents[i];) {
-      place[i] = 0;
-    }
-  }
-  replace(n, which);
+  replace(n, named_along(x, axis, at, "replaces"));
 }
 inline void scatter_nd(operation& n) {
   const tensor& x = n.operand(0);
@@ -195,22 +193,10 @@ inline void scatter_nd(operation& n) {
   require<data_error>(!at.extents.empty() && at.extents.back() <= x.rank(), "replaces in ",
                       words(x.extents), " by numbers of ", words(at.extents));
   const std::size_t depth = at.extents.back();
-  const dims steps = steps_of(x.extents);
-  const std::size_t rest =
+  const std::size_t each =
       count_of({x.extents.begin() + static_cast<std::ptrdiff_t>(depth), x.extents.end()});
-  const auto& all = at.integers();
-  require_few({depth == 0 ? 1 : all.size() / depth, rest});
-  std::vector<std::size_t> which;
-  for (std::size_t row = 0; depth > 0 && row < all.size() / depth; ++row) {
-    std::size_t to = 0;
-    for (std::size_t i = 0; i < depth; ++i) {
-      to += axis_in(all[row * depth + i], x.extents[i]) * steps[i];
-    }
-    for (std::size_t i = 0; i < rest; ++i) {
-      which.push_back(to + i);
-    }
-  }
-  replace(n, which);
+  require_few({depth == 0 ? 1 : at.integers().size() / depth, each});
+  replace(n, named_parts(x, at, 0));
 }
 
 inline void one_hot(operation& n) {

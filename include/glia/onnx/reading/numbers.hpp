@@ -11,6 +11,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/onnx/axes.hpp"
 #include "glia/onnx/proto.hpp"
 
 namespace glia::onnx {
@@ -121,9 +122,7 @@ template <class From>
         dims at(result.extents.size(), 0);
         for (std::size_t n = 0; n < count; ++n) {
           made.push_back(all[from(at)]);
-          for (std::size_t i = at.size(); i-- > 0 && ++at[i] == result.extents[i];) {
-            at[i] = 0;
-          }
+          advance(at, result.extents);
         }
         result.elements = std::move(made);
       },
@@ -131,29 +130,16 @@ template <class From>
   return result;
 }
 
-/// How far apart neighbours along each axis are.
-[[nodiscard]] inline dims steps_of(const dims& extents) {
-  dims steps(extents.size(), 1);
-  for (std::size_t i = extents.size(); i-- > 1;) {
-    steps[i - 1] = steps[i] * extents[i];
-  }
-  return steps;
-}
-
 /// With axes in another order: axis i of the result is axis order[i] of x.
 [[nodiscard]] inline numbers permuted(const numbers& x, const std::vector<std::size_t>& order) {
-  const dims steps = steps_of(x.extents);
-  dims extents;
+  require_few(x.extents);
+  numbers result{x.type, {}, {}};
   for (const std::size_t axis : order) {
-    extents.push_back(x.extents[axis]);
+    result.extents.push_back(x.extents[axis]);
   }
-  return taken(x, extents, [&](const dims& at) {
-    std::size_t from = 0;
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      from += at[i] * steps[order[i]];
-    }
-    return from;
-  });
+  std::visit([&](const auto& all) { result.elements = in_order(all, x.extents, order); },
+             x.elements);
+  return result;
 }
 
 /// The extents of what is broadcast to both. Throws `data_error` where they disagree.

@@ -18,7 +18,7 @@ namespace glia::onnx::reading {
 
 /// The file's axes in the order in which they lie in memory, where each lies in one piece.
 [[nodiscard]] inline axis_order memory_order(const tensor& t) {
-  axis_order order = graph_builder::natural_order(t.rank());
+  axis_order order = plain_order(t.rank());
   const bool in_pieces =
       t.known != nullptr ||
       std::any_of(t.axes.begin(), t.axes.end(), [](const auto& a) { return a.size() > 1; });
@@ -204,34 +204,44 @@ inline void split(operation& n) {
   return rows;
 }
 
-inline void slice(operation& n) {
-  tensor x = n.operand(0);
+/// A slice along one axis.
+struct axis_slice {
+  std::size_t axis;
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t step;
+
+  [[nodiscard]] std::vector<std::size_t> rows(std::size_t extent) const {
+    return sliced(extent, begin, end, step);
+  }
+};
+[[nodiscard]] inline std::vector<axis_slice> slices_of(const operation& n, std::size_t rank) {
   const bool attributes = n.opset < 10;
   const auto begins =
       attributes ? n.integers("starts").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
   const auto ends =
       attributes ? n.integers("ends").value_or(std::vector<std::int64_t>{}) : n.known_integers(2);
-  auto axes = attributes ? n.integers("axes") : n.integers("", 3);
-  auto steps = attributes ? std::nullopt : n.integers("", 4);
-  if (!axes) {
-    axes.emplace();
-    for (std::size_t i = 0; i < begins.size(); ++i) {
-      axes->push_back(static_cast<std::int64_t>(i));
-    }
-  }
-  if (!steps) {
-    steps.emplace(begins.size(), 1);
-  }
-  require<data_error>(begins.size() == ends.size() && begins.size() == axes->size() &&
-                          begins.size() == steps->size(),
+  const auto axes = attributes ? n.integers("axes") : n.integers("", 3);
+  const auto steps = attributes ? std::nullopt : n.integers("", 4);
+  require<data_error>(begins.size() == ends.size() && (!axes || axes->size() == begins.size()) &&
+                          (!steps || steps->size() == begins.size()),
                       "has other numbers of starts, ends, axes and steps");
+  std::vector<axis_slice> all;
   for (std::size_t i = 0; i < begins.size(); ++i) {
-    const std::size_t axis = axis_in((*axes)[i], x.rank());
-    const auto rows = sliced(x.extents[axis], begins[i], ends[i], (*steps)[i]);
+    all.push_back({axis_in(axes ? (*axes)[i] : static_cast<std::int64_t>(i), rank), begins[i],
+                   ends[i], steps ? (*steps)[i] : 1});
+  }
+  return all;
+}
+
+inline void slice(operation& n) {
+  tensor x = n.operand(0);
+  for (const axis_slice& one : slices_of(n, x.rank())) {
+    const auto rows = one.rows(x.extents[one.axis]);
     if (rows.empty()) {
-      x = part(n.out, x, axis, 0, 0);
-    } else if (rows != graph_builder::natural_order(x.extents[axis])) {
-      x = picked(n.out, x, axis, rows);
+      x = part(n.out, x, one.axis, 0, 0);
+    } else if (rows != plain_order(x.extents[one.axis])) {
+      x = picked(n.out, x, one.axis, rows);
     }
   }
   n.give(std::move(x));
@@ -243,8 +253,7 @@ inline void pad(operation& n) {
   const auto pads =
       attributes ? n.integers("pads").value_or(std::vector<std::int64_t>{}) : n.known_integers(1);
   const double value = attributes ? n.real("value", 0) : n.known_number(2, 0);
-  const auto axes = n.has(3) ? axes_in_order(n.known_integers(3), x.rank())
-                             : graph_builder::natural_order(x.rank());
+  const auto axes = n.has(3) ? axes_in_order(n.known_integers(3), x.rank()) : plain_order(x.rank());
   const std::string mode = n.word("mode", "constant");
   require<data_error>(pads.size() == 2 * axes.size(), "has ", pads.size(), " pads for ",
                       axes.size(), " axes");

@@ -165,7 +165,7 @@ auto naming_file(const model_content& content, const Call& call) {
     made.extents.push_back(count > 0 ? std::optional(static_cast<std::size_t>(count))
                                      : std::nullopt);
   }
-  made.order = graph_builder::natural_order(made.extents.size());
+  made.order = plain_order(made.extents.size());
   if (channels_last && rank == 4) {
     made.order = {1, 2, 0};
   }

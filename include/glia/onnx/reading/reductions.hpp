@@ -34,7 +34,7 @@ struct reduced_axes {
   } else if (n.integer("noop_with_empty_axes", 0) != 0) {
     over.nothing = true;
   } else {
-    over.axes = graph_builder::natural_order(rank);
+    over.axes = plain_order(rank);
   }
   return over;
 }

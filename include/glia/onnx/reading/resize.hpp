@@ -191,7 +191,7 @@ inline void resize(operation& n) {
   require<data_error>(x.size() > 0, "resizes ", words(x.extents));
   const auto given = n.integers("axes");
   const std::vector<std::size_t> axes =
-      given ? axes_in_order(*given, x.rank()) : graph_builder::natural_order(x.rank());
+      given ? axes_in_order(*given, x.rank()) : plain_order(x.rank());
   std::vector<double> scales;
   std::optional<std::vector<std::int64_t>> sizes;
   if (n.node.op_type() == "Upsample" && n.opset < 9) {

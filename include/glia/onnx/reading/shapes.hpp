@@ -14,8 +14,6 @@
 // Operations that say otherwise which axes lie where. Most of them write nothing.
 namespace glia::onnx::reading {
 
-using axis_order = std::vector<std::size_t>;
-
 /// A tensor whose numbers are in the graph.
 [[nodiscard]] inline tensor in_graph(graph_builder& out, const tensor& t) {
   return t.computed() ? t : out.computed(out.plain(t), t.type);
@@ -274,10 +272,10 @@ inline void transpose(operation& n) {
     }
     axis_order sorted = order;
     std::sort(sorted.begin(), sorted.end());
-    require<data_error>(sorted == graph_builder::natural_order(x.rank()),
-                        "does not name each axis of ", words(x.extents), " once");
+    require<data_error>(sorted == plain_order(x.rank()), "does not name each axis of ",
+                        words(x.extents), " once");
   } else {
-    order = graph_builder::natural_order(x.rank());
+    order = plain_order(x.rank());
     std::reverse(order.begin(), order.end());
   }
   n.give(transposed(x, order));

@@ -22,10 +22,8 @@ struct images {
   value_id x;  ///< (N, H, W, C)
   bool one_row;
 };
+/// Of (N, C, H, W) or (N, C, W).
 [[nodiscard]] inline images images_of(graph_builder& out, const tensor& x) {
-  require<data_error>(x.rank() == 3 || x.rank() == 4,
-                      "expected images (N, C, H, W) or (N, C, W), got ", words(x.extents),
-                      "; glia has windows of one and two axes");
   if (x.rank() == 4) {
     return {out.stored_as(x, {0, 2, 3, 1}), false};
   }
@@ -50,12 +48,6 @@ struct window_axis {
   std::size_t after = 0;
 
   [[nodiscard]] std::size_t reach() const { return (size - 1) * dilation + 1; }
-  /// How far it can go over so many positions, padding included.
-  [[nodiscard]] std::size_t steps(std::size_t extent) const {
-    require<data_error>(extent + before + after >= reach(), "a window reaches over ", reach(),
-                        " of ", extent + before + after, " positions");
-    return (extent + before + after - reach()) / stride + 1;
-  }
 };
 struct windows {
   window_axis rows;
@@ -111,7 +103,8 @@ struct windows {
   return result;
 }
 
-/// Convolution weights (O, C / groups, H, W) or (O, C / groups, W) as glia has them.
+/// Weights (O, C / groups, H, W) or (O, C / groups, W) as glia has them, (H, W, C / groups, O);
+/// those of a transposed convolution are of the one that it is the adjoint of.
 [[nodiscard]] inline value_id convolution_weights(graph_builder& out, const tensor& w) {
   if (w.rank() == 4) {
     return out.stored_as(w, {2, 3, 1, 0});
@@ -120,13 +113,18 @@ struct windows {
   return out.reshape(one, shape_of({1, w.extents[2], w.extents[1], w.extents[0]}));
 }
 
-inline void convolution(operation& n) {
-  const tensor& x = n.operand(0);
-  const tensor& w = n.operand(1);
+/// Throws `data_error` unless images and weights are of one or of two axes of positions.
+inline void require_alike(const tensor& x, const tensor& w) {
   require<data_error>(w.rank() == x.rank() && (w.rank() == 3 || w.rank() == 4),
                       "expected images (N, C, H, W) or (N, C, W) and weights of as many axes, got ",
                       words(x.extents), " and ", words(w.extents),
                       "; glia has windows of one and two axes");
+}
+
+inline void convolution(operation& n) {
+  const tensor& x = n.operand(0);
+  const tensor& w = n.operand(1);
+  require_alike(x, w);
   const auto given = n.integers("kernel_shape");
   const windows all =
       windows_of(n, x, given ? dims_from(*given) : dims(w.extents.begin() + 2, w.extents.end()));
@@ -143,10 +141,7 @@ inline void convolution(operation& n) {
 inline void transposed_convolution(operation& n) {
   const tensor& x = n.operand(0);
   const tensor& w = n.operand(1);
-  require<data_error>(w.rank() == x.rank() && (w.rank() == 3 || w.rank() == 4),
-                      "expected images (N, C, H, W) or (N, C, W) and weights of as many axes, got ",
-                      words(x.extents), " and ", words(w.extents),
-                      "; glia has windows of one and two axes");
+  require_alike(x, w);
   const std::size_t axes = x.rank() - 2;
   const auto groups = static_cast<std::size_t>(std::max<std::int64_t>(n.integer("group", 1), 0));
   require<data_error>(groups > 0 && x.extents[1] % groups == 0 && w.extents[0] == x.extents[1],
@@ -188,13 +183,9 @@ inline void transposed_convolution(operation& n) {
   for (std::size_t g = 0; g < groups; ++g) {
     const value_id of_group = n.out.slice(in.x, 3, g * inputs, inputs);
     const tensor weights = groups == 1 ? w : part(n.out, in_graph(n.out, w), 0, g * inputs, inputs);
-    // (C, O, H, W) as (H, W, O, C)
-    const value_id kernel = w.rank() == 4 ? n.out.stored_as(weights, {2, 3, 1, 0})
-                                          : n.out.reshape(n.out.stored_as(weights, {2, 1, 0}),
-                                                          {1, w.extents[2], outputs, inputs});
     parts.push_back(
         n.out.call(kernels::conv2d_input_gradient{all.window(), 1, {image[0], image[1], outputs}},
-                   {of_group, kernel}));
+                   {of_group, convolution_weights(n.out, weights)}));
   }
   value_id y = n.out.concat(std::move(parts), 3);
   if (n.has(2)) {

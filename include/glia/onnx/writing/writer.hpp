@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/kernels/kernel.hpp"
+#include "glia/onnx/axes.hpp"
 #include "glia/onnx/proto.hpp"
 
 namespace glia::onnx {
@@ -29,14 +29,6 @@ struct extent {
 };
 using extents = std::vector<extent>;
 
-/// In which order a file holds a tensor's axes: its axis i is axis order[i] of glia's.
-using axis_order = std::vector<std::size_t>;
-
-[[nodiscard]] inline axis_order plain_order(std::size_t rank) {
-  axis_order order(rank);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  return order;
-}
 /// Images (N, C, H, W), as ONNX has them.
 [[nodiscard]] inline axis_order channels_first() { return {0, 3, 1, 2}; }
 
@@ -291,7 +283,8 @@ class writer {
     for (const std::size_t axis : order) {
       turned.push_back(wide[axis]);
     }
-    const std::vector<float> numbers_there = in_order(v.known->numbers, wide, order);
+    const std::vector<float> numbers_there =
+        in_order(v.known->numbers, {wide.begin(), wide.end()}, order);
     if (v.known->weights) {
       known = numbers(v.known->name, turned, numbers_there);
       return known;
@@ -303,28 +296,6 @@ class writer {
            std::as_bytes(std::span(numbers_there)));
     });
     return known;
-  }
-  /// The numbers of a shape, read with its axes in another order.
-  [[nodiscard]] static std::vector<float> in_order(const std::vector<float>& all,
-                                                   const glia::shape& s, const axis_order& order) {
-    std::vector<std::size_t> step(s.rank(), 1);
-    for (std::size_t i = s.rank(); i-- > 1;) {
-      step[i - 1] = step[i] * s[i];
-    }
-    std::vector<float> result;
-    result.reserve(all.size());
-    std::vector<std::size_t> at(s.rank(), 0);
-    for (std::size_t n = 0; n < all.size(); ++n) {
-      std::size_t from = 0;
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        from += at[i] * step[order[i]];
-      }
-      result.push_back(all[from]);
-      for (std::size_t i = order.size(); i-- > 0 && ++at[i] == s[order[i]];) {
-        at[i] = 0;
-      }
-    }
-    return result;
   }
 
   ::onnx::GraphProto* to_;

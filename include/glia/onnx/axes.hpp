@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+// Elements in row-major order: the last axis varies fastest.
+namespace glia::onnx {
+
+/// Axes in another order: axis i of what has it is axis order[i] of what it is of.
+using axis_order = std::vector<std::size_t>;
+
+[[nodiscard]] inline axis_order plain_order(std::size_t rank) {
+  axis_order order(rank);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+/// How far apart neighbours along each axis are.
+[[nodiscard]] inline std::vector<std::size_t> steps_of(const std::vector<std::size_t>& extents) {
+  std::vector<std::size_t> steps(extents.size(), 1);
+  for (std::size_t i = extents.size(); i-- > 1;) {
+    steps[i - 1] = steps[i] * extents[i];
+  }
+  return steps;
+}
+
+/// Goes on to the next place; behind the last one, to the first.
+inline void advance(std::vector<std::size_t>& place, const std::vector<std::size_t>& extents) {
+  for (std::size_t i = place.size(); i-- > 0 && ++place[i] == extents[i];) {
+    place[i] = 0;
+  }
+}
+
+/// All elements with their axes in another order, which may leave out those of extent 1.
+template <class T>
+[[nodiscard]] std::vector<T> in_order(const std::vector<T>& all,
+                                      const std::vector<std::size_t>& extents,
+                                      const axis_order& order) {
+  const std::vector<std::size_t> all_steps = steps_of(extents);
+  std::vector<std::size_t> steps;
+  std::vector<std::size_t> turned;
+  for (const std::size_t axis : order) {
+    steps.push_back(all_steps[axis]);
+    turned.push_back(extents[axis]);
+  }
+  std::vector<T> result;
+  result.reserve(all.size());
+  std::vector<std::size_t> place(order.size(), 0);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      from += place[i] * steps[i];
+    }
+    result.push_back(all[from]);
+    advance(place, turned);
+  }
+  return result;
+}
+
+}  // namespace glia::onnx
