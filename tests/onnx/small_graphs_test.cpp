@@ -90,6 +90,27 @@ TEST_CASE("nodes are joined only where nobody else takes what is between them") 
   const auto at = [](const xt::xarray<float>& of, std::size_t n, std::size_t i) {
     return of(n, i);
   };
+  SECTION("a sigmoid that is taken again") {
+    small_graph g({4});
+    g.node("Sigmoid", {"x"}, {"s"});
+    g.node("Mul", {"x", "s"}, {"p"});
+    g.node("Add", {"s", "p"}, {"y"});
+    const xt::xarray<float> y = glia::model{g.read()}.predict(x);
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(at(y, 2, i) == Approx(logistic(x(2, i)) * (1 + x(2, i))));
+    }
+  }
+  SECTION("a product that is taken again, without its bias") {
+    small_graph g({4});
+    g.weights("w", {4, 2}, counted(8, 0.1F));
+    g.weights("b", {2}, {1, 2});
+    g.node("MatMul", {"x", "w"}, {"p"});
+    g.node("Add", {"p", "b"}, {"a"});
+    g.node("Sub", {"a", "p"}, {"y"});
+    const xt::xarray<float> y = glia::model{g.read()}.predict(x);
+    CHECK(at(y, 0, 0) == Approx(1));
+    CHECK(at(y, 2, 1) == Approx(2));
+  }
   SECTION("a sigmoid that is handed on under another name") {
     small_graph g({4});
     g.node("Sigmoid", {"x"}, {"s"});

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <glia/onnx.hpp>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -282,6 +283,36 @@ TEST_CASE(
   check(3, 1000, {"net.onnx", "net.onnx.data"});
   check(4, 1 << 20, {"net.onnx"});
   CHECK(std::filesystem::file_size(path) > 4800);
+}
+
+TEST_CASE("what a program has to know of a network is kept in its ONNX file") {
+  const glia::model_info about{.classes = {"a rose", "", "tulip"},
+                               .mean = {0.485F, 0.456F, 0.406F},
+                               .std = {0.229F, 0.224F, 0.1F},
+                               .crop = true,
+                               .seed = 18446744073709551615U,
+                               .accuracy = 0.1,
+                               .description = "of flowers"};
+  const test::temporary_folder scratch;
+  const glia::model net{glia::dense{3}, {2}};
+  std::map<std::string, std::string> metadata = about.to_metadata();
+  metadata["licence"] = "free";
+  glia::write_onnx(net, scratch.path() / "net.onnx", {.metadata = metadata});
+  const auto read = glia::onnx_model{scratch.path() / "net.onnx"}.metadata();
+  CHECK(read == metadata);
+  CHECK(glia::model_info::from_metadata(read) == about);
+
+  CHECK(glia::model_info{}.to_metadata().empty());
+  CHECK(glia::model_info::from_metadata({}) == glia::model_info{});
+  CHECK_THROWS_AS(glia::model_info{.classes = {"a\nb"}}.to_metadata(), glia::value_error);
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"mean", "0 1"}, {"std", "1 0 1"}, {"seed", "-1"}, {"accuracy", "good"}}) {
+    INFO(key);
+    const std::string message = test::message_of<glia::data_error>([&] {
+      static_cast<void>(glia::model_info::from_metadata({{key, value}}));
+    });
+    CHECK(test::contains(message, "'" + key + "' is '" + value + "'"));
+  }
 }
 
 TEST_CASE("a layer that ONNX has no counterpart for is told by name, and nothing is written") {

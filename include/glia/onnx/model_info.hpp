@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <locale>
 #include <map>
 #include <optional>
 #include <sstream>
