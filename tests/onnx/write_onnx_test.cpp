@@ -305,13 +305,13 @@ TEST_CASE("what a program has to know of a network is kept in its ONNX file") {
   CHECK(glia::model_info{}.to_metadata().empty());
   CHECK(glia::model_info::from_metadata({}) == glia::model_info{});
   CHECK_THROWS_AS(glia::model_info{.classes = {"a\nb"}}.to_metadata(), glia::value_error);
-  for (const auto& [key, value] : std::map<std::string, std::string>{
-           {"mean", "0 1"}, {"std", "1 0 1"}, {"seed", "-1"}, {"accuracy", "good"}}) {
-    INFO(key);
-    const std::string message = test::message_of<glia::data_error>([&] {
-      static_cast<void>(glia::model_info::from_metadata({{key, value}}));
-    });
-    CHECK(test::contains(message, "'" + key + "' is '" + value + "'"));
+  const std::map<std::string, std::string> unreadable{
+      {"mean", "0 1"}, {"std", "1 0 1"}, {"seed", "-1"}, {"accuracy", "good"}};
+  for (const auto& entry : unreadable) {
+    INFO(entry.first);
+    const std::string message = test::message_of<glia::data_error>(
+        [&] { static_cast<void>(glia::model_info::from_metadata({entry})); });
+    CHECK(test::contains(message, "'" + entry.first + "' is '" + entry.second + "'"));
   }
 }
 

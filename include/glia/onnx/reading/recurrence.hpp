@@ -35,11 +35,6 @@ struct recurrent_node {
   value_id counts = no_value;  ///< (N, T): which steps there are, where sequences are shorter
 
   [[nodiscard]] std::size_t parts() const { return products_of(cell); }
-  [[nodiscard]] std::vector<std::size_t> order() const {
-    return cell == recurrent_cell::lstm  ? std::vector<std::size_t>{0, 2, 3, 1}
-           : cell == recurrent_cell::gru ? std::vector<std::size_t>{0, 1, 2}
-                                         : std::vector<std::size_t>{0};
-  }
 };
 
 /// One direction's part of an operand (directions, ...).
@@ -49,34 +44,30 @@ struct recurrent_node {
   return directions == 1 ? all : part(n.out, in_graph(n.out, all), 0, direction, 1);
 }
 
-/// Weights (1, G U, rows) as glia has them, (rows, G U).
-[[nodiscard]] inline value_id gates(graph_builder& out, const tensor& w, const recurrent_node& r) {
-  const std::size_t rows = w.extents[2];
-  const value_id plain =
-      out.arranged(w, graph_builder::places_in(w, {2, 0, 1}), {rows, r.parts() * r.units});
+/// What has G U columns along an axis, in glia's order of their G parts.
+[[nodiscard]] inline value_id in_own_order(graph_builder& out, value_id x, std::size_t axis,
+                                           const recurrent_node& r) {
   if (r.cell != recurrent_cell::lstm) {
-    return plain;
+    return x;
   }
   std::vector<value_id> parts;
-  for (const std::size_t part : r.order()) {
-    parts.push_back(out.slice(plain, 1, part * r.units, r.units));
+  for (const std::size_t part : {0U, 2U, 3U, 1U}) {
+    parts.push_back(out.slice(x, axis, part * r.units, r.units));
   }
-  return out.concat(std::move(parts), 1);
+  return out.concat(std::move(parts), axis);
+}
+/// Weights (1, G U, rows) as glia has them, (rows, G U).
+[[nodiscard]] inline value_id gates(graph_builder& out, const tensor& w, const recurrent_node& r) {
+  const value_id plain =
+      out.arranged(w, graph_builder::places_in(w, {2, 0, 1}), {w.extents[2], r.parts() * r.units});
+  return in_own_order(out, plain, 1, r);
 }
 /// A bias (1, 2 G U): that of the inputs, or that of the states.
 [[nodiscard]] inline value_id bias_of(graph_builder& out, const tensor& b, const recurrent_node& r,
                                       bool of_states) {
   const std::size_t all = r.parts() * r.units;
   const value_id both = out.reshape(out.plain(b), {2 * all});
-  const value_id half = out.slice(both, 0, of_states ? all : 0, all);
-  if (r.cell != recurrent_cell::lstm) {
-    return half;
-  }
-  std::vector<value_id> parts;
-  for (const std::size_t part : r.order()) {
-    parts.push_back(out.slice(half, 0, part * r.units, r.units));
-  }
-  return out.concat(std::move(parts), 0);
+  return in_own_order(out, out.slice(both, 0, of_states ? all : 0, all), 0, r);
 }
 
 /// An activation of the standard's by its name.
