@@ -81,6 +81,16 @@ class small_graph {
     }
   }
 
+  /// Bytes, with or without signs, or other whole numbers of up to 32 bits.
+  void bytes(const std::string& name, const std::vector<std::int64_t>& extents,
+             const std::vector<std::int32_t>& numbers,
+             ::onnx::TensorProto::DataType type = ::onnx::TensorProto::INT8) {
+    auto& made = tensor(name, extents, type);
+    for (const std::int32_t one : numbers) {
+      made.add_int32_data(one);
+    }
+  }
+
   [[nodiscard]] glia::onnx_model read() const {
     const temporary_folder scratch;
     write_message(message, scratch.path() / "small.onnx");

@@ -269,3 +269,15 @@ TEST_CASE("parts of a tensor have their gradients together, whichever are used")
           (void)glia::ops::split(x, 1, {1, 2});
         }) == "split: parts of 3 elements in all along axis 1 of (2, 4)");
 }
+
+TEST_CASE("quantisation hands gradients on within its range") {
+  const glia::reference<double> device;
+  glia::tape<glia::reference<double>> on(device);
+  const auto x = on.leaf(test::tensor_of(device, {2, 3}, {0.26F, -0.26F, 5, -5, 1.1F, 0}));
+  const auto scales = test::tensor_of(device, {1}, {0.5F});
+  const auto y = ops::fake_quantize(x, scales, {2, 0, 7});
+  CHECK(test::values_of(device, y.value()) == std::vector<float>{0.5F, -0.5F, 2.5F, -1, 1, 0});
+  on.backward(ops::sum(y * y));
+  CHECK(test::values_of(device, on.take_gradient(x.slot())) ==
+        std::vector<float>{1, -1, 0, 0, 2, 0});
+}

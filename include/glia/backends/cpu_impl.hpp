@@ -18,6 +18,7 @@
 #include "glia/backends/cpu/pooled_convolution.hpp"
 #include "glia/backends/cpu/pooling.hpp"
 #include "glia/backends/cpu/products.hpp"
+#include "glia/backends/cpu/quantized_chain.hpp"
 #include "glia/backends/cpu/recurrence.hpp"
 #include "glia/backends/cpu/updates.hpp"
 #include "glia/backends/cpu/workers.hpp"
@@ -36,6 +37,7 @@ class all_families : private workers,
                      public elementwise<T>,
                      public packing<T>,
                      public products<T>,
+                     public quantization<T>,
                      public convolution<T>,
                      public convolution_chain<T>,
                      public pooled_convolution<T>,
@@ -52,6 +54,7 @@ class all_families : private workers,
         elementwise<T>(team()),
         packing<T>(team()),
         products<T>(team()),
+        quantization<T>(team()),
         convolution<T>(team()),
         convolution_chain<T>(team()),
         pooled_convolution<T>(team()),
@@ -77,6 +80,7 @@ class all_families : private workers,
   using pooled_convolution<T>::compute;
   using pooling<T>::compute;
   using products<T>::compute;
+  using quantization<T>::compute;
   using recurrence<T>::compute;
   using updates<T>::compute;
 

@@ -12,6 +12,7 @@
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/classification.hpp"
 #include "glia/kernels/indexing.hpp"
+#include "glia/kernels/quantization.hpp"
 #include "glia/kernels/ranks.hpp"
 
 namespace glia {
@@ -37,6 +38,19 @@ struct host_loops {
     std::copy_n(x.data(), x.size(), y.data() + k.ranks->rank() * x.size());
     const auto bytes = static_cast<int>(x.size() * sizeof(T));
     gather_blocks(*k.ranks, reinterpret_cast<std::byte*>(y.data()), bytes);
+  }
+
+  void compute(const kernels::fake_quantize& k, const memory_pool&, const tensor& x,
+               const tensor& scales, const tensor& y) const {
+    const auto low = static_cast<T>(k.range.least - k.range.zero);
+    const auto high = static_cast<T>(k.range.most - k.range.zero);
+    const std::size_t columns = scales.size();
+    for (std::size_t first = 0; first < x.size(); first += columns) {
+      for (std::size_t i = 0; i < columns; ++i) {
+        const T q = std::nearbyint(x.data()[first + i] / scales.data()[i]);
+        y.data()[first + i] = (q < low ? low : high < q ? high : q) * scales.data()[i];
+      }
+    }
   }
 
   void compute(const kernels::one_hot& k, const memory_pool&, const tensor& classes,

@@ -10,18 +10,27 @@
 #include "glia/graph/passes/fold_scaling.hpp"
 #include "glia/graph/passes/fuse_activation.hpp"
 #include "glia/graph/passes/fuse_pooling.hpp"
+#include "glia/graph/passes/fuse_quantized.hpp"
+#include "glia/graph/passes/quantize_products.hpp"
 #include "glia/graph/uses.hpp"
 
 namespace glia {
 
 /// Lets the kernels of a graph do more at once, as far as the backend B has kernels for it. The
 /// results are the same up to rounding. `varying` are the numbers of the inputs that are not the
-/// same in every run.
+/// same in every run. What is to be quantised is, first.
 template <backend B>
-void fuse_kernels(graph& g, const std::vector<std::size_t>& varying) {
+void fuse_kernels(graph& g, const std::vector<std::size_t>& varying,
+                  const quantization* quantized = nullptr) {
   prune(g);  // what nobody wants would count as wanting what it takes
   passes::fold_scaling(g, fixed_values(g, varying));
+  if (quantized != nullptr) {
+    passes::quantize_products(g, fixed_values(g, varying), *quantized);
+  }
   passes::fuse_activation(g);
+  if constexpr (runs<B, kernels::quantized_chain> && runs<B, kernels::pack_quantized>) {
+    passes::fuse_quantized(g, fixed_values(g, varying));
+  }
   if constexpr (runs<B, kernels::conv2d_max_pool2d>) {
     passes::fuse_pooling(g);
   }

@@ -52,6 +52,12 @@ class recorder {
   /// How B runs the kernels of the graph, and those that passes may make of them.
   [[nodiscard]] const runners<B>& how() const { return recording_->how; }
 
+  /// Says that passes may put kernels of this type, and what they become, into the graph.
+  template <kernel K>
+  void expect() const {
+    recording_->how.template add<K>();
+  }
+
   /// A tensor that is given to each run.
   [[nodiscard]] tensor input(std::string name, const tensor_spec& spec) const {
     return {recording_->calls.add_input(std::move(name), spec), spec};

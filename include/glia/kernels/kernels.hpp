@@ -16,6 +16,7 @@
 #include "glia/kernels/pooled_convolution.hpp"
 #include "glia/kernels/pooling.hpp"
 #include "glia/kernels/products.hpp"
+#include "glia/kernels/quantization.hpp"
 #include "glia/kernels/ranks.hpp"
 #include "glia/kernels/recurrence.hpp"
 #include "glia/kernels/updates.hpp"
@@ -33,14 +34,15 @@ using basic_kernels = kernel_list<
     kernels::normalize, kernels::normalize_gradient, kernels::dropout, kernels::gaussian_noise,
     kernels::softmax, kernels::softmax_gradient, kernels::softmax_cross_entropy,
     kernels::softmax_cross_entropy_gradient, kernels::one_hot, kernels::argmax, kernels::in_top_k,
-    kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
+    kernels::fake_quantize, kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
 
 /// Several of those in one, and one for several machines: a backend may run them or not.
 using fused_kernels =
     kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
                 kernels::conv2d_chain, kernels::pack_panels, kernels::pack_transformed,
                 kernels::packed_dense, kernels::packed_conv2d_max_pool2d, kernels::recurrence,
-                kernels::recurrence_gradient, kernels::gather_over_ranks>;
+                kernels::recurrence_gradient, kernels::gather_over_ranks, kernels::pack_quantized,
+                kernels::quantized_chain>;
 
 namespace detail {
 

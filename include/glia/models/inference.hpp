@@ -12,6 +12,7 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/core/spin_lock.hpp"
 #include "glia/graph/program.hpp"
+#include "glia/graph/quantization.hpp"
 #include "glia/graph/recorder.hpp"
 #include "glia/layers/parameters.hpp"
 
@@ -27,9 +28,9 @@ struct inference_programs {
 
   /// Of what was recorded with the samples as the first input and then the parameters, in their
   /// order.
-  [[nodiscard]] static std::shared_ptr<inference_programs> make(const recorder<B>& recorded,
-                                                                const B& device, std::size_t rows,
-                                                                bool depth_first);
+  [[nodiscard]] static std::shared_ptr<inference_programs> make(
+      const recorder<B>& recorded, const B& device, std::size_t rows, bool depth_first,
+      const quantization* quantized = nullptr);
 
   inference_programs(program<B> first, program<B> then)
       : once(std::move(first)), each(std::move(then)) {}

@@ -22,10 +22,11 @@ template <backend B>
 std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorder<B>& recorded,
                                                                    const B& device,
                                                                    std::size_t rows,
-                                                                   bool depth_first) {
+                                                                   bool depth_first,
+                                                                   const quantization* quantized) {
   graph g = recorded.recorded();
   const std::vector<std::size_t> varying{0};
-  fuse_kernels<B>(g, varying);
+  fuse_kernels<B>(g, varying, quantized);
   if constexpr (runs<B, kernels::pack_panels> && runs<B, kernels::pack_transformed> &&
                 runs<B, kernels::packed_dense> && runs<B, kernels::packed_conv2d_max_pool2d> &&
                 runs<B, kernels::conv2d_chain>) {

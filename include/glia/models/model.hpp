@@ -143,7 +143,14 @@ class model {
     return core_.prepare(described(), options.batch);
   }
 
-  /// The same for a batch in plain memory, without copies of its own.
+  /// The same with products computed with integers of 8 bits; see `calibrate`. Throws `value_error`
+  /// for a quantization of another model.
+  [[nodiscard]] prepared<B> prepare(const quantization& how, const prepare_options& options = {})
+      const requires program_backend<B> {
+    return core_.prepare(described(), options.batch, how);
+  }
+
+  /// `predict` of one batch in plain memory, without copies of its own.
   void predict_batch(std::span<const float> inputs, std::span<float> outputs) const {
     core_.predict_batch(described(), inputs, outputs);
   }

@@ -146,6 +146,8 @@ class model_core {
 
   [[nodiscard]] prepared<B> prepare(const description_ref<X>& described,
                                     std::size_t batch) const requires program_backend<B>;
+  [[nodiscard]] prepared<B> prepare(const description_ref<X>& described, std::size_t batch,
+                                    const quantization& how) const requires program_backend<B>;
 
  private:
   [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(

@@ -156,6 +156,18 @@ prepared<B> model_core<B>::prepare(const description_ref<X>& described,
 }
 
 template <backend B>
+prepared<B> model_core<B>::prepare(const description_ref<X>& described, std::size_t batch,
+                                   const quantization& how) const requires program_backend<B> {
+  require<value_error>(batch > 0, "prepare: expected a batch of at least one sample");
+  const model_access::reading unchanged(access_);
+  const recorder<B> all = recorded(described, model_part::whole, batch);
+  all.template expect<kernels::fake_quantize>();
+  const auto programs = inference_programs<B>::make(all, device_, batch, depth_first_, &how);
+  return {std::make_shared<const inference<B>>(programs, parameters_), batch_of(batch, sample_),
+          batch_of(batch, output_shape()), plan_.integers};
+}
+
+template <backend B>
 std::shared_ptr<const inference<B>> model_core<B>::inference_for(
     const description_ref<X>& described, model_part which,
     const shape& batch) const requires program_backend<B> {

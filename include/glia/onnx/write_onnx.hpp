@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/graph/passes/fold_scaling.hpp"
 #include "glia/graph/passes/hoist.hpp"
+#include "glia/graph/passes/quantize_products.hpp"
 #include "glia/graph/program.hpp"
+#include "glia/graph/quantization.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/onnx/writing/write_graph.hpp"
@@ -22,6 +25,10 @@ namespace glia {
 struct onnx_options {
   std::string name = "glia";                      ///< of the graph
   std::map<std::string, std::string> metadata{};  ///< class names, preprocessing and the like
+
+  /// Which products have weights and inputs of 8 bits, if any: what `calibrate` gives. They are
+  /// written with QuantizeLinear and DequantizeLinear before them, weights as bytes.
+  quantization quantized{};
 
   /// A model of more bytes than this has its weights in a file beside it, net.onnx.data for
   /// net.onnx, which goes with it; at most the 2 GiB that an ONNX file can have.
@@ -34,13 +41,26 @@ namespace glia::onnx {
 
 namespace detail {
 
+/// Quantises products of a graph whose samples are its first input.
+inline void quantize(graph& g, const quantization& how) {
+  prune(g);
+  passes::fold_scaling(g, fixed_values(g, {0}));
+  passes::quantize_products(g, fixed_values(g, {0}), how);
+}
+
 /// The name of what was computed from parameters: that of the one which it is in another shape, or
-/// one after its layer.
+/// of the weights which it is scaled, or one after its layer.
 [[nodiscard]] inline std::string folded_name(const graph& once, const graph_uses& uses,
                                              value_id id) {
   value_id from = id;
+  const auto scales_weights = [&](value_id made) {
+    const auto* const k = uses.made_by<kernels::binary>(made);
+    return k != nullptr && k->function == binary_function::multiply &&
+           once.spec(made).shape.rank() > 1 &&
+           once.spec(once.nodes()[uses.maker(made)].operands[0]) == once.spec(made);
+  };
   while (uses.made_by<kernels::reshape>(from) != nullptr ||
-         uses.made_by<kernels::slice>(from) != nullptr) {
+         uses.made_by<kernels::slice>(from) != nullptr || scales_weights(from)) {
     from = once.nodes()[uses.maker(from)].operands[0];
   }
   for (const graph_input& input : once.inputs()) {
@@ -63,13 +83,22 @@ template <class Model>
   const auto recorded = [&](std::size_t rows) {
     return net.core().recorded(net.described(), model_part::whole, rows);
   };
-  const recorder<B> first = recorded(2);
-  const recorder<B> second = recorded(3);
+  recorder<B> first = recorded(2);
+  recorder<B> second = recorded(3);
+  if (!options.quantized.products.empty()) {
+    detail::quantize(first.recorded(), options.quantized);
+    detail::quantize(second.recorded(), options.quantized);
+  }
   // What is the same for all samples, but as long as their batch, is no constant of the file.
   std::vector<bool> fixed;
   for (value_id id = 0;
        id < std::min(first.recorded().value_count(), second.recorded().value_count()); ++id) {
     fixed.push_back(first.recorded().spec(id) == second.recorded().spec(id));
+  }
+  for (const graph_node& node : first.recorded().nodes()) {
+    if (node.kernel.template as<kernels::fake_quantize>() != nullptr) {
+      fixed[node.results[0]] = false;  // the file says how it comes about
+    }
   }
   passes::hoisted two = passes::hoist(first.recorded(), {0}, fixed);
   const passes::hoisted three = passes::hoist(second.recorded(), {0}, fixed);

@@ -7,6 +7,7 @@
 #include "glia/ops/normalization.hpp"
 #include "glia/ops/pooling.hpp"
 #include "glia/ops/products.hpp"
+#include "glia/ops/quantization.hpp"
 #include "glia/ops/recurrence.hpp"
 #include "glia/ops/reductions.hpp"
 #include "glia/ops/softmax.hpp"

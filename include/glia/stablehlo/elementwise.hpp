@@ -8,6 +8,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/quantization.hpp"
 #include "glia/stablehlo/writer.hpp"
 
 namespace glia::stablehlo {
@@ -209,6 +210,16 @@ namespace detail {
       return {as_number(w.compare("EQ", a, b))};
   }
   throw value_error("stablehlo: no operations for a function of two operands");
+}
+
+[[nodiscard]] inline values lower(const lowering& l, const kernels::fake_quantize& k,
+                                  operand_list x) {
+  writer& w = l.out;
+  const value scales = w.broadcast(x[1], x[0].shape);
+  const value whole = w.unary("round_nearest_even", w.divide(x[0], scales));
+  const value low = w.constant(k.range.least - k.range.zero, whole);
+  const value high = w.constant(k.range.most - k.range.zero, whole);
+  return {w.multiply(w.binary("minimum", w.binary("maximum", whole, low), high), scales)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::select& k, operand_list x) {

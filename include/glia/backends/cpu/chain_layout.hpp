@@ -84,18 +84,20 @@ class chain_layout {
     return std::min(padded - std::min(padded, sizes_[link].window.pad_top), sizes_[link].h);
   }
 
-  /// Fills what is never written with zeros: the rings' padding and the row of zeros.
+  /// Fills what is never written with zeros: the rings' padding, that of the first ring with
+  /// `first_padding`, and the row of zeros.
   template <class T>
-  void clear(T* scratch) const {
+  void clear(T* scratch, T first_padding = T{0}) const {
     std::fill(scratch + zeros_, scratch + end_, T{0});
     for (std::size_t i = 0; i + 1 < count(); ++i) {
       const ring& r = rings_[i];
       const std::size_t right = r.columns - r.pad_left - r.inside;
+      const T padding = i == 0 ? first_padding : T{0};
       T* at = scratch + r.first;
       for (std::size_t row = 0; row < r.panels * r.rows && r.columns > r.inside; ++row) {
-        std::fill_n(at, r.pad_left * panel_width_, T{0});
+        std::fill_n(at, r.pad_left * panel_width_, padding);
         at += (r.pad_left + r.inside) * panel_width_;
-        at = std::fill_n(at, right * panel_width_, T{0});
+        at = std::fill_n(at, right * panel_width_, padding);
       }
     }
   }

@@ -7,11 +7,13 @@
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/products.hpp"
+#include "glia/kernels/quantization.hpp"
 
 namespace glia::passes {
 
 /// Products and convolutions apply the function that comes behind them themselves, while their
-/// results are in the cache, where nobody else wants these.
+/// results are in the cache, where nobody else wants these. Products of quantised numbers do so
+/// where it only bounds them.
 inline void fuse_activation(graph& g) {
   const graph_uses uses(g);
   std::vector<bool> gone(g.nodes().size(), false);
@@ -27,7 +29,8 @@ inline void fuse_activation(graph& g) {
     }
     const std::size_t taker = uses.takers(node.results[0])[0];
     const auto* map = g.nodes()[taker].kernel.as<kernels::unary>();
-    if (map == nullptr) {
+    const bool quantized = uses.made_by<kernels::fake_quantize>(node.operands[0]) != nullptr;
+    if (map == nullptr || (quantized && !clamps(map->map))) {
       continue;
     }
     if (dense != nullptr) {

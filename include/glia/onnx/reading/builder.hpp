@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/quantization.hpp"
 #include "glia/onnx/reading/tensor.hpp"
 
 namespace glia::onnx {
@@ -26,10 +28,11 @@ struct graph_weight {
   std::vector<std::size_t> places;
   glia::shape shape;
   bool trainable = true;
+  std::shared_ptr<const weight> made{};  ///< what `from` is, if the file does not hold it itself
 
   /// Its numbers.
   [[nodiscard]] std::vector<float> read() const {
-    std::vector<float> all = floats_of(from->data);
+    std::vector<float> all = floats_of(*from);
     if (std::is_sorted(places.begin(), places.end())) {
       return all;
     }
@@ -53,6 +56,13 @@ class graph_builder {
   std::size_t declared_rows = 0;   ///< those that the file was written for; 0: any number
   bool whole_recurrences = false;  ///< whether there is a kernel for all steps of a recurrence
   value_id key = no_value;         ///< names the training step, where something is random
+
+  /// What was made whole numbers: what these stand for, which may be taken instead.
+  struct quantized_value {
+    tensor near;
+    quantized_steps steps;
+  };
+  std::map<value_id, quantized_value> quantized;  ///< by the whole numbers
 
   /// The step's key, an input of the graph from then on.
   value_id random_key() {
@@ -182,7 +192,7 @@ class graph_builder {
       return constant(to, reals_of(permuted(*t.known, places)));
     }
     if (t.from != nullptr) {
-      return weight_as(t, places, to, true);
+      return on_steps(t, places, weight_as(t, places, to, true));
     }
     if (std::is_sorted(places.begin(), places.end())) {
       return reshape(t.id, to);
@@ -221,6 +231,26 @@ class graph_builder {
       places.insert(places.end(), t.axes[axis].begin(), t.axes[axis].end());
     }
     return places;
+  }
+
+  /// Weights that the file has as whole numbers, as the numbers that these stand for.
+  [[nodiscard]] tensor dequantized(tensor t, quantized_steps steps) {
+    if (steps.axis) {
+      steps.axis = t.axes[*steps.axis][0];
+    }
+    const auto same =
+        std::find_if(dequantized_.begin(), dequantized_.end(), [&](const auto& known) {
+          return known->data.message == t.from->data.message && *known->steps == steps;
+        });
+    if (same != dequantized_.end()) {
+      t.from = same->get();
+    } else {
+      dequantized_.push_back(
+          std::make_shared<const weight>(weight{t.from->name, t.from->data, std::move(steps)}));
+      t.from = dequantized_.back().get();
+    }
+    t.type = ::onnx::TensorProto::FLOAT;
+    return t;
   }
 
   /// What is kept in a running statistic: weights that are not trained.
@@ -300,9 +330,8 @@ class graph_builder {
     if (given.computed() && given.axes == like.axes && given.stored == like.stored) {
       return given.id;
     }
-    const tensor t = given.from != nullptr && given.size() == 1
-                         ? known_tensor(numbers_of(given.from->data))
-                         : given;
+    const tensor t =
+        given.from != nullptr && given.size() == 1 ? known_tensor(numbers_of(*given.from)) : given;
     if (t.size() == 1) {
       return t.known != nullptr ? constant({}, reals_of(*t.known)) : reshape(plain(t), {});
     }
@@ -382,10 +411,49 @@ class graph_builder {
     return constant(shape_of(to), reals_of(pieces));
   }
 
+  /// Where an axis lies after others, or it, were split.
+  [[nodiscard]] static std::size_t place_of(std::size_t axis, const dims& extents,
+                                            const dims& split) {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i <= axis; ++i) {
+      for (std::size_t size = 1; next < split.size();) {
+        size *= split[next++];
+        if (size >= extents[i]) {
+          break;
+        }
+      }
+    }
+    return next - 1;
+  }
+
+  /// Weights that the file has as whole numbers of 8 bits stay multiples of their scales, where
+  /// these are along the last axis.
+  value_id on_steps(const tensor& t, const std::vector<std::size_t>& places, value_id w) {
+    const shape to = shape_of_value(w);
+    if (!t.from->steps || !t.from->steps->symmetric() || to.rank() < 2) {
+      return w;
+    }
+    const quantized_steps& steps = *t.from->steps;
+    std::vector<double> scales = steps.scales;
+    if (steps.axis) {
+      const std::size_t place = place_of(*steps.axis, extents_of(*t.from->data.message), t.stored);
+      if (places.empty() || places.back() != place || to.back() != steps.scales.size()) {
+        return w;
+      }
+    } else {
+      scales.resize(to.back(), scales.at(0));
+    }
+    value_id& known = on_steps_[w];
+    if (known == 0) {
+      known = call(kernels::fake_quantize{{0, -128, 127}}, {w, constant({to.back()}, scales)});
+    }
+    return known;
+  }
+
   value_id weight_as(const tensor& t, const std::vector<std::size_t>& places, const shape& to,
                      bool trainable) {
     if (!is_real(t.type)) {
-      numbers all = numbers_of(t.from->data);
+      numbers all = numbers_of(*t.from);
       all.extents = t.stored;
       return constant(to, reals_of(permuted(all, places)));
     }
@@ -405,7 +473,10 @@ class graph_builder {
                                      [&](const graph_weight& one) { return one.from == t.from; });
       const std::string name = t.from->name + (known ? "_2" : "");
       const value_id id = calls.add_input(name, real_of(to));
-      weights.push_back({id, t.from, name, t.stored, places, to, trainable});
+      const auto made = std::find_if(dequantized_.begin(), dequantized_.end(),
+                                     [&](const auto& one) { return one.get() == t.from; });
+      weights.push_back({id, t.from, name, t.stored, places, to, trainable,
+                         made == dequantized_.end() ? nullptr : *made});
       return id;
     }
     // The file's order again, and from there to this one.
@@ -420,6 +491,8 @@ class graph_builder {
   }
 
   std::vector<bool> of_samples_;  // of values
+  std::vector<std::shared_ptr<const weight>> dequantized_;
+  std::map<value_id, value_id> on_steps_;  // 0 is no such value: the samples are
   std::map<std::pair<value_id, std::vector<std::size_t>>, value_id> turned_;
 };
 

@@ -64,7 +64,7 @@ void binary(operation& n) {
     return t.known->at(0);
   }
   if (t.from != nullptr && t.size() == 1) {
-    return numbers_of(t.from->data).at(0);
+    return numbers_of(*t.from).at(0);
   }
   return std::nullopt;
 }

@@ -56,6 +56,11 @@ class graph_reader {
     constexpr std::size_t most = 1 << 20;
     entered_ += static_cast<std::size_t>(b.all.size());
     require<data_error>(entered_ <= most, "comes to more than ", most, " nodes");
+    for (const ::onnx::NodeProto& node : b.all) {
+      if (node.op_type() == "DequantizeLinear" && node.input_size() > 0) {
+        dequantized_.insert(node.input(0));
+      }
+    }
     if (b.graph != nullptr) {
       for (const ::onnx::TensorProto& one : b.graph->initializer()) {
         take_weight(one.name(), one);
@@ -69,11 +74,12 @@ class graph_reader {
     }
   }
 
-  /// Weights of integers, and single numbers, are no more than numbers.
+  /// Weights of integers are no more than numbers, unless these stand for others.
   void take_weight(const std::string& name, const ::onnx::TensorProto& one) {
     const weight* const w = content_->weight_of(one);  // none of one that was copied
+    const bool of_weights = is_real(one.data_type()) || dequantized_.contains(name);
     values_.insert_or_assign(
-        name, w != nullptr && is_real(one.data_type())
+        name, w != nullptr && of_weights
                   ? weight_tensor(*w)
                   : known_tensor(numbers_of(w == nullptr ? tensor_data{&one, {}} : w->data)));
   }
@@ -507,7 +513,7 @@ class graph_reader {
     if (value != values_.end() && value->second.from != nullptr &&
         value->second.stored == extents_of(*value->second.from->data.message) &&
         value->second.axes == plain_layout(value->second.rank())) {
-      return numbers_of(value->second.from->data);
+      return numbers_of(*value->second.from);
     }
     const auto maker = b.makers.find(name);
     if (maker == b.makers.end()) {
@@ -554,6 +560,7 @@ class graph_reader {
   bool training_;
   std::int64_t opset_ = content_->opset();
   std::map<std::string, tensor> values_;
+  std::set<std::string> dequantized_;  // what stands for weights, by name
   const body* here_ = nullptr;
   std::size_t entered_ = 0;
   mutable std::size_t known_elements_ = 0;

@@ -68,7 +68,7 @@ class operation {
       return *t.known;
     }
     if (t.from != nullptr && t.stored == extents_of(*t.from->data.message)) {
-      numbers all = numbers_of(t.from->data);
+      numbers all = numbers_of(*t.from);
       all = permuted(all, flat(t.axes));
       all.extents = t.extents;
       return all;

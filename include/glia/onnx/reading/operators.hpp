@@ -11,6 +11,7 @@
 #include "glia/onnx/reading/losses.hpp"
 #include "glia/onnx/reading/normalization.hpp"
 #include "glia/onnx/reading/products.hpp"
+#include "glia/onnx/reading/quantization.hpp"
 #include "glia/onnx/reading/recurrence.hpp"
 #include "glia/onnx/reading/reductions.hpp"
 #include "glia/onnx/reading/resize.hpp"
@@ -131,6 +132,9 @@ using reader_function = void (*)(operation&);
       {"MaxPool", max_pool},
       {"Resize", resize},
       {"Upsample", resize},
+      // numbers of 8 bits
+      {"DequantizeLinear", dequantize_linear},
+      {"QuantizeLinear", quantize_linear},
       // normalisation
       {"BatchNormalization", batch_normalization},
       {"Dropout", dropout},

@@ -25,7 +25,7 @@ using read_kernels =
                 kernels::select, kernels::matmul, kernels::batched_matmul, kernels::dense,
                 kernels::conv2d, kernels::conv2d_input_gradient, kernels::max_pool2d,
                 kernels::avg_pool2d, kernels::normalize, kernels::softmax, kernels::one_hot,
-                kernels::argmax, kernels::dropout, kernels::recurrence>;
+                kernels::argmax, kernels::dropout, kernels::recurrence, kernels::fake_quantize>;
 
 /// Runs the nodes of a graph as ops, which know their derivatives.
 template <backend B>
@@ -139,6 +139,9 @@ class replay {
   void apply(const kernels::one_hot& k) { give(on_->constant(on_->device().run(k, index(0)))); }
   void apply(const kernels::argmax& k) { give_index(on_->device().run(k, x(0).value())); }
   void apply(const kernels::dropout& k) { give(ops::dropout(x(0), k.rate, scope_->next_random())); }
+  void apply(const kernels::fake_quantize& k) {
+    give(ops::fake_quantize(x(0), x(1).value(), k.range));
+  }
   void apply([[maybe_unused]] const kernels::recurrence& k) {
     if constexpr (glia::detail::runs_recurrence<B>) {
       const auto counts = maybe(4);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +14,67 @@
 
 namespace glia::onnx {
 
+/// How whole numbers of a file stand for others: (q - zero) * scale, with one of both or with one
+/// for each index along an axis.
+struct quantized_steps {
+  std::vector<double> scales;
+  std::vector<double> zeros;
+  std::optional<std::size_t> axis{};
+  element_type type = ::onnx::TensorProto::INT8;  ///< of the whole numbers
+
+  /// Whether they are signed, and stand for as much below 0 as above it.
+  [[nodiscard]] bool symmetric() const {
+    return type == ::onnx::TensorProto::INT8 &&
+           std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; });
+  }
+  friend bool operator==(const quantized_steps&, const quantized_steps&) = default;
+};
+
 /// Weights of a file, not read yet.
 struct weight {
   std::string name;
   tensor_data data;
+  std::optional<quantized_steps> steps{};  ///< where the file has them as whole numbers
+
+  [[nodiscard]] element_type type() const {
+    return steps ? element_type{::onnx::TensorProto::FLOAT} : data.message->data_type();
+  }
+
+  /// Calls take(i, x) for element i of the file's order, which stands for x.
+  template <class Take>
+  void dequantize(const std::vector<double>& all, const Take& take) const {
+    const dims extents = extents_of(*data.message);
+    std::size_t behind = 1;
+    for (std::size_t axis = extents.size(); steps->axis && axis-- > *steps->axis + 1;) {
+      behind *= extents[axis];
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t at = steps->axis ? i / behind % steps->scales.size() : 0;
+      take(i, (all[i] - steps->zeros[at]) * steps->scales[at]);
+    }
+  }
 };
+
+/// The elements as numbers. Throws `data_error` for more than are taken.
+[[nodiscard]] inline numbers numbers_of(const weight& w) {
+  numbers all = numbers_of(w.data);
+  if (w.steps) {
+    const auto& whole = std::get<0>(all.elements);
+    std::vector<double> made(whole.size());
+    w.dequantize({whole.begin(), whole.end()}, [&](std::size_t i, double x) { made[i] = x; });
+    all = real_numbers(std::move(made), all.extents);
+  }
+  return all;
+}
+/// The elements as floats, in the file's order.
+[[nodiscard]] inline std::vector<float> floats_of(const weight& w) {
+  std::vector<float> all = floats_of(w.data);
+  if (w.steps) {
+    w.dequantize({all.begin(), all.end()},
+                 [&](std::size_t i, double x) { all[i] = static_cast<float>(x); });
+  }
+  return all;
+}
 
 /// Which of the axes that lie in memory make each axis of the file's: none, one or several, of
 /// which the first varies slowest.
@@ -59,7 +117,7 @@ struct tensor {
 }
 
 [[nodiscard]] inline tensor weight_tensor(const weight& of) {
-  tensor result{of.data.message->data_type(), extents_of(*of.data.message)};
+  tensor result{of.type(), extents_of(*of.data.message)};
   result.from = &of;
   result.stored = result.extents;
   result.axes = plain_layout(result.rank());

@@ -8,6 +8,7 @@
 #include "glia/onnx/writing/classification.hpp"
 #include "glia/onnx/writing/elementwise.hpp"
 #include "glia/onnx/writing/products.hpp"
+#include "glia/onnx/writing/quantization.hpp"
 #include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
@@ -19,7 +20,8 @@ using inferring_kernels =
                 kernels::to_index, kernels::gather, kernels::unary, kernels::binary,
                 kernels::select, kernels::matmul, kernels::batched_matmul, kernels::dense,
                 kernels::conv2d, kernels::conv2d_input_gradient, kernels::max_pool2d,
-                kernels::avg_pool2d, kernels::normalize, kernels::softmax, kernels::one_hot>;
+                kernels::avg_pool2d, kernels::normalize, kernels::softmax, kernels::one_hot,
+                kernels::fake_quantize>;
 
 /// The operations of a kernel. Throws `value_error` for one without any, by name.
 [[nodiscard]] inline values lower_any(const lowering& l, const any_kernel& kernel) {

@@ -31,6 +31,13 @@ namespace detail {
                                          factor(l, l.x[1], which == transpose::second)}))};
 }
 
+/// Weights of bytes (1, 1, I, O) as a matrix: programs look for those right before the product.
+[[nodiscard]] inline std::string quantized_matrix(const lowering& l, const value& w) {
+  constant matrix = *w.known;
+  matrix.shape = {matrix.shape[2], matrix.shape[3]};
+  return l.out.use(writer::constant_value(l.out.keep(std::move(matrix))));
+}
+
 [[nodiscard]] inline std::int64_t whole_number(std::size_t n) {
   return static_cast<std::int64_t>(n);
 }
@@ -67,9 +74,10 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
   if (k.window == window2d{} && k.groups == 1 && l.x[0].order == plain_order(4) &&
       l.x[1].known != nullptr) {
     const extents& s = l.x[1].shape;
-    value w = l.x[1];
     const std::string matrix =
-        l.out.call("Reshape", {l.out.use(w), l.out.reshape_tensor({s[2], s[3]})});
+        l.x[1].known->scales.empty()
+            ? l.out.call("Reshape", {l.out.use(l.x[1]), l.out.reshape_tensor({s[2], s[3]})})
+            : detail::quantized_matrix(l, l.x[1]);
     std::string y = l.out.call("MatMul", {l.out.use(l.x[0]), matrix});
     if (l.x[2]) {
       y = l.out.call("Add", {y, l.out.use(l.x[2])});

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -15,6 +17,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/kernels/kernel.hpp"
+#include "glia/kernels/quantization.hpp"
 #include "glia/onnx/axes.hpp"
 #include "glia/onnx/proto.hpp"
 
@@ -38,6 +41,11 @@ struct constant {
   glia::shape shape;
   std::vector<float> numbers;
   bool weights = true;  ///< false: what a description says itself, which nobody trains
+
+  /// Where they are multiples of these, one for each index of the last axis, they are stored as
+  /// bytes in this range.
+  std::vector<float> scales{};
+  byte_range range = signed_bytes;
 };
 
 /// A tensor of the file: by default none, as an operand that is left out.
@@ -116,6 +124,17 @@ class writer {
       result.shape.push_back({count, false});
     }
     return result;
+  }
+
+  /// Keeps a constant that an operation has made of others, as long as the writer lives.
+  const constant& keep(constant one) { return kept_.emplace_back(std::move(one)); }
+
+  /// Bytes, with or without signs, under this name or one like it.
+  std::string bytes(std::string_view name, const glia::shape& s, std::span<const std::int32_t> all,
+                    bool with_signs) {
+    std::vector<std::uint8_t> made(all.begin(), all.end());
+    const auto type = with_signs ? ::onnx::TensorProto::INT8 : ::onnx::TensorProto::UINT8;
+    return initializer(name, s, type, std::as_bytes(std::span(made)));
   }
 
   /// Numbers under this name or, where it is taken, one like it.
@@ -285,6 +304,11 @@ class writer {
     }
     const std::vector<float> numbers_there =
         in_order(v.known->numbers, {wide.begin(), wide.end()}, order);
+    if (!v.known->scales.empty()) {
+      const auto last = std::find(order.begin(), order.end(), rank - 1) - order.begin();
+      known = dequantized(*v.known, turned, numbers_there, static_cast<std::size_t>(last));
+      return known;
+    }
     if (v.known->weights) {
       known = numbers(v.known->name, turned, numbers_there);
       return known;
@@ -298,6 +322,27 @@ class writer {
     return known;
   }
 
+  /// Weights as bytes, and the operation that makes numbers of them.
+  std::string dequantized(const constant& of, const glia::shape& s, std::span<const float> all,
+                          std::size_t axis) {
+    std::size_t behind = 1;
+    for (std::size_t i = axis + 1; i < s.rank(); ++i) {
+      behind *= s[i];
+    }
+    std::vector<std::int32_t> whole(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const float q = std::nearbyint(all[i] / of.scales[i / behind % of.scales.size()]);
+      whole[i] = std::clamp(static_cast<std::int32_t>(q), of.range.least, of.range.most);
+    }
+    const std::vector<std::int32_t> zeros(of.scales.size(), 0);
+    const glia::shape along{of.scales.size()};
+    return call(
+        "DequantizeLinear",
+        {bytes(of.name, s, whole, true), numbers(of.name + ".scale", along, of.scales),
+         bytes(of.name + ".zero_point", along, zeros, true)},
+        [&](::onnx::NodeProto& made) { set(made, "axis", static_cast<std::int64_t>(axis)); });
+  }
+
   ::onnx::GraphProto* to_;
   std::string input_;
   std::string place_;
@@ -307,6 +352,7 @@ class writer {
   std::map<std::string, std::string> integers_;
   std::map<std::pair<std::string, axis_order>, std::string> arranged_;
   std::map<std::pair<const constant*, axis_order>, std::string> constants_;
+  std::deque<constant> kept_;
 };
 
 /// What the operations of a kernel are written with: its operands, the shapes of its results, and

@@ -1,0 +1,302 @@
+// The loops of quantised convolutions for one instruction set, GLIA_INTEGER_ISA. What registers
+// can do is told by `register_set`, and on processors with a wider and a narrower one by
+// `narrow_set` as well; see integer_loops.hpp.
+
+struct GLIA_INTEGER_ISA {
+  using wide = GLIA_INTEGER_REGISTERS;
+  using narrow = GLIA_INTEGER_NARROW_REGISTERS;
+
+  /// Channels of a panel.
+  static constexpr std::size_t panel_width = wide::size;
+  /// Channels up to which the last panel is computed by narrower registers.
+  static constexpr std::size_t narrow_width = narrow::size;
+  /// Pixels whose sums for a panel stay in registers.
+  static constexpr std::size_t tile_pixels = wide::tile_pixels;
+
+  /// Bytes of what products of x = (byte - zero) * scale become in a panel.
+  void multiply_to_bytes(const integer_products& by, const std::uint8_t* const* from,
+                         std::size_t pixels, std::uint8_t* const* to) const {
+    if (by.outputs <= narrow_width && narrow_width < panel_width) {
+      by_pixels<narrow, 4>(by, from, pixels, [&](const auto* sums, std::size_t p) {
+        narrow::store_bytes(sums, by, to[p]);
+      });
+    } else {
+      by_pixels<wide, 4>(by, from, pixels, [&](const auto* sums, std::size_t p) {
+        wide::store_bytes(sums, by, to[p]);
+      });
+    }
+  }
+
+  /// The same as numbers.
+  void multiply_to_numbers(const integer_products& by, const std::uint8_t* const* from,
+                           std::size_t pixels, float* const* to) const {
+    constexpr std::size_t each = wide::size / 4;
+    const numbers_of store{by, to};
+    switch ((by.outputs + each - 1) / each) {
+      case 1:
+        return by_pixels<wide, 1>(by, from, pixels, store);
+      case 2:
+        return by_pixels<wide, 2>(by, from, pixels, store);
+      case 3:
+        return by_pixels<wide, 3>(by, from, pixels, store);
+      default:
+        return by_pixels<wide, 4>(by, from, pixels, store);
+    }
+  }
+
+  /// A row of a depthwise convolution of one panel as bytes or numbers; see integer_window.
+  void convolve_channels(const integer_window& k, std::uint8_t* to) const {
+    if (k.channels <= narrow_width && narrow_width < panel_width) {
+      convolve_row<narrow>(k, bytes_to<narrow>{k, to});
+    } else {
+      convolve_row<wide>(k, bytes_to<wide>{k, to});
+    }
+  }
+  void convolve_channels(const integer_window& k, float* to) const {
+    if (k.channels <= narrow_width && narrow_width < panel_width) {
+      convolve_row<narrow>(k, numbers_to<narrow>{k, to});
+    } else {
+      convolve_row<wide>(k, numbers_to<wide>{k, to});
+    }
+  }
+
+  /// x as bytes: min(max(round(x / scale) + zero, least), most), numbers that are none being least.
+  void quantize(const float* x, std::size_t count, const byte_range& range, float per_scale,
+                std::uint8_t* to) const {
+    std::size_t i = 0;
+    for (; i + wide::size <= count; i += wide::size) {
+      wide::quantize(x + i, range, per_scale, to + i);
+    }
+    for (; i < count; ++i) {
+      to[i] = quantized(x[i], range, per_scale);
+    }
+  }
+
+ private:
+  template <class Set>
+  struct bytes_to {
+    const integer_window& k;
+    std::uint8_t* to;
+    void operator()(const typename Set::sums* sums, std::size_t column) const {
+      Set::store_bytes(sums, k.by, to + column * k.out_step);
+    }
+  };
+
+  struct numbers_of {
+    const integer_products& by;
+    float* const* to;
+    template <std::size_t Vectors>
+    void operator()(const typename wide::sums (&sums)[Vectors], std::size_t p) const {
+      constexpr std::size_t each = wide::size / 4;
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        wide::store_numbers(sums[v], by, v * each, v + 1 < Vectors ? each : by.outputs - v * each,
+                            to[p]);
+      }
+    }
+  };
+
+  template <class Set>
+  struct numbers_to {
+    const integer_window& k;
+    float* to;
+    void operator()(const typename Set::sums* sums, std::size_t column) const {
+      // Fours of channels lie in the vectors in turn; see packed_channel.
+      constexpr std::size_t lanes = Set::size / 4;
+      std::array<float, Set::size> all;
+      for (std::size_t v = 0; v < 4; ++v) {
+        Set::store_numbers(sums[v], k.by, v * lanes, lanes, all.data());
+      }
+      for (std::size_t channel = 0; channel < k.channels; channel += 4) {
+        const std::size_t at = channel % 16 / 4 * lanes + channel / 16 * 4;
+        std::copy_n(all.data() + at, std::min<std::size_t>(4, k.channels - channel),
+                    to + column * k.out_step + channel);
+      }
+    }
+  };
+
+  template <class Set, std::size_t Vectors, class Store>
+  static void by_pixels(const integer_products& by, const std::uint8_t* const* from,
+                        std::size_t pixels, const Store& store) {
+    // Few vectors of sums for each leave room for more pixels.
+    constexpr std::size_t most = Set::tile_pixels * (Vectors <= 2 ? 2 : 1);
+    std::size_t p = 0;
+    for (; p + most <= pixels; p += most) {
+      tile<Set, Vectors, most>(by, from + p, p, store);
+    }
+    for (; p + 2 <= pixels; p += 2) {
+      tile<Set, Vectors, 2>(by, from + p, p, store);
+    }
+    if (p < pixels) {
+      tile<Set, Vectors, 1>(by, from + p, p, store);
+    }
+  }
+
+  // Plain arrays and loops that are unrolled before all else: sums in others do not stay in
+  // registers.
+  template <class Set, std::size_t Vectors, std::size_t Pixels, class Store>
+  static void tile(const integer_products& by, const std::uint8_t* const* from, std::size_t first,
+                   const Store& store) {
+    typename Set::sums sums[Pixels][Vectors];
+    const std::uint8_t* x[Pixels];
+#pragma GCC unroll 12
+    for (std::size_t p = 0; p < Pixels; ++p) {
+      x[p] = from[p];
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        sums[p][v] = Set::no_sums();
+      }
+    }
+    const std::int8_t* w = by.weights;
+    const std::uint32_t* offset = by.offsets;
+    const std::uint32_t* const end = offset + by.steps;
+    do {  // there is a step at least
+      const std::size_t at = *offset;
+      typename Set::bytes weights[Vectors];
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        weights[v] = Set::weights(w + v * Set::size);
+      }
+#pragma GCC unroll 12
+      for (std::size_t p = 0; p < Pixels; ++p) {
+        const typename Set::bytes four = Set::broadcast(x[p] + at);
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v < Vectors; ++v) {
+          sums[p][v] = Set::add_products(sums[p][v], four, weights[v]);
+        }
+      }
+      w += Vectors * Set::size;
+    } while (++offset != end);
+#pragma GCC unroll 12
+    for (std::size_t p = 0; p < Pixels; ++p) {
+      typename Set::sums of_pixel[Vectors];
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        of_pixel[v] = sums[p][v];
+      }
+      store(of_pixel, first + p);
+    }
+  }
+
+  template <class Set, class Store>
+  static void convolve_row(const integer_window& k, const Store& store) {
+    if (k.width == 3 && k.height == 3 && k.dilation == 1 && k.stride == 1) {
+      convolve_each_column<Set, 3>(k, store);
+    } else if (k.width == 3 && k.height == 3 && k.dilation == 1 && k.stride == 2) {
+      convolve_every_other_column<Set, 3>(k, store);
+    } else {
+      convolve_any<Set>(k, store);
+    }
+  }
+
+  /// Four rows' bytes of a column, those of one channel side by side: four vectors.
+  template <class Set>
+  static void column(const integer_window& k, std::size_t rows, std::size_t first_row,
+                     std::size_t at, typename Set::bytes* to) {
+    const std::uint8_t* const* row = k.rows + first_row;
+    at *= k.pixel_step;
+    Set::interleave(Set::load(row[0] + at), rows > 1 ? Set::load(row[1] + at) : Set::no_bytes(),
+                    rows > 2 ? Set::load(row[2] + at) : Set::no_bytes(),
+                    rows > 3 ? Set::load(row[3] + at) : Set::no_bytes(), to);
+  }
+
+  template <class Set>
+  static void add_column(typename Set::sums* sums, const typename Set::bytes* columns,
+                         const std::int8_t* w) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < 4; ++v) {
+      sums[v] = Set::add_products(sums[v], columns[v], Set::weights(w + v * Set::size));
+    }
+  }
+  template <class Set>
+  static void add_column(typename Set::sums* sums, const typename Set::bytes* columns,
+                         const typename Set::bytes* w) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < 4; ++v) {
+      sums[v] = Set::add_products(sums[v], columns[v], w[v]);
+    }
+  }
+  template <class Set>
+  static void clear(typename Set::sums* sums) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < 4; ++v) {
+      sums[v] = Set::no_sums();
+    }
+  }
+  template <class Set>
+  static void copy(const typename Set::sums* from, typename Set::sums* to) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < 4; ++v) {
+      to[v] = from[v];
+    }
+  }
+
+  /// The weights of three columns, which stay in registers where there are enough.
+  template <class Set>
+  static void load_window(const integer_window& k, typename Set::bytes* w) {
+#pragma GCC unroll 12
+    for (std::size_t v = 0; v < 12; ++v) {
+      w[v] = Set::weights(k.by.weights + v * Set::size);
+    }
+  }
+
+  /// Windows of three columns next to each other: a column is put together once for all three.
+  template <class Set, std::size_t Rows, class Store>
+  static void convolve_each_column(const integer_window& k, const Store& store) {
+    typename Set::sums newest[4];
+    typename Set::sums middle[4];
+    typename Set::sums oldest[4];
+    typename Set::bytes columns[4];
+    typename Set::bytes w[12];
+    load_window<Set>(k, w);
+    clear<Set>(newest);
+    clear<Set>(middle);
+    for (std::size_t c = 0; c < k.columns + 2; ++c) {
+      column<Set>(k, Rows, 0, c, columns);
+      copy<Set>(middle, oldest);
+      copy<Set>(newest, middle);
+      clear<Set>(newest);
+      add_column<Set>(newest, columns, w);
+      add_column<Set>(middle, columns, w + 4);
+      add_column<Set>(oldest, columns, w + 8);
+      if (c >= 2) {
+        store(oldest, c - 2);
+      }
+    }
+  }
+
+  template <class Set, std::size_t Rows, class Store>
+  static void convolve_every_other_column(const integer_window& k, const Store& store) {
+    typename Set::bytes w[12];
+    load_window<Set>(k, w);
+    typename Set::bytes columns[4];
+    typename Set::sums sums[4];
+    column<Set>(k, Rows, 0, 0, columns);
+    for (std::size_t c = 0; c < k.columns; ++c) {
+      clear<Set>(sums);
+      add_column<Set>(sums, columns, w);
+      column<Set>(k, Rows, 0, 2 * c + 1, columns);
+      add_column<Set>(sums, columns, w + 4);
+      column<Set>(k, Rows, 0, 2 * c + 2, columns);
+      add_column<Set>(sums, columns, w + 8);
+      store(sums, c);
+    }
+  }
+
+  template <class Set, class Store>
+  static void convolve_any(const integer_window& k, const Store& store) {
+    typename Set::bytes columns[4];
+    typename Set::sums sums[4];
+    for (std::size_t c = 0; c < k.columns; ++c) {
+      clear<Set>(sums);
+      const std::int8_t* w = k.by.weights;
+      for (std::size_t row = 0; row < k.height; row += 4) {
+        for (std::size_t x = 0; x < k.width; ++x, w += 4 * Set::size) {
+          column<Set>(k, k.height - row, row, c * k.stride + x * k.dilation, columns);
+          add_column<Set>(sums, columns, w);
+        }
+      }
+      store(sums, c);
+    }
+  }
+};

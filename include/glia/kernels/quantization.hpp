@@ -1,0 +1,250 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/convolution_chain.hpp"
+#include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/kernel.hpp"
+#include "glia/kernels/products.hpp"
+
+namespace glia {
+
+/// Which whole numbers stand for numbers: x is min(max(round(x / scale) + zero, least), most), and
+/// back it is (that - zero) * scale.
+struct byte_range {
+  std::int32_t zero = 0;
+  std::int32_t least = 0;
+  std::int32_t most = 255;
+
+  friend bool operator==(const byte_range&, const byte_range&) = default;
+};
+
+/// Numbers symmetric around 0, as weights are stored.
+inline constexpr byte_range signed_bytes{0, -127, 127};
+
+/// The same range in bytes without signs.
+[[nodiscard]] constexpr byte_range without_signs(const byte_range& r) {
+  const std::int32_t up = r.least < 0 ? 128 : 0;
+  return {r.zero + up, r.least + up, r.most + up};
+}
+
+/// Throws where a range is not one of bytes, with or without signs.
+inline void require_bytes(std::string_view what, const byte_range& r) {
+  const std::int32_t lowest = r.least < 0 ? -128 : 0;
+  require<value_error>(lowest <= r.least && r.least < r.most && r.most <= lowest + 255 &&
+                           r.least <= r.zero && r.zero <= r.most,
+                       what, ": expected a range of bytes with its zero in it, got ", r.least,
+                       " to ", r.most, " with the zero ", r.zero);
+}
+
+}  // namespace glia
+
+namespace glia::kernels {
+
+struct quantized_chain;
+struct pack_quantized;
+
+/// Numbers as near as whole numbers of 8 bits come to them: (min(max(round(x / s) + zero, least),
+/// most) - zero) * s, halves rounded to the even number. The scales s are one number or one for
+/// each index of the last axis, above 0. What is no number stays so.
+///
+/// Products and convolutions of such numbers may be computed with integers: see `quantized_chain`.
+struct fake_quantize {
+  byte_range range;
+
+  using becomes = kernel_list<quantized_chain, pack_quantized, reshape>;
+  static constexpr std::string_view name = "fake_quantize";
+  static constexpr std::size_t operands = 2;  // x, scales
+  static constexpr std::size_t results = 1;
+  static constexpr overwrite overwrites[] = {{0, 0}};
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& x, const tensor_spec& scales) const {
+    require_elements("fake_quantize", x, element::real);
+    require_elements("fake_quantize: scales", scales, element::real);
+    require_bytes("fake_quantize", range);
+    const bool each = x.shape.rank() > 0 && scales.shape == shape{x.shape.back()};
+    require<shape_error>(scales.shape == shape{1} || each,
+                         "fake_quantize: expected one scale (1) or one for each index of the last "
+                         "axis of ",
+                         x.shape, ", got ", scales.shape);
+    return x;
+  }
+  [[nodiscard]] static double flops(const tensor_spec& x, const tensor_spec&) {
+    return 5 * detail::count(x.shape);
+  }
+  [[nodiscard]] static batch_axes<2, 1> axes(const tensor_spec&, const tensor_spec&) {
+    return detail::by_rows<fake_quantize>(1);
+  }
+  friend bool operator==(const fake_quantize&, const fake_quantize&) = default;
+};
+
+}  // namespace glia::kernels
+
+namespace glia {
+
+/// One product of a chain of them in integers: a convolution, its weights' shape and range, and the
+/// range of what it takes, in bytes without signs.
+struct quantized_link {
+  kernels::conv2d product;
+  shape weights;
+  byte_range weight_range = signed_bytes;
+  byte_range input{};
+
+  [[nodiscard]] bool depthwise() const { return product.groups > 1; }
+  friend bool operator==(const quantized_link&, const quantized_link&) = default;
+};
+
+/// How the packed weights of such a link lie, in bytes: for every 64 outputs the multiplier and the
+/// shift of each, as floats, and then the weights, four bytes of each output in turn, behind bounds
+/// of the results.
+struct quantized_weights {
+  std::size_t outputs;
+  std::size_t steps;  ///< fours of weights of each output
+
+  // As many as the widest registers there are hold, or a multiple.
+  static constexpr std::size_t outputs_at_a_time = 64;
+  static constexpr std::size_t bounds = 64;
+
+  /// `first` is whether the link reads an image, where runs of a window's columns and channels
+  /// follow each other, and not what another link made.
+  explicit quantized_weights(const quantized_link& link, bool first) : outputs(link.weights[3]) {
+    const shape& w = link.weights;
+    if (link.depthwise()) {
+      steps = (w[0] + 3) / 4 * w[1];
+    } else {
+      steps = w.size() / w[3] / run_length(link, first) * ((run_length(link, first) + 3) / 4);
+    }
+  }
+  [[nodiscard]] static std::size_t run_length(const quantized_link& link, bool first) {
+    const bool whole_rows = first && link.product.window.dilation_width == 1;
+    return whole_rows ? link.weights[1] * link.weights[2] : link.weights[2];
+  }
+  [[nodiscard]] std::size_t bytes_each() const { return 2 * sizeof(float) + 4 * steps; }
+  [[nodiscard]] std::size_t bytes() const {
+    return bounds +
+           (outputs + outputs_at_a_time - 1) / outputs_at_a_time * outputs_at_a_time * bytes_each();
+  }
+  [[nodiscard]] tensor_spec spec() const { return {{bytes()}, element::byte}; }
+};
+
+/// The most products of two bytes that a sum of 32 bits holds for certain.
+inline constexpr std::size_t max_integer_products = (std::size_t{1} << 31) / (255 * 128) - 1;
+
+/// Whether a chain in integers takes this link; behind the first, nothing but depthwise and
+/// pointwise convolutions, and padding only where it is the byte 0.
+[[nodiscard]] inline bool chains_quantized(const quantized_link& link, const window_sizes& s,
+                                           bool first) {
+  const bool depthwise = s.groups == s.c && s.groups == s.o && s.groups > 1;
+  const bool pointwise = s.groups == 1 && s.window == window2d{};
+  const window2d& k = s.window;
+  const bool padded = k.pad_top + k.pad_bottom + k.pad_left + k.pad_right > 0;
+  return clamps(link.product.map) && (depthwise || s.groups == 1) &&
+         s.window.height <= max_window_rows && link.weights.size() > 0 &&
+         link.weights.size() / link.weights[3] <= max_integer_products &&
+         (first || depthwise || pointwise) && (first || !padded || link.input.zero == 0);
+}
+
+}  // namespace glia
+
+namespace glia::kernels {
+
+/// The weights w (height, width, C / groups, O) of a link as whole numbers in the order in which
+/// loops read them, with what turns sums into results. `out` is the range of these, where they are
+/// bytes for the next link; else they are numbers. Optional for a backend.
+struct pack_quantized {
+  quantized_link link;
+  bool first = true;
+  bool to_bytes = false;
+  byte_range out;
+
+  static constexpr std::string_view name = "pack_quantized";
+  static constexpr std::size_t operands = 5;  // w, its scales, bias, scale of x, scale of results
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] tensor_spec result(const tensor_spec& w, const tensor_spec& scales,
+                                   const tensor_spec& bias, const tensor_spec& x_scale,
+                                   const tensor_spec& y_scale) const {
+    require_same_shape("pack_quantized: weights", link.weights, w.shape);
+    require_same_shape("pack_quantized: scales", {link.weights[3]}, scales.shape);
+    require_bias("pack_quantized", bias, link.weights[3]);
+    require_same_shape("pack_quantized: scale of inputs", {1}, x_scale.shape);
+    require<shape_error>(static_cast<bool>(y_scale) == to_bytes,
+                         "pack_quantized: results have a scale where they are bytes");
+    return quantized_weights(link, first).spec();
+  }
+  [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec&, const tensor_spec&,
+                                    const tensor_spec&, const tensor_spec&) {
+    return 0;
+  }
+  [[nodiscard]] static batch_axes<5, 1> axes(const tensor_spec&, const tensor_spec&,
+                                             const tensor_spec&, const tensor_spec&,
+                                             const tensor_spec&) {
+    batch_axes<5, 1> all;
+    all.operands.fill(batch_axis::shared);
+    all.results.fill(batch_axis::shared);
+    return all;
+  }
+  friend bool operator==(const pack_quantized&, const pack_quantized&) = default;
+};
+
+/// Convolutions one after the other, computed with integers: x (N, H, W, C) becomes bytes, products
+/// of bytes are added up exactly, and sums become the bytes of the next convolution and, in the
+/// end, numbers. Operands are x, its scale, and what `pack_quantized` made for each. A byte holds
+/// nothing that is no number: that becomes the least. Optional for a backend; where
+/// `chains_quantized`.
+struct quantized_chain {
+  std::size_t count = 0;
+  std::array<quantized_link, max_chain> links{};
+
+  static constexpr std::string_view name = "quantized_chain";
+  static constexpr std::size_t operands = 2 + max_chain;  // x, its scale, packed, packed, ...
+  static constexpr std::size_t results = 1;
+
+  /// The sizes of each convolution. Throws where one is not for a chain.
+  [[nodiscard]] std::array<window_sizes, max_chain> sizes(const shape& x) const {
+    require<value_error>(count > 0 && count <= max_chain, "quantized_chain: expected 1 to ",
+                         max_chain, " convolutions, got ", count);
+    std::array<window_sizes, max_chain> all{};
+    shape in = x;
+    for (std::size_t i = 0; i < count; ++i) {
+      all[i] = conv2d_rule(in, links[i].weights, links[i].product.window, links[i].product.groups);
+      require<value_error>(chains_quantized(links[i], all[i], i == 0),
+                           "quantized_chain: convolution ", i,
+                           " is not one that a chain takes; run it on its own");
+      in = all[i].output();
+    }
+    return all;
+  }
+  template <class... Packed>
+  [[nodiscard]] tensor_spec result(const tensor_spec& x, const tensor_spec& scale,
+                                   const Packed&... packed) const {
+    require_elements("quantized_chain", x, element::real);
+    require_same_shape("quantized_chain: scale", {1}, scale.shape);
+    const std::array<tensor_spec, max_chain> all{packed...};
+    for (std::size_t i = 0; i < count; ++i) {
+      require<shape_error>(all[i] == quantized_weights(links[i], i == 0).spec(),
+                           "quantized_chain: the packed weights ", i, " are those of another link");
+    }
+    return real_of(sizes(x.shape)[count - 1].output());
+  }
+  template <class... Packed>
+  [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec&, const Packed&...) const {
+    double sum = 0;
+    for (const window_sizes& s : sizes(x.shape)) {
+      sum += s.n == 0 ? 0 : detail::product_flops(s);
+    }
+    return sum;
+  }
+  template <class... Specs>
+  [[nodiscard]] static batch_axes<operands, 1> axes(const Specs&...) {
+    return detail::by_rows<quantized_chain>(1 + max_chain);
+  }
+  friend bool operator==(const quantized_chain&, const quantized_chain&) = default;
+};
+
+}  // namespace glia::kernels

@@ -1,0 +1,280 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/core/xtensor.hpp"
+#include "glia/graph/improve.hpp"
+#include "glia/graph/quantization.hpp"
+#include "glia/graph/uses.hpp"
+#include "glia/models/model_core.hpp"
+#include "glia/models/number_histogram.hpp"
+#include "glia/models/prepared.hpp"
+
+namespace glia {
+
+struct calibrate_options {
+  /// How far quantisation may move the outputs on the samples: the root of the mean square of what
+  /// changes, over that of the outputs. Products that move them most stay as they are.
+  double tolerance = 0.1;
+  std::size_t batch_size = 32;  ///< samples at a time; bounds the memory
+};
+
+namespace detail {
+
+/// Runs a model's graph on samples and looks at what goes into its products.
+template <class Model>
+class calibration {
+ public:
+  using B = typename Model::backend_type;
+  using T = typename B::value_type;
+  using tensor = typename B::tensor;
+
+  calibration(const Model& net, std::span<const float> samples, const calibrate_options& options)
+      : net_(&net), samples_(samples), options_(options) {
+    const std::size_t count = samples.size() / net.sample_shape().size();
+    rows_ = std::min(options.batch_size, count);
+    batches_ = count / rows_;
+  }
+
+  [[nodiscard]] quantization run() {
+    quantization all;
+    all.products = look_at_products();
+    const std::vector<float> expected = outputs(net_->prepare({.batch = rows_}));
+    for (quantized_product& one : all.products) {
+      const prepared<B> alone = net_->prepare({.products = {one}}, {.batch = rows_});
+      one.error = computes_integers(alone) ? distance(outputs(alone), expected)
+                                           : std::numeric_limits<double>::infinity();
+    }
+    choose(all, expected);
+    return all;
+  }
+
+ private:
+  struct seen_product {
+    quantized_product product;
+    value_id x;
+    value_id w;
+  };
+
+  /// Of backends that compute with integers, whether they do here.
+  [[nodiscard]] static bool computes_integers(const prepared<B>& made) {
+    if constexpr (runs<B, kernels::quantized_chain>) {
+      return std::any_of(made.calls().nodes().begin(), made.calls().nodes().end(),
+                         [](const graph_node& node) {
+                           return node.kernel.template as<kernels::quantized_chain>() != nullptr;
+                         });
+    } else {
+      return true;
+    }
+  }
+
+  /// Every product with the ranges of its factors.
+  [[nodiscard]] std::vector<quantized_product> look_at_products() {
+    const recorder<B> recorded = net_->core().recorded(net_->described(), model_part::whole, rows_);
+    graph g = recorded.recorded();
+    prune(g);
+    passes::fold_scaling(g, fixed_values(g, {0}));
+    const std::vector<bool> fixed = fixed_values(g, {0});
+    const graph_uses uses(g);
+    const auto source = [&](value_id id) {  // the same numbers in the same order
+      while (uses.made_by<kernels::reshape>(id) != nullptr) {
+        id = g.nodes()[uses.maker(id)].operands[0];
+      }
+      return id;
+    };
+    std::vector<seen_product> seen;
+    std::map<value_id, number_histogram> inputs;
+    std::map<value_id, std::vector<float>> weights;
+    for (const passes::product_place& place : passes::fixed_products(g, fixed)) {
+      const graph_node& node = g.nodes()[place.node];
+      const value_id x = source(node.operands[0]);
+      const value_id w = source(node.operands[1]);
+      const std::size_t outputs = g.spec(node.operands[1]).shape.back();
+      seen.push_back({{place.layer, place.number, 1, 0, std::vector<float>(outputs), 0}, x, w});
+      inputs[x];
+      weights[w];
+    }
+    const auto look_at = [&](value_id id, const tensor& value) {
+      const auto input = inputs.find(id);
+      const auto weight = weights.find(id);
+      if (input != inputs.end()) {
+        input->second.add(numbers_of(value));
+      }
+      if (weight != weights.end() && weight->second.empty()) {
+        weight->second = numbers_of(value);
+      }
+    };
+    const program<B> run(g, recorded.how(), net_->device());
+    for (int pass = 0; pass < 2; ++pass) {  // first ranges, then how often what is in them
+      for (std::size_t batch = 0; batch < batches_; ++batch) {
+        run_with(run, g, batch, look_at);
+      }
+      for (auto& [id, input] : inputs) {
+        input.end_pass();
+      }
+    }
+    std::vector<quantized_product> result;
+    for (seen_product& one : seen) {
+      const byte_scale range = inputs.at(one.x).best_bytes();
+      one.product.input_scale = range.scale;
+      one.product.input_zero = range.zero;
+      set_scales(weights.at(one.w), one.product.weight_scales);
+      result.push_back(std::move(one.product));
+    }
+    return result;
+  }
+
+  template <class LookAt>
+  void run_with(const program<B>& run, const graph& g, std::size_t batch, const LookAt& look_at) {
+    std::vector<tensor> values{
+        samples_from_host(net_->device(), batch_at(batch), batch_of(rows_, net_->sample_shape()))};
+    for (const parameter<B>& p : net_->parameters()) {
+      values.push_back(p.value);
+    }
+    std::vector<tensor*> inputs;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      look_at(g.inputs()[i].value, values[i]);
+      inputs.push_back(&values[i]);
+    }
+    tensor y;
+    const auto probe = [&](const graph_node& node, std::span<const tensor* const> results) {
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (node.results[i] != no_value) {
+          look_at(node.results[i], *results[i]);
+        }
+      }
+    };
+    const typename program<B>::probe_function looks(probe);
+    run.run(inputs, std::span(&y, 1), {}, &looks);
+  }
+
+  [[nodiscard]] std::span<const float> batch_at(std::size_t batch) const {
+    const std::size_t size = rows_ * net_->sample_shape().size();
+    return samples_.subspan(batch * size, size);
+  }
+
+  [[nodiscard]] std::vector<float> numbers_of(const tensor& value) const {
+    if (value.type() != element::real) {
+      return {};
+    }
+    std::vector<float> numbers(value.shape().size());
+    net_->device().to_host(value, std::span<float>(numbers));
+    return numbers;
+  }
+
+  /// The largest weight of each output is 127 times its scale.
+  static void set_scales(std::span<const float> w, std::vector<float>& scales) {
+    std::vector<float> largest(scales.size(), 0);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      float& one = largest[i % largest.size()];
+      one = std::max(one, std::abs(w[i]));
+    }
+    std::transform(largest.begin(), largest.end(), scales.begin(), [](float most) {
+      const float scale = most / 127;
+      return std::isnormal(scale) ? scale : 1;
+    });
+  }
+
+  [[nodiscard]] std::vector<float> outputs(const prepared<B>& made) const {
+    const std::size_t each = rows_ * net_->output_shape().size();
+    std::vector<float> y(batches_ * each);
+    for (std::size_t batch = 0; batch < batches_; ++batch) {
+      made.run(batch_at(batch), std::span<float>(y).subspan(batch * each, each));
+    }
+    return y;
+  }
+
+  [[nodiscard]] static double distance(std::span<const float> y, std::span<const float> expected) {
+    double changed = 0;
+    double all = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double by = static_cast<double>(y[i]) - static_cast<double>(expected[i]);
+      changed += by * by;
+      all += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
+    }
+    return changed == 0 ? 0 : std::sqrt(changed / all);
+  }
+
+  /// Keeps the products that together move the outputs by no more than the tolerance: those of the
+  /// smallest errors, of which the squares add up where they do not depend on each other.
+  void choose(quantization& all, std::span<const float> expected) const {
+    const std::size_t count = all.products.size();
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return all.products[a].error < all.products[b].error;
+    });
+    std::size_t kept = 0;
+    for (double sum = 0; kept < count; ++kept) {
+      sum += std::pow(all.products[order[kept]].error, 2);
+      if (!(std::sqrt(sum) <= options_.tolerance)) {
+        break;
+      }
+    }
+    quantization chosen;
+    for (;; kept -= (kept + 9) / 10) {  // where they do depend
+      std::vector<bool> in(count, false);
+      for (std::size_t i = 0; i < kept; ++i) {
+        in[order[i]] = true;
+      }
+      chosen.products.clear();
+      for (std::size_t i = 0; i < count; ++i) {
+        if (in[i]) {
+          chosen.products.push_back(all.products[i]);
+        }
+      }
+      chosen.error = distance(outputs(net_->prepare(chosen, {.batch = rows_})), expected);
+      if (kept == 0 || chosen.error <= options_.tolerance) {
+        break;
+      }
+    }
+    chosen.left_in_float = count - kept;
+    all = std::move(chosen);
+  }
+
+  const Model* net_;
+  std::span<const float> samples_;
+  calibrate_options options_;
+  std::size_t rows_ = 0;
+  std::size_t batches_ = 0;
+};
+
+}  // namespace detail
+
+/// Finds how a model's products can be computed with integers of 8 bits: runs it on samples (N,
+/// ...sample) such as it will see, some hundreds of them, which need no targets. Weights get a
+/// scale for each output, inputs of products a range that errs least on what was seen.
+///
+///     const auto eight_bits = glia::calibrate(net, images);
+///     const auto ready = net.prepare(eight_bits, {.batch = 1});
+///
+/// A product is left as it is where the backend has no integers for it, and where it would move the
+/// outputs too far; see calibrate_options. Samples that fill no batch at the end are left out.
+///
+/// Throws `value_error` without samples or for a tolerance below 0, and `data_error` where what
+/// goes into a product is no number or infinite.
+template <class Model, class Expression>
+[[nodiscard]] quantization calibrate(const Model& net, const xt::xexpression<Expression>& samples,
+                                     const calibrate_options& options = {}) {
+  const xt::xarray<float> x = samples.derived_cast();
+  const shape given(x.shape().begin(), x.shape().end());
+  static_cast<void>(net.core().require_inputs(given));
+  require<value_error>(given[0] > 0 && options.batch_size > 0 && options.tolerance >= 0,
+                       "calibrate: expected samples, batches of at least one and a tolerance of at "
+                       "least 0, got ",
+                       given[0], " samples, ", options.batch_size, " and ", options.tolerance);
+  return detail::calibration<Model>(net, {x.data(), x.size()}, options).run();
+}
+
+}  // namespace glia

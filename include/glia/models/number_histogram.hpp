@@ -1,0 +1,111 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "glia/core/error.hpp"
+
+namespace glia {
+
+/// A number is (byte - zero) * scale.
+struct byte_scale {
+  float scale = 1;
+  std::int32_t zero = 0;
+};
+
+/// Where the numbers lie that go through some place of a model: in a first pass over them from
+/// where to where, in a second how many in each part of that.
+class number_histogram {
+ public:
+  /// Throws `data_error` for what is no number or infinite.
+  void add(std::span<const float> numbers) {
+    for (const float x : numbers) {
+      require<data_error>(std::isfinite(x),
+                          "calibrate: what goes into a product must be finite, got ", x);
+      if (counting_) {
+        counts_[bin_of(x)] += x != 0 ? 1 : 0;  // what is 0 stays so
+      } else {
+        low_ = std::min(low_, x);
+        high_ = std::max(high_, x);
+      }
+    }
+  }
+  void end_pass() { counting_ = true; }
+
+  /// The scale with which bytes err least in the mean square: that of a range, 0 in it, as wide as
+  /// the numbers lie or narrower, when those outside count as its ends.
+  [[nodiscard]] byte_scale best_bytes() const {
+    byte_scale best = bytes_over(low_, high_);
+    double least = error_of(best);
+    float low = low_;
+    float high = high_;
+    for (float* const end : {&high, &low}) {  // first one end, then the other
+      const float whole = *end;
+      float chosen = whole;
+      for (int percent = 98; percent >= 10; percent -= 2) {
+        *end = whole * static_cast<float>(percent) / 100;
+        const byte_scale one = bytes_over(low, high);
+        const double error = error_of(one);
+        if (error < least) {
+          least = error;
+          best = one;
+          chosen = *end;
+        }
+      }
+      *end = chosen;
+    }
+    return best;
+  }
+
+ private:
+  static constexpr std::size_t bins = 2048;
+
+  [[nodiscard]] double bin_width() const {
+    return (static_cast<double>(high_) - static_cast<double>(low_)) / bins;
+  }
+  [[nodiscard]] std::size_t bin_of(float x) const {
+    const double width = bin_width();
+    const double at = (static_cast<double>(x) - static_cast<double>(low_)) / width;
+    return width > 0 ? std::min(bins - 1, static_cast<std::size_t>(at)) : 0;
+  }
+
+  [[nodiscard]] static byte_scale bytes_over(float low, float high) {
+    const double width = static_cast<double>(high) - static_cast<double>(low);
+    const auto scale = static_cast<float>(width / 255);
+    if (!std::isnormal(scale)) {
+      return {};
+    }
+    const double zero = std::nearbyint(-static_cast<double>(low) / static_cast<double>(scale));
+    return {scale, static_cast<std::int32_t>(std::clamp(zero, 0.0, 255.0))};
+  }
+
+  [[nodiscard]] double error_of(const byte_scale& r) const {
+    const auto scale = static_cast<double>(r.scale);
+    double sum = 0;
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+      if (counts_[bin] == 0) {
+        continue;
+      }
+      const double x = static_cast<double>(low_) + (static_cast<double>(bin) + 0.5) * bin_width();
+      const double byte = std::clamp(std::nearbyint(x / scale) + r.zero, 0.0, 255.0);
+      // Within its byte a number is anywhere, as the middle of a bin is not.
+      const double inside = scale * scale / 12;
+      const double off = std::abs(x - (byte - r.zero) * scale);
+      const double square = off <= scale ? inside : off * off;
+      sum += static_cast<double>(counts_[bin]) * square;
+    }
+    return sum;
+  }
+
+  float low_ = 0;
+  float high_ = 0;
+  bool counting_ = false;
+  std::array<std::uint64_t, bins> counts_{};
+};
+
+}  // namespace glia

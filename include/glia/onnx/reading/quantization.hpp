@@ -1,0 +1,135 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/quantization.hpp"
+#include "glia/onnx/reading/parts.hpp"
+
+// Numbers of 8 bits. QuantizeLinear and DequantizeLinear one behind the other are glia's
+// fake_quantize; weights that are stored so are numbers like others, which a fake_quantize follows.
+namespace glia::onnx::reading {
+
+/// Scales and zeros of a node's operands 1 and 2: one of each, or one for each index along an axis.
+[[nodiscard]] inline quantized_steps steps_of(operation& n, element_type type) {
+  require<data_error>(n.integer("block_size", 0) == 0,
+                      "quantises in blocks; glia takes one scale, or one along an axis");
+  const tensor& x = n.operand(0);
+  quantized_steps steps;
+  const numbers scales = n.known(1);
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    steps.scales.push_back(scales.at(i));
+    require<data_error>(std::isfinite(steps.scales.back()) && steps.scales.back() > 0,
+                        "has the scale ", steps.scales.back(), "; expected numbers above 0");
+  }
+  steps.zeros.assign(steps.scales.size(), 0);
+  if (n.has(2)) {
+    const numbers zeros = n.known(2);
+    require<data_error>(zeros.size() == steps.scales.size(), "has ", steps.scales.size(),
+                        " scales and ", zeros.size(), " zero points");
+    for (std::size_t i = 0; i < zeros.size(); ++i) {
+      steps.zeros[i] = zeros.at(i);
+    }
+  }
+  if (steps.scales.size() != 1) {
+    steps.axis = axis_in(n.integer("axis", 1), x.rank());
+    require<data_error>(x.extents[*steps.axis] == steps.scales.size(), "has ", steps.scales.size(),
+                        " scales along an axis of ", words(x.extents));
+  }
+  steps.type = type;
+  return steps;
+}
+
+/// The range of whole numbers of a type. Throws `data_error` for one of others than 8 bits.
+[[nodiscard]] inline byte_range range_of(element_type type, double zero) {
+  using P = ::onnx::TensorProto;
+  require<data_error>(type == P::UINT8 || type == P::INT8, "quantises to ", name_of_type(type),
+                      "; glia takes INT8 and UINT8");
+  const std::int32_t least = type == P::INT8 ? -128 : 0;
+  require<data_error>(least <= zero && zero <= least + 255, "has the zero point ", zero);
+  return {static_cast<std::int32_t>(zero), least, least + 255};
+}
+
+/// One number for each index along an axis, where they meet a tensor of `rank` axes.
+[[nodiscard]] inline tensor along(const std::vector<double>& all, std::optional<std::size_t> axis,
+                                  std::size_t rank) {
+  dims extents(axis ? rank : 0, 1);
+  if (axis) {
+    extents[*axis] = all.size();
+  }
+  return known_tensor(real_numbers(all, extents));
+}
+
+inline void quantize_linear(operation& n) {
+  const tensor& x = n.operand(0);
+  const element_type type =
+      n.has(2) ? n.x[2].type
+               : static_cast<element_type>(n.integer("output_dtype", ::onnx::TensorProto::UINT8));
+  const quantized_steps steps = steps_of(n, type);
+  require<data_error>(std::equal(steps.zeros.begin() + 1, steps.zeros.end(), steps.zeros.begin()),
+                      "has several zero points, which glia does not take");
+  const byte_range range = range_of(type, steps.zeros.at(0));
+  tensor from = in_graph(n.out, x);
+  if (steps.axis &&
+      (from.axes[*steps.axis].size() != 1 || from.axes[*steps.axis][0] + 1 != from.stored.size())) {
+    axis_order last = plain_order(x.rank());
+    std::rotate(last.begin() + static_cast<std::ptrdiff_t>(*steps.axis),
+                last.begin() + static_cast<std::ptrdiff_t>(*steps.axis) + 1, last.end());
+    from = n.out.computed(n.out.stored_as(from, last), last);
+  }
+  const value_id scales = n.out.constant({steps.scales.size()}, steps.scales);
+  tensor near =
+      graph_builder::with_value(from, n.out.call(kernels::fake_quantize{range}, {from.id, scales}));
+  // What the file says the result is; whoever undoes it takes `near`, and nobody this.
+  const std::vector<tensor> both{near, along(steps.scales, steps.axis, x.rank())};
+  const aligned all = n.out.align(both);
+  tensor whole = graph_builder::with_value(
+      all.like, n.out.apply({unary_function::affine, 1, static_cast<double>(range.zero)},
+                            n.out.divide(all.values[0], all.values[1])));
+  whole.type = type;
+  near.type = ::onnx::TensorProto::FLOAT;
+  n.out.quantized.emplace(whole.id, graph_builder::quantized_value{near, steps});
+  n.give(std::move(whole));
+}
+
+inline void dequantize_linear(operation& n) {
+  const tensor& x = n.operand(0);
+  const quantized_steps steps = steps_of(n, x.type);
+  const auto found = n.out.quantized.find(x.id);
+  if (x.computed() && found != n.out.quantized.end() && found->second.steps == steps) {
+    return n.give(found->second.near);
+  }
+  if (x.known != nullptr || (x.from != nullptr && is_real(x.type))) {
+    const numbers all = n.known(0);
+    std::vector<double> made;
+    const std::size_t axis = steps.axis.value_or(0);
+    std::size_t behind = 1;
+    for (std::size_t i = axis + 1; i < all.extents.size(); ++i) {
+      behind *= all.extents[i];
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t at = steps.axis ? i / behind % steps.scales.size() : 0;
+      made.push_back((all.at(i) - steps.zeros[at]) * steps.scales[at]);
+    }
+    return n.give(known_tensor(real_numbers(std::move(made), all.extents)));
+  }
+  if (x.from != nullptr && (!steps.axis || x.axes[*steps.axis].size() == 1)) {
+    return n.give(n.out.dequantized(x, steps));
+  }
+  const tensor from = in_graph(n.out, x);
+  const std::vector<tensor> three{from, along(steps.zeros, steps.axis, x.rank()),
+                                  along(steps.scales, steps.axis, x.rank())};
+  const aligned all = n.out.align(three);
+  n.give(graph_builder::with_value(
+      all.like, n.out.multiply(n.out.subtract(all.values[0], all.values[1]), all.values[2])));
+  n.results[0].type = ::onnx::TensorProto::FLOAT;
+}
+
+}  // namespace glia::onnx::reading

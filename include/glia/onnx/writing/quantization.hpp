@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glia/core/error.hpp"
+#include "glia/kernels/quantization.hpp"
+#include "glia/onnx/writing/writer.hpp"
+
+namespace glia::onnx {
+
+/// Weights are stored as bytes; what is computed becomes bytes and numbers again.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::fake_quantize& k) {
+  writer& w = l.out;
+  require<value_error>(l.x[1].known != nullptr, "onnx: the layer '", l.place,
+                       "' quantises by scales that depend on its inputs, which has no counterpart");
+  const std::vector<float>& scales = l.x[1].known->numbers;
+  const value& x = l.x[0];
+  const std::size_t last = x.rank() - 1;
+  if (x.known != nullptr && x.known->weights && k.range.zero == 0 && k.range.least < 0) {
+    constant weights = *x.known;
+    weights.scales = scales;
+    weights.scales.resize(weights.shape[last], scales[0]);
+    weights.range = k.range;
+    return {writer::constant_value(w.keep(std::move(weights)))};
+  }
+  const bool with_signs = k.range.least < 0;
+  const std::int32_t lowest = with_signs ? -128 : 0;
+  std::string from = w.use(x);
+  if (k.range.least != lowest || k.range.most != lowest + 255) {
+    require<value_error>(scales.size() == 1, "onnx: the layer '", l.place,
+                         "' quantises to part of a byte, by several scales");
+    const auto bound = [&](std::int32_t q) {
+      return w.number(static_cast<double>(q - k.range.zero) * static_cast<double>(scales[0]));
+    };
+    from = w.call("Clip", {from, bound(k.range.least), bound(k.range.most)});
+  }
+  const std::vector<std::int32_t> zeros(scales.size(), k.range.zero);
+  const shape along = scales.size() == 1 ? shape{} : shape{scales.size()};
+  const names by{w.numbers(text(l.place, ".scale"), along, scales),
+                 w.bytes(text(l.place, ".zero_point"), along, zeros, with_signs)};
+  const auto at = std::find(x.order.begin(), x.order.end(), last) - x.order.begin();
+  const auto with_axis = [&](::onnx::NodeProto& made) {
+    if (scales.size() > 1) {
+      writer::set(made, "axis", static_cast<std::int64_t>(at));
+    }
+  };
+  const std::string whole = w.call("QuantizeLinear", {from, by[0], by[1]}, with_axis);
+  return {l.result(w.call("DequantizeLinear", {whole, by[0], by[1]}, with_axis), x.order)};
+}
+
+}  // namespace glia::onnx

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cmath>
+#include <glia/testing/values.hpp>
+#include <limits>
+#include <xtensor/xview.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "messages.hpp"
+
+namespace {
+
+xt::xarray<float> samples_of(std::size_t count, const glia::shape& sample, std::uint32_t stream) {
+  const glia::shape s = glia::batch_of(count, sample);
+  return xt::adapt(glia::testing::test_values(s, stream),
+                   std::vector<std::size_t>(s.begin(), s.end()));
+}
+
+/// Windows over images, each channel on its own, single pixels, with batch normalisations.
+auto block() {
+  return glia::sequential{glia::conv2d{.filters = 12, .kernel = 3, .padding = glia::same},
+                          glia::batch_norm{},
+                          glia::relu6,
+                          glia::depthwise_conv2d{.kernel = 3, .stride = 2, .padding = glia::same},
+                          glia::batch_norm{},
+                          glia::relu6,
+                          glia::conv2d{8, 1},
+                          glia::flatten{},
+                          glia::dense{20, glia::tanh},
+                          glia::dense{5}};
+}
+
+std::size_t count_of(const glia::graph& g, std::string_view kernel) {
+  return static_cast<std::size_t>(
+      std::count_if(g.nodes().begin(), g.nodes().end(),
+                    [&](const glia::graph_node& n) { return n.kernel.name() == kernel; }));
+}
+
+bool same(const xt::xarray<float>& a, const xt::xarray<float>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+double distance(const xt::xarray<float>& a, const xt::xarray<float>& b) {
+  double changed = 0;
+  double all = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    changed += std::pow(a.flat(i) - b.flat(i), 2);
+    all += std::pow(b.flat(i), 2);
+  }
+  return std::sqrt(changed / all);
+}
+
+}  // namespace
+
+TEST_CASE("a calibrated model predicts with integers, nearly the same") {
+  const glia::shape sample{13, 11, 3};
+  glia::model net{block(), sample};
+  const xt::xarray<float> x = samples_of(64, sample, 3);
+  const glia::quantization how = glia::calibrate(net, x);
+  REQUIRE(how.products.size() == 5);
+  CHECK(how.left_in_float == 0);
+  CHECK(how.error < 0.05);
+  CHECK(how.error > 0);
+  CHECK(how.products[0].layer == "conv2d_0");
+  CHECK(how.products[0].weight_scales.size() == 12);
+  CHECK(how.products[3].layer == "dense_0");
+  // After a function that bounds from below by 0, so do its bytes.
+  CHECK(how.products[1].input_zero == 0);
+  CHECK(how.products[0].input_zero == Approx(127.5).margin(6));
+
+  const auto ready = net.prepare(how, {.batch = 64});
+  CHECK(count_of(ready.calls(), "quantized_chain") == 3);
+  CHECK(count_of(ready.calls(), "conv2d_chain") + count_of(ready.calls(), "packed_dense") == 0);
+  const xt::xarray<float> y = net.predict(x);
+  CHECK(distance(ready(x), y) == Approx(how.error).epsilon(1e-3));
+  // Others of the kind that it has not seen.
+  const xt::xarray<float> others = samples_of(64, sample, 4);
+  CHECK(distance(ready(others), net.predict(others)) < 2 * how.error);
+
+  SECTION("the same for every number of threads, and for every batch") {
+    const glia::model one{block(), sample, glia::cpu<float>({.threads = 1})};
+    CHECK(same(one.prepare(how, {.batch = 64})(x), ready(x)));
+    const auto single = net.prepare(how);
+    const xt::xarray<float> first = xt::view(x, xt::range(0, 1));
+    CHECK(same(single(first), xt::view(ready(x), xt::range(0, 1))));
+  }
+  SECTION("a model that was prepared before stays in float") {
+    CHECK(same(net.prepare({.batch = 64})(x), y));
+  }
+  SECTION("a backend without integers computes the same by numbers") {
+    const glia::model plain{block(), sample, glia::reference<float>()};
+    const auto by_numbers = plain.prepare(how, {.batch = 64});
+    CHECK(count_of(by_numbers.calls(), "quantized_chain") == 0);
+    CHECK(count_of(by_numbers.calls(), "fake_quantize") == 5);
+    CHECK(distance(by_numbers(x), ready(x)) < how.error / 2);
+  }
+  SECTION("one product of several") {
+    glia::quantization some = how;
+    some.products.erase(some.products.begin() + 1, some.products.end());
+    const auto partly = net.prepare(some, {.batch = 64});
+    CHECK(count_of(partly.calls(), "quantized_chain") == 1);
+    CHECK(distance(partly(x), y) == Approx(how.products[0].error).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("products that move the outputs too far stay as they are") {
+  const glia::shape sample{20};
+  glia::model net{glia::sequential{glia::dense{30, glia::relu}, glia::dense{10}}, sample};
+  const xt::xarray<float> x = samples_of(96, sample, 5);
+  const glia::quantization all = glia::calibrate(net, x, {.tolerance = 1});
+  REQUIRE(all.products.size() == 2);
+  CHECK(all.products[0].error > 0);
+  const double smaller = std::min(all.products[0].error, all.products[1].error);
+  const glia::quantization one = glia::calibrate(net, x, {.tolerance = smaller * 1.01});
+  REQUIRE(one.products.size() == 1);
+  CHECK(one.products[0].error == smaller);
+  CHECK(one.left_in_float == 1);
+  const glia::quantization none = glia::calibrate(net, x, {.tolerance = smaller / 2});
+  CHECK(none.products.empty());
+  CHECK(none.left_in_float == 2);
+  CHECK(none.error == 0);
+  CHECK(same(net.prepare(none, {.batch = 96})(x), net.predict(x)));
+}
+
+TEST_CASE("ranges leave rare outliers out") {
+  glia::number_histogram seen;
+  std::vector<float> numbers = glia::testing::test_values({1000000}, 7);
+  numbers.push_back(4);
+  for (int pass = 0; pass < 2; ++pass) {
+    seen.add(numbers);
+    seen.end_pass();
+  }
+  const glia::byte_scale best = seen.best_bytes();
+  CHECK(best.scale * 255 < 3);
+  CHECK(best.scale * 255 > 2);
+  CHECK(best.scale * static_cast<float>(best.zero) == Approx(1).margin(0.2));
+
+  glia::number_histogram nothing;
+  nothing.add({});
+  nothing.end_pass();
+  CHECK(nothing.best_bytes().scale == 1);
+}
+
+TEST_CASE("calibrate says what is wrong") {
+  const glia::shape sample{4};
+  glia::model net{glia::sequential{glia::dense{3, glia::relu}, glia::dense{2}}, sample};
+  const auto message = [&](const xt::xarray<float>& x,
+                           const glia::calibrate_options& options = {}) {
+    return test::message_of<glia::error>(
+        [&] { static_cast<void>(glia::calibrate(net, x, options)); });
+  };
+  CHECK(test::contains(message(samples_of(0, sample, 1)), "got 0 samples"));
+  CHECK(test::contains(message(samples_of(4, sample, 1), {.tolerance = -1}), "-1"));
+  CHECK(test::contains(message(samples_of(4, {5}, 1)), "(N, 4)"));
+  xt::xarray<float> broken = samples_of(4, sample, 1);
+  broken.flat(6) = std::numeric_limits<float>::quiet_NaN();
+  CHECK(test::contains(message(broken), "must be finite, got nan"));
+
+  glia::quantization how = glia::calibrate(net, samples_of(4, sample, 1), {.tolerance = 1});
+  how.products[0].layer = "dense_7";
+  CHECK(test::contains(
+      test::message_of<glia::value_error>([&] { static_cast<void>(net.prepare(how)); }),
+      "no product 0 with fixed weights in a layer 'dense_7'"));
+  how.products[0].layer = "dense_1";
+  how.products[0].weight_scales = {1};
+  CHECK(test::contains(
+      test::message_of<glia::value_error>([&] { static_cast<void>(net.prepare(how)); }),
+      "a scale for each of 2 outputs of 'dense_1', got 1"));
+}
+
+TEST_CASE("weights and inputs of nothing but zeros are quantised") {
+  const glia::shape sample{4};
+  glia::model net{glia::sequential{glia::dense{3, glia::relu}, glia::dense{2}}, sample};
+  net.set("dense_0.kernel", xt::xarray<float>(xt::zeros<float>({4, 3})));
+  const xt::xarray<float> x = samples_of(8, sample, 1);
+  const glia::quantization how = glia::calibrate(net, x, {.tolerance = 1});
+  const xt::xarray<float> y = net.prepare(how, {.batch = 8})(x);
+  CHECK(same(y, net.predict(x)));
+}

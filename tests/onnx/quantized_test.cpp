@@ -1,0 +1,278 @@
+#include <onnx/checker.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <glia/onnx.hpp>
+#include <glia/testing/values.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+#include "messages.hpp"
+#include "onnx/other_runtimes.hpp"
+#include "onnx/small_graph.hpp"
+#include "run_python.hpp"
+#include "temporary_folder.hpp"
+
+using test::small_graph;
+
+namespace {
+
+using P = ::onnx::TensorProto;
+
+xt::xarray<float> values_of(const glia::shape& s, std::uint32_t stream) {
+  return xt::adapt(glia::testing::test_values(s, stream),
+                   std::vector<std::size_t>(s.begin(), s.end()));
+}
+
+std::size_t count_of(const glia::graph& g, std::string_view kernel) {
+  return static_cast<std::size_t>(
+      std::count_if(g.nodes().begin(), g.nodes().end(),
+                    [&](const glia::graph_node& n) { return n.kernel.name() == kernel; }));
+}
+
+std::size_t nodes_of(const ::onnx::ModelProto& message, const std::string& operation) {
+  const auto& all = message.graph().node();
+  return static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [&](const auto& node) { return node.op_type() == operation; }));
+}
+
+/// How far two outputs are from each other, against their size.
+template <class A>
+double distance(const A& a, const xt::xarray<float>& b) {
+  double changed = 0;
+  double all = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    changed += std::pow(a.data()[i] - b.data()[i], 2);
+    all += std::pow(b.data()[i], 2);
+  }
+  return std::sqrt(changed / all);
+}
+
+auto network() {
+  return glia::sequential{glia::conv2d{.filters = 12, .kernel = 3, .padding = glia::same},
+                          glia::batch_norm{},
+                          glia::relu6,
+                          glia::depthwise_conv2d{.kernel = 3, .stride = 2, .padding = glia::same},
+                          glia::batch_norm{},
+                          glia::relu6,
+                          glia::conv2d{8, 1},
+                          glia::max_pool2d{},
+                          glia::flatten{},
+                          glia::dense{20, glia::relu},
+                          glia::dense{5}};
+}
+
+}  // namespace
+
+TEST_CASE("a quantised model is a file with bytes, which others and glia compute with") {
+  const glia::shape sample{13, 10, 3};
+  glia::model net{network(), sample, glia::cpu<float>{}, {.seed = 3}};
+  const xt::xarray<float> x = values_of({32, 13, 10, 3}, 5);
+  const glia::quantization how = glia::calibrate(net, x);
+  REQUIRE(how.products.size() == 5);
+  const test::temporary_folder scratch;
+  const auto file = scratch.path() / "net.onnx";
+  glia::write_onnx(net, file, {.quantized = how});
+
+  const glia::onnx_model description{file};
+  const ::onnx::ModelProto& message = description.content().message();
+  ::onnx::checker::check_model(message);
+  CHECK(nodes_of(message, "QuantizeLinear") == 5);
+  CHECK(nodes_of(message, "DequantizeLinear") == 10);
+  std::size_t with_signs = 0;
+  for (const auto& one : message.graph().initializer()) {
+    with_signs += one.data_type() == P::INT8 && one.dims_size() > 1 ? 1 : 0;
+  }
+  CHECK(with_signs == 5);
+
+  const xt::xarray<float> y = net.prepare(how, {.batch = 32})(x);
+  glia::model again{description};
+  const auto ready = again.prepare({.batch = 32});
+  CHECK(count_of(ready.calls(), "quantized_chain") == 3);
+  CHECK(count_of(ready.calls(), "fake_quantize") == 0);
+  CHECK(test::distance(ready(x), y) == 0);
+  CHECK(test::distance(again.predict(x), y) == 0);
+  CHECK(again.get("conv2d_0.kernel").size() == 3 * 3 * 3 * 12);
+
+  SECTION("on a backend without integers") {
+    const glia::model plain{description, glia::reference<float>()};
+    CHECK(distance(plain.predict(x), y) < how.error / 2);
+  }
+  SECTION("by other runtimes") {
+    for (const std::string runtime : {"onnxruntime", "openvino"}) {
+      const auto python = test::python_with(runtime);
+      if (!python) {
+        continue;
+      }
+      INFO(runtime);
+      CHECK(distance(test::run_by(runtime, *python, file, x), y) < how.error);
+    }
+  }
+  SECTION("it is trained on, through the rounding") {
+    xt::xarray<std::int32_t> classes = xt::zeros<std::int32_t>({32});
+    for (std::size_t i = 0; i < 32; ++i) {
+      classes(i) = static_cast<std::int32_t>(i % 5);
+    }
+    const glia::labelled_arrays data(x, classes);
+    const glia::softmax_cross_entropy loss;
+    const double before = glia::evaluate(again, data, loss)["loss"];
+    glia::trainer trainer{again, loss, glia::adam{1e-3}};
+    trainer.fit(data, {.epochs = 5, .batch_size = 8, .progress = nullptr});
+    CHECK(glia::evaluate(again, data, loss)["loss"] < before);
+    const auto trained = scratch.path() / "trained.onnx";
+    glia::write_onnx(again, trained);
+    const glia::model third{glia::onnx_model{trained}};
+    CHECK(distance(third.predict(x), again.predict(x)) < 1e-6);
+  }
+}
+
+TEST_CASE("weights of an ONNX file that are whole numbers stand for others") {
+  // y = x w + b with w (3, 2) in several ways.
+  const xt::xarray<float> x = values_of({4, 3}, 1);
+  const auto expect = [&](const std::vector<double>& w, const std::vector<double>& b,
+                          const glia::onnx_model& description, bool integers) {
+    const glia::model net{description};
+    const xt::xarray<float> y = net.predict(x);
+    const auto ready = net.prepare({.batch = 4});
+    CHECK(count_of(ready.calls(), "quantized_chain") == (integers ? 1 : 0));
+    for (std::size_t n = 0; n < 4; ++n) {
+      for (std::size_t o = 0; o < 2; ++o) {
+        double sum = b[o];
+        for (std::size_t i = 0; i < 3; ++i) {
+          sum += std::clamp(std::nearbyint(x(n, i) / 0.25), -8.0, 247.0) * 0.25 * w[2 * i + o];
+        }
+        CHECK(y(n, o) == Approx(sum).margin(1e-5));
+      }
+    }
+  };
+  const std::vector<std::int32_t> whole{1, -2, 3, 4, -128, 127};
+  const auto begun = [&](P::DataType type) {
+    small_graph graph({3});
+    graph.weights("scale", {}, {0.25F});
+    graph.bytes("zero", {}, {8}, P::UINT8);
+    graph.node("QuantizeLinear", {"x", "scale", "zero"}, {"bytes"});
+    graph.node("DequantizeLinear", {"bytes", "scale", "zero"}, {"near"});
+    graph.bytes("whole", {3, 2},
+                type == P::UINT8 ? std::vector<std::int32_t>{1, 2, 3, 4, 0, 255} : whole, type);
+    return graph;
+  };
+  SECTION("by one scale") {
+    small_graph graph = begun(P::INT8);
+    graph.weights("step", {}, {0.5F});
+    graph.node("DequantizeLinear", {"whole", "step"}, {"w"});
+    graph.node("MatMul", {"near", "w"}, {"y"});
+    expect({0.5, -1, 1.5, 2, -64, 63.5}, {0, 0}, graph.read(), true);
+  }
+  SECTION("by one for each output, with a bias of 32 bits") {
+    small_graph graph = begun(P::INT8);
+    graph.weights("step", {2}, {0.5F, 0.25F});
+    graph.bytes("none", {2}, {0, 0});
+    auto& node = graph.node("DequantizeLinear", {"whole", "step", "none"}, {"w"});
+    small_graph::set_flag(node, "axis", true);
+    graph.bytes("whole bias", {2}, {1000, -3}, P::INT32);
+    graph.weights("step of bias", {2}, {0.01F, 2});
+    auto& bias = graph.node("DequantizeLinear", {"whole bias", "step of bias"}, {"b"});
+    small_graph::set_flag(bias, "axis", false);
+    graph.node("Gemm", {"near", "w", "b"}, {"y"});
+    expect({0.5, -0.5, 1.5, 1, -64, 31.75}, {10, -6}, graph.read(), true);
+  }
+  SECTION("by one for each input: as numbers") {
+    small_graph graph = begun(P::INT8);
+    graph.weights("step", {3}, {1, 0.5F, 0.25F});
+    graph.bytes("none", {3}, {0, 0, 0});
+    auto& node = graph.node("DequantizeLinear", {"whole", "step", "none"}, {"w"});
+    small_graph::set_flag(node, "axis", false);
+    graph.node("MatMul", {"near", "w"}, {"y"});
+    expect({1, -2, 1.5, 2, -32, 31.75}, {0, 0}, graph.read(), false);
+  }
+  SECTION("without signs: as numbers") {
+    small_graph graph = begun(P::UINT8);
+    graph.weights("step", {}, {0.5F});
+    graph.bytes("middle", {}, {100}, P::UINT8);
+    graph.node("DequantizeLinear", {"whole", "step", "middle"}, {"w"});
+    graph.node("MatMul", {"near", "w"}, {"y"});
+    expect({-49.5, -49, -48.5, -48, -50, 77.5}, {0, 0}, graph.read(), false);
+  }
+}
+
+TEST_CASE("whole numbers that no number is made of again are numbers") {
+  const xt::xarray<float> x = values_of({2, 3}, 1);
+  small_graph graph({3});
+  graph.weights("scale", {}, {0.125F});
+  graph.bytes("zero", {}, {-3});
+  graph.node("QuantizeLinear", {"x", "scale", "zero"}, {"bytes"});
+  SECTION("given as they are") {
+    graph.message.mutable_graph()->mutable_output(0)->set_name("bytes");
+    const xt::xarray<float> y = glia::model{graph.read()}.predict(x);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      CHECK(y.flat(i) == std::nearbyint(x.flat(i) / 0.125F) - 3);
+    }
+  }
+  SECTION("by other steps") {
+    graph.weights("steps", {3}, {1, 2, 3});
+    graph.bytes("zeros", {3}, {0, 1, 2});
+    graph.node("DequantizeLinear", {"bytes", "steps", "zeros"}, {"y"});
+    const xt::xarray<float> y = glia::model{graph.read()}.predict(x);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const auto at = static_cast<float>(i % 3);
+      CHECK(y.flat(i) == Approx((std::nearbyint(x.flat(i) / 0.125F) - 3 - at) * (at + 1)));
+    }
+  }
+}
+
+TEST_CASE("quantised along another axis than the last") {
+  // (N, 2, 3), quantised by one scale for each of 2.
+  const xt::xarray<float> x = values_of({2, 2, 3}, 1);
+  small_graph graph({2, 3});
+  graph.weights("scales", {2}, {0.125F, 0.5F});
+  graph.bytes("zeros", {2}, {0, 0});
+  for (const std::string name : {"QuantizeLinear", "DequantizeLinear"}) {
+    auto& node = graph.node(name, {name == "QuantizeLinear" ? "x" : "bytes", "scales", "zeros"},
+                            {name == "QuantizeLinear" ? "bytes" : "y"});
+    small_graph::set_flag(node, "axis", true);
+  }
+  const xt::xarray<float> y = glia::model{graph.read()}.predict(x);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const float scale = i / 3 % 2 == 0 ? 0.125F : 0.5F;
+    CHECK(y.flat(i) == Approx(std::nearbyint(x.flat(i) / scale) * scale).margin(1e-6));
+  }
+}
+
+TEST_CASE("quantised nodes that glia does not take are named") {
+  const auto message = [&](const auto& change) {
+    small_graph graph({3});
+    graph.weights("scale", {}, {0.25F});
+    graph.bytes("zero", {}, {8}, P::UINT8);
+    auto& node = graph.node("QuantizeLinear", {"x", "scale", "zero"}, {"bytes"});
+    graph.node("DequantizeLinear", {"bytes", "scale", "zero"}, {"y"});
+    change(graph, node);
+    return test::message_of<glia::data_error>(
+        [&] { static_cast<void>(glia::model{graph.read()}); });
+  };
+  const auto initializer = [](small_graph& graph, int i) -> ::onnx::TensorProto& {
+    return *graph.message.mutable_graph()->mutable_initializer(i);
+  };
+  CHECK(test::contains(message([](small_graph&, ::onnx::NodeProto&) {}), ""));
+  CHECK(test::contains(message([&](small_graph& graph, ::onnx::NodeProto&) {
+                         initializer(graph, 0).set_float_data(0, 0);
+                       }),
+                       "has the scale 0; expected numbers above 0"));
+  CHECK(test::contains(message([&](small_graph& graph, ::onnx::NodeProto&) {
+                         initializer(graph, 1).set_data_type(P::INT16);
+                       }),
+                       "quantises to INT16; glia takes INT8 and UINT8"));
+  CHECK(test::contains(message([](small_graph&, ::onnx::NodeProto& node) {
+                         small_graph::set_flag(node, "block_size", true);
+                       }),
+                       "quantises in blocks"));
+  CHECK(test::contains(message([&](small_graph& graph, ::onnx::NodeProto&) {
+                         initializer(graph, 0).add_dims(2);
+                         initializer(graph, 0).add_float_data(1);
+                       }),
+                       "2 scales and 1 zero points"));
+}
