@@ -21,6 +21,7 @@ struct link {
   std::size_t outputs;  // 0: each channel on its own
   glia::unary_map map = glia::identity_map;
   byte_range input{0, 0, 255};
+  window2d pool{};
 };
 
 /// A chain on a backend, and its links one after the other on the reference backend, on numbers of
@@ -40,6 +41,7 @@ std::vector<float> multiples(const shape& s, std::uint32_t stream, float unit, f
 
 constexpr float weight_scale = 1.0F / 128;
 constexpr float byte_scale = 1.0F / 32;
+constexpr byte_range pooled{20, 0, 255};  // what is pooled in the end
 
 shape weights_of(const link& l, std::size_t channels) {
   return l.outputs == 0 ? shape{l.window.height, l.window.width, 1, channels}
@@ -73,6 +75,13 @@ std::vector<float> one_by_one(const B& device, const chain_case& c) {
                    test::tensor_of(device, w, multiples(w, stream + 2, weight_scale / 4, 0.4F)),
                    test::tensor_of(device, {scales.size()}, scales)),
         test::tensor_of(device, {w.back()}, multiples({w.back()}, stream + 3, byte_scale / 8, 1)));
+    if (!(l.pool == window2d{})) {
+      y = device.run(kernels::max_pool2d{l.pool}, y)[0];
+      if (i + 1 == c.links.size()) {
+        y = device.run(kernels::fake_quantize{pooled}, y,
+                       test::tensor_of(device, {1}, {byte_scale}));
+      }
+    }
     channels = w.back();
   }
   return test::values_of(device, y);
@@ -80,7 +89,7 @@ std::vector<float> one_by_one(const B& device, const chain_case& c) {
 
 std::vector<float> as_chain(const glia::cpu<float>& device, const chain_case& c) {
   using tensor = glia::cpu<float>::tensor;
-  kernels::quantized_chain chain{c.links.size()};
+  kernels::quantized_chain chain{c.links.size(), {}, pooled};
   std::array<tensor, glia::max_chain> packed;
   const tensor by = test::tensor_of(device, {1}, {byte_scale});
   std::size_t channels = c.x.back();
@@ -89,11 +98,13 @@ std::vector<float> as_chain(const glia::cpu<float>& device, const chain_case& c)
     const shape w = weights_of(l, channels);
     const std::vector<float> scales = scales_of(l, channels);
     const auto stream = static_cast<std::uint32_t>(10 * i);
-    const bool to_bytes = i + 1 < c.links.size();
-    chain.links[i] = {product_of(l, channels), w, glia::signed_bytes, without_signs(l.input)};
+    const bool hands_on = i + 1 < c.links.size();
+    const bool to_bytes = hands_on || !(l.pool == window2d{});
+    chain.links[i] = {product_of(l, channels), w, glia::signed_bytes, without_signs(l.input),
+                      l.pool};
     packed[i] = device.run(
         kernels::pack_quantized{chain.links[i], i == 0, to_bytes,
-                                to_bytes ? without_signs(c.links[i + 1].input) : byte_range{}},
+                                hands_on ? without_signs(c.links[i + 1].input) : pooled},
         test::tensor_of(device, w, multiples(w, stream + 2, weight_scale / 4, 0.4F)),
         test::tensor_of(device, {scales.size()}, scales),
         test::tensor_of(device, {w.back()}, multiples({w.back()}, stream + 3, byte_scale / 8, 1)),
@@ -101,8 +112,9 @@ std::vector<float> as_chain(const glia::cpu<float>& device, const chain_case& c)
     channels = w.back();
   }
   const tensor x = test::tensor_of(device, c.x, multiples(c.x, 1, byte_scale / 4, 3));
-  return test::values_of(device,
-                         device.run(chain, x, by, packed[0], packed[1], packed[2], packed[3]));
+  return test::values_of(
+      device, device.run(chain, x, by, c.links.back().pool == window2d{} ? tensor{} : by, packed[0],
+                         packed[1], packed[2], packed[3]));
 }
 
 std::vector<glia::cpu_loops::isa> isa_levels() {
@@ -119,6 +131,8 @@ constexpr byte_range with_signs{-5, -128, 127};
 
 std::vector<chain_case> cases() {
   const window2d same{3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
+  const window2d halves{2, 2, 2, 2};
+  const window2d after{2, 2, 1, 1, 1, 1, 0, 1, 0, 1};
   const window2d halving{3, 3, 2, 2, 1, 1, 0, 1, 0, 1};
   return {
       // products, with every width of the last panel
@@ -150,6 +164,14 @@ std::vector<chain_case> cases() {
       {{1, 10, 9, 33}, {{same, 0, relu}, {same, 0, relu}}},
       {{1, 9, 9, 20}, {{{}, 30, relu6}, {{3, 3, 4, 4}, 0, relu6}}},
       {{1, 3, 3, 4}, {{{}, 8, relu, {7, 3, 200}}, {{}, 5, relu6, {0, 0, 100}}}},
+      // pooled, in the end and between
+      {{1, 9, 8, 3}, {{same, 20, relu, both, halves}}},
+      {{9, 7, 9, 40}, {{{}, 70, glia::identity_map, both, {3, 2, 1, 3}}}},
+      {{2, 28, 28, 1}, {{after, 64, relu, {}, halves}, {after, 32, relu, {}, halves}}},
+      {{1, 41, 7, 2},
+       {{{}, 33, relu, both, {1, 3, 1, 2}}, {{3, 2, 2, 1, 1, 2}, 80, relu6}, {{}, 5}}},
+      {{1, 11, 12, 33},
+       {{same, 0, relu6, both, halves}, {same, 0, relu, {}, {2, 2}}, {same, 12, relu, {}, {3, 3}}}},
   };
 }
 
@@ -189,11 +211,11 @@ TEST_CASE("inputs beyond the bytes, or that are no numbers, become the last ones
     for (int i = 0; i < 9; ++i) {
       many.insert(many.end(), x.begin(), x.end());
     }
-    const auto y =
-        test::values_of(device, device.run(kernels::quantized_chain{1, {l}},
-                                           test::tensor_of(device, {1, many.size(), 1, 1}, many),
-                                           one(0.01F), packed, glia::cpu<float>::tensor{},
-                                           glia::cpu<float>::tensor{}, glia::cpu<float>::tensor{}));
+    const auto y = test::values_of(
+        device, device.run(kernels::quantized_chain{1, {l}},
+                           test::tensor_of(device, {1, many.size(), 1, 1}, many), one(0.01F),
+                           glia::cpu<float>::tensor{}, packed, glia::cpu<float>::tensor{},
+                           glia::cpu<float>::tensor{}, glia::cpu<float>::tensor{}));
     for (std::size_t i = 0; i < y.size(); ++i) {
       INFO(i);
       CHECK(y[i] == Approx(expected[i % x.size()]).margin(1e-6));
@@ -213,10 +235,10 @@ TEST_CASE("quantised kernels name what does not fit") {
   CHECK(test::contains(message({200, -128, 127}, one), "with the zero 200"));
   CHECK(test::contains(message({0, 5, 5}, one), "5 to 5"));
   CHECK(test::contains(message({}, test::tensor_of(device, {2}, {1, 1})), "got (2,)"));
-  // Behind the first, no windows over several channels.
+  // Behind the first, no windows over several channels of large images.
   const kernels::quantized_chain chain{2, {{{{}, {1, 1, 3, 4}}, {{{3, 3}, 1}, {3, 3, 4, 5}}}}};
   CHECK(test::contains(test::message_of<glia::value_error>([&] {
-                         static_cast<void>(chain.sizes({1, 8, 8, 3}));
+                         static_cast<void>(chain.sizes({1, 80, 80, 3}));
                        }),
                        "convolution 1 is not one that a chain takes"));
 }

@@ -88,14 +88,16 @@ struct fake_quantize {
 namespace glia {
 
 /// One product of a chain of them in integers: a convolution, its weights' shape and range, and the
-/// range of what it takes, in bytes without signs.
+/// range of what it takes, in bytes without signs. Behind it may be a max-pooling.
 struct quantized_link {
   kernels::conv2d product;
   shape weights;
   byte_range weight_range = signed_bytes;
   byte_range input{};
+  window2d pool{};
 
   [[nodiscard]] bool depthwise() const { return product.groups > 1; }
+  [[nodiscard]] bool pools() const { return !(pool == window2d{}); }
   friend bool operator==(const quantized_link&, const quantized_link&) = default;
 };
 
@@ -135,18 +137,27 @@ struct quantized_weights {
 /// The most products of two bytes that a sum of 32 bits holds for certain.
 inline constexpr std::size_t max_integer_products = (std::size_t{1} << 31) / (255 * 128) - 1;
 
-/// Whether a chain in integers takes this link; behind the first, nothing but depthwise and
-/// pointwise convolutions, and padding only where it is the byte 0.
+/// Whether windows have padding around them.
+[[nodiscard]] constexpr bool is_padded(const window2d& k) {
+  return k.pad_top + k.pad_bottom + k.pad_left + k.pad_right > 0;
+}
+
+/// Whether a chain in integers takes this link; behind the first, windows over several channels
+/// only of images that a first-level cache nearly holds, and padding only where it is the byte 0.
 [[nodiscard]] inline bool chains_quantized(const quantized_link& link, const window_sizes& s,
                                            bool first) {
+  constexpr std::size_t small_image = 64 << 10;
+  constexpr std::size_t at_a_time = quantized_weights::outputs_at_a_time;
   const bool depthwise = s.groups == s.c && s.groups == s.o && s.groups > 1;
   const bool pointwise = s.groups == 1 && s.window == window2d{};
-  const window2d& k = s.window;
-  const bool padded = k.pad_top + k.pad_bottom + k.pad_left + k.pad_right > 0;
+  const std::size_t channels = (s.c + at_a_time - 1) / at_a_time * at_a_time;
+  const bool small = s.h * s.w * channels <= small_image;
   return clamps(link.product.map) && (depthwise || s.groups == 1) &&
          s.window.height <= max_window_rows && link.weights.size() > 0 &&
          link.weights.size() / link.weights[3] <= max_integer_products &&
-         (first || depthwise || pointwise) && (first || !padded || link.input.zero == 0);
+         (first || depthwise || pointwise || small) &&
+         (first || !is_padded(s.window) || link.input.zero == 0) && !is_padded(link.pool) &&
+         link.pool.height <= max_window_rows;
 }
 
 }  // namespace glia
@@ -193,16 +204,17 @@ struct pack_quantized {
 };
 
 /// Convolutions one after the other, computed with integers: x (N, H, W, C) becomes bytes, products
-/// of bytes are added up exactly, and sums become the bytes of the next convolution and, in the
-/// end, numbers. Operands are x, its scale, and what `pack_quantized` made for each. A byte holds
-/// nothing that is no number: that becomes the least. Optional for a backend; where
-/// `chains_quantized`.
+/// of bytes are added up exactly, and sums become the bytes of the next convolution or of a pooling
+/// and, in the end, numbers. Operands are x, its scale, the scale of the bytes that the last link
+/// pools, if it does, and what `pack_quantized` made for each. A byte holds nothing that is no
+/// number: that becomes the least. Optional for a backend; where `chains_quantized`.
 struct quantized_chain {
   std::size_t count = 0;
   std::array<quantized_link, max_chain> links{};
+  byte_range pooled{};  ///< the range of the bytes that the last link pools
 
   static constexpr std::string_view name = "quantized_chain";
-  static constexpr std::size_t operands = 2 + max_chain;  // x, its scale, packed, packed, ...
+  static constexpr std::size_t operands = 3 + max_chain;  // x, scale, scale, packed, packed, ...
   static constexpr std::size_t results = 1;
 
   /// The sizes of each convolution. Throws where one is not for a chain.
@@ -216,24 +228,31 @@ struct quantized_chain {
       require<value_error>(chains_quantized(links[i], all[i], i == 0),
                            "quantized_chain: convolution ", i,
                            " is not one that a chain takes; run it on its own");
-      in = all[i].output();
+      in = shape_behind(i, all[i]);
     }
     return all;
   }
+  /// What link i gives.
+  [[nodiscard]] shape shape_behind(std::size_t i, const window_sizes& product) const {
+    return links[i].pools() ? pool_rule(product.output(), links[i].pool).output()
+                            : product.output();
+  }
   template <class... Packed>
   [[nodiscard]] tensor_spec result(const tensor_spec& x, const tensor_spec& scale,
-                                   const Packed&... packed) const {
+                                   const tensor_spec& pooled_scale, const Packed&... packed) const {
     require_elements("quantized_chain", x, element::real);
     require_same_shape("quantized_chain: scale", {1}, scale.shape);
+    require<shape_error>(static_cast<bool>(pooled_scale) == (count > 0 && links[count - 1].pools()),
+                         "quantized_chain: what is pooled in the end has a scale");
     const std::array<tensor_spec, max_chain> all{packed...};
     for (std::size_t i = 0; i < count; ++i) {
       require<shape_error>(all[i] == quantized_weights(links[i], i == 0).spec(),
                            "quantized_chain: the packed weights ", i, " are those of another link");
     }
-    return real_of(sizes(x.shape)[count - 1].output());
+    return real_of(shape_behind(count - 1, sizes(x.shape)[count - 1]));
   }
-  template <class... Packed>
-  [[nodiscard]] double flops(const tensor_spec& x, const tensor_spec&, const Packed&...) const {
+  template <class... Others>
+  [[nodiscard]] double flops(const tensor_spec& x, const Others&...) const {
     double sum = 0;
     for (const window_sizes& s : sizes(x.shape)) {
       sum += s.n == 0 ? 0 : detail::product_flops(s);
@@ -242,7 +261,7 @@ struct quantized_chain {
   }
   template <class... Specs>
   [[nodiscard]] static batch_axes<operands, 1> axes(const Specs&...) {
-    return detail::by_rows<quantized_chain>(1 + max_chain);
+    return detail::by_rows<quantized_chain>(2 + max_chain);
   }
   friend bool operator==(const quantized_chain&, const quantized_chain&) = default;
 };

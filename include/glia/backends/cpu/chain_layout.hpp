@@ -14,9 +14,13 @@ namespace glia::cpu_loops {
 ///
 /// Between two links channels lie in panels: all pixels of the first `panel_width` channels, then
 /// all of the next. Rows go round in a ring: the row behind the last overwrites one that no link
-/// needs any more.
+/// needs any more. Windows over several channels see rows that lie one below the other, and so the
+/// rows before these are an image's, with its padding.
 class chain_layout {
  public:
+  /// Links, and what goes between them and behind.
+  static constexpr std::size_t most = 2 * max_chain + 1;
+
   /// The rows that one link hands to the next, with the next one's padding beside them.
   struct ring {
     std::size_t rows = 0;  // that it holds
@@ -24,7 +28,8 @@ class chain_layout {
     std::size_t pad_left = 0;  // columns
     std::size_t inside = 0;    // columns without the padding
     std::size_t panels = 0;
-    std::size_t first = 0;  // element of the scratch memory
+    std::size_t first = 0;    // element of the scratch memory
+    std::size_t pad_top = 0;  // rows, where it holds a whole image
 
     [[nodiscard]] std::size_t pixels() const { return rows * columns; }
   };
@@ -64,7 +69,7 @@ class chain_layout {
   }
   [[nodiscard]] std::size_t padded_row(std::size_t link, std::size_t panel, std::size_t row) const {
     const ring& r = rings_[link];
-    return r.first + (panel * r.pixels() + row % r.rows * r.columns) * panel_width_;
+    return r.first + (panel * r.pixels() + (row + r.pad_top) % r.rows * r.columns) * panel_width_;
   }
   /// How many of its rows from this one on lie below each other before the ring begins anew.
   [[nodiscard]] std::size_t rows_until_turn(std::size_t link, std::size_t row) const {
@@ -91,6 +96,10 @@ class chain_layout {
     std::fill(scratch + zeros_, scratch + end_, T{0});
     for (std::size_t i = 0; i + 1 < count(); ++i) {
       const ring& r = rings_[i];
+      if (sees_image(i + 1)) {
+        std::fill_n(scratch + r.first, r.panels * r.pixels() * panel_width_, T{0});
+        continue;
+      }
       const std::size_t right = r.columns - r.pad_left - r.inside;
       const T padding = i == 0 ? first_padding : T{0};
       T* at = scratch + r.first;
@@ -109,6 +118,11 @@ class chain_layout {
     return (rows - 1) * k.stride_height + (k.height - 1) * k.dilation_height + 1;
   }
 
+  /// Whether a link behind the first has windows over several channels.
+  [[nodiscard]] bool sees_image(std::size_t link) const {
+    return sizes_[link].groups == 1 && !(sizes_[link].window == window2d{});
+  }
+
   void lay_out(std::size_t band) {
     band_ = band;
     zeros_ = 0;
@@ -117,12 +131,15 @@ class chain_layout {
     for (std::size_t i = count() - 1; i > 0; --i) {
       const window_sizes& next = sizes_[i];
       rows = std::min(seen(i, rows), next.h);
-      rings_[i - 1] = {rows,
+      const bool whole = sees_image(i);
+      const std::size_t top = whole ? next.window.pad_top : 0;
+      rings_[i - 1] = {whole ? next.h + top + next.window.pad_bottom : rows,
                        next.w + next.window.pad_left + next.window.pad_right,
                        next.window.pad_left,
                        next.w,
                        (next.c + panel_width_ - 1) / panel_width_,
-                       zeros_};
+                       zeros_,
+                       top};
       zeros_ += rings_[i - 1].panels * panel_step(i - 1);
       longest = std::max(longest, rings_[i - 1].columns * panel_width_);
     }
@@ -131,7 +148,7 @@ class chain_layout {
 
   std::span<const window_sizes> sizes_;
   std::size_t panel_width_;
-  std::array<ring, max_chain> rings_;
+  std::array<ring, most> rings_;
   std::size_t band_ = 1;
   std::size_t zeros_ = 0;
   std::size_t end_ = 0;

@@ -57,10 +57,11 @@ struct integer_window {
   return static_cast<std::uint8_t>(static_cast<std::int32_t>(std::nearbyint(bounded)) + range.zero);
 }
 
-/// Which channel of a panel is element `e` of the vector of sums `v`, where four of them are packed
-/// into bytes: packing takes four of each vector in turn.
-[[nodiscard]] constexpr std::size_t packed_channel(std::size_t v, std::size_t e) {
-  return e / 4 * 16 + 4 * v + e % 4;
+/// Which channel of a panel is element `e` of the vector of sums `v`, where some of them are packed
+/// into bytes: packing takes four elements of each vector in turn.
+[[nodiscard]] constexpr std::size_t packed_channel(std::size_t v, std::size_t e,
+                                                   std::size_t vectors = 4) {
+  return (e / 4 * vectors + v) * 4 + e % 4;
 }
 
 /// Registers of 16 bytes in plain C++.
@@ -77,6 +78,19 @@ struct plain_registers {
     bytes result;
     std::memcpy(result.data(), x, size);
     return result;
+  }
+  static void store(const bytes& x, std::uint8_t* to) { std::memcpy(to, x.data(), size); }
+  static sums larger_sums(sums a, const sums& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      a[i] = std::max(a[i], b[i]);
+    }
+    return a;
+  }
+  static bytes larger(bytes a, const bytes& b) {
+    for (std::size_t i = 0; i < size; ++i) {
+      a[i] = std::max(a[i], b[i]);
+    }
+    return a;
   }
   static bytes broadcast(const std::uint8_t* x) {
     bytes result;
@@ -111,6 +125,7 @@ struct plain_registers {
       }
     }
   }
+  static void store_few_bytes(const sums*, const integer_products&, std::uint8_t*) {}
   static void store_numbers(const sums& s, const integer_products& by, std::size_t first,
                             std::size_t count, float* to) {
     for (std::size_t e = 0; e < count; ++e) {
@@ -168,6 +183,11 @@ struct avx2_registers {
   static bytes load(const std::uint8_t* x) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
   }
+  static void store(bytes x, std::uint8_t* to) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), x);
+  }
+  static bytes larger(bytes a, bytes b) { return _mm256_max_epu8(a, b); }
+  static sums larger_sums(sums a, sums b) { return _mm256_max_epi32(a, b); }
   static bytes broadcast(const std::uint8_t* x) {
     std::int32_t four = 0;
     std::memcpy(&four, x, 4);
@@ -206,6 +226,7 @@ struct avx2_registers {
     const __m256i least = _mm256_set1_epi8(static_cast<char>(by.least));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_max_epu8(all, least));
   }
+  static void store_few_bytes(const sums*, const integer_products&, std::uint8_t*) {}
   static void store_numbers(sums s, const integer_products& by, std::size_t first,
                             std::size_t count, float* to) {
     const __m256 y = _mm256_min_ps(_mm256_max_ps(scaled(s, by, first), _mm256_set1_ps(by.low)),
@@ -268,6 +289,9 @@ struct vnni_registers {
   static sums no_sums() { return _mm512_setzero_si512(); }
   static bytes no_bytes() { return _mm512_setzero_si512(); }
   static bytes load(const std::uint8_t* x) { return _mm512_loadu_si512(x); }
+  static void store(bytes x, std::uint8_t* to) { _mm512_storeu_si512(to, x); }
+  static bytes larger(bytes a, bytes b) { return _mm512_max_epu8(a, b); }
+  static sums larger_sums(sums a, sums b) { return _mm512_maskz_max_epi32(every, a, b); }
   static bytes broadcast(const std::uint8_t* x) {
     std::int32_t four = 0;
     std::memcpy(&four, x, 4);
@@ -275,6 +299,7 @@ struct vnni_registers {
   }
   static bytes weights(const std::int8_t* w) { return _mm512_loadu_si512(w); }
   static sums add_products(sums s, bytes x, bytes w) {
+    // By name: around the intrinsic, g++ 12 moves sums to memory and back.
     asm("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "vm"(w));
     return s;
   }
@@ -304,6 +329,18 @@ struct vnni_registers {
     const __m512i least = _mm512_set1_epi8(static_cast<char>(by.least));
     _mm512_storeu_si512(to, _mm512_max_epu8(all, least));
   }
+  /// The same of two vectors.
+  static void store_few_bytes(const sums* s, const integer_products& by, std::uint8_t* to) {
+    const __m512 high = _mm512_set1_ps(by.high);
+    const auto whole = [&](std::size_t v) {
+      return _mm512_maskz_cvtps_epi32(every,
+                                      _mm512_maskz_min_ps(every, scaled(s[v], by, 16 * v), high));
+    };
+    const __m512i all =
+        _mm512_max_epi16(_mm512_packs_epi32(whole(0), whole(1)), _mm512_set1_epi16(by.least));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm512_maskz_cvtepi16_epi8(0xFFFFFFFF, all));
+  }
   static void store_numbers(sums s, const integer_products& by, std::size_t first,
                             std::size_t count, float* to) {
     const __m512 y = _mm512_maskz_min_ps(
@@ -329,7 +366,10 @@ struct vnni_registers {
 struct narrow_vnni_registers : avx2_registers {
   static constexpr std::size_t tile_pixels = 6;
 
-  static sums add_products(sums s, bytes x, bytes w) { return _mm256_dpbusd_epi32(s, x, w); }
+  static sums add_products(sums s, bytes x, bytes w) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "vm"(w));
+    return s;
+  }
 };
 
 #define GLIA_INTEGER_ISA vnni_integer_loops

@@ -13,18 +13,16 @@ struct GLIA_INTEGER_ISA {
   /// Pixels whose sums for a panel stay in registers.
   static constexpr std::size_t tile_pixels = wide::tile_pixels;
 
-  /// Bytes of what products of x = (byte - zero) * scale become in a panel.
+  /// Bytes of what products of x = (byte - zero) * scale become in a panel, for each of `pixels`.
   void multiply_to_bytes(const integer_products& by, const std::uint8_t* const* from,
                          std::size_t pixels, std::uint8_t* const* to) const {
-    if (by.outputs <= narrow_width && narrow_width < panel_width) {
-      by_pixels<narrow, 4>(by, from, pixels, [&](const auto* sums, std::size_t p) {
-        narrow::store_bytes(sums, by, to[p]);
-      });
-    } else {
-      by_pixels<wide, 4>(by, from, pixels, [&](const auto* sums, std::size_t p) {
-        wide::store_bytes(sums, by, to[p]);
-      });
-    }
+    to_bytes<1>(by, from, pixels, to);
+  }
+  /// The same of the largest of four products each, `from` having four patches for each of them:
+  /// what is larger stays so as a byte.
+  void multiply_to_largest_bytes(const integer_products& by, const std::uint8_t* const* from,
+                                 std::size_t outputs, std::uint8_t* const* to) const {
+    to_bytes<4>(by, from, 4 * outputs, to);
   }
 
   /// The same as numbers.
@@ -60,6 +58,23 @@ struct GLIA_INTEGER_ISA {
     }
   }
 
+  /// A row of the largest bytes that windows over a panel see; see integer_window.
+  void pool_channels(const integer_window& k, std::uint8_t* to) const {
+    if (k.channels <= narrow_width && narrow_width < panel_width) {
+      pool_row<narrow>(k, to);
+    } else {
+      pool_row<wide>(k, to);
+    }
+  }
+
+  /// The numbers that bytes stand for: (byte - zero) * scale.
+  void dequantize(const std::uint8_t* x, std::size_t count, std::int32_t zero, float scale,
+                  float* to) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      to[i] = static_cast<float>(static_cast<std::int32_t>(x[i]) - zero) * scale;
+    }
+  }
+
   /// x as bytes: min(max(round(x / scale) + zero, least), most), numbers that are none being least.
   void quantize(const float* x, std::size_t count, const byte_range& range, float per_scale,
                 std::uint8_t* to) const {
@@ -67,8 +82,12 @@ struct GLIA_INTEGER_ISA {
     for (; i + wide::size <= count; i += wide::size) {
       wide::quantize(x + i, range, per_scale, to + i);
     }
-    for (; i < count; ++i) {
-      to[i] = quantized(x[i], range, per_scale);
+    if (i < count) {
+      std::array<float, wide::size> rest{};
+      std::array<std::uint8_t, wide::size> bytes;
+      std::copy(x + i, x + count, rest.begin());
+      wide::quantize(rest.data(), range, per_scale, bytes.data());
+      std::copy_n(bytes.begin(), count - i, to + i);
     }
   }
 
@@ -115,26 +134,43 @@ struct GLIA_INTEGER_ISA {
     }
   };
 
-  template <class Set, std::size_t Vectors, class Store>
+  template <std::size_t Together>
+  static void to_bytes(const integer_products& by, const std::uint8_t* const* from,
+                       std::size_t pixels, std::uint8_t* const* to) {
+    if (by.outputs <= narrow_width && narrow_width < panel_width) {
+      by_pixels<wide, 2, Together>(by, from, pixels, [&](const auto* sums, std::size_t output) {
+        wide::store_few_bytes(sums, by, to[output]);
+      });
+    } else {
+      by_pixels<wide, 4, Together>(by, from, pixels, [&](const auto* sums, std::size_t output) {
+        wide::store_bytes(sums, by, to[output]);
+      });
+    }
+  }
+
+  template <class Set, std::size_t Vectors, std::size_t Together = 1, class Store>
   static void by_pixels(const integer_products& by, const std::uint8_t* const* from,
                         std::size_t pixels, const Store& store) {
     // Few vectors of sums for each leave room for more pixels.
-    constexpr std::size_t most = Set::tile_pixels * (Vectors <= 2 ? 2 : 1);
+    constexpr std::size_t room = Set::tile_pixels * (Vectors <= 2 ? 2 : 1);
+    constexpr std::size_t most =
+        Together == 1 ? room : std::max(Together, room / Together * Together);
+    constexpr std::size_t some = Together == 1 ? 2 : Together;
     std::size_t p = 0;
     for (; p + most <= pixels; p += most) {
-      tile<Set, Vectors, most>(by, from + p, p, store);
+      tile<Set, Vectors, most, Together>(by, from + p, p, store);
     }
-    for (; p + 2 <= pixels; p += 2) {
-      tile<Set, Vectors, 2>(by, from + p, p, store);
+    for (; p + some <= pixels; p += some) {
+      tile<Set, Vectors, some, Together>(by, from + p, p, store);
     }
     if (p < pixels) {
-      tile<Set, Vectors, 1>(by, from + p, p, store);
+      tile<Set, Vectors, 1, 1>(by, from + p, p, store);
     }
   }
 
   // Plain arrays and loops that are unrolled before all else: sums in others do not stay in
   // registers.
-  template <class Set, std::size_t Vectors, std::size_t Pixels, class Store>
+  template <class Set, std::size_t Vectors, std::size_t Pixels, std::size_t Together, class Store>
   static void tile(const integer_products& by, const std::uint8_t* const* from, std::size_t first,
                    const Store& store) {
     typename Set::sums sums[Pixels][Vectors];
@@ -168,13 +204,32 @@ struct GLIA_INTEGER_ISA {
       w += Vectors * Set::size;
     } while (++offset != end);
 #pragma GCC unroll 12
-    for (std::size_t p = 0; p < Pixels; ++p) {
-      typename Set::sums of_pixel[Vectors];
+    for (std::size_t p = 0; p < Pixels; p += Together) {
+      typename Set::sums of_output[Vectors];
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < Vectors; ++v) {
-        of_pixel[v] = sums[p][v];
+        of_output[v] = sums[p][v];
+#pragma GCC unroll 4
+        for (std::size_t other = 1; other < Together; ++other) {
+          of_output[v] = Set::larger_sums(of_output[v], sums[p + other][v]);
+        }
       }
-      store(of_pixel, first + p);
+      store(of_output, (first + p) / Together);
+    }
+  }
+
+  template <class Set>
+  static void pool_row(const integer_window& k, std::uint8_t* to) {
+    for (std::size_t c = 0; c < k.columns; ++c, to += k.out_step) {
+      const std::size_t at = c * k.stride * k.pixel_step;
+      typename Set::bytes most = Set::load(k.rows[0] + at);
+      for (std::size_t row = 0; row < k.height; ++row) {
+        const std::uint8_t* from = k.rows[row] + at;
+        for (std::size_t x = 0; x < k.width; ++x, from += k.dilation * k.pixel_step) {
+          most = Set::larger(most, Set::load(from));
+        }
+      }
+      Set::store(most, to);
     }
   }
 

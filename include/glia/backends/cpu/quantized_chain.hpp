@@ -18,75 +18,148 @@
 
 namespace glia::cpu_loops {
 
+/// What a chain of quantised convolutions does one after the other: products, poolings, products
+/// that are pooled before they become bytes, and before a depthwise convolution that begins it what
+/// brings its input into panels.
+class quantized_stages {
+ public:
+  enum class what : std::uint8_t { input, product, pooled_product, depthwise, pool };
+
+  quantized_stages(const kernels::quantized_chain& k, const shape& x) {
+    if (k.links[0].depthwise()) {
+      add(what::input, 0, {x[0], x[1], x[2], x[3], x[1], x[2], x[3], 1, {}});
+    }
+    const auto products = k.sizes(x);
+    for (std::size_t i = 0; i < k.count; ++i) {
+      if (pools_at_once(k.links[i], count_ == 0)) {
+        add(what::pooled_product, i, with_pooling(products[i], k.links[i].pool));
+        continue;
+      }
+      add(k.links[i].depthwise() ? what::depthwise : what::product, i, products[i]);
+      if (k.links[i].pools()) {
+        window_sizes pool = pool_rule(products[i].output(), k.links[i].pool);
+        pool.groups = pool.c;  // each channel on its own
+        add(what::pool, i, pool);
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] what kind(std::size_t stage) const { return kinds_[stage]; }
+  [[nodiscard]] bool multiplies(std::size_t stage) const {
+    return kinds_[stage] == what::product || kinds_[stage] == what::pooled_product;
+  }
+  [[nodiscard]] std::size_t link(std::size_t stage) const { return links_[stage]; }
+  /// Of a pooled product, the window is what a pooled output sees.
+  [[nodiscard]] std::span<const window_sizes> sizes() const { return {sizes_.data(), count_}; }
+
+ private:
+  /// Of four that lie apart from other four; not of single pixels that lie in panels, as those do
+  /// not go round in a ring.
+  [[nodiscard]] static bool pools_at_once(const quantized_link& link, bool first) {
+    return !link.depthwise() && link.pool == window2d{2, 2, 2, 2} &&
+           (first || !(link.product.window == window2d{}));
+  }
+  [[nodiscard]] static window_sizes with_pooling(window_sizes s, const window2d& pool) {
+    const window_sizes pooled = pool_rule(s.output(), pool);
+    window2d& k = s.window;
+    k.height = (k.height - 1) * k.dilation_height + 1 + (pool.height - 1) * k.stride_height;
+    k.width = (k.width - 1) * k.dilation_width + 1 + (pool.width - 1) * k.stride_width;
+    k.stride_height *= pool.stride_height;
+    k.stride_width *= pool.stride_width;
+    k.dilation_height = k.dilation_width = 1;
+    s.oh = pooled.oh;
+    s.ow = pooled.ow;
+    return s;
+  }
+
+  void add(what kind, std::size_t link, const window_sizes& s) {
+    kinds_[count_] = kind;
+    links_[count_] = link;
+    sizes_[count_++] = s;
+  }
+
+  std::size_t count_ = 0;
+  std::array<what, chain_layout::most> kinds_{};
+  std::array<std::size_t, chain_layout::most> links_{};
+  std::array<window_sizes, chain_layout::most> sizes_{};
+};
+
 /// One call of a chain of quantised convolutions: what its threads share. As in `chain_run`, a few
-/// rows at a time go through all links; between them lie bytes. A chain that begins with a
-/// depthwise convolution has its input brought into panels by a link of its own.
+/// rows at a time go through all stages; between them lie bytes.
 template <class Loops>
 class quantized_run {
  public:
+  /// `pooled_scale` is that of the bytes that are pooled in the end, if any.
   quantized_run(const kernels::quantized_chain& k, const shape& x, float x_scale,
-                std::span<const std::uint8_t* const> packed, const memory_pool& memory,
-                std::size_t threads)
+                float pooled_scale, std::span<const std::uint8_t* const> packed,
+                const memory_pool& memory, std::size_t threads)
       : kernel_(&k),
         per_scale_(1 / x_scale),
-        lead_(k.links[0].depthwise() ? 1 : 0),
-        sizes_(with_lead(k, x, lead_)),
-        layout_(std::span(sizes_).first(k.count + lead_), width, 1, ring_bytes),
-        image_(sizes_[0]) {
+        pooled_scale_(pooled_scale),
+        stages_(k, x),
+        layout_(stages_.sizes(), width, 1, ring_bytes),
+        image_(stages_.sizes()[0]) {
     std::copy(packed.begin(), packed.end(), packed_.begin());
-    for (std::size_t i = lead_; i < layout_.count(); ++i) {
-      panels_[i].emplace(link(i), i == 0, !layout_.last(i));
-      if (!link(i).depthwise()) {
+    for (std::size_t i = 0; i < stages_.count(); ++i) {
+      if (stages_.multiplies(i) || kind(i) == what::depthwise) {
+        panels_[i].emplace(link(i), stages_.link(i) == 0,
+                           !layout_.last(i) || kind(i) == what::pooled_product);
+      }
+      if (stages_.multiplies(i)) {
         offsets_[i] = host_tensor<std::uint32_t>(memory, {panels_[i]->steps()});
         i == 0 ? list_first_offsets() : list_offsets(i);
       }
     }
     band_ = layout_.band();
-    if (layout_.count() == 1) {
+    if (stages_.count() == 1) {
       const std::size_t row = std::max<std::size_t>(1, image_.row_size());
       band_ = std::clamp<std::size_t>(band_bytes / row, 1, band_);
     }
-    const std::size_t first_rows = layout_.count() == 1 ? band_ : layout_.first_rows();
-    const std::size_t band = lead_ == 1 ? layout_.behind(0).columns * width
-                                        : image_.band(0, first_rows).input_rows * image_.row_size();
-    scratch_size_ = (layout_.end() + band + 2 * slack) / slack * slack;
+    const std::size_t first_rows = stages_.count() == 1 ? band_ : layout_.first_rows();
+    const std::size_t image = begins_in_panels()
+                                  ? layout_.behind(0).columns * width
+                                  : image_.band(0, first_rows).input_rows * image_.row_size();
+    scratch_size_ = (layout_.end() + image + 2 * slack) / slack * slack;
     scratch_ = host_tensor<float>(memory, {threads * scratch_size_}, element::byte);
   }
   quantized_run(const quantized_run&) = delete;
   quantized_run& operator=(const quantized_run&) = delete;
 
-  /// Of the last link's panels, if it is the only one.
+  [[nodiscard]] std::size_t output_rows() const { return layout_.size(last()).oh; }
+  /// Of a single product's panels.
   [[nodiscard]] std::size_t panels() const {
-    return layout_.count() == 1 ? panels_[0]->count() : 1;
+    return stages_.count() == 1 ? panels_[0]->count() : 1;
   }
 
-  /// Output rows first ... end - 1 of an image; where there is one link, those of some panels.
+  /// Output rows first ... end - 1 of an image; of a single product, those of some panels.
   void rows(const float* x, float* y, std::size_t image, std::size_t first, std::size_t end,
             std::size_t first_panel, std::size_t end_panel, std::size_t thread) const {
-    const std::size_t last = layout_.count() - 1;
     state s{x + image * sample_of(layout_.size(0).input()).size(),
-            y + image * sample_of(layout_.size(last).output()).size(),
+            y + image * sample_of(layout_.size(last()).output()).size(),
             scratch_.bytes() + thread * scratch_size_,
             first_panel,
             end_panel,
             {}};
-    if (lead_ == 1) {
-      const auto zero = static_cast<std::uint8_t>(link(1).input.zero);
+    if (begins_in_panels()) {
+      const auto zero = static_cast<std::uint8_t>(link(0).input.zero);
       layout_.clear(s.scratch, zero);
       std::fill_n(s.scratch + layout_.end(), layout_.behind(0).columns * width, zero);
     } else {
       layout_.clear(s.scratch);
     }
-    s.made[last] = first;
-    for (std::size_t i = last; i > 0; --i) {
+    s.made[last()] = first;
+    for (std::size_t i = last(); i > 0; --i) {
       s.made[i - 1] = layout_.first_seen(i, s.made[i]);
     }
-    while (s.made[last] < end) {
-      make(s, last, std::min(s.made[last] + band_, end));
+    while (s.made[last()] < end) {
+      make(s, last(), std::min(s.made[last()] + band_, end));
     }
   }
 
  private:
+  using what = quantized_stages::what;
+
   static constexpr std::size_t width = Loops::panel_width;
   static constexpr std::size_t slack = 64;  // a vector may be read past the end
   // Shares of a second-level cache of 512 KiB.
@@ -95,34 +168,28 @@ class quantized_run {
   // Pixels for which a panel of weights is read from the first-level cache.
   static constexpr std::size_t pixels_at_a_time = 48;
 
-  using all_sizes = std::array<window_sizes, max_chain + 1>;
-
   struct state {
     const float* x;  // the image
     float* y;
     std::uint8_t* scratch;
     std::size_t first_panel;
     std::size_t end_panel;
-    std::array<std::size_t, max_chain + 1> made;  // each link's rows so far
+    std::array<std::size_t, chain_layout::most> made;  // each stage's rows so far
   };
 
-  static all_sizes with_lead(const kernels::quantized_chain& k, const shape& x, std::size_t lead) {
-    all_sizes all{};
-    const auto links = k.sizes(x);
-    std::copy(links.begin(), links.end(), all.begin() + static_cast<std::ptrdiff_t>(lead));
-    if (lead == 1) {
-      all[0] = {x[0], x[1], x[2], x[3], x[1], x[2], x[3], 1, {}};
-    }
-    return all;
+  [[nodiscard]] std::size_t last() const { return stages_.count() - 1; }
+  [[nodiscard]] what kind(std::size_t stage) const { return stages_.kind(stage); }
+  [[nodiscard]] bool begins_in_panels() const { return kind(0) == what::input; }
+  [[nodiscard]] const quantized_link& link(std::size_t stage) const {
+    return kernel_->links[stages_.link(stage)];
   }
-
-  [[nodiscard]] const quantized_link& link(std::size_t i) const {
-    return kernel_->links[i - lead_];
+  [[nodiscard]] integer_products products(std::size_t stage, std::size_t panel) const {
+    return panels_[stage]->read(packed_[stages_.link(stage)], panel, offsets_[stage].data());
   }
 
   /// Where the fours of a patch of the image are.
   void list_first_offsets() {
-    const window2d& k = layout_.size(0).window;
+    const window2d& k = link(0).product.window;
     const std::size_t c = layout_.size(0).c;
     const std::size_t run = quantized_weights::run_length(link(0), true);
     std::uint32_t* at = offsets_[0].data();
@@ -135,33 +202,41 @@ class quantized_run {
       }
     }
   }
-  /// Where the fours of a pixel's channels are, which lie in panels.
-  void list_offsets(std::size_t i) {
-    for (std::size_t step = 0; step < offsets_[i].size(); ++step) {
-      offsets_[i].data()[step] = static_cast<std::uint32_t>(
-          4 * step / width * layout_.panel_step(i - 1) + 4 * step % width);
+  /// Where those of pixels are whose channels lie in panels.
+  void list_offsets(std::size_t stage) {
+    const window2d& k = link(stage).product.window;
+    const std::size_t row = layout_.behind(stage - 1).columns * width;
+    std::uint32_t* at = offsets_[stage].data();
+    for (std::size_t y = 0; y < k.height; ++y) {
+      for (std::size_t x = 0; x < k.width; ++x) {
+        for (std::size_t c = 0; c < layout_.size(stage).c; c += 4) {
+          *at++ = static_cast<std::uint32_t>(y * k.dilation_height * row +
+                                             x * k.dilation_width * width +
+                                             c / width * layout_.panel_step(stage - 1) + c % width);
+        }
+      }
     }
   }
 
-  /// Link i's rows up to `end`, after what they need of the links before it.
-  void make(state& s, std::size_t i, std::size_t end) const {
-    const std::size_t first = s.made[i];
+  /// A stage's rows up to `end`, after what they need of the stages before it.
+  void make(state& s, std::size_t stage, std::size_t end) const {
+    const std::size_t first = s.made[stage];
     if (first >= end) {
       return;
     }
-    if (i > 0) {
+    if (stage > 0) {
       // Rows that no window sees, as where strides are longer than windows, are not made.
-      s.made[i - 1] = std::max(s.made[i - 1], layout_.first_seen(i, first));
-      make(s, i - 1, layout_.end_seen(i, end));
+      s.made[stage - 1] = std::max(s.made[stage - 1], layout_.first_seen(stage, first));
+      make(s, stage - 1, layout_.end_seen(stage, end));
     }
-    if (i < lead_) {
+    if (kind(stage) == what::input) {
       bring_into_panels(s, first, end);
-    } else if (link(i).depthwise()) {
-      make_depthwise(s, i, first, end);
+    } else if (stages_.multiplies(stage)) {
+      make_products(s, stage, first, end);
     } else {
-      make_products(s, i, first, end);
+      make_channels(s, stage, first, end);
     }
-    s.made[i] = end;
+    s.made[stage] = end;
   }
 
   void bring_into_panels(const state& s, std::size_t first, std::size_t end) const {
@@ -172,7 +247,7 @@ class quantized_run {
         const float* from = s.x + row * size.w * size.c + panel * width;
         std::uint8_t* to = s.scratch + layout_.row(0, panel, row);
         for (std::size_t column = 0; column < size.w; ++column) {
-          loops_.quantize(from, channels, link(1).input, per_scale_, to);
+          loops_.quantize(from, channels, link(0).input, per_scale_, to);
           from += size.c;
           to += width;
         }
@@ -180,16 +255,18 @@ class quantized_run {
     }
   }
 
-  void make_depthwise(const state& s, std::size_t i, std::size_t first, std::size_t end) const {
-    const window_sizes& size = layout_.size(i);
+  /// What treats each channel on its own.
+  void make_channels(const state& s, std::size_t stage, std::size_t first, std::size_t end) const {
+    const window_sizes& size = layout_.size(stage);
     const window2d& k = size.window;
-    const std::uint8_t* const outside = s.scratch + (i == lead_ ? layout_.end() : layout_.zeros());
+    const std::uint8_t* const outside =
+        s.scratch + (kind(stage - 1) == what::input ? layout_.end() : layout_.zeros());
     std::array<const std::uint8_t*, max_window_rows> seen;
     for (std::size_t row = first; row < end; ++row) {
-      for (std::size_t panel = 0; panel < panels_[i]->count(); ++panel) {
+      for (std::size_t panel = 0; panel < layout_.behind(stage - 1).panels; ++panel) {
         for (std::size_t tap = 0; tap < k.height; ++tap) {
           const std::size_t at = row * k.stride_height + tap * k.dilation_height - k.pad_top;
-          seen[tap] = at < size.h ? s.scratch + layout_.padded_row(i - 1, panel, at) : outside;
+          seen[tap] = at < size.h ? s.scratch + layout_.padded_row(stage - 1, panel, at) : outside;
         }
         integer_window window{seen.data(),
                               k.height,
@@ -200,62 +277,171 @@ class quantized_run {
                               std::min(width, size.o - panel * width),
                               width,
                               width,
-                              panels_[i]->read(packed_[i - lead_], panel, nullptr)};
-        if (layout_.last(i)) {
-          window.out_step = size.o;
-          loops_.convolve_channels(window, s.y + row * size.ow * size.o + panel * width);
+                              {}};
+        std::uint8_t* const bytes =
+            layout_.last(stage) ? nullptr : s.scratch + layout_.row(stage, panel, row);
+        float* const numbers =
+            layout_.last(stage) ? s.y + row * size.ow * size.o + panel * width : nullptr;
+        if (kind(stage) == what::pool) {
+          pool(window, bytes, numbers, size.o);
         } else {
-          loops_.convolve_channels(window, s.scratch + layout_.row(i, panel, row));
+          convolve(stage, panel, window, bytes, numbers, size.o);
         }
       }
     }
   }
 
-  void make_products(const state& s, std::size_t i, std::size_t first, std::size_t end) const {
-    const window_sizes& size = layout_.size(i);
-    const std::uint8_t* const image = i == 0 ? read_image(s, first, end) : nullptr;
-    const std::size_t pixels = (end - first) * size.ow;
-    const bool last = layout_.last(i);
-    const std::size_t first_panel = last ? s.first_panel : 0;
-    const std::size_t end_panel = last && layout_.count() == 1 ? s.end_panel : panels_[i]->count();
-    std::array<const std::uint8_t*, pixels_at_a_time> from;
-    std::array<std::uint8_t*, pixels_at_a_time> bytes;
-    std::array<float*, pixels_at_a_time> numbers;
-    for (std::size_t pixel = 0; pixel < pixels; pixel += pixels_at_a_time) {
-      const std::size_t count = std::min(pixels_at_a_time, pixels - pixel);
-      for (std::size_t p = 0; p < count; ++p) {
-        const std::size_t row = first + (pixel + p) / size.ow;
-        const std::size_t column = (pixel + p) % size.ow;
-        if (i == 0) {
-          const patch_grid grid = image_.grid({});
-          from[p] = image + (row - first) * grid.row_step + column * grid.column_step;
+  void convolve(std::size_t stage, std::size_t panel, integer_window& window, std::uint8_t* bytes,
+                float* numbers, std::size_t outputs) const {
+    window.by = products(stage, panel);
+    if (numbers != nullptr) {
+      window.out_step = outputs;
+      loops_.convolve_channels(window, numbers);
+    } else {
+      loops_.convolve_channels(window, bytes);
+    }
+  }
+
+  void pool(integer_window& window, std::uint8_t* bytes, float* numbers,
+            std::size_t outputs) const {
+    if (numbers == nullptr) {
+      return loops_.pool_channels(window, bytes);
+    }
+    constexpr std::size_t at_a_time = 16;
+    std::array<std::uint8_t, at_a_time * width> some;
+    std::array<const std::uint8_t*, max_window_rows> rows;
+    std::copy_n(window.rows, window.height, rows.begin());
+    window.rows = rows.data();
+    for (std::size_t left = window.columns; left > 0; left -= window.columns) {
+      window.columns = std::min(at_a_time, left);
+      loops_.pool_channels(window, some.data());
+      for (std::size_t column = 0; column < window.columns; ++column, numbers += outputs) {
+        loops_.dequantize(some.data() + column * width, window.channels, kernel_->pooled.zero,
+                          pooled_scale_, numbers);
+      }
+      for (std::size_t row = 0; row < window.height; ++row) {
+        rows[row] += window.columns * window.stride * width;
+      }
+    }
+  }
+
+  void make_products(const state& s, std::size_t stage, std::size_t first, std::size_t end) const {
+    const window_sizes& size = layout_.size(stage);
+    const std::uint8_t* const image = stage == 0 ? read_image(s, first, end) : nullptr;
+    const bool single = stages_.count() == 1;
+    const std::size_t first_panel = single ? s.first_panel : 0;
+    const std::size_t end_panel = single ? s.end_panel : panels_[stage]->count();
+    const std::size_t together = kind(stage) == what::pooled_product ? 4 : 1;
+    const std::size_t at_a_time = pixels_at_a_time / together;
+    const std::size_t outputs = (end - first) * size.ow;
+    some_outputs some;
+    std::size_t row = first;
+    std::size_t column = 0;
+    row_of_pixels at = pixels_of(s, stage, image, first, row, first_panel);
+    for (std::size_t output = 0; output < outputs; output += at_a_time) {
+      some.count = std::min(at_a_time, outputs - output);
+      for (std::size_t p = 0; p < some.count; ++p) {
+        const std::uint8_t* const from = at.from + column * at.from_step;
+        if (together == 1) {
+          some.from[p] = from;
         } else {
-          from[p] = s.scratch + layout_.padded_row(i - 1, 0, row) + column * width;
+          some.from[4 * p] = from;
+          some.from[4 * p + 1] = from + at.right;
+          some.from[4 * p + 2] = from + at.below;
+          some.from[4 * p + 3] = from + at.below + at.right;
         }
-        if (last) {
-          numbers[p] = s.y + (row * size.ow + column) * size.o + first_panel * width;
-        } else {
-          bytes[p] = s.scratch + layout_.row(i, 0, row) + column * width;
+        some.numbers[p] = at.numbers + column * at.numbers_step;
+        some.bytes[p] = at.bytes + column * at.bytes_step;
+        if (++column == size.ow && output + p + 1 < outputs) {
+          column = 0;
+          at = pixels_of(s, stage, image, first, ++row, first_panel);
         }
       }
       for (std::size_t panel = first_panel; panel < end_panel; ++panel) {
-        const integer_products by = panels_[i]->read(packed_[i - lead_], panel, offsets_[i].data());
-        if (last) {
-          loops_.multiply_to_numbers(by, from.data(), count, numbers.data());
-          for (std::size_t p = 0; p < count; ++p) {
-            numbers[p] += width;
-          }
-        } else {
-          loops_.multiply_to_bytes(by, from.data(), count, bytes.data());
-          for (std::size_t p = 0; p < count; ++p) {
-            bytes[p] += layout_.panel_step(i);
-          }
-        }
+        make_panel(stage, panel, some);
       }
     }
   }
 
-  /// The rows of the image that some output rows of the first link see, as bytes, with the padding.
+  /// Some outputs of a stage: what they see, and where they go to, numbers or bytes.
+  struct some_outputs {
+    std::size_t count = 0;
+    std::array<const std::uint8_t*, pixels_at_a_time> from;
+    std::array<float*, pixels_at_a_time> numbers;
+    std::array<std::uint8_t*, pixels_at_a_time> bytes;
+  };
+
+  /// Of some outputs those of one panel; then they go on to the next one's.
+  void make_panel(std::size_t stage, std::size_t panel, some_outputs& some) const {
+    const integer_products by = products(stage, panel);
+    const bool last = layout_.last(stage);
+    if (kind(stage) == what::product) {
+      last ? loops_.multiply_to_numbers(by, some.from.data(), some.count, some.numbers.data())
+           : loops_.multiply_to_bytes(by, some.from.data(), some.count, some.bytes.data());
+    } else if (!last) {
+      loops_.multiply_to_largest_bytes(by, some.from.data(), some.count, some.bytes.data());
+    } else {
+      std::array<std::uint8_t, pixels_at_a_time / 4 * width> pooled;
+      std::array<std::uint8_t*, pixels_at_a_time / 4> to;
+      for (std::size_t p = 0; p < some.count; ++p) {
+        to[p] = pooled.data() + p * width;
+      }
+      loops_.multiply_to_largest_bytes(by, some.from.data(), some.count, to.data());
+      for (std::size_t p = 0; p < some.count; ++p) {
+        loops_.dequantize(to[p], by.outputs, kernel_->pooled.zero, pooled_scale_, some.numbers[p]);
+      }
+    }
+    for (std::size_t p = 0; last && p < some.count; ++p) {
+      some.numbers[p] += width;
+    }
+    for (std::size_t p = 0; !last && p < some.count; ++p) {
+      some.bytes[p] += layout_.panel_step(stage);
+    }
+  }
+
+  /// Where the windows of a row of outputs begin, and where these go: to numbers or to bytes.
+  struct row_of_pixels {
+    const std::uint8_t* from;
+    std::size_t from_step;
+    std::size_t right;  // from one that is pooled to the next one
+    std::size_t below;
+    float* numbers;
+    std::size_t numbers_step;
+    std::uint8_t* bytes;
+    std::size_t bytes_step;
+  };
+  /// `image` is what the first stage reads, from its output row `first` on.
+  [[nodiscard]] row_of_pixels pixels_of(const state& s, std::size_t stage,
+                                        const std::uint8_t* image, std::size_t first,
+                                        std::size_t row, std::size_t first_panel) const {
+    const window_sizes& size = layout_.size(stage);
+    const window2d& k = size.window;
+    const window2d& product = link(stage).product.window;
+    row_of_pixels at{nullptr, 0, 0, 0, s.y, 0, s.scratch, 0};
+    if (stage == 0) {
+      const patch_grid grid = image_.grid({});
+      at.from = image + (row - first) * grid.row_step;
+      at.from_step = grid.column_step;
+      at.right = product.stride_width * size.c;
+      at.below = product.stride_height * image_.row_size();
+    } else {
+      at.from = s.scratch + layout_.padded_row(stage - 1, 0, row * k.stride_height - k.pad_top);
+      at.from_step = k.stride_width * width;
+      at.right = product.stride_width * width;
+      at.below = product.stride_height * layout_.behind(stage - 1).columns * width;
+    }
+    if (layout_.last(stage)) {
+      at.numbers += row * size.ow * size.o + first_panel * width;
+      at.numbers_step = size.o;
+    } else {
+      at.bytes += layout_.row(stage, 0, row);
+      at.bytes_step = width;
+    }
+    return at;
+  }
+
+  /// The rows of the image that some output rows of the first stage see, as bytes, with the
+  /// padding.
   [[nodiscard]] const std::uint8_t* read_image(const state& s, std::size_t first,
                                                std::size_t end) const {
     const window_sizes& size = layout_.size(0);
@@ -282,14 +468,14 @@ class quantized_run {
   Loops loops_{};
   const kernels::quantized_chain* kernel_;
   float per_scale_;
-  std::size_t lead_;
-  all_sizes sizes_;
+  float pooled_scale_;
+  quantized_stages stages_;
   chain_layout layout_;
   padded_image image_;
   std::size_t band_ = 1;
   std::array<const std::uint8_t*, max_chain> packed_{};
-  std::array<std::optional<quantized_panels<Loops>>, max_chain + 1> panels_;
-  std::array<host_tensor<std::uint32_t>, max_chain + 1> offsets_;
+  std::array<std::optional<quantized_panels<Loops>>, chain_layout::most> panels_;
+  std::array<host_tensor<std::uint32_t>, chain_layout::most> offsets_;
   std::size_t scratch_size_ = 0;  // bytes for each thread
   host_tensor<float> scratch_;
 };
@@ -312,29 +498,30 @@ class quantization {
     });
   }
 
-  /// Operands behind the scale are the packed weights of each link; then comes the result.
+  /// Operands behind the scales are the packed weights of each link; then comes the result.
   template <std::same_as<tensor>... Others>
   void compute(const kernels::quantized_chain& k, const memory_pool& memory, const tensor& x,
-               const tensor& scale, const Others&... others) const {
+               const tensor& scale, const tensor& pooled_scale, const Others&... others) const {
     const std::array<const tensor*, sizeof...(Others)> all{&others...};
     std::array<const std::uint8_t*, max_chain> packed{};
     for (std::size_t i = 0; i < k.count; ++i) {
       packed[i] = all[i]->bytes();
     }
     const tensor& y = *all.back();
-    const auto by = std::span<const std::uint8_t* const>(packed).first(k.count);
-    const auto x_scale = static_cast<float>(scale.data()[0]);
     if (y.size() == 0) {
       return;
     }
+    const call one{k, x.shape(), static_cast<float>(scale.data()[0]),
+                   pooled_scale ? static_cast<float>(pooled_scale.data()[0]) : 1,
+                   std::span<const std::uint8_t* const>(packed).first(k.count)};
     if constexpr (std::same_as<T, float>) {
-      run(k, x.shape(), x.data(), x_scale, by, y.data(), memory);
+      run(one, x.data(), y.data(), memory);
     } else {  // bytes have no more digits than floats
       const host_tensor<float> from(memory, x.shape());
       const host_tensor<float> to(memory, y.shape());
       std::transform(x.data(), x.data() + x.size(), from.data(),
-                     [](T one) { return static_cast<float>(one); });
-      run(k, x.shape(), from.data(), x_scale, by, to.data(), memory);
+                     [](T number) { return static_cast<float>(number); });
+      run(one, from.data(), to.data(), memory);
       std::copy_n(to.data(), to.size(), y.data());
     }
   }
@@ -342,22 +529,41 @@ class quantization {
  private:
   // As in convolution_chain.
   static constexpr std::size_t few_images = 8;
+  // Less takes no longer than handing it to a second thread.
+  static constexpr double operations_worth_sharing = 4e6;
 
-  void run(const kernels::quantized_chain& k, const shape& of_x, const float* x, float scale,
-           std::span<const std::uint8_t* const> packed, float* y, const memory_pool& memory) const {
+  struct call {
+    const kernels::quantized_chain& k;
+    shape x;
+    float scale;
+    float pooled_scale;
+    std::span<const std::uint8_t* const> packed;
+  };
+
+  void run(const call& c, const float* x, float* y, const memory_pool& memory) const {
     with_integer_isa(team_->level(), [&](auto loops) {
-      const quantized_run<decltype(loops)> run(k, of_x, scale, packed, memory, team_->threads());
-      const std::size_t images = of_x[0];
-      const std::size_t rows = k.sizes(of_x)[k.count - 1].oh;
-      const std::size_t threads = team_->threads();
+      const bool shared = c.k.flops(real_of(c.x)) >= operations_worth_sharing;
+      const std::size_t threads = shared ? team_->threads() : 1;
+      const quantized_run<decltype(loops)> run(c.k, c.x, c.scale, c.pooled_scale, c.packed, memory,
+                                               threads);
+      const std::size_t images = c.x[0];
+      const std::size_t rows = run.output_rows();
       const std::size_t parts = images >= few_images ? 1 : std::min(rows, threads);
       const std::size_t slices = images * parts < threads ? std::min(threads, run.panels()) : 1;
-      team_->run(images * parts * slices, [&](std::size_t task, std::size_t thread) {
+      const auto work = [&](std::size_t task, std::size_t thread) {
         const std::size_t slice = task % slices;
         const std::size_t part = task / slices % parts;
         run.rows(x, y, task / slices / parts, part * rows / parts, (part + 1) * rows / parts,
                  slice * run.panels() / slices, (slice + 1) * run.panels() / slices, thread);
-      });
+      };
+      if (threads == 1) {
+        const flush_denormals on_this_thread;
+        for (std::size_t task = 0; task < images * parts * slices; ++task) {
+          work(task, 0);
+        }
+      } else {
+        team_->run(images * parts * slices, work);
+      }
     });
   }
 

@@ -91,13 +91,13 @@ class quantized_panels {
     return packed + quantized_weights::bounds + panel * width * layout_.bytes_each();
   }
   [[nodiscard]] bool narrow(std::size_t panel) const {
-    return packs_ && outputs(panel) <= Loops::narrow_width;
+    return packs_ && Loops::narrow_width < width && outputs(panel) <= Loops::narrow_width;
   }
   /// Bytes of a panel's weights for one four of x.
   [[nodiscard]] std::size_t row_bytes(std::size_t panel) const {
     constexpr std::size_t each = width / 4;
     if (packs_) {
-      return 4 * (narrow(panel) ? Loops::narrow_width : width);
+      return narrow(panel) ? 4 * Loops::narrow_width : 4 * width;
     }
     return (outputs(panel) + each - 1) / each * width;
   }
@@ -106,8 +106,12 @@ class quantized_panels {
     if (!packs_) {
       return output;
     }
-    const std::size_t lanes = (narrow(panel) ? Loops::narrow_width : width) / 4;
-    return output % 16 / 4 * lanes + output / 16 * 4 + output % 4;
+    // A few channels on their own are in four vectors of a narrower kind, other few in two.
+    const bool few = narrow(panel);
+    const std::size_t vectors = few && !link_->depthwise() ? 2 : 4;
+    const std::size_t lanes = (few ? Loops::narrow_width : width) / vectors;
+    const std::size_t four = output / 4;
+    return four % vectors * lanes + four / vectors * 4 + output % 4;
   }
 
   /// body(row of the weights, its place among the bytes of an output) for all of them.

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,14 +10,15 @@
 #include "glia/graph/graph.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/pooling.hpp"
 #include "glia/kernels/quantization.hpp"
 
 namespace glia::passes {
 
 namespace detail {
 
-/// A product whose factors are quantised, as a link of a chain.
-struct quantized_product {
+/// A product whose factors are quantised, as a link of a chain, and the pooling behind it, if any.
+struct integer_link {
   quantized_link link;
   value_id x = no_value;  // before it is quantised
   shape images{};         // what the product takes x as
@@ -24,7 +26,11 @@ struct quantized_product {
   value_id w = no_value;
   value_id w_scales = no_value;
   value_id bias = no_value;
-  bool flat = false;  // a product of matrices
+  bool flat = false;              // a product of matrices
+  std::size_t product = 0;        // the nodes
+  std::size_t last = 0;           // that gives the link's result
+  value_id out_scale = no_value;  // of the bytes that are pooled
+  byte_range out{};
 };
 
 /// Finds products of quantised numbers and makes chains of them.
@@ -34,36 +40,28 @@ class quantized_fusion {
       : graph_(&g), fixed_(&fixed), uses_(g), gone_(g.nodes().size(), false) {}
 
   void run() {
-    std::vector<graph_node> made;
     std::vector<std::vector<graph_node>> instead(graph_->nodes().size());
     for (std::size_t n = 0; n < graph_->nodes().size(); ++n) {
-      if (gone_[n]) {
-        continue;
-      }
-      std::vector<quantized_product> links;
-      std::size_t last = n;
-      for (std::size_t next = n; links.size() < max_chain;) {
-        const auto found = product_at(next);
+      std::vector<integer_link> links;
+      for (std::optional<std::size_t> next = n; next && links.size() < max_chain;) {
+        const auto found = gone_[*next] ? std::nullopt : link_at(*next);
         if (!found || !continues(links, *found)) {
           break;
         }
-        last = next;
         links.push_back(*found);
-        const std::optional<std::size_t> taker = next_product(next);
-        if (found->flat || !taker) {
-          break;
-        }
-        next = *taker;
+        next = found->flat ? std::nullopt : product_behind(found->last);
       }
       if (!links.empty()) {
-        mark(n, last, links.size());
-        instead[last] = chain_of(links, graph_->nodes()[last]);
+        for (const integer_link& one : links) {
+          gone_[one.product] = gone_[one.last] = true;
+        }
+        instead[links.back().last] = chain_of(links);
       }
     }
+    std::vector<graph_node> made;
     for (std::size_t n = 0; n < instead.size(); ++n) {
-      if (!instead[n].empty()) {
-        std::move(instead[n].begin(), instead[n].end(), std::back_inserter(made));
-      } else if (!gone_[n]) {
+      std::move(instead[n].begin(), instead[n].end(), std::back_inserter(made));
+      if (!gone_[n]) {
         made.push_back(std::move(graph_->nodes()[n]));
       }
     }
@@ -80,8 +78,31 @@ class quantized_fusion {
     const value_id given = node.operands[1];
     return (*fixed_)[given] && graph_->spec(given).shape == shape{scales} ? &node : nullptr;
   }
+  /// The same for one that nothing but what relabels comes behind: bytes stay what they are.
+  [[nodiscard]] const graph_node* quantizer_before(value_id id) const {
+    return quantizer_of(uses_.made_by<kernels::reshape>(id) != nullptr
+                            ? graph_->nodes()[uses_.maker(id)].operands[0]
+                            : id,
+                        1);
+  }
+  /// The node that quantises a value if nobody else takes it, else null.
+  [[nodiscard]] const graph_node* quantizer_behind(value_id id) const {
+    for (; uses_.taken_once(id); id = graph_->nodes()[uses_.takers(id)[0]].results[0]) {
+      const graph_node& taker = graph_->nodes()[uses_.takers(id)[0]];
+      if (taker.operands[0] == id && taker.kernel.as<kernels::fake_quantize>() != nullptr) {
+        return quantizer_of(taker.results[0], 1);
+      }
+      if (taker.kernel.as<kernels::reshape>() == nullptr) {
+        break;
+      }
+    }
+    return nullptr;
+  }
+  [[nodiscard]] static byte_range range_of(const graph_node& quantizer) {
+    return quantizer.kernel.as<kernels::fake_quantize>()->range;
+  }
 
-  [[nodiscard]] std::optional<quantized_product> product_at(std::size_t n) const {
+  [[nodiscard]] std::optional<integer_link> link_at(std::size_t n) const {
     const graph_node& node = graph_->nodes()[n];
     const auto* const dense = node.kernel.as<kernels::dense>();
     const auto* const conv = node.kernel.as<kernels::conv2d>();
@@ -90,22 +111,18 @@ class quantized_fusion {
     }
     const value_id bias = node.operands[2];
     const shape weights = graph_->spec(node.operands[1]).shape;
-    // What only relabels may come between: bytes stay what they are.
-    const value_id taken = uses_.made_by<kernels::reshape>(node.operands[0]) != nullptr
-                               ? graph_->nodes()[uses_.maker(node.operands[0])].operands[0]
-                               : node.operands[0];
-    const graph_node* const x = quantizer_of(taken, 1);
+    const graph_node* const x = quantizer_before(node.operands[0]);
     const graph_node* const w = quantizer_of(node.operands[1], weights.back());
     if (x == nullptr || w == nullptr || !(*fixed_)[w->operands[0]] ||
         (bias != no_value && !(*fixed_)[bias])) {
       return std::nullopt;
     }
-    quantized_product found;
+    integer_link found;
     found.flat = dense != nullptr;
     found.link.product = dense != nullptr ? kernels::conv2d{{}, 1, dense->map} : *conv;
     found.link.weights = dense != nullptr ? shape{1, 1, weights[0], weights[1]} : weights;
-    found.link.weight_range = w->kernel.as<kernels::fake_quantize>()->range;
-    found.link.input = without_signs(x->kernel.as<kernels::fake_quantize>()->range);
+    found.link.weight_range = range_of(*w);
+    found.link.input = without_signs(range_of(*x));
     found.x = x->operands[0];
     const shape in = graph_->spec(node.operands[0]).shape;
     found.images = found.flat ? shape{1, in[0], 1, in[1]} : in;
@@ -113,31 +130,60 @@ class quantized_fusion {
     found.w = w->operands[0];
     found.w_scales = w->operands[1];
     found.bias = bias;
+    found.product = found.last = n;
     const byte_range& range = found.link.weight_range;
     const bool symmetric = range.zero == 0 && range.least < 0;
-    if (!symmetric || graph_->spec(found.x).shape.size() == 0 ||
+    if (!symmetric || found.images.size() == 0 ||
         !chains_quantized(found.link, sizes_of(found), true)) {
       return std::nullopt;
     }
+    take_pooling(found);
     return found;
   }
 
-  [[nodiscard]] static window_sizes sizes_of(const quantized_product& p) {
+  /// Takes a pooling behind the product along, where what comes of it is quantised: the largest of
+  /// numbers is the largest of their bytes.
+  void take_pooling(integer_link& to) const {
+    const value_id y = graph_->nodes()[to.product].results[0];
+    if (to.flat || !uses_.taken_once(y)) {
+      return;
+    }
+    const std::size_t taker = uses_.takers(y)[0];
+    const graph_node& node = graph_->nodes()[taker];
+    const auto* const pool = node.kernel.as<kernels::max_pool2d>();
+    if (pool == nullptr || is_padded(pool->window) || pool->window.height > max_window_rows) {
+      return;
+    }
+    const value_id positions = node.results[1];
+    const bool positions_wanted =
+        positions != no_value && (!uses_.takers(positions).empty() || uses_.leaves(positions));
+    const graph_node* const quantizer = quantizer_behind(node.results[0]);
+    if (!positions_wanted && quantizer != nullptr) {
+      to.link.pool = pool->window;
+      to.last = taker;
+      to.out_scale = quantizer->operands[1];
+      to.out = without_signs(range_of(*quantizer));
+    }
+  }
+
+  [[nodiscard]] static window_sizes sizes_of(const integer_link& p) {
     return conv2d_rule(p.images, p.link.weights, p.link.product.window, p.link.product.groups);
   }
 
-  /// Whether it may stand behind these: as in chain_convolutions, one that widens begins a chain.
-  [[nodiscard]] bool continues(const std::vector<quantized_product>& links,
-                               const quantized_product& next) const {
+  /// Whether it may stand behind these: as in chain_convolutions, one that widens begins a chain,
+  /// unless its input has just been pooled.
+  [[nodiscard]] static bool continues(const std::vector<integer_link>& links,
+                                      const integer_link& next) {
     if (links.empty()) {
       return true;
     }
     const window_sizes s = sizes_of(next);
-    return !next.flat && chains_quantized(next.link, s, false) && (s.groups > 1 || s.o <= s.c);
+    return !next.flat && chains_quantized(next.link, s, false) &&
+           (s.groups > 1 || s.o <= s.c || links.back().link.pools());
   }
 
-  /// The product behind one, where nothing but its quantisation is between them.
-  [[nodiscard]] std::optional<std::size_t> next_product(std::size_t n) const {
+  /// The product behind a node, where nothing but its quantisation is between them.
+  [[nodiscard]] std::optional<std::size_t> product_behind(std::size_t n) const {
     const value_id y = graph_->nodes()[n].results[0];
     if (!uses_.taken_once(y)) {
       return std::nullopt;
@@ -152,52 +198,44 @@ class quantized_fusion {
                                                                      : std::nullopt;
   }
 
-  /// Marks the nodes of a chain.
-  void mark(std::size_t first, std::size_t last, std::size_t count) {
-    gone_[first] = true;
-    for (std::size_t n = first; --count > 0;) {
-      n = *next_product(n);
-      gone_[n] = true;
-    }
-    gone_[last] = true;
-  }
-
-  [[nodiscard]] std::vector<graph_node> chain_of(const std::vector<quantized_product>& links,
-                                                 const graph_node& last) {
+  [[nodiscard]] std::vector<graph_node> chain_of(const std::vector<integer_link>& links) {
     std::vector<graph_node> made;
+    const integer_link& first = links.front();
+    const integer_link& end = links.back();
+    const std::uint32_t place = graph_->nodes()[end.last].place;
+    const value_id result = graph_->nodes()[end.last].results[0];
     const auto add = [&](const any_kernel& k, std::vector<value_id> operands,
                          const tensor_spec& spec) {
       const value_id id = graph_->add_value(spec);
-      made.push_back({k, std::move(operands), {id}, last.place});
+      made.push_back({k, std::move(operands), {id}, place});
       return id;
     };
     const auto reshaped = [&](value_id x, const shape& to) {
       return graph_->spec(x).shape == to ? x : add(kernels::reshape{to}, {x}, real_of(to));
     };
-    const quantized_product& first = links.front();
     kernels::quantized_chain chain{links.size()};
+    chain.pooled = end.out;
     std::vector<value_id> operands(kernels::quantized_chain::operands, no_value);
     operands[0] = reshaped(first.x, first.images);
     operands[1] = first.x_scale;
+    operands[2] = end.out_scale;
     for (std::size_t i = 0; i < links.size(); ++i) {
-      const quantized_product& p = links[i];
-      const bool to_bytes = i + 1 < links.size();
+      const integer_link& p = links[i];
+      const bool hands_on = i + 1 < links.size();
       chain.links[i] = p.link;
-      kernels::pack_quantized pack{p.link, i == 0, to_bytes, {}};
-      if (to_bytes) {
-        pack.out = links[i + 1].link.input;
-      }
-      operands[2 + i] = add(pack,
+      const kernels::pack_quantized pack{p.link, i == 0, hands_on || p.link.pools(),
+                                         hands_on ? links[i + 1].link.input : p.out};
+      operands[3 + i] = add(pack,
                             {reshaped(p.w, p.link.weights), p.w_scales, p.bias, p.x_scale,
-                             to_bytes ? links[i + 1].x_scale : no_value},
+                             hands_on ? links[i + 1].x_scale : p.out_scale},
                             quantized_weights(p.link, i == 0).spec());
     }
     if (first.flat) {
       const shape y = sizes_of(first).output();
       const value_id rows = add(chain, std::move(operands), real_of(y));
-      made.push_back({kernels::reshape{{y[1], y[3]}}, {rows}, last.results, last.place});
+      made.push_back({kernels::reshape{{y[1], y[3]}}, {rows}, {result}, place});
     } else {
-      made.push_back({chain, std::move(operands), last.results, last.place});
+      made.push_back({chain, std::move(operands), {result}, place});
     }
     return made;
   }
