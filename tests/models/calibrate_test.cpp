@@ -122,6 +122,17 @@ TEST_CASE("products that move the outputs too far stay as they are") {
   CHECK(same(net.prepare(none, {.batch = 96})(x), net.predict(x)));
 }
 
+TEST_CASE("a data set is sampled all over") {
+  const glia::shape sample{4};
+  glia::model net{glia::sequential{glia::dense{3, glia::relu}, glia::dense{2}}, sample};
+  const xt::xarray<float> x = samples_of(64, sample, 1);
+  const glia::labelled_arrays data(x, xt::xarray<int>(xt::zeros<int>({64})));
+  CHECK(glia::calibrate(net, data) == glia::calibrate(net, x));
+  const xt::xarray<float> some = xt::view(x, xt::range(0, 64, 4));
+  CHECK(glia::calibrate(net, data, {.batch_size = 4, .samples = 16}) ==
+        glia::calibrate(net, some, {.batch_size = 4}));
+}
+
 TEST_CASE("ranges leave rare outliers out") {
   glia::number_histogram seen;
   std::vector<float> numbers = glia::testing::test_values({1000000}, 7);

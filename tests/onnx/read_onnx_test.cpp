@@ -3,9 +3,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <glia/compression/gzip.hpp>
+#include <glia/data/mnist.hpp>
 #include <glia/io/npz.hpp>
 #include <glia/io/safetensors.hpp>
 #include <glia/onnx.hpp>
+#include <glia/testing/values.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -64,6 +67,40 @@ TEST_CASE("networks that PyTorch and Keras export give what they gave there, and
     CHECK(after < before);
   }
   CHECK(count == 41);
+}
+
+TEST_CASE("networks of PyTorch and Keras learn from an epoch of digits") {
+  const auto sets = glia::load_mnist(GLIA_EXAMPLE_DATA "/mnist", glia::gzip_files{});
+  for (const char* const name : {"torch_mlp", "torch_cnn", "torch_cnn_legacy"}) {
+    INFO(name);
+    glia::model net{onnx_model{test::onnx_folder() / (std::string(name) + ".onnx")}};
+    const auto train = glia::image_bytes(sets.train).reshaped(net.sample_shape());
+    const auto unseen = glia::image_bytes(sets.test).reshaped(net.sample_shape());
+    const glia::softmax_cross_entropy loss;
+    const auto before = glia::evaluate(net, unseen, loss);
+    glia::trainer trainer{net, loss, glia::adam{3e-3}};
+    trainer.fit(train, {.epochs = 1, .batch_size = 20, .progress = nullptr});
+    const auto after = glia::evaluate(net, unseen, loss);
+    CHECK(after["loss"] < 0.7 * before["loss"]);
+    CHECK(after["accuracy"] > before["accuracy"]);
+  }
+}
+
+TEST_CASE("recurrent and branched networks of PyTorch and Keras learn from an epoch") {
+  for (const char* const name : {"torch_gru", "torch_lstm", "keras_gru", "torch_inception",
+                                 "keras_inception", "torch_transfer", "keras_transfer"}) {
+    INFO(name);
+    glia::model net{onnx_model{test::onnx_folder() / (std::string(name) + ".onnx")}};
+    const glia::shape s = glia::batch_of(192, net.sample_shape());
+    const xt::xarray<float> x =
+        xt::adapt(glia::testing::test_values(s, 9), std::vector<std::size_t>(s.begin(), s.end()));
+    const xt::xarray<float> targets = net.predict(x) * 0.9F;
+    const glia::valued_arrays data{x, targets};
+    const glia::mean_squared_error loss;
+    glia::trainer trainer{net, loss, glia::adam{.learning_rate = 1e-4}};
+    const auto first = trainer.fit(data, {.epochs = 2, .batch_size = 16, .progress = nullptr});
+    CHECK(first.epochs[1].training.loss < first.epochs[0].training.loss);
+  }
 }
 
 TEST_CASE("an ONNX file's network conforms on the reference backend and in double") {

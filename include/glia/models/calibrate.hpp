@@ -14,6 +14,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/xtensor.hpp"
+#include "glia/data/dataset.hpp"
 #include "glia/graph/improve.hpp"
 #include "glia/graph/quantization.hpp"
 #include "glia/graph/uses.hpp"
@@ -28,6 +29,7 @@ struct calibrate_options {
   /// changes, over that of the outputs. Products that move them most stay as they are.
   double tolerance = 0.1;
   std::size_t batch_size = 32;  ///< samples at a time; bounds the memory
+  std::size_t samples = 256;    ///< how many to take of a data set, from all over it
 };
 
 namespace detail {
@@ -252,11 +254,12 @@ class calibration {
 
 }  // namespace detail
 
-/// Finds how a model's products can be computed with integers of 8 bits: runs it on samples (N,
-/// ...sample) such as it will see, some hundreds of them, which need no targets. Weights get a
-/// scale for each output, inputs of products a range that errs least on what was seen.
+/// Finds how a model's products can be computed with integers of 8 bits: runs it on samples such as
+/// it will see, a data set or an xtensor expression (N, ...sample), some hundreds of them, which
+/// need no targets. Weights get a scale for each output, inputs of products a range that errs least
+/// on what was seen.
 ///
-///     const auto eight_bits = glia::calibrate(net, images);
+///     const auto eight_bits = glia::calibrate(net, training_data);
 ///     const auto ready = net.prepare(eight_bits, {.batch = 1});
 ///
 /// A product is left as it is where the backend has no integers for it, and where it would move the
@@ -275,6 +278,19 @@ template <class Model, class Expression>
                        "least 0, got ",
                        given[0], " samples, ", options.batch_size, " and ", options.tolerance);
   return detail::calibration<Model>(net, {x.data(), x.size()}, options).run();
+}
+
+template <class Model, dataset D>
+[[nodiscard]] quantization calibrate(const Model& net, const D& data,
+                                     const calibrate_options& options = {}) {
+  const std::size_t count = std::min<std::size_t>(options.samples, data.size());
+  const shape all = batch_of(count, data.input_shape());
+  xt::xarray<float> x(xt::xarray<float>::shape_type(all.begin(), all.end()));
+  const std::size_t size = data.input_shape().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    data.input(i * data.size() / count, std::span<float>(x.data() + i * size, size));
+  }
+  return calibrate(net, x, options);
 }
 
 }  // namespace glia

@@ -83,7 +83,7 @@ void check_elementwise(const Check& check) {
   check("fake_quantize", [](auto& b) {
     b.out(b.device().run(kernels::fake_quantize{{3, 0, 10}},
                          b.in({2, 5}, {0.25F, 0.75F, -0.25F, 1.25F, 9, -9, 0, 0.1F, -1.6F, 3.4F}),
-                         b.in({1}, {0.5F})));
+                         b.in({1}, std::vector<float>{0.5F})));
     b.out(b.device().run(kernels::fake_quantize{signed_bytes}, b.in({3, 2, 5}, 71, 40),
                          b.in({5}, {0.125F, 0.25F, 0.5F, 1, 0.3F})));
   });
