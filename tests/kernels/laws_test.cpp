@@ -189,6 +189,7 @@ TEST_CASE("kernels keep what they say of the shapes of their results and of the 
                            "gather",
                            "scatter_add",
                            "select",
+                           "fake_quantize",
                            "batched_matmul"}) {
     INFO(name);
     CHECK(device.found().cut.count(name) == 1);

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "glia/backends/cpu/chain_layout.hpp"
@@ -31,11 +32,14 @@ struct chain_link {
 template <class T, class Loops>
 class chain_run {
  public:
+  /// `whole` is for `image`, else for `rows`.
   chain_run(const Loops& loops, std::span<const chain_link<T>> links,
-            std::span<const window_sizes> sizes, const memory_pool& memory, std::size_t threads)
+            std::span<const window_sizes> sizes, const memory_pool& memory, std::size_t threads,
+            bool whole)
       : loops_(loops),
         links_(links),
-        layout_(sizes, width, sizeof(T), ring_bytes),
+        layout_(sizes, width, sizeof(T),
+                whole ? std::numeric_limits<std::size_t>::max() : ring_bytes),
         first_(sizes.front(), memory) {
     for (std::size_t i = 0; i < links.size(); ++i) {
       panels_[i] = links[i].weights;
@@ -57,17 +61,45 @@ class chain_run {
     }
     const bool copies = !first_.image().unpadded();
     scratch_size_ = layout_.end() + (copies ? first_.band_size(layout_.first_rows()) : 0);
-    scratch_ = host_tensor<T>(memory, {threads, scratch_size_});
+    scratch_ = host_tensor<T>(memory, {whole ? 1 : threads, scratch_size_});
+  }
+
+  /// Whether links can be shared out one after the other: the first takes its image as it is, and
+  /// what goes between them fits into a second-level cache.
+  [[nodiscard]] static bool goes_whole(std::span<const window_sizes> sizes) {
+    const window2d& k = sizes.front().window;
+    bool fits = k.pad_top + k.pad_bottom + k.pad_left + k.pad_right == 0;
+    for (std::size_t i = 1; i < sizes.size(); ++i) {
+      fits = fits && sizes[i].h * sizes[i].w * sizes[i].c * sizeof(T) <= ring_bytes;
+    }
+    return fits;
+  }
+
+  /// All of an image, one link after the other, each by all threads: no row is made twice.
+  void image(const workers& team, const T* x, T* y, std::size_t image) const {
+    const state s = state_of(x, y, image, 0);
+    layout_.clear(s.scratch);
+    for (std::size_t i = 0; i < layout_.count(); ++i) {
+      const std::size_t rows = layout_.size(i).oh;
+      const std::size_t panels = (layout_.size(i).o + width - 1) / width;
+      // Some panels of all rows, or where these are few of fewer rows.
+      const std::size_t slices = std::min(panels, tasks_of_thread * team.threads());
+      const std::size_t parts =
+          std::min(rows, (tasks_of_thread * team.threads() + slices - 1) / slices);
+      team.run(slices * parts, [&](std::size_t task, std::size_t) {
+        const std::size_t slice = task / parts;
+        const std::size_t part = task % parts;
+        const panel_range some{slice * panels / slices, (slice + 1) * panels / slices};
+        make_link(s, i, part * rows / parts, (part + 1) * rows / parts, some);
+      });
+    }
   }
 
   /// Output rows first ... end - 1 of an image.
   void rows(const T* x, T* y, std::size_t image, std::size_t first, std::size_t end,
             std::size_t thread) const {
     const std::size_t last = layout_.count() - 1;
-    state s{x + image * sample_of(layout_.size(0).input()).size(),
-            y + image * sample_of(layout_.size(last).output()).size(),
-            scratch_.data() + thread * scratch_size_,
-            {}};
+    state s = state_of(x, y, image, thread);
     layout_.clear(s.scratch);
     s.made[last] = first;
     for (std::size_t i = last; i > 0; --i) {
@@ -84,6 +116,13 @@ class chain_run {
   // what passes between the links, and weights.
   static constexpr std::size_t ring_bytes = (Loops::register_bytes == 64 ? 512 : 256) << 10;
   static constexpr std::size_t panel_block_bytes = 64 << 10;
+  // As many as let threads that are slowed down leave some to others.
+  static constexpr std::size_t tasks_of_thread = 4;
+
+  struct panel_range {
+    std::size_t first;
+    std::size_t end;
+  };
 
   struct state {
     const T* x;  // the image
@@ -91,6 +130,13 @@ class chain_run {
     T* scratch;
     std::array<std::size_t, max_chain> made;  // each link's rows so far
   };
+
+  [[nodiscard]] state state_of(const T* x, T* y, std::size_t image, std::size_t thread) const {
+    return {x + image * sample_of(layout_.size(0).input()).size(),
+            y + image * sample_of(layout_.size(layout_.count() - 1).output()).size(),
+            scratch_.data() + thread * scratch_size_,
+            {}};
+  }
 
   /// Rows of a link's weights: a depthwise kernel (height, width, 1, C) is what it is in memory, a
   /// matrix of C columns.
@@ -109,15 +155,22 @@ class chain_run {
       s.made[i - 1] = std::max(s.made[i - 1], layout_.first_seen(i, first));
       make(s, i - 1, layout_.end_seen(i, end));
     }
-    if (layout_.size(i).groups > 1) {
-      make_depthwise(s, i, first, end);
-    } else {
-      make_products(s, i, first, end);
-    }
+    make_link(s, i, first, end, {0, (layout_.size(i).o + width - 1) / width});
     s.made[i] = end;
   }
 
-  void make_depthwise(const state& s, std::size_t i, std::size_t first, std::size_t end) const {
+  /// Rows first ... end - 1 of some of link i's panels.
+  void make_link(const state& s, std::size_t i, std::size_t first, std::size_t end,
+                 const panel_range& panels) const {
+    if (layout_.size(i).groups > 1) {
+      make_depthwise(s, i, first, end, panels);
+    } else {
+      make_products(s, i, first, end, panels);
+    }
+  }
+
+  void make_depthwise(const state& s, std::size_t i, std::size_t first, std::size_t end,
+                      const panel_range& panels) const {
     const window_sizes& size = layout_.size(i);
     const window2d& k = size.window;
     const clamp_range<T> range(links_[i].map);
@@ -126,7 +179,7 @@ class chain_run {
       // Rows that are to lie in one piece: all that are left or, in a ring, until it turns.
       some = std::min(end - first, seen_rows<T>::most(size));
       some = last ? some : std::min(some, layout_.rows_until_turn(i, first));
-      for (std::size_t panel = 0; panel < layout_.behind(i - 1).panels; ++panel) {
+      for (std::size_t panel = panels.first; panel < panels.end; ++panel) {
         const T* bias = panels_[i] + panel * (1 + k.height * k.width) * width;
         const seen_rows<T> seen(size, first, some, [&](std::size_t row) {
           return s.scratch +
@@ -144,7 +197,8 @@ class chain_run {
     }
   }
 
-  void make_products(const state& s, std::size_t i, std::size_t first, std::size_t end) const {
+  void make_products(const state& s, std::size_t i, std::size_t first, std::size_t end,
+                     const panel_range& panels) const {
     const window_sizes& size = layout_.size(i);
     const clamp_range<T> range(links_[i].map);
     const bool last = layout_.last(i);
@@ -154,7 +208,7 @@ class chain_run {
         std::max<std::size_t>(1, panel_block_bytes / (panel_size * sizeof(T))) * width;
     // Between links whole panels are written, filling included.
     const std::size_t panel_step = last ? width : layout_.panel_step(i);
-    const std::size_t columns = last ? size.o : layout_.behind(i).panels * width;
+    const std::size_t columns = last ? std::min(size.o, panels.end * width) : panels.end * width;
     const std::size_t outputs = (end - first) * size.ow;
     const std::size_t tiles = (outputs + Loops::tile_patches - 1) / Loops::tile_patches;
     const T* const image = i == 0
@@ -164,10 +218,11 @@ class chain_run {
     patch_products<T> by{i == 0 ? first_.runs().data() : runs_[i].data(),
                          i == 0 ? first_.run_length() : width,
                          depth(size),
-                         panels_[i],
+                         panels_[i] + panels.first * panel_size,
                          0,
                          panel_step};
-    for (std::size_t from_output = 0; from_output < columns; from_output += block) {
+    for (std::size_t from_output = panels.first * width; from_output < columns;
+         from_output += block) {
       by.outputs = std::min(block, columns - from_output);
       pixels at(*this, s, i, image, first);
       for (std::size_t tile = 0; tile < tiles; ++tile) {
@@ -279,13 +334,24 @@ class convolution_chain {
   // With fewer images than this, their rows are shared out among the threads: one part for each, as
   // what the windows of a part see of another one's rows is computed in both.
   static constexpr std::size_t few_images = 8;
+  // With fewer for each thread, too many of the rows that windows see would be computed twice.
+  static constexpr std::size_t few_rows = 4;
 
   void run(const T* x, std::span<const chain_link<T>> links, std::span<const window_sizes> sizes,
            T* y, const memory_pool& memory) const {
     with_isa(team_->level(), [&](auto loops) {
-      const chain_run<T, decltype(loops)> run(loops, links, sizes, memory, team_->threads());
+      using chain = chain_run<T, decltype(loops)>;
       const std::size_t images = sizes.front().n;
       const std::size_t rows = sizes.back().oh;
+      const bool whole = images < few_images && team_->threads() > 1 &&
+                         rows < few_rows * team_->threads() && chain::goes_whole(sizes);
+      const chain run(loops, links, sizes, memory, team_->threads(), whole);
+      for (std::size_t i = 0; whole && i < images; ++i) {
+        run.image(*team_, x, y, i);
+      }
+      if (whole) {
+        return;
+      }
       const std::size_t parts = images >= few_images ? 1 : std::min(rows, team_->threads());
       team_->run(images * parts, [&](std::size_t task, std::size_t thread) {
         const std::size_t part = task % parts;

@@ -80,6 +80,12 @@ struct plain_registers {
     return result;
   }
   static void store(const bytes& x, std::uint8_t* to) { std::memcpy(to, x.data(), size); }
+  static sums add(sums a, const sums& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      a[i] += b[i];
+    }
+    return a;
+  }
   static sums larger_sums(sums a, const sums& b) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       a[i] = std::max(a[i], b[i]);
@@ -187,6 +193,7 @@ struct avx2_registers {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), x);
   }
   static bytes larger(bytes a, bytes b) { return _mm256_max_epu8(a, b); }
+  static sums add(sums a, sums b) { return _mm256_add_epi32(a, b); }
   static sums larger_sums(sums a, sums b) { return _mm256_max_epi32(a, b); }
   static bytes broadcast(const std::uint8_t* x) {
     std::int32_t four = 0;
@@ -291,6 +298,7 @@ struct vnni_registers {
   static bytes load(const std::uint8_t* x) { return _mm512_loadu_si512(x); }
   static void store(bytes x, std::uint8_t* to) { _mm512_storeu_si512(to, x); }
   static bytes larger(bytes a, bytes b) { return _mm512_max_epu8(a, b); }
+  static sums add(sums a, sums b) { return _mm512_add_epi32(a, b); }
   static sums larger_sums(sums a, sums b) { return _mm512_maskz_max_epi32(every, a, b); }
   static bytes broadcast(const std::uint8_t* x) {
     std::int32_t four = 0;

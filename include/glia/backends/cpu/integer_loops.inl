@@ -164,8 +164,42 @@ struct GLIA_INTEGER_ISA {
       tile<Set, Vectors, some, Together>(by, from + p, p, store);
     }
     if (p < pixels) {
-      tile<Set, Vectors, 1, 1>(by, from + p, p, store);
+      single<Set, Vectors>(by, from[p], p, store);
     }
+  }
+
+  /// One pixel: steps in turn for two sets of sums, of which one alone would wait for itself.
+  template <class Set, std::size_t Vectors, class Store>
+  static void single(const integer_products& by, const std::uint8_t* x, std::size_t pixel,
+                     const Store& store) {
+    typename Set::sums sums[Vectors];
+    typename Set::sums others[Vectors];
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      sums[v] = others[v] = Set::no_sums();
+    }
+    const std::int8_t* w = by.weights;
+    const auto add = [&](typename Set::sums* to, std::size_t step) {
+      const typename Set::bytes four = Set::broadcast(x + by.offsets[step]);
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < Vectors; ++v) {
+        to[v] = Set::add_products(to[v], four, Set::weights(w + v * Set::size));
+      }
+      w += Vectors * Set::size;
+    };
+    std::size_t step = 0;
+    for (; step + 2 <= by.steps; step += 2) {
+      add(sums, step);
+      add(others, step + 1);
+    }
+    if (step < by.steps) {
+      add(sums, step);
+    }
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < Vectors; ++v) {
+      sums[v] = Set::add(sums[v], others[v]);
+    }
+    store(sums, pixel);
   }
 
   // Plain arrays and loops that are unrolled before all else: sums in others do not stay in

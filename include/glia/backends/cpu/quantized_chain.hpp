@@ -529,8 +529,10 @@ class quantization {
  private:
   // As in convolution_chain.
   static constexpr std::size_t few_images = 8;
-  // Less takes no longer than handing it to a second thread.
-  static constexpr double operations_worth_sharing = 4e6;
+  static constexpr std::size_t few_rows = 4;
+  // Less takes no longer than handing it to a second thread: of one sample, weights are what takes
+  // time.
+  static constexpr double operations_worth_sharing = 3e5;
 
   struct call {
     const kernels::quantized_chain& k;
@@ -548,8 +550,11 @@ class quantization {
                                                threads);
       const std::size_t images = c.x[0];
       const std::size_t rows = run.output_rows();
-      const std::size_t parts = images >= few_images ? 1 : std::min(rows, threads);
-      const std::size_t slices = images * parts < threads ? std::min(threads, run.panels()) : 1;
+      // Few images are cut, a product of few rows into slices of its outputs, others into rows.
+      const bool few = images < few_images;
+      const std::size_t slices =
+          few && rows < few_rows * threads ? std::min(threads, run.panels()) : 1;
+      const std::size_t parts = few && slices == 1 ? std::min(rows, threads) : 1;
       const auto work = [&](std::size_t task, std::size_t thread) {
         const std::size_t slice = task % slices;
         const std::size_t part = task / slices % parts;
