@@ -182,7 +182,7 @@ TEST_CASE("chains in integers give what their links do, on every instruction set
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::vector<float> expected = one_by_one(glia::reference<double>(), all[i]);
     for (const auto level : isa_levels()) {
-      for (const std::size_t threads : {1, 3}) {
+      for (const std::size_t threads : {1U, 3U}) {
         INFO("case " << i << ", level " << static_cast<int>(level) << ", " << threads
                      << " threads");
         CHECK(as_chain(glia::cpu<float>({.threads = threads, .isa = level}), all[i]) == expected);
@@ -192,11 +192,11 @@ TEST_CASE("chains in integers give what their links do, on every instruction set
 }
 
 TEST_CASE("inputs beyond the bytes, or that are no numbers, become the last ones") {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float endless = std::numeric_limits<float>::infinity();
   const std::vector<float> x{
-      1e30F, -1e30F, infinity, -infinity, std::numeric_limits<float>::quiet_NaN(),
-      2.55F, 2.54F,  -0.005F,  0.005F,    0.015F,
-      0,     3e9F,   -3e9F,    1,         1.2345F};
+      1e30F, -1e30F, endless, -endless, std::numeric_limits<float>::quiet_NaN(),
+      2.55F, 2.54F,  -0.005F, 0.005F,   0.015F,
+      0,     3e9F,   -3e9F,   1,        1.2345F};
   const std::vector<float> expected{2.55F, 0,     2.55F, 0,     0, 2.55F, 2.54F, 0,
                                     0,     0.02F, 0,     2.55F, 0, 1,     1.23F};
   for (const auto level : isa_levels()) {

@@ -137,7 +137,7 @@ TEST_CASE("damaged ONNX files give an error or a network") {
   const damage_scratch scratch;
   std::vector<std::vector<std::uint8_t>> files;
   for (const char* const name : {"torch_cnn", "torch_gru_legacy", "torch_transfer_unoptimized",
-                                 "torch_attention", "keras_gru"}) {
+                                 "torch_attention", "keras_gru", "quantized/torch_mlp_signed"}) {
     files.push_back(test::file_content<std::vector<std::uint8_t>>(test::onnx_folder() /
                                                                   (std::string(name) + ".onnx")));
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <glia/io/safetensors.hpp>
 #include <glia/onnx.hpp>
 #include <glia/testing/values.hpp>
 #include <string>
@@ -129,6 +130,32 @@ TEST_CASE("a quantised model is a file with bytes, which others and glia compute
     const glia::model third{glia::onnx_model{trained}};
     CHECK(distance(third.predict(x), again.predict(x)) < 1e-6);
   }
+}
+
+TEST_CASE("networks that ONNX Runtime has quantised are computed with integers") {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test::onnx_folder() / "quantized")) {
+    if (entry.path().extension() != ".onnx") {
+      continue;
+    }
+    INFO(entry.path());
+    ++count;
+    auto samples = glia::read_safetensors(
+        std::filesystem::path(entry.path()).replace_extension(".safetensors"));
+    const xt::xarray<float> x = samples.at("x");
+    const xt::xarray<float> y = samples.at("y");
+    const glia::model net{glia::onnx_model{entry.path()}};
+    const auto ready = net.prepare({.batch = x.shape()[0]});
+    for (const char* const in_float :
+         {"packed_dense", "conv2d", "conv2d_chain", "dense", "packed_conv2d_max_pool2d"}) {
+      CHECK(count_of(ready.calls(), in_float) == 0);
+    }
+    CHECK(count_of(ready.calls(), "quantized_chain") > 1);
+    const xt::xarray<float> got = ready(x);
+    // As it was quantised there; halves may be rounded otherwise.
+    CHECK(distance(got, y) < 0.5 * distance(y, samples.at("float")));
+  }
+  CHECK(count == 6);
 }
 
 TEST_CASE("weights of an ONNX file that are whole numbers stand for others") {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes/merge_quantizers.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/pooling.hpp"
@@ -20,8 +21,9 @@ namespace detail {
 /// A product whose factors are quantised, as a link of a chain, and the pooling behind it, if any.
 struct integer_link {
   quantized_link link;
-  value_id x = no_value;  // before it is quantised
-  shape images{};         // what the product takes x as
+  value_id x = no_value;  // before it is quantised and then arranged
+  value_id arranged = no_value;
+  shape images{};  // what the product takes x as
   value_id x_scale = no_value;
   value_id w = no_value;
   value_id w_scales = no_value;
@@ -78,12 +80,14 @@ class quantized_fusion {
     const value_id given = node.operands[1];
     return (*fixed_)[given] && graph_->spec(given).shape == shape{scales} ? &node : nullptr;
   }
-  /// The same for one that nothing but what relabels comes behind: bytes stay what they are.
+  /// The same for one that nothing but what arranges numbers comes behind: bytes stay what they
+  /// are.
   [[nodiscard]] const graph_node* quantizer_before(value_id id) const {
-    return quantizer_of(uses_.made_by<kernels::reshape>(id) != nullptr
-                            ? graph_->nodes()[uses_.maker(id)].operands[0]
-                            : id,
-                        1);
+    while (uses_.made_by<kernels::reshape>(id) != nullptr ||
+           uses_.made_by<kernels::permute_axes>(id) != nullptr) {
+      id = graph_->nodes()[uses_.maker(id)].operands[0];
+    }
+    return quantizer_of(id, 1);
   }
   /// The node that quantises a value if nobody else takes it, else null.
   [[nodiscard]] const graph_node* quantizer_behind(value_id id) const {
@@ -124,6 +128,7 @@ class quantized_fusion {
     found.link.weight_range = range_of(*w);
     found.link.input = without_signs(range_of(*x));
     found.x = x->operands[0];
+    found.arranged = node.operands[0];
     const shape in = graph_->spec(node.operands[0]).shape;
     found.images = found.flat ? shape{1, in[0], 1, in[1]} : in;
     found.x_scale = x->operands[1];
@@ -216,7 +221,18 @@ class quantized_fusion {
     kernels::quantized_chain chain{links.size()};
     chain.pooled = end.out;
     std::vector<value_id> operands(kernels::quantized_chain::operands, no_value);
-    operands[0] = reshaped(first.x, first.images);
+    // What arranges quantised numbers arranges these.
+    std::vector<const graph_node*> arranging;
+    for (value_id id = first.arranged; uses_.made_by<kernels::fake_quantize>(id) == nullptr;
+         id = arranging.back()->operands[0]) {
+      arranging.push_back(&graph_->nodes()[uses_.maker(id)]);
+    }
+    operands[0] = first.x;
+    for (; !arranging.empty(); arranging.pop_back()) {
+      operands[0] =
+          add(arranging.back()->kernel, {operands[0]}, graph_->spec(arranging.back()->results[0]));
+    }
+    operands[0] = reshaped(operands[0], first.images);
     operands[1] = first.x_scale;
     operands[2] = end.out_scale;
     for (std::size_t i = 0; i < links.size(); ++i) {
@@ -252,6 +268,8 @@ class quantized_fusion {
 /// are computed with integers, those that follow each other as one kernel. All but the samples must
 /// be `fixed`, so that weights are packed once.
 inline void fuse_quantized(graph& g, const std::vector<bool>& fixed) {
+  merge_quantizers(g);
+  prune(g);
   detail::quantized_fusion(g, fixed).run();
   prune(g);
 }

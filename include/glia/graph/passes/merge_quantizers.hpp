@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/graph/uses.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/pooling.hpp"
+#include "glia/kernels/quantization.hpp"
+
+namespace glia::passes {
+
+namespace detail {
+
+/// Whether two values are the same numbers, as far as the graph says.
+[[nodiscard]] inline bool same_numbers(const graph& g, value_id a, value_id b) {
+  const auto elements_of = [&](value_id id) -> const std::vector<double>* {
+    for (const graph_constant& one : g.constants()) {
+      if (one.value == id) {
+        return std::get_if<std::vector<double>>(&one.elements);
+      }
+    }
+    return nullptr;
+  };
+  const std::vector<double>* const one = elements_of(a);
+  const std::vector<double>* const other = elements_of(b);
+  return a == b || (one != nullptr && other != nullptr && *one == *other);
+}
+
+/// Whether a kernel gives some of the numbers that it takes, and no others: rounding them before it
+/// or behind it is the same.
+[[nodiscard]] inline bool picks_numbers(const any_kernel& k) {
+  return k.as<kernels::reshape>() != nullptr || k.as<kernels::permute_axes>() != nullptr ||
+         k.as<kernels::max_pool2d>() != nullptr;
+}
+
+}  // namespace detail
+
+/// Where what has been quantised is pooled, turned or nothing, and quantised by the same scale once
+/// more, as exporters write it around each of these, the last time is enough.
+inline void merge_quantizers(graph& g) {
+  const graph_uses uses(g);
+  for (graph_node& last : g.nodes()) {
+    const auto* const k = last.kernel.as<kernels::fake_quantize>();
+    if (k == nullptr) {
+      continue;
+    }
+    value_id from = last.operands[0];
+    std::size_t behind = graph_uses::none;  // the node that takes `from`, if not the last one
+    while (uses.taken_once(from) && uses.maker(from) != graph_uses::none) {
+      const std::size_t n = uses.maker(from);
+      const graph_node& node = g.nodes()[n];
+      const auto* const first = node.kernel.as<kernels::fake_quantize>();
+      if (first != nullptr && *first == *k && g.spec(node.operands[1]).shape == shape{1} &&
+          detail::same_numbers(g, node.operands[1], last.operands[1])) {
+        (behind == graph_uses::none ? last : g.nodes()[behind]).operands[0] = node.operands[0];
+        break;
+      }
+      if (!detail::picks_numbers(node.kernel)) {
+        break;
+      }
+      behind = n;
+      from = node.operands[0];
+    }
+  }
+}
+
+}  // namespace glia::passes
