@@ -179,6 +179,21 @@ TEST_CASE("calibrate says what is wrong") {
       "a scale for each of 2 outputs of 'dense_1', got 1"));
 }
 
+TEST_CASE("a quantization's scales are above 0, and its zeros bytes") {
+  glia::model net{glia::sequential{glia::dense{2}}, {3}};
+  const auto message = [&](const glia::quantized_product& one) {
+    return test::message_of<glia::value_error>(
+        [&] { static_cast<void>(net.prepare(glia::quantization{{one}})); });
+  };
+  CHECK(message({"dense_0", 0, 0.1F, 3, {1, 2}}).empty());
+  CHECK(test::contains(message({"dense_0", 0, 0.1F, 3, {1, 0}}),
+                       "scales above 0 for the weights of 'dense_0', got 0"));
+  CHECK(test::contains(message({"dense_0", 0, -0.1F, 3, {1, 2}}), "got -0.1 and 3"));
+  CHECK(test::contains(message({"dense_0", 0, 0.1F, 256, {1, 2}}), "got 0.1 and 256"));
+  CHECK(test::contains(message({"dense_0", 0, std::numeric_limits<float>::infinity(), 3, {1, 2}}),
+                       "got inf"));
+}
+
 TEST_CASE("weights and inputs of nothing but zeros are quantised") {
   const glia::shape sample{4};
   glia::model net{glia::sequential{glia::dense{3, glia::relu}, glia::dense{2}}, sample};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -38,12 +39,26 @@ struct product_place {
   return all;
 }
 
+/// Throws `value_error` for scales that are not above 0, and for a zero that is no byte.
+inline void require_scales(const quantized_product& one) {
+  const auto fits = [](float scale) { return std::isfinite(scale) && scale > 0; };
+  for (const float scale : one.weight_scales) {
+    require<value_error>(fits(scale), "quantization: expected scales above 0 for the weights of '",
+                         one.layer, "', got ", scale);
+  }
+  require<value_error>(fits(one.input_scale) && one.input_zero >= 0 && one.input_zero <= 255,
+                       "quantization: expected a scale above 0 and a zero of 0 to 255 for the "
+                       "inputs of '",
+                       one.layer, "', got ", one.input_scale, " and ", one.input_zero);
+}
+
 /// Quantises the inputs and weights of a graph's products as `how` says. Throws `value_error` for
-/// one that the graph does not have.
+/// one that the graph does not have, and for scales that are none.
 inline void quantize_products(graph& g, const std::vector<bool>& fixed, const quantization& how) {
   std::vector<const quantized_product*> wanted(g.nodes().size(), nullptr);
   const std::vector<product_place> places = fixed_products(g, fixed);
   for (const quantized_product& one : how.products) {
+    require_scales(one);
     bool found = false;
     for (const product_place& place : places) {
       if (place.layer == one.layer && place.number == one.number) {
