@@ -135,7 +135,8 @@ struct quantized_weights {
 };
 
 /// The most products of two bytes that a sum of 32 bits holds for certain.
-inline constexpr std::size_t max_integer_products = (std::size_t{1} << 31) / (255 * 128) - 1;
+inline constexpr std::size_t max_integer_products =
+    (std::size_t{1} << 31) / (std::size_t{255} * 128) - 1;
 
 /// Whether windows have padding around them.
 [[nodiscard]] constexpr bool is_padded(const window2d& k) {
