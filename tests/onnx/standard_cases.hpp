@@ -72,6 +72,7 @@ inline bool says_how(const ::onnx::GraphProto& graph, const std::string& input) 
           what == "Range" ||
           ((what == "Resize" || what == "Upsample" || what == "Pad" || what == "Dropout") &&
            i > 0) ||
+          ((what == "QuantizeLinear" || what == "DequantizeLinear") && i > 0) ||
           (what == "OneHot" && i == 1);
       if (node.input(i) == input && !how) {
         return false;
