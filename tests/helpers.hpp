@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <glia/compiled/definitions.hpp>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -26,6 +28,13 @@ std::vector<float> values_of(const B& device, const typename B::tensor& t) {
 template <glia::backend B>
 typename B::tensor tensor_of(const B& device, const glia::shape& s, std::vector<float> values) {
   return device.from_host(std::span<const float>(values), s);
+}
+
+/// How many nodes of a graph are kernels of this name.
+inline std::size_t kernel_count(const glia::graph& g, std::string_view name) {
+  return static_cast<std::size_t>(
+      std::count_if(g.nodes().begin(), g.nodes().end(),
+                    [&](const glia::graph_node& node) { return node.kernel.name() == name; }));
 }
 
 /// All parameters of a model, one behind the other.

@@ -58,6 +58,24 @@ std::vector<float> scales_of(const link& l, std::size_t channels) {
   return scales;
 }
 
+/// Link i's weights, their scales and its bias, on a device.
+template <class B>
+struct link_numbers {
+  typename B::tensor weights;
+  typename B::tensor scales;
+  typename B::tensor bias;
+
+  link_numbers(const B& device, std::size_t i, const link& l, std::size_t channels) {
+    const shape w = weights_of(l, channels);
+    const std::vector<float> by = scales_of(l, channels);
+    const auto stream = static_cast<std::uint32_t>(10 * i);
+    weights = test::tensor_of(device, w, multiples(w, stream + 2, weight_scale / 4, 0.4F));
+    scales = test::tensor_of(device, {by.size()}, by);
+    bias =
+        test::tensor_of(device, {by.size()}, multiples({by.size()}, stream + 3, byte_scale / 8, 1));
+  }
+};
+
 /// What the links give one after the other.
 template <class B>
 std::vector<float> one_by_one(const B& device, const chain_case& c) {
@@ -65,16 +83,11 @@ std::vector<float> one_by_one(const B& device, const chain_case& c) {
   std::size_t channels = c.x.back();
   for (std::size_t i = 0; i < c.links.size(); ++i) {
     const link& l = c.links[i];
-    const shape w = weights_of(l, channels);
-    const std::vector<float> scales = scales_of(l, channels);
-    const auto stream = static_cast<std::uint32_t>(10 * i);
+    const link_numbers<B> own(device, i, l, channels);
     y = device.run(kernels::fake_quantize{l.input}, y, test::tensor_of(device, {1}, {byte_scale}));
-    y = device.run(
-        product_of(l, channels), y,
-        device.run(kernels::fake_quantize{glia::signed_bytes},
-                   test::tensor_of(device, w, multiples(w, stream + 2, weight_scale / 4, 0.4F)),
-                   test::tensor_of(device, {scales.size()}, scales)),
-        test::tensor_of(device, {w.back()}, multiples({w.back()}, stream + 3, byte_scale / 8, 1)));
+    y = device.run(product_of(l, channels), y,
+                   device.run(kernels::fake_quantize{glia::signed_bytes}, own.weights, own.scales),
+                   own.bias);
     if (!(l.pool == window2d{})) {
       y = device.run(kernels::max_pool2d{l.pool}, y)[0];
       if (i + 1 == c.links.size()) {
@@ -82,7 +95,7 @@ std::vector<float> one_by_one(const B& device, const chain_case& c) {
                        test::tensor_of(device, {1}, {byte_scale}));
       }
     }
-    channels = w.back();
+    channels = own.weights.shape().back();
   }
   return test::values_of(device, y);
 }
@@ -95,21 +108,16 @@ std::vector<float> as_chain(const glia::cpu<float>& device, const chain_case& c)
   std::size_t channels = c.x.back();
   for (std::size_t i = 0; i < c.links.size(); ++i) {
     const link& l = c.links[i];
-    const shape w = weights_of(l, channels);
-    const std::vector<float> scales = scales_of(l, channels);
-    const auto stream = static_cast<std::uint32_t>(10 * i);
+    const link_numbers<glia::cpu<float>> own(device, i, l, channels);
     const bool hands_on = i + 1 < c.links.size();
     const bool to_bytes = hands_on || !(l.pool == window2d{});
-    chain.links[i] = {product_of(l, channels), w, glia::signed_bytes, without_signs(l.input),
-                      l.pool};
-    packed[i] = device.run(
-        kernels::pack_quantized{chain.links[i], i == 0, to_bytes,
-                                hands_on ? without_signs(c.links[i + 1].input) : pooled},
-        test::tensor_of(device, w, multiples(w, stream + 2, weight_scale / 4, 0.4F)),
-        test::tensor_of(device, {scales.size()}, scales),
-        test::tensor_of(device, {w.back()}, multiples({w.back()}, stream + 3, byte_scale / 8, 1)),
-        by, to_bytes ? by : tensor{});
-    channels = w.back();
+    chain.links[i] = {product_of(l, channels), own.weights.shape(), glia::signed_bytes,
+                      without_signs(l.input), l.pool};
+    packed[i] =
+        device.run(kernels::pack_quantized{chain.links[i], i == 0, to_bytes,
+                                           hands_on ? without_signs(c.links[i + 1].input) : pooled},
+                   own.weights, own.scales, own.bias, by, to_bytes ? by : tensor{});
+    channels = own.weights.shape().back();
   }
   const tensor x = test::tensor_of(device, c.x, multiples(c.x, 1, byte_scale / 4, 3));
   return test::values_of(

@@ -30,12 +30,6 @@ auto block() {
                           glia::dense{5}};
 }
 
-std::size_t count_of(const glia::graph& g, std::string_view kernel) {
-  return static_cast<std::size_t>(
-      std::count_if(g.nodes().begin(), g.nodes().end(),
-                    [&](const glia::graph_node& n) { return n.kernel.name() == kernel; }));
-}
-
 bool same(const xt::xarray<float>& a, const xt::xarray<float>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
@@ -69,8 +63,10 @@ TEST_CASE("a calibrated model predicts with integers, nearly the same") {
   CHECK(how.products[0].input_zero == Approx(127.5).margin(6));
 
   const auto ready = net.prepare(how, {.batch = 64});
-  CHECK(count_of(ready.calls(), "quantized_chain") == 3);
-  CHECK(count_of(ready.calls(), "conv2d_chain") + count_of(ready.calls(), "packed_dense") == 0);
+  CHECK(test::kernel_count(ready.calls(), "quantized_chain") == 3);
+  CHECK(test::kernel_count(ready.calls(), "conv2d_chain") +
+            test::kernel_count(ready.calls(), "packed_dense") ==
+        0);
   const xt::xarray<float> y = net.predict(x);
   CHECK(distance(ready(x), y) == Approx(how.error).epsilon(1e-3));
   // Others of the kind that it has not seen.
@@ -90,15 +86,15 @@ TEST_CASE("a calibrated model predicts with integers, nearly the same") {
   SECTION("a backend without integers computes the same by numbers") {
     const glia::model plain{block(), sample, glia::reference<float>()};
     const auto by_numbers = plain.prepare(how, {.batch = 64});
-    CHECK(count_of(by_numbers.calls(), "quantized_chain") == 0);
-    CHECK(count_of(by_numbers.calls(), "fake_quantize") == 5);
+    CHECK(test::kernel_count(by_numbers.calls(), "quantized_chain") == 0);
+    CHECK(test::kernel_count(by_numbers.calls(), "fake_quantize") == 5);
     CHECK(distance(by_numbers(x), ready(x)) < how.error / 2);
   }
   SECTION("one product of several") {
     glia::quantization some = how;
     some.products.erase(some.products.begin() + 1, some.products.end());
     const auto partly = net.prepare(some, {.batch = 64});
-    CHECK(count_of(partly.calls(), "quantized_chain") == 1);
+    CHECK(test::kernel_count(partly.calls(), "quantized_chain") == 1);
     CHECK(distance(partly(x), y) == Approx(how.products[0].error).epsilon(1e-3));
   }
 }

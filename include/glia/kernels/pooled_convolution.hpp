@@ -24,7 +24,7 @@ struct convolution_pooling {
 [[nodiscard]] constexpr bool pools_fuse(const unary_map& map, const window2d& pool) noexcept {
   return clamps(map) && pool.height * pool.width < 255 && pool.stride_height >= pool.height &&
          pool.stride_width >= pool.width && pool.dilation_height == 1 && pool.dilation_width == 1 &&
-         pool.pad_top + pool.pad_bottom + pool.pad_left + pool.pad_right == 0;
+         !is_padded(pool);
 }
 
 }  // namespace glia

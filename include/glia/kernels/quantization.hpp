@@ -138,11 +138,6 @@ struct quantized_weights {
 inline constexpr std::size_t max_integer_products =
     (std::size_t{1} << 31) / (std::size_t{255} * 128) - 1;
 
-/// Whether windows have padding around them.
-[[nodiscard]] constexpr bool is_padded(const window2d& k) {
-  return k.pad_top + k.pad_bottom + k.pad_left + k.pad_right > 0;
-}
-
 /// Whether a chain in integers takes this link; behind the first, windows over several channels
 /// only of images that a first-level cache nearly holds, and padding only where it is the byte 0.
 [[nodiscard]] inline bool chains_quantized(const quantized_link& link, const window_sizes& s,

@@ -24,6 +24,11 @@ struct window2d {
   friend constexpr bool operator==(const window2d&, const window2d&) = default;
 };
 
+/// Whether there is padding around what windows slide over.
+[[nodiscard]] constexpr bool is_padded(const window2d& k) {
+  return k.pad_top + k.pad_bottom + k.pad_left + k.pad_right > 0;
+}
+
 /// Rows of a window that loops treating every channel on its own take, and chains with them.
 inline constexpr std::size_t max_window_rows = 16;
 

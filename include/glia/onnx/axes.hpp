@@ -25,6 +25,16 @@ using axis_order = std::vector<std::size_t>;
   return steps;
 }
 
+/// At which index of an axis element i is.
+[[nodiscard]] inline std::size_t index_along(std::size_t axis,
+                                             const std::vector<std::size_t>& extents,
+                                             std::size_t i) {
+  for (std::size_t behind = extents.size(); --behind > axis;) {
+    i /= extents[behind];
+  }
+  return i % extents[axis];
+}
+
 /// Goes on to the next place; behind the last one, to the first.
 inline void advance(std::vector<std::size_t>& place, const std::vector<std::size_t>& extents) {
   for (std::size_t i = place.size(); i-- > 0 && ++place[i] == extents[i];) {

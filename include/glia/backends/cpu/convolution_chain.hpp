@@ -67,8 +67,7 @@ class chain_run {
   /// Whether links can be shared out one after the other: the first takes its image as it is, and
   /// what goes between them fits into a second-level cache.
   [[nodiscard]] static bool goes_whole(std::span<const window_sizes> sizes) {
-    const window2d& k = sizes.front().window;
-    bool fits = k.pad_top + k.pad_bottom + k.pad_left + k.pad_right == 0;
+    bool fits = !is_padded(sizes.front().window);
     for (std::size_t i = 1; i < sizes.size(); ++i) {
       fits = fits && sizes[i].h * sizes[i].w * sizes[i].c * sizeof(T) <= ring_bytes;
     }

@@ -57,11 +57,12 @@ struct integer_window {
   return static_cast<std::uint8_t>(static_cast<std::int32_t>(std::nearbyint(bounded)) + range.zero);
 }
 
-/// Which channel of a panel is element `e` of the vector of sums `v`, where some of them are packed
-/// into bytes: packing takes four elements of each vector in turn.
-[[nodiscard]] constexpr std::size_t packed_channel(std::size_t v, std::size_t e,
-                                                   std::size_t vectors = 4) {
-  return (e / 4 * vectors + v) * 4 + e % 4;
+/// Where a channel's sum is among those of some vectors of so many, as they are packed into bytes:
+/// packing takes four of each vector in turn.
+[[nodiscard]] constexpr std::size_t packed_lane(std::size_t channel, std::size_t vectors,
+                                                std::size_t lanes) {
+  const std::size_t four = channel / 4;
+  return four % vectors * lanes + four / vectors * 4 + channel % 4;
 }
 
 /// Registers of 16 bytes in plain C++.
@@ -122,13 +123,12 @@ struct plain_registers {
     }
   }
   static void store_bytes(const sums* s, const integer_products& by, std::uint8_t* to) {
-    for (std::size_t v = 0; v < 4; ++v) {
-      for (std::size_t e = 0; e < 4; ++e) {
-        const float y =
-            std::fma(static_cast<float>(s[v][e]), by.multipliers[4 * v + e], by.shifts[4 * v + e]);
-        const float bounded = std::clamp(y, static_cast<float>(by.least), by.high);
-        to[packed_channel(v, e)] = static_cast<std::uint8_t>(std::nearbyint(bounded));
-      }
+    for (std::size_t channel = 0; channel < size; ++channel) {
+      const std::size_t at = packed_lane(channel, 4, 4);
+      const float y =
+          std::fma(static_cast<float>(s[at / 4][at % 4]), by.multipliers[at], by.shifts[at]);
+      const float bounded = std::clamp(y, static_cast<float>(by.least), by.high);
+      to[channel] = static_cast<std::uint8_t>(std::nearbyint(bounded));
     }
   }
   static void store_few_bytes(const sums*, const integer_products&, std::uint8_t*) {}
@@ -284,6 +284,14 @@ struct avx2_registers {
 
 namespace glia::cpu_loops {
 
+/// s + the products of four bytes in each element. By name: around the intrinsic, g++ 12 moves sums
+/// to memory and back.
+template <class Register>
+[[gnu::always_inline]] inline Register added_products(Register s, Register x, Register w) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "vm"(w));
+  return s;
+}
+
 /// Registers of 64 bytes with products of bytes.
 struct vnni_registers {
   static constexpr std::size_t size = 64;
@@ -306,11 +314,7 @@ struct vnni_registers {
     return _mm512_set1_epi32(four);
   }
   static bytes weights(const std::int8_t* w) { return _mm512_loadu_si512(w); }
-  static sums add_products(sums s, bytes x, bytes w) {
-    // By name: around the intrinsic, g++ 12 moves sums to memory and back.
-    asm("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "vm"(w));
-    return s;
-  }
+  static sums add_products(sums s, bytes x, bytes w) { return added_products(s, x, w); }
   static void interleave(bytes a, bytes b, bytes c, bytes d, bytes* to) {
     const __m512i ab_low = _mm512_unpacklo_epi8(a, b);
     const __m512i ab_high = _mm512_unpackhi_epi8(a, b);
@@ -374,10 +378,7 @@ struct vnni_registers {
 struct narrow_vnni_registers : avx2_registers {
   static constexpr std::size_t tile_pixels = 6;
 
-  static sums add_products(sums s, bytes x, bytes w) {
-    asm("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "vm"(w));
-    return s;
-  }
+  static sums add_products(sums s, bytes x, bytes w) { return added_products(s, x, w); }
 };
 
 #define GLIA_INTEGER_ISA vnni_integer_loops

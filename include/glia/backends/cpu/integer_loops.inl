@@ -1,6 +1,6 @@
-// The loops of quantised convolutions for one instruction set, GLIA_INTEGER_ISA. What registers
-// can do is told by `register_set`, and on processors with a wider and a narrower one by
-// `narrow_set` as well; see integer_loops.hpp.
+// The loops of quantised convolutions for one instruction set, GLIA_INTEGER_ISA, on the registers
+// GLIA_INTEGER_REGISTERS and, where a few channels have narrower ones, on
+// GLIA_INTEGER_NARROW_REGISTERS; see integer_loops.hpp.
 
 struct GLIA_INTEGER_ISA {
   using wide = GLIA_INTEGER_REGISTERS;
@@ -8,10 +8,12 @@ struct GLIA_INTEGER_ISA {
 
   /// Channels of a panel.
   static constexpr std::size_t panel_width = wide::size;
-  /// Channels up to which the last panel is computed by narrower registers.
+  /// Channels of the narrower registers.
   static constexpr std::size_t narrow_width = narrow::size;
-  /// Pixels whose sums for a panel stay in registers.
-  static constexpr std::size_t tile_pixels = wide::tile_pixels;
+  /// Whether so few channels of the last panel take fewer vectors, or narrower registers.
+  [[nodiscard]] static constexpr bool are_few(std::size_t channels) {
+    return narrow_width < panel_width && channels <= narrow_width;
+  }
 
   /// Bytes of what products of x = (byte - zero) * scale become in a panel, for each of `pixels`.
   void multiply_to_bytes(const integer_products& by, const std::uint8_t* const* from,
@@ -44,14 +46,14 @@ struct GLIA_INTEGER_ISA {
 
   /// A row of a depthwise convolution of one panel as bytes or numbers; see integer_window.
   void convolve_channels(const integer_window& k, std::uint8_t* to) const {
-    if (k.channels <= narrow_width && narrow_width < panel_width) {
+    if (are_few(k.channels)) {
       convolve_row<narrow>(k, bytes_to<narrow>{k, to});
     } else {
       convolve_row<wide>(k, bytes_to<wide>{k, to});
     }
   }
   void convolve_channels(const integer_window& k, float* to) const {
-    if (k.channels <= narrow_width && narrow_width < panel_width) {
+    if (are_few(k.channels)) {
       convolve_row<narrow>(k, numbers_to<narrow>{k, to});
     } else {
       convolve_row<wide>(k, numbers_to<wide>{k, to});
@@ -60,7 +62,7 @@ struct GLIA_INTEGER_ISA {
 
   /// A row of the largest bytes that windows over a panel see; see integer_window.
   void pool_channels(const integer_window& k, std::uint8_t* to) const {
-    if (k.channels <= narrow_width && narrow_width < panel_width) {
+    if (are_few(k.channels)) {
       pool_row<narrow>(k, to);
     } else {
       pool_row<wide>(k, to);
@@ -120,15 +122,14 @@ struct GLIA_INTEGER_ISA {
     const integer_window& k;
     float* to;
     void operator()(const typename Set::sums* sums, std::size_t column) const {
-      // Fours of channels lie in the vectors in turn; see packed_channel.
       constexpr std::size_t lanes = Set::size / 4;
       std::array<float, Set::size> all;
       for (std::size_t v = 0; v < 4; ++v) {
         Set::store_numbers(sums[v], k.by, v * lanes, lanes, all.data());
       }
       for (std::size_t channel = 0; channel < k.channels; channel += 4) {
-        const std::size_t at = channel % 16 / 4 * lanes + channel / 16 * 4;
-        std::copy_n(all.data() + at, std::min<std::size_t>(4, k.channels - channel),
+        std::copy_n(all.data() + packed_lane(channel, 4, lanes),
+                    std::min<std::size_t>(4, k.channels - channel),
                     to + column * k.out_step + channel);
       }
     }
@@ -137,7 +138,7 @@ struct GLIA_INTEGER_ISA {
   template <std::size_t Together>
   static void to_bytes(const integer_products& by, const std::uint8_t* const* from,
                        std::size_t pixels, std::uint8_t* const* to) {
-    if (by.outputs <= narrow_width && narrow_width < panel_width) {
+    if (are_few(by.outputs)) {
       by_pixels<wide, 2, Together>(by, from, pixels, [&](const auto* sums, std::size_t output) {
         wide::store_few_bytes(sums, by, to[output]);
       });

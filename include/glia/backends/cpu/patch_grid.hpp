@@ -61,10 +61,7 @@ class padded_image {
   }
 
   /// Whether an image's rows can be read where they are.
-  [[nodiscard]] bool unpadded() const {
-    const window2d& k = s_->window;
-    return k.pad_top + k.pad_bottom + k.pad_left + k.pad_right == 0;
-  }
+  [[nodiscard]] bool unpadded() const { return !is_padded(s_->window); }
 
   /// The band's input rows of the image x: x's own where there is no padding, else a copy in
   /// `scratch` with zeros around.

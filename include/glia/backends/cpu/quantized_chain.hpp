@@ -25,11 +25,12 @@ class quantized_stages {
  public:
   enum class what : std::uint8_t { input, product, pooled_product, depthwise, pool };
 
-  quantized_stages(const kernels::quantized_chain& k, const shape& x) {
+  /// `products` are the sizes of the links'.
+  quantized_stages(const kernels::quantized_chain& k, const shape& x,
+                   const std::array<window_sizes, max_chain>& products) {
     if (k.links[0].depthwise()) {
       add(what::input, 0, {x[0], x[1], x[2], x[3], x[1], x[2], x[3], 1, {}});
     }
-    const auto products = k.sizes(x);
     for (std::size_t i = 0; i < k.count; ++i) {
       if (pools_at_once(k.links[i], count_ == 0)) {
         add(what::pooled_product, i, with_pooling(products[i], k.links[i].pool));
@@ -91,13 +92,13 @@ template <class Loops>
 class quantized_run {
  public:
   /// `pooled_scale` is that of the bytes that are pooled in the end, if any.
-  quantized_run(const kernels::quantized_chain& k, const shape& x, float x_scale,
+  quantized_run(const kernels::quantized_chain& k, const quantized_stages& stages, float x_scale,
                 float pooled_scale, std::span<const std::uint8_t* const> packed,
                 const memory_pool& memory, std::size_t threads)
       : kernel_(&k),
         per_scale_(1 / x_scale),
         pooled_scale_(pooled_scale),
-        stages_(k, x),
+        stages_(stages),
         layout_(stages_.sizes(), width, 1, ring_bytes),
         image_(stages_.sizes()[0]) {
     std::copy(packed.begin(), packed.end(), packed_.begin());
@@ -543,11 +544,16 @@ class quantization {
   };
 
   void run(const call& c, const float* x, float* y, const memory_pool& memory) const {
+    const auto products = c.k.sizes(c.x);
+    const quantized_stages stages(c.k, c.x, products);
+    double operations = 0;
+    for (std::size_t i = 0; i < c.k.count; ++i) {
+      operations += glia::detail::product_flops(products[i]);
+    }
     with_integer_isa(team_->level(), [&](auto loops) {
-      const bool shared = c.k.flops(real_of(c.x)) >= operations_worth_sharing;
-      const std::size_t threads = shared ? team_->threads() : 1;
-      const quantized_run<decltype(loops)> run(c.k, c.x, c.scale, c.pooled_scale, c.packed, memory,
-                                               threads);
+      const std::size_t threads = operations >= operations_worth_sharing ? team_->threads() : 1;
+      const quantized_run<decltype(loops)> run(c.k, stages, c.scale, c.pooled_scale, c.packed,
+                                               memory, threads);
       const std::size_t images = c.x[0];
       const std::size_t rows = run.output_rows();
       // Few images are cut, a product of few rows into slices of its outputs, others into rows.

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "glia/backends/cpu/clamp_range.hpp"
 #include "glia/backends/cpu/integer_loops.hpp"
@@ -91,7 +90,7 @@ class quantized_panels {
     return packed + quantized_weights::bounds + panel * width * layout_.bytes_each();
   }
   [[nodiscard]] bool narrow(std::size_t panel) const {
-    return packs_ && Loops::narrow_width < width && outputs(panel) <= Loops::narrow_width;
+    return packs_ && Loops::are_few(outputs(panel));
   }
   /// Bytes of a panel's weights for one four of x.
   [[nodiscard]] std::size_t row_bytes(std::size_t panel) const {
@@ -109,9 +108,7 @@ class quantized_panels {
     // A few channels on their own are in four vectors of a narrower kind, other few in two.
     const bool few = narrow(panel);
     const std::size_t vectors = few && !link_->depthwise() ? 2 : 4;
-    const std::size_t lanes = (few ? Loops::narrow_width : width) / vectors;
-    const std::size_t four = output / 4;
-    return four % vectors * lanes + four / vectors * 4 + output % 4;
+    return packed_lane(output, vectors, (few ? Loops::narrow_width : width) / vectors);
   }
 
   /// body(row of the weights, its place among the bytes of an output) for all of them.

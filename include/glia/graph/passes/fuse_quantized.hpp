@@ -268,6 +268,11 @@ class quantized_fusion {
 /// are computed with integers, those that follow each other as one kernel. All but the samples must
 /// be `fixed`, so that weights are packed once.
 inline void fuse_quantized(graph& g, const std::vector<bool>& fixed) {
+  if (std::none_of(g.nodes().begin(), g.nodes().end(), [](const graph_node& node) {
+        return node.kernel.as<kernels::fake_quantize>() != nullptr;
+      })) {
+    return;
+  }
   merge_quantizers(g);
   prune(g);
   detail::quantized_fusion(g, fixed).run();

@@ -18,7 +18,7 @@
 namespace glia::onnx::reading {
 
 /// Scales and zeros of a node's operands 1 and 2: one of each, or one for each index along an axis.
-[[nodiscard]] inline quantized_steps steps_of(operation& n, element_type type) {
+[[nodiscard]] inline quantized_steps quantized_steps_of(operation& n, element_type type) {
   require<data_error>(n.integer("block_size", 0) == 0,
                       "quantises in blocks; glia takes one scale, or one along an axis");
   const tensor& x = n.operand(0);
@@ -72,7 +72,7 @@ inline void quantize_linear(operation& n) {
   const element_type type =
       n.has(2) ? n.x[2].type
                : static_cast<element_type>(n.integer("output_dtype", ::onnx::TensorProto::UINT8));
-  const quantized_steps steps = steps_of(n, type);
+  const quantized_steps steps = quantized_steps_of(n, type);
   require<data_error>(std::equal(steps.zeros.begin() + 1, steps.zeros.end(), steps.zeros.begin()),
                       "has several zero points, which glia does not take");
   const byte_range range = range_of(type, steps.zeros.at(0));
@@ -101,24 +101,13 @@ inline void quantize_linear(operation& n) {
 
 inline void dequantize_linear(operation& n) {
   const tensor& x = n.operand(0);
-  const quantized_steps steps = steps_of(n, x.type);
+  const quantized_steps steps = quantized_steps_of(n, x.type);
   const auto found = n.out.quantized.find(x.id);
   if (x.computed() && found != n.out.quantized.end() && found->second.steps == steps) {
     return n.give(found->second.near);
   }
   if (x.known != nullptr || (x.from != nullptr && is_real(x.type))) {
-    const numbers all = n.known(0);
-    std::vector<double> made;
-    const std::size_t axis = steps.axis.value_or(0);
-    std::size_t behind = 1;
-    for (std::size_t i = axis + 1; i < all.extents.size(); ++i) {
-      behind *= all.extents[i];
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::size_t at = steps.axis ? i / behind % steps.scales.size() : 0;
-      made.push_back((all.at(i) - steps.zeros[at]) * steps.scales[at]);
-    }
-    return n.give(known_tensor(real_numbers(std::move(made), all.extents)));
+    return n.give(known_tensor(dequantized(n.known(0), steps)));
   }
   if (x.from != nullptr && (!steps.axis || x.axes[*steps.axis].size() == 1)) {
     return n.give(n.out.dequantized(x, steps));

@@ -27,8 +27,22 @@ struct quantized_steps {
     return type == ::onnx::TensorProto::INT8 &&
            std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; });
   }
+  /// What element i of a tensor of these extents stands for, being q.
+  [[nodiscard]] double number_of(double q, const dims& extents, std::size_t i) const {
+    const std::size_t at = axis ? index_along(*axis, extents, i) : 0;
+    return (q - zeros[at]) * scales[at];
+  }
   friend bool operator==(const quantized_steps&, const quantized_steps&) = default;
 };
+
+/// The numbers that whole ones stand for.
+[[nodiscard]] inline numbers dequantized(const numbers& whole, const quantized_steps& steps) {
+  std::vector<double> made;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    made.push_back(steps.number_of(whole.at(i), whole.extents, i));
+  }
+  return real_numbers(std::move(made), whole.extents);
+}
 
 /// Weights of a file, not read yet.
 struct weight {
@@ -39,39 +53,19 @@ struct weight {
   [[nodiscard]] element_type type() const {
     return steps ? element_type{::onnx::TensorProto::FLOAT} : data.message->data_type();
   }
-
-  /// Calls take(i, x) for element i of the file's order, which stands for x.
-  template <class Take>
-  void dequantize(const std::vector<double>& all, const Take& take) const {
-    const dims extents = extents_of(*data.message);
-    std::size_t behind = 1;
-    for (std::size_t axis = extents.size(); steps->axis && axis-- > *steps->axis + 1;) {
-      behind *= extents[axis];
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::size_t at = steps->axis ? i / behind % steps->scales.size() : 0;
-      take(i, (all[i] - steps->zeros[at]) * steps->scales[at]);
-    }
-  }
 };
 
 /// The elements as numbers. Throws `data_error` for more than are taken.
 [[nodiscard]] inline numbers numbers_of(const weight& w) {
   numbers all = numbers_of(w.data);
-  if (w.steps) {
-    const auto& whole = std::get<0>(all.elements);
-    std::vector<double> made(whole.size());
-    w.dequantize({whole.begin(), whole.end()}, [&](std::size_t i, double x) { made[i] = x; });
-    all = real_numbers(std::move(made), all.extents);
-  }
-  return all;
+  return w.steps ? dequantized(all, *w.steps) : all;
 }
 /// The elements as floats, in the file's order.
 [[nodiscard]] inline std::vector<float> floats_of(const weight& w) {
   std::vector<float> all = floats_of(w.data);
-  if (w.steps) {
-    w.dequantize({all.begin(), all.end()},
-                 [&](std::size_t i, double x) { all[i] = static_cast<float>(x); });
+  const dims extents = extents_of(*w.data.message);
+  for (std::size_t i = 0; w.steps && i < all.size(); ++i) {
+    all[i] = static_cast<float>(w.steps->number_of(static_cast<double>(all[i]), extents, i));
   }
   return all;
 }

@@ -325,13 +325,10 @@ class writer {
   /// Weights as bytes, and the operation that makes numbers of them.
   std::string dequantized(const constant& of, const glia::shape& s, std::span<const float> all,
                           std::size_t axis) {
-    std::size_t behind = 1;
-    for (std::size_t i = axis + 1; i < s.rank(); ++i) {
-      behind *= s[i];
-    }
+    const std::vector<std::size_t> lengths(s.begin(), s.end());
     std::vector<std::int32_t> whole(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const float q = std::nearbyint(all[i] / of.scales[i / behind % of.scales.size()]);
+      const float q = std::nearbyint(all[i] / of.scales[index_along(axis, lengths, i)]);
       whole[i] = std::clamp(static_cast<std::int32_t>(q), of.range.least, of.range.most);
     }
     const std::vector<std::int32_t> zeros(of.scales.size(), 0);
