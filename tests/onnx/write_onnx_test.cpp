@@ -285,6 +285,40 @@ TEST_CASE(
   CHECK(std::filesystem::file_size(path) > 4800);
 }
 
+TEST_CASE("large weights beside an ONNX file are used where they lie, and changed elsewhere") {
+  const test::temporary_folder scratch;
+  const auto path = scratch.path() / "net.onnx";
+  constexpr std::size_t weights = 200 * 300 * sizeof(float);
+  const glia::model made{
+      sequential{glia::dense{300}, glia::relu, glia::dense{2}}, {200}, glia::cpu<float>{}};
+  glia::write_onnx(made, path, {.largest_file = 1000});
+  const auto beside = scratch.path() / "net.onnx.data";
+  const std::string before = test::file_content(beside);
+  const xt::xarray<float> x = drawn({6, 200}, 0);
+
+  const glia::onnx_model file{path};
+  const glia::cpu<float> device;
+  glia::model net{file, {200}, device};
+  CHECK(net.predict(x).shape() == made.predict(x).shape());
+  const glia::cpu<float> another;
+  const glia::model same{file, {200}, another};
+  CHECK(another.memory().reserved_bytes() < weights);
+  CHECK(test::distance(same.predict(x), made.predict(x)) == 0);
+
+  const xt::xarray<float> y = xt::ones<float>({6, 2});
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
+  trainer.fit(glia::valued_arrays{x, y}, {.epochs = 2, .batch_size = 3, .progress = nullptr});
+  CHECK(test::distance(net.predict(x), made.predict(x)) > 0.01);
+  CHECK(test::distance(same.predict(x), made.predict(x)) == 0);
+  CHECK(test::file_content(beside) == before);
+
+  // A file that takes the other's place leaves what is used alone.
+  glia::write_onnx(net, path, {.largest_file = 1000});
+  CHECK_FALSE(std::filesystem::exists(beside));
+  CHECK(test::distance(same.predict(x), made.predict(x)) == 0);
+  CHECK(test::distance(glia::model{glia::onnx_model{path}}.predict(x), net.predict(x)) == 0);
+}
+
 TEST_CASE("what a program has to know of a network is kept in its ONNX file") {
   const glia::model_info about{.classes = {"a rose", "", "tulip"},
                                .mean = {0.485F, 0.456F, 0.406F},

@@ -35,6 +35,15 @@ class host_tensor {
     return result;
   }
 
+  /// Elements that are in a block already.
+  [[nodiscard]] static host_tensor in(memory_block block, const tensor_spec& spec) {
+    host_tensor result;
+    result.block_ = std::move(block);
+    result.shape_ = spec.shape;
+    result.type_ = spec.type;
+    return result;
+  }
+
   /// Elements that lie in someone else's memory, good while that lasts; see
   /// memory_block::of_others.
   [[nodiscard]] static host_tensor over(void* memory, const tensor_spec& spec) {

@@ -21,24 +21,61 @@
 
 namespace glia::detail {
 
+/// A regular file that is open for reading.
+class readable_file {
+ public:
+  /// Throws `data_error`, naming the path, where the file cannot be read.
+  explicit readable_file(const std::filesystem::path& path)
+      : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    require<data_error>(descriptor_ >= 0, path.string(), ": cannot be read (", reason(), ")");
+    struct stat found {};
+    if (fstat(descriptor_, &found) != 0 || !S_ISREG(found.st_mode)) {
+      close(descriptor_);
+      fail<data_error>({path.string(), ": is no file with bytes of its own"});
+    }
+    size_ = static_cast<std::size_t>(found.st_size);
+  }
+  readable_file(readable_file&& other) noexcept
+      : path_(std::move(other.path_)),
+        descriptor_(std::exchange(other.descriptor_, -1)),
+        size_(other.size_) {}
+  readable_file& operator=(readable_file&& other) = delete;
+  ~readable_file() {
+    if (descriptor_ >= 0) {
+      close(descriptor_);
+    }
+  }
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// Maps its bytes from `offset`, a multiple of a page's, on: to `at`, in place of what is mapped
+  /// there, or where there is room. Throws `data_error`, naming the path, where it cannot be read.
+  void* map(std::size_t offset, std::size_t bytes, int protection, void* at = nullptr) const {
+    void* const mapped = mmap(at, bytes, protection, MAP_PRIVATE | (at != nullptr ? MAP_FIXED : 0),
+                              descriptor_, static_cast<off_t>(offset));
+    require<data_error>(mapped != MAP_FAILED, path_.string(), ": cannot be read (", reason(), ")");
+    return mapped;
+  }
+
+ private:
+  [[nodiscard]] static std::string reason() { return std::generic_category().message(errno); }
+
+  std::filesystem::path path_;
+  int descriptor_;
+  std::size_t size_ = 0;
+};
+
 /// A file's bytes where the system keeps them, read when they are first looked at. The file must
 /// not become shorter while it lives.
 class mapped_file {
  public:
   /// Throws `data_error`, naming the path, where the file cannot be read.
-  explicit mapped_file(const std::filesystem::path& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    require<data_error>(file >= 0, path.string(), ": cannot be read (", reason(), ")");
-    struct stat found {};
-    const bool regular = fstat(file, &found) == 0 && S_ISREG(found.st_mode);
-    const auto size = regular ? static_cast<std::size_t>(found.st_size) : 0;
-    void* const at = size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0)
-                              : static_cast<void*>(nullptr);
-    const std::string why = at == MAP_FAILED ? reason() : "";
-    close(file);
-    require<data_error>(regular, path.string(), ": is no file with bytes of its own");
-    require<data_error>(at != MAP_FAILED, path.string(), ": cannot be read (", why, ")");
-    bytes_ = {static_cast<const std::byte*>(at), size};
+  explicit mapped_file(const std::filesystem::path& path) : mapped_file(readable_file(path)) {}
+  explicit mapped_file(const readable_file& file) {
+    if (file.size() > 0) {
+      bytes_ = {static_cast<const std::byte*>(file.map(0, file.size(), PROT_READ)), file.size()};
+    }
   }
   mapped_file(mapped_file&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   mapped_file& operator=(mapped_file&& other) noexcept {
@@ -54,8 +91,6 @@ class mapped_file {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:
-  [[nodiscard]] static std::string reason() { return std::generic_category().message(errno); }
-
   std::span<const std::byte> bytes_;
 };
 

@@ -64,9 +64,10 @@ class memory_pool {
 
   struct header {
     std::atomic<std::size_t> owners;
-    std::size_t size_class;
+    std::size_t size_class;  // bytes, of what is none of a pool's
     header* next_free;
-    state* home;
+    state* home;  // null for those
+    void (*release)(void* memory, std::size_t bytes) noexcept;
     shard* from;
     std::size_t round;  // of the shard, when the block came back
   };
@@ -266,7 +267,8 @@ class memory_pool {
   std::shared_ptr<state> state_;
 };
 
-/// A counted reference to a block of a memory pool; the last one to go hands the block back.
+/// A counted reference to a block of a memory pool, or of memory from elsewhere; the last one to
+/// go hands the block back.
 class memory_block {
  public:
   memory_block() = default;
@@ -285,7 +287,11 @@ class memory_block {
   }
   ~memory_block() {
     if (counted_ && head_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      head_->home->give_back(head_);
+      if (head_->home != nullptr) {
+        head_->home->give_back(head_);
+      } else {
+        head_->release(data(), head_->size_class);
+      }
     }
   }
 
@@ -318,6 +324,18 @@ class memory_block {
     return {reinterpret_cast<memory_pool::header*>(head), false};
   }
   static constexpr std::size_t ahead = memory_pool::alignment;
+
+  /// Memory that is none of a pool's, with the `ahead` bytes before it, which must be there and are
+  /// written to. The last reference to go calls release(memory, bytes).
+  [[nodiscard]] static memory_block taken_over(void* memory, std::size_t bytes,
+                                               void (*release)(void*,
+                                                               std::size_t) noexcept) noexcept {
+    auto* const head = new (static_cast<std::byte*>(memory) - ahead) memory_pool::header{};
+    head->owners.store(1, std::memory_order_relaxed);
+    head->size_class = bytes;
+    head->release = release;
+    return {head, true};
+  }
 
  private:
   friend class memory_pool;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/memory_pool.hpp"
 #include "glia/core/random.hpp"
 #include "glia/core/shape.hpp"
 
@@ -19,12 +20,19 @@ namespace glia {
 
 /// How a parameter gets its first values: a callable `(std::span<float> values, const shape&,
 /// random_stream&)` with a name, by which initialisers are compared and printed.
+///
+/// One may also know where the values are, as floats one behind the other, in memory that a
+/// parameter can have for its own: `in_place` then gives that, and a block of none where it cannot.
 class initializer {
  public:
   using function = std::function<void(std::span<float>, const shape&, random_stream&)>;
 
-  initializer(std::string name, function fill)
-      : name_(std::move(name)), fill_(std::make_shared<const function>(std::move(fill))) {
+  using place = std::function<memory_block()>;
+
+  initializer(std::string name, function fill, place in_place = {})
+      : name_(std::move(name)),
+        fill_(std::make_shared<const function>(std::move(fill))),
+        in_place_(std::move(in_place)) {
     require<value_error>(*fill_ != nullptr, "initializer ", name_,
                          ": expected a function, got an empty one");
   }
@@ -32,6 +40,8 @@ class initializer {
   void operator()(std::span<float> values, const shape& s, random_stream& random) const {
     (*fill_)(values, s, random);
   }
+  /// The values in memory of their own, if they need not be filled in.
+  [[nodiscard]] memory_block in_place() const { return in_place_ ? in_place_() : memory_block{}; }
 
   friend bool operator==(const initializer& a, const initializer& b) { return a.name_ == b.name_; }
   friend std::ostream& operator<<(std::ostream& out, const initializer& i) {
@@ -41,6 +51,7 @@ class initializer {
  private:
   std::string name_;
   std::shared_ptr<const function> fill_;
+  place in_place_;
 };
 
 /// Inputs and outputs that meet in one element of a kernel of shape (..., I, O): the receptive

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -46,6 +47,17 @@ template <backend B>
 inline constexpr std::uint32_t layer_streams = 0x40000000;
 inline constexpr std::uint32_t shuffle_stream = 0xFFFFFFFF;
 
+namespace detail {
+
+/// Whether a backend's tensors may be floats that are in memory already.
+template <class B>
+concept takes_blocks = std::same_as<typename B::value_type, float> &&
+    requires(memory_block block, const tensor_spec& s) {
+  { B::tensor::in(std::move(block), s) } -> std::same_as<typename B::tensor>;
+};
+
+}  // namespace detail
+
 /// Parameters with the values that `seed` gives them. The values do not depend on the backend.
 template <backend B>
 [[nodiscard]] parameter_list<B> make_parameters(const std::vector<parameter_spec>& specs,
@@ -53,6 +65,13 @@ template <backend B>
   parameter_list<B> result;
   std::vector<float> values;
   for (std::size_t i = 0; i < specs.size(); ++i) {
+    if constexpr (detail::takes_blocks<B>) {
+      if (memory_block there = specs[i].initial.in_place()) {
+        const tensor_spec spec = real_of(specs[i].shape);
+        result.push_back({specs[i], B::tensor::in(std::move(there), spec)});
+        continue;
+      }
+    }
     values.resize(specs[i].shape.size());
     random_stream random({.seed = seed, .stream = static_cast<std::uint32_t>(i)});
     specs[i].initial(values, specs[i].shape, random);

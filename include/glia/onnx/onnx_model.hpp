@@ -48,6 +48,10 @@ struct onnx_model_options {
 /// Opsets 7 to 21, and most of what older ones have. Throws `data_error`, naming the file, where it
 /// cannot be read or is damaged, for operators that glia has no kernels for, by name, and for nodes
 /// that do not fit together. Reading takes no more memory than some 100 MB beside the weights.
+///
+/// Floats in a file beside the model that lie there as glia has them are used where they lie, on
+/// backends in host memory; training makes pages of their own of what it changes. So that file must
+/// not be written over while a model lives: put another in its place, as `write_onnx` does.
 class onnx_model {
  public:
   using holds_layers = void;
@@ -187,7 +191,8 @@ struct onnx_model::layer_of_part {
                                                              const shape&, random_stream&) {
               const std::vector<float> numbers = from.read();
               std::copy(numbers.begin(), numbers.end(), values_there.begin());
-            }};
+            },
+            [content = file.content_, from = all.weights[w]] { return from.in_place(); }};
   }
 
   mutable typename B::tensor* changing_ = nullptr;

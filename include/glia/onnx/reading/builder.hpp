@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/mapped_block.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/dropout.hpp"
@@ -33,11 +34,23 @@ struct graph_weight {
   /// Its numbers.
   [[nodiscard]] std::vector<float> read() const {
     std::vector<float> all = floats_of(*from);
-    if (std::is_sorted(places.begin(), places.end())) {
-      return all;
-    }
-    return in_order(all, split, places);
+    return as_it_lies() ? all : in_order(all, split, places);
   }
+  /// The same in memory of their own, if they are many and another file has them just so; else
+  /// none.
+  [[nodiscard]] memory_block in_place() const {
+    constexpr std::size_t least = 1 << 16;  // bytes: for a few pages, a copy is as good
+    const tensor_data& data = from->data;
+    const bool so = data.file != nullptr && !from->steps && as_it_lies() &&
+                    data.message->data_type() == ::onnx::TensorProto::FLOAT &&
+                    data.offset % glia::detail::mapped_block_alignment == 0 &&
+                    data.elsewhere.size() >= least;
+    return so ? glia::detail::map_block(*data.file, data.offset, data.elsewhere.size())
+              : memory_block{};
+  }
+
+ private:
+  [[nodiscard]] bool as_it_lies() const { return std::is_sorted(places.begin(), places.end()); }
 };
 
 /// Several tensors as they meet element by element, and how what comes of it lies in memory.

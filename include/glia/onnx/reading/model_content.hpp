@@ -137,7 +137,8 @@ class model_content {
         number(length);
       }
     }
-    const std::span<const std::byte> all = beside(location, one.name());
+    const file_beside& other = beside(location, one.name());
+    const std::span<const std::byte> all = other.content.bytes();
     require<data_error>(offset <= all.size(), "the tensor '", one.name(), "' begins at byte ",
                         offset, " of ", location, ", which has ", all.size());
     const std::size_t wanted = length != std::numeric_limits<std::size_t>::max()
@@ -146,13 +147,19 @@ class model_content {
     require<data_error>(wanted <= all.size() - offset, "the tensor '", one.name(), "' takes ",
                         wanted, " bytes from ", offset, " on of ", location, ", which has ",
                         all.size());
-    return {&one, all.subspan(offset, wanted)};
+    return {&one, all.subspan(offset, wanted), &other.file, offset};
   }
 
-  /// The bytes of a file in the model's folder: a path that leads out of it is refused, as a model
+  struct file_beside {
+    glia::detail::readable_file file;
+    glia::detail::mapped_file content;
+
+    explicit file_beside(const std::filesystem::path& path) : file(path), content(file) {}
+  };
+
+  /// A file in the model's folder: a path that leads out of it is refused, as a model
   /// from elsewhere must not read what it likes.
-  [[nodiscard]] std::span<const std::byte> beside(const std::string& location,
-                                                  std::string_view tensor) {
+  [[nodiscard]] const file_beside& beside(const std::string& location, std::string_view tensor) {
     const std::filesystem::path relative(location);
     bool inside = !location.empty() && relative.is_relative();
     for (const auto& part : relative) {
@@ -160,18 +167,13 @@ class model_content {
     }
     require<data_error>(inside, "the tensor '", tensor, "' is said to be in '", location,
                         "'; expected a file in the folder of the model");
-    auto known = beside_.find(location);
-    if (known == beside_.end()) {
-      known = beside_.emplace(location, glia::detail::mapped_file(path_.parent_path() / relative))
-                  .first;
-    }
-    return known->second.bytes();
+    return beside_.try_emplace(location, path_.parent_path() / relative).first->second;
   }
 
   std::filesystem::path path_;
   ::onnx::ModelProto message_;
   std::int64_t opset_ = 0;
-  std::map<std::string, glia::detail::mapped_file> beside_;
+  std::map<std::string, file_beside> beside_;
   std::map<const ::onnx::TensorProto*, weight> weights_;
   std::map<std::pair<std::string, std::string>, const ::onnx::FunctionProto*> functions_;
 };

@@ -10,6 +10,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/half.hpp"
+#include "glia/core/mapped_file.hpp"
 #include "glia/onnx/proto.hpp"
 #include "glia/onnx/reading/numbers.hpp"
 
@@ -19,7 +20,9 @@ namespace glia::onnx {
 /// another file.
 struct tensor_data {
   const ::onnx::TensorProto* message = nullptr;
-  std::span<const std::byte> elsewhere{};  ///< its bytes, where another file holds them
+  std::span<const std::byte> elsewhere{};             ///< its bytes, where another file holds them
+  const glia::detail::readable_file* file = nullptr;  ///< that one
+  std::size_t offset = 0;                             ///< of the bytes there
 };
 
 [[nodiscard]] inline dims extents_of(const ::onnx::TensorProto& message) {
