@@ -13,9 +13,9 @@ packages=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-d
   catch2 libbenchmark-dev zlib1g-dev libturbojpeg0-dev libpng-dev libzip-dev libhdf5-dev
   libcli11-dev nlohmann-json3-dev gnuplot-nox fonts-dejavu-core libsvm-dev libavformat-dev
   libavcodec-dev libswscale-dev ffmpeg libopenmpi-dev openmpi-bin libonnx-dev
-  libprotobuf-dev libonnx-testdata)
+  libprotobuf-dev libonnx-testdata pkg-config)
 if [[ "${1:-}" == ci ]]; then
-  packages+=(clang-format clang-tidy python3-venv)
+  packages+=(clang-format clang-tidy doxygen python3-venv)
 fi
 if [[ "${1:-}" == ci || "${1:-}" == fuzz ]]; then
   packages+=(clang libclang-rt-14-dev)

@@ -8,6 +8,7 @@
 
 namespace my {
 
+/// A backend that has no kernels yet.
 template <class T = float>
 class stub {
  public:

@@ -41,6 +41,7 @@ struct report_setting {
   std::string value = {};
 };
 
+/// What stands in a report.
 struct report_options {
   std::string date = {};       ///< as it is to be read; empty: now, by the local clock
   std::string processor = {};  ///< that the run was on; empty: this machine's

@@ -78,6 +78,11 @@ TEST_CASE("a table has names, rows, columns and classes") {
   // Of rose and tulip in sorted order, however they came.
   CHECK(cells_of(table, "species") == std::vector<float>{1, 0, 1});
   CHECK(table.class_names("species") == std::vector<std::string>{"rose", "tulip"});
+  CHECK(table.columns({"length", "species"}) ==
+        xt::xarray<float>{{2, 1}, {0.25F, 0}, {1, 1}});
+  CHECK(test::contains(test::message_of<glia::data_error>([&] { (void)table.columns({"height"}); }),
+                       "height"));
+  CHECK_THROWS_AS(table.columns({}), glia::value_error);
 }
 
 TEST_CASE("a table becomes samples with classes") {

@@ -16,6 +16,7 @@
 
 namespace glia {
 
+/// The loops of the reference backend, for all families of kernels.
 template <class T>
 struct reference_kernels : host_loops<T>,
                            reference_loops::arrangement<T>,

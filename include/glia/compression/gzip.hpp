@@ -22,6 +22,7 @@ namespace glia {
 /// `glia::compression`. Throws `data_error` for a file that cannot be opened or is a folder, and
 /// for compressed data that are damaged or cut short.
 struct gzip_files {
+  /// One file, decompressed as it is read.
   class source {
    public:
     explicit source(const std::filesystem::path& path)

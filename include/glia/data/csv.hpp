@@ -24,6 +24,7 @@
 
 namespace glia {
 
+/// How a file of separated values is read.
 struct csv_options {
   /// Between cells: any character but quotes, line breaks and what numbers consist of.
   char delimiter = ',';

@@ -80,6 +80,13 @@ class csv_table {
     return values;
   }
 
+  /// Several side by side, (N, columns), in the order in which they are named. Throws `value_error`
+  /// for none.
+  [[nodiscard]] xt::xarray<float> columns(const std::vector<std::string>& names) const {
+    require<value_error>(!names.empty(), "columns: expected the name of at least one column");
+    return side_by_side(places_of(names));
+  }
+
   /// The texts of a column in sorted order: the name of each class. Throws `value_error` for a
   /// column of numbers.
   [[nodiscard]] const std::vector<std::string>& class_names(std::string_view name) const {
@@ -107,14 +114,18 @@ class csv_table {
   /// targets). Throws as `labelled` does.
   [[nodiscard]] valued_arrays valued(const std::vector<std::string>& targets,
                                      const csv_selection& which = {}) const {
-    std::vector<std::size_t> columns(targets.size());
-    std::transform(targets.begin(), targets.end(), columns.begin(),
-                   [&](const std::string& name) { return contents_.find(name); });
+    const std::vector<std::size_t> columns = places_of(targets);
     require<value_error>(!columns.empty(), "valued: expected at least one column of targets");
     return {inputs("valued", columns, which), side_by_side(columns)};
   }
 
  private:
+  [[nodiscard]] std::vector<std::size_t> places_of(const std::vector<std::string>& names) const {
+    std::vector<std::size_t> places(names.size());
+    std::transform(names.begin(), names.end(), places.begin(),
+                   [&](const std::string& name) { return contents_.find(name); });
+    return places;
+  }
   /// (N, columns)
   [[nodiscard]] xt::xarray<float> side_by_side(const std::vector<std::size_t>& columns) const {
     struct source {

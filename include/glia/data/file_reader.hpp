@@ -30,6 +30,7 @@ concept file_reader = requires(const R& r, const std::filesystem::path& path) {
 
 /// Reads files as they are. Throws `data_error` for one that cannot be opened, or is a folder.
 struct plain_files {
+  /// One file, read as it is.
   class source {
    public:
     explicit source(const std::filesystem::path& path) : path_(path), in_(path, std::ios::binary) {

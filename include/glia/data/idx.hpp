@@ -24,6 +24,7 @@ struct idx_bytes {
   std::vector<std::uint8_t> values;
 };
 
+/// How much a file of the IDX format may hold.
 struct idx_options {
   /// Data that come to more than this, and to more than the file itself has, which may be
   /// compressed without a bound, are refused before memory is taken for them.

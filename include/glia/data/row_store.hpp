@@ -28,6 +28,7 @@ namespace glia {
 /// naming the folder, where the file cannot be made, written or read.
 class row_store {
  public:
+  /// Where rows are kept, and how many at most.
   struct options {
     std::size_t memory_limit = std::size_t{1} << 30;  ///< bytes
     std::filesystem::path folder = {};  ///< of the file; empty: the system's temporary

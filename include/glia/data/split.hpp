@@ -26,6 +26,7 @@ struct train_and_test {
   subset<D> test;
 };
 
+/// How `split` cuts a data set.
 struct split_options {
   double share = 0.2;  ///< of the samples that `test` gets; between 0 and 1
   std::uint64_t seed = 1;
@@ -33,6 +34,7 @@ struct split_options {
   bool stratify = false;  ///< `test` gets that share of each class, up to one sample
 };
 
+/// How `k_fold` cuts a data set.
 struct fold_options {
   std::uint64_t seed = 1;
   bool shuffle = true;  ///< false: each part is a run of samples that follow each other

@@ -20,6 +20,7 @@
 
 namespace glia {
 
+/// How sums over the ranks are cut and sent.
 struct batch_sum_options {
   std::size_t pieces = 1;  ///< that a batch is cut into; at least as many as ranks
   std::size_t bucket_bytes = std::size_t{1} << 20;  ///< that are sent at once

@@ -8,6 +8,7 @@
 
 namespace glia {
 
+/// What ranks that train together agree on.
 struct distributed_options {
   /// Whether the weights are to be the same, bit for bit, for every number of ranks: each batch is
   /// cut into so many pieces, which ranks share and whose sums are added along one tree. Pieces are

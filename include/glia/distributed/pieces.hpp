@@ -47,6 +47,7 @@ struct partial_sum {
 /// their neighbour lie on a stack.
 class piece_stack {
  public:
+  /// What `add` came to.
   struct arrival {
     std::size_t depth;  ///< where on the stack the piece lies
     std::size_t joins;  ///< how often the topmost sum is then added to the one below

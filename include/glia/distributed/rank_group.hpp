@@ -44,6 +44,7 @@ struct shared_memory {
 /// of transfer.
 class rank_group {
  public:
+  /// Bytes on their way to ranks or from them.
   struct transfer {
     std::uint64_t handle = 0;
   };

@@ -41,6 +41,7 @@ struct image_split {
   std::vector<image_file> validation;
 };
 
+/// Which files of a folder are taken, and as which classes.
 struct image_folder_options {
   /// The classes in their order, each a folder of that name or of that name with an s added, as
   /// collections differ in this; other folders are left alone. Empty: every folder is a class, in

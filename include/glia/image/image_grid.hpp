@@ -17,6 +17,7 @@ struct framed_image {
   rgb frame{255, 255, 255};
 };
 
+/// How pictures are laid out side by side.
 struct image_grid_options {
   std::size_t columns = 5;  ///< at least 1
   std::size_t border = 4;   ///< width of a frame, in pixels

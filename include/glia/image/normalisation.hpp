@@ -14,6 +14,7 @@ namespace glia {
 /// Mean and standard deviation of ImageNet's red, green and blue in [0, 1], which networks trained
 /// on it expect their inputs to be normalised with.
 inline constexpr std::array<float, 3> imagenet_mean{0.485F, 0.456F, 0.406F};
+/// The standard deviation of ImageNet's photos by channel, for values in [0, 1].
 inline constexpr std::array<float, 3> imagenet_std{0.229F, 0.224F, 0.225F};
 
 namespace detail {

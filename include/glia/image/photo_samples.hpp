@@ -18,6 +18,7 @@
 
 namespace glia {
 
+/// How photos become samples: size, normalisation, augmentation, threads.
 struct image_dataset_options {
   std::size_t height = 224;  ///< at least 1
   std::size_t width = 224;   ///< at least 1

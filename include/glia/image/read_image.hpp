@@ -21,6 +21,7 @@
 
 namespace glia {
 
+/// The formats of pictures that are read.
 enum class image_format { jpeg, png };
 
 /// What an image file declares of itself.

@@ -22,6 +22,7 @@
 
 namespace glia {
 
+/// How photos in TFRecord files become samples.
 struct tfrecord_dataset_options {
   image_dataset_options photos{};       ///< how they are decoded, resized, augmented, normalised
   std::string image_feature = "image";  ///< the bytes of a JPEG or PNG file

@@ -19,6 +19,7 @@
 
 namespace glia {
 
+/// How photos are written into TFRecord files.
 struct write_tfrecords_options {
   std::size_t shards = 1;  ///< files; at least 1, at most as many as photos
   /// The names of the classes, such as those of an `image_folder`; empty: none are written.

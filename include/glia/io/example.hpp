@@ -213,9 +213,11 @@ template <class T>
                                                            std::string_view name) {
   return detail::values_in<std::int64_t>(e, name);
 }
+/// The values of a feature that holds floats; see `ints`.
 [[nodiscard]] inline const std::vector<float>& floats(const example& e, std::string_view name) {
   return detail::values_in<float>(e, name);
 }
+/// The texts or bytes of a feature; see `ints`.
 [[nodiscard]] inline const std::vector<std::string>& bytes(const example& e,
                                                            std::string_view name) {
   return detail::values_in<std::string>(e, name);

@@ -11,6 +11,7 @@
 
 namespace glia {
 
+/// How much `read_hdf5` takes.
 struct hdf5_options {
   /// Data sets that together declare to be larger, as floats, are refused before any memory is
   /// taken for them.

@@ -22,6 +22,7 @@
 
 namespace glia {
 
+/// How much `read_npz` takes.
 struct npz_options {
   /// Arrays that together declare to be larger are refused before any memory is taken for them.
   std::size_t max_bytes = std::size_t{1} << 32;

@@ -71,6 +71,7 @@ class tfrecord_writer {
   bool closed_ = false;
 };
 
+/// How much a record may hold, and whether checksums are looked at.
 struct tfrecord_options {
   /// A record that declares more bytes than this in a compressed file, or in a pipe, of which
   /// nobody knows how much is left, is refused before memory is taken for it.

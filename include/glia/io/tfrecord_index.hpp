@@ -19,6 +19,7 @@
 
 namespace glia {
 
+/// How an index of TFRecord files is made.
 struct tfrecord_index_options {
   /// One record of each file after the other (the first ones, then the second ones, ...), until all
   /// are through; else one file after the other.

@@ -16,6 +16,7 @@
 
 namespace glia {
 
+/// How several TFRecord files are read together.
 struct tfrecord_stream_options {
   std::size_t interleave = 1;      ///< files that are read at a time, a record of each in turn
   std::size_t shuffle_buffer = 1;  ///< records in memory, one of which is drawn; 1: as they come

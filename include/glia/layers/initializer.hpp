@@ -60,6 +60,7 @@ struct fans {
   double in;
   double out;
 };
+/// The inputs and outputs that meet in one element of a parameter of this shape.
 [[nodiscard]] inline fans fans_of(const shape& s) {
   if (s.rank() < 2) {
     const auto size = static_cast<double>(s.size());

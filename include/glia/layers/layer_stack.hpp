@@ -84,6 +84,7 @@ class any_layer_on {
   std::shared_ptr<const face> face_;
 };
 
+/// A layer of any type for models on the cpu in single precision.
 using any_layer = any_layer_on<cpu<float>>;
 
 /// Layers one after the other, as `sequential`, whose number and types are known only when the

@@ -21,6 +21,7 @@ struct parameter_spec {
   bool trainable = true;  ///< false for running statistics
 };
 
+/// A parameter of a model on a backend: what it is, and its values there.
 template <backend B>
 struct parameter {
   parameter_spec spec;
@@ -44,7 +45,9 @@ template <backend B>
 
 // Streams of random numbers: parameter i draws from stream i, layers that ask for randomness while
 // training from the streams above this, shuffling from the last.
+/// The first stream of random numbers that layers draw from while training.
 inline constexpr std::uint32_t layer_streams = 0x40000000;
+/// The stream that shuffling draws from.
 inline constexpr std::uint32_t shuffle_stream = 0xFFFFFFFF;
 
 namespace detail {

@@ -23,6 +23,7 @@
 
 namespace glia {
 
+/// Whether a network is trained or asked: dropout, normalisation and the like differ.
 enum class run_mode : std::uint8_t { inference, training };
 
 /// A layer whose outputs are, as far as losses have to know, what its inputs are or what the last

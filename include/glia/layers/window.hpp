@@ -61,6 +61,7 @@ inline constexpr padding2d same{padding2d::mode::same};
 /// numbers taken for positive ones, and sums of them would overflow.
 inline constexpr std::size_t largest_window = 1 << 20;
 
+/// Whether a window is small enough for its positions to be counted.
 [[nodiscard]] constexpr bool within_largest_window(const window2d& w) {
   for (const std::size_t extent :
        {w.height, w.width, w.stride_height, w.stride_width, w.dilation_height, w.dilation_width,

@@ -19,8 +19,8 @@ namespace glia {
 /// of the two is empty.
 template <backend B>
 struct targets {
-  typename B::tensor classes;
-  typename B::tensor values;
+  typename B::tensor classes{};
+  typename B::tensor values{};
 };
 
 /// Whether targets of this shape are numbers (N, ...) that are a class for each row of outputs

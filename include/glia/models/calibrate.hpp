@@ -24,6 +24,7 @@
 
 namespace glia {
 
+/// What `calibrate` looks at, and how far it may move the outputs.
 struct calibrate_options {
   /// How far quantisation may move the outputs on the samples: the root of the mean square of what
   /// changes, over that of the outputs. Products that move them most stay as they are.
@@ -280,6 +281,7 @@ template <class Model, class Expression>
   return detail::calibration<Model>(net, {x.data(), x.size()}, options).run();
 }
 
+/// The same by the first samples of a data set.
 template <class Model, dataset D>
 [[nodiscard]] quantization calibrate(const Model& net, const D& data,
                                      const calibrate_options& options = {}) {

@@ -17,6 +17,7 @@
 
 namespace glia {
 
+/// How `predict` goes through its samples.
 struct predict_options {
   std::size_t batch_size = 0;  ///< bounds the memory; 0: as many as take some 32 MB, at most 256
 };

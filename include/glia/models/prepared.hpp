@@ -15,6 +15,7 @@
 
 namespace glia {
 
+/// What a model is made ready for.
 struct prepare_options {
   std::size_t batch = 1;  ///< how many samples it takes at a time; at least 1
 };

@@ -21,6 +21,7 @@
 
 namespace glia {
 
+/// What of a file's network a description is.
 struct onnx_model_options {
   /// Whether images, the inputs and outputs of four axes, are (N, H, W, C), as in all of glia; else
   /// they are as in the file, which has them as (N, C, H, W).

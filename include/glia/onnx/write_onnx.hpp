@@ -22,6 +22,7 @@
 
 namespace glia {
 
+/// What `write_onnx` writes, and how.
 struct onnx_options {
   std::string name = "glia";                      ///< of the graph
   std::map<std::string, std::string> metadata{};  ///< class names, preprocessing and the like

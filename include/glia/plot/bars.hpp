@@ -22,6 +22,7 @@ struct bar_series {
   std::vector<double> values = {};  ///< one for each group; what is not finite has no bar
 };
 
+/// How `bars` draws.
 struct bars_options {
   std::string title = {};
   std::string x_label = {};

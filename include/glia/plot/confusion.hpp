@@ -15,6 +15,7 @@
 
 namespace glia::plot {
 
+/// How `confusion` draws.
 struct confusion_options {
   std::optional<std::string> title = {};  ///< none: the accuracy
   std::size_t cell = 0;                   ///< side of a cell in pixels, up to 200; 0: chosen

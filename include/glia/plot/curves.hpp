@@ -34,6 +34,7 @@ struct series {
   std::optional<std::size_t> colour = {};  ///< its place in the palette; none: that in the chart
 };
 
+/// How `curves` draws.
 struct curves_options {
   std::string title = {};
   std::string x_label = {};

@@ -20,6 +20,7 @@ struct distribution {
   std::vector<double> values = {};  ///< those that are not finite are left out
 };
 
+/// How `histogram` draws.
 struct histogram_options {
   std::string title = {};
   std::string x_label = {};

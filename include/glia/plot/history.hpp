@@ -15,6 +15,7 @@
 
 namespace glia::plot {
 
+/// How `history` draws.
 struct history_options {
   std::string title = {};
   bool log_loss = false;

@@ -11,6 +11,7 @@
 
 namespace glia::plot {
 
+/// How `panels` puts charts together.
 struct panels_options {
   std::string title = {};   ///< of all of them
   std::size_t columns = 2;  ///< at least 1

@@ -16,6 +16,7 @@
 
 namespace glia::plot {
 
+/// How `profile` draws.
 struct profile_options {
   std::string title = {};
   std::size_t most = 12;       ///< layers, those that take longest; the others share a bar

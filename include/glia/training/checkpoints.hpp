@@ -104,6 +104,7 @@ class background_writer {
 
 }  // namespace detail
 
+/// When checkpoints are written, and which of them are kept.
 struct checkpoint_options {
   std::size_t every_steps = 0;  ///< 0: not by steps
   double every_seconds = 0;     ///< 0: not by time

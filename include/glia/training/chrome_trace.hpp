@@ -33,6 +33,7 @@ class chrome_trace {
     std::int64_t end = 0;
     std::string arguments = {};  ///< members of a JSON object
   };
+  /// A counter's value at a time.
   struct sample {
     std::int64_t at = 0;
     double resident = 0;  ///< bytes

@@ -75,6 +75,7 @@ void require_target_shape(std::string_view what, const dataset_view& data, const
   return data.behind_frozen_layers() ? model_part::trained : model_part::whole;
 }
 
+/// Throws where samples or targets of a data set do not fit a model; `what` says who asks.
 template <backend B>
 void require_fitting(std::string_view what, const dataset_view& data, const model_core<B>& net) {
   require<value_error>(net.frontier() || !data.behind_frozen_layers(), what,
@@ -182,6 +183,7 @@ void first_to_host(const B& device, const typename B::tensor& x, std::span<float
   std::copy_n(all.begin(), to.size(), to.begin());
 }
 
+/// Shape and elements of a batch's targets.
 [[nodiscard]] inline tensor_spec target_spec(const batch& b) {
   return b.is_labelled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
 }

@@ -23,6 +23,7 @@ concept host_memory_backend = placing_backend<B> && requires(const typename B::t
 /// order in which the backward pass gives them, running statistics that the step has changed, and
 /// the sums of loss and metrics.
 struct sum_layout {
+  /// Where a tensor lies in the vector that is summed.
   struct segment {
     std::size_t first = 0;
     shape what;

@@ -19,12 +19,15 @@ template <std::floating_point T>
 [[nodiscard]] bool all_finite(const std::vector<T>& values) {
   return std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
 }
+/// Whether all numbers are finite.
 [[nodiscard]] inline bool all_finite(const named_tensor& t) {
   return std::visit([](const auto& values) { return all_finite(values); }, t.values);
 }
+/// Whether all numbers are finite.
 [[nodiscard]] inline bool all_finite(const std::vector<named_tensor>& all) {
   return std::all_of(all.begin(), all.end(), [](const named_tensor& t) { return all_finite(t); });
 }
+/// Whether all numbers are finite.
 template <backend B>
 [[nodiscard]] bool all_finite(const B& device, const typename B::tensor& t) {
   if (t.type() != element::real) {

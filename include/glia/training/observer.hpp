@@ -38,11 +38,13 @@ struct verdict {
   kind what = kind::go_on;
   std::string reason = {};
 };
+/// Nothing is to be done.
 [[nodiscard]] inline verdict go_on() { return {}; }
 /// The reason goes into the history: "no better validation_loss for 5 epochs".
 [[nodiscard]] inline verdict stop(std::string reason) {
   return {verdict::kind::stop, std::move(reason)};
 }
+/// Ends the training, to be gone on with later; `reason` stands in its history.
 [[nodiscard]] inline verdict interrupt(std::string reason) {
   return {verdict::kind::interrupt, std::move(reason)};
 }

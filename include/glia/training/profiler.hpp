@@ -19,6 +19,7 @@
 
 namespace glia {
 
+/// Which steps a profiler looks at, and what it writes.
 struct profiler_options {
   std::ostream* print = nullptr;  ///< where the tables are printed at the end; null: nowhere
   std::size_t skip = 3;      ///< steps at the beginning that are left out: they record and warm up

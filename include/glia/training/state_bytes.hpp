@@ -129,6 +129,7 @@ struct byte_reader {
   write(state);
   return bytes;
 }
+/// The state that `bytes_of` was given.
 [[nodiscard]] inline training_state state_of(std::string_view bytes) {
   training_state state;
   const detail::byte_reader read{&bytes};

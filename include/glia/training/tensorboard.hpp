@@ -16,6 +16,7 @@
 
 namespace glia {
 
+/// What is written for TensorBoard, and how often.
 struct tensorboard_options {
   std::size_t loss_every_steps = 0;  ///< running_loss, the epoch's mean so far; 0: not by steps
   std::size_t histogram_every_epochs = 1;  ///< of the parameters that are trained; 0: none

@@ -25,6 +25,7 @@ namespace glia {
 /// `image_folder` lists folders of clips as well.
 using clip_file = image_file;
 
+/// What is taken of each clip, and how its frames become numbers.
 struct clip_dataset_options {
   std::size_t frames = 16;   ///< of each clip, spread evenly over it; at least 1
   std::size_t height = 224;  ///< at least 1

@@ -22,6 +22,7 @@
 
 namespace glia {
 
+/// Which frames are read, and how large they may be.
 struct read_frames_options {
   std::size_t height = 0;  ///< of the pictures; 0: as the clip has it
   std::size_t width = 0;   ///< of the pictures; 0: as the clip has it

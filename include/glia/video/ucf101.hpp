@@ -19,6 +19,7 @@
 
 namespace glia {
 
+/// Which of UCF101's lists and classes are taken.
 struct ucf101_options {
   int split = 1;               ///< which of the three official ones: 1, 2 or 3
   bool allow_missing = false;  ///< leaves out clips that are not there; else they are an error

@@ -14,6 +14,7 @@
 
 namespace glia {
 
+/// Which form of MobileNetV2 it is.
 struct mobilenet_v2_options {
   double width = 1;         ///< multiplies all channels; > 0, published for 0.35 to 1.4
   std::size_t classes = 0;  ///< outputs of a classifier; 0: none, ends in the features

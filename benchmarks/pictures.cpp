@@ -1,0 +1,69 @@
+// Draws the pictures of the README: how MNIST's convolutional network learns, and how long an epoch
+// of the perceptron takes beside other libraries, from a table in benchmarks/results.
+//
+//     build/benchmarks/pictures docs/pictures benchmarks/results/mnist_mlp-avx512.md
+
+#include <filesystem>
+#include <fstream>
+#include <glia/compression/gzip.hpp>
+#include <glia/glia.hpp>
+#include <glia/plot.hpp>
+#include <iostream>
+#include <regex>
+
+#include "../examples/mnist_networks.hpp"
+
+struct contestant {
+  std::string name;
+  double seconds;
+};
+
+/// The rows of a table whose second column is a time in seconds.
+std::vector<contestant> read_table(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::vector<contestant> all;
+  static const std::regex row(R"(\| ([^|]+) \| ([0-9.]+) s \|.*)");
+  std::smatch found;
+  for (std::string line; std::getline(file, line);) {
+    if (std::regex_match(line, found, row)) {
+      all.push_back({found[1], std::stod(found[2])});
+    }
+  }
+  glia::require<glia::data_error>(!all.empty(), path.string(), ": no table of times in seconds");
+  return all;
+}
+
+int main(int argc, char** argv) try {
+  if (argc != 3) {
+    std::cerr << "usage: pictures FOLDER TABLE\n";
+    return 2;
+  }
+  const std::filesystem::path folder(argv[1]);
+  std::filesystem::create_directories(folder);
+
+  glia::plot::bar_series times;
+  std::vector<std::string> names;
+  for (const contestant& c : read_table(argv[2])) {
+    // In the key's words, which have to be short: without what stands in brackets.
+    names.push_back(std::regex_replace(c.name, std::regex(R"( *\([^)]*\)|\+cu[0-9]+)"), ""));
+    times.values.push_back(c.seconds);
+  }
+  glia::plot::bars(folder / "perceptron.svg", names, {times},
+                   {.title = "MNIST's perceptron: an epoch of 60,000 digits",
+                    .y_label = "seconds",
+                    .log_y = true,
+                    .unit = " s",
+                    .highlight = 0,
+                    .on = {.width = 760, .height = 380}});
+
+  const auto [train, test] = glia::load_mnist("examples/data/mnist", glia::gzip_files{});
+  glia::model net{glia::sequential{glia::reshape{{28, 28, 1}}, convolutional_network()}, {28, 28}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
+  const glia::history h = trainer.fit(train, test, {.epochs = 10, .batch_size = 128});
+  glia::plot::history(
+      folder / "training.svg", h,
+      {.title = "MNIST's convolutional network", .panel = {.width = 440, .height = 320}});
+} catch (const std::exception& e) {
+  std::cerr << e.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,21 @@
+# A Debian package, libglia-dev: cmake --build build && (cd build && cpack -G DEB).
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME libglia-dev)
+set(CPACK_PACKAGE_VENDOR "the glia authors")
+set(CPACK_PACKAGE_CONTACT "the glia authors <glia@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Neural networks in C++20, on xtensor (headers)")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS
+    "libxtensor-dev (>= 0.24), libxtensor-blas-dev (>= 0.20), libopenblas-dev (>= 0.3.17)")
+# What the components need, of which a program uses those that it links.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS
+    "zlib1g-dev, libturbojpeg0-dev, libpng-dev, nlohmann-json3-dev, libzip-dev, libhdf5-dev, libavformat-dev, libavcodec-dev, libswscale-dev, libopenmpi-dev, libonnx-dev, libprotobuf-dev, gnuplot-nox")
+if(NOT GLIA_COMPILED)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
+endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/libglia-dev"
+        RENAME copyright)
+include(CPack)
