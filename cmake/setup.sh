@@ -34,7 +34,7 @@ glia: this system has no apt, so the set-up cannot install what is needed. Pleas
   libpng 1.6, nlohmann-json 3.11, libzip 1.7, HDF5 1.10.7, FFmpeg 5.0 with its libraries,
   ONNX 1.12 and Protocol Buffers 3.21,
   Catch2 2.13 or 3 (tests), CLI11 2.1 and LIBSVM 3.24 (examples), gnuplot 5.4 (both),
-  Google Benchmark 1.7 (benchmarks), an MPI 3 (for several machines; not needed otherwise),
+  Google Benchmark 1.7 (benchmarks), pkg-config (tests), Doxygen 1.9.4 (documentation), an MPI 3 (for several machines; not needed otherwise),
 and call this again with GLIA_SKIP_SETUP=1.
 TEXT
   exit 1

@@ -1,5 +1,6 @@
 // A loss of one's own: what is too low costs nine times what is too high.
 
+#include <cmath>
 #include <glia/glia.hpp>
 #include <iostream>
 

@@ -47,11 +47,7 @@ class host_tensor {
   /// Elements that lie in someone else's memory, good while that lasts; see
   /// memory_block::of_others.
   [[nodiscard]] static host_tensor over(void* memory, const tensor_spec& spec) {
-    host_tensor result;
-    result.block_ = memory_block::of_others(memory);
-    result.shape_ = spec.shape;
-    result.type_ = spec.type;
-    return result;
+    return in(memory_block::of_others(memory), spec);
   }
 
   [[nodiscard]] const glia::shape& shape() const noexcept { return shape_; }
