@@ -36,18 +36,13 @@ class host_tensor {
   }
 
   /// Elements that are in a block already.
-  [[nodiscard]] static host_tensor in(memory_block block, const tensor_spec& spec) {
-    host_tensor result;
-    result.block_ = std::move(block);
-    result.shape_ = spec.shape;
-    result.type_ = spec.type;
-    return result;
-  }
+  host_tensor(memory_block block, const tensor_spec& spec)
+      : block_(std::move(block)), shape_(spec.shape), type_(spec.type) {}
 
   /// Elements that lie in someone else's memory, good while that lasts; see
   /// memory_block::of_others.
   [[nodiscard]] static host_tensor over(void* memory, const tensor_spec& spec) {
-    return in(memory_block::of_others(memory), spec);
+    return {memory_block::of_others(memory), spec};
   }
 
   [[nodiscard]] const glia::shape& shape() const noexcept { return shape_; }

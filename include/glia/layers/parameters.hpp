@@ -55,9 +55,7 @@ namespace detail {
 /// Whether a backend's tensors may be floats that are in memory already.
 template <class B>
 concept takes_blocks = std::same_as<typename B::value_type, float> &&
-    requires(memory_block block, const tensor_spec& s) {
-  { B::tensor::in(std::move(block), s) } -> std::same_as<typename B::tensor>;
-};
+    std::constructible_from<typename B::tensor, memory_block, tensor_spec>;
 
 }  // namespace detail
 
@@ -70,8 +68,7 @@ template <backend B>
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if constexpr (detail::takes_blocks<B>) {
       if (memory_block there = specs[i].initial.in_place()) {
-        const tensor_spec spec = real_of(specs[i].shape);
-        result.push_back({specs[i], B::tensor::in(std::move(there), spec)});
+        result.push_back({specs[i], typename B::tensor(std::move(there), real_of(specs[i].shape))});
         continue;
       }
     }
