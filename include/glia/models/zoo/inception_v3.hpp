@@ -143,7 +143,7 @@ class inception_v3_writer {
   /// Convolutions one after the other, each with normalisation and activation.
   [[nodiscard]] std::size_t in_a_row(std::initializer_list<unit> units, std::size_t x) {
     for (const unit& u : units) {
-      const conv2d convolution{.filters = scaled(u.filters, options_),
+      const conv2d convolution{.filters = scaled_channels(u.filters, options_),
                                .kernel = u.kernel,
                                .stride = u.stride,
                                .padding = u.padding,

@@ -65,7 +65,7 @@ class resnet_v2_writer {
   }
   std::size_t convolution(const std::string& name, std::size_t filters, const window& w,
                           std::size_t x) {
-    const conv2d convolution{.filters = scaled(filters, options_),
+    const conv2d convolution{.filters = scaled_channels(filters, options_),
                              .kernel = w.kernel,
                              .stride = w.stride,
                              .padding = w.padding,

@@ -63,7 +63,7 @@ class squeezenet_writer {
   [[nodiscard]] std::size_t convolution(const std::string& name, std::size_t filters,
                                         extent2d kernel, const padding2d& padding, std::size_t x,
                                         extent2d stride = 1) {
-    const conv2d convolution{.filters = scaled(filters, options_),
+    const conv2d convolution{.filters = scaled_channels(filters, options_),
                              .kernel = kernel,
                              .stride = stride,
                              .padding = padding,

@@ -77,7 +77,7 @@ class xception_writer {
     return net_.add(name + "_act", relu, x);
   }
   [[nodiscard]] std::size_t separable(const std::string& name, std::size_t filters, std::size_t x) {
-    const separable_conv2d convolution{.filters = scaled(filters, options_),
+    const separable_conv2d convolution{.filters = scaled_channels(filters, options_),
                                        .kernel = 3,
                                        .padding = same,
                                        .bias = false,
@@ -88,7 +88,7 @@ class xception_writer {
   [[nodiscard]] std::size_t convolution(const std::string& name, std::size_t filters,
                                         extent2d kernel, extent2d stride, const padding2d& padding,
                                         std::size_t x) {
-    const conv2d convolution{.filters = scaled(filters, options_),
+    const conv2d convolution{.filters = scaled_channels(filters, options_),
                              .kernel = kernel,
                              .stride = stride,
                              .padding = padding,

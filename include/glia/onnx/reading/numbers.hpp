@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -19,13 +20,22 @@ namespace glia::onnx {
 /// Extents of a file's tensor, outermost first; of any rank.
 using dims = std::vector<std::size_t>;
 
-[[nodiscard]] inline std::string words(const dims& extents) {
-  std::string result = "(";
-  for (const std::size_t extent : extents) {
-    result += text(result.size() == 1 ? "" : ", ", extent);
+/// Extents as messages write them, "(2, 3)". They are written only where a message is.
+class words {
+ public:
+  explicit words(const dims& extents) : extents_(extents) {}
+
+  friend std::ostream& operator<<(std::ostream& out, const words& w) {
+    out << '(';
+    for (std::size_t i = 0; i < w.extents_.size(); ++i) {
+      out << (i == 0 ? "" : ", ") << w.extents_[i];
+    }
+    return out << ')';
   }
-  return result + ')';
-}
+
+ private:
+  const dims& extents_;
+};
 
 /// How many elements there are. Throws `data_error` where no machine has room for them.
 [[nodiscard]] inline std::size_t count_of(const dims& extents) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,15 +20,6 @@ namespace glia::onnx::reading {
 
 namespace detail {
 
-/// How positions of the output are found in the input, and what is taken around them.
-struct resizing {
-  std::string mode = "nearest";
-  std::string coordinates = "half_pixel";
-  std::string nearest = "round_prefer_floor";
-  double cubic = -0.75;
-  bool exclude_outside = false;
-};
-
 /// Along one axis.
 struct resized_axis {
   std::size_t in = 0;
@@ -36,53 +28,75 @@ struct resized_axis {
   double roi_begin = 0;
   double roi_end = 1;
 
-  /// The position in the input of output i.
-  [[nodiscard]] double position(const resizing& how, std::size_t i) const {
-    const auto x = static_cast<double>(i);
-    const auto length = static_cast<double>(in);
-    const double wanted = scale * length;  // not rounded down, where a file says the scale
-    if (how.coordinates == "half_pixel") {
-      return (x + 0.5) / scale - 0.5;
-    }
-    if (how.coordinates == "pytorch_half_pixel") {
-      return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
-    }
-    if (how.coordinates == "half_pixel_symmetric") {
-      const double adjustment = static_cast<double>(out) / wanted;
-      const double offset = length / 2 * (1 - adjustment);
-      return offset + (x + 0.5) / scale - 0.5;
-    }
-    if (how.coordinates == "align_corners") {
-      return out > 1 ? x * (length - 1) / (wanted - 1) : 0;
-    }
-    if (how.coordinates == "asymmetric") {
-      return x / scale;
-    }
-    if (how.coordinates == "tf_half_pixel_for_nn") {
-      return (x + 0.5) / scale;
-    }
-    if (how.coordinates == "tf_crop_and_resize") {
-      return out > 1 ? roi_begin * (length - 1) +
-                           x * (roi_end - roi_begin) * (length - 1) / (wanted - 1)
-                     : 0.5 * (roi_begin + roi_end) * (length - 1);
-    }
-    throw data_error(text("finds positions in the way '", how.coordinates, "'"));
-  }
+  /// The extent that the scale asks for: not rounded down, where a file says the scale.
+  [[nodiscard]] double wanted() const { return scale * static_cast<double>(in); }
+  [[nodiscard]] double last() const { return static_cast<double>(in) - 1; }
 };
 
-[[nodiscard]] inline double nearest_to(const std::string& how, double x) {
-  if (how == "floor") {
-    return std::floor(x);
+/// Finds the position in the input of output x.
+using position_rule = double (*)(const resized_axis& a, double x);
+
+[[nodiscard]] inline position_rule position_rule_of(const std::string& name) {
+  using axis = const resized_axis&;
+  constexpr position_rule half_pixel = [](axis a, double x) { return (x + 0.5) / a.scale - 0.5; };
+  constexpr std::pair<std::string_view, position_rule> rules[] = {
+      {"half_pixel", half_pixel},
+      {"pytorch_half_pixel",
+       [](axis a, double x) { return a.out > 1 ? (x + 0.5) / a.scale - 0.5 : 0; }},
+      {"half_pixel_symmetric",
+       [](axis a, double x) {
+         const double adjustment = static_cast<double>(a.out) / a.wanted();
+         const double offset = static_cast<double>(a.in) / 2 * (1 - adjustment);
+         return offset + (x + 0.5) / a.scale - 0.5;
+       }},
+      {"align_corners",
+       [](axis a, double x) { return a.out > 1 ? x * a.last() / (a.wanted() - 1) : 0; }},
+      {"asymmetric", [](axis a, double x) { return x / a.scale; }},
+      {"tf_half_pixel_for_nn", [](axis a, double x) { return (x + 0.5) / a.scale; }},
+      {"tf_crop_and_resize",
+       [](axis a, double x) {
+         return a.out > 1 ? a.roi_begin * a.last() +
+                                x * (a.roi_end - a.roi_begin) * a.last() / (a.wanted() - 1)
+                          : 0.5 * (a.roi_begin + a.roi_end) * a.last();
+       }},
+  };
+  for (const auto& [known, rule] : rules) {
+    if (known == name) {
+      return rule;
+    }
   }
-  if (how == "ceil") {
-    return std::ceil(x);
-  }
-  if (how == "round_prefer_floor") {
-    return std::ceil(x - 0.5);
-  }
-  require<data_error>(how == "round_prefer_ceil", "rounds in the way '", how, "'");
-  return std::floor(x + 0.5);
+  throw data_error(text("finds positions in the way '", name, "'"));
 }
+
+using rounding_rule = double (*)(double x);
+
+[[nodiscard]] inline rounding_rule rounding_rule_of(const std::string& name) {
+  constexpr std::pair<std::string_view, rounding_rule> rules[] = {
+      {"floor", [](double x) { return std::floor(x); }},
+      {"ceil", [](double x) { return std::ceil(x); }},
+      {"round_prefer_floor", [](double x) { return std::ceil(x - 0.5); }},
+      {"round_prefer_ceil", [](double x) { return std::floor(x + 0.5); }},
+  };
+  for (const auto& [known, rule] : rules) {
+    if (known == name) {
+      return rule;
+    }
+  }
+  throw data_error(text("rounds in the way '", name, "'"));
+}
+
+/// How positions of the output are found in the input, and what is taken around them.
+struct resizing {
+  std::string mode = "nearest";
+  position_rule position = nullptr;
+  rounding_rule rounded = nullptr;
+  double cubic = -0.75;
+  bool exclude_outside = false;
+
+  [[nodiscard]] double position_of(const resized_axis& a, std::size_t output) const {
+    return position(a, static_cast<double>(output));
+  }
+};
 
 /// Keys, IEEE Transactions on Acoustics, Speech, and Signal Processing 29, 1981: the weights of the
 /// four neighbours of a position that is `t` behind the second one.
@@ -101,10 +115,10 @@ struct resized_axis {
     matrix[row * a.out + to] += weight;
   };
   for (std::size_t i = 0; i < a.out; ++i) {
-    const double x = a.position(how, i);
+    const double x = how.position_of(a, i);
     require<data_error>(std::isfinite(x), "finds no position for output ", i);
     if (how.mode == "nearest") {
-      add(i, nearest_to(how.nearest, x), 1);
+      add(i, how.rounded(x), 1);
     } else if (how.mode == "linear") {
       const double inside = std::clamp(x, 0.0, last);
       const double below = std::floor(inside);
@@ -142,8 +156,8 @@ struct resized_axis {
     const auto last = static_cast<double>(a.in) - 1;
     bool repeats = a.out % a.in == 0;
     for (std::size_t i = 0; i < a.out; ++i) {
-      rows.push_back(static_cast<std::size_t>(
-          std::clamp(nearest_to(how.nearest, a.position(how, i)), 0.0, last)));
+      rows.push_back(
+          static_cast<std::size_t>(std::clamp(how.rounded(how.position_of(a, i)), 0.0, last)));
       repeats = repeats && rows.back() == i / (a.out / a.in);
     }
     if (repeats) {
@@ -181,8 +195,11 @@ inline void resize(operation& n) {
   const bool old = n.node.op_type() == "Upsample" || n.opset < 11;
   detail::resizing how;
   how.mode = n.word("mode", "nearest");
-  how.coordinates = old ? "asymmetric" : n.word("coordinate_transformation_mode", "half_pixel");
-  how.nearest = old ? "floor" : n.word("nearest_mode", "round_prefer_floor");
+  const std::string coordinates =
+      old ? "asymmetric" : n.word("coordinate_transformation_mode", "half_pixel");
+  how.position = detail::position_rule_of(coordinates);
+  how.rounded =
+      detail::rounding_rule_of(old ? "floor" : n.word("nearest_mode", "round_prefer_floor"));
   how.cubic = n.real("cubic_coeff_a", -0.75);
   how.exclude_outside = n.integer("exclude_outside", 0) != 0;
   require<data_error>(n.integer("antialias", 0) == 0, "smooths before it makes images smaller");
@@ -209,7 +226,7 @@ inline void resize(operation& n) {
                       sizes ? sizes->size() : scales.size(), " sizes or scales for ", axes.size(),
                       " axes");
   std::vector<double> roi;
-  if (how.coordinates == "tf_crop_and_resize") {
+  if (coordinates == "tf_crop_and_resize") {
     roi = graph_builder::reals_of(n.known(1));
     require<data_error>(
         roi.size() == 2 * axes.size() &&
@@ -240,7 +257,7 @@ inline void resize(operation& n) {
       a.roi_end = roi[i + axes.size()];
       std::vector<std::int64_t> row;
       for (std::size_t k = 0; k < a.out; ++k) {
-        const double at = a.position(how, k);
+        const double at = how.position_of(a, k);
         row.push_back(at >= 0 && at <= in - 1 ? 1 : 0);
         leaves = leaves || row.back() == 0;
       }

@@ -27,7 +27,7 @@ namespace glia::onnx {
 namespace detail {
 
 /// The extents of a value, of which two recordings for 2 and for 3 samples have these.
-[[nodiscard]] inline extents extents_of(const shape& two, const shape& three) {
+[[nodiscard]] inline extents extents_between(const shape& two, const shape& three) {
   extents result;
   for (std::size_t axis = 0; axis < two.rank(); ++axis) {
     const bool same = two[axis] == three[axis];
@@ -69,7 +69,7 @@ inline void write_graph(const graph& once, const graph& two, const graph& three,
   writer out(to, two.inputs().front().name);
   values all(two.value_count());
   const auto extents_for = [&](value_id id) {
-    return detail::extents_of(two.spec(id).shape, three.spec(id).shape);
+    return detail::extents_between(two.spec(id).shape, three.spec(id).shape);
   };
   const graph_input& samples = two.inputs().front();
   all[samples.value] = {samples.name, extents_for(samples.value),
