@@ -6,6 +6,7 @@ from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain
 from conan.tools.files import copy, load
+from conan.tools.gnu import PkgConfig
 from conan.tools.layout import basic_layout
 
 
@@ -16,12 +17,21 @@ COMPONENTS = {
               "libpng/[>=1.6.37 <2]": "libpng::libpng"},
     "safetensors": {"nlohmann_json/[>=3.11 <4]": "nlohmann_json::nlohmann_json"},
     "npz": {"libzip/[>=1.7 <2]": "libzip::libzip"},
-    "hdf5": {"hdf5/[>=1.12.2 <2]": "hdf5::hdf5_c"},
+    "hdf5": {"hdf5/[>=1.10.7 <2]": "hdf5::hdf5_c"},
     "pjrt": {},
     "mpi": {"openmpi/[>=4.1 <6]": "openmpi::openmpi"},
     "onnx": {"onnx/[>=1.12 <2]": "onnx::onnx_proto"},
     "video": {"ffmpeg/[>=5.0 <8]": "ffmpeg::ffmpeg"},
 }
+# The same in pkg-config's words, for what a profile's [platform_requires] leave to the system. Libraries
+# without such a file are headers, or listed with their name for the linker.
+SYSTEM = {
+    "openblas": ["openblas"], "zlib": ["zlib"], "libjpeg-turbo": ["libturbojpeg"], "libpng": ["libpng"],
+    "libzip": ["libzip"], "hdf5": ["hdf5"], "openmpi": ["ompi-c"],
+    "ffmpeg": ["libavformat", "libavcodec", "libswscale", "libavutil"], "onnx": ["protobuf"],
+}
+SYSTEM_LIBRARIES = {"onnx": ["onnx_proto"]}
+SYSTEM_DEFINES = {"onnx": ["ONNX_NAMESPACE=onnx", "ONNX_ML=1"]}
 # The components that others build on.
 BASES = {"video": ["image"]}
 
@@ -56,7 +66,7 @@ class GliaConan(ConanFile):
         basic_layout(self)
 
     def requirements(self):
-        self.requires("xtensor/[>=0.24 <0.26]", transitive_headers=True)
+        self.requires("xtensor/[>=0.24 <0.28]", transitive_headers=True)
         self.requires("xtensor-blas/[>=0.20 <1]", transitive_headers=True)
         self.requires("openblas/[>=0.3.17 <1]", transitive_headers=True, transitive_libs=True)
         for component in self._components():
@@ -103,9 +113,9 @@ class GliaConan(ConanFile):
         self.cpp_info.set_property("cmake_config_version_compat", "SameMinorVersion")
         core = self.cpp_info.components["glia"]
         core.set_property("cmake_target_name", "glia::glia")
-        core.requires = ["xtensor::xtensor", "xtensor-blas::xtensor-blas", "openblas::openblas"]
+        self._link(core, ["xtensor::xtensor", "xtensor-blas::xtensor-blas", "openblas::openblas"])
         if self.settings.os in ("Linux", "FreeBSD"):
-            core.system_libs = ["pthread", "m"]
+            core.system_libs += ["pthread", "m"]
         if self.options.compiled:
             compiled = self.cpp_info.components["compiled"]
             compiled.set_property("cmake_target_name", "glia::compiled")
@@ -116,9 +126,27 @@ class GliaConan(ConanFile):
         for name in self._components():
             component = self.cpp_info.components[name]
             component.set_property("cmake_target_name", f"glia::{name}")
-            component.requires = ["glia", *BASES.get(name, []), *COMPONENTS[name].values()]
+            component.requires = ["glia", *BASES.get(name, [])]
+            self._link(component, COMPONENTS[name].values())
             if name == "pjrt" and self.settings.os in ("Linux", "FreeBSD"):
-                component.system_libs = ["dl"]
+                component.system_libs += ["dl"]
+
+    def _link(self, component, libraries):
+        """Links libraries of other packages, or the system's where the profile leaves them to it."""
+        packages = {dependency.ref.name for dependency in self.dependencies.host.values()}
+        for library in libraries:
+            package = library.partition("::")[0]
+            if package in packages:
+                component.requires.append(library)
+                continue
+            component.system_libs += SYSTEM_LIBRARIES.get(package, [])
+            component.defines += SYSTEM_DEFINES.get(package, [])
+            for name in SYSTEM.get(package, []):
+                found = PkgConfig(self, name)
+                component.includedirs += found.includedirs
+                component.libdirs += found.libdirs
+                component.system_libs += found.libs
+                component.defines += found.defines
 
     def _components(self):
         return [name for name in COMPONENTS if self.options.get_safe(f"with_{name}")]

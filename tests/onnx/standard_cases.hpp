@@ -155,8 +155,8 @@ void run_set(const glia::onnx::model_content& content, const std::filesystem::pa
     const glia::onnx::numbers wanted = glia::onnx::numbers_of({&expected});
     const tensor& y = reader.result(names[i]);
     if (y.extents != wanted.extents) {
-      throw glia::value_error(names[i] + " has the shape " + glia::onnx::words(y.extents) +
-                              ", expected " + glia::onnx::words(wanted.extents));
+      throw glia::value_error(glia::text(names[i], " has the shape ", glia::onnx::words(y.extents),
+                                         ", expected ", glia::onnx::words(wanted.extents)));
     }
     std::vector<double> got(wanted.size());
     if (y.known != nullptr) {

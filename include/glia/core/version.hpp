@@ -2,5 +2,5 @@
 
 // The one place that states glia's version; the build files and the Conan recipe parse it.
 #define GLIA_VERSION_MAJOR 0
-#define GLIA_VERSION_MINOR 1
+#define GLIA_VERSION_MINOR 2
 #define GLIA_VERSION_PATCH 0

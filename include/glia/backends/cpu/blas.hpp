@@ -81,7 +81,7 @@ struct matrix {
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, const matrix<T>& a, const matrix<T>& b,
           T beta, T* c, std::size_t c_row_step) {
-  using index = CBLAS_INDEX;
+  using index = xt::blas_index_t;
   const auto order = [](bool transposed) { return transposed ? cxxblas::Trans : cxxblas::NoTrans; };
   cxxblas::gemm(cxxblas::RowMajor, order(a.transposed), order(b.transposed), static_cast<index>(m),
                 static_cast<index>(n), static_cast<index>(k), T{1}, a.data,
