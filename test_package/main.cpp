@@ -1,5 +1,4 @@
 // Uses something of every component that is there, so that each has to compile and to link.
-#include <filesystem>
 #include <glia/glia.hpp>
 #include <iostream>
 
@@ -26,7 +25,7 @@
 #include <glia/video.hpp>
 #endif
 #ifdef WITH_onnx
-#include <glia/onnx.hpp>
+#include <glia/onnx/reading/model_content.hpp>
 #endif
 #ifdef WITH_mpi
 #include <glia/mpi.hpp>
@@ -87,19 +86,16 @@ int main() {
   }
 #endif
 #ifdef WITH_onnx
-  glia::write_onnx(net, "net.onnx");
-  good = good && std::filesystem::file_size("net.onnx") > 26 * sizeof(float);
-  const glia::model read_again{glia::onnx_model{"net.onnx"}};
-  good = good && read_again.parameter_count() == net.parameter_count();
+  try {
+    (void)glia::onnx::model_content("nowhere.onnx");
+    good = false;
+  } catch (const glia::data_error& e) {
+    std::cout << "onnx: " << e.what() << '\n';
+  }
 #endif
 #ifdef WITH_mpi
   const glia::mpi::communicator ranks;  // by itself, the only one
-  const xt::xarray<int> classes = xt::zeros<int>({5});
-  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{},
-                        glia::distributed({.seed = 1}, ranks)};
-  const auto history =
-      trainer.fit(glia::labelled_arrays{x, classes}, {.epochs = 2, .progress = nullptr});
-  good = good && ranks.size() == 1 && history.epochs.size() == 2;
+  good = good && ranks.size() == 1 && ranks.rank() == 0;
 #endif
   return good ? 0 : 1;
 }
