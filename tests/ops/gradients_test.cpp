@@ -49,6 +49,32 @@ TEST_CASE("unary ops have the right adjoint") {
   }
 }
 
+TEST_CASE("numbers may stand on either side of an operator") {
+  const std::vector<check_input> x{{{2, 3}, 1, 1, 2}};
+  check_op("x + 2", x, [](const auto& at) { return at[0] + 2.0; });
+  check_op("2 + x", x, [](const auto& at) { return 2.0 + at[0]; });
+  check_op("x - 2", x, [](const auto& at) { return at[0] - 2.0; });
+  check_op("2 - x", x, [](const auto& at) { return 2.0 - at[0]; });
+  check_op("x * 2", x, [](const auto& at) { return at[0] * 2.0; });
+  check_op("2 * x", x, [](const auto& at) { return 2.0 * at[0]; });
+  check_op("x / 2", x, [](const auto& at) { return at[0] / 2.0; });
+  check_op("2 / x", x, [](const auto& at) { return 2.0 / at[0]; });
+
+  const glia::reference<double> device;
+  glia::tape<glia::reference<double>> tape(device);
+  const double three = 3;
+  const auto at = tape.constant(device.from_host(std::span(&three, 1), {1}));
+  const auto number = [&](const auto& y) {
+    double result = 0;
+    device.to_host(y.value(), std::span(&result, 1));
+    return result;
+  };
+  CHECK(number(2.0 + at) == 5);
+  CHECK(number(2.0 - at) == -1);
+  CHECK(number(2.0 / at) == Approx(2.0 / 3));
+  CHECK(number(at / 2.0) == 1.5);
+}
+
 TEST_CASE("binary ops have the right adjoint, with broadcasting") {
   const std::vector<std::pair<glia::shape, glia::shape>> pairs{
       {{3, 4}, {3, 4}}, {{3, 4}, {4}}, {{3, 1}, {1, 4}}, {{}, {2, 3}}, {{2, 3, 4}, {3, 1}}};

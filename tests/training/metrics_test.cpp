@@ -125,6 +125,9 @@ TEST_CASE("a metric of one's own is a value, and stands in the history by its na
   CHECK(history.validation("mae")[1] == Approx(0.64).epsilon(1e-6));
   CHECK(history.training("loss")[0] == Approx(0.48).epsilon(1e-6));
   CHECK_THROWS_AS(history.training("accuracy"), glia::value_error);
+  const glia::history alone = trainer.fit(data, {.epochs = 4, .progress = nullptr});
+  CHECK(alone.validation("loss").empty());
+  CHECK_THROWS_AS(alone.validation("accuracy"), glia::value_error);
   CHECK(test::contains(shown.str(), "worst 1.0000  mae 0.6400  validation loss 0.4800"));
 }
 

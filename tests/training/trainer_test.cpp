@@ -155,9 +155,17 @@ TEST_CASE("fit says what does not fit") {
   CHECK(message_of<glia::shape_error>([&] { trainer.fit(line{}, quiet); }) ==
         "fit: the model takes samples of shape (2,), the data set has (1,)");
   const glia::labelled_arrays strange(xt::zeros<float>({1, 2}), xt::xarray<std::int32_t>{7});
-  CHECK(message_of<glia::data_error>([&] { trainer.fit(strange, quiet); }) ==
-        "the data hold class 7, but the model has outputs for classes 0 to 3; end it with more "
-        "units or mend the labels");
+  CHECK(
+      message_of<glia::data_error>([&] { trainer.fit(strange, quiet); }) ==
+      "the data hold class 7, but the model has outputs for classes 0 to 3; end it with more "
+      "units or mend the labels; values to come close to, which are no classes, are valued_arrays");
+  glia::model images{glia::sequential{glia::flatten{}, glia::dense{2}}, {4, 5, 3}};
+  glia::trainer of_images{images, glia::softmax_cross_entropy{}, glia::adam{}};
+  const glia::labelled_arrays channels_first(xt::zeros<float>({1, 3, 4, 5}),
+                                             xt::xarray<std::int32_t>{0});
+  CHECK(message_of<glia::shape_error>([&] { of_images.fit(channels_first, quiet); }) ==
+        "fit: the model takes samples of shape (4, 5, 3), the data set has (3, 4, 5); transpose "
+        "the samples: glia's images have their channels last");
   CHECK_THROWS_AS(trainer.fit(test::quadrants{5}, {.batch_size = 0, .progress = nullptr}),
                   glia::value_error);
   glia::model wide{glia::dense{2}, {1}};

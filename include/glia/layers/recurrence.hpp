@@ -99,7 +99,8 @@ template <backend B>
 void expect_sequences(const scope<B>& s, const shape& x, std::size_t units, double dropout,
                       double recurrent_dropout) {
   s.expect(x.rank() == 3 && x[1] > 0, "expected sequences (N, T, C) of at least one step, got ",
-           batch_text(x), "; add reshape{{T, C}} before it");
+           batch_text(x),
+           "; add reshape{{T, C}} before it, or .sequences = true to a recurrent layer before it");
   s.expect_value(units > 0, "expected at least 1 unit");
   s.expect_value(dropout >= 0 && dropout < 1 && recurrent_dropout >= 0 && recurrent_dropout < 1,
                  "expected rates of dropout in [0, 1)");

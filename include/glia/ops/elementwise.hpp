@@ -282,6 +282,22 @@ template <backend B>
   return ops::affine(std::move(x), number, 0);
 }
 template <backend B>
+[[nodiscard]] variable<B> operator/(variable<B> x, double number) {
+  return ops::affine(std::move(x), 1 / number, 0);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator+(double number, variable<B> x) {
+  return ops::affine(std::move(x), 1, number);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator-(double number, variable<B> x) {
+  return ops::affine(std::move(x), -1, number);
+}
+template <backend B>
+[[nodiscard]] variable<B> operator/(double number, const variable<B>& x) {
+  return detail::constant_beside(x, x.device().run(kernels::full{{}, number})) / x;
+}
+template <backend B>
 [[nodiscard]] variable<B> operator-(variable<B> x) {
   return ops::affine(std::move(x), -1, 0);
 }

@@ -25,9 +25,14 @@ namespace glia {
 inline void require_fitting(std::string_view what, const dataset_view& data, const shape& sample) {
   require<data_error>(data.size() > 0, what, ": the data set is empty");
   detail::require_numbered(what, data.size());
-  require<shape_error>(data.input_shape() == sample, what, ": the model takes samples of shape ",
-                       sample, ", the data set has ", data.input_shape(),
-                       data.input_shape().size() == sample.size()
+  const shape given = data.input_shape();
+  const bool channels_first = given.rank() == 3 && sample.rank() == 3 && given != sample &&
+                              given == shape{sample[2], sample[0], sample[1]};
+  require<shape_error>(given == sample, what, ": the model takes samples of shape ", sample,
+                       ", the data set has ", given,
+                       channels_first
+                           ? "; transpose the samples: glia's images have their channels last"
+                       : given.size() == sample.size()
                            ? "; begin the model with a reshape or give the model the data's shape"
                            : "");
 }
@@ -198,10 +203,11 @@ template <backend B>
   const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
   const std::size_t classes = std::max<std::size_t>(outputs, 2);
   for (std::int32_t label : b.classes) {
-    require<data_error>(label >= 0 && static_cast<std::size_t>(label) < classes,
-                        "the data hold class ", label,
-                        ", but the model has outputs for classes 0 to ", classes - 1,
-                        "; end it with more units or mend the labels");
+    require<data_error>(
+        label >= 0 && static_cast<std::size_t>(label) < classes, "the data hold class ", label,
+        ", but the model has outputs for classes 0 to ", classes - 1,
+        "; end it with more units or mend the labels; values to come close to, which are no "
+        "classes, are valued_arrays");
   }
   return {samples_from_host(device, std::span<const std::int32_t>(b.classes), {b.classes.size()}),
           {}};
@@ -236,7 +242,8 @@ inline void require_class_values(std::span<const float> targets, std::size_t row
           value >= least && value < static_cast<float>(classes) && value == std::floor(value),
           "the data hold class ", value, ", but the model has outputs for classes 0 to ",
           classes - 1, least < 0 ? ", and -1 for none" : "",
-          "; end it with more units or mend the labels");
+          "; end it with more units or mend the labels; values to come close to, which are no "
+          "classes, are valued_arrays");
     }
   }
 }

@@ -40,7 +40,8 @@ struct history {
   std::string stopped;  ///< why the training ended before its last epoch; empty where it did not
 
   /// The loss ("loss") or a metric, by its name, of each epoch: in training, and on the validation
-  /// data of those epochs that have any. Throws `value_error` for another name.
+  /// data of those epochs that have any: none where `fit` was given none. Throws `value_error` for
+  /// another name.
   [[nodiscard]] std::vector<double> training(std::string_view name) const {
     std::vector<double> values;
     for (const epoch_record& e : epochs) {
@@ -51,6 +52,7 @@ struct history {
   [[nodiscard]] std::vector<double> validation(std::string_view name) const {
     std::vector<double> values;
     for (const epoch_record& e : epochs) {
+      static_cast<void>(e.training[name]);  // a name that is wrong is one without validation, too
       if (e.validation) {
         values.push_back((*e.validation)[name]);
       }
