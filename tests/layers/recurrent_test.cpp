@@ -162,7 +162,7 @@ TEST_CASE("recurrent layers say what they do not take") {
           glia::model net{glia::sequential{glia::gru{.units = 3}}, {4}};
         }) ==
         "sequential[0] gru(3): expected sequences (N, T, C) of at least one step, got (N, 4); add "
-        "reshape{{T, C}} before it");
+        "reshape{{T, C}} before it, or .sequences = true to a recurrent layer before it");
   CHECK(contains(message_of<glia::value_error>([] {
                    glia::model net{glia::sequential{glia::lstm{}}, {4, 2}};
                  }),
