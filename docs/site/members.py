@@ -55,7 +55,7 @@ def page():
         text.append(f"## {group}\n")
         for name in names:
             path, header = next((p, h) for p, h in headers.items() if re.search(rf"^struct {name} (: [\w:]+ )?{{", h, re.M))
-            text.append(f"**`{name}`** in `{path.relative_to(root / 'include')}`\n")
+            text.append(f"### {name}\n\n`{path.relative_to(root / 'include')}`\n")
             text.append("| member | default | |\n| --- | --- | --- |")
             found = members_of(header, name)
             assert found, f"{name}: no members found in {path}"
