@@ -18,7 +18,8 @@ int main() {
   trainer.fit(glia::labelled_arrays{x, y}, {.epochs = 300, .batch_size = 4, .progress = nullptr});
   const xt::xarray<float> scores = glia::softmax(net.predict(x));
   const auto of_one = xt::view(scores, xt::all(), 1);
-  std::cout << "xtensor " << XTENSOR_VERSION_MAJOR << '.' << XTENSOR_VERSION_MINOR << ": " << of_one << '\n';
+  std::cout << "xtensor " << XTENSOR_VERSION_MAJOR << '.' << XTENSOR_VERSION_MINOR << ": " << of_one
+            << '\n';
   bool learned = true;
   for (std::size_t i = 0; i < 4; ++i) {
     learned = learned && (of_one(i) > 0.5f) == (y(i) == 1);
