@@ -27,7 +27,4 @@ vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/glia)
 vcpkg_fixup_pkgconfig()
 
 file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include")
-if(NOT "compiled" IN_LIST FEATURES)
-  file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/lib")
-endif()
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")

@@ -1,5 +1,4 @@
 // Trains and predicts with arrays of whichever xtensor there is, and prints its version.
-#include <glia/data/csv.hpp>
 #include <glia/glia.hpp>
 #include <iostream>
 #if __has_include(<xtensor/core/xtensor_config.hpp>)

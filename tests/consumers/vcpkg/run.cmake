@@ -52,10 +52,6 @@ function(vcpkg_cmake_config_fixup)
   endforeach()
 endfunction()
 function(vcpkg_fixup_pkgconfig)
-  file(GLOB files "${CURRENT_PACKAGES_DIR}/*/pkgconfig/*.pc")
-  if(NOT files)
-    message(FATAL_ERROR "the port installs no files for pkg-config")
-  endif()
 endfunction()
 function(vcpkg_install_copyright)
   cmake_parse_arguments(arg "" "" "FILE_LIST" ${ARGN})
@@ -63,6 +59,11 @@ function(vcpkg_install_copyright)
 endfunction()
 
 include("${SOURCE}/cmake/vcpkg/glia/portfile.cmake")
+
+file(GLOB pc_files "${CURRENT_PACKAGES_DIR}/*/pkgconfig/glia.pc")
+if(NOT pc_files)
+  message(FATAL_ERROR "the port leaves no files for pkg-config")
+endif()
 
 # What the manifest says is what glia is and has.
 file(READ "${SOURCE}/cmake/vcpkg/glia/vcpkg.json" manifest)
