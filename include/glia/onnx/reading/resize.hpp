@@ -35,12 +35,23 @@ struct resized_axis {
 
 /// Finds the position in the input of output x.
 using position_rule = double (*)(const resized_axis& a, double x);
+using rounding_rule = double (*)(double x);
+
+template <class Rule, std::size_t Count>
+[[nodiscard]] Rule rule_of(const std::string& name, const char* does,
+                           const std::pair<std::string_view, Rule> (&rules)[Count]) {
+  for (const auto& [known, rule] : rules) {
+    if (known == name) {
+      return rule;
+    }
+  }
+  throw data_error(text(does, " in the way '", name, "'"));
+}
 
 [[nodiscard]] inline position_rule position_rule_of(const std::string& name) {
   using axis = const resized_axis&;
-  constexpr position_rule half_pixel = [](axis a, double x) { return (x + 0.5) / a.scale - 0.5; };
   constexpr std::pair<std::string_view, position_rule> rules[] = {
-      {"half_pixel", half_pixel},
+      {"half_pixel", [](axis a, double x) { return (x + 0.5) / a.scale - 0.5; }},
       {"pytorch_half_pixel",
        [](axis a, double x) { return a.out > 1 ? (x + 0.5) / a.scale - 0.5 : 0; }},
       {"half_pixel_symmetric",
@@ -60,15 +71,8 @@ using position_rule = double (*)(const resized_axis& a, double x);
                           : 0.5 * (a.roi_begin + a.roi_end) * a.last();
        }},
   };
-  for (const auto& [known, rule] : rules) {
-    if (known == name) {
-      return rule;
-    }
-  }
-  throw data_error(text("finds positions in the way '", name, "'"));
+  return rule_of(name, "finds positions", rules);
 }
-
-using rounding_rule = double (*)(double x);
 
 [[nodiscard]] inline rounding_rule rounding_rule_of(const std::string& name) {
   constexpr std::pair<std::string_view, rounding_rule> rules[] = {
@@ -77,12 +81,7 @@ using rounding_rule = double (*)(double x);
       {"round_prefer_floor", [](double x) { return std::ceil(x - 0.5); }},
       {"round_prefer_ceil", [](double x) { return std::floor(x + 0.5); }},
   };
-  for (const auto& [known, rule] : rules) {
-    if (known == name) {
-      return rule;
-    }
-  }
-  throw data_error(text("rounds in the way '", name, "'"));
+  return rule_of(name, "rounds", rules);
 }
 
 /// How positions of the output are found in the input, and what is taken around them.
@@ -109,7 +108,7 @@ struct resizing {
 /// (in, out): what each output is a sum of.
 [[nodiscard]] inline std::vector<double> matrix_of(const resizing& how, const resized_axis& a) {
   std::vector<double> matrix(a.in * a.out, 0);
-  const auto last = static_cast<double>(a.in) - 1;
+  const double last = a.last();
   const auto add = [&](std::size_t to, double from, double weight) {
     const auto row = static_cast<std::size_t>(std::clamp(from, 0.0, last));
     matrix[row * a.out + to] += weight;
@@ -153,7 +152,7 @@ struct resizing {
   require_few({a.in, a.out});
   if (how.mode == "nearest") {
     std::vector<std::size_t> rows;
-    const auto last = static_cast<double>(a.in) - 1;
+    const double last = a.last();
     bool repeats = a.out % a.in == 0;
     for (std::size_t i = 0; i < a.out; ++i) {
       rows.push_back(
