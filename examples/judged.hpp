@@ -38,6 +38,7 @@ inline std::vector<std::size_t> ranking(const xt::xarray<float>& probabilities, 
 /// The classes of files.
 inline std::vector<std::int32_t> labels_of(const std::vector<glia::image_file>& files) {
   std::vector<std::int32_t> labels;
+  labels.reserve(files.size());
   for (const glia::image_file& file : files) {
     labels.push_back(file.label);
   }
@@ -86,9 +87,10 @@ inline void write_judged(const std::filesystem::path& path, const std::vector<ju
     const judged& one = samples[i];
     const bool good = one.taken_for == one.truth;
     cells.push_back({one.picture, good ? right : wrong});
-    const auto x = static_cast<double>(layout.gap + i % columns * step(one.picture.width) +
-                                       one.picture.width / 2 + layout.border);
-    const auto y = static_cast<double>((i / columns + 1) * step(one.picture.height) + 13);
+    const std::size_t middle = layout.border + one.picture.width / 2;
+    const std::size_t rows = i / columns + 1;
+    const auto x = static_cast<double>(layout.gap + i % columns * step(one.picture.width) + middle);
+    const auto y = static_cast<double>(rows * step(one.picture.height) + 13);
     const glia::rgb colour = good ? dark_right : dark_wrong;
     labels.push_back(
         {glia::text(names[one.taken_for], ' ', std::lround(100 * one.share), " %"), x, y, colour});

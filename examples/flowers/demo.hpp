@@ -44,8 +44,9 @@ inline glia::image draw_flower(const flower_shape& flower, std::size_t extent,
   const double green = between(70, 150);
   glia::image picture = glia::filled_image(extent, extent, {0, 0, 0});
   for (std::size_t i = 0; i < extent * extent; ++i) {
+    const std::size_t row = i / extent;
     const double dx = static_cast<double>(i % extent) - x;
-    const double dy = static_cast<double>(i / extent) - y;
+    const double dy = static_cast<double>(row) - y;
     const double distance = std::hypot(dx, dy) / radius;
     const double around = std::atan2(dy, dx) + angle;
     const double wave = flower.petals > 0 ? std::abs(std::cos(flower.petals * around / 2))

@@ -35,7 +35,7 @@ inline void require_downloads(const std::filesystem::path& data,
 /// The photos in a folder; says which were left out.
 inline glia::image_folder photos_of(const std::filesystem::path& data,
                                     const glia::image_folder_options& options) {
-  const glia::image_folder folder(data, options);
+  glia::image_folder folder(data, options);
   for (const glia::skipped_file& file : folder.skipped()) {
     std::cout << "left out: " << file.reason << '\n';
   }

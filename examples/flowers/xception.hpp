@@ -46,8 +46,8 @@ inline std::vector<std::filesystem::path> records_of(const std::vector<glia::ima
   constexpr std::size_t photos_in_shard = 500;
   std::filesystem::create_directories(beginning.parent_path());
   const std::size_t shards = 1 + (photos.size() - 1) / photos_in_shard;
-  const auto files = glia::write_tfrecords(
-      photos, beginning, {.shards = shards, .class_names = classes, .seed = seed});
+  auto files = glia::write_tfrecords(photos, beginning,
+                                     {.shards = shards, .class_names = classes, .seed = seed});
   std::cout << photos.size() << " photos in " << files.size() << " files " << beginning.string()
             << "-*.tfrecord\n";
   return files;

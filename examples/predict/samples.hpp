@@ -12,6 +12,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Samples in rows, and what each is called.
@@ -23,7 +24,7 @@ struct samples {
 /// How pictures become a network's samples: (H, W, C) or, of one colour, (H, W) or H W numbers.
 class picture_reader {
  public:
-  picture_reader(const glia::shape& sample, const glia::model_info& info) : info_(info) {
+  picture_reader(const glia::shape& sample, glia::model_info info) : info_(std::move(info)) {
     const std::size_t rank = sample.rank();
     channels_ = rank == 3 ? sample[2] : 1;
     height_ =

@@ -24,8 +24,8 @@
 class kept_clips {
  public:
   kept_clips(const std::filesystem::path& folder, const std::vector<glia::clip_file>& clips,
-             glia::shape sample)
-      : sample_(std::move(sample)) {
+             const glia::shape& sample)
+      : sample_(sample) {
     for (const glia::clip_file& clip : clips) {
       labels_.push_back(clip.label);
       files_.push_back(folder /

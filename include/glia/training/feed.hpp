@@ -26,8 +26,8 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
   require<data_error>(data.size() > 0, what, ": the data set is empty");
   detail::require_numbered(what, data.size());
   const shape given = data.input_shape();
-  const bool channels_first = given.rank() == 3 && sample.rank() == 3 && given != sample &&
-                              given == shape{sample[2], sample[0], sample[1]};
+  const bool channels_first =
+      given.rank() == 3 && sample.rank() == 3 && given == shape{sample[2], sample[0], sample[1]};
   require<shape_error>(given == sample, what, ": the model takes samples of shape ", sample,
                        ", the data set has ", given,
                        channels_first
