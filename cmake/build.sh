@@ -8,6 +8,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 cmake/setup.sh
 log=build/build.log
 mkdir -p build
+# One build at a time, where several programs are started at once.
+exec 9>build/.lock
+! command -v flock >/dev/null || flock 9
 
 quietly() {
   if ! "$@" >"$log" 2>&1; then
@@ -19,7 +22,7 @@ quietly() {
 
 [[ -f build/build.ninja ]] || quietly cmake --preset default
 # Only what takes a while is announced.
-{ sleep 2 >/dev/null 2>&1 && echo "glia: building ${*:-everything}" >&2; } &
+{ sleep 2 >/dev/null 2>&1 && echo "glia: building ${*:-everything}" >&2; } 9>&- &
 announcement=$!
 trap 'kill $announcement 2>/dev/null || true' EXIT
 quietly cmake --build build --target "${@:-all}"

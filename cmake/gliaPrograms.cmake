@@ -30,3 +30,14 @@ function(glia_set_warnings name)
     target_compile_options(${name} PRIVATE -Werror)
   endif()
 endfunction()
+
+# Programs that begin with the same headers have them compiled once.
+#
+# glia_share_headers("PROGRAM;..." HEADER...)
+function(glia_share_headers programs)
+  list(POP_FRONT programs first)
+  target_precompile_headers(${first} PRIVATE ${ARGN})
+  foreach(program IN LISTS programs)
+    target_precompile_headers(${program} REUSE_FROM ${first})
+  endforeach()
+endfunction()
