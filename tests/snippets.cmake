@@ -1,6 +1,6 @@
-# Extracts every ```cpp block from README.md and the pages of docs/ into a program of its own, named
-# after the page and the block's number: `snippets` are compiled, and `running_snippets` also run,
-# where they have to return 0.
+# Extracts every ```cpp block from README.md and the pages of docs/ as a program, named after the page
+# and the block's number: all of `snippets` are compiled, and `running_snippets` also run, where they
+# have to return 0.
 #
 # A block without a main is a part of a program. What stands before it is in a comment of the page
 # right above it, which begins with "<!-- with" and opens main; the test closes it. A block that
@@ -46,10 +46,9 @@ foreach(page IN LISTS pages)
     endif()
     set(unit "${CMAKE_CURRENT_BINARY_DIR}/snippets/${name}_${number}.cpp")
     file(CONFIGURE OUTPUT "${unit}" CONTENT "${code}\n" @ONLY)
+    list(APPEND snippets "${unit}")
     if(runs)
-      list(APPEND running_snippets "${unit}")
-    else()
-      list(APPEND snippets "${unit}")
+      list(APPEND running_snippets "${name}_${number}")
     endif()
   endwhile()
 endforeach()
