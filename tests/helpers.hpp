@@ -13,6 +13,20 @@
 #include "messages.hpp"
 #include "temporary_folder.hpp"
 
+// Tests compute in double as well, which the compiled target holds, too.
+#ifdef GLIA_COMPILED
+namespace glia {
+#define GLIA_TEMPLATE extern template
+#define GLIA_B cpu<double>
+#define GLIA_R recorder<cpu<double>>
+#include <glia/compiled/layers.inl>
+#include <glia/compiled/models.inl>
+#undef GLIA_R
+#undef GLIA_B
+#undef GLIA_TEMPLATE
+}  // namespace glia
+#endif
+
 namespace kernels = glia::kernels;
 
 namespace test {

@@ -3,15 +3,10 @@
 #include <locale>
 #include <numeric>
 
-#if __has_include(<xtensor/io/xnpy.hpp>)
-#include <xtensor/io/xnpy.hpp>
-#else
-#include <xtensor/xnpy.hpp>
-#endif
-
 #include "catch.hpp"
 #include "helpers.hpp"
 #include "io/array_files.hpp"
+#include "io/xnpy.hpp"
 
 using test::contains;
 using test::message_of;

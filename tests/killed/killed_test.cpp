@@ -11,8 +11,6 @@
 #include "catch.hpp"
 #include "helpers.hpp"
 
-extern char** environ;
-
 namespace {
 
 using seconds = std::chrono::duration<double>;

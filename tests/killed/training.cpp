@@ -5,7 +5,6 @@
 // Writes the trained model to FOLDER/model.safetensors; returns 130 after Ctrl-C, as shells do.
 
 #include <cmath>
-#include <glia/compiled/definitions.hpp>
 #include <glia/glia.hpp>
 #include <glia/models/model_file.hpp>
 #include <glia/training/checkpoints.hpp>

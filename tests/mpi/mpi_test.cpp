@@ -16,8 +16,6 @@
 #include "catch.hpp"
 #include "helpers.hpp"
 
-extern char** environ;
-
 #ifndef GLIA_MPIRUN
 
 TEST_CASE("ranks train together over MPI") {

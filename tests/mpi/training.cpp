@@ -17,7 +17,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <glia/compiled/definitions.hpp>
 #include <glia/glia.hpp>
 #include <glia/models/model_file.hpp>
 #include <glia/mpi.hpp>

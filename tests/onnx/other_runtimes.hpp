@@ -26,10 +26,10 @@ inline std::vector<float> run_by(const std::string& runtime, const std::string& 
       run_python(python, "run_onnx.py", {file.string(), in.string(), out.string(), runtime});
   INFO(ran.output);
   REQUIRE(ran.status == 0);
-  const std::string bytes = file_content(out);
-  std::vector<float> y(bytes.size() / sizeof(float));
-  REQUIRE(bytes.size() == y.size() * sizeof(float));
-  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(y.data()));
+  const std::string written = file_content(out);
+  std::vector<float> y(written.size() / sizeof(float));
+  REQUIRE(written.size() == y.size() * sizeof(float));
+  std::copy(written.begin(), written.end(), reinterpret_cast<char*>(y.data()));
   return y;
 }
 
