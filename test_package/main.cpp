@@ -1,4 +1,5 @@
-// Uses something of every component that is there, so that each has to compile and to link.
+// Uses something of every component that is there, so that each has to compile and to link: of glia
+// itself a product, which takes headers and BLAS, and half of the time of a model to compile.
 #include <glia/glia.hpp>
 #include <iostream>
 
@@ -9,7 +10,6 @@
 #include <glia/image.hpp>
 #endif
 #ifdef WITH_safetensors
-#include <glia/io/parameters.hpp>
 #include <glia/io/safetensors.hpp>
 #endif
 #ifdef WITH_npz
@@ -32,10 +32,14 @@
 #endif
 
 int main() {
-  glia::model net{glia::sequential{glia::dense{4, glia::relu}, glia::dense{2}}, {3}};
-  const xt::xarray<float> x = xt::ones<float>({5, 3});
-  std::cout << net.summary() << net.predict(x) << '\n';
-  bool good = net.parameter_count() == 26;
+  const glia::cpu<float> device;
+  const std::vector<float> ones(12, 1);
+  const auto a = device.from_host(std::span(ones).first(6), {2, 3});
+  const auto b = device.from_host(std::span(ones), {3, 4});
+  const glia::cpu<float>::tensor no_bias;
+  std::vector<float> y(8);
+  device.to_host(device.run(glia::kernels::dense{}, a, b, no_bias), std::span(y));
+  bool good = y == std::vector<float>(8, 3);
 #ifdef WITH_compression
   try {
     (void)glia::load_mnist("nowhere", glia::gzip_files{});
@@ -50,8 +54,9 @@ int main() {
   good = good && glia::read_image("grey.png") == grey;
 #endif
 #ifdef WITH_safetensors
-  glia::write_safetensors("net.safetensors", glia::parameters_of(net));
-  glia::load_parameters(net, glia::read_safetensors("net.safetensors"), glia::same_names(net));
+  const glia::tensor_map tensors{{"ones", xt::ones<float>({2, 3})}};
+  glia::write_safetensors("ones.safetensors", tensors);
+  good = good && glia::read_safetensors("ones.safetensors") == tensors;
 #endif
 #ifdef WITH_npz
   try {

@@ -1,6 +1,6 @@
 // A product of matrices: what a consumer has to find is headers and BLAS, which this compiles and
-// links in a third of the time of a model. (find_package's consumer has a model, and all
-// components.)
+// links in a third of the time of a model. (find_package's and Conan's consumer has all components,
+// pkg-config's a model.)
 #include <glia/glia.hpp>
 
 int main() {

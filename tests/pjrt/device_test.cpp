@@ -1,3 +1,4 @@
+#include <array>
 #include <glia/pjrt.hpp>
 #include <glia/testing/conformance.hpp>
 
@@ -8,15 +9,19 @@
 
 namespace {
 
-template <class T>
-void require_conformance(const glia::pjrt<T>& device, double tolerance) {
-  std::size_t kernels = 0;
-  for (const auto& result : glia::testing::run_conformance(device)) {
-    INFO(result.name << ": error " << result.error);
-    CHECK(result.passed(tolerance));
-    ++kernels;
+template <class... T>
+void require_conformance(const glia::pjrt<T>&... devices) {
+  constexpr std::array tolerances{
+      (sizeof(T) == sizeof(double) ? tolerance::double_kernel : tolerance::float_kernel)...};
+  const auto results = glia::testing::run_conformance(devices...);
+  CHECK(results.size() > 500 * sizeof...(T));
+  for (const auto& result : results) {
+    INFO(result.name << " of "
+                     << (tolerances[result.candidate] == tolerance::float_kernel ? "float"
+                                                                                 : "double")
+                     << ": error " << result.error);
+    CHECK(result.passed(tolerances[result.candidate]));
   }
-  CHECK(kernels > 500);
 }
 
 struct trained {
@@ -83,10 +88,8 @@ TEST_CASE("what XLA compiles conforms in float and double") {
   if (plugins.empty()) {
     GLIA_SKIP(test::no_pjrt_plugin);
   }
-  require_conformance(glia::pjrt<float>(test::without_cache(plugins.front())),
-                      tolerance::float_kernel);
-  require_conformance(glia::pjrt<double>(test::without_cache(plugins.front())),
-                      tolerance::double_kernel);
+  const glia::pjrt_options options = test::without_cache(plugins.front());
+  require_conformance(glia::pjrt<float>(options), glia::pjrt<double>(options));
 }
 
 TEST_CASE("what XLA compiles conforms with a plugin of another version") {
@@ -94,8 +97,7 @@ TEST_CASE("what XLA compiles conforms with a plugin of another version") {
   if (plugins.size() < 2) {
     GLIA_SKIP(test::no_pjrt_plugin);
   }
-  require_conformance(glia::pjrt<float>(test::without_cache(plugins.back())),
-                      tolerance::float_kernel);
+  require_conformance(glia::pjrt<float>(test::without_cache(plugins.back())));
 }
 
 TEST_CASE("a training on a device is that on the cpu, in a few programs") {
