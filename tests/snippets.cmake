@@ -52,3 +52,10 @@ foreach(page IN LISTS pages)
     endif()
   endwhile()
 endforeach()
+
+# Of blocks that are no longer there.
+file(GLOB old_snippets "${CMAKE_CURRENT_BINARY_DIR}/snippets/*.cpp")
+list(REMOVE_ITEM old_snippets ${snippets})
+if(old_snippets)
+  file(REMOVE ${old_snippets})
+endif()
