@@ -6,6 +6,7 @@
 // The tests build with Catch2 2 and 3 alike; this header hides where they differ.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
