@@ -17,8 +17,8 @@ groups = {
     "Losses": ["softmax_cross_entropy", "huber"],
     "Optimizers": ["sgd", "adam", "adamw", "rmsprop", "adagrad"],
     "Models and training": ["model_options", "prepare_options", "trainer_options", "fit_options", "evaluate_options",
-                            "early_stopping", "checkpoint_options", "profiler_options", "frozen_output_options"],
-    "Data": ["csv_options", "split_options", "image_dataset_options", "augmentation"],
+                            "early_stopping", "reduce_on_plateau", "checkpoint_options", "profiler_options", "frozen_output_options"],
+    "Data": ["csv_options", "split_options", "image_dataset_options", "augmentation", "image_grid_options"],
     "Devices": ["cpu_options", "pjrt_options"],
 }
 member = re.compile(r"^  (?!static|using|return|friend|//)([\w:<>, *&]+?) (\w+)(?: = ([^;]*)|(\{[^;]*\}))?;(?:\s*///< (.*))?$")

@@ -110,7 +110,7 @@ struct checkpoint_options {
   double every_seconds = 0;     ///< 0: not by time
   bool every_epoch = true;
   std::size_t keep_last = 3;  ///< how many of the newest stay, at least 1
-  std::string best = "";      ///< score by which the best epoch's is kept, too: validation_loss
+  std::string best = "";      ///< the best epoch's is kept, too, by "validation_loss" or another
 };
 
 /// An observer that writes the state of a training to a folder, so that it can be gone on with

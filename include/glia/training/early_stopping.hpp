@@ -20,7 +20,7 @@ namespace glia {
 ///     const glia::early_stopping enough{.patience = 5};
 ///     trainer.fit(train, test, {.epochs = 100, .observers = {enough}});
 struct early_stopping {
-  std::string score = "validation_loss";  ///< see score_of; which way is better, its metric says
+  std::string score = "validation_loss";  ///< or "loss" of the training, "validation_accuracy", ...
   std::size_t patience = 5;               ///< epochs without a better score, at least 1
   double least_change = 0;   ///< by how much a score must be better than the best one to count
   bool restore_best = true;  ///< costs a copy of the parameters, which is a part of checkpoints

@@ -16,7 +16,7 @@ namespace glia {
 /// multiplies what the optimizer's schedule gives by a factor, from then on. As Keras's
 /// ReduceLROnPlateau.
 struct reduce_on_plateau {
-  std::string score = "validation_loss";  ///< see score_of; which way is better, its metric says
+  std::string score = "validation_loss";  ///< or "loss" of the training, "validation_accuracy", ...
   double factor = 0.1;                    ///< in (0, 1)
   std::size_t patience = 10;              ///< epochs without a better score, at least 1
   std::size_t cooldown = 0;               ///< epochs after each reduction that do not count
