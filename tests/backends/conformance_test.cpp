@@ -1,32 +1,11 @@
-#include <array>
 #include <glia/backends/cpu.hpp>
-#include <glia/testing/conformance.hpp>
+#include <glia/testing/bench.hpp>
 
 #include "catch.hpp"
+#include "conforming.hpp"
 #include "helpers.hpp"
-#include "tolerances.hpp"
 
-namespace {
-
-template <class Device>
-constexpr double allowed = sizeof(typename Device::value_type) == sizeof(double)
-                               ? tolerance::double_kernel
-                               : tolerance::float_kernel;
-
-template <glia::backend... B>
-void require_conformance(const B&... devices) {
-  const auto results = glia::testing::run_conformance(devices...);
-  CHECK(results.size() > 400 * sizeof...(B));
-  constexpr std::array most{allowed<B>...};
-  for (const auto& result : results) {
-    INFO("backend " << result.candidate << ", " << result.name << ": error " << result.error
-                    << ", operands kept " << result.operands_kept << ", reuse agrees "
-                    << result.reuse_agrees);
-    CHECK(result.passed(most[result.candidate]));
-  }
-}
-
-}  // namespace
+using test::require_conformance;
 
 TEST_CASE("the reference in float, the cpu in both and its lanes conform") {
   const glia::cpu<float> device;

@@ -1,28 +1,11 @@
-#include <array>
 #include <glia/pjrt.hpp>
-#include <glia/testing/conformance.hpp>
 
 #include "catch.hpp"
+#include "conforming.hpp"
 #include "helpers.hpp"
 #include "pjrt/plugins.hpp"
-#include "tolerances.hpp"
 
 namespace {
-
-template <class... T>
-void require_conformance(const glia::pjrt<T>&... devices) {
-  constexpr std::array tolerances{
-      (sizeof(T) == sizeof(double) ? tolerance::double_kernel : tolerance::float_kernel)...};
-  const auto results = glia::testing::run_conformance(devices...);
-  CHECK(results.size() > 500 * sizeof...(T));
-  for (const auto& result : results) {
-    INFO(result.name << " of "
-                     << (tolerances[result.candidate] == tolerance::float_kernel ? "float"
-                                                                                 : "double")
-                     << ": error " << result.error);
-    CHECK(result.passed(tolerances[result.candidate]));
-  }
-}
 
 struct trained {
   std::vector<std::vector<float>> parameters;
@@ -89,7 +72,7 @@ TEST_CASE("what XLA compiles conforms in float and double") {
     GLIA_SKIP(test::no_pjrt_plugin);
   }
   const glia::pjrt_options options = test::without_cache(plugins.front());
-  require_conformance(glia::pjrt<float>(options), glia::pjrt<double>(options));
+  test::require_conformance(glia::pjrt<float>(options), glia::pjrt<double>(options));
 }
 
 TEST_CASE("what XLA compiles conforms with a plugin of another version") {
@@ -97,7 +80,7 @@ TEST_CASE("what XLA compiles conforms with a plugin of another version") {
   if (plugins.size() < 2) {
     GLIA_SKIP(test::no_pjrt_plugin);
   }
-  require_conformance(glia::pjrt<float>(test::without_cache(plugins.back())));
+  test::require_conformance(glia::pjrt<float>(test::without_cache(plugins.back())));
 }
 
 TEST_CASE("a training on a device is that on the cpu, in a few programs") {
