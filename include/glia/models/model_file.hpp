@@ -13,6 +13,7 @@
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/io/checked_content.hpp"
+#include "glia/models/model_access.hpp"
 #include "glia/models/model_identity.hpp"
 
 namespace glia {
