@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -92,6 +93,8 @@ namespace detail {
 /// shape than its parameter, naming each.
 template <class Model>
 void load_parameters(Model& net, const tensor_map& tensors, const name_map& names) {
+  using access = std::remove_cvref_t<decltype(net.access())>;
+  const typename access::training alone(net.access());  // all of them between the same two steps
   std::vector<std::string> missing;
   std::set<std::string> used;
   for (const parameter_source& source : names.sources) {
@@ -143,8 +146,9 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
 template <class Model>
 [[nodiscard]] tensor_map parameters_of(const Model& net) {
   tensor_map result;
-  for (const auto& p : net.parameters()) {
-    result.emplace(p.spec.name, net.get(p.spec.name));
+  const Model now(net);  // which a training beside this leaves alone
+  for (const auto& p : now.parameters()) {
+    result.emplace(p.spec.name, now.get(p.spec.name));
   }
   return result;
 }

@@ -278,7 +278,8 @@ template <class Model, class Expression>
                        "calibrate: expected samples, batches of at least one and a tolerance of at "
                        "least 0, got ",
                        given[0], " samples, ", options.batch_size, " and ", options.tolerance);
-  return detail::calibration<Model>(net, {x.data(), x.size()}, options).run();
+  const Model now(net);  // which a training beside this leaves alone
+  return detail::calibration<Model>(now, {x.data(), x.size()}, options).run();
 }
 
 /// The same by the first samples of a data set.

@@ -29,8 +29,10 @@ struct predict_options {
 /// Throws, naming the layer, when the description does not fit samples of the given shape.
 ///
 /// Any number of threads may predict with one model, or with copies of it, at the same time; they
-/// share the device's threads. A prediction beside a training step of the same model waits for it.
-/// What changes the model otherwise (`set`, `parameters()`, assignment) must not run beside others.
+/// share the device's threads. A prediction beside a training step of the same model waits for it,
+/// and so do `get`, a copy and all that is written of the model. `set` waits for them, and throws
+/// `value_error` beside a training on another thread. What changes the model otherwise
+/// (`parameters()`, assignment to it) must not run beside others.
 /// A model that was moved from has no parameters and no device: it can only be assigned to.
 template <layer Description, backend B = cpu<float>>
 class model {
@@ -68,6 +70,7 @@ class model {
   template <std::floating_point T = float>
   [[nodiscard]] xt::xarray<T> get(const std::string& name) const {
     const glia::parameter<B>& p = core_.parameter(name);
+    const model_access::reading unchanged(access());
     xt::xarray<T> values(
         typename xt::xarray<T>::shape_type(p.spec.shape.begin(), p.spec.shape.end()));
     device().to_host(p.value, std::span<T>(values.data(), values.size()));
@@ -173,6 +176,7 @@ class model {
     glia::parameter<B>& p = core_.parameter(name);
     require_same_shape(name.c_str(), p.spec.shape,
                        shape(values.shape().begin(), values.shape().end()));
+    const model_access::training alone(access());
     p.value = device().from_host(std::span<const T>(values.data(), values.size()), p.spec.shape);
   }
 

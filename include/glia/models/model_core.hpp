@@ -89,6 +89,16 @@ class model_core {
   model_core(model_plan plan, const shape& sample, B device, const model_options& options,
              const description_ref<X>& described);
 
+  /// Beside a training of `other` a copy is of the model between two steps.
+  model_core(const model_core& other) : model_core(other, model_access::reading(other.access_)) {}
+  model_core(model_core&&) = default;
+  model_core& operator=(const model_core& other) {
+    *this = model_core(other);
+    return *this;
+  }
+  model_core& operator=(model_core&&) = default;
+  ~model_core() = default;
+
   [[nodiscard]] const B& device() const { return device_; }
   [[nodiscard]] const shape& sample_shape() const { return sample_; }
   [[nodiscard]] shape output_shape() const { return sample_of(plan_.output); }
@@ -100,6 +110,11 @@ class model_core {
   [[nodiscard]] const glia::parameter<B>& parameter(const std::string& name) const;
   [[nodiscard]] bool depth_first() const { return depth_first_; }
   [[nodiscard]] const model_access& access() const { return access_; }
+  /// The parameters between two steps: what a training does later leaves this list alone.
+  [[nodiscard]] parameter_list<B> parameters_now() const {
+    const model_access::reading unchanged(access_);
+    return parameters_;
+  }
   /// Shared by copies alone: what was recorded of one is good for the others.
   [[nodiscard]] const std::shared_ptr<const char>& identity() const { return identity_; }
 
@@ -150,6 +165,15 @@ class model_core {
                                     const quantization& how) const requires program_backend<B>;
 
  private:
+  model_core(const model_core& other, const model_access::reading&)
+      : sample_(other.sample_),
+        device_(other.device_),
+        depth_first_(other.depth_first_),
+        plan_(other.plan_),
+        frontier_(other.frontier_),
+        parameters_(other.parameters_),
+        identity_(other.identity_) {}
+
   [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(
       const description_ref<X>& described, model_part which,
       const shape& batch) const requires program_backend<B>;

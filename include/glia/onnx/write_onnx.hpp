@@ -105,7 +105,7 @@ template <class Model>
   const passes::hoisted three = passes::hoist(second.recorded(), {0}, fixed);
   const program<B> once(two.once, first.how(), net.device());
 
-  parameter_list<B> parameters = net.parameters();
+  parameter_list<B> parameters = net.core().parameters_now();
   std::vector<typename B::tensor*> inputs;
   std::vector<constant> known;
   const auto keep = [&](const std::string& name, const auto& tensor, const shape& s) {
