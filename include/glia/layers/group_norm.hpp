@@ -4,11 +4,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "glia/layers/scope.hpp"
-#include "glia/ops/elementwise.hpp"
-#include "glia/ops/reductions.hpp"
+#include "glia/ops/normalization.hpp"
 
 namespace glia {
 
@@ -36,16 +34,7 @@ struct group_norm {
                    ") must divide the input's channels (", channels, ")");
     const variable<B> gamma = s.parameter("gamma", {channels}, gamma_initializer);
     const variable<B> beta = s.parameter("beta", {channels}, beta_initializer);
-    const std::size_t positions = sample_of(in).size() / channels;
-    const std::size_t group = channels / groups;
-    const auto count = static_cast<double>(positions * group);
-    const auto mean_of_group = [&](variable<B> v) {
-      return ops::sum_to(std::move(v), {in[0], 1, groups, 1}) * (1 / count);
-    };
-    const variable<B> apart = ops::reshape(std::move(x), {in[0], positions, groups, group});
-    const variable<B> centred = apart - mean_of_group(apart);
-    const variable<B> deviation = ops::square_root(mean_of_group(ops::square(centred)) + epsilon);
-    return ops::reshape(centred / deviation, in) * gamma + beta;
+    return ops::normalize(normalization::group, x, gamma, beta, epsilon, groups).output;
   }
   [[nodiscard]] std::string description() const { return text("group_norm(", groups, ')'); }
   friend bool operator==(const group_norm&, const group_norm&) = default;
@@ -68,11 +57,8 @@ struct rms_norm {
     s.expect(in.rank() >= 2 && in.back() > 0, "expected input (N, ..., C), got ", batch_text(in));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
     const variable<B> scale = s.parameter("scale", {in.back()}, scale_initializer);
-    shape row = in;
-    row[in.rank() - 1] = 1;
-    const variable<B> mean_square =
-        ops::sum_to(ops::square(x), row) * (1 / static_cast<double>(in.back()));
-    return x / ops::square_root(mean_square + epsilon) * scale;
+    const variable<B> none = x.owner().constant(s.device().run(kernels::full{{in.back()}, 0}));
+    return ops::normalize(normalization::rms, x, scale, none, epsilon).output;
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const rms_norm&, const rms_norm&) = default;
