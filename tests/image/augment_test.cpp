@@ -134,6 +134,52 @@ TEST_CASE("bilinear samples are exact to a grey level") {
   CHECK(difference(read, {2, 2, {63, 63, 63, 88, 88, 88, 138, 138, 138, 113, 113, 113}}) <= 1);
 }
 
+TEST_CASE("bilinear samples of the sharpest noise are those of floats, to a grey level") {
+  constexpr std::size_t extent = 24;
+  glia::random_stream random({.seed = 7});
+  for (int trial = 0; trial < 40; ++trial) {
+    glia::image picture = glia::filled_image(extent, extent, {});
+    for (std::uint8_t& level : picture.pixels) {
+      level = random.uniform() < 0.5 ? 0 : 255;
+    }
+    const auto within = [&](double size) { return (random.uniform() * 2 - 1) * size; };
+    const glia::detail::affine_map map{.yy = 1 + within(0.3),
+                                       .yx = within(0.3),
+                                       .y0 = within(5),
+                                       .xy = within(0.3),
+                                       .xx = 1 + within(0.3),
+                                       .x0 = within(5)};
+    glia::image expected = picture;
+    for (std::size_t y = 0; y < extent; ++y) {
+      for (std::size_t x = 0; x < extent; ++x) {
+        const auto at = [&](double step_y, double step_x, double first) {
+          const double place =
+              step_y * static_cast<double>(y) + step_x * static_cast<double>(x) + first;
+          return std::clamp(place, 0.0, static_cast<double>(extent - 1));
+        };
+        const double v = at(map.yy, map.yx, map.y0);
+        const double u = at(map.xy, map.xx, map.x0);
+        const auto top = static_cast<std::size_t>(v);
+        const auto left = static_cast<std::size_t>(u);
+        const std::size_t below = std::min(top + 1, extent - 1);
+        const std::size_t beside = std::min(left + 1, extent - 1);
+        for (std::size_t c = 0; c < 3; ++c) {
+          const auto level = [&](std::size_t row, std::size_t column) {
+            return static_cast<double>(picture.pixels[(row * extent + column) * 3 + c]);
+          };
+          const double lower = v - static_cast<double>(top);
+          const double later = u - static_cast<double>(left);
+          const double above = level(top, left) * (1 - later) + level(top, beside) * later;
+          const double under = level(below, left) * (1 - later) + level(below, beside) * later;
+          expected.pixels[(y * extent + x) * 3 + c] =
+              static_cast<std::uint8_t>(std::lround(above * (1 - lower) + under * lower));
+        }
+      }
+    }
+    CHECK(difference(glia::detail::warp(picture, map), expected) <= 1);
+  }
+}
+
 TEST_CASE("saturation and brightness are factors") {
   const glia::image picture{1, 2, {200, 100, 50, 250, 250, 250}};
   // Luma 0.299 * 200 + 0.587 * 100 + 0.114 * 50 = 124.2.

@@ -131,6 +131,7 @@ TEMPLATE_LIST_TEST_CASE("nothing can be arranged, too", "", backends) {
   const auto x = on.counted({1, 3});
   CHECK(values_of(on.device, on.concat(0, none, x)) == numbers{0, 1, 2});
   CHECK(on.device.run(kernels::slice{1, 3, 0}, x).shape() == glia::shape{1, 0});
+  CHECK(on.of(kernels::norm{}, none) == numbers{0});
   CHECK(on.of(kernels::pad{0, 1, 1, 4}, none) == numbers(6, 4));
   CHECK(on.of(kernels::pad{1, 1, 0}, on.real({2, 0}, {})) == numbers{0, 0});
   CHECK(on.device.run(kernels::permute_axes{{1, 0}}, none).shape() == glia::shape{3, 0});

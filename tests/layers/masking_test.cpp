@@ -188,9 +188,37 @@ TEST_CASE("a sample without any steps has states and means of zeros") {
   CHECK(of(glia::gru{.units = 3}, {17, 19, 29}) == zeros);
   CHECK(of(glia::lstm{.units = 3}, {17, 19, 29}) == zeros);
   CHECK(of(glia::global_avg_pool1d{}, {}) == std::vector<float>(4));
-  for (const float value : of(glia::multi_head_attention{.heads = 1, .key_size = 2},
-                              {43, 73, 47, 79, 59, 109, 67, 113})) {
-    CHECK(std::isfinite(value));
+}
+
+TEST_CASE("attention gives its output bias where no step is seen, in every precision") {
+  // Of two samples the second has no steps at all; and steps that are left out see nothing. What
+  // is behind the mask is not 0, and must not show.
+  const glia::shape batch{2, 3, 4};
+  std::vector<float> x = test::by_formula(batch, 37);
+  std::fill(x.begin() + 4, x.begin() + 8, 9.0F);
+  std::fill(x.begin() + 12, x.end(), 9.0F);
+  const auto outputs = [&](const auto& device, bool causal) {
+    glia::model net{
+        glia::sequential{glia::masking{9}, glia::positional_encoding{},
+                         glia::multi_head_attention{.heads = 1,
+                                                    .key_size = 2,
+                                                    .causal = causal,
+                                                    .bias_initializer = glia::constant(0.25)}},
+        {3, 4},
+        device,
+        {.seed = 5}};
+    const auto y = net.predict(xt::adapt(x, std::vector<std::size_t>{2, 3, 4}));
+    return std::vector<float>(y.begin(), y.end());
+  };
+  for (const bool causal : {false, true}) {
+    const auto y = outputs(glia::cpu<float>(), causal);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      INFO(i);
+      const bool sees = i / 4 == 0 || i / 4 == 2;
+      CHECK((y[i] == 0.25F) == !sees);
+    }
+    CHECK(test::distance(y, outputs(glia::cpu<double>(), causal)) < tolerance::hand_computed);
+    CHECK(test::distance(y, outputs(glia::reference<float>(), causal)) < tolerance::hand_computed);
   }
 }
 

@@ -61,6 +61,9 @@ TEST_CASE("positions are told by sines and cosines") {
   const std::vector<double> expected{
       1, 2, 1, 2, 1 + std::sin(1.0), 1 + std::cos(1.0), 1 + std::sin(0.01), 1 + std::cos(0.01)};
   CHECK(test::distance(y, expected) < tolerance::hand_computed);
+  glia::model wide{glia::positional_encoding{}, {9, 4}, glia::cpu<double>()};
+  const xt::xarray<double> places = wide.predict<double>(xt::zeros<double>({1, 9, 4}));
+  CHECK(std::abs(places(0, 7, 0) - std::sin(7.0)) < 1e-15);
   CHECK(contains(message_of<glia::shape_error>([] {
                    glia::model net{glia::sequential{glia::positional_encoding{}}, {4}};
                  }),

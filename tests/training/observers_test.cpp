@@ -335,7 +335,10 @@ TEST_CASE("the rate falls after the patience, and not again before the cooldown 
         list{1, 1, 0.5, 0.5, 0.25, 0.25});
   CHECK(scales({.factor = 0.5, .patience = 2}, {1, 1, 0.5, 1, 1, 1}) == list{1, 1, 1, 1, 0.5, 0.5});
   CHECK(scales({.factor = 0.5, .patience = 1, .cooldown = 2}, {1, 1, 1, 1, 1}) ==
-        list{1, 0.5, 0.5, 0.5, 0.25});
+        list{1, 0.5, 0.5, 0.25, 0.25});  // as Keras's: the second epoch of the cooldown counts
+  CHECK(scales({.factor = 0.5, .patience = 2, .cooldown = 3}, {1, 1, 1, 1, 1, 1, 1, 1}) ==
+        list{1, 1, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25});
+  CHECK(scales({.factor = 0.5, .patience = 1, .cooldown = 1}, {1, 1, 1}) == list{1, 0.5, 0.25});
   CHECK(scales({.factor = 0.5, .patience = 1, .least_change = 0.1}, {1, 0.95, 0.8}) ==
         list{1, 0.5, 0.5});
   // From 0.1 to no less than 0.04.

@@ -155,10 +155,10 @@ TEST_CASE("fit says what does not fit") {
   CHECK(message_of<glia::shape_error>([&] { trainer.fit(line{}, quiet); }) ==
         "fit: the model takes samples of shape (2,), the data set has (1,)");
   const glia::labelled_arrays strange(xt::zeros<float>({1, 2}), xt::xarray<std::int32_t>{7});
-  CHECK(
-      message_of<glia::data_error>([&] { trainer.fit(strange, quiet); }) ==
-      "the data hold class 7, but the model has outputs for classes 0 to 3; end it with more "
-      "units or mend the labels; values to come close to, which are no classes, are valued_arrays");
+  CHECK(message_of<glia::data_error>([&] { trainer.fit(strange, quiet); }) ==
+        "the data hold class 7, but the model has outputs for classes 0 to 3; end it with more "
+        "units or mend the labels, which count from 0; values to come close to, which are no "
+        "classes, are valued_arrays");
   glia::model images{glia::sequential{glia::flatten{}, glia::dense{2}}, {4, 5, 3}};
   glia::trainer of_images{images, glia::softmax_cross_entropy{}, glia::adam{}};
   const glia::labelled_arrays channels_first(xt::zeros<float>({1, 3, 4, 5}),
@@ -259,6 +259,8 @@ TEST_CASE("metrics that count classes refuse targets that are none") {
         "leave it out, or ask for another, such as glia::mae()");
   CHECK(contains(refused({{{0.2F, 3}, {1, 2}}}, glia::huber{}), "no classes (0.2, ...)"));
   CHECK_FALSE(refused({{{0.3F}}}, glia::mean_squared_error{}).empty());
+  CHECK_FALSE(refused({{{-1}, {1}}}, glia::mean_squared_error{}).empty());  // halfway is not 1/2
+  CHECK(refused({{{-1}, {1}}}, glia::hinge{}).empty());
   CHECK_FALSE(refused({{{1, 1, 0}}}, glia::binary_cross_entropy{}).empty());  // several at once
   CHECK(refused({{{0.3F}, {1}, {0}}}, glia::binary_cross_entropy{}).empty());
   CHECK(refused({{{0.1F, 0.9F}, {1, 0}}}, glia::softmax_cross_entropy{}).empty());
@@ -300,7 +302,9 @@ TEST_CASE("metrics ask for no more classes than there are") {
     });
   };
   CHECK(message(glia::top_k(5)) == "top_5: expected k from 1 to the model's 4 outputs, got 5");
-  CHECK(contains(message({.name = "none", .k = 0}), "got 0"));
+  CHECK(message({.name = "none", .k = 0}) ==
+        "none: expected a function `add`, which the metric has not, or k from 1 to the model's 4 "
+        "outputs, got 0");
   CHECK(message(glia::top_k(4)).empty());
 }
 
@@ -341,6 +345,19 @@ TEST_CASE("targets that a loss does not take are refused") {
   CHECK(message({{{0}, {0.5F}, {1}}}, glia::binary_cross_entropy{}).empty());
   CHECK(message({{{-1}, {1}}}, glia::hinge{}).empty());
   CHECK(message({{{7}}}, glia::mean_squared_error{}).empty());
+  const std::string softmax =
+      "softmax_cross_entropy: takes distributions over classes, of values from 0 on that sum to 1, "
+      "the data hold a row ";
+  const std::string advice =
+      "; classes are labelled_arrays, and values to come close to need another loss, such as "
+      "mean_squared_error";
+  CHECK(message({{{0, 1}, {2, 1}}}, glia::softmax_cross_entropy{}) ==
+        softmax + "(2, ...) of the sum 3" + advice);
+  CHECK(message({{{1.5F, -0.5F}}}, glia::softmax_cross_entropy{}) ==
+        softmax + "(1.5, ...) with -0.5" + advice);
+  CHECK_FALSE(message({{{0, 0}}}, glia::softmax_cross_entropy{}).empty());
+  CHECK_FALSE(message({{{NAN, 1}}}, glia::softmax_cross_entropy{}).empty());
+  CHECK(message({{{0.3333F, 0.3333F, 0.3333F}}}, glia::softmax_cross_entropy{}).empty());
   glia::model net{glia::dense{1}, {1}};
   CHECK_THROWS_AS(glia::evaluate(net, valued{{{2}}}, glia::binary_cross_entropy{}),
                   glia::data_error);

@@ -105,6 +105,11 @@ struct batch {
   std::size_t whole = 0;  ///< how many it has; 0: these are all
 
   [[nodiscard]] std::size_t whole_size() const noexcept { return whole == 0 ? size : whole; }
+  /// The values that sample `n` should come to; none where it has a class.
+  [[nodiscard]] std::span<const float> target_of(std::size_t n) const {
+    const std::size_t each = targets.size() / size;
+    return std::span<const float>(targets).subspan(n * each, each);
+  }
   /// Whether it is of labelled data, also where it has no samples.
   [[nodiscard]] bool is_labelled() const noexcept {
     return !classes.empty() || (size == 0 && target_shape.rank() == 0);

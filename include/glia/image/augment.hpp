@@ -68,8 +68,8 @@ struct affine_map {
 };
 
 /// Bilinear samples of the picture; beyond its edges their pixels are repeated. Places are kept in
-/// 2^-24 of a pixel and advance by integers, weights in 1/256: quicker than floats, and within one
-/// grey level of them.
+/// 2^-24 of a pixel and advance by integers, and are rounded to 1/256 for the weights: quicker than
+/// floats, and within one grey level of them.
 [[nodiscard]] inline image warp(const image& picture, const affine_map& map) {
   const auto fixed = [](double value) { return std::int64_t{std::llround(value * 0x1p24)}; };
   const auto last_row = static_cast<std::int64_t>(picture.height - 1);
@@ -77,14 +77,15 @@ struct affine_map {
   const auto stride = static_cast<std::ptrdiff_t>(picture.width * 3);
   const std::int64_t down = fixed(map.yx);
   const std::int64_t right = fixed(map.xx);
+  constexpr std::int64_t half = 1 << 15;  // of 1/256
   image result = picture;
   std::uint8_t* to = result.pixels.data();
   for (std::size_t y = 0; y < picture.height; ++y) {
     std::int64_t v = fixed(map.yy * static_cast<double>(y) + map.y0);
     std::int64_t u = fixed(map.xy * static_cast<double>(y) + map.x0);
     for (std::size_t x = 0; x < picture.width; ++x, to += 3, v += down, u += right) {
-      const std::int64_t row = std::clamp<std::int64_t>(v, 0, last_row << 24);
-      const std::int64_t column = std::clamp<std::int64_t>(u, 0, last_column << 24);
+      const std::int64_t row = std::clamp<std::int64_t>(v + half, 0, last_row << 24);
+      const std::int64_t column = std::clamp<std::int64_t>(u + half, 0, last_column << 24);
       const std::int64_t top = row >> 24;
       const std::int64_t left = column >> 24;
       const auto lower = static_cast<int>(row >> 16 & 0xFF);

@@ -119,6 +119,21 @@ struct sum_to {
   friend bool operator==(const sum_to&, const sum_to&) = default;
 };
 
+/// The square root of the sum of x^2 over all elements, a number: neither squares nor their sum
+/// leave the range of numbers where the root does not.
+struct norm {
+  static constexpr std::string_view name = "norm";
+  static constexpr std::size_t operands = 1;
+  static constexpr std::size_t results = 1;
+
+  [[nodiscard]] static tensor_spec result(const tensor_spec& x) {
+    require_elements("norm", x, element::real);
+    return real_of({});
+  }
+  [[nodiscard]] static double flops(const tensor_spec& x) { return 2 * detail::count(x.shape); }
+  friend bool operator==(const norm&, const norm&) = default;
+};
+
 /// Tensors of any elements one behind the other along an axis. Operands may be left out.
 struct concat {
   std::size_t axis = 0;

@@ -49,7 +49,9 @@ struct softmax_gradient {
 };
 
 /// -sum_k targets_k ln softmax(logits)_k over the last axis, one number per row: (..., K) to (...),
-/// and the softmax (..., K). Targets need not sum to 1.
+/// and the softmax (..., K). Targets need not sum to 1. Classes whose target is 0 do not count, and
+/// rows of such classes alone have neither loss nor gradient, whatever their logits are. One
+/// infinite logit makes its class certain; with several the row is not a number.
 struct softmax_cross_entropy {
   static constexpr std::string_view name = "softmax_cross_entropy";
   static constexpr std::size_t operands = 2;  // logits, targets

@@ -29,6 +29,7 @@ enum class unary_function : std::uint8_t {
   sigmoid,      ///< 1 / (1 + exp(-x))
   tanh,         ///< hyperbolic tangent
   swish,        ///< x sigmoid(x), also called SiLU
+  erf,          ///< the error function
   gelu,         ///< x Phi(x) with Phi the normal distribution function, by erf
 };
 
@@ -52,9 +53,9 @@ inline constexpr unary_map identity_map{};
 
 [[nodiscard]] constexpr std::string_view name_of(unary_function function) noexcept {
   constexpr std::string_view names[] = {
-      "affine",     "clamp",      "absolute", "square", "square_root", "exponential",
-      "logarithm",  "reciprocal", "softplus", "floor",  "relu",        "relu6",
-      "leaky_relu", "elu",        "sigmoid",  "tanh",   "swish",       "gelu"};
+      "affine",     "clamp",    "absolute", "square", "square_root", "exponential", "logarithm",
+      "reciprocal", "softplus", "floor",    "relu",   "relu6",       "leaky_relu",  "elu",
+      "sigmoid",    "tanh",     "swish",    "erf",    "gelu"};
   return names[static_cast<std::size_t>(function)];
 }
 
@@ -95,6 +96,7 @@ enum class saved_operand : std::uint8_t { none, input, output };
     case unary_function::sigmoid:
     case unary_function::tanh:
     case unary_function::swish:
+    case unary_function::erf:
     case unary_function::gelu:
       return 10;
     default:

@@ -25,10 +25,10 @@ namespace glia {
 
 /// The kernels that every backend runs.
 using basic_kernels = kernel_list<
-    kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to, kernels::concat,
-    kernels::slice, kernels::pad, kernels::permute_axes, kernels::to_index, kernels::gather,
-    kernels::scatter_add, kernels::unary, kernels::unary_gradient, kernels::binary, kernels::select,
-    kernels::matmul, kernels::batched_matmul, kernels::dense, kernels::conv2d,
+    kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to, kernels::norm,
+    kernels::concat, kernels::slice, kernels::pad, kernels::permute_axes, kernels::to_index,
+    kernels::gather, kernels::scatter_add, kernels::unary, kernels::unary_gradient, kernels::binary,
+    kernels::select, kernels::matmul, kernels::batched_matmul, kernels::dense, kernels::conv2d,
     kernels::conv2d_input_gradient, kernels::conv2d_kernel_gradient, kernels::max_pool2d,
     kernels::max_pool2d_gradient, kernels::avg_pool2d, kernels::avg_pool2d_gradient,
     kernels::normalize, kernels::normalize_gradient, kernels::dropout, kernels::gaussian_noise,

@@ -16,12 +16,12 @@ namespace glia {
 /// long as there are T steps:
 ///
 /// - `gru`, `lstm` and `simple_rnn` keep their states, and give what they gave before;
-/// - `multi_head_attention` pays no attention to them;
+/// - `multi_head_attention` pays no attention to them, and gives its output bias for them;
 /// - `global_avg_pool1d` leaves them out of its means.
 ///
 /// To other layers all steps are alike, and to losses, too: softmax_cross_entropy leaves out steps
 /// whose class is -1. A sample all of whose steps are such is like one of no steps: recurrent
-/// layers give their first state, means are 0.
+/// layers give their first state, attention its output bias, and means are 0.
 ///
 /// Throws `shape_error` for inputs that are no sequences.
 struct masking {

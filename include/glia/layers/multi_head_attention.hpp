@@ -23,8 +23,9 @@ namespace glia {
 /// Attention of the steps of a sequence x (N, T, D) to each other, by several heads: each makes
 /// queries, keys (T, K) and values (T, V) of x, and gives softmax(queries keys^T / sqrt(K)) values;
 /// what they give side by side goes through a last product, to (N, T, D). With `causal` no step
-/// sees a later one. Steps that a mask leaves out are not seen, see `masking`. Vaswani et al.,
-/// NeurIPS 2017.
+/// sees a later one. Steps that a mask leaves out are not seen and see nothing, see `masking`: what
+/// sees no step has weights of 0, and its output is that of the last product's bias, as in Keras.
+/// Vaswani et al., NeurIPS 2017.
 ///
 /// Parameters are Keras's, heads side by side in the last axis: query_kernel, key_kernel
 /// (D, H K), value_kernel (D, H V), output_kernel (H V, D), and their biases.
@@ -61,15 +62,25 @@ struct multi_head_attention {
     if (causal) {
       scores = std::move(scores) + x.owner().constant(not_later(s.device(), x.shape()[1]));
     }
-    if (const auto& mask = s.step_mask()) {
-      // Finite, so that a sample without any steps has weights, too.
-      constexpr double nothing = -1e9;
-      const auto shut = s.device().run(
-          kernels::unary{{unary_function::affine, -nothing, nothing}},
-          s.device().run(kernels::reshape{{x.shape()[0], 1, 1, x.shape()[1]}}, mask));
-      scores = std::move(scores) + shut;
+    const auto& mask = s.step_mask();
+    typename B::tensor seen_steps;
+    if (mask) {
+      const B& device = s.device();
+      const std::size_t samples = x.shape()[0];
+      const std::size_t steps = x.shape()[1];
+      const auto keys_there = device.run(kernels::reshape{{samples, 1, 1, steps}}, mask);
+      const auto queries_there = device.run(kernels::reshape{{samples, 1, steps, 1}}, mask);
+      // Finite, so that what sees no step has weights, too, which then become 0.
+      constexpr double nothing = std::numeric_limits<float>::lowest();
+      scores = ops::select(keys_there, scores,
+                           x.owner().constant(device.run(kernels::full{{}, nothing})));
+      seen_steps =
+          device.run(kernels::binary{binary_function::multiply}, queries_there, keys_there);
     }
     variable<B> weights = ops::softmax(std::move(scores));
+    if (mask) {
+      weights = std::move(weights) * seen_steps;
+    }
     if (s.training() && dropout > 0) {
       weights = ops::dropout(std::move(weights), dropout, s.next_random());
     }

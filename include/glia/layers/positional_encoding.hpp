@@ -29,16 +29,15 @@ struct positional_encoding {
                    "expected a finite longest_wavelength of at least 1");
     const std::size_t steps = x.shape()[1];
     const std::size_t features = x.shape()[2];
-    std::vector<float> places(steps * features);
+    std::vector<double> places(steps * features);
     for (std::size_t t = 0; t < steps; ++t) {
       for (std::size_t i = 0; i < features; ++i) {
         const double share = static_cast<double>(i - i % 2) / static_cast<double>(features);
         const double angle = static_cast<double>(t) / std::pow(longest_wavelength, share);
-        places[t * features + i] =
-            static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+        places[t * features + i] = i % 2 == 0 ? std::sin(angle) : std::cos(angle);
       }
     }
-    return x + s.device().from_host(std::span<const float>(places), {steps, features});
+    return x + s.device().from_host(std::span<const double>(places), {steps, features});
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const positional_encoding&, const positional_encoding&) = default;

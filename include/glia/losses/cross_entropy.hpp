@@ -39,12 +39,15 @@ template <backend B>
 ///
 /// Targets are classes (N) or distributions (N, K); of rows (N, ..., K), such as the steps of
 /// sequences, values that are classes (N, ...), -1 for rows that do not count, or distributions
-/// (N, ..., K). Label smoothing replaces t by (1 - s) t + s / K (Szegedy et al., CVPR 2016). With
-/// class weights the mean over a batch divides by its size, as in Keras, not by the sum of the
-/// weights, as in PyTorch.
+/// (N, ..., K). Label smoothing replaces t by (1 - s) t + s / K (Szegedy et al., CVPR 2016). The
+/// mean over a batch divides by the number of samples that count, see counted_targets, also with
+/// class weights, as in Keras; PyTorch divides by the sum of the weights.
+///
+/// One infinite logit makes its class certain, of which the loss is 0; with several it is NaN.
 ///
 /// Throws `shape_error` where logits, targets or weights disagree, `value_error` for a smoothing
-/// or weights outside their ranges.
+/// or weights outside their ranges. Training and evaluation throw `data_error` for targets that are
+/// neither classes nor distributions.
 struct softmax_cross_entropy {
   double label_smoothing = 0;          ///< s, in [0, 1)
   std::vector<float> class_weights{};  ///< w (K), at least 0 each; empty: all 1
@@ -70,6 +73,12 @@ struct softmax_cross_entropy {
       const kernels::one_hot at_class{classes, 1 - label_smoothing + floor, floor};
       values = device.run(at_class, device.run(kernels::to_index{}, t.values));
       counts = detail::which_count(device, t.values);
+      if (floor > 0) {
+        shape each = t.values.shape();
+        each.push_back(1);
+        values = device.run(kernels::binary{binary_function::multiply}, std::move(values),
+                            device.run(kernels::reshape{each}, counts));
+      }
     } else {
       values = detail::target_values("softmax_cross_entropy", logits, t,
                                      1 - label_smoothing + floor, floor);
@@ -108,9 +117,9 @@ struct softmax_cross_entropy {
 };
 
 /// -t ln sigmoid(y) - (1 - t) ln(1 - sigmoid(y)) for logits y, averaged over a sample's outputs and
-/// computed as softplus(y) - t y, which neither overflows nor cancels. The loss applies the
-/// sigmoid, the model ends without one, in dense{1}; predictions are logits then, above 0 for class
-/// 1, and glia::sigmoid(net.predict(x)) are probabilities.
+/// computed as t softplus(-y) + (1 - t) softplus(y), which neither overflows nor cancels. The loss
+/// applies the sigmoid, the model ends without one, in dense{1}; predictions are logits then, above
+/// 0 for class 1, and glia::sigmoid(net.predict(x)) are probabilities.
 ///
 /// Targets are values in [0, 1] of the logits' shape, or classes: 0 and 1 for a single output,
 /// one output against the rest for several.
@@ -121,9 +130,15 @@ struct binary_cross_entropy {
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& logits, const targets<B>& t) const {
-    const variable<B> values =
-        logits.owner().constant(detail::target_values("binary_cross_entropy", logits, t));
-    return ops::mean_per_sample(ops::softplus(logits) - values * logits);
+    const B& device = logits.device();
+    const auto ones = detail::target_values("binary_cross_entropy", logits, t);
+    const auto zeros = device.run(kernels::unary{{unary_function::affine, -1, 1}}, ones);
+    const variable<B> nothing = logits.owner().constant(device.run(kernels::full{}));
+    // Chosen, since 0 times the loss of an infinite logit is none.
+    const auto share = [&](const typename B::tensor& weight, variable<B> y) {
+      return ops::select(weight, ops::softplus(std::move(y)) * weight, nothing);
+    };
+    return ops::mean_per_sample(share(ones, -logits) + share(zeros, logits));
   }
   [[nodiscard]] std::string description() const { return "binary_cross_entropy"; }
   friend bool operator==(const binary_cross_entropy&, const binary_cross_entropy&) = default;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -85,6 +86,10 @@ class output_losses {
                         row_size(result), classes ? output.extents.back() : 0});
     }
     return result;
+  }
+
+  [[nodiscard]] bool has_loss(std::string_view output) const {
+    return std::apply([&](const auto&... one) { return ((one.output == output) || ...); }, losses_);
   }
 
   template <backend B>

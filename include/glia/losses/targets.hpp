@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "glia/core/function_ref.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/core/row_part.hpp"
+#include "glia/distributed/pieces.hpp"
 #include "glia/ops/tape.hpp"
 
 namespace glia {
@@ -28,6 +31,28 @@ struct targets {
 [[nodiscard]] inline bool are_classes_of_rows(const shape& values, const shape& outputs) {
   return outputs.rank() > 2 && values == without_last_axis(outputs);
 }
+
+/// Which samples count in losses, metrics and the numbers that their sums are divided by.
+///
+/// A class of -1 stands for none. A row of outputs (..., K) that has it, such as a step that fills
+/// a sequence up, counts nowhere: a sample's loss and accuracy are means over its other rows. A
+/// sample none of whose rows has a class is like one that is not there: the mean over a batch, an
+/// epoch or a data set is that of the other samples, and 0 where there are none. Targets of other
+/// kinds always count, so that of several outputs a sample counts if it does for one of them.
+struct counted_targets {
+  /// Where in a sample's targets classes of rows are, if they are all that it has; none: all
+  /// samples count.
+  std::vector<index_range> classes{};
+
+  [[nodiscard]] bool all() const { return classes.empty(); }
+  [[nodiscard]] bool counts(std::span<const float> sample) const {
+    return all() || std::any_of(classes.begin(), classes.end(), [&](const index_range& part) {
+             const auto values = sample.subspan(part.first, part.size());
+             return std::any_of(values.begin(), values.end(), [](float v) { return v >= 0; });
+           });
+  }
+  friend bool operator==(const counted_targets&, const counted_targets&) = default;
+};
 
 /// A loss turns a model's outputs and the targets into one number per sample: a variable (N).
 /// Losses are recipes of ops; a user's own is any callable of this form. It may say more of itself
@@ -64,6 +89,14 @@ struct loss_ref {
         outputs_(&outputs) {
     if constexpr (loss_of_parts<Loss, X>) {
       target_parts = loss.target_parts(outputs);
+      for (const row_part& part : target_parts) {
+        if constexpr (requires { loss.has_loss(part.name); }) {
+          if (!loss.has_loss(part.name)) {
+            continue;
+          }
+        }
+        compared_parts.push_back(part);
+      }
     }
     if constexpr (requires { Loss::applies; }) {
       applies = Loss::applies;
@@ -83,6 +116,8 @@ struct loss_ref {
   function_ref<std::string()> description;
   /// What the rows of targets hold for a loss over several outputs; else nothing.
   std::vector<row_part> target_parts;
+  /// Those of them that it looks at.
+  std::vector<row_part> compared_parts;
   /// The function that the loss applies to the model's outputs before it compares them; it then
   /// takes logits, outputs of a model that ends without that function.
   output_kind applies = output_kind::other;

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,28 +52,57 @@ namespace detail {
 
 namespace detail {
 
-/// The scale stays on the device: no number is read back.
+/// The norm of all gradients together, of at least one.
+template <backend B>
+[[nodiscard]] typename B::tensor joint_norm(const B& device,
+                                            const std::vector<typename B::tensor>& gradients) {
+  using tensor = typename B::tensor;
+  std::vector<tensor> norms;
+  for (const tensor& g : gradients) {
+    if (g) {
+      norms.push_back(device.run(kernels::norm{}, g));
+    }
+  }
+  // That of some norms is that of what they are of.
+  while (norms.size() > 1) {
+    std::vector<tensor> joined;
+    for (std::size_t first = 0; first < norms.size(); first += kernels::concat::operands) {
+      std::array<tensor, kernels::concat::operands> some;
+      for (std::size_t i = 0; i < some.size() && first + i < norms.size(); ++i) {
+        some[i] = device.run(kernels::reshape{{1}}, std::move(norms[first + i]));
+      }
+      joined.push_back(device.run(
+          kernels::norm{},
+          std::apply([&](auto&... part) { return device.run(kernels::concat{0}, part...); },
+                     some)));
+    }
+    norms = std::move(joined);
+  }
+  return norms.front();
+}
+
+/// The scale stays on the device: no number is read back. It is bound / max(norm, bound), of which
+/// the root is taken and multiplied by twice: it may be smaller than numbers are, and a gradient
+/// times it is not.
 template <backend B>
 void scale_to_norm(double bound, const B& device, std::vector<typename B::tensor>& gradients) {
   using tensor = typename B::tensor;
-  tensor total = device.run(kernels::full{{}, 0});
-  for (const tensor& g : gradients) {
-    if (g) {
-      total = device.run(
-          kernels::binary{binary_function::add}, std::move(total),
-          device.run(kernels::sum_to{{}}, device.run(kernels::unary{{unary_function::square}}, g)));
-    }
+  const bool none = std::none_of(gradients.begin(), gradients.end(),
+                                 [](const tensor& g) { return static_cast<bool>(g); });
+  if (none || bound > std::numeric_limits<typename B::value_type>::max()) {
+    return;  // no norm is above it
   }
-  // scale = bound / max(|g|, bound)
-  const tensor length =
-      device.run(kernels::binary{binary_function::maximum},
-                 device.run(kernels::unary{{unary_function::square_root}}, std::move(total)),
-                 device.run(kernels::full{{}, bound}));
-  const tensor scale = device.run(kernels::binary{binary_function::divide},
-                                  device.run(kernels::full{{}, bound}), length);
+  const tensor root = device.run(kernels::full{{}, std::sqrt(bound)});
+  const tensor length = device.run(
+      kernels::binary{binary_function::maximum},
+      device.run(kernels::unary{{unary_function::square_root}}, joint_norm(device, gradients)),
+      root);
+  const tensor scale = device.run(kernels::binary{binary_function::divide}, root, length);
   for (tensor& g : gradients) {
     if (g) {
-      g = device.run(kernels::binary{binary_function::multiply}, std::move(g), scale);
+      for (int time = 0; time < 2; ++time) {
+        g = device.run(kernels::binary{binary_function::multiply}, std::move(g), scale);
+      }
     }
   }
 }

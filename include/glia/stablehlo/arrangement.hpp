@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "glia/kernels/arrangement.hpp"
@@ -31,6 +32,18 @@ namespace glia::stablehlo {
     }
   }
   return {l.out.reshape(axes.empty() ? x[0] : l.out.sum(x[0], axes), k.to)};
+}
+
+/// Of x over its largest element, unless that is 0 or infinite.
+[[nodiscard]] inline values lower(const lowering& l, const kernels::norm&, operand_list x) {
+  writer& w = l.out;
+  const value all = w.reshape(x[0], {x[0].shape.size()});
+  const value largest = w.reduce("maximum", w.unary("abs", all), 0, {0});
+  const value usable = w.binary("and", w.compare("GT", largest, 0),
+                                w.compare("LT", largest, std::numeric_limits<double>::infinity()));
+  const value scale = w.select(usable, largest, w.constant(1, largest));
+  const value parts = w.divide(all, w.broadcast(scale, all.shape));
+  return {w.multiply(w.sqrt(w.sum(w.multiply(parts, parts), {0})), scale)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::concat& k, operand_list x) {

@@ -43,6 +43,37 @@ struct shifted_rows {
   value sums;
 };
 
+/// The same where an infinite logit makes its class certain, and sums without one that is largest.
+struct certain_rows {
+  certain_rows(writer& w, const value& x) {
+    const value highest = w.reduce("maximum", x, lowest, {1});
+    const value is_highest = w.compare("EQ", x, along_rows(w, highest, x.shape));
+    const value count = w.sum(w.convert(is_highest, x.type), {1});
+    // Not a number where several are infinite, or none is one.
+    const value at_highest =
+        w.select(w.compare("EQ", count, 1), w.constant(0, highest), w.subtract(highest, highest));
+    shifted = w.select(is_highest, along_rows(w, at_highest, x.shape),
+                       w.subtract(x, along_rows(w, highest, x.shape)));
+    exponentials = w.unary("exponential", shifted);
+    others = w.add(w.sum(w.select(is_highest, w.constant(0, x), exponentials), {1}),
+                   w.subtract(w.multiply(count, w.unary("exponential", at_highest)), 1));
+  }
+
+  [[nodiscard]] value softmax(writer& w) const {
+    return w.divide(exponentials, along_rows(w, w.add(others, 1), shifted.shape));
+  }
+
+  value shifted;
+  value exponentials;
+  value others;
+};
+
+/// Whether each row has a target that is not 0.
+[[nodiscard]] inline value has_targets(writer& w, const value& targets) {
+  const value counts = w.convert(w.compare("NE", targets, 0), targets.type);
+  return w.compare("GT", w.sum(counts, {1}), 0);
+}
+
 }  // namespace detail
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::softmax&, operand_list x) {
@@ -71,23 +102,35 @@ struct shifted_rows {
                                   operand_list x) {
   writer& w = l.out;
   const value targets = detail::as_rows(w, x[1]);
-  const detail::shifted_rows rows(w, detail::as_rows(w, x[0]));
+  const detail::certain_rows rows(w, detail::as_rows(w, x[0]));
   const value counts = w.compare("NE", targets, 0);
   const value dot = w.sum(w.select(counts, w.multiply(targets, rows.shifted), 0), {1});
-  const value loss = w.subtract(w.multiply(w.sum(targets, {1}), w.unary("log", rows.sums)), dot);
-  return {w.reshape(loss, without_last_axis(x[0].shape)), w.reshape(rows.softmax(w), x[0].shape)};
+  const value loss =
+      w.subtract(w.multiply(w.sum(targets, {1}), w.unary("log_plus_one", rows.others)), dot);
+  const value of_rows = w.select(detail::has_targets(w, targets), loss, w.constant(0, loss));
+  return {w.reshape(of_rows, without_last_axis(x[0].shape)),
+          w.reshape(rows.softmax(w), x[0].shape)};
 }
 
+/// Above 1/2 what is left of a probability is the sum of the others.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::softmax_cross_entropy_gradient&,
                                   operand_list x) {
   writer& w = l.out;
   const value probabilities = detail::as_rows(w, x[1]);
   const value targets = detail::as_rows(w, x[2]);
   const shape& s = targets.shape;
-  const value dloss = w.reshape(x[0], {s[0]});
-  const value sums = detail::along_rows(w, w.sum(targets, {1}), s);
-  const value slope = w.subtract(w.multiply(probabilities, sums), targets);
-  return {w.reshape(w.multiply(detail::along_rows(w, dloss, s), slope), x[1].shape)};
+  const value likely = w.compare("GT", probabilities, 0.5);
+  const value weight = w.sum(targets, {1});
+  const value wanted = w.sum(w.select(likely, w.constant(0, targets), targets), {1});
+  const value others = w.sum(w.select(likely, w.constant(0, targets), probabilities), {1});
+  const value of_likely = w.subtract(wanted, w.multiply(weight, others));
+  const value slope =
+      w.select(likely, detail::along_rows(w, of_likely, s),
+               w.subtract(w.multiply(probabilities, detail::along_rows(w, weight, s)), targets));
+  const value dloss = detail::along_rows(w, w.reshape(x[0], {s[0]}), s);
+  const value dlogits = w.select(detail::along_rows(w, detail::has_targets(w, targets), s),
+                                 w.multiply(dloss, slope), w.constant(0, slope));
+  return {w.reshape(dlogits, x[1].shape)};
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::one_hot& k, operand_list x) {

@@ -31,39 +31,57 @@ namespace detail {
   return w.divide(one, w.add(one, w.unary("exponential", w.unary("negate", x))));
 }
 
-/// The error function, to the precision of the type: by its series up to 2, and from there on by
-/// the continued fraction of the complement (Abramowitz and Stegun, 7.1.6 and 7.1.14), since
-/// StableHLO's core has none.
-[[nodiscard]] inline value error_function(writer& w, const value& x) {
-  const bool wide = x.type == scalar::f64;
-  const value size = w.unary("abs", x);
-  const value near = w.binary("minimum", size, w.constant(2, x));
-  const value square = w.multiply(near, near);
-  // erf x = 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), all of whose terms add up.
+/// erf of what is at most 2, by its series (Abramowitz and Stegun, 7.1.6), since StableHLO's core
+/// has none: 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), all of whose terms add up.
+[[nodiscard]] inline value erf_near(writer& w, const value& x) {
+  const value square = w.multiply(x, x);
   value sum = w.constant(1, x);
-  for (int n = wide ? 45 : 26; n > 0; --n) {
+  for (int n = x.type == scalar::f64 ? 45 : 26; n > 0; --n) {
     sum = w.add(w.multiply(w.multiply(square, 2.0 / (2 * n + 1)), sum), 1);
   }
   const double factor = 2 * std::numbers::inv_sqrtpi;
-  const value series = w.multiply(
-      w.multiply(w.multiply(near, factor), w.unary("exponential", w.unary("negate", square))), sum);
-  // erfc x = exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) / (x + (3/2) / ...))).
-  const value far = w.binary("maximum", size, w.constant(2, x));
-  value fraction = far;
-  for (int n = wide ? 60 : 18; n > 0; --n) {
-    fraction = w.add(far, w.divide(w.constant(n / 2.0, x), fraction));
-  }
-  const value tail =
-      w.divide(w.multiply(w.unary("exponential", w.unary("negate", w.multiply(far, far))),
-                          std::numbers::inv_sqrtpi),
-               fraction);
-  const value rest = w.subtract(w.constant(1, x), tail);
-  return w.multiply(w.unary("sign", x), w.select(w.compare("LT", size, 2), series, rest));
+  return w.multiply(
+      w.multiply(w.multiply(x, factor), w.unary("exponential", w.unary("negate", square))), sum);
 }
 
-/// The normal distribution function.
+/// 1 - erf x for x of at least 1, relatively right, by its continued fraction (7.1.14):
+/// exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) / (x + (3/2) / ...))).
+[[nodiscard]] inline value erfc_far(writer& w, const value& x) {
+  value fraction = x;
+  for (int n = x.type == scalar::f64 ? 170 : 40; n > 0; --n) {
+    fraction = w.add(x, w.divide(w.constant(n / 2.0, x), fraction));
+  }
+  return w.divide(w.multiply(w.unary("exponential", w.unary("negate", w.multiply(x, x))),
+                             std::numbers::inv_sqrtpi),
+                  fraction);
+}
+
+/// The error function and its complement of |x|.
+struct error_function {
+  error_function(writer& w, const value& x)
+      : size(w.unary("abs", x)),
+        is_near(w.compare("LT", size, 1)),
+        near(erf_near(w, w.binary("minimum", size, w.constant(1, x)))),
+        far(erfc_far(w, w.binary("maximum", size, w.constant(1, x)))) {}
+
+  [[nodiscard]] value erf(writer& w) const {
+    return w.select(is_near, near, w.subtract(w.constant(1, near), far));
+  }
+  [[nodiscard]] value erfc(writer& w) const {
+    return w.select(is_near, w.subtract(w.constant(1, near), near), far);
+  }
+
+  value size;
+  value is_near;
+  value near;
+  value far;
+};
+
+/// The normal distribution function, relatively right on the left as well.
 [[nodiscard]] inline value normal_cdf(writer& w, const value& x) {
-  return w.multiply(w.add(error_function(w, w.multiply(x, 1 / std::numbers::sqrt2)), 1), 0.5);
+  const error_function of(w, w.multiply(x, 1 / std::numbers::sqrt2));
+  const value below = w.multiply(of.erfc(w), 0.5);
+  return w.select(w.compare("GT", x, 0), w.subtract(w.constant(1, below), below), below);
 }
 
 /// Where x is greater than 0, else `other`.
@@ -117,6 +135,8 @@ namespace detail {
       return w.unary("tanh", x);
     case unary_function::swish:
       return w.multiply(x, detail::sigmoid(w, x));
+    case unary_function::erf:
+      return w.multiply(w.unary("sign", x), detail::error_function(w, x).erf(w));
     case unary_function::gelu:
       return w.multiply(x, detail::normal_cdf(w, x));
   }
@@ -163,11 +183,14 @@ namespace detail {
     case unary_function::sigmoid:
       return w.multiply(dy, w.multiply(s, one_less(s)));
     case unary_function::tanh:
-      return w.multiply(dy, one_less(w.multiply(s, s)));
+      return w.multiply(dy, w.multiply(one_less(s), w.add(s, 1)));
     case unary_function::swish: {
       const value sig = detail::sigmoid(w, s);
       return w.multiply(dy, w.multiply(sig, w.add(w.multiply(s, one_less(sig)), 1)));
     }
+    case unary_function::erf:
+      return w.multiply(dy, w.multiply(w.unary("exponential", w.unary("negate", w.multiply(s, s))),
+                                       2 * std::numbers::inv_sqrtpi));
     case unary_function::gelu: {
       const value density = w.multiply(w.unary("exponential", w.multiply(w.multiply(s, s), -0.5)),
                                        std::numbers::inv_sqrtpi / std::numbers::sqrt2);

@@ -29,6 +29,7 @@ scores evaluate_here(const model_core<B>& net, const description_ref<tracing_bac
                        net.device().name(), " runs no programs, which several ranks need");
   using tensor = typename B::tensor;
   running_scores<B> sums(net.device(), metrics, class_border(net.plan(), loss));
+  sums.count(counted_by(loss, data.target_shape(), net.output_shape()));
   [[maybe_unused]] shared_scores<B> of_all(options.ranks, net.device(), sums);
   const model_part which = part_for(data);
   const std::size_t batch_size = batch_size_for(options.batch_size, net.sample_shape_of(which));
@@ -75,7 +76,10 @@ scores evaluate_here(const model_core<B>& net, const description_ref<tracing_bac
               recorded.emplace(net.device(), spec_of(y), spec_of(wanted), loss, sums.how());
               recorded_for = b.size;
             }
-            recorded->run(y, wanted, of_batch);
+            const counted_targets& counted = sums.how().counted;
+            recorded->run(y, wanted,
+                          counted.all() ? tensor{} : present_rows(net.device(), counted, b, b.size),
+                          of_batch);
             of_all.add(of_batch, b);
           } else {
             tape<B> on(net.device());

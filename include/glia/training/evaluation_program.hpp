@@ -24,7 +24,8 @@ class evaluation_program {
                      model_part which, std::size_t rows, const tensor_spec& targets,
                      const loss_ref<recorder<B>>& loss, const scoring& scores)
       : program_(record(net, net.recorded(described, which, rows), rows, targets, loss, scores,
-                        mixes_samples_)) {}
+                        mixes_samples_)),
+        counted_(scores.counted) {}
 
   /// Whether one sample changes what the others give.
   [[nodiscard]] bool mixes_samples() const { return mixes_samples_; }
@@ -36,7 +37,7 @@ class evaluation_program {
     const B& device = net.device();
     tensor x = samples_from_host(device, std::span<const float>(b.inputs), b.input_shape);
     targets<B> t = targets_of(device, b, net.output_shape());
-    tensor present = present_rows(device, samples, b.size);
+    tensor present = present_rows(device, counted_, b, samples);
     std::vector<tensor> parameters;
     std::vector<tensor*> inputs{&x};
     parameters.reserve(net.parameters().size());
@@ -72,6 +73,7 @@ class evaluation_program {
 
   bool mixes_samples_ = false;  // found out as the program is recorded
   program<B> program_;
+  counted_targets counted_;
 };
 
 }  // namespace glia

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,30 @@ template <class X>
          glia::are_classes_of_rows(batch_of(1, targets), batch_of(1, output));
 }
 
+/// What counts of targets of this shape, or of classes, that a loss compares outputs with.
+template <class X>
+[[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss,
+                                         const std::optional<shape>& targets, const shape& output) {
+  counted_targets result;
+  for (const row_part& part : loss.compared_parts) {
+    if (part.classes == 0 || part.extents.rank() == 0) {
+      return {};
+    }
+    result.classes.push_back({part.first, part.end()});
+  }
+  if (targets && loss.compared_parts.empty() && are_classes_of_rows(*targets, output, loss)) {
+    result.classes.push_back({0, targets->size()});
+  }
+  return result;
+}
+/// The same of a batch's targets.
+template <class X>
+[[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss, const batch& b,
+                                         const shape& output) {
+  return counted_by(loss, b.is_labelled() ? std::nullopt : std::optional(sample_of(b.target_shape)),
+                    output);
+}
+
 /// Throws `shape_error` where a loss of the library's own is to compare outputs with targets of
 /// another shape; other losses judge for themselves.
 template <class X>
@@ -70,6 +95,8 @@ void require_target_shape(std::string_view what, const dataset_view& data, const
   const char* const advice =
       targets->size() == output.size()
           ? "; give the data's targets the shape of the model's outputs behind that of the samples"
+      : loss.applies == output_kind::softmax && targets->size() == 1
+          ? "; a class for each sample is given by labelled_arrays"
           : "; end the model with as many outputs as a sample has targets";
   throw shape_error(text(what, ": the model gives ", output,
                          " for each sample, the data set's targets are ", *targets, advice));
@@ -167,13 +194,23 @@ void for_each_output(const model_core<B>& net, const description_ref<tracing_bac
   for_each_batch(data, batch_size, use_batch, ranks);
 }
 
-/// (N): 1 for the samples of a batch, 0 for the rows behind them.
+/// (N): 1 for the samples of a batch that count, 0 for others and for the rows behind them.
 template <backend B>
-[[nodiscard]] typename B::tensor present_rows(const B& device, std::size_t samples,
-                                              std::size_t rows) {
-  std::vector<float> present(rows);
-  std::fill_n(present.begin(), samples, 1.0F);
-  return samples_from_host(device, std::span<const float>(present), {rows});
+[[nodiscard]] typename B::tensor present_rows(const B& device, const counted_targets& counted,
+                                              const batch& b, std::size_t samples) {
+  std::vector<float> present(b.size);
+  for (std::size_t n = 0; n < samples; ++n) {
+    present[n] = counted.counts(b.target_of(n)) ? 1.0F : 0.0F;
+  }
+  return samples_from_host(device, std::span<const float>(present), {b.size});
+}
+/// How many samples of a batch count.
+[[nodiscard]] inline std::size_t count_of(const counted_targets& counted, const batch& b) {
+  std::size_t result = b.size;
+  for (std::size_t n = 0; n < b.size && !counted.all(); ++n) {
+    result -= counted.counts(b.target_of(n)) ? 0 : 1;
+  }
+  return result;
 }
 
 /// Copies as many of a tensor's elements as there is room for, the first ones.
@@ -206,8 +243,8 @@ template <backend B>
     require<data_error>(
         label >= 0 && static_cast<std::size_t>(label) < classes, "the data hold class ", label,
         ", but the model has outputs for classes 0 to ", classes - 1,
-        "; end it with more units or mend the labels; values to come close to, which are no "
-        "classes, are valued_arrays");
+        "; end it with more units or mend the labels, which count from 0; values to come close "
+        "to, which are no classes, are valued_arrays");
   }
   return {samples_from_host(device, std::span<const std::int32_t>(b.classes), {b.classes.size()}),
           {}};
@@ -232,19 +269,41 @@ template <backend X>
 }
 
 /// Throws `data_error` for a value of targets that is to be a class and is none, in rows of which
-/// those from `first` to `end` are. A class of several for each sample may be -1, for none.
+/// those from `first` to `end` are. A class of each row of outputs may be -1, for none.
 inline void require_class_values(std::span<const float> targets, std::size_t row, std::size_t first,
-                                 std::size_t end, std::size_t classes) {
-  const float least = end - first > 1 ? -1 : 0;
+                                 std::size_t end, std::size_t classes, bool of_rows) {
+  const float least = of_rows ? -1 : 0;
   for (std::size_t begin = 0; begin < targets.size(); begin += row) {
     for (const float value : targets.subspan(begin + first, end - first)) {
       require<data_error>(
           value >= least && value < static_cast<float>(classes) && value == std::floor(value),
           "the data hold class ", value, ", but the model has outputs for classes 0 to ",
           classes - 1, least < 0 ? ", and -1 for none" : "",
-          "; end it with more units or mend the labels; values to come close to, which are no "
-          "classes, are valued_arrays");
+          "; end it with more units or mend the labels, which count from 0; values to come close "
+          "to, which are no classes, are valued_arrays");
     }
+  }
+}
+
+/// Throws `data_error` where a row of K targets is no distribution: below 0, or of another sum
+/// than 1 by more than rounding.
+inline void require_distributions(std::string_view loss, std::span<const float> targets,
+                                  std::size_t classes) {
+  constexpr double rounding = 1e-3;
+  for (std::size_t first = 0; first < targets.size(); first += classes) {
+    double sum = 0;
+    float least = 0;
+    for (const float t : targets.subspan(first, classes)) {
+      sum += t;
+      least = std::min(least, t);
+    }
+    require<data_error>(least >= 0 && std::abs(sum - 1) <= rounding, loss,
+                        ": takes distributions over classes, of values from 0 on that sum to 1, "
+                        "the data hold a row (",
+                        targets[first], ", ...) ",
+                        least < 0 ? text("with ", least) : text("of the sum ", sum),
+                        "; classes are labelled_arrays, and values to come close to need another "
+                        "loss, such as mean_squared_error");
   }
 }
 
@@ -261,32 +320,37 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
   const std::vector<row_part>& parts = loss.target_parts;
   for (const row_part& part : parts) {
     if (part.classes > 0 && each == shape{row_size(parts)}) {
-      require_class_values(b.targets, each.size(), part.first, part.end(), part.classes);
+      require_class_values(b.targets, each.size(), part.first, part.end(), part.classes,
+                           part.extents.rank() > 0);
     }
   }
+  if (!b.is_labelled() && loss.applies == output_kind::softmax && each == output) {
+    require_distributions(loss.description(), b.targets, output.back());
+  }
   if (!b.is_labelled() && are_classes_of_rows(each, output, loss)) {
-    require_class_values(b.targets, each.size(), 0, each.size(), output.back());
+    require_class_values(b.targets, each.size(), 0, each.size(), output.back(), true);
   }
 }
 
 /// Whether a sample's targets stand for a class: a row of probabilities or one that is 1 for one
-/// class and -1 for the others; a single one -1, 0 or 1 or, with `probabilities`, between 0 and 1.
-[[nodiscard]] inline bool is_class(std::span<const float> row, bool probabilities) {
+/// class and -1 for the others; a single one 0 or 1, with `signs` -1, too, or with `probabilities`
+/// between 0 and 1.
+[[nodiscard]] inline bool is_class(std::span<const float> row, bool probabilities, bool signs) {
   if (row.size() == 1) {
     const float t = row[0];
-    return t == 0 || t == 1 || t == -1 || (probabilities && t > 0 && t < 1);
+    return t == 0 || t == 1 || (signs && t == -1) || (probabilities && t > 0 && t < 1);
   }
   constexpr double rounding = 1e-3;
   double sum = 0;
   bool positive = true;
-  bool signs = true;
+  bool all_signs = true;
   for (const float t : row) {
     sum += t;
     positive = positive && t >= 0;
-    signs = signs && (t == 1 || t == -1);
+    all_signs = all_signs && (t == 1 || t == -1);
   }
   return (positive && std::abs(sum - 1) < rounding) ||
-         (signs && sum == 2 - static_cast<double>(row.size()));
+         (all_signs && sum == 2 - static_cast<double>(row.size()));
 }
 
 /// Throws `value_error` for a metric that there is not of such outputs, and for two of one name.
@@ -321,7 +385,8 @@ void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics
   const std::size_t size = b.size == 0 ? 0 : b.targets.size() / b.size;
   for (std::size_t n = 0; n < b.size; ++n) {
     const std::span row = std::span<const float>(b.targets).subspan(n * size, size);
-    require<data_error>(is_class(row, loss.applies != output_kind::other), counting->name,
+    require<data_error>(is_class(row, loss.applies != output_kind::other, !loss.nears_targets),
+                        counting->name,
                         ": counts samples by their class, and the data's targets are no classes (",
                         row.empty() ? 0 : row[0], row.size() > 1 ? ", ..." : "",
                         "); leave it out, or ask for another, such as glia::mae()");

@@ -137,6 +137,7 @@ class fit_run {
   const dataset_view* train_ = nullptr;  // while the epochs run
   bool nothing_left_ = false;            // of the training that is gone on with
   std::size_t samples_ = 0;              // of an epoch
+  bool not_finite_noted_ = false;        // that the loss is none
 };
 
 template <backend B>
@@ -396,6 +397,13 @@ void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* valid
       tell(moment::validation);
     }
     epoch_record record = record_so_far();
+    if (!std::isfinite(record.training.loss) && !not_finite_noted_) {
+      not_finite_noted_ = true;
+      result_.notes.push_back(
+          text("the loss is not finite in epoch ", record.epoch,
+               ": add glia::stop_at_nan() to the observers, which stops at the step and says which "
+               "layer is the first to give such a number"));
+    }
     if (!stopped() && validation != nullptr) {
       record.validation = detail::evaluate(what_.net, what_.described, *validation, what_.loss,
                                            {.metrics = result_.metrics, .ranks = ranks()});

@@ -90,7 +90,7 @@ class gradient_program {
     if (joined != nullptr) {
       at.join_batch({joined, share});
     }
-    if constexpr (compiling_backend<B>) {
+    if (compiling_backend<B> || shapes.counted) {
       in.present = detail::present_input(rec, shapes.inputs[0]);
     }
     const auto t = in.t;

@@ -14,7 +14,9 @@ namespace glia {
 
 /// The share of samples whose class has the highest score; for a model with one output, of those
 /// that lie on their class's side of the border: 0 for a logit, 1/2 where the model ends in a
-/// sigmoid or the loss is that of a regression, which brings outputs close to 0 and 1.
+/// sigmoid or the loss is that of a regression, which brings outputs close to 0 and 1 (targets of
+/// -1 and 1 are for losses of logits and `hinge`). Of sequences it is the mean over a sample's
+/// steps that have a class.
 [[nodiscard]] inline metric accuracy() { return {.name = "accuracy", .k = 1}; }
 /// The share of samples whose class is among the k highest scores.
 [[nodiscard]] inline metric top_k(std::size_t k) {

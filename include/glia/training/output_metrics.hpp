@@ -10,6 +10,7 @@
 
 #include "glia/core/ranking.hpp"
 #include "glia/core/row_part.hpp"
+#include "glia/losses/targets.hpp"
 #include "glia/training/metric.hpp"
 
 namespace glia {
@@ -49,28 +50,62 @@ namespace detail {
   return counting == 0 ? 0 : hits / counting;
 }
 
+/// A metric that is measured of the samples that count alone, whose number it adds up.
+[[nodiscard]] inline metric of_counted(const metric& m, const counted_targets& counted) {
+  metric result = m;
+  result.sums = m.sums + 1;
+  result.add = [=, add = m.add, own = m.sums](auto y, const sample_target& t,
+                                              std::span<double> sums) {
+    if (counted.counts(t.values)) {
+      add(y, t, sums.first(own));
+      sums[own] += 1;
+    }
+  };
+  result.finish = [finish = m.finish, own = m.sums, per_sample = m.per_sample](
+                      std::span<const double> sums, double) {
+    std::vector<double> kept(sums.begin(), sums.end() - 1);
+    double count = sums[own];
+    if (per_sample) {
+      kept.clear();
+      for (std::size_t at = 0; at < sums.size(); at += own + 1) {
+        if (sums[at + own] > 0) {
+          kept.insert(kept.end(), sums.begin() + static_cast<std::ptrdiff_t>(at),
+                      sums.begin() + static_cast<std::ptrdiff_t>(at + own));
+        }
+      }
+      count = static_cast<double>(kept.size()) / static_cast<double>(own);
+    }
+    return count == 0 ? 0 : finish ? finish(kept, count) : kept[0] / count;
+  };
+  return result;
+}
+
 /// The metric of an output as one of the rows that hold all of them.
 [[nodiscard]] inline metric of_rows(const metric& m, const std::vector<row_part>& outputs,
                                     const std::vector<row_part>& targets) {
   const row_part output = part_called(m.output, outputs, m.name);
   const row_part target = part_called(m.output, targets, m.name);
   metric result = m;
+  const bool of_rows = target.classes > 0 && target.extents.rank() > 0;
+  const counted_targets counted{{{target.first, target.end()}}};
   if (m.counts_classes()) {
     const std::size_t classes = output.extents.rank() == 0 ? 1 : output.extents.back();
     require<value_error>(classes > 1, m.name, ": counts classes, and the output '", m.output,
                          "' is one number; ask for another, such as glia::mae()");
-    require<value_error>(m.k <= classes, m.name, ": expected k from 1 to the ", classes,
-                         " classes of the output '", m.output, "', got ", m.k);
+    require<value_error>(m.k > 0 && m.k <= classes, m.name, ": expected ",
+                         m.k == 0 ? "a function `add`, which the metric has not, or " : "",
+                         "k from 1 to the ", classes, " classes of the output '", m.output,
+                         "', got ", m.k);
     result.k = 0;
     result.add = [=, k = m.k](auto y, const sample_target& t, std::span<double> sums) {
       sums[0] += share_in_top_k(y.subspan(output.first, output.size()),
                                 t.values.subspan(target.first, target.size()), classes, k);
     };
-    return result;
+    return of_rows ? of_counted(result, counted) : result;
   }
   result.add = [=, add = m.add](auto y, const sample_target& t, std::span<double> sums) {
     const auto own = t.values.subspan(target.first, target.size());
-    const bool label = target.classes > 0 && own.size() == 1;
+    const bool label = target.classes > 0 && !of_rows;
     add(y.subspan(output.first, output.size()),
         label ? sample_target{.label = static_cast<std::int32_t>(own[0]), .border = t.border}
               : sample_target{.values = own, .border = t.border},
@@ -81,7 +116,7 @@ namespace detail {
       return refuses({output.extents, target.extents, output_kind::other});
     };
   }
-  return result;
+  return of_rows ? of_counted(result, counted) : result;
 }
 
 }  // namespace detail

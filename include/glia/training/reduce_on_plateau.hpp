@@ -19,7 +19,8 @@ struct reduce_on_plateau {
   std::string score = "validation_loss";  ///< or "loss" of the training, "validation_accuracy", ...
   double factor = 0.1;                    ///< in (0, 1)
   std::size_t patience = 10;              ///< epochs without a better score, at least 1
-  std::size_t cooldown = 0;               ///< epochs after each reduction that do not count
+  /// Epochs after each reduction of which the last one counts again, as in Keras: c - 1 do not.
+  std::size_t cooldown = 0;
   double least_change = 1e-4;  ///< by how much a score must be better than the best one to count
   double least_rate = 0;       ///< below which the rate is not lowered
 
@@ -58,9 +59,9 @@ struct reduce_on_plateau {
       if (better) {
         best = value;
       }
-      const bool counts = cooling == 0 && !better;
+      // As in Keras, the epoch in which the cooldown ends counts already.
       cooling -= std::min<std::size_t>(cooling, 1);
-      waited = counts ? waited + 1 : 0;
+      waited = cooling == 0 && !better ? waited + 1 : 0;
       falls = waited >= patience;
       if (falls) {
         waited = 0;

@@ -20,7 +20,8 @@ namespace glia {
 /// What is measured of outputs beside the loss.
 struct scoring {
   std::vector<metric> metrics;
-  double border = 0;  ///< above which a single output is taken for class 1
+  double border = 0;             ///< above which a single output is taken for class 1
+  counted_targets counted = {};  ///< which samples they are measured of
 
   /// Whether a metric looks at the outputs on the host.
   [[nodiscard]] bool needs_outputs() const {
@@ -67,8 +68,9 @@ template <backend B>
                        ": expected outputs (N, K), or (N, ..., K) with a class for each row, got ",
                        y.shape());
   const std::size_t outputs = y.shape().back();
-  require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
-                       outputs, " outputs, got ", m.k);
+  require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected ",
+                       m.k == 0 ? "a function `add`, which the metric has not, or " : "",
+                       "k from 1 to the model's ", outputs, " outputs, got ", m.k);
   if (outputs == 1) {
     // Classes may also be given as the values 0 and 1, as probabilities, or as -1 and 1.
     const auto truth = t.values ? device.run(kernels::binary{binary_function::greater}, t.values,
@@ -124,9 +126,11 @@ class running_scores {
   running_scores(B device, std::vector<metric> metrics, double border = 0);
 
   void reset();
+  /// Says which samples count of the batches that follow; all, if nothing is said.
+  void count(counted_targets which) { how_.counted = std::move(which); }
 
   /// `losses` (N) and outputs `y` of a batch. Throws where a metric cannot count such outputs. For
-  /// metrics that look at outputs see the next.
+  /// metrics that look at outputs, and where not all samples count, see the next.
   void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t) {
     add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, how_));
   }
@@ -138,7 +142,7 @@ class running_scores {
 
   /// The same for sums that were read already, of so many samples.
   void add_read(std::size_t count, std::span<const double> sums);
-  /// Outputs (N, ...) of a batch's samples for the metrics that look at them.
+  /// Outputs (N, ...) of a batch's samples for the metrics that look at them, of those that count.
   void add_outputs(std::span<const float> outputs, const batch& b);
 
   [[nodiscard]] const scoring& how() const { return how_; }

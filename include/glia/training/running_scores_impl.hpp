@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "glia/training/feed.hpp"
 #include "glia/training/running_scores.hpp"
 
 namespace glia {
@@ -46,7 +47,9 @@ void running_scores<B>::add_sums(std::size_t count, std::span<const typename B::
 template <backend B>
 void running_scores<B>::add(const typename B::tensor& losses, const typename B::tensor& y,
                             const targets<B>& t, const batch& b) {
-  add(losses, y, t);
+  const typename B::tensor present =
+      how_.counted.all() ? typename B::tensor{} : present_rows(device_, how_.counted, b, b.size);
+  add_sums(count_of(how_.counted, b), detail::sums_of(device_, losses, y, t, how_, present));
   if (how_.needs_outputs()) {
     add_outputs(y, b);
   }
@@ -54,7 +57,7 @@ void running_scores<B>::add(const typename B::tensor& losses, const typename B::
 
 template <backend B>
 void running_scores<B>::add_results(std::span<const typename B::tensor> results, const batch& b) {
-  add_sums(b.size, results.first(sums_.size()));
+  add_sums(count_of(how_.counted, b), results.first(sums_.size()));
   if (results.size() > sums_.size()) {
     add_outputs(results.back(), b);
   }
@@ -80,13 +83,14 @@ void running_scores<B>::add_read(std::size_t count, std::span<const double> sums
 template <backend B>
 void running_scores<B>::add_outputs(std::span<const float> all, const batch& b) {
   const std::size_t outputs = b.size == 0 ? 0 : all.size() / b.size;
-  const std::size_t values = b.size == 0 ? 0 : b.targets.size() / b.size;
   for (std::size_t n = 0; n < b.size; ++n) {
-    const sample_target target{
-        .label = b.classes.empty() ? -1 : b.classes[n],
-        .values = b.classes.empty() ? std::span<const float>(b.targets).subspan(n * values, values)
-                                    : std::span<const float>(),
-        .border = how_.border};
+    const std::span<const float> values = b.target_of(n);
+    if (!how_.counted.counts(values)) {
+      continue;
+    }
+    const sample_target target{.label = b.classes.empty() ? -1 : b.classes[n],
+                               .values = b.classes.empty() ? values : std::span<const float>(),
+                               .border = how_.border};
     for (std::size_t i = 0; i < own_.size(); ++i) {
       const metric& m = how_.metrics[i];
       if (!m.counts_classes()) {

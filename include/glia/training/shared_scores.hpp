@@ -69,6 +69,7 @@ class shared_scores {
       return;
     }
     sizes_.push_back(b.size);
+    counts_.push_back(count_of(into_->how().counted, b));
     const std::size_t count = into_->how().sums();
     for (const tensor& sum : results.first(count)) {
       device_->to_host(sum, std::span(&sums_.emplace_back(), 1));
@@ -90,6 +91,7 @@ class shared_scores {
       return;
     }
     const auto sizes = gather_each(*ranks_, sizes_);
+    const auto counts = gather_each(*ranks_, counts_);
     const auto sums = gather_each(*ranks_, sums_);
     const bool scored = into_->how().needs_outputs();
     const auto outputs = scored ? gather_each(*ranks_, outputs_) : nothing<float>();
@@ -100,7 +102,7 @@ class shared_scores {
     for (std::size_t turn = 0; turn < sizes[0].size(); ++turn) {
       for (std::size_t i = 0; i < sizes.size() && turn < sizes[i].size(); ++i) {
         const std::size_t size = sizes[i][turn];
-        into_->add_read(size, std::span(sums[i]).subspan(turn * count, count));
+        into_->add_read(counts[i][turn], std::span(sums[i]).subspan(turn * count, count));
         if (scored) {
           const auto of_batch = [&](const auto& values) {
             const std::size_t each = values[i].size() / total(sizes[i]);
@@ -135,6 +137,7 @@ class shared_scores {
   running_scores<B>* into_;
   // Of this rank's batches, one behind the other:
   std::vector<std::size_t> sizes_;
+  std::vector<std::size_t> counts_;  // of the samples that count
   std::vector<double> sums_;
   std::vector<float> outputs_;
   std::vector<std::int32_t> classes_;

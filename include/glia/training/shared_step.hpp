@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -145,7 +146,8 @@ class shared_step {
     const shape& output;  ///< of it for a sample
     bool depth_first;
     const std::optional<frozen_end>& frontier;
-    tensor numbers;  ///< of the optimizer
+    const counted_targets& counted;  ///< by the loss
+    tensor numbers;                  ///< of the optimizer
     step_key key;
     timeline* times;  ///< may be nullptr
   };
@@ -169,6 +171,11 @@ class shared_step {
                          over_.size(),
                          " ranks without any, which synchronised_batch_norm does not "
                          "allow; give another batch size");
+    count_ = whole;
+    if (!at.counted.all()) {
+      const auto of_ranks = gather_values(*over_.ranks, count_of(at.counted, own));
+      count_ = std::accumulate(of_ranks.begin(), of_ranks.end(), std::size_t{0});
+    }
     const index_range pieces = over_.share().pieces;
     outputs_.clear();
     shared_sum<B>* sum = nullptr;
@@ -200,7 +207,7 @@ class shared_step {
         of_batch.push_back(static_cast<double>(taken_->values(one)[0]));
       }
     }
-    sums.add_read(own.whole_size(), of_batch);
+    sums.add_read(count_, of_batch);
     if (sums.how().needs_outputs()) {
       add_outputs_of_all(*over_.ranks, own, outputs_, sums);
     }
@@ -252,13 +259,14 @@ class shared_step {
     return at.depth_first && !over_.how.synchronised_batch_norm;
   }
   [[nodiscard]] step_shapes shapes_for(const step& at, const batch& b) const {
-    return {batch_of(b.size, at.sample), target_spec(b), depth_first(at)};
+    return {batch_of(b.size, at.sample), target_spec(b), depth_first(at), !at.counted.all()};
   }
 
   /// The layout for a rank that has no samples itself: that of one.
   [[nodiscard]] const sum_layout& layout_of(const step& at, const batch& own,
                                             const std::optional<scoring>& scores) {
-    step_shapes one{batch_of(1, at.sample), target_spec(own), depth_first(at)};
+    step_shapes one = shapes_for(at, own);
+    one.inputs[0] = 1;
     one.targets.shape =
         one.targets.type == element::index ? shape{1} : batch_of(1, sample_of(own.target_shape));
     return gradients_for(at, one, scores).layout();
@@ -324,12 +332,13 @@ class shared_step {
     tensor x = samples_from_host(device, std::span<const float>(given.inputs), given.input_shape);
     targets<B> t = targets_of(device, given, at.output);
     tensor in_key = device.from_host(std::span<const std::int32_t>(words), {words.size()});
-    tensor each = device.run(kernels::full{{}, 1 / whole});
+    const auto count = static_cast<double>(std::max<std::size_t>(count_, 1));
+    tensor each = device.run(kernels::full{{}, 1 / count});
     tensor of_whole = device.run(kernels::full{{}, share});
     room_.assign({&x, t.classes ? &t.classes : &t.values, &in_key, &each, &of_whole});
     tensor present;
-    if constexpr (compiling_backend<B>) {
-      present = present_rows(device, b.size, given.size);
+    if (compiling_backend<B> || !at.counted.all()) {
+      present = present_rows(device, at.counted, given, b.size);
       room_.push_back(&present);
     }
     for (parameter<B>& p : at.parameters) {
@@ -393,6 +402,7 @@ class shared_step {
   std::vector<tensor*> room_;
   batch_sum_record record_;
   const shared_sum<B>* taken_ = nullptr;  // of the last step
+  std::size_t count_ = 0;                 // of the samples of all ranks that count there
   std::vector<float> outputs_;            // of this rank's samples there, where metrics want them
 };
 

@@ -27,6 +27,7 @@ struct step_shapes {
   shape inputs;         ///< of the model, also where a step begins behind its frozen part
   tensor_spec targets;  ///< integers for classes
   bool depth_first = true;
+  bool counted = false;  ///< whether an input says which samples count
   friend bool operator==(const step_shapes&, const step_shapes&) = default;
 };
 
@@ -51,7 +52,8 @@ struct step_inputs {
   targets<B> t;
   typename B::tensor key;      ///< of what is random in the step
   typename B::tensor numbers;  ///< of the optimizer
-  /// (N): 1 for samples, 0 for what only fills the batch up. On backends that compile whole graphs.
+  /// (N): 1 for samples that count, 0 for others and for what only fills the batch up. On backends
+  /// that compile whole graphs, and where targets may say that samples do not count.
   typename B::tensor present = {};
   /// What the loss of each sample counts, where the batch is a piece of a larger one; else all of
   /// its samples count alike.
@@ -100,7 +102,8 @@ class score_program {
   score_program(const B& device, const tensor_spec& outputs, const tensor_spec& targets,
                 const loss_ref<recorder<B>>& loss, const scoring& scores);
 
-  void run(tensor outputs, tensor targets, std::span<tensor> sums) const;
+  /// `present` says which samples count, where that is not all of them; see step_inputs.
+  void run(tensor outputs, tensor targets, tensor present, std::span<tensor> sums) const;
 
  private:
   program<B> program_;

@@ -20,7 +20,7 @@ namespace glia {
 
 namespace detail {
 
-/// The mean of the losses (N) of the samples that are there, or what `each` makes of their sum.
+/// The mean of the losses (N) of the samples that count, or what `each` makes of their sum.
 template <backend X>
 [[nodiscard]] variable<X> mean_loss(tape<X>& on, const variable<X>& losses,
                                     const typename X::tensor& present,
@@ -35,8 +35,10 @@ template <backend X>
   if (!present) {
     return ops::mean(losses);
   }
-  const auto share = device.run(kernels::binary{binary_function::divide}, present,
-                                device.run(kernels::sum_to{{}}, present));
+  const auto count =
+      device.run(kernels::binary{binary_function::maximum},
+                 device.run(kernels::sum_to{{}}, present), device.run(kernels::full{{}, 1}));
+  const auto share = device.run(kernels::binary{binary_function::divide}, present, count);
   return ops::sum(losses * on.constant(share));
 }
 
@@ -125,6 +127,12 @@ void output_sums(const recorder<B>& to, const step_results<recorder<B>>& step,
   }
 }
 
+/// An input that tells samples that count, as 1, from the other rows of a batch of so many.
+template <backend B>
+[[nodiscard]] typename recorder<B>::tensor present_input(const recorder<B>& to, std::size_t rows) {
+  return to.samples("present", real_of({rows}));
+}
+
 template <backend B>
 [[nodiscard]] program<B> record_scores(const B& device, const tensor_spec& outputs,
                                        const tensor_spec& wanted, const loss_ref<recorder<B>>& loss,
@@ -134,16 +142,12 @@ template <backend B>
   tape<R> at(rec);
   const variable<R> y = at.constant(rec.samples("outputs", outputs));
   const targets<R> t = targets_input(rec, wanted);
-  output_sums(rec, {y.value(), loss.apply(y, t).value()}, t, scores);
+  const auto present =
+      scores.counted.all() ? typename R::tensor{} : present_input(rec, outputs.shape[0]);
+  output_sums(rec, {y.value(), loss.apply(y, t).value()}, t, scores, present);
   graph g = rec.recorded();
   prune(g);
   return program<B>(std::move(g), rec.how(), device);
-}
-
-/// An input that tells samples, as 1, from what only fills a batch of so many rows up.
-template <backend B>
-[[nodiscard]] typename recorder<B>::tensor present_input(const recorder<B>& to, std::size_t rows) {
-  return to.samples("present", real_of({rows}));
 }
 
 /// The inputs of a step that vary with its batch, as inputs of what is recorded.
@@ -219,7 +223,7 @@ template <backend B>
   tape<R> at(rec);
   step_inputs<R> in = batch_inputs(rec, shapes);
   in.numbers = rec.input("numbers", real_of({rule.optimizer.numbers_per_step}));
-  if constexpr (compiling_backend<B>) {
+  if (compiling_backend<B> || shapes.counted) {
     in.present = present_input(rec, shapes.inputs[0]);
   }
   parameter_list<R> traced = as_inputs(rec, parameters);
@@ -247,9 +251,10 @@ score_program<B>::score_program(const B& device, const tensor_spec& outputs,
     : program_(detail::record_scores(device, outputs, targets, loss, scores)) {}
 
 template <backend B>
-void score_program<B>::run(tensor outputs, tensor targets, std::span<tensor> sums) const {
-  const std::array inputs{&outputs, &targets};
-  program_.run(inputs, sums);
+void score_program<B>::run(tensor outputs, tensor targets, tensor present,
+                           std::span<tensor> sums) const {
+  const std::array inputs{&outputs, &targets, &present};
+  program_.run(std::span(inputs).first(present ? 3 : 2), sums);
 }
 
 template <backend B>

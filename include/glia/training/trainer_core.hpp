@@ -113,7 +113,9 @@ class trainer_core {
   void watch(const model_core<B>& net, timeline* times);
   void require_same_model(const model_core<B>& net) const;
   [[nodiscard]] static step_shapes shapes_for(const subject& what, const batch& b);
-  [[nodiscard]] step_inputs<B> inputs_for(const subject& what, const batch& b) const;
+  /// Of a batch of which the first ones are samples.
+  [[nodiscard]] step_inputs<B> inputs_for(const subject& what, const batch& b,
+                                          std::size_t samples) const;
   void checked_step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
                     std::size_t rows);
   void take_log(const B& device);

@@ -199,6 +199,7 @@ void trainer_core<B>::checked_step(const subject& what, model_part which, const 
                        " samples, its inputs are ", b.input_shape);
   require_targets(what.loss, b, net.output_shape());
   if (sums != nullptr) {
+    sums->count(counted_by(what.loss, b, net.output_shape()));
     require_metrics(sums->metrics(),
                     {net.output_shape(),
                      b.is_labelled() ? std::nullopt : std::optional(sample_of(b.target_shape)),
@@ -216,7 +217,7 @@ void trainer_core<B>::checked_step(const subject& what, model_part which, const 
     const auto forward = [&](scope<B>& s, variable<B> samples) {
       return net.run(what.described, s, std::move(samples));
     };
-    const step_inputs<B> in = inputs_for(what, b);
+    const step_inputs<B> in = inputs_for(what, b, b.size);
     const auto [y, losses] = take_step<B>(on, in, net.parameters(), memory_,
                                           {forward, what.loss, what.optimizer, options_.gradients});
     ++at_.step;
@@ -241,9 +242,11 @@ void trainer_core<B>::run_step(const subject& what, model_part which, const batc
   const batch& given = filled ? *filled : b;
   const step_program<B>& program = program_for(what, which, shapes_for(what, given), sums);
   std::optional<timeline::span> inputs(std::in_place, times_, "inputs to the device");
-  step_inputs<B> on_device = inputs_for(what, given);
+  step_inputs<B> on_device = inputs_for(what, given, b.size);
   if constexpr (compiling_backend<B>) {
-    on_device.present = present(net.device(), b.size, given.size);
+    if (!on_device.present) {
+      on_device.present = present(net.device(), b.size, given.size);
+    }
   }
   inputs.reset();
   sums_.resize(sums == nullptr ? 0 : sums->how().results());
@@ -273,6 +276,7 @@ void trainer_core<B>::run_shared(const subject& what, model_part which, const ba
   const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
   const std::size_t count = what.optimizer.numbers_per_step;
   const std::size_t pieces = options_.over.pieces();
+  const counted_targets counted = counted_by(what.loss, b, net.output_shape());
   shared_->run(
       {.device = net.device(),
        .which = which,
@@ -283,6 +287,7 @@ void trainer_core<B>::run_shared(const subject& what, model_part which, const ba
        .output = net.output_shape(),
        .depth_first = net.depth_first(),
        .frontier = net.frontier(),
+       .counted = counted,
        .numbers = net.device().from_host(std::span<const double>(varying.data(), count), {count}),
        .key = {.seed = at_.seed, .step = static_cast<std::uint32_t>(at_.step)},
        .times = times_},
@@ -310,7 +315,9 @@ const typename trainer_core<B>::tensor& trainer_core<B>::present(const B& device
                                                                  std::size_t samples,
                                                                  std::size_t rows) {
   if (rows_.samples != samples || rows_.rows != rows) {
-    rows_ = {samples, rows, present_rows(device, samples, rows)};
+    std::vector<float> present(rows);
+    std::fill_n(present.begin(), samples, 1.0F);
+    rows_ = {samples, rows, samples_from_host(device, std::span<const float>(present), {rows})};
   }
   return rows_.present;
 }
@@ -325,11 +332,13 @@ void trainer_core<B>::watch(const model_core<B>& net, timeline* times) {
 
 template <backend B>
 step_shapes trainer_core<B>::shapes_for(const subject& what, const batch& b) {
-  return {batch_of(b.size, what.net.sample_shape()), target_spec(b), what.net.depth_first()};
+  return {batch_of(b.size, what.net.sample_shape()), target_spec(b), what.net.depth_first(),
+          !counted_by(what.loss, b, what.net.output_shape()).all()};
 }
 
 template <backend B>
-step_inputs<B> trainer_core<B>::inputs_for(const subject& what, const batch& b) const {
+step_inputs<B> trainer_core<B>::inputs_for(const subject& what, const batch& b,
+                                           std::size_t samples) const {
   const B& device = what.net.device();
   const auto words = step_key{.seed = at_.seed,
                               .step = static_cast<std::uint32_t>(at_.step),
@@ -337,10 +346,12 @@ step_inputs<B> trainer_core<B>::inputs_for(const subject& what, const batch& b) 
                          .to_words();
   const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
   const std::size_t count = what.optimizer.numbers_per_step;
+  const counted_targets counted = counted_by(what.loss, b, what.net.output_shape());
   return {samples_from_host(device, std::span<const float>(b.inputs), b.input_shape),
           targets_of(device, b, what.net.output_shape()),
           device.from_host(std::span<const std::int32_t>(words), {words.size()}),
-          device.from_host(std::span<const double>(varying.data(), count), {count})};
+          device.from_host(std::span<const double>(varying.data(), count), {count}),
+          counted.all() ? tensor{} : present_rows(device, counted, b, samples)};
 }
 
 template <backend B>
@@ -357,9 +368,10 @@ std::string trainer_core<B>::first_not_finite(const subject& what, model_part wh
   }
   std::string found;
   if constexpr (program_backend<B>) {
-    step_inputs<B> on_device = inputs_for(what, b);
+    step_inputs<B> on_device = inputs_for(what, b, b.size);
     if constexpr (compiling_backend<B>) {
-      on_device.present = present_rows(what.net.device(), b.size, b.size);
+      const counted_targets counted = counted_by(what.loss, b, what.net.output_shape());
+      on_device.present = present_rows(what.net.device(), counted, b, b.size);
     }
     const step_program<B> plain =
         make_program(what, which, shapes_for(what, b), std::nullopt, step_kind::plain);

@@ -57,19 +57,15 @@ class classification {
   void softmax_cross_entropy(const T* logits, const T* targets, T* loss, T* probabilities,
                              std::size_t rows, std::size_t columns) const {
     for_each_row(rows, columns, [&](auto loops, std::size_t n, std::size_t at) {
-      // Before softmax, which may overwrite the logits.
-      const T highest = loops.largest_of(logits + at, columns);
-      const T dot = loops.dot_below(logits + at, targets + at, highest, columns);
-      const T log_sum = loops.softmax(logits + at, probabilities + at, columns);
-      loss[n] = loops.sum(targets + at, columns) * log_sum - dot;
+      loss[n] = loops.softmax_cross_entropy(logits + at, targets + at, probabilities + at, columns);
     });
   }
 
   void softmax_cross_entropy_gradient(const T* dloss, const T* probabilities, const T* targets,
                                       T* dlogits, std::size_t rows, std::size_t columns) const {
     for_each_row(rows, columns, [&](auto loops, std::size_t n, std::size_t at) {
-      loops.scaled_difference(dloss[n], loops.sum(targets + at, columns), probabilities + at,
-                              targets + at, dlogits + at, columns);
+      loops.softmax_cross_entropy_gradient(dloss[n], probabilities + at, targets + at, dlogits + at,
+                                           columns);
     });
   }
 

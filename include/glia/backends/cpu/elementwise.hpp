@@ -1,8 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "glia/backends/broadcast_plan.hpp"
@@ -85,6 +88,27 @@ class elementwise {
         }
       });
     });
+  }
+
+  void compute(const kernels::norm&, const memory_pool&, const tensor& x, const tensor& y) const {
+    // Blocks of which there are at most so many, whatever the number of threads.
+    constexpr std::size_t most = 256;
+    const std::size_t size = x.size();
+    const std::size_t block = std::max(workers::elements_per_block, (size + most - 1) / most);
+    double partial[most] = {};
+    const auto sum_of_squares = [&](T scale) {
+      team_->for_blocks(size, block, [&](auto loops, std::size_t first, std::size_t count) {
+        partial[first / block] = loops.sum_of_squares(x.data() + first, scale, count);
+      });
+      return std::accumulate(partial, partial + most, 0.0);
+    };
+    double scale = 1;
+    double squares = sum_of_squares(1);
+    if constexpr (std::is_same_v<T, double>) {  // which holds the squares of all floats
+      scale = squares > 0x1p1000 ? 0x1p-600 : squares < 0x1p-900 ? 0x1p600 : 1;
+      squares = scale == 1 ? squares : sum_of_squares(scale);
+    }
+    *y.data() = static_cast<T>(std::sqrt(squares) / scale);
   }
 
   void compute(const kernels::dropout& k, const memory_pool&, const tensor& x, const tensor& words,

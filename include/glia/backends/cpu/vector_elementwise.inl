@@ -52,6 +52,8 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
       return each(x, y, n, [](T v) { return tanh_of(v); });
     case unary_function::swish:
       return each(x, y, n, [](T v) { return v * sigmoid_of(v); });
+    case unary_function::erf:
+      return each(x, y, n, [](T v) { return erf_of(v); });
     case unary_function::gelu:
       return each(x, y, n, [](T v) { return v * normal_cdf_of(v); });
   }
@@ -97,15 +99,18 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
     case unary_function::sigmoid:
       return each(dy, saved, dx, n, [](T g, T s) { return g * s * (T(1) - s); });
     case unary_function::tanh:
-      return each(dy, saved, dx, n, [](T g, T s) { return g * (T(1) - s * s); });
+      return each(dy, saved, dx, n, [](T g, T s) { return g * ((T(1) - s) * (T(1) + s)); });
     case unary_function::swish:
       return each(dy, saved, dx, n, [](T g, T s) {
         const T sigmoid = sigmoid_of(s);
         return g * sigmoid * (T(1) + s * (T(1) - sigmoid));
       });
+    case unary_function::erf:
+      return each(dy, saved, dx, n,
+                  [](T g, T s) { return g * (T(1.12837916709551257390) * exp_of(-s * s)); });
     case unary_function::gelu:
       return each(dy, saved, dx, n, [](T g, T s) {
-        const T density = T(0.39894228040143267794) * exp_of(T(-0.5) * s * s);
+        const T density = T(0.39894228040143267794) * bell_of(s);
         return g * (normal_cdf_of(s) + s * density);
       });
   }

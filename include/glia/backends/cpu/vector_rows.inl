@@ -11,10 +11,13 @@ static T dot(const T* x, const T* y, std::size_t n) {
   return reduce<T>(n, [=](std::size_t i) { return x[i] * y[i]; });
 }
 
-// y = scale (weight a - b)
+// sum((scale x)^2), in double
 template <class T>
-static void scaled_difference(T scale, T weight, const T* a, const T* b, T* y, std::size_t n) {
-  each(a, b, y, n, [=](T u, T v) { return scale * (weight * u - v); });
+static double sum_of_squares(const T* x, T scale, std::size_t n) {
+  return reduce<double>(n, [=](std::size_t i) {
+    const double v = x[i] * scale;
+    return v * v;
+  });
 }
 
 // sum((x - highest) t), where t is not 0: a class that cannot be, whose logit is -infinity, has no
@@ -43,22 +46,99 @@ static void bias_unary(const unary_map& map, const T* bias, T* y, std::size_t n)
 
 template <class T>
 static T largest_of(const T* x, std::size_t n) {
+  constexpr std::size_t lanes = 32;
   T highest = x[0];
-  for (std::size_t i = 1; i < n; ++i) {
+  std::size_t i = 1;
+  if (n >= 2 * lanes) {
+    T each[lanes];
+    std::memcpy(each, x, sizeof each);
+    for (i = lanes; i + lanes <= n; i += lanes) {
+      GLIA_INDEPENDENT
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        each[lane] = x[i + lane] > each[lane] ? x[i + lane] : each[lane];
+      }
+    }
+    for (std::size_t half = lanes / 2; half > 0; half /= 2) {
+      for (std::size_t lane = 0; lane < half; ++lane) {
+        each[lane] = each[lane + half] > each[lane] ? each[lane + half] : each[lane];
+      }
+    }
+    highest = each[0];
+  }
+  for (; i < n; ++i) {
     highest = x[i] > highest ? x[i] : highest;
   }
   return highest;
 }
 
-// y = softmax(x), y may be x; returns ln(sum(exp(x - largest x)))
 template <class T>
-static T softmax(const T* x, T* y, std::size_t n) {
+static bool no_weight(const T* x, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(x[i] == 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// y = softmax(x), y may be x
+template <class T>
+static void softmax(const T* x, T* y, std::size_t n) {
   const T highest = largest_of(x, n);
   each(x, y, n, [=](T v) { return exp_of(v - highest); });
   const T total = sum(y, n);
   const T scale = T(1) / total;
   each(y, y, n, [=](T v) { return v * scale; });
-  return log_of(total);
+}
+
+// p = softmax(x), p may be x; returns -sum t ln p. Of terms that are not negative alone, so that
+// digits are kept where p is near 1: what the other classes have is summed without the highest.
+// One infinite logit makes its class certain, as in the limit; several have none. A row whose
+// targets are all 0 has no loss, whatever its logits are.
+template <class T>
+static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
+  T highest = largest_of(x, n);
+  if (__builtin_isinf(highest)) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool is_highest = x[i] == highest;
+      count += is_highest ? 1 : 0;
+      p[i] = is_highest ? T(0) : is_nan(x[i]) ? x[i] : -T(__builtin_inf());
+    }
+    x = p;
+    highest = count == 1 ? T(0) : T(__builtin_nan(""));
+  }
+  const T weight = sum(t, n);
+  const T below = dot_below(x, t, highest, n);
+  std::size_t first = 0;
+  while (first + 1 < n && !(x[first] == highest)) {
+    ++first;
+  }
+  each(x, p, n, [=](T v) { return exp_of(v - highest); });
+  const T of_highest = p[first];  // 1, or not a number
+  p[first] = 0;
+  const T others = sum(p, n);
+  p[first] = of_highest;
+  const T scale = T(1) / (of_highest + others);
+  each(p, p, n, [=](T v) { return v * scale; });
+  return weight == 0 && no_weight(t, n) ? T(0)
+                                        : weight * log1p_of(others + (of_highest - 1)) - below;
+}
+
+// y = scale (weight p - t), weight being the sum of t. Above 1/2 what is left of p is taken from
+// the others, of which digits are not lost to 1.
+template <class T>
+static void softmax_cross_entropy_gradient(T scale, const T* p, const T* t, T* y, std::size_t n) {
+  constexpr T half = T(0.5);
+  const T weight = sum(t, n);
+  if (weight == 0 && no_weight(t, n)) {
+    std::memset(y, 0, n * sizeof(T));
+    return;
+  }
+  const T others = reduce<T>(n, [=](std::size_t i) { return p[i] > half ? T(0) : p[i]; });
+  const T wanted = reduce<T>(n, [=](std::size_t i) { return p[i] > half ? T(0) : t[i]; });
+  const T of_likely = scale * (wanted - weight * others);
+  each(p, t, y, n, [=](T u, T v) { return u > half ? of_likely : scale * (weight * u - v); });
 }
 
 // Normalisation. Of several rows of x, `step` apart, what is added up for each column, four rows at

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "glia/backends/host_tensor.hpp"
 #include "glia/kernels/classification.hpp"
@@ -36,7 +37,7 @@ struct classification {
 
   static void softmax(const T* x, T* y, std::size_t rows, std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n, x += columns, y += columns) {
-      log_sum_exp(x, *std::max_element(x, x + columns), y, columns);
+      softmax_of_row(x, *std::max_element(x, x + columns), y, columns);
     }
   }
 
@@ -54,43 +55,74 @@ struct classification {
     }
   }
 
+  // In double: the oracle's sums over many classes must be better than those it judges.
   static void softmax_cross_entropy(const T* logits, const T* targets, T* loss, T* probabilities,
                                     std::size_t rows, std::size_t columns) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
     for (std::size_t n = 0; n < rows; ++n) {
       const T* x = logits + n * columns;
       const T* t = targets + n * columns;
-      const T highest = *std::max_element(x, x + columns);
-      // In double: the oracle's sums over many classes must be better than those it judges.
-      double target_sum = 0;
+      T* p = probabilities + n * columns;
+      const T* const likely = std::max_element(x, x + columns);
+      const T highest = *likely;
+      // A class that is infinitely likely is certain; of several of them none is.
+      const bool certain = std::isinf(highest) && std::count(x, x + columns, highest) == 1;
+      const auto below = [&](std::size_t k) {
+        return !certain           ? static_cast<double>(x[k]) - highest
+               : x + k == likely  ? 0
+               : std::isnan(x[k]) ? static_cast<double>(x[k])
+                                  : -infinity;
+      };
+      double weight = 0;
       double dot = 0;
+      double others = 0;
+      bool counts = false;
       for (std::size_t k = 0; k < columns; ++k) {
         if (t[k] != 0) {  // where it is, the logit may be -infinity: a class that cannot be
-          target_sum += t[k];
-          dot += static_cast<double>(t[k]) * (x[k] - highest);
+          counts = true;
+          weight += t[k];
+          dot += t[k] * below(k);
         }
+        others += x + k == likely ? 0 : std::exp(below(k));
       }
-      const T log_sum = log_sum_exp(x, highest, probabilities + n * columns, columns);
-      loss[n] = static_cast<T>(target_sum * log_sum - dot);
+      const double of_highest = below(static_cast<std::size_t>(likely - x)) == 0
+                                    ? 1
+                                    : std::numeric_limits<double>::quiet_NaN();
+      const double total = of_highest + others;
+      const double of_row = weight * std::log1p(others + (of_highest - 1)) - dot;
+      for (std::size_t k = 0; k < columns; ++k) {  // p may be x
+        p[k] = static_cast<T>((x + k == likely ? of_highest : std::exp(below(k))) / total);
+      }
+      loss[n] = counts ? static_cast<T>(of_row) : T{0};
     }
   }
 
+  // Above 1/2 what is left of a probability is the sum of the others.
   static void softmax_cross_entropy_gradient(const T* dloss, const T* probabilities,
                                              const T* targets, T* dlogits, std::size_t rows,
                                              std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n) {
-      const std::size_t row = n * columns;
-      T target_sum = 0;
+      const T* p = probabilities + n * columns;
+      const T* t = targets + n * columns;
+      double weight = 0;
+      double wanted = 0;
+      double others = 0;
       for (std::size_t k = 0; k < columns; ++k) {
-        target_sum += targets[row + k];
+        weight += t[k];
+        wanted += p[k] > T(0.5) ? T{0} : t[k];
+        others += p[k] > T(0.5) ? T{0} : p[k];
       }
-      for (std::size_t k = 0; k < columns; ++k) {
-        dlogits[row + k] = dloss[n] * (probabilities[row + k] * target_sum - targets[row + k]);
+      const bool counts = std::any_of(t, t + columns, [](T target) { return target != 0; });
+      for (std::size_t k = 0; k < columns; ++k) {  // dlogits may be p
+        const double slope =
+            p[k] > T(0.5) ? wanted - weight * others : weight * p[k] - static_cast<double>(t[k]);
+        dlogits[n * columns + k] = counts ? static_cast<T>(dloss[n] * slope) : T{0};
       }
     }
   }
 
-  /// Writes softmax(x) to y, which may be x, and returns ln(sum(exp(x - highest))).
-  static T log_sum_exp(const T* x, T highest, T* y, std::size_t columns) {
+  /// Writes softmax(x) to y, which may be x.
+  static void softmax_of_row(const T* x, T highest, T* y, std::size_t columns) {
     T sum = 0;
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] = std::exp(x[k] - highest);
@@ -99,7 +131,6 @@ struct classification {
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] /= sum;
     }
-    return std::log(sum);
   }
 };
 

@@ -21,10 +21,15 @@ T sigmoid(T x) {
   return T{1} / (T{1} + std::exp(-x));
 }
 
-/// The normal distribution function.
+/// The normal distribution function. In double: far out a rounded argument costs digits.
 template <class T>
 T normal_cdf(T x) {
-  return T(0.5) * std::erfc(-x / std::numbers::sqrt2_v<T>);
+  return static_cast<T>(0.5 * std::erfc(static_cast<double>(x) / -std::numbers::sqrt2));
+}
+/// exp(-factor x^2), in double for the same reason.
+template <class T>
+T bell(T x, double factor) {
+  return static_cast<T>(std::exp(-factor * static_cast<double>(x) * static_cast<double>(x)));
 }
 
 template <class T>
@@ -66,6 +71,8 @@ T apply(const unary_map& map, T x) {
       return std::tanh(x);
     case unary_function::swish:
       return x * sigmoid(x);
+    case unary_function::erf:
+      return std::erf(x);
     case unary_function::gelu:
       return x * normal_cdf(x);
   }
@@ -116,13 +123,15 @@ T derivative(const unary_map& map, T s) {
     case unary_function::sigmoid:
       return s * (1 - s);
     case unary_function::tanh:
-      return 1 - s * s;
+      return (1 - s) * (1 + s);
     case unary_function::swish: {
       const T sig = sigmoid(s);
       return sig * (1 + s * (1 - sig));
     }
+    case unary_function::erf:
+      return 2 * std::numbers::inv_sqrtpi_v<T> * bell(s, 1);
     case unary_function::gelu: {
-      const T density = std::exp(T(-0.5) * s * s) / std::sqrt(2 * std::numbers::pi_v<T>);
+      const T density = bell(s, 0.5) / std::sqrt(2 * std::numbers::pi_v<T>);
       return normal_cdf(s) + s * density;
     }
   }
@@ -222,6 +231,15 @@ struct elementwise {
         y.data()[at[0] + i * plan.inner_step(0)] += *x++;
       }
     }
+  }
+
+  void compute(const kernels::norm&, const memory_pool&, const tensor& x, const tensor& y) const {
+    long double squares = 0;  // which holds those of all doubles
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const long double value = x.data()[i];
+      squares += value * value;
+    }
+    y.data()[0] = static_cast<T>(std::sqrt(squares));
   }
 
   void compute(const kernels::dropout& k, const memory_pool&, const tensor& x, const tensor& words,

@@ -125,22 +125,7 @@ inline void prelu(operation& n) {
   });
 }
 
-/// Phi(x), the normal distribution's: gelu(x) / x, and 1/2 where that is none.
-inline value_id normal_distribution(graph_builder& out, value_id x) {
-  const value_id zero = out.binary(binary_function::equal, x, out.constant({}, {0}));
-  const value_id safe = out.call(kernels::select{}, {zero, out.constant({}, {1}), x});
-  const value_id whole = out.divide(out.apply(unary_function::gelu, safe), safe);
-  return out.call(kernels::select{}, {zero, out.constant({}, {0.5}), whole});
-}
-/// erf(x) = 2 Phi(sqrt(2) x) - 1
-inline void erf(operation& n) {
-  elementwise(n, 1, [&](const auto& x) {
-    // Beyond, it is 1 in double precision, too.
-    const value_id near = n.out.apply(unary_map{unary_function::clamp, -6, 6}, x[0]);
-    return n.out.affine(normal_distribution(n.out, n.out.affine(near, std::numbers::sqrt2, 0)), 2,
-                        -1);
-  });
-}
+inline void erf(operation& n) { map_elements(n, {unary_function::erf}); }
 inline void gelu(operation& n) {
   if (n.word("approximate", "none") == "none") {
     return map_elements(n, {unary_function::gelu});

@@ -53,6 +53,8 @@ namespace glia::onnx {
       return w.call("Tanh", {x});
     case unary_function::swish:
       return w.call("Mul", {x, w.call("Sigmoid", {x})});
+    case unary_function::erf:
+      return w.call("Erf", {x});
     case unary_function::gelu: {
       const std::string scaled = w.call("Mul", {x, w.number(1 / std::numbers::sqrt2)});
       const std::string twice = w.call("Add", {w.call("Erf", {scaled}), w.number(1)});

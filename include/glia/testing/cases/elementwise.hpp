@@ -61,6 +61,11 @@ void check_elementwise(const Check& check) {
     });
   }
 
+  for (const shape& s : {shape{}, shape{1}, shape{7, 3}, shape{300, 301}}) {
+    check(text("norm of ", s),
+          [&](auto& b) { b.out(b.device().run(kernels::norm{}, b.in(s, 90, 0.01F))); });
+  }
+
   const std::vector<std::array<shape, 3>> choices{{{{5, 7}, {5, 7}, {5, 7}}},
                                                   {{{5, 7}, {}, {5, 7}}},
                                                   {{{5, 7}, {5, 7}, {1}}},

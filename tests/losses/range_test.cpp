@@ -1,0 +1,328 @@
+#include <array>
+#include <cmath>
+#include <glia/backends/reference.hpp>
+#include <glia/optimizers/gradient_transforms.hpp>
+#include <glia/testing/gradient_check.hpp>
+#include <limits>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+// Losses, their gradients and what they are made of, against values in higher precision over the
+// whole range of their arguments.
+
+namespace {
+
+using wide = long double;
+
+/// Sizes over 38 decades of both signs, and 0.
+std::vector<double> arguments(double most = 1e38) {
+  std::vector<double> all{0};
+  for (double size = 1e-37; size <= most; size *= 1.7) {
+    all.push_back(static_cast<float>(size));
+    all.push_back(static_cast<float>(-size));
+  }
+  for (double x = -110; x <= 110; x += 0.73) {
+    all.push_back(static_cast<float>(x));
+  }
+  return all;
+}
+
+/// The largest relative error; what is a sum of so many numbers below those of full precision may
+/// be 0.
+template <class T>
+class errors {
+ public:
+  explicit errors(std::size_t terms = 1)
+      : least_(4 * static_cast<double>(terms) *
+               static_cast<double>(std::numeric_limits<T>::min())) {}
+  void add(double got, wide expected, double at) {
+    const auto right = static_cast<double>(expected);
+    const bool same = got == right || (std::isnan(got) && std::isnan(right));
+    const double error =
+        same || (std::abs(right) < least_ && std::abs(got) < 2 * least_)
+            ? 0
+            : std::abs(static_cast<double>((static_cast<wide>(got) - expected) / expected));
+    if (!(error <= worst)) {
+      worst = error;
+      where = at;
+    }
+  }
+  double worst = 0;
+  double where = 0;
+
+ private:
+  double least_;
+};
+
+template <class T>
+constexpr double few_roundings = 12 * std::numeric_limits<T>::epsilon();
+
+/// body(device) for all backends in host memory and instruction sets.
+template <class Body>
+void on_all_backends(const Body& body) {
+  using glia::cpu_loops::isa;
+  for (const isa level : {isa::baseline, isa::avx2, isa::avx512}) {
+    INFO("instruction set " << static_cast<int>(level));
+    const auto known = std::min(level, glia::cpu_loops::best_isa());
+    body(glia::cpu<float>({.threads = 1, .isa = known}));
+  }
+  body(glia::cpu<double>({.threads = 1}));
+  body(glia::reference<float>());
+  body(glia::reference<double>());
+}
+
+template <glia::backend B>
+typename B::tensor tensor_of(const B& device, const glia::shape& s,
+                             const std::vector<double>& values) {
+  return device.from_host(std::span<const double>(values), s);
+}
+template <glia::backend B>
+std::vector<double> numbers_of(const B& device, const typename B::tensor& x) {
+  std::vector<double> values(x.shape().size());
+  device.to_host(x, std::span<double>(values));
+  return values;
+}
+
+/// A loss of each sample of outputs (N, K), and its gradients.
+template <glia::backend B>
+struct evaluated {
+  template <class Loss>
+  evaluated(const B& device, const Loss& loss, const glia::shape& s, const std::vector<double>& y,
+            const std::vector<double>& t) {
+    glia::tape<B> on(device);
+    const auto outputs = on.leaf(tensor_of(device, s, y));
+    const auto each = loss(outputs, glia::targets<B>{{}, tensor_of(device, s, t)});
+    losses = numbers_of(device, each.value());
+    on.backward(glia::ops::sum(each));
+    gradients = numbers_of(device, on.take_gradient(outputs.slot()));
+  }
+  std::vector<double> losses;
+  std::vector<double> gradients;
+};
+
+wide softplus(wide x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+wide sigmoid(wide x) { return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+
+}  // namespace
+
+TEST_CASE("functions of one number keep their digits over 38 decades") {
+  using glia::unary_function;
+  struct example {
+    unary_function function;
+    wide (*right)(wide);
+  };
+  const std::array examples{
+      example{unary_function::softplus, softplus},
+      example{unary_function::sigmoid, sigmoid},
+      example{unary_function::tanh, [](wide x) { return std::tanh(x); }},
+      example{unary_function::erf, [](wide x) { return std::erf(x); }},
+      example{unary_function::gelu,
+              [](wide x) { return x * std::erfc(-x / std::sqrt(wide(2))) / 2; }},
+      example{unary_function::elu, [](wide x) { return x > 0 ? x : std::expm1(x); }},
+      example{unary_function::exponential, [](wide x) { return std::exp(x); }},
+      example{unary_function::logarithm, [](wide x) { return std::log(x); }}};
+  const std::array slopes{example{unary_function::softplus, sigmoid},
+                          example{unary_function::erf, [](wide x) {
+                                    return 2 / std::sqrt(std::acos(wide(-1))) * std::exp(-x * x);
+                                  }}};
+  const std::vector<double> x = arguments();
+  on_all_backends([&]<glia::backend B>(const B& device) {
+    using T = typename B::value_type;
+    const auto given = tensor_of(device, {x.size()}, x);
+    const auto check = [&](const example& one, const std::vector<double>& y) {
+      errors<T> found;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const wide right = one.right(static_cast<wide>(x[i]));
+        if (std::abs(right) <= std::numeric_limits<T>::max()) {
+          found.add(y[i], right, x[i]);
+        }
+      }
+      INFO(glia::name_of(one.function) << " at " << found.where);
+      // Far out a rounded argument of an exponential is what remains.
+      const double most = one.function == unary_function::gelu && sizeof(T) == sizeof(double)
+                              ? 3e-13
+                              : few_roundings<T>;
+      CHECK(found.worst < most);
+    };
+    for (const example& one : examples) {
+      check(one, numbers_of(device, device.run(kernels::unary{{one.function}}, given)));
+    }
+    for (const example& one : slopes) {
+      const auto ones = device.run(kernels::full{{x.size()}, 1});
+      const auto slope = device.run(kernels::unary_gradient{{one.function}}, ones, given);
+      if (one.function == unary_function::softplus) {
+        check(one, numbers_of(device, slope));
+      }
+    }
+  });
+}
+
+TEST_CASE("binary cross-entropy keeps its digits over 38 decades, and its gradient") {
+  const std::vector<double> some = arguments();
+  on_all_backends([&]<glia::backend B>(const B& device) {
+    for (const double t : {0.0, 1.0, 0.25}) {
+      const evaluated<B> got(device, glia::binary_cross_entropy{}, {some.size(), 1}, some,
+                             std::vector<double>(some.size(), t));
+      errors<typename B::value_type> losses;
+      errors<typename B::value_type> gradients;
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const auto y = static_cast<wide>(some[i]);
+        losses.add(got.losses[i], t * softplus(-y) + (1 - t) * softplus(y), some[i]);
+        if (t != 0.25) {  // which has a zero of its own
+          gradients.add(got.gradients[i], (1 - t) * sigmoid(y) - t * sigmoid(-y), some[i]);
+        }
+      }
+      INFO("target " << t << ", at " << losses.where << ", gradient at " << gradients.where);
+      CHECK(losses.worst < few_roundings<typename B::value_type>);
+      CHECK(gradients.worst < few_roundings<typename B::value_type>);
+    }
+  });
+}
+
+TEST_CASE("softmax cross-entropy keeps its digits over 38 decades, and its gradient") {
+  const std::vector<double> some = arguments(1e38);
+  // Rows of one logit beside others, few and many.
+  on_all_backends([&]<glia::backend B>(const B& device) {
+    using T = typename B::value_type;
+    for (const std::size_t classes : {std::size_t{2}, std::size_t{10}, std::size_t{100}}) {
+      for (const std::size_t target : {std::size_t{0}, std::size_t{1}}) {
+        std::vector<double> y;
+        std::vector<double> t;
+        for (const double logit : some) {
+          for (std::size_t k = 0; k < classes; ++k) {
+            y.push_back(k == 0 ? logit : 0.125 * static_cast<double>(k % 3));
+            t.push_back(k == target ? 1 : 0);
+          }
+        }
+        const evaluated<B> got(device, glia::softmax_cross_entropy{}, {some.size(), classes}, y, t);
+        errors<T> losses(classes);
+        errors<T> gradients(classes);
+        for (std::size_t n = 0; n < some.size(); ++n) {
+          const double* row = y.data() + n * classes;
+          wide others = 0;  // of the target
+          for (std::size_t k = 0; k < classes; ++k) {
+            others += k == target ? 0 : std::exp(static_cast<wide>(row[k]) - row[target]);
+          }
+          losses.add(got.losses[n], std::log1p(others), row[0]);
+          for (std::size_t k = 0; k < classes; ++k) {
+            const wide expected =
+                k == target ? (std::isinf(others) ? wide(-1) : -others / (1 + others)) : [&] {
+                  wide relative = 0;
+                  for (std::size_t j = 0; j < classes; ++j) {
+                    relative += std::exp(static_cast<wide>(row[j]) - row[k]);
+                  }
+                  return 1 / relative;
+                }();
+            gradients.add(got.gradients[n * classes + k], expected, row[0]);
+          }
+        }
+        INFO(classes << " classes, target " << target << ", at " << losses.where << ", gradient at "
+                     << gradients.where);
+        CHECK(losses.worst < few_roundings<T>);
+        CHECK(gradients.worst < few_roundings<T>);
+      }
+    }
+  });
+}
+
+TEST_CASE("cross-entropies of infinite logits are their limits, where there are such") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  on_all_backends([&]<glia::backend B>(const B& device) {
+    const auto same = [](const std::vector<double>& got, const std::vector<double>& expected) {
+      return std::equal(got.begin(), got.end(), expected.begin(), expected.end(),
+                        [](double a, double b) { return a == b || (a != a && b != b); });
+    };
+    const std::vector<double> y{inf, 0,    1,    inf,  0,   1, -inf, 0,   0,   inf, inf,
+                                0,   -inf, -inf, -inf, nan, 0, inf,  nan, inf, 0};
+    const std::vector<double> t{1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0};
+    const evaluated<B> rows(device, glia::softmax_cross_entropy{}, {7, 3}, y, t);
+    CHECK(same({rows.losses.begin(), rows.losses.begin() + 2}, {0, inf}));
+    CHECK(std::abs(rows.losses[2] - std::log(2.0)) < 1e-6);
+    CHECK(same({rows.losses.begin() + 3, rows.losses.end()}, {nan, nan, nan, 0}));
+    CHECK(same({rows.gradients.begin(), rows.gradients.begin() + 6}, {0, 0, 0, 1, -1, 0}));
+    CHECK(same({rows.gradients.end() - 3, rows.gradients.end()}, {0, 0, 0}));
+
+    const evaluated<B> ones(device, glia::binary_cross_entropy{}, {6, 1},
+                            {inf, inf, -inf, -inf, inf, nan}, {1, 0, 1, 0, 0.5, 1});
+    CHECK(same(ones.losses, {0, inf, inf, 0, inf, nan}));
+    CHECK(same({ones.gradients.begin(), ones.gradients.end() - 1}, {0, 1, -1, 0, 0.5}));
+    const evaluated<B> margins(device, glia::hinge{}, {4, 1}, {inf, -inf, inf, nan}, {1, 1, -1, 1});
+    CHECK(same(margins.losses, {0, inf, inf, nan}));
+  });
+}
+
+TEST_CASE("losses of values keep their digits over 38 decades") {
+  const std::vector<double> some = arguments();
+  on_all_backends([&]<glia::backend B>(const B& device) {
+    using T = typename B::value_type;
+    const auto check = [&](const auto& loss, double t, const auto& right, const auto& slope) {
+      const evaluated<B> got(device, loss, {some.size(), 1}, some,
+                             std::vector<double>(some.size(), t));
+      errors<T> losses;
+      errors<T> gradients;
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const auto y = static_cast<wide>(some[i]);
+        if (right(y) < static_cast<wide>(std::numeric_limits<T>::max())) {
+          losses.add(got.losses[i], right(y), some[i]);
+        }
+        gradients.add(got.gradients[i], slope(y), some[i]);
+      }
+      INFO(loss.description() << " at " << losses.where << ", gradient at " << gradients.where);
+      CHECK(losses.worst < few_roundings<T>);
+      CHECK(gradients.worst < few_roundings<T>);
+    };
+    for (const double delta : {1.0, 1e-6, 1e6}) {
+      const wide d = delta;
+      check(
+          glia::huber{delta}, 0,
+          [&](wide y) { return std::abs(y) < d ? y * y / 2 : d * (std::abs(y) - d / 2); },
+          [&](wide y) { return std::clamp(y, -d, d); });
+    }
+    check(
+        glia::hinge{}, -1, [](wide y) { return std::max(1 + y, wide(0)); },
+        [](wide y) { return wide(y > -1 ? 1 : 0); });
+    check(
+        glia::mean_absolute_error{}, 0, [](wide y) { return std::abs(y); },
+        [](wide y) {
+          return wide(y > 0 ? 1 : y < 0 ? -1 : 0);
+        });
+    check(
+        glia::mean_squared_error{}, 0, [](wide y) { return y * y; }, [](wide y) { return 2 * y; });
+  });
+}
+
+TEST_CASE("norms of gradients neither overflow nor underflow before they do") {
+  on_all_backends([&]<glia::backend B>(const B& device) {
+    using T = typename B::value_type;
+    for (double size = 1e-37; size < 1e38; size *= 31) {
+      INFO("gradients of " << size);
+      // Those of several parameters, one of which is not trained.
+      std::vector<typename B::tensor> gradients{
+          tensor_of(device, {2}, {static_cast<T>(size), 0}),
+          {},
+          tensor_of(device, {1, 2}, {0, static_cast<T>(-size)})};
+      for (int i = 0; i < 9; ++i) {
+        gradients.push_back(tensor_of(device, {1}, {0}));
+      }
+      const double root = std::sqrt(2.0);
+      const auto clipped = [&](double bound) {
+        auto some = gradients;
+        glia::transform_gradients({glia::clip_by_norm(bound)}, device, some);
+        return numbers_of(device, some[2])[1];
+      };
+      const double kept = clipped(1.5 * size);
+      CHECK(kept == static_cast<T>(-size));
+      CHECK(std::abs(clipped(size / 2) / (-size / 2 / root) - 1) < few_roundings<T>);
+      const double one = clipped(1e-3);
+      const double expected = size * root > 1e-3 ? -1e-3 / root : -size;
+      CHECK(std::abs(one / expected - 1) < few_roundings<T>);
+    }
+  });
+  const glia::cpu<double> device;
+  for (const double size : {1e-300, 1e-200, 1e200, 1e300}) {
+    const auto length = device.run(kernels::norm{}, tensor_of(device, {2}, {3 * size, 4 * size}));
+    CHECK(std::abs(numbers_of(device, length)[0] / (5 * size) - 1) < 1e-15);
+  }
+}
