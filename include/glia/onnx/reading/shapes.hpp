@@ -144,15 +144,9 @@ namespace glia::onnx::reading {
 
 inline void reshape(operation& n) {
   const tensor& x = n.operand(0);
-  std::vector<std::int64_t> wanted =
+  const std::vector<std::int64_t> wanted =
       n.has(1) ? n.known_integers(1) : n.integers("shape").value_or(std::vector<std::int64_t>{});
   const bool zero_is_zero = n.integer("allowzero", 0) != 0;
-  // A file that was written for batches of one size says it here.
-  const std::size_t declared = n.out.declared_rows;
-  if (declared > 0 && x.rank() > 0 && x.extents[0] == n.out.rows && !wanted.empty() &&
-      wanted[0] == static_cast<std::int64_t>(declared)) {
-    wanted[0] = static_cast<std::int64_t>(n.out.rows);
-  }
   dims to(wanted.size());
   std::size_t known = 1;
   std::optional<std::size_t> open;
@@ -172,9 +166,6 @@ inline void reshape(operation& n) {
     require<data_error>(known > 0 && x.size() % known == 0, "a tensor of shape ", words(x.extents),
                         " cannot be reshaped to rows of ", known);
     to[*open] = x.size() / known;
-  } else if (declared > 0 && !to.empty() && to[0] == declared &&
-             known / to[0] * n.out.rows == x.size()) {
-    to[0] = n.out.rows;
   }
   n.give(reshaped(n.out, x, to));
 }
