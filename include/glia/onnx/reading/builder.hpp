@@ -238,7 +238,7 @@ class graph_builder {
     for (const std::size_t axis : order) {
       to.push_back(t.extents[axis]);
     }
-    return arranged(t, places_in(t, order), to);
+    return with_samples_of(t, order, arranged(t, places_in(t, order), to));
   }
   value_id plain(const tensor& t) { return stored_as(t, plain_order(t.rank())); }
   /// The places in memory that the file's axes have, in this order.
@@ -521,6 +521,32 @@ class graph_builder {
     }
     const value_id file_order = permute(reshape(first->value, split), back);
     return reshape(permute(reshape(file_order, shape_of(t.stored)), places), to);
+  }
+
+  /// What a tensor has become with its axes in this order. Where there is a single sample, which of
+  /// the axes of extent 1 has it is known of the tensor and not of its shape.
+  value_id with_samples_of(const tensor& t, const std::vector<std::size_t>& order, value_id id) {
+    const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
+    if (samples.samples != 1 || !at) {
+      return id;
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto& places = t.axes[order[i]];
+      const auto found = std::find(places.begin(), places.end(), at->axis);
+      if (found == places.end()) {
+        continue;
+      }
+      sample_axis wanted{i, at->inner};
+      for (auto inside = found + 1; inside != places.end(); ++inside) {
+        wanted.inner *= t.stored[*inside];
+      }
+      if (samples.axis_of(id) != wanted) {
+        id = call(kernels::reshape{shape_of_value(id)}, {id});
+        samples.move(id, wanted);
+      }
+      break;
+    }
+    return id;
   }
 
   /// The numbers of weights as the graph has them; none of another input.

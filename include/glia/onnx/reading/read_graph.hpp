@@ -257,9 +257,10 @@ namespace detail {
                         "' of shape ", words(y.extents), " has no row for each of ", rows,
                         " samples");
     const bool images = what.channels_last && y.rank() == 4;
+    const bool along_first = out.has_samples(y, 0);
     const value_id given = images ? out.stored_as(y, {0, 2, 3, 1}) : out.plain(y);
     out.calls.add_output(name, given);
-    if (out.samples.axis_of(given) != sample_axis{}) {
+    if (!along_first || out.samples.axis_of(given) != sample_axis{}) {
       out.samples.place = text("the output '", name, "' of shape ", words(y.extents));
       out.samples.refuse("does not have the samples along its first axis");
     }

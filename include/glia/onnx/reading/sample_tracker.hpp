@@ -46,6 +46,9 @@ class sample_tracker {
     }
   }
 
+  /// Says which axis of a reshaped value has a single sample, where the shape leaves that open.
+  void move(value_id id, const sample_axis& to) { set(id, to); }
+
   /// Why the graph cannot be made for another number of samples; empty if it can.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
   void refuse(const std::string& why) {

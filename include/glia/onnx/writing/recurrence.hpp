@@ -61,8 +61,10 @@ namespace detail {
   const std::size_t units = of.recurrent.known->shape[0];
   const std::size_t columns = order.size() * units;
   const auto weights = [&](const constant& c) {
-    return w.numbers(c.name, {1, columns, c.numbers.size() / columns},
-                     gates(c.numbers, units, order));
+    const glia::shape s{1, columns, c.numbers.size() / columns};
+    const std::vector<float> numbers = gates(c.numbers, units, order);
+    return c.scales.empty() ? w.numbers(c.name, s, numbers)
+                            : w.dequantized(c, s, numbers, gates(c.scales, units, order), 1);
   };
   names all{weights(*of.weights.known), weights(*of.recurrent.known)};
   if (bias) {
