@@ -325,11 +325,18 @@ inline void resize(read_result& read, const sample_tracker& samples, std::size_t
     if (rows == what.rows || (planning && !samples.reason().empty())) {
       return result;
     }
-    require<data_error>(samples.reason().empty(), "was written for batches of ", what.rows,
-                        what.rows == 1 ? " sample" : " samples", " and cannot be used for ", rows,
-                        ": ", samples.reason());
-    detail::resize(result, samples, rows);
-    return result;
+    std::string reason = samples.reason();
+    if (reason.empty()) {
+      try {
+        detail::resize(result, samples, rows);
+        return result;
+      } catch (const error& e) {
+        reason = e.what();
+      }
+    }
+    throw data_error(text("was written for batches of ", what.rows,
+                          what.rows == 1 ? " sample" : " samples", " and cannot be used for ", rows,
+                          ": ", reason));
   }
   // Layouts must not depend on the batch, and axes of extent 1 may be anywhere.
   if (rows == 1) {
