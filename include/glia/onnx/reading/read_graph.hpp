@@ -322,7 +322,7 @@ inline void resize(read_result& read, const sample_tracker& samples, std::size_t
   };
   if (what.rows > 0) {
     read_result result = read(what.rows);
-    if (rows == what.rows || (planning && !samples.reason().empty())) {
+    if (rows == what.rows) {
       return result;
     }
     std::string reason = samples.reason();
@@ -334,14 +334,19 @@ inline void resize(read_result& read, const sample_tracker& samples, std::size_t
         reason = e.what();
       }
     }
+    if (planning) {
+      return result;
+    }
     throw data_error(text("was written for batches of ", what.rows,
                           what.rows == 1 ? " sample" : " samples", " and cannot be used for ", rows,
                           ": ", reason));
   }
-  // Layouts must not depend on the batch, and axes of extent 1 may be anywhere.
+  // Layouts must not depend on the batch, and axes of extent 1 may be anywhere. The number instead
+  // is one that few axes of files have.
   if (rows == 1) {
+    constexpr std::size_t several = 11;
     try {
-      read_result result = read(2);
+      read_result result = read(several);
       if (samples.reason().empty()) {
         detail::resize(result, samples, 1);
         return result;
