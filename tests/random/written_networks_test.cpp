@@ -150,6 +150,15 @@ class random_layers {
     }
   }
 
+  any_layer convolution(std::size_t filters, std::size_t kernel, std::size_t stride,
+                        const glia::padding2d& padding) {
+    return glia::conv2d{.filters = filters,
+                        .kernel = kernel,
+                        .stride = stride,
+                        .padding = padding,
+                        .activation = activation()};
+  }
+
   any_layer for_images(const glia::shape& s) {
     const std::size_t filters = 1 + below(5);
     const std::size_t kernel = 1 + below(3);
@@ -157,11 +166,8 @@ class random_layers {
     switch (below(10)) {
       case 0:
       case 1:
-        return glia::conv2d{.filters = filters,
-                            .kernel = kernel,
-                            .stride = stride,
-                            .padding = odds(2) ? glia::padding2d{glia::same} : glia::padding2d{},
-                            .activation = activation()};
+        return odds(2) ? convolution(filters, kernel, stride, glia::same)
+                       : convolution(filters, kernel, stride, glia::valid);
       case 2:
         return glia::depthwise_conv2d{.kernel = kernel, .stride = stride, .multiplier = stride};
       case 3:

@@ -157,8 +157,8 @@ enum class axis_rule { other, same, broadcast };
   if (const auto* const p = k.as<kernels::pad>()) {
     return axis != p->axis;
   }
-  if (k.as<kernels::softmax>() != nullptr || k.as<kernels::argmax>() != nullptr ||
-      k.as<kernels::normalize>() != nullptr || k.as<kernels::fake_quantize>() != nullptr) {
+  if (k.as<kernels::softmax>() != nullptr || k.as<kernels::normalize>() != nullptr ||
+      k.as<kernels::fake_quantize>() != nullptr) {
     return !last;
   }
   if (k.as<kernels::dense>() != nullptr || k.as<kernels::recurrence>() != nullptr ||
@@ -204,6 +204,10 @@ enum class axis_rule { other, same, broadcast };
   }
   if (k.as<kernels::reshape>() != nullptr) {
     return detail::after_reshape(x, at, y, samples);
+  }
+  if (k.as<kernels::argmax>() != nullptr) {  // a number for each row
+    return at.axis + 1 < x.rank() ? detail::after_reshape(without_last_axis(x), at, y, samples)
+                                  : std::nullopt;
   }
   if (const auto* const p = k.as<kernels::permute_axes>()) {
     std::size_t axis = 0;
@@ -265,6 +269,10 @@ enum class axis_rule { other, same, broadcast };
   }
   if (k.as<kernels::reshape>() != nullptr) {
     const auto from = detail::after_reshape(y, at, x, samples);
+    return from ? operand_samples{kind::varies, *from} : operand_samples{};
+  }
+  if (k.as<kernels::argmax>() != nullptr) {
+    const auto from = detail::after_reshape(y, at, without_last_axis(x), samples);
     return from ? operand_samples{kind::varies, *from} : operand_samples{};
   }
   if (const auto* const p = k.as<kernels::permute_axes>()) {

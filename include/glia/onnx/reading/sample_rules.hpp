@@ -119,7 +119,7 @@ namespace glia::onnx::reading {
     return false;
   }
   if (name == "Flatten") {
-    return n.integer("axis", 1) == 0 && have_samples(n, 0, 0, rank);
+    return n.out.samples.samples == 1 && n.integer("axis", 1) == 0 && have_samples(n, 0, 0, rank);
   }
   if (name == "Compress") {
     return n.attribute("axis") == nullptr ? have_samples(n, 0, 0, rank)

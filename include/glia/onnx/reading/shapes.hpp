@@ -56,15 +56,25 @@ namespace glia::onnx::reading {
     ++at;
     rest = at < places.size() ? t.stored[places[at]] : 1;
   };
-  for (const std::size_t extent : to) {
+  // Of axes of extent 1, that of a single sample is not to be joined to what stands behind it.
+  const auto samples = t.computed() ? out.samples.axis_of(t.id) : std::nullopt;
+  const auto is_single_sample = [&](std::size_t place) {
+    return out.samples.samples == 1 && samples && place < places.size() &&
+           places[place] == samples->axis && t.stored[places[place]] == 1;
+  };
+  for (std::size_t axis = 0; axis < to.size(); ++axis) {
     axes.emplace_back();
-    if (extent == 0) {
+    if (to[axis] == 0) {
       return std::nullopt;
     }
-    std::size_t need = extent;
+    std::size_t need = to[axis];
     if (need == 1 && at < places.size() && rest == 1 && pieces[places[at]].empty()) {
       take(1);
       next();
+      if (is_single_sample(at) && (axis + 1 == to.size() || to[axis + 1] != 1)) {
+        take(1);
+        next();
+      }
     }
     while (need > 1) {
       if (at == places.size() || rest == 0) {

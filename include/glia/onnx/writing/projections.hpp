@@ -81,6 +81,8 @@ struct projections {
   std::map<std::size_t, projected> of;
   /// Those that join what two recurrences give, a forward and a backward one.
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> pairs;
+  /// Others, a forward and a backward one of the same steps, by the one that comes first.
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>> directions;
   std::vector<bool> absorbed;  ///< nodes that nothing else needs
 
   explicit projections(const graph& g) : absorbed(g.nodes().size(), false) {
@@ -106,9 +108,33 @@ struct projections {
         absorbed[found->first] = absorbed[found->second] = true;
       }
     }
+    for (const auto& one : of) {
+      for (auto other = of.upper_bound(one.first); other != of.end(); ++other) {
+        if (const auto found = directions_in(g, one.first, other->first)) {
+          directions[one.first] = *found;
+          absorbed[other->first] = true;
+          break;
+        }
+      }
+    }
   }
 
  private:
+  /// The forward and the backward one of two recurrences, if one node can be both.
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> directions_in(
+      const graph& g, std::size_t first, std::size_t second) const {
+    const auto* const a = g.nodes()[first].kernel.as<kernels::recurrence>();
+    const auto* const b = g.nodes()[second].kernel.as<kernels::recurrence>();
+    const bool fit = !absorbed[first] && !absorbed[second] && !directions.contains(first) &&
+                     a->cell == b->cell && a->backwards != b->backwards &&
+                     g.spec(g.nodes()[first].results[0]) == g.spec(g.nodes()[second].results[0]) &&
+                     !of.at(first).quantizer && have_same_steps(g, of.at(first), of.at(second));
+    if (!fit) {
+      return std::nullopt;
+    }
+    return a->backwards ? std::pair{second, first} : std::pair{first, second};
+  }
+
   [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> pair_in(const graph& g,
                                                                            const graph_uses& uses,
                                                                            std::size_t n) const {

@@ -175,6 +175,14 @@ inline void write_graph(const graph& once, const graph& two, const graph& three,
       made = lower_batch_normalization(l, norm->second, all);
     } else if (k != nullptr && operands[4]) {
       made = lower_steps(l, *k);
+    } else if (const auto two_ways = products.directions.find(n);
+               two_ways != products.directions.end()) {
+      const auto [forwards, backwards] = two_ways->second;
+      const std::array both{layer_of(forwards), layer_of(backwards)};
+      std::array<value, 2> states = lower_directions(l, both);
+      all[two.nodes()[forwards].results[0]] = std::move(states[0]);
+      all[two.nodes()[backwards].results[0]] = std::move(states[1]);
+      continue;
     } else if (k != nullptr) {
       require<value_error>(
           products.of.contains(n), "onnx: the layer '", place,
