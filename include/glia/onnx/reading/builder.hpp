@@ -139,6 +139,16 @@ class graph_builder {
   value_id reshape(value_id x, const shape& to) {
     return shape_of_value(x) == to ? x : call(kernels::reshape{to}, {x});
   }
+  /// The same where it is known which axis of `to` has what axis i of x has, for each of x's.
+  value_id reshape(value_id x, const shape& to, const std::vector<std::size_t>& now_at) {
+    const value_id y = reshape(x, to);
+    const auto at = samples.axis_of(x);
+    if (samples.samples == 1 && at && y != x && now_at[at->axis] < to.rank() &&
+        to[now_at[at->axis]] == shape_of_value(x)[at->axis]) {
+      samples.move(y, {now_at[at->axis], at->inner});
+    }
+    return y;
+  }
   value_id permute(value_id x, const std::vector<std::size_t>& order) {
     return std::is_sorted(order.begin(), order.end())
                ? x
@@ -241,6 +251,22 @@ class graph_builder {
     return with_samples_of(t, order, arranged(t, places_in(t, order), to));
   }
   value_id plain(const tensor& t) { return stored_as(t, plain_order(t.rank())); }
+  /// A tensor whose single sample is at this axis of the file's, if it may as well be there.
+  tensor with_sample_at(const tensor& t, std::size_t axis) {
+    const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
+    if (samples.samples != 1 || !at || has_samples(t, axis) || t.extents[axis] != 1) {
+      return t;
+    }
+    const value_id lying = plain(t);
+    const shape s = shape_of_value(lying);
+    const sample_axis wanted{axis, 1};
+    if (!samples.axis_of(lying) || !samples.can_move(s, *samples.axis_of(lying), wanted)) {
+      return t;
+    }
+    const value_id moved = call(kernels::reshape{s}, {lying});
+    samples.move(moved, wanted);
+    return computed(moved, t.type);
+  }
   /// The places in memory that the file's axes have, in this order.
   [[nodiscard]] static std::vector<std::size_t> places_in(const tensor& t,
                                                           const std::vector<std::size_t>& order) {

@@ -228,6 +228,9 @@ class graph_reader {
       if (!joined_nodes(b, out, parts).joins(n)) {
         const started here = start();
         reader(n);
+        if (out.samples.samples == 1) {
+          keep_sample(n, given[0]);
+        }
         finish(here, name, described(n));
       }
     }
@@ -237,6 +240,21 @@ class graph_reader {
                    : require_same_beyond(node, given, n.results);
     }
     return std::move(n.results);
+  }
+
+  /// A single sample stays at its axis where an operation keeps its operand's axes, but for those
+  /// that it reduces: of the axes of extent 1 in a shape, nobody knows which it was.
+  void keep_sample(operation& n, const tensor& x) {
+    tensor& y = n.results.at(0);
+    for (std::size_t axis = 0; axis < x.rank() && y.computed(); ++axis) {
+      if (!out.has_samples(x, axis)) {
+        continue;
+      }
+      if (const auto kept = reading::kept_axis(n, x, axis); kept && *kept < y.rank()) {
+        y = out.with_sample_at(y, *kept);
+      }
+      return;
+    }
   }
 
   /// Computes numbers again, for one more sample.

@@ -131,11 +131,10 @@ enum class axis_rule { other, same, broadcast };
       k.as<kernels::dropout>() != nullptr || k.as<kernels::one_hot>() != nullptr ||
       k.as<kernels::fake_quantize>() != nullptr || k.as<kernels::concat>() != nullptr ||
       k.as<kernels::slice>() != nullptr || k.as<kernels::pad>() != nullptr ||
-      k.as<kernels::softmax>() != nullptr || k.as<kernels::argmax>() != nullptr ||
-      k.as<kernels::dense>() != nullptr || k.as<kernels::conv2d>() != nullptr ||
-      k.as<kernels::conv2d_input_gradient>() != nullptr || k.as<kernels::max_pool2d>() != nullptr ||
-      k.as<kernels::avg_pool2d>() != nullptr || k.as<kernels::normalize>() != nullptr ||
-      k.as<kernels::recurrence>() != nullptr;
+      k.as<kernels::softmax>() != nullptr || k.as<kernels::dense>() != nullptr ||
+      k.as<kernels::conv2d>() != nullptr || k.as<kernels::conv2d_input_gradient>() != nullptr ||
+      k.as<kernels::max_pool2d>() != nullptr || k.as<kernels::avg_pool2d>() != nullptr ||
+      k.as<kernels::normalize>() != nullptr || k.as<kernels::recurrence>() != nullptr;
   return same ? axis_rule::same : axis_rule::other;
 }
 

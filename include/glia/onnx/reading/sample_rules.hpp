@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -136,6 +137,27 @@ namespace glia::onnx::reading {
   return n.out.samples.samples > 0 && n.out.samples.reason().empty() && crosses(n)
              ? "computes across the samples"
              : "";
+}
+
+/// At which axis of an operation's result an axis of its first operand x is, where it keeps axes.
+[[nodiscard]] inline std::optional<std::size_t> kept_axis(const operation& n, const tensor& x,
+                                                          std::size_t axis) {
+  const std::string& name = n.node.op_type();
+  const bool argument = name == "ArgMax" || name == "ArgMin";
+  if (name.starts_with("Reduce") || argument) {
+    if (n.integer("keepdims", 1) != 0) {
+      return axis;
+    }
+    const std::vector<std::size_t> gone =
+        argument ? std::vector<std::size_t>{axis_in(n.integer("axis", 0), x.rank())}
+                 : axes_of(n).axes;
+    return axis - static_cast<std::size_t>(std::count_if(
+                      gone.begin(), gone.end(), [&](std::size_t one) { return one < axis; }));
+  }
+  const std::string_view others =
+      " Softmax LogSoftmax Hardmax LayerNormalization LpNormalization CumSum MatMul ";
+  return others.find(' ' + name + ' ') != std::string_view::npos ? std::optional(axis)
+                                                                 : std::nullopt;
 }
 
 /// The extents of a tensor for one more sample.

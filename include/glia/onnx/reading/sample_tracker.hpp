@@ -46,6 +46,12 @@ class sample_tracker {
     }
   }
 
+  /// Whether the samples, of which there is one, may as well be at another axis of this shape.
+  [[nodiscard]] bool can_move(const shape& s, const sample_axis& from,
+                              const sample_axis& to) const {
+    return samples == 1 && s.size() > 0 &&
+           detail::count_outside(s, from, 1) == detail::count_outside(s, to, 1);
+  }
   /// Says which axis of a reshaped value has a single sample, where the shape leaves that open.
   void move(value_id id, const sample_axis& to) { set(id, to); }
 
@@ -180,13 +186,6 @@ class sample_tracker {
       }
     }
     return found;
-  }
-
-  /// Whether the samples, of which there is one, may as well be at another axis of this shape.
-  [[nodiscard]] bool can_move(const shape& s, const sample_axis& from,
-                              const sample_axis& to) const {
-    return samples == 1 && s.size() > 0 &&
-           detail::count_outside(s, from, 1) == detail::count_outside(s, to, 1);
   }
 
   /// The statistics that a normalisation gives beside its result: one for each row.

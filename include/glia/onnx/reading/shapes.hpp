@@ -35,9 +35,44 @@ namespace glia::onnx::reading {
   return t;
 }
 
+/// A tensor in memory of which a single sample has an axis of its own, not one joined to others.
+[[nodiscard]] inline tensor with_own_sample(graph_builder& out, tensor t) {
+  const auto at = t.computed() ? out.samples.axis_of(t.id) : std::nullopt;
+  if (out.samples.samples != 1 || !at || t.stored[at->axis] <= 1) {
+    return t;
+  }
+  const std::size_t outer = t.stored[at->axis] / at->inner;
+  dims pieces{1};
+  if (outer > 1) {
+    pieces.insert(pieces.begin(), outer);
+  }
+  if (at->inner > 1) {
+    pieces.push_back(at->inner);
+  }
+  const std::size_t more = pieces.size() - 1;
+  if (t.stored.size() + more > shape::max_rank) {
+    return t;
+  }
+  for (auto& places : t.axes) {
+    std::vector<std::size_t> now;
+    for (const std::size_t place : places) {
+      for (std::size_t i = 0; i <= (place == at->axis ? more : 0); ++i) {
+        now.push_back(place + i + (place > at->axis ? more : 0));
+      }
+    }
+    places = std::move(now);
+  }
+  const auto first = t.stored.begin() + static_cast<std::ptrdiff_t>(at->axis);
+  t.stored.insert(t.stored.erase(first), pieces.begin(), pieces.end());
+  t.id = out.reshape(t.id, shape_of(t.stored));
+  out.samples.move(t.id, {at->axis + (outer > 1 ? 1 : 0), 1});
+  return t;
+}
+
 /// The same axes in memory, some of them in pieces, as the axes of another shape, if they can be.
-[[nodiscard]] inline std::optional<tensor> regrouped(graph_builder& out, const tensor& t,
+[[nodiscard]] inline std::optional<tensor> regrouped(graph_builder& out, const tensor& given,
                                                      const dims& to) {
+  const tensor t = with_own_sample(out, given);
   const std::vector<std::size_t> places = flat(t.axes);
   if (places.size() != t.stored.size()) {
     return std::nullopt;
@@ -128,7 +163,11 @@ namespace glia::onnx::reading {
     }
   }
   if (result.computed()) {
-    result.id = out.reshape(result.id, shape_of(result.stored));
+    std::vector<std::size_t> first_piece(t.stored.size(), 0);
+    for (std::size_t i = place_of.size(); i-- > 0;) {
+      first_piece[place_of[i]] = now[i];
+    }
+    result.id = out.reshape(result.id, shape_of(result.stored), first_piece);
   }
   return result;
 }
@@ -215,6 +254,7 @@ inline void squeeze(operation& n) {
     return n.give(reshaped(n.out, x, to));
   }
   // What lies in memory of these axes goes, of whatever extent the others are.
+  constexpr auto nowhere = static_cast<std::size_t>(-1);
   shape stored;
   std::vector<std::size_t> now(x.stored.size(), 0);
   for (std::size_t place = 0; place < x.stored.size(); ++place) {
@@ -222,7 +262,7 @@ inline void squeeze(operation& n) {
       const auto& places = x.axes[axis];
       return std::find(places.begin(), places.end(), place) != places.end();
     });
-    now[place] = stored.rank();
+    now[place] = gone ? nowhere : stored.rank();
     if (!gone) {
       stored.push_back(x.stored[place]);
     }
@@ -239,7 +279,7 @@ inline void squeeze(operation& n) {
       }
     }
   }
-  result.id = n.out.reshape(x.id, stored);
+  result.id = n.out.reshape(x.id, stored, now);
   n.give(std::move(result));
 }
 
