@@ -396,6 +396,20 @@ TEST_CASE("an ONNX file that was written for any batch is read for a single samp
         sequential{glia::lstm{.units = 8}, glia::layer_norm{}, glia::rms_norm{}, glia::dense{3}});
 }
 
+TEST_CASE("two directions are one node of an ONNX file however they are joined") {
+  const auto check = [](const std::string& name, const auto& description) {
+    check_written(name, description, {5, 3}, 0, 1e-6);
+    const test::temporary_folder scratch;
+    glia::write_onnx(glia::model{description, {5, 3}}, scratch.path() / "net.onnx");
+    const auto all = operations_of(read_message(scratch.path() / "net.onnx"));
+    CHECK(std::count(all.begin(), all.end(), "GRU") == 1);
+  };
+  const glia::gru sequences{.units = 4, .sequences = true};
+  check("added", glia::bidirectional(sequences, glia::join::add{}));
+  check("multiplied", glia::bidirectional(sequences, glia::join::multiply{}));
+  check("the last steps", sequential{glia::bidirectional(glia::gru{.units = 4}), glia::dense{2}});
+}
+
 TEST_CASE("axes in pieces meet others in other pieces in an ONNX file") {
   const auto rnn = glia::simple_rnn{.units = 7, .sequences = true};
   const auto check = [](const std::string& name, const auto& description) {
