@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <glia/onnx.hpp>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -296,6 +297,43 @@ TEST_CASE("inputs of other numbers of rows are refused") {
   CHECK(
       test::contains(test::message_of<glia::data_error>([&] { (void)g.read(); }),
                      "the first axis of the input 'z' has the extent 1, that of another input 4"));
+}
+
+TEST_CASE("networks of other libraries are for any batch when their files say one size") {
+  for (const std::string& name : test::onnx_models()) {
+    const ::onnx::ModelProto message = test::onnx_message(name);
+    const glia::onnx_model whole{test::onnx_folder() / (name + ".onnx")};
+    if (message.graph().input(0).type().tensor_type().shape().dim(0).has_dim_value() ||
+        test::contains(name, "external") || whole.content().graph().input_size() != 1) {
+      continue;
+    }
+    const glia::model net{whole};
+    const glia::shape sample = net.sample_shape();
+    const xt::xarray<float> x =
+        xt::abs(batch_of_samples(3, extents(sample.begin(), sample.end()))) * 2.0F;
+    const xt::xarray<float> y = net.predict(x);
+    const std::size_t kernels = net.prepare({.batch = 3}).calls().nodes().size();
+    for (const std::int64_t written : {1, 2}) {
+      INFO(name << " written for " << written);
+      ::onnx::ModelProto fixed = message;
+      fixed.mutable_graph()
+          ->mutable_input(0)
+          ->mutable_type()
+          ->mutable_tensor_type()
+          ->mutable_shape()
+          ->mutable_dim(0)
+          ->set_dim_value(written);
+      const test::temporary_folder scratch;
+      test::write_message(fixed, scratch.path() / "fixed.onnx");
+      std::optional<glia::model<glia::onnx_model>> again;
+      REQUIRE_NOTHROW(again.emplace(glia::onnx_model{scratch.path() / "fixed.onnx"}));
+      xt::xarray<float> given;
+      REQUIRE_NOTHROW(given = again->predict(x));
+      CHECK(given.shape() == y.shape());
+      CHECK((given.shape() != y.shape() || test::distance(given, y) < 1e-4));
+      CHECK(again->prepare({.batch = 3}).calls().nodes().size() == kernels);
+    }
+  }
 }
 
 namespace {
