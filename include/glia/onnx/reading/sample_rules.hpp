@@ -122,6 +122,9 @@ namespace glia::onnx::reading {
   if (name == "Flatten") {
     return n.out.samples.samples == 1 && n.integer("axis", 1) == 0 && have_samples(n, 0, 0, rank);
   }
+  if (name == "Trilu") {
+    return rank >= 2 && have_samples(n, 0, rank - 2, rank);
+  }
   if (name == "Compress") {
     return n.attribute("axis") == nullptr ? have_samples(n, 0, 0, rank)
                                           : along(n.integer("axis", 0));
