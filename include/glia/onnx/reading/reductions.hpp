@@ -79,7 +79,7 @@ struct reduced_axes {
     }
   }
   result.stored = dims_of(stored);
-  result.id = out.reshape(t.id, stored);
+  result.id = out.reshape(t.id, stored, now);
   return result;
 }
 

@@ -241,9 +241,6 @@ inline void resize(operation& n) {
     const auto in = static_cast<double>(a.in);
     if (sizes) {
       a.out = dims_from({(*sizes)[i]})[0];
-      if (axis == 0 && n.out.declared_rows > 0 && a.out == n.out.declared_rows) {
-        a.out = n.out.rows;  // the file was written for batches of one size
-      }
       a.scale = static_cast<double>(a.out) / in;
     } else {
       require<data_error>(scales[i] > 0 && in * scales[i] < 1e9, "scales by ", scales[i]);
