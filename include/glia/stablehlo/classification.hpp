@@ -56,7 +56,7 @@ struct certain_rows {
                        w.subtract(x, along_rows(w, highest, x.shape)));
     exponentials = w.unary("exponential", shifted);
     others = w.add(w.sum(w.select(is_highest, w.constant(0, x), exponentials), {1}),
-                   w.subtract(w.multiply(count, w.unary("exponential", at_highest)), 1));
+                   w.add(w.multiply(count, w.unary("exponential", at_highest)), -1));
   }
 
   [[nodiscard]] value softmax(writer& w) const {
