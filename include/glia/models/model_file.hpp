@@ -66,12 +66,16 @@ void load(Model& net, const std::filesystem::path& path) {
       "', the file says '", kind == content.metadata.end() ? "" : kind->second,
       "'; it was written by another version of glia");
   auto& parameters = net.parameters();
+  std::map<std::string_view, const named_tensor*> by_name;
+  for (const named_tensor& t : content.tensors) {
+    by_name.emplace(t.name, &t);
+  }
   std::vector<typename Model::backend_type::tensor> made;
   for (const auto& p : parameters) {
-    const auto found = std::find_if(content.tensors.begin(), content.tensors.end(),
-                                    [&](const named_tensor& t) { return t.name == p.spec.name; });
-    require<data_error>(found != content.tensors.end(), path.string(), ": has no tensor '",
-                        p.spec.name, "'; the file is damaged");
+    const auto at = by_name.find(p.spec.name);
+    require<data_error>(at != by_name.end(), path.string(), ": has no tensor '", p.spec.name,
+                        "'; the file is damaged");
+    const named_tensor* const found = at->second;
     require<data_error>(found->shape == p.spec.shape, path.string(), ": tensor '", p.spec.name,
                         "' has the shape ", found->shape, ", expected ", p.spec.shape,
                         "; the file is damaged");
