@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
 #include "glia/kernels/classification.hpp"
 
 namespace glia::reference_loops {
@@ -44,12 +45,12 @@ struct classification {
   static void softmax_gradient(const T* dy, const T* y, T* dx, std::size_t rows,
                                std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n, dy += columns, y += columns, dx += columns) {
-      T dot = 0;
+      compensated_sum<T> dot;
       for (std::size_t k = 0; k < columns; ++k) {
-        dot += dy[k] * y[k];
+        dot.add(dy[k] * y[k]);
       }
       for (std::size_t k = 0; k < columns; ++k) {
-        dx[k] = y[k] * (dy[k] - dot);
+        dx[k] = y[k] * (dy[k] - dot.value());
       }
     }
   }
@@ -79,10 +80,11 @@ struct classification {
                                              std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n) {
       const std::size_t row = n * columns;
-      T target_sum = 0;
+      compensated_sum<T> targets_sum;
       for (std::size_t k = 0; k < columns; ++k) {
-        target_sum += targets[row + k];
+        targets_sum.add(targets[row + k]);
       }
+      const T target_sum = targets_sum.value();
       for (std::size_t k = 0; k < columns; ++k) {
         dlogits[row + k] = dloss[n] * (probabilities[row + k] * target_sum - targets[row + k]);
       }
@@ -91,11 +93,12 @@ struct classification {
 
   /// Writes softmax(x) to y, which may be x, and returns ln(sum(exp(x - highest))).
   static T log_sum_exp(const T* x, T highest, T* y, std::size_t columns) {
-    T sum = 0;
+    compensated_sum<T> all;
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] = std::exp(x[k] - highest);
-      sum += y[k];
+      all.add(y[k]);
     }
+    const T sum = all.value();
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] /= sum;
     }
