@@ -27,7 +27,7 @@ template <class T>
 
 /// Mean and variance of a set of numbers that share their statistics, for numbers of any size: they
 /// are multiplied by a power of two before they are squared. Of numbers that are not all finite the
-/// mean is what a sum gives, and nothing is left of the rest.
+/// mean and normalised values are what the formula gives.
 template <class T>
 class set_statistics {
  public:
@@ -44,7 +44,8 @@ class set_statistics {
     const auto count = static_cast<T>(n);
     if (!std::isfinite(largest)) {
       mean_ = centred ? sum.value() / count : T{0};
-      variance_ = inverse_ = std::numeric_limits<T>::quiet_NaN();
+      variance_ = centred ? std::numeric_limits<T>::quiet_NaN() : largest;
+      inverse_ = 1 / std::sqrt(variance_);
       return;
     }
     // Powers that are numbers with all digits, and so are what they divide by.

@@ -4,9 +4,13 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "glia/layers/scope.hpp"
+#include "glia/ops/arrangement.hpp"
+#include "glia/ops/elementwise.hpp"
 #include "glia/ops/normalization.hpp"
+#include "glia/ops/reductions.hpp"
 
 namespace glia {
 
@@ -34,7 +38,31 @@ struct group_norm {
                    ") must divide the input's channels (", channels, ")");
     const variable<B> gamma = s.parameter("gamma", {channels}, gamma_initializer);
     const variable<B> beta = s.parameter("beta", {channels}, beta_initializer);
-    return ops::normalize(normalization::group, x, gamma, beta, epsilon, groups).output;
+    // Groups of one channel are columns; longer ones are made so.
+    const std::size_t positions = sample_of(in).size() / channels;
+    const std::size_t each = channels / groups;
+    if (each == 1) {
+      const variable<B> apart = ops::reshape(std::move(x), {in[0], positions, channels});
+      return ops::reshape(
+          ops::normalize(normalization::group, apart, gamma, beta, epsilon, groups).output, in);
+    }
+    const auto number = [&](double value) {
+      return s.device().run(kernels::full{{groups}, value});
+    };
+    const variable<B> ones = x.owner().constant(number(1));
+    const variable<B> zeros = x.owner().constant(number(0));
+    const variable<B> turned = ops::permute_axes(
+        ops::reshape(std::move(x), {in[0], positions, groups, each}), {0, 1, 3, 2});
+    const variable<B> normal =
+        ops::normalize(normalization::group,
+                       ops::reshape(turned, {in[0], positions * each, groups}), ones, zeros,
+                       epsilon, groups)
+            .output;
+    return ops::reshape(ops::permute_axes(ops::reshape(normal, {in[0], positions, each, groups}),
+                                          {0, 1, 3, 2}),
+                        in) *
+               gamma +
+           beta;
   }
   [[nodiscard]] std::string description() const { return text("group_norm(", groups, ')'); }
   friend bool operator==(const group_norm&, const group_norm&) = default;

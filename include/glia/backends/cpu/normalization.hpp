@@ -176,7 +176,7 @@ class normalizing {
       for (std::size_t c = set * sets.run; c < (set + 1) * sets.run; ++c) {
         means[c] = mean[set];
         scales[c] = gamma[c] * inverse;
-        shifts[c] = beta[c] - rest[set] * scales[c];
+        shifts[c] = beta[c] - part_of_rest(rest[set], scales[c]);
       }
     }
     for (T* const each : {means, scales, shifts}) {
@@ -200,6 +200,9 @@ class normalizing {
       }
     }
   }
+
+  /// What it comes to that a mean lacks `rest`; an infinite factor is no reason for a NaN.
+  static T part_of_rest(T rest, T factor) { return rest == 0 ? T{0} : rest * factor; }
 
   static set_statistics<T> statistics_of(const normalized_sets& sets, std::size_t set, const T* x,
                                          double epsilon) {
@@ -300,11 +303,12 @@ class normalizing {
     }
     cut.repeat(means);
     gradient_sums(loops, sets.columns, cut, room, for_tasks, dy, x, dgamma, dbeta, off);
-    // dx = gamma inverse dy - inverse mean(q) - h inverse mean(q h), h = (x - mean - rest) inverse
+    // dx = inverse (q - mean(q) - h mean(q h)), q = gamma dy, h = (x - mean - rest) inverse
     T* const scales = room.column(2);
     T* const constants = room.column(3);
     T* const slopes = room.column(4);
     const auto length = static_cast<T>(sets.length());
+    const bool single = sets.run == 1;
     bool usual = true;
     for (std::size_t set = 0; set < sets.per_sample; ++set) {
       const std::size_t first = set * sets.run;
@@ -315,14 +319,17 @@ class normalizing {
       T mean_q = 0;
       T mean_qh = 0;
       for (std::size_t c = first; c < first + sets.run; ++c) {
-        dgamma[c] = inverse * (dgamma[c] - rest * dbeta[c]);
-        mean_q += gamma[c] * dbeta[c] / length;
-        mean_qh += gamma[c] * dgamma[c] / length;
+        dgamma[c] = inverse * (dgamma[c] - part_of_rest(rest, dbeta[c]));
+        const T factor = single ? T{1} : gamma[c];
+        mean_q += factor * dbeta[c] / length;
+        mean_qh += factor * dgamma[c] / length;
       }
+      // Where a set has one gamma, that is a factor of the whole.
+      const T outer = single ? T{1} : inverse;
       for (std::size_t c = first; c < first + sets.run; ++c) {
         scales[c] = inverse * gamma[c];
-        slopes[c] = inverse * inverse * mean_qh;
-        constants[c] = inverse * mean_q - rest * slopes[c];
+        slopes[c] = outer * inverse * mean_qh;
+        constants[c] = outer * mean_q - part_of_rest(rest, slopes[c]);
       }
     }
     for (T* const each : {scales, constants, slopes}) {
@@ -330,8 +337,13 @@ class normalizing {
     }
     for_tasks([&](auto by, const auto& task) {
       task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
-        by.normalized_gradient(dy + at, x + at, means + column, constants + column, slopes + column,
-                               scales + column, dx + at, count);
+        if (single) {
+          by.normalized_gradient(dy + at, x + at, means + column, constants + column,
+                                 slopes + column, scales + column, dx + at, count);
+        } else {
+          by.grouped_gradient(dy + at, x + at, means + column, constants + column, slopes + column,
+                              scales + column, dx + at, count);
+        }
       });
     });
     for (std::size_t set = 0; !usual && set < sets.per_sample; ++set) {

@@ -210,8 +210,8 @@ static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std:
 }
 
 // Element by element: of some of the rows the sum of distances to `shift`, from their mean and how
-// far that is off, and of squares of those to the mean of all; y = (x - mean) scale + shift; dx =
-// scale dy - constant - (x - mean) slope.
+// far that is off, and of squares of those to the mean of all; y = (x - mean) scale + shift;
+// dx = scale (dy - mean_dy - (x - mean) slope).
 template <class T>
 static void distances(const T* mean, const T* off, const T* shift, T count, T* y, std::size_t n) {
   GLIA_INDEPENDENT
@@ -237,11 +237,20 @@ static void center_and_scale(const T* x, const T* mean, const T* scale, const T*
   }
 }
 template <class T>
-static void normalized_gradient(const T* dy, const T* x, const T* mean, const T* constant,
+static void normalized_gradient(const T* dy, const T* x, const T* mean, const T* mean_dy,
                                 const T* slope, const T* scale, T* dx, std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
-    dx[i] = scale[i] * dy[i] - (x[i] - mean[i]) * slope[i] - constant[i];
+    dx[i] = scale[i] * (dy[i] - mean_dy[i] - (x[i] - mean[i]) * slope[i]);
+  }
+}
+// dx = scale dy - constant - (x - mean) slope
+template <class T>
+static void grouped_gradient(const T* dy, const T* x, const T* mean, const T* constant,
+                             const T* slope, const T* scale, T* dx, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    dx[i] = scale[i] * dy[i] - constant[i] - (x[i] - mean[i]) * slope[i];
   }
 }
 

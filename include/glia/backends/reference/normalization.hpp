@@ -32,7 +32,7 @@ struct normalizing {
 
   // With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy, both over one set:
   // dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon); without the mean's part where that
-  // is taken to be 0.
+  // is taken to be 0. Where a set has one gamma, that is a factor of the whole.
   void compute(const kernels::normalize_gradient& k, const memory_pool& memory, const tensor& dy,
                const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
                const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
@@ -41,27 +41,35 @@ struct normalizing {
     std::fill_n(lost.data(), lost.size(), T{0});
     std::fill_n(dgamma.data(), over.columns, T{0});
     std::fill_n(dbeta.data(), over.columns, T{0});
+    const bool single = over.run == 1;
+    const auto inner = [&](std::size_t c) { return single ? T{1} : gamma.data()[c]; };
     for (std::size_t set = 0; set < over.count(); ++set) {
       const normalized_numbers h(k, over, set, x.data(), mean.data()[set], variance.data()[set]);
       compensated_sum<T> q_sum;
       compensated_sum<T> qh_sum;
-      for (std::size_t i = 0; i < over.length(); ++i) {
-        const std::size_t at = over.element(set, i);
-        const std::size_t c = over.column(set, i);
-        const T g = dy.data()[at];
-        const T normal = h(x.data()[at]);
-        compensated_sum<T>::add(g * normal, dgamma.data()[c], lost.data()[c]);
-        compensated_sum<T>::add(g, dbeta.data()[c], lost.data()[over.columns + c]);
-        q_sum.add(gamma.data()[c] * g);
-        qh_sum.add(gamma.data()[c] * g * normal);
+      for (std::size_t j = 0; j < over.run; ++j) {  // each of the set's columns
+        compensated_sum<T> g_sum;
+        compensated_sum<T> gh_sum;
+        for (std::size_t i = j; i < over.length(); i += over.run) {
+          const std::size_t at = over.element(set, i);
+          g_sum.add(dy.data()[at]);
+          gh_sum.add(dy.data()[at] * h(x.data()[at]));
+        }
+        const std::size_t c = over.column(set, j);
+        compensated_sum<T>::add(gh_sum.value(), dgamma.data()[c], lost.data()[c]);
+        compensated_sum<T>::add(g_sum.value(), dbeta.data()[c], lost.data()[over.columns + c]);
+        q_sum.add(inner(c) * g_sum.value());
+        qh_sum.add(inner(c) * gh_sum.value());
       }
       const auto count = static_cast<T>(over.length());
       const T mean_q = k.kind == normalization::rms ? T{0} : q_sum.value() / count;
       const T mean_qh = qh_sum.value() / count;
       for (std::size_t i = 0; i < over.length(); ++i) {
         const std::size_t at = over.element(set, i);
-        const T q = gamma.data()[over.column(set, i)] * dy.data()[at];
-        dx.data()[at] = h.inverse * (q - mean_q - h(x.data()[at]) * mean_qh);
+        const std::size_t c = over.column(set, i);
+        const T q = inner(c) * dy.data()[at];
+        const T outer = single ? gamma.data()[c] : T{1};
+        dx.data()[at] = outer * h.inverse * (q - mean_q - h(x.data()[at]) * mean_qh);
       }
     }
     for (std::size_t c = 0; c < over.columns; ++c) {

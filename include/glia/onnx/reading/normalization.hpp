@@ -134,20 +134,21 @@ inline void layer_normalization(operation& n) {
   return graph_builder::with_value(ends.like, out.multiply(ends.values[0], ends.values[1]));
 }
 
-/// x scale + bias, which have a number for each element of axis 1.
-inline void scale_channels(operation& n, const tensor& x) {
-  dims channels(x.rank() - 1, 1);
-  channels[0] = x.extents[1];
-  const std::vector<tensor> all{x, reshaped(n.out, n.operand(1), channels),
-                                reshaped(n.out, n.operand(2), channels)};
-  const aligned a = n.out.align(all);
-  n.give_like(a.like, n.out.add(n.out.multiply(a.values[0], a.values[1]), a.values[2]));
+/// Groups of channels of each sample, with a number of scale and bias for each channel.
+inline void normalize_groups(operation& n, const tensor& x, std::size_t groups) {
+  axis_order order = axes_from_to(2, x.rank());
+  order.insert(order.begin(), 0);
+  order.push_back(1);
+  const auto results = n.out.add_node(
+      kernels::normalize{normalization::group, n.real("epsilon", 1e-5), groups},
+      {n.out.stored_as(x, order), n.out.plain(n.operand(1)), n.out.plain(n.operand(2))});
+  n.give(n.out.computed(results[0], order, x.type));
 }
 
 inline void instance_normalization(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
   require<data_error>(x.rank() > 2 && x.size() > 0, "expected (N, C, ...), got ", words(x.extents));
-  scale_channels(n, standardised(n.out, x, {axes_from_to(2, x.rank())}, n.real("epsilon", 1e-5)));
+  normalize_groups(n, x, x.extents[1]);
 }
 
 inline void group_normalization(operation& n) {
@@ -158,19 +159,13 @@ inline void group_normalization(operation& n) {
                       "expected (N, C, ...) of as many channels as ", groups, " groups share, got ",
                       words(x.extents));
   const std::size_t each = x.extents[1] / groups;
-  dims parts{x.extents[0], groups, each};
-  parts.insert(parts.end(), x.extents.begin() + 2, x.extents.end());
-  const tensor y = reshaped(n.out,
-                            standardised(n.out, in_graph(n.out, reshaped(n.out, x, parts)),
-                                         {axes_from_to(2, parts.size())}, n.real("epsilon", 1e-5)),
-                            x.extents);
   if (n.opset < 21) {  // a number for each group
     for (const std::size_t i : {1U, 2U}) {
       const tensor of_groups = reshaped(n.out, n.operand(i), {groups, 1});
       n.x[i] = reshaped(n.out, expanded(n.out, of_groups, {groups, each}), {x.extents[1]});
     }
   }
-  scale_channels(n, y);
+  normalize_groups(n, x, groups);
 }
 
 inline void mean_variance_normalization(operation& n) {

@@ -22,8 +22,21 @@ namespace glia::onnx {
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::normalize& k) {
+  const names vectors{l.out.use(l.x[1]), l.out.use(l.x[2])};
+  if (k.kind == normalization::group && l.x[0].rank() > 2 &&
+      l.x[0].shape.back().count == k.groups) {
+    axis_order order = plain_order(l.x[0].rank());
+    order.pop_back();
+    order.insert(order.begin() + 1, l.x[0].rank() - 1);
+    const std::string y = l.out.call(
+        "InstanceNormalization", {l.out.use(l.out.arranged(l.x[0], order)), vectors[0], vectors[1]},
+        [&](::onnx::NodeProto& made) {
+          writer::set(made, "epsilon", static_cast<float>(k.epsilon));
+        });
+    return {l.result(y, order), value{}, value{}};
+  }
   const value x = l.out.plain(l.x[0]);
-  const names operands{l.out.use(x), l.out.use(l.x[1]), l.out.use(l.x[2])};
+  const names operands{l.out.use(x), vectors[0], vectors[1]};
   if (k.kind == normalization::layer) {
     const std::string y = l.out.call("LayerNormalization", operands, [&](::onnx::NodeProto& made) {
       writer::set(made, "axis", std::int64_t{-1});
