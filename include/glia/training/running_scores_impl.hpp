@@ -82,17 +82,18 @@ void running_scores<B>::add_outputs(std::span<const float> all, const batch& b) 
   const std::size_t outputs = b.size == 0 ? 0 : all.size() / b.size;
   const std::size_t values = b.size == 0 ? 0 : b.targets.size() / b.size;
   for (std::size_t n = 0; n < b.size; ++n) {
-    const sample_target target{
-        .label = b.classes.empty() ? -1 : b.classes[n],
-        .values = b.classes.empty() ? std::span<const float>(b.targets).subspan(n * values, values)
-                                    : std::span<const float>(),
-        .border = how_.border};
+    const auto own = b.classes.empty()
+                         ? std::span<const float>(b.targets).subspan(n * values, values)
+                         : std::span<const float>();
     for (std::size_t i = 0; i < own_.size(); ++i) {
       const metric& m = how_.metrics[i];
       if (!m.counts_classes()) {
         if (m.per_sample) {
           own_[i].resize(own_[i].size() + m.sums);
         }
+        const sample_target target{.label = b.classes.empty() ? -1 : b.classes[n],
+                                   .values = {own, m.name},
+                                   .border = how_.border};
         m.add(all.subspan(n * outputs, outputs), target, std::span(own_[i]).last(m.sums));
       }
     }
