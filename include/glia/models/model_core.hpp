@@ -69,6 +69,14 @@ struct frozen_end {
 
 namespace detail {
 
+/// Throws `shape_error` for outputs of so many samples that have not a row for each.
+inline void require_rows(const shape& outputs, std::size_t samples) {
+  require<shape_error>(
+      outputs.rank() > 0 && outputs[0] == samples, "model: expected outputs (N, ...), one row for ",
+      "each of ", samples, samples == 1 ? " sample" : " samples", ", got ", outputs,
+      "; reduce over the axes of a sample and not over the batch, as ops::mean_per_sample does");
+}
+
 /// What a model keeps to infer with: programs, or nothing where a backend only runs at once.
 template <backend B>
 struct inference_memory {};
@@ -99,6 +107,12 @@ class model_core {
   model_core& operator=(model_core&&) = default;
   ~model_core() = default;
 
+  /// Throws `value_error` for a model that was moved from.
+  void require_parameters() const {
+    require<value_error>(identity_ != nullptr,
+                         "model: it was moved from and has no parameters; use the model that it "
+                         "was moved to, or assign one to it first");
+  }
   [[nodiscard]] const B& device() const { return device_; }
   [[nodiscard]] const shape& sample_shape() const { return sample_; }
   [[nodiscard]] shape output_shape() const { return sample_of(plan_.output); }
@@ -199,8 +213,10 @@ template <backend On>
 variable<On> model_core<B>::run(const description_ref<On>& described, scope<On>& s,
                                 variable<On> x) const {
   require_batch(x.shape(), model_part::whole);
+  const std::size_t rows = x.shape()[0];
   variable<On> y = described(s, std::move(x));
   s.expect_all_asked();
+  detail::require_rows(y.shape(), rows);
   return y;
 }
 
