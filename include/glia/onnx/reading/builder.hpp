@@ -127,6 +127,8 @@ class graph_builder {
   value_id affine(value_id x, double factor, double offset) {
     return apply({unary_function::affine, factor, offset}, x);
   }
+  /// x by a number; -0 is added, which leaves the sign of zeros as it is.
+  value_id scaled(value_id x, double factor) { return affine(x, factor, -0.0); }
   value_id binary(binary_function function, value_id a, value_id b) {
     return call(kernels::binary{function}, {a, b});
   }

@@ -217,29 +217,42 @@ inline void lp_normalization(operation& n) {
   if (p == 2) {
     norm.id = n.out.apply(unary_function::square_root, norm.id);
   }
+  // A norm of 0 leaves its zeros as they are.
+  norm.id = n.out.call(kernels::select{},
+                       {n.out.binary(binary_function::equal, norm.id, n.out.constant({}, {0})),
+                        n.out.constant({}, {1}), norm.id});
   const std::vector<tensor> both{x, norm};
   const aligned all = n.out.align(both);
-  n.give_like(all.like, n.out.divide(all.values[0], all.values[1]));
+  n.give_like(all.like, n.out.binary(binary_function::divide, all.values[0], all.values[1]));
 }
 
 /// In inference nothing; in training what glia's own layer does.
 inline void dropout(operation& n) {
-  const tensor x = n.operand(0);
+  // In the graph in inference, too: parameters have the same shape as in training.
+  const tensor x = n.operand(0).from != nullptr ? in_graph(n.out, n.x[0]) : n.x[0];
   const double rate = n.opset < 12 ? n.real("ratio", 0.5) : n.known_number(1, 0.5);
   require<data_error>(n.training || n.opset < 12 || n.known_number(2, 0) == 0 || rate == 0,
                       "drops elements in inference, too; in training glia does");
-  require<data_error>(!n.training || rate == 0 || !n.wants(1),
-                      "gives which elements are dropped, which glia does not");
-  if (n.wants(1)) {
-    numbers ones = broadcast_to(integer_numbers({1}, {}, truth), x.extents);
-    n.give(known_tensor(std::move(ones)), 1);
-  }
   if (!n.training || rate == 0) {
+    if (n.wants(1)) {
+      n.give(known_tensor(broadcast_to(integer_numbers({1}, {}, truth), x.extents)), 1);
+    }
     return n.give(x);
   }
   require<data_error>(rate > 0 && rate < 1, "has a ratio of ", rate);
   const tensor given = in_graph(n.out, x);
-  n.give_like(given, n.out.call(kernels::dropout{rate, 0}, {given.id, n.out.random_key()}));
+  const kernels::dropout kernel{rate, 0};
+  if (!n.wants(1)) {
+    return n.give_like(given, n.out.call(kernel, {given.id, n.out.random_key()}));
+  }
+  // Of ones it leaves what the others are multiplied by.
+  const value_id ones = n.out.full(n.out.shape_of_value(given.id), 1);
+  const value_id factors = n.out.call(kernel, {ones, n.out.random_key()});
+  n.give_like(given, n.out.multiply(given.id, factors));
+  tensor mask = graph_builder::with_value(
+      given, n.out.binary(binary_function::greater, factors, n.out.constant({}, {0})));
+  mask.type = truth;
+  n.give(std::move(mask), 1);
 }
 
 }  // namespace glia::onnx::reading

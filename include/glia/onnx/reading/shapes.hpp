@@ -1,14 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
 #include "glia/onnx/reading/elementwise.hpp"
+#include "glia/onnx/reading/number_format.hpp"
 #include "glia/onnx/reading/operation.hpp"
 
 // Operations that say otherwise which axes lie where. Most of them write nothing.
@@ -324,22 +327,65 @@ inline void transpose(operation& n) {
 
 inline void identity(operation& n) { n.give(n.operand(0)); }
 
+/// The nearest number of a format with fewer digits, by whole multiples of its step.
+inline value_id nearest_of(graph_builder& out, value_id x, const number_format& format) {
+  const value_id size = out.apply(unary_function::absolute, x);
+  // The power of 2 that is not above x, by halving the exponents that it may have.
+  value_id scale = out.constant({}, {std::ldexp(1, format.least)});
+  int reach = 1;
+  while (2 * reach <= format.most - format.least) {
+    reach *= 2;
+  }
+  for (bool first = true; reach > 0; reach /= 2, first = false) {
+    const value_id grown = first ? out.constant({}, {std::ldexp(1, format.least + reach)})
+                                 : out.affine(scale, std::ldexp(1, reach), 0);
+    scale = out.call(kernels::select{},
+                     {out.binary(binary_function::greater, grown, size), scale, grown});
+  }
+  const value_id steps =
+      out.scaled(out.binary(binary_function::divide, x, scale), 1 / format.step());
+  const value_id near = out.multiply(out.scaled(rounded_to_even(out, steps), format.step()), scale);
+  const value_id fits = out.binary(binary_function::greater, out.constant({}, {format.limit()}),
+                                   out.apply(unary_function::absolute, near));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return out.call(kernels::select{}, {fits, near, out.scaled(x, infinity)});
+}
+
+/// Whole numbers as a type of 8 or 16 bits holds them, which drops higher bits.
+inline value_id held_as(graph_builder& out, value_id x, element_type type) {
+  using P = ::onnx::TensorProto;
+  const bool bytes = type == P::INT8 || type == P::UINT8;
+  if (!bytes && type != P::INT16 && type != P::UINT16) {
+    return x;
+  }
+  const double count = bytes ? 0x1p8 : 0x1p16;
+  const double least = type == P::INT8 || type == P::INT16 ? -count / 2 : 0;
+  const value_id over = out.apply(unary_function::floor, out.affine(x, 1 / count, -least / count));
+  return out.subtract(x, out.affine(over, count, 0));
+}
+
 inline void cast(operation& n) {
   tensor x = n.operand(0);
   const auto to = n.node.op_type() == "CastLike" ? n.operand(1).type
                                                  : static_cast<element_type>(n.integer("to", 1));
-  if (to == truth && x.type != truth) {
+  require<data_error>(detail::raw_size(to) > 0, "casts to ", name_of_type(to),
+                      ", which glia does not read");
+  const auto format = format_of(to);
+  if (to == x.type) {
+    return n.give(std::move(x));
+  }
+  if (to == truth) {
     x = in_graph(n.out, x);
     const value_id zero = n.out.constant({}, {0});
     x.id = not_of(n.out, n.out.binary(binary_function::equal, x.id, zero));
-  } else if (to != truth && !is_real(to)) {
-    if (is_real(x.type)) {
+  } else if (!is_real(to)) {
+    if (x.type != truth) {
       x = in_graph(n.out, x);
-      x.id = truncated(n.out, x.id);
+      x.id = held_as(n.out, is_real(x.type) ? truncated(n.out, x.id) : x.id, to);
     }
-  } else {
-    require<data_error>(detail::raw_size(to) > 0 && to != ::onnx::TensorProto::BFLOAT16,
-                        "casts to ", name_of_type(to), ", which glia does not round to");
+  } else if (format && x.type != truth) {
+    x = in_graph(n.out, x);
+    x.id = nearest_of(n.out, x.id, *format);
   }
   x.type = to;
   n.give(std::move(x));
