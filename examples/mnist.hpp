@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mnist_report.hpp"
+#include "program.hpp"
 
 template <class Network, glia::backend B>
 void train_mnist(const mnist_settings& s, const Network& network, const glia::image_bytes& train,
@@ -36,16 +37,16 @@ void train_mnist(const mnist_settings& s, const Network& network, const glia::im
   }
 }
 
-/// What main returns: 0, or 1 where something is wrong with the data.
 template <class Network>
-int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) try {
+int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) {
   CLI::App app{"Trains " + s.name + " on MNIST, or on data of its format"};
   app.option_defaults()->always_capture_default();
   const auto at_least_one = CLI::Range(1, 1'000'000);
   app.add_option("--data", s.data, "folder with the four MNIST files");
   app.add_option("--epochs", s.epochs, "passes over the images")->check(at_least_one);
   app.add_option("--batch-size", s.batch_size, "images per step")->check(at_least_one);
-  app.add_option("--learning-rate", s.learning_rate, "of Adam");
+  app.add_option("--learning-rate", s.learning_rate, "of Adam")
+      ->check(CLI::Validator(positive_float, ""));
   app.add_option("--seed", s.seed, "of initial weights and shuffling");
   app.add_option("--profile", s.profile, "folder for where time and memory go, with a trace");
   app.add_option("--images", s.images, "train on the first so many")->check(at_least_one);
@@ -54,6 +55,7 @@ int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) t
   add_rank_options(app, s.ranks);
   CLI11_PARSE(app, argc, argv);
 
+  require_writable(s.report);
   return with_ranks(s.ranks, s.where.threads, [&](const run_ranks& ranks) {
     auto sets = glia::load_mnist(s.data, glia::gzip_files{});
     sets.train.keep_first(s.images);
@@ -63,7 +65,12 @@ int run_mnist(int argc, char** argv, mnist_settings s, const Network& network) t
               [&](const auto& device) { train_mnist(s, network, train, test, device, ranks); });
     return 0;
   });
-} catch (const glia::error& e) {
-  std::cerr << s.name << ": " << e.what() << '\n';
-  return 1;
+}
+
+/// What main returns.
+template <class Network>
+int mnist_program(int argc, char** argv, const mnist_settings& s, const Network& network) {
+  return run_program(s.name, argc, argv, [&](int count, char** arguments) {
+    return run_mnist(count, arguments, s, network);
+  });
 }

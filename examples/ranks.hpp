@@ -64,7 +64,7 @@ int with_ranks(const rank_choice& choice, [[maybe_unused]] std::size_t& threads,
     threads = threads > 0 ? threads : all.threads();
     const std::string placement = all.placement(threads);
     if (!all.is_first()) {
-      std::cout.setstate(std::ios::badbit);
+      std::cout.rdbuf(nullptr);
     }
     std::cout << placement << "\n\n";
     return use(run_ranks(choice, all.ranks()));

@@ -50,7 +50,8 @@ def page():
     headers = {path: path.read_text() for path in sorted((root / "include" / "glia").rglob("*.hpp"))
                if path.parent.name != "kernels"}
     text = ["# Members, in order\n", "What may be said in braces, `glia::dense{.units = 10, .activation = glia::relu}`. C++ wants members in the order"
-            "\nof the tables; what is left out has its default. Written from the headers by `docs/site/members.py`.\n"]
+            "\nof the tables; what is left out has its default. Compilers name a misspelt member only where the type is\n"
+            "written out: `trainer.fit(data, glia::fit_options{.epochs = 3})`. Written from the headers by `docs/site/members.py`.\n"]
     for group, names in groups.items():
         text.append(f"## {group}\n")
         for name in names:

@@ -28,6 +28,7 @@
 #include <optional>
 
 #include "../device.hpp"
+#include "../program.hpp"
 #include "../ranks.hpp"
 #include "network.hpp"
 #include "photos.hpp"
@@ -265,7 +266,7 @@ int predict(const settings& s, const Device& device) {
   return judge(s, net, classes);
 }
 
-int main(int argc, char** argv) try {
+int run(int argc, char** argv) {
   settings s;
   CLI::App app{"Teaches a network to tell five flowers apart"};
   app.option_defaults()->always_capture_default();
@@ -285,7 +286,8 @@ int main(int argc, char** argv) try {
       app.add_flag("--demo", s.demo, "draw the flowers and train a small network from nothing");
   app.add_option("--epochs", s.epochs, "passes over the photos")->check(at_least_one);
   app.add_option("--batch-size", s.batch_size, "photos per step")->check(at_least_one);
-  app.add_option("--learning-rate", s.learning_rate, "of Adam; 1e-4 suits fine-tuning");
+  app.add_option("--learning-rate", s.learning_rate, "of Adam; 1e-4 suits fine-tuning")
+      ->check(CLI::Validator(positive_float, ""));
   auto* const fine_tune =
       app.add_option("--fine-tune", s.fine_tune, "train the last so many blocks and the head, too")
           ->check(CLI::Range(0, 17));
@@ -318,7 +320,9 @@ int main(int argc, char** argv) try {
                                 : train(s, device, ranks);
     });
   });
-} catch (const std::exception& e) {
-  std::cerr << "flowers: " << e.what() << '\n';
-  return 1;
+}
+
+int main(int argc, char** argv) {
+  // Errors, and output that cannot be written, become the exit status.
+  return run_program("flowers", argc, argv, &run);
 }

@@ -21,6 +21,7 @@
 
 #include "../flowers/network.hpp"
 #include "../mnist_networks.hpp"
+#include "../program.hpp"
 #include "targets.hpp"
 
 struct settings {
@@ -80,7 +81,7 @@ void write(const std::filesystem::path& path, const std::string& bytes) {
   glia::write_whole_file(path, [&](std::ostream& out) { out << bytes; });
 }
 
-int main(int argc, char** argv) try {
+int run(int argc, char** argv) {
   settings s;
   const char* const tpu = std::getenv("GLIA_LIBTPU");
   s.plugin = tpu == nullptr ? "" : tpu;
@@ -131,7 +132,9 @@ int main(int argc, char** argv) try {
   std::cout << glia::text_table(table) << "\nfor one batch each; the programs are in "
             << s.output.string() << '\n';
   return 0;
-} catch (const std::exception& e) {
-  std::cerr << "glia-compile: " << e.what() << '\n';
-  return 1;
+}
+
+int main(int argc, char** argv) {
+  // Errors, and output that cannot be written, become the exit status.
+  return run_program("glia-compile", argc, argv, &run);
 }

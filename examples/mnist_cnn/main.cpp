@@ -10,7 +10,7 @@
 #include "../mnist_networks.hpp"
 
 int main(int argc, char** argv) {
-  return run_mnist(argc, argv,
-                   {.name = "mnist_cnn", .sample = {28, 28, 1}, .epochs = 10, .batch_size = 1024},
-                   convolutional_network());
+  return mnist_program(
+      argc, argv, {.name = "mnist_cnn", .sample = {28, 28, 1}, .epochs = 10, .batch_size = 1024},
+      convolutional_network());
 }

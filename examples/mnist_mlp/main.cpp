@@ -10,7 +10,7 @@
 #include "../mnist_networks.hpp"
 
 int main(int argc, char** argv) {
-  return run_mnist(argc, argv,
-                   {.name = "mnist_mlp", .sample = {784}, .epochs = 20, .batch_size = 100},
-                   perceptron());
+  return mnist_program(argc, argv,
+                       {.name = "mnist_mlp", .sample = {784}, .epochs = 20, .batch_size = 100},
+                       perceptron());
 }

@@ -20,6 +20,7 @@
 #include <memory>
 #include <sstream>
 
+#include "../program.hpp"
 #include "pictures.hpp"
 #include "scaling.hpp"
 
@@ -76,7 +77,7 @@ void classify(const settings& s) {
             << (best_is_binary ? "black-and-white" : "grey") << " images\n";
 }
 
-int main(int argc, char** argv) try {
+int run(int argc, char** argv) {
   settings s;
   CLI::App app{"Classifies MNIST digits with support vector machines"};
   add_options(app, s);
@@ -99,7 +100,9 @@ int main(int argc, char** argv) try {
   compare_scaling(argv[0], s);
   std::cout << "results are in " << s.output.string() << '\n';
   return 0;
-} catch (const std::exception& e) {
-  std::cerr << "mnist_svm: " << e.what() << '\n';
-  return 1;
+}
+
+int main(int argc, char** argv) {
+  // Errors, and output that cannot be written, become the exit status.
+  return run_program("mnist_svm", argc, argv, &run);
 }

@@ -21,6 +21,7 @@
 
 #include "../device.hpp"
 #include "../mnist_networks.hpp"
+#include "../program.hpp"
 #include "../ranks.hpp"
 
 struct settings {
@@ -93,7 +94,7 @@ void train_on(const settings& s, const Device& device, const run_ranks& ranks) {
   }
 }
 
-int main(int argc, char** argv) try {
+int run(int argc, char** argv) {
   settings s;
   CLI::App app{"Trains the model garden's MNIST network on a CPU, GPU or TPU"};
   app.option_defaults()->always_capture_default();
@@ -121,7 +122,9 @@ int main(int argc, char** argv) try {
     on_device(s.where, [&](const auto& device) { train_on(s, device, ranks); });
     return 0;
   });
-} catch (const std::exception& e) {
-  std::cerr << "mnist_tpu: " << e.what() << '\n';
-  return 1;
+}
+
+int main(int argc, char** argv) {
+  // Errors, and output that cannot be written, become the exit status.
+  return run_program("mnist_tpu", argc, argv, &run);
 }

@@ -11,6 +11,7 @@
 #include <iostream>
 
 #include "../device.hpp"
+#include "../program.hpp"
 #include "../ranks.hpp"
 #include "text.hpp"
 
@@ -52,7 +53,7 @@ void learn_and_write(const settings& s, const names_text& text, const B& device,
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int run(int argc, char** argv) {
   settings s;
   CLI::App app{"Learns from a list of names to write others like them"};
   app.option_defaults()->always_capture_default();
@@ -73,7 +74,9 @@ int main(int argc, char** argv) try {
     on_device(s.where, [&](const auto& device) { learn_and_write(s, text, device, ranks); });
     return 0;
   });
-} catch (const std::exception& e) {
-  std::cerr << e.what() << '\n';
-  return 1;
+}
+
+int main(int argc, char** argv) {
+  // Errors, and output that cannot be written, become the exit status.
+  return run_program("names", argc, argv, &run);
 }

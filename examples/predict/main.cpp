@@ -25,6 +25,7 @@
 #include <numeric>
 #include <optional>
 
+#include "../program.hpp"
 #include "samples.hpp"
 
 struct settings {
@@ -235,7 +236,7 @@ void compare(const samples& all, network& one, network& other) {
             << " runs in turns)\n";
 }
 
-int main(int argc, char** argv) try {
+int run(int argc, char** argv) {
   settings s;
   CLI::App app{"Predicts with any network in an ONNX file"};
   app.add_option("network", s.network, "the ONNX file")->required();
@@ -255,7 +256,7 @@ int main(int argc, char** argv) try {
       ->expected(1, 3);
   app.add_option("--std", s.std, "what is divided by, likewise")
       ->expected(1, 3)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(positive_float, ""));
   app.add_flag("--crop", s.crop,
                "cuts pictures to the network's proportions, and does not stretch them");
   app.add_option("--threads", s.threads, "of the cpu; 0: one per core");
@@ -315,7 +316,9 @@ int main(int argc, char** argv) try {
               << profile.kernel_table(30);
   }
   return failures;
-} catch (const std::exception& e) {
-  std::cerr << "predict: " << e.what() << '\n';
-  return 1;
+}
+
+int main(int argc, char** argv) {
+  // Errors, and output that cannot be written, become the exit status.
+  return run_program("predict", argc, argv, &run);
 }

@@ -90,6 +90,9 @@ inline bool read_line(std::size_t line_number, std::size_t size, samples& to) {
   if (!std::getline(std::cin, line)) {
     return false;
   }
+  if (line_number == 1 && line.starts_with("\xEF\xBB\xBF")) {  // the mark of UTF-8
+    line.erase(0, 3);
+  }
   std::replace(line.begin(), line.end(), ',', ' ');
   std::istringstream words(line);
   std::size_t count = 0;

@@ -16,13 +16,14 @@
 #include <glia/compression/gzip.hpp>
 #include <glia/data/mnist.hpp>
 
+#include "../program.hpp"
 #include "charts.hpp"
 #include "estimate.hpp"
 #include "measurements.hpp"
 #include "training.hpp"
 #include "validation.hpp"
 
-int main(int argc, char** argv) try {
+int run(int argc, char** argv) {
   settings s;
   CLI::App app{"Says what training with billions of images would take"};
   add_options(app, s);
@@ -59,7 +60,9 @@ int main(int argc, char** argv) try {
   std::filesystem::remove(s.output / "images.bin");
   std::cout << "\nresults are in " << s.output.string() << '\n';
   return 0;
-} catch (const std::exception& e) {
-  std::cerr << "scaling: " << e.what() << '\n';
-  return 1;
+}
+
+int main(int argc, char** argv) {
+  // Errors, and output that cannot be written, become the exit status.
+  return run_program("scaling", argc, argv, &run);
 }

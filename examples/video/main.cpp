@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "../device.hpp"
+#include "../program.hpp"
 #include "../ranks.hpp"
 #include "clips.hpp"
 #include "features.hpp"
@@ -99,7 +100,7 @@ void train_on_features(const settings& s, const run_ranks& ranks) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int run(int argc, char** argv) {
   settings s;
   CLI::App app{"Tells what people do in clips"};
   app.option_defaults()->always_capture_default();
@@ -156,7 +157,9 @@ int main(int argc, char** argv) try {
     train_on_features(s, ranks);
     return 0;
   });
-} catch (const std::exception& e) {
-  std::cerr << e.what() << '\n';
-  return 1;
+}
+
+int main(int argc, char** argv) {
+  // Errors, and output that cannot be written, become the exit status.
+  return run_program("video", argc, argv, &run);
 }

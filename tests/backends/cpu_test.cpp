@@ -85,6 +85,31 @@ TEST_CASE("rows that no window sees are not made in a chain of convolutions") {
   }
 }
 
+TEST_CASE("an image that threads share is convolved as one thread does it") {
+  for (const std::size_t height : {4U, 6U, 8U, 9U, 17U}) {
+    for (const std::size_t kernel : {1U, 2U, 3U}) {
+      for (const std::size_t stride : {1U, 2U, 3U}) {
+        const auto d = glia::sequential{
+            glia::conv2d{.filters = 20, .kernel = 1},
+            glia::depthwise_conv2d{.kernel = kernel, .stride = stride, .activation = glia::relu},
+            glia::conv2d{.filters = 7, .kernel = 1}};
+        const glia::shape sample{height, 6, 3};
+        const auto x = glia::testing::test_values(glia::batch_of(3, sample), 3);
+        const auto predicted = [&](std::size_t threads) {
+          const glia::model net{d, sample, device_type({.threads = threads})};
+          std::vector<float> y(3 * net.output_shape().size());
+          net.predict_batch(x, y);
+          return y;
+        };
+        const std::vector<float> expected = predicted(1);
+        INFO("height " << height << ", kernel " << kernel << ", stride " << stride);
+        CHECK(predicted(2) == expected);
+        CHECK(predicted(8) == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("cross-entropy keeps its digits for large logits and for classes that cannot be") {
   const auto loss = [](const auto& device, const std::vector<float>& x,
                        const std::vector<float>& t) {

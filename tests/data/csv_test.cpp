@@ -56,7 +56,9 @@ std::vector<float> cells_of(const glia::csv_table& table, const std::string& nam
 }
 
 /// What a table of the one column x says of a cell.
-float number_from(const std::string& cell) { return cells_of(table_of("x\n" + cell), "x").at(0); }
+float number_from(const std::string& cell, const glia::csv_options& options = {}) {
+  return cells_of(table_of("x\n" + cell, options), "x").at(0);
+}
 
 template <class D>
 std::vector<float> csv_sample(const D& data, std::size_t i) {
@@ -156,7 +158,14 @@ TEST_CASE("a cell's number is the nearest float") {
            {"5.", 5.0F},
            {"-0.3", -0.3F},
            {"9999999", 9999999.0F},
-           {"16777217", 16777216.0F},
+           {"16777216", 16777216.0F},
+           {"16777217.5", 16777218.0F},
+           {"1.6777217e7", 16777216.0F},
+           {"3.4028235677e38", 3.4028235e38F},
+           {"1e-400", 0.0F},
+           {"0.00001e-400", 0.0F},
+           {"1000000e-99999999999999999999", 0.0F},
+           {"0e99999", 0.0F},
            {"0.0000001", 1e-7F},
            {"1234.5678", 1234.5678F},
            {"-1e-3", -1e-3F},
@@ -174,7 +183,9 @@ TEST_CASE("a cell's number is the nearest float") {
     glia::detail::csv_cells quick(cell, ',', "");
     float value = 0;
     CHECK(quick.next_short_number(value) == few_digits);
-    CHECK((!few_digits || value == glia::detail::number_in(cell)));
+    float nearest = 0;
+    (void)glia::detail::number_in(cell, nearest);
+    CHECK((!few_digits || value == nearest));
   }
 }
 
@@ -205,11 +216,32 @@ TEST_CASE("empty cells and special values are errors, or what the options say") 
 TEST_CASE("a cell that is no number is named by file, line and column") {
   const auto got = [](const std::string& cell) { return csv_error("width\n1\n" + cell + "\n2\n"); };
   CHECK(got("abc") == "table.csv:3: column 'width': expected a number, got 'abc'");
-  for (const char* cell : {"1 2", "--1", "+-1", "+", "-", ".", "1.2.3", "0x10", "1e", "12a", "1e39",
-                           "-1e39", "1e400", "12345678x"}) {
+  for (const char* cell : {"--1", "+-1", "+", "1.2.3", "1e", "12a", "12345678x"}) {
     CHECK(got(cell) ==
           "table.csv:3: column 'width': expected a number, got '" + std::string(cell) + "'");
   }
+  const auto advice = [&](const std::string& cell) {
+    const std::string message = got(cell);
+    return message.substr(std::min(message.size(), message.rfind("';") + 3));
+  };
+  for (const char* cell :
+       {"3.5e38", "1e39", "-1e39", "1e400", "-1e400", "0.1e99999999999999999999"}) {
+    INFO(cell);
+    CHECK(advice(cell) == "it does not fit a float, the largest of which is 3.4028235e38");
+  }
+  CHECK(advice("0x1F") == "numbers are decimal");
+  for (const char* cell : {"NA", "-", "null", "?", " N/A "}) {
+    INFO(cell);
+    CHECK(advice(cell) ==
+          "a missing value is an empty cell, which csv_options::missing allows for");
+  }
+  CHECK(advice("1;2") == "if semicolons separate the cells, csv_options::delimiter says so");
+  CHECK(advice("1\t2") == "if tabs separate the cells, csv_options::delimiter says so");
+  for (const char* cell : {"\"1,234\"", "\"1,5\"", "1 234", "1'000.5", "1_000"}) {
+    INFO(cell);
+    CHECK(advice(cell) == "numbers have a decimal point, and nothing between groups of digits");
+  }
+  CHECK(contains(csv_error("a;b\n1,5;2\n", {.delimiter = ';'}), "numbers have a decimal point"));
   CHECK(got("\"a\nb\"") == "table.csv:3: column 'width': expected a number, got 'a b'");
   CHECK(csv_error("a,b\nx,y\n") == "table.csv:2: column 'a': expected a number, got 'x'");
   // Lines within quotes count.
@@ -221,6 +253,40 @@ TEST_CASE("a cell that is no number is named by file, line and column") {
   CHECK(got(umlauts + umlauts + umlauts) ==
         "table.csv:3: column 'width': expected a number, got '" + umlauts + umlauts +
             umlauts.substr(0, 9) + "...'");
+}
+
+TEST_CASE("an integer that a float cannot hold is refused or rounded, as the options say") {
+  const auto refused = [](const std::string& cell) { return csv_error("id\n" + cell + "\n"); };
+  CHECK(refused("16777217") ==
+        "table.csv:2: column 'id': expected a number, got '16777217'; the nearest float is another "
+        "integer; csv_options::round_integers allows for it, and csv_options::text keeps "
+        "identifiers apart");
+  for (const char* cell :
+       {"-16777217", "+16777217", "123456789", "123456790", "0016777217", "123456789.0",
+        "9223372036854775807", "18446744073709551615", "100000000000000000000000000000000000000"}) {
+    INFO(cell);
+    CHECK(contains(refused(cell), "the nearest float is another integer"));
+    CHECK(number_from(cell, {.round_integers = true}) == std::stof(cell));
+  }
+  for (const char* cell : {"16777216", "16777218", "-33554432", "123456792", "9223372036854775808",
+                           "016777218.00", "1.23456789e8", "123456789e0", "33554431.5"}) {
+    INFO(cell);
+    CHECK(number_from(cell) == std::stof(cell));
+  }
+}
+
+TEST_CASE("a table that is no UTF-8 is refused as such") {
+  for (const std::string& content : {std::string("\xFF\xFE"
+                                                 "a\0,\0",
+                                                 6),
+                                     std::string("\xFE\xFF\0a", 4)}) {
+    CHECK(csv_error(content) == "table.csv: is UTF-16; save it as UTF-8");
+  }
+  CHECK(csv_error(std::string("a,b\n1,\0"
+                              "2\n",
+                              9)) ==
+        "table.csv:2: a zero byte; the file is UTF-16 or no text; save it as UTF-8");
+  CHECK(contains(csv_error(std::string("a\0\n\0", 4)), "table.csv:1: a zero byte"));
 }
 
 TEST_CASE("tables of another form are refused") {

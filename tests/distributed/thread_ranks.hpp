@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstring>
 #include <deque>
@@ -21,8 +23,11 @@ namespace test {
 /// Ranks that are threads of one process.
 class thread_ranks {
  public:
-  explicit thread_ranks(std::size_t count, bool shares_memory = false)
-      : count_(count), shares_memory_(shares_memory) {
+  /// Whoever begins to send waits so long for the others, so that sums are there as early as they
+  /// can be, while much is still computed.
+  explicit thread_ranks(std::size_t count, bool shares_memory = false,
+                        std::chrono::microseconds wait = {})
+      : count_(count), shares_memory_(shares_memory), wait_(wait) {
     for (std::size_t i = 0; i < count; ++i) {
       ranks_.push_back(std::make_unique<member>(*this, i));
     }
@@ -151,7 +156,7 @@ class thread_ranks {
 
     transfer start(glia::transfer_kind kind, glia::rank_blocks send, glia::rank_blocks receive,
                    bool exchanges) {
-      const std::lock_guard lock(all_->mutex_);
+      std::unique_lock lock(all_->mutex_);
       const key at{kind, next_[kind]++};
       posted& now = all_->posted_[at];
       now.send.resize(size());
@@ -160,8 +165,14 @@ class thread_ranks {
       now.send[rank_] = send;
       now.receive[rank_] = receive;
       ++now.here;
-      begun_[++handles_] = mine{at};
-      return {handles_};
+      const std::uint64_t handle = ++handles_;
+      begun_[handle] = mine{at};
+      if (now.here == size()) {
+        all_->posted_by_all_.notify_all();
+      } else if (all_->wait_.count() > 0) {
+        all_->posted_by_all_.wait_for(lock, all_->wait_, [&] { return now.here >= size(); });
+      }
+      return {handle};
     }
     void take(const posted& now) const {
       const glia::rank_blocks& to = *now.receive[rank_];
@@ -191,6 +202,8 @@ class thread_ranks {
 
   std::size_t count_;
   bool shares_memory_;
+  std::chrono::microseconds wait_;
+  std::condition_variable posted_by_all_;
   std::deque<std::vector<std::byte>> memory_;
   std::vector<std::unique_ptr<member>> ranks_;
   std::mutex mutex_;

@@ -313,3 +313,121 @@ TEST_CASE("blocks that are needed at the same time do not overlap") {
   }
   CHECK(static_cast<double>(layout.bytes) < 1.2 * static_cast<double>(most));
 }
+
+namespace {
+
+/// Trained tensors whose gradients are one and the same for one sample.
+struct three_biases {
+  static constexpr std::string_view type_name = "three_biases";
+
+  template <glia::backend X>
+  glia::variable<X> operator()(glia::scope<X>& s, glia::variable<X> x) const {
+    const std::size_t width = x.shape().back();
+    x = x * x + s.parameter("first", {width}, glia::constant(1));
+    x = x + s.parameter("second", {1, width}, glia::constant(1));
+    return x + s.parameter("third", {width}, glia::constant(1));
+  }
+  [[nodiscard]] static std::string description() { return "three_biases"; }
+  friend bool operator==(const three_biases&, const three_biases&) = default;
+};
+
+/// Runs a recorded graph into given tensors whose numbers are destroyed as soon as each is told of,
+/// as a sum over ranks does, and gives what they were then; and what the same run leaves alone.
+struct told_outputs {
+  std::vector<std::vector<float>> told, undisturbed;
+};
+
+told_outputs run_and_destroy(const R& rec, const glia::graph& g, std::vector<B::tensor> inputs) {
+  const B device({.threads = 1});
+  const glia::program<B> program(g, rec.how(), device);
+  std::vector<B::tensor*> given;
+  for (B::tensor& one : inputs) {
+    given.push_back(&one);
+  }
+  std::vector<B::tensor> results(g.outputs().size());
+  program.run(given, results);
+  told_outputs all;
+  std::vector<B::tensor> places;
+  for (const B::tensor& one : results) {
+    all.undisturbed.push_back(test::values_of(device, one));
+    places.push_back(device.uninitialized(glia::real_of(one.shape())));
+  }
+  all.told.resize(results.size());
+  program.run_into(given, places, [&](std::size_t i) {
+    CHECK(all.told[i].empty());
+    all.told[i] = test::values_of(device, places[i]);
+    std::fill_n(places[i].data(), places[i].shape().size(), -1e6F);
+  });
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("an output is told of once nothing of the run needs its memory") {
+  // Gradients of one sample: those of biases are the very memory of the gradient of the output,
+  // whatever reshapes lie between.
+  const auto description =
+      glia::sequential{glia::dense{20, glia::tanh},
+                       glia::dense{16},
+                       glia::reshape{{4, 4, 1}},
+                       glia::conv2d{.filters = 3, .kernel = 1, .activation = glia::relu},
+                       glia::flatten{},
+                       three_biases{},
+                       glia::dense{6}};
+  for (const std::size_t samples : {1U, 2U, 40U}) {
+    const glia::model net{description, {12}, B({.threads = 1}), {.seed = 3}};
+    const R rec;
+    glia::tape<R> at(rec);
+    const auto x = at.leaf(rec.input("x", glia::real_of({samples, 12})));
+    const auto key = rec.input("key", {{glia::step_key::words}, glia::element::index});
+    auto parameters = glia::as_inputs(rec, net.parameters());
+    std::vector<glia::gradient_slot> slots;
+    glia::scope<R> s(at, parameters, slots, key);
+    const auto y = net.describe(s, x);
+    at.backward(test::weighted_sum(y));
+    for (std::size_t i = slots.size(); i-- > 0;) {
+      rec.output("gradient", at.take_gradient(slots[i]));
+    }
+    rec.output("dx", at.take_gradient(x.slot()));
+    glia::graph g = rec.recorded();
+    std::vector<std::size_t> varying(g.inputs().size());
+    std::iota(varying.begin(), varying.end(), std::size_t{0});
+    glia::fuse_kernels<B>(g, varying);
+    const auto words = glia::step_key{}.to_words();
+    std::vector<B::tensor> inputs{
+        test::tensor_of(net.device(), {samples, 12}, samples_of(samples, 1)),
+        net.device().from_host(std::span<const std::int32_t>(words), {words.size()})};
+    for (const auto& p : net.parameters()) {
+      inputs.push_back(p.value);
+    }
+    const told_outputs all = run_and_destroy(rec, g, std::move(inputs));
+    CHECK(all.told == all.undisturbed);
+  }
+}
+
+TEST_CASE("outputs that are one memory, or an input, are all told of with their numbers") {
+  const R rec;
+  const auto x = rec.input("x", glia::real_of({1, 3}));
+  const auto b = rec.input("b", glia::real_of({1, 3}));
+  const auto sum = rec.run(kernels::binary{glia::binary_function::add}, x, b);
+  const auto row = rec.run(kernels::reshape{{3}}, sum);
+  rec.output("sum", sum);
+  rec.output("row", row);
+  rec.output("again", sum);
+  rec.output("input", x);
+  rec.output("row of the input", rec.run(kernels::reshape{{3}}, x));
+  rec.output("product", rec.run(kernels::binary{glia::binary_function::multiply}, sum, b));
+  const B device({.threads = 1});
+  const told_outputs all = run_and_destroy(
+      rec, rec.recorded(),
+      {test::tensor_of(device, {1, 3}, {1, 2, 3}), test::tensor_of(device, {1, 3}, {5, 6, 7})});
+  CHECK(all.told == all.undisturbed);
+  CHECK(all.told == std::vector<std::vector<float>>{
+                        {6, 8, 10}, {6, 8, 10}, {6, 8, 10}, {1, 2, 3}, {1, 2, 3}, {30, 48, 70}});
+
+  const R nothing;
+  const auto only = nothing.input("x", glia::real_of({1, 3}));
+  nothing.output("x", only);
+  CHECK(run_and_destroy(nothing, nothing.recorded(), {test::tensor_of(device, {1, 3}, {1, 2, 3})})
+            .told == std::vector<std::vector<float>>{{1, 2, 3}});
+}

@@ -86,14 +86,20 @@ void check_numbers(hid_t little_endian, hid_t big_endian, const std::vector<T>& 
 template <class T>
 std::vector<T> extremes() {
   using limits = std::numeric_limits<T>;
-  return {0,
-          1,
-          static_cast<T>(-1),
-          100,
-          limits::min(),
-          limits::max(),
-          limits::max() - 1,
-          static_cast<T>(limits::max() / 3)};
+  std::vector<T> values{0,
+                        1,
+                        static_cast<T>(-1),
+                        100,
+                        limits::min(),
+                        limits::max(),
+                        limits::max() - 1,
+                        static_cast<T>(limits::max() / 3),
+                        static_cast<T>(limits::max() / 2 + 1)};
+  // Without those that a float cannot hold.
+  std::erase_if(values, [](T value) {
+    return static_cast<long double>(static_cast<float>(value)) != static_cast<long double>(value);
+  });
+  return values;
 }
 
 std::vector<float> counted(std::size_t count, float first = 0) {
@@ -211,7 +217,38 @@ TEST_CASE("integers and floats of HDF5 of any width and byte order are the neare
   check_numbers<double>(
       H5T_IEEE_F64LE, H5T_IEEE_F64BE,
       {0, -0.0, 0.1, 1 + 0x1p-24, 1 + 0x3p-24, -4.426744608336864e-44, 2.3e-45, 1e-320,
-       3.4028235e38, 1e300, -1e300, std::numeric_limits<double>::infinity()});
+       3.4028235e38, 3.4028235677e38, std::numeric_limits<double>::infinity()});
+}
+
+TEST_CASE("numbers of HDF5 that a float cannot hold are an error where asked for") {
+  const hdf5_scratch file;
+  {
+    hdf5_writer writer(file.path);
+    writer.add("kernel", {1, 2});
+    writer.add_as<std::int64_t>(H5T_STD_I64LE, "step", {5, 16777217}, {2});
+    writer.add_as<std::int32_t>(H5T_STD_I32BE, "id", {-16777217}, {});
+    writer.add_as<std::uint64_t>(H5T_STD_U64LE, "count", {~std::uint64_t{0}}, {1});
+    writer.add_as<double>(H5T_IEEE_F64LE, "large", {0.5, 1e300}, {2});
+    const test::hdf5_id wide(H5Tcopy(H5T_STD_I64LE), &H5Tclose);
+    H5Tset_size(wide.get(), 16);
+    writer.add_as<std::int64_t>(wide.get(), "wide", {1}, {1});
+  }
+  const auto read = file.read();
+  CHECK((read.at("kernel") == xt::xarray<float>{1, 2}));
+  CHECK(names_of(read) == std::vector<std::string>{"kernel"});
+  const auto refusal = [&](const char* name) {
+    const std::string message = message_of<glia::data_error>([&] { (void)read.at(name); });
+    return message.substr(std::min(message.size(), file.path.string().size() + 2));
+  };
+  CHECK(refusal("step") ==
+        "data set 'step': element 1, 16777217 (an integer), cannot be kept as a floating-point "
+        "number of 32 bits; a model's parameters are floats; leave the data set out or convert it "
+        "before");
+  CHECK(contains(refusal("id"), "element 0, -16777217 (an integer)"));
+  CHECK(contains(refusal("count"), "18446744073709551615 (an integer)"));
+  CHECK(contains(refusal("large"), "element 1, 1e+300 (a double)"));
+  CHECK(refusal("wide") ==
+        "data set 'wide': holds integers of more than 64 bits; convert it before");
 }
 
 TEST_CASE("floats of half precision in an HDF5 file are read exactly, as are NaNs") {

@@ -66,6 +66,27 @@ TEST_CASE("the arrays of an npz file may be read as doubles") {
   CHECK((arrays.at("a") == xt::xarray<double>{1.5, 2}));
 }
 
+TEST_CASE("arrays of an npz file that a float cannot hold are an error where asked for") {
+  const npz_scratch file;
+  const auto array = [](const char* elements, std::int64_t value) {
+    const auto head = npy_file(test::npy_header(elements, "(1,)"), 0);
+    return std::string(head.begin(), head.end())
+        .append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  const auto bytes = zipped({{"a.npy", npy_file({1, 2})},
+                             {"id.npy", array("<i8", 16777217)},
+                             {"name.npy", array("<U2", 0)}});
+  const glia::tensor_map arrays = file.read(bytes);
+  CHECK(test::distance(arrays.at("a"), std::vector<float>{1, 2}) == 0);
+  const auto refusal = [&](const char* name) {
+    return message_of<glia::data_error>([&] { (void)arrays.at(name); });
+  };
+  CHECK(
+      contains(refusal("id"), file.path.string() + ": id.npy: element 0, 16777217 (<i8), cannot"));
+  CHECK(contains(refusal("name"), file.path.string() + ": name.npy: expected elements that are"));
+  CHECK(glia::read_npz<std::int64_t>(file.path).at("id")(0) == 16777217);
+}
+
 TEST_CASE("the limit of an npz file holds for all its arrays together") {
   const npz_scratch file;
   const std::string array = npy_file(std::vector<float>(93, 1));  // 500 bytes

@@ -165,7 +165,9 @@ TEST_CASE("tensors that are missing or too many are named") {
   tensors = stored();
   tensors["norm.num_batches"] = xt::xarray<float>(3.0F);
   CHECK(error_of<glia::data_error>(tensors, names()) ==
-        "load_parameters: 1 tensors belong to no parameter: norm.num_batches" + advice);
+        "load_parameters: 1 tensors belong to no parameter: norm.num_batches; list those that are "
+        "not wanted in name_map::ignored" +
+            advice);
 }
 
 TEST_CASE("only tensors whose names end in what is ignored may be too many") {
@@ -184,6 +186,21 @@ TEST_CASE("only tensors whose names end in what is ignored may be too many") {
   tensors = stored();
   tensors.erase("conv.weight");
   CHECK(contains(error_of<glia::data_error>(tensors, map), "missing: conv.weight;"));
+}
+
+TEST_CASE("tensors that cannot be read do no harm unless they are asked for") {
+  auto tensors = stored();
+  tensors.add_unreadable("norm.num_batches", "file: tensor 'norm.num_batches': too large");
+  CHECK(contains(error_of<glia::data_error>(tensors, names()),
+                 "1 tensors belong to no parameter: norm.num_batches;"));
+  auto map = names();
+  map.ignored = {".num_batches"};
+  auto net = network(1);
+  glia::load_parameters(net, tensors, map);
+  CHECK((net.get("dense_0.bias") == tensors.at("linear.bias")));
+  tensors.erase("linear.bias");
+  tensors.add_unreadable("linear.bias", "file: tensor 'linear.bias': too large");
+  CHECK(error_of<glia::data_error>(tensors, map) == "file: tensor 'linear.bias': too large");
 }
 
 TEST_CASE("tensors of another shape are named with both shapes") {

@@ -99,6 +99,40 @@ TEST_CASE("a calibrated model predicts with integers, nearly the same") {
   }
 }
 
+TEST_CASE("inputs that come of others by another shape alone are seen") {
+  const auto check = [](const std::string& name, const auto& description, const glia::shape& in) {
+    INFO(name);
+    const glia::model net{description, in};
+    const auto how = glia::calibrate(net, samples_of(64, in, 3), {.tolerance = 1e9});
+    REQUIRE_FALSE(how.products.empty());
+    for (const auto& one : how.products) {
+      CHECK(one.input_scale < 0.1F);
+      CHECK(one.error < 0.1);
+    }
+  };
+  const glia::conv2d convolution{.filters = 8, .kernel = 3};
+  check("rows cut off", glia::sequential{glia::crop2d{glia::border2d(1, 1, 0, 0)}, convolution},
+        {12, 12, 3});
+  check("nothing cut off", glia::sequential{glia::crop2d{0}, convolution}, {12, 12, 3});
+  check("one head", glia::multi_head_attention{.heads = 1, .key_size = 4}, {6, 4});
+}
+
+TEST_CASE("a pooling of single pixels between products of bytes changes nothing") {
+  const auto with = [](const auto& between) {
+    return glia::sequential{glia::conv2d{.filters = 4, .kernel = 1}, between,
+                            glia::conv2d{.filters = 17, .kernel = 3, .padding = glia::same}};
+  };
+  const glia::shape in{8, 12, 8};
+  const xt::xarray<float> x = samples_of(32, in, 5);
+  const glia::model plain{with(glia::identity{}), in};
+  const glia::model pooled{with(glia::max_pool2d{1}), in};
+  const glia::quantization how = glia::calibrate(plain, x, {.tolerance = 1e9});
+  REQUIRE(how.products.size() == 2);
+  const xt::xarray<float> y = plain.prepare(how, {.batch = 32})(x);
+  CHECK(distance(pooled.prepare(how, {.batch = 32})(x), y) < 0.02);
+  CHECK(distance(y, plain.predict(x)) < 0.1);
+}
+
 TEST_CASE("products that move the outputs too far stay as they are") {
   const glia::shape sample{20};
   glia::model net{glia::sequential{glia::dense{30, glia::relu}, glia::dense{10}}, sample};

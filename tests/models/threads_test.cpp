@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <functional>
+#include <glia/io/parameters.hpp>
+#include <glia/models/calibrate.hpp>
+#include <glia/models/model_file.hpp>
 #include <glia/testing/values.hpp>
 #include <memory>
 #include <set>
@@ -172,6 +177,148 @@ TEST_CASE("predictions beside training see whole steps, and a loss may predict")
   CHECK(between_steps.size() > 250);
   CHECK_FALSE(seen.empty());
   CHECK(std::includes(between_steps.begin(), between_steps.end(), seen.begin(), seen.end()));
+}
+
+namespace {
+
+using small_model = decltype(small());
+
+/// Everything that reads all of a model, by name.
+std::vector<std::pair<const char*, std::function<void(const small_model&)>>> readers(
+    const std::filesystem::path& file) {
+  return {{"get", [](const auto& net) { (void)net.get("dense_0.kernel"); }},
+          {"a copy", [](const auto& net) { const small_model copy(net); }},
+          {"an assignment",
+           [](const auto& net) {
+             small_model other = small();
+             other = net;
+           }},
+          {"save", [=](const auto& net) { glia::save(net, file); }},
+          {"parameters_of", [](const auto& net) { (void)glia::parameters_of(net); }},
+          {"prepare", [](const auto& net) { (void)net.prepare(); }},
+          {"calibrate", [](const auto& net) {
+             (void)glia::calibrate(net, xt::xarray<float>(xt::ones<float>({4, 8})));
+           }}};
+}
+/// And what changes it.
+std::vector<std::pair<const char*, std::function<void(small_model&)>>> writers(
+    const std::filesystem::path& file) {
+  return {{"set",
+           [](auto& net) { net.set("dense_0.bias", xt::xarray<float>(xt::zeros<float>({32}))); }},
+          {"load", [=](auto& net) { glia::load(net, file); }},
+          {"load_parameters", [](auto& net) {
+             glia::load_parameters(net, glia::parameters_of(small()), glia::same_names(net));
+           }}};
+}
+
+}  // namespace
+
+TEST_CASE(
+    "what is read of a model waits for a step of another thread, and what is written throws") {
+  const test::temporary_folder folder;
+  const auto file = folder.path() / "model.safetensors";
+  glia::save(small(), file);
+  for (const auto& [name, read] : readers(folder.path() / "other.safetensors")) {
+    INFO(name);
+    auto net = small();
+    std::atomic<bool> inside{false};
+    std::atomic<bool> leave{false};
+    const auto waiting_loss = [&](const auto& y, const auto& t) {
+      inside = true;
+      while (!leave) {
+        std::this_thread::yield();
+      }
+      return glia::mean_squared_error{}(y, t);
+    };
+    std::thread step([&] {
+      glia::trainer trainer{net, waiting_loss, glia::sgd{}};
+      trainer.step(small_batch());
+    });
+    while (!inside) {
+      std::this_thread::yield();
+    }
+    std::atomic<bool> has_read{false};
+    std::thread beside([&, &look = read] {
+      look(net);
+      has_read = true;
+    });
+    for (const auto& [other, write] : writers(file)) {
+      INFO(other);
+      CHECK(
+          test::contains(test::message_of<glia::value_error>([&, &change = write] { change(net); }),
+                         "another thread is training this model"));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK_FALSE(has_read);
+    leave = true;
+    step.join();
+    beside.join();
+    CHECK(has_read);
+  }
+}
+
+TEST_CASE("observers and losses of a training read and change its model") {
+  const test::temporary_folder folder;
+  const auto file = folder.path() / "model.safetensors";
+  auto net = small();
+  glia::save(net, file);
+  std::size_t done = 0;
+  const auto use = [&] {
+    for (const auto& [name, read] : readers(folder.path() / "other.safetensors")) {
+      read(net);
+      ++done;
+    }
+  };
+  const auto change = [&] {
+    for (const auto& [name, write] : writers(file)) {
+      write(net);
+      ++done;
+    }
+  };
+  bool read_in_loss = false;  // once, as a loss is recorded for each shape
+  const auto loss = [&](const auto& y, const auto& t) {
+    if (!std::exchange(read_in_loss, true)) {
+      use();
+    }
+    return glia::mean_squared_error{}(y, t);
+  };
+  glia::trainer trainer{net, loss, glia::sgd{}};
+  const xt::xarray<float> x = xt::ones<float>({6, 8});
+  const xt::xarray<float> y = xt::ones<float>({6, 3});
+  trainer.fit(glia::valued_arrays{x, y},
+              {.batch_size = 2, .progress = nullptr, .observers = {[&](const glia::training& t) {
+                                                       use();
+                                                       if (t.at == glia::moment::step) {
+                                                         change();
+                                                       }
+                                                     }}});
+  CHECK(done > 7 * 7);
+}
+
+TEST_CASE("a file that is saved beside a training is of one moment") {
+  // Both halves begin alike and get the same gradients: they are equal after every step.
+  const glia::dense half{.units = 512, .kernel_initializer = glia::constant(0)};
+  const auto both = glia::parallel{glia::join::add{}, half, half};
+  glia::model net{both, {64}, glia::cpu<float>({.threads = 1})};
+  std::atomic<bool> over{false};
+  std::thread training([&] {
+    glia::trainer trainer{net, glia::mean_squared_error{}, glia::adam{}};
+    const xt::xarray<float> x = xt::ones<float>({8, 64});
+    const xt::xarray<float> y = 100.0F * xt::ones<float>({8, 512});
+    for (int i = 0; i < 20; ++i) {
+      trainer.fit(glia::valued_arrays{x, y}, {.batch_size = 1, .progress = nullptr});
+    }
+    over = true;
+  });
+  std::size_t torn = 0;
+  do {
+    const auto copy = net;
+    torn += copy.get("dense_0.kernel") == copy.get("dense_1.kernel") ? 0 : 1;
+    const glia::tensor_map all = glia::parameters_of(net);
+    torn += all.at("dense_0.kernel") == all.at("dense_1.kernel") ? 0 : 1;
+  } while (!over);
+  training.join();
+  CHECK(torn == 0);
 }
 
 TEST_CASE("a child of fork predicts, and destroys its parent's models and devices") {

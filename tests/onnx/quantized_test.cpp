@@ -126,6 +126,41 @@ TEST_CASE("a quantised model is a file with bytes, which others and glia compute
   }
 }
 
+TEST_CASE("recurrent layers that are quantised are written as ONNX") {
+  const auto check = [](const std::string& name, const auto& description, std::size_t nodes) {
+    INFO(name);
+    const glia::shape sample{6, 4};
+    const glia::model net{description, sample, glia::cpu<float>{}, {.seed = 4}};
+    const xt::xarray<float> x = values_of({48, 6, 4}, 7);
+    const glia::quantization how = glia::calibrate(net, x, {.tolerance = 1e9});
+    REQUIRE(how.products.size() > 1);
+    const test::temporary_folder scratch;
+    const auto file = scratch.path() / "net.onnx";
+    glia::write_onnx(net, file, {.quantized = how});
+    const glia::onnx_model written{file};
+    ::onnx::checker::check_model(written.content().message());
+    CHECK(nodes_of(written.content().message(), "QuantizeLinear") == how.products.size());
+    CHECK(nodes_of(written.content().message(), "GRU") +
+              nodes_of(written.content().message(), "LSTM") +
+              nodes_of(written.content().message(), "RNN") ==
+          nodes);
+    const xt::xarray<float> y = net.prepare(how, {.batch = 48})(x);
+    CHECK(distance(glia::model{written}.predict(x), y) < 0.02);
+    if (const auto python = test::python_with("onnxruntime")) {
+      CHECK(distance(test::run_by("onnxruntime", *python, file, x), y) < 0.02);
+    }
+  };
+  using glia::sequential;
+  check("gru", sequential{glia::gru{.units = 8}, glia::dense{3}}, 1);
+  check("lstm", sequential{glia::lstm{.units = 8}, glia::dense{3}}, 1);
+  check("rnn", sequential{glia::simple_rnn{.units = 8, .sequences = true}, glia::gru{.units = 5}},
+        2);
+  check("both directions",
+        sequential{glia::bidirectional(glia::gru{.units = 8, .sequences = true}), glia::flatten{},
+                   glia::dense{3}},
+        1);
+}
+
 TEST_CASE("networks that ONNX Runtime has quantised are computed with integers") {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(test::onnx_folder() / "quantized")) {

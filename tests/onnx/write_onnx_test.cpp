@@ -364,6 +364,65 @@ TEST_CASE("a layer that ONNX has no counterpart for is told by name, and nothing
   CHECK_FALSE(std::filesystem::exists(scratch.path() / "net.onnx"));
 }
 
+TEST_CASE("numbers that depend on how many samples there are cannot be written as ONNX") {
+  const test::temporary_folder scratch;
+  const auto path = scratch.path() / "net.onnx";
+  const auto message_for = [&](const auto& layer) {
+    const glia::model net{sequential{layer}, {3}};
+    return test::message_of<glia::value_error>([&] { glia::write_onnx(net, path); });
+  };
+  const char* const says = "computes with numbers that depend on how many samples there are";
+  const std::string of_mean =
+      message_for(glia::lambda{"centre", [](auto x) { return x - glia::ops::mean(x); }});
+  CHECK(test::contains(of_mean, says));
+  CHECK(test::contains(of_mean, "lambda_0"));
+  CHECK(test::contains(message_for(glia::lambda{"share",
+                                                [](auto x) {
+                                                  const auto count =
+                                                      static_cast<double>(x.shape()[0]);
+                                                  return x * (1 / count);
+                                                }}),
+                       says));
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("an ONNX file that was written for any batch is read for a single sample") {
+  const auto check = [](const std::string& name, const auto& description) {
+    check_written(name, description, {7, 4}, 0, 1e-6);
+  };
+  check("rms_norm", sequential{glia::simple_rnn{.units = 8}, glia::rms_norm{}, glia::dense{3}});
+  check("group_norm", sequential{glia::gru{.units = 8}, glia::group_norm{1}});
+  check("norms of steps",
+        sequential{glia::lstm{.units = 8}, glia::layer_norm{}, glia::rms_norm{}, glia::dense{3}});
+}
+
+TEST_CASE("two directions are one node of an ONNX file however they are joined") {
+  const auto check = [](const std::string& name, const auto& description) {
+    check_written(name, description, {5, 3}, 0, 1e-6);
+    const test::temporary_folder scratch;
+    glia::write_onnx(glia::model{description, {5, 3}}, scratch.path() / "net.onnx");
+    const auto all = operations_of(read_message(scratch.path() / "net.onnx"));
+    CHECK(std::count(all.begin(), all.end(), "GRU") == 1);
+  };
+  const glia::gru sequences{.units = 4, .sequences = true};
+  check("added", glia::bidirectional(sequences, glia::join::add{}));
+  check("multiplied", glia::bidirectional(sequences, glia::join::multiply{}));
+  check("the last steps", sequential{glia::bidirectional(glia::gru{.units = 4}), glia::dense{2}});
+}
+
+TEST_CASE("axes in pieces meet others in other pieces in an ONNX file") {
+  const auto rnn = glia::simple_rnn{.units = 7, .sequences = true};
+  const auto check = [](const std::string& name, const auto& description) {
+    check_written(name, glia::time_distributed{description}, {4, 2, 3}, 0, 1e-6);
+  };
+  check("residual of a recurrence",
+        glia::residual{sequential{rnn, glia::conv1d{.filters = 3, .kernel = 1}}});
+  check("with positions", glia::residual{sequential{rnn, glia::positional_encoding{},
+                                                    glia::conv1d{.filters = 3, .kernel = 1}}});
+  check("joined", glia::parallel{glia::join::add{}, glia::identity{},
+                                 sequential{rnn, glia::conv1d{.filters = 3, .kernel = 1}}});
+}
+
 TEST_CASE("an ONNX file that cannot be written is told of") {
   const glia::model net{sequential{glia::dense{2}}, {3}};
   CHECK(test::contains(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ namespace test::samples {
 
 [[nodiscard]] inline std::vector<std::vector<std::uint8_t>> safetensors() {
   const auto zeros = [](std::size_t count) { return std::vector<std::uint8_t>(count, 1); };
+  std::vector<std::uint8_t> integer = zeros(14);  // and three halves
+  std::fill_n(integer.begin() + 1, 7, std::uint8_t{0});
   return {safetensors_file(R"({"w":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})", zeros(8)),
           safetensors_file(R"({"__metadata__":{"format":"pt"},)"
                            R"("b":{"dtype":"F64","shape":[2],"data_offsets":[0,16]},)"
@@ -43,7 +46,7 @@ namespace test::samples {
                            zeros(18)),
           safetensors_file(R"({"x":{"dtype":"BF16","shape":[3],"data_offsets":[8,14]},)"
                            R"("y\u00e4":{"dtype":"I64","shape":[1,1,1],"data_offsets":[0,8]}})",
-                           zeros(14)),
+                           integer),
           safetensors_file("{}", {})};
 }
 

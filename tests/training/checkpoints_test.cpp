@@ -1,6 +1,8 @@
 #include <glia/models/model_file.hpp>
 #include <glia/training/checkpoints.hpp>
 #include <glia/training/early_stopping.hpp>
+#include <glia/training/stop_at_nan.hpp>
+#include <limits>
 
 #include "catch.hpp"
 #include "damage.hpp"
@@ -269,4 +271,232 @@ TEST_CASE("the names of metrics in a checkpoint are short") {
   state.metrics[0] = std::string(257, 'y');
   CHECK(message_of<glia::data_error>([&] { glia::write_checkpoint(path, state, identity); }) ==
         expected);
+}
+
+namespace {
+
+/// A training with any optimizer, gone on with from a folder.
+template <class Optimizer>
+glia::history fit_with(const Optimizer& rule, const std::filesystem::path& folder,
+                       std::size_t epochs, std::size_t batch_size = 10) {
+  glia::model net{checkpointed_network(), {2}, glia::cpu<float>({.threads = 1})};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, rule};
+  return trainer.fit(test::quadrants{45}, {.epochs = epochs,
+                                           .batch_size = batch_size,
+                                           .progress = nullptr,
+                                           .observers = {checkpoints(folder)},
+                                           .resume = true});
+}
+
+}  // namespace
+
+TEST_CASE("a training is not gone on with by an optimizer that keeps other numbers") {
+  const test::temporary_folder scratch;
+  const auto refused = [&](const auto& first, const auto& second) {
+    const auto folder = scratch.path() / "refused";
+    std::filesystem::remove_all(folder);
+    fit_with(first, folder, 1);
+    return message_of<glia::value_error>([&] { fit_with(second, folder, 2); });
+  };
+  const glia::sgd momentum{.learning_rate = 0.05, .momentum = 0.9};
+  CHECK(contains(refused(glia::adam{0.01}, glia::rmsprop{.learning_rate = 0.01, .momentum = 0.9}),
+                 "cannot be gone on with: trainer: the state is of adam, this training's optimizer "
+                 "is rmsprop, which keeps other numbers; go on with the same optimizer"));
+  CHECK(contains(refused(momentum, glia::adagrad{0.01}), "the state is of sgd, this training's"));
+  CHECK(contains(refused(glia::adagrad{0.01}, momentum), "the state is of adagrad"));
+  CHECK(contains(refused(glia::accumulated{momentum, 2}, glia::adam{}),
+                 "the state is of accumulated(sgd, 2 batches), this"));
+  CHECK(contains(refused(glia::accumulated{momentum, 2}, glia::accumulated{momentum, 3}),
+                 "optimizer is accumulated(sgd, 3 batches), which"));
+
+  // Rates are the new ones, and adamw keeps what adam keeps.
+  const auto folder = scratch.path() / "taken";
+  fit_with(glia::adam{0.01}, folder, 1);
+  const glia::history other = fit_with(glia::adamw{0.002}, folder, 2);
+  CHECK(other.epochs.size() == 2);
+  CHECK(
+      contains(other.notes.at(1),
+               "the training so far had softmax_cross_entropy, adam(0.01), shuffled batches of 10 "
+               "of 45 samples; it goes on with softmax_cross_entropy, adamw(0.002"));
+}
+
+TEST_CASE("what has changed since a training was interrupted is noted") {
+  const test::temporary_folder scratch;
+  CHECK(fit_with(glia::adam{0.01}, scratch.path(), 1).notes.empty());
+  CHECK(fit_with(glia::adam{0.01}, scratch.path(), 2).notes.size() == 1);  // going on from ...
+  const glia::history larger = fit_with(glia::adam{0.01}, scratch.path(), 3, 15);
+  REQUIRE(larger.notes.size() == 2);
+  CHECK(contains(larger.notes[1], "batches of 10 of 45 samples; it goes on with"));
+  const glia::history over = fit_with(glia::adam{0.01}, scratch.path(), 2, 15);
+  REQUIRE(over.notes.size() == 2);
+  CHECK(over.notes[1] == "nothing is left to do: 3 of 2 epochs are done");
+}
+
+TEST_CASE("a checkpoint of an older version, which does not name the optimizer, is gone on with") {
+  checkpointed<> whole;
+  whole.fit(3, {});
+  checkpointed<> run;
+  std::map<std::string, std::string> identity;
+  run.fit(1, {checkpoints(run.folder, {.keep_last = 1}),
+              glia::on(moment::ends, [&](const glia::training& t) {
+                identity = glia::model_identity(t.plan, t.sample);
+              })});
+  const auto path = run.folder / run.files().at(0);
+  auto content = glia::read_checked_content(path);
+  CHECK(content.metadata.erase("optimizer") == 1);
+  CHECK(content.metadata.erase("setup") == 1);
+  glia::write_checked_content(path, std::move(content));
+  CHECK(glia::read_checkpoint(path, identity).optimizer.empty());
+  run.fit(3, {checkpoints(run.folder)});
+  CHECK(run.state.tensors == whole.state.tensors);
+  CHECK(run.state.optimizer == "adam");
+}
+
+namespace {
+
+/// A training whose rate explodes at one step, so that parameters become infinite there.
+struct exploding {
+  test::temporary_folder scratch;
+  std::filesystem::path folder = scratch.path() / "run";
+  std::vector<float> parameters = {};
+
+  glia::history fit(std::size_t bad_step, glia::checkpoint_options options, bool stops = true) {
+    const xt::xarray<float> x = xt::ones<float>({8, 1});
+    const xt::xarray<float> y = 100.0F * xt::ones<float>({8, 1});
+    glia::model net{
+        glia::sequential{glia::dense{4}, glia::dense{1}}, {1}, glia::cpu<float>({.threads = 1})};
+    const glia::schedule rate("explodes",
+                              [=](std::size_t step) { return step + 1 == bad_step ? 3e38 : 1e-4; });
+    glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{.learning_rate = rate}};
+    std::vector<glia::observer> observers{checkpoints{folder, options}};
+    if (stops) {
+      observers.emplace_back(glia::stop_at_nan{});
+    }
+    glia::history result = trainer.fit(glia::valued_arrays{x, y}, {.epochs = 4,
+                                                                   .batch_size = 2,
+                                                                   .shuffle = false,
+                                                                   .progress = nullptr,
+                                                                   .observers = observers,
+                                                                   .resume = true});
+    parameters = test::parameters_of(net);
+    return result;
+  }
+  [[nodiscard]] bool all_finite() const {
+    for (const auto& path : checkpoints::newest_first(folder)) {
+      const auto content = glia::read_checked_content(path);
+      for (const auto& one : content.tensors) {
+        if (!one.name.starts_with("glia/") && !glia::all_finite(one)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a checkpoint that is not finite is neither written nor gone on with") {
+  exploding right;
+  right.fit(0, {});
+  for (const std::size_t every : {0U, 1U, 3U}) {
+    for (const bool stops : {true, false}) {
+      for (const std::size_t bad_step : {4U, 8U, 10U}) {
+        INFO("every " << every << " steps, step " << bad_step << ", stops " << stops);
+        exploding run;
+        const glia::checkpoint_options options{.every_steps = every, .keep_last = 100};
+        const glia::history stopped = run.fit(bad_step, options, stops);
+        CHECK(stopped.stopped.empty() != stops);
+        CHECK(run.all_finite());
+        // Once the cause is gone, it goes on as if nothing had been.
+        const glia::history rest = run.fit(0, options);
+        CHECK(rest.stopped.empty());
+        CHECK(rest.epochs.size() == 4);
+        CHECK(run.parameters == right.parameters);
+      }
+    }
+  }
+}
+
+TEST_CASE("checkpoints that are not finite, as others may have written them, are passed over") {
+  exploding right;
+  right.fit(0, {});
+  exploding run;
+  run.fit(0, {.keep_last = 100});
+  const auto spoil = [&](const std::filesystem::path& path) {
+    auto content = glia::read_checked_content(path);
+    for (auto& one : content.tensors) {
+      if (one.name == "dense_1.kernel") {
+        std::get<std::vector<float>>(one.values)[2] = std::numeric_limits<float>::infinity();
+      }
+    }
+    glia::write_checked_content(path, std::move(content));
+  };
+  const auto all = checkpoints::newest_first(run.folder);
+  spoil(all.at(0));
+  spoil(all.at(1));
+  const glia::history rest = run.fit(0, {.keep_last = 100});
+  CHECK(
+      contains(rest.notes.at(0), "passed over: " + all[0].string() + ": 'dense_1.kernel' is not"));
+  CHECK(contains(rest.notes.at(2), "going on from " + all[2].string()));
+  CHECK(run.parameters == right.parameters);
+  CHECK(run.all_finite());
+}
+
+TEST_CASE("one training at a time writes to a folder, and others' files stay") {
+  checkpointed<> run;
+  checkpointed<> other;
+  other.folder = run.folder;
+  std::string message;
+  std::size_t steps = 0;
+  run.fit(1, {checkpoints(run.folder), glia::on(moment::step, [&](const glia::training& t) {
+                if (t.step == 2) {
+                  message = message_of<glia::data_error>(
+                      [&] { other.fit(1, {checkpoints(run.folder)}); });
+                  for (const auto& name : run.files()) {
+                    steps += name.starts_with("step-") ? 1 : 0;
+                  }
+                }
+              })});
+  CHECK(contains(message, "another training that still runs writes its checkpoints here; wait"));
+  CHECK(steps == 1);
+  CHECK(other.fit(1, {checkpoints(run.folder)}).epochs.size() == 1);  // once it is over
+
+  // A file that is being written there by somebody else stays as well.
+  glia::write_whole_file(run.folder / "mine.txt", [&](std::ostream& out) {
+    out << "half";
+    other.fit(2, {checkpoints(run.folder)});
+    out << ", and whole";
+  });
+  CHECK(test::file_content<std::string>(run.folder / "mine.txt") == "half, and whole");
+}
+
+TEST_CASE("the best checkpoint of another training is not replaced") {
+  checkpointed<> run;
+  const checkpoints keep(run.folder, {.best = "loss"});
+  run.fit(1, {keep});
+  for (const auto& path : checkpoints::newest_first(run.folder)) {
+    std::filesystem::remove(path);
+  }
+  const auto before = run.bytes("best.safetensors");
+  for (const bool resume : {true, false}) {
+    CHECK(contains(message_of<glia::data_error>([&] { run.fit(1, {keep}, resume, 9); }),
+                   "holds the best.safetensors of another training"));
+  }
+  CHECK(run.bytes("best.safetensors") == before);
+}
+
+TEST_CASE("a training that early stopping has ended says so again, whenever it is run") {
+  for (const std::size_t epochs : {2U, 3U, 5U}) {
+    checkpointed<> run;
+    const glia::early_stopping never{.score = "loss", .patience = 1, .least_change = 100};
+    run.fit(epochs, {never, checkpoints(run.folder)});
+    const std::string why = run.last.stopped;
+    const auto tensors = run.state.tensors;
+    CHECK(contains(why, "no better loss than"));
+    run.fit(epochs, {never, checkpoints(run.folder)});
+    CHECK(run.last.stopped == why);
+    CHECK(run.last.epochs.size() == 2);
+    CHECK(run.state.tensors == tensors);
+  }
 }

@@ -46,7 +46,7 @@ struct sequences {
   }
 };
 
-const auto network = glia::time_distributed{glia::dense{3}};
+const auto steps_to_classes = glia::time_distributed{glia::dense{3}};
 
 struct result {
   std::vector<double> parameters;
@@ -69,7 +69,7 @@ const glia::metric collected{
 template <class Loss, class B>
 result train(const glia::valued_arrays& data, const Loss& loss, const B& device,
              std::size_t batch_size, const std::shared_ptr<glia::rank_group>& ranks = nullptr) {
-  glia::model net{network, data.input_shape(), device, {.seed = 3}};
+  glia::model net{steps_to_classes, data.input_shape(), device, {.seed = 3}};
   glia::trainer trainer{net, loss, glia::sgd{0.5}, {.seed = 3, .over = {.ranks = ranks}}};
   result r;
   r.history =
@@ -144,7 +144,7 @@ TEST_CASE("ranks divide by the samples that count on all of them") {
 TEST_CASE("a batch in which nothing counts changes nothing") {
   const xt::xarray<float> x = xt::ones<float>({4, 3, 2});
   const glia::valued_arrays data{x, -xt::ones<float>({4, 3})};
-  glia::model net{network, {3, 2}};
+  glia::model net{steps_to_classes, {3, 2}};
   const auto before = test::parameters_of(net);
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.5}};
   const auto h = trainer.fit(

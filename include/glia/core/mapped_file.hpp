@@ -24,9 +24,10 @@ namespace glia::detail {
 /// A regular file that is open for reading.
 class readable_file {
  public:
-  /// Throws `data_error`, naming the path, where the file cannot be read.
+  /// Throws `data_error`, naming the path, where the file cannot be read, or is a folder, a pipe or
+  /// a device. A pipe is not waited for.
   explicit readable_file(const std::filesystem::path& path)
-      : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+      : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     require<data_error>(descriptor_ >= 0, path.string(), ": cannot be read (", reason(), ")");
     struct stat found {};
     if (fstat(descriptor_, &found) != 0 || !S_ISREG(found.st_mode)) {

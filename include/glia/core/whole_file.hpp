@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,10 +52,10 @@ class part_file {
     static std::atomic<std::uint64_t> made{0};
     do {
       path_ = target.parent_path() /
-              text(".glia-part-", getpid(), '-', made.fetch_add(1, std::memory_order_relaxed));
+              text(part_name, getpid(), '-', made.fetch_add(1, std::memory_order_relaxed));
       file_ =
           open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_ | S_IRUSR | S_IWUSR);
-    } while (file_ < 0 && errno == EEXIST);
+    } while (file_ < 0 ? errno == EEXIST : !is_held());
     require<data_error>(file_ >= 0, name_, ": cannot be written (", reason(),
                         "); is there such a folder, and the right to write to it?");
   }
@@ -68,6 +69,23 @@ class part_file {
   }
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  /// Removes the part files of a folder that programs which have ended left half written.
+  static void remove_abandoned(const std::filesystem::path& folder) {
+    std::error_code failure;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+      if (!entry.path().filename().string().starts_with(part_name)) {
+        continue;
+      }
+      const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+      if (file >= 0 && (flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)) {
+        unlink(entry.path().c_str());
+      }
+      if (file >= 0) {
+        close(file);
+      }
+    }
+  }
 
   /// Gives the file the target's name and rights, once its bytes are on the disk: else a loss of
   /// power could leave the new name without them.
@@ -92,6 +110,21 @@ class part_file {
   }
 
  private:
+  static constexpr const char* part_name = ".glia-part-";
+
+  /// Locks the file, so that everybody sees that it is being written; false, with the file closed,
+  /// where somebody has removed it before. Some file systems have no locks.
+  [[nodiscard]] bool is_held() {
+    while (flock(file_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    struct stat now {};
+    if (fstat(file_, &now) == 0 && now.st_nlink == 0) {
+      close(file_);
+      return false;
+    }
+    return true;
+  }
+
   [[nodiscard]] static std::string reason() { return std::generic_category().message(errno); }
 
   std::string name_;

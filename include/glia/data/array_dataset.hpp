@@ -21,6 +21,8 @@ namespace glia {
 /// Throws `shape_error` when the counts differ, `data_error` for labels that are no classes.
 class labelled_arrays {
  public:
+  static constexpr bool writes_whole_rows = true;
+
   template <class Labels>
   labelled_arrays(xt::xarray<float> inputs, const xt::xexpression<Labels>& labels)
       : inputs_(std::move(inputs)) {
@@ -74,6 +76,8 @@ class labelled_arrays {
 /// Throws `shape_error` when the counts differ.
 class valued_arrays {
  public:
+  static constexpr bool writes_whole_rows = true;
+
   valued_arrays(xt::xarray<float> inputs, xt::xarray<float> targets)
       : inputs_(std::move(inputs)), targets_(std::move(targets)) {
     const shape x(inputs_.shape().begin(), inputs_.shape().end());

@@ -34,6 +34,9 @@ struct csv_options {
   /// an empty cell is an error.
   std::optional<float> missing = {};
   bool special_values = false;  ///< NaN and infinity are numbers, too
+  /// Whether an integer that a float cannot hold, such as 16777217, is rounded to the nearest one.
+  /// If not, it is an error: identifiers would run together.
+  bool round_integers = false;
 };
 
 namespace detail {
@@ -47,6 +50,7 @@ class csv_parser {
   }
 
   [[nodiscard]] csv_contents read() && {
+    require_utf8();
     require<data_error>(!cells_.done(), table_.file, ": is empty");
     read_names();
     place_columns();
@@ -59,6 +63,18 @@ class csv_parser {
   }
 
  private:
+  /// Other encodings have zero bytes, since each character takes two bytes or four.
+  void require_utf8() const {
+    const bool marked = text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF");
+    require<data_error>(!marked, table_.file, ": is UTF-16; save it as UTF-8");
+    if (const auto zero = text_.find('\0'); zero != std::string_view::npos) {
+      const auto lines =
+          std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
+      throw data_error(text(table_.file, ':', lines + 1,
+                            ": a zero byte; the file is UTF-16 or no text; save it as UTF-8"));
+    }
+  }
+
   void read_names() {
     if (!options_.header) {
       csv_cells first_row = cells_;
@@ -134,16 +150,34 @@ class csv_parser {
       read_text(index, cell);
       return nullptr;
     }
-    const std::optional<float> number = empty ? options_.missing : number_in(cell);
-    if (!number) {
-      return problem(line, column, expected, text("'", shown_cell(cell), "'"));
+    float number = 0;
+    if (empty) {
+      number = *options_.missing;
+    } else if (const std::string wrong = wrong_number(cell, number); !wrong.empty()) {
+      return problem(line, column, expected, wrong);
     }
-    if (!empty && !options_.special_values && !std::isfinite(*number)) {
-      return problem(line, column, expected,
-                     text("'", shown_cell(cell), "'; csv_options::special_values allows for it"));
-    }
-    table_.numbers.push_back(*number);
+    table_.numbers.push_back(number);
     return nullptr;
+  }
+
+  /// What a cell holds instead of a number; empty for a number, which goes to `value`.
+  [[nodiscard]] std::string wrong_number(std::string_view cell, float& value) const {
+    const auto got = [&](const std::string& why) { return text("'", shown_cell(cell), "'", why); };
+    switch (number_in(cell, value)) {
+      case cell_kind::no_number:
+        return got(advice_for(cell, options_.delimiter));
+      case cell_kind::too_large:
+        return got("; it does not fit a float, the largest of which is 3.4028235e38");
+      case cell_kind::rounded_integer:
+        return options_.round_integers
+                   ? ""
+                   : got("; the nearest float is another integer; csv_options::round_integers "
+                         "allows for it, and csv_options::text keeps identifiers apart");
+      default:
+        return options_.special_values || std::isfinite(value)
+                   ? ""
+                   : got("; csv_options::special_values allows for it");
+    }
   }
 
   const std::string* problem(std::size_t line, std::size_t column, const char* expected,
@@ -190,7 +224,9 @@ class csv_parser {
 
 /// Reads a table of comma-separated values: RFC 4180 in UTF-8, with quoted cells, lines that end in
 /// LF or CR LF, or in semicolons or tabs as the options say. Cells are numbers, the nearest float
-/// being taken and spaces around them left out, but for the columns of `text`, taken as they are.
+/// being taken and spaces around them left out, but for the columns of `text`, taken as they are. A
+/// number too small for a float is 0; one that is too large is an error, and so is an integer that
+/// a float cannot hold, unless the options say otherwise.
 ///
 ///     const glia::csv_table flowers = glia::read_csv("flowers.csv", {.text = {"species"}});
 ///     trainer.fit(flowers.labelled("species"));

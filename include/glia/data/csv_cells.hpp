@@ -7,8 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
-#include <optional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -150,25 +149,107 @@ class csv_cells {
              : cell.substr(first, cell.find_last_not_of(" \t") - first + 1);
 }
 
-/// The float nearest to a cell's number; none where it is no number or too large for a float.
-[[nodiscard]] inline std::optional<float> number_in(std::string_view cell) {
+/// What a cell holds where a number is expected.
+enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_number };
+
+/// A decimal number is smaller than 1 where its first digit that is not 0 stands behind the point,
+/// once the exponent has moved that. For numbers beyond the range of double.
+[[nodiscard]] inline bool is_below_one(std::string_view number) {
+  const std::size_t e = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view digits = number.substr(0, e);
+  const std::string_view exponent = number.substr(std::min(e + 1, number.size()));
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const std::size_t first = digits.find_first_of("123456789");
+  if (first == std::string_view::npos) {
+    return true;
+  }
+  const auto before_point =
+      static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) - (first > point ? 0 : 1);
+  std::int64_t power = 0;
+  const bool plus = exponent.starts_with('+');
+  const auto [end, failure] =
+      std::from_chars(exponent.data() + (plus ? 1 : 0), exponent.data() + exponent.size(), power);
+  if (failure == std::errc::result_out_of_range) {
+    return exponent.starts_with('-');
+  }
+  return power < -before_point;
+}
+
+/// Whether a number is an integer, written in full, that the float nearest to it is not.
+[[nodiscard]] inline bool is_rounded_integer(std::string_view number, float nearest) {
+  if (!number.empty() && number[0] == '-') {
+    number.remove_prefix(1);
+  }
+  const std::size_t digits = std::min(number.find_first_not_of("0123456789"), number.size());
+  // 123.0, as programs write a column of integers some of which are missing.
+  const bool whole = digits == number.size() ||
+                     (number[digits] == '.' &&
+                      number.find_first_not_of('0', digits + 1) == std::string_view::npos);
+  constexpr float all_integers = 1 << 24;
+  if (!whole || std::abs(nearest) < all_integers) {
+    return false;
+  }
+  number = number.substr(0, digits);
+  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
+  std::array<char, 64> exact{};
+  const char* const end = std::to_chars(exact.data(), exact.data() + exact.size(),
+                                        std::abs(nearest), std::chars_format::fixed, 0)
+                              .ptr;
+  return number != std::string_view(exact.data(), static_cast<std::size_t>(end - exact.data()));
+}
+
+/// The float nearest to a cell's number goes to `value`; one too small for a float is 0.
+[[nodiscard]] inline cell_kind number_in(std::string_view cell, float& value) {
   cell = trimmed(cell);
   if (cell.size() > 1 && cell[0] == '+' && cell[1] != '-') {
     cell.remove_prefix(1);
   }
   const char* end = cell.data() + cell.size();
-  float value = 0;
   const auto [at, problem] = std::from_chars(cell.data(), end, value);
   if (at != end || problem == std::errc::invalid_argument) {
-    return std::nullopt;
+    return cell_kind::no_number;
   }
   if (problem == std::errc::result_out_of_range) {
     double wide = 0;
-    const bool too_small = std::from_chars(cell.data(), end, wide).ec == std::errc() &&
-                           std::abs(wide) < std::numeric_limits<float>::min();
-    return too_small ? std::optional(static_cast<float>(wide)) : std::nullopt;
+    if (std::from_chars(cell.data(), end, wide).ec == std::errc()) {
+      value = static_cast<float>(wide);
+    } else if (is_below_one(cell)) {
+      value = cell[0] == '-' ? -0.0F : 0.0F;
+    } else {
+      return cell_kind::too_large;
+    }
+    return std::isfinite(value) ? cell_kind::number : cell_kind::too_large;
   }
-  return value;
+  return is_rounded_integer(cell, value) ? cell_kind::rounded_integer : cell_kind::number;
+}
+
+/// What may be wrong with a cell that is no number, as the end of a message; empty where nothing is
+/// known.
+[[nodiscard]] inline std::string advice_for(std::string_view cell, char delimiter) {
+  cell = trimmed(cell);
+  const auto holds = [&](char c) {
+    return c != delimiter && cell.find(c) != std::string_view::npos;
+  };
+  constexpr std::string_view of_missing[] = {"NA",   "N/A",  "n/a",  "na", "#N/A", "NULL", "Null",
+                                             "null", "None", "none", "?",  "-",    "--",   "."};
+  if (std::find(std::begin(of_missing), std::end(of_missing), cell) != std::end(of_missing)) {
+    return "; a missing value is an empty cell, which csv_options::missing allows for";
+  }
+  for (const auto& [character, name] :
+       {std::pair('\t', "tabs"), std::pair(';', "semicolons"), std::pair('|', "bars")}) {
+    if (holds(character)) {
+      return text("; if ", name, " separate the cells, csv_options::delimiter says so");
+    }
+  }
+  if (cell.starts_with("0x") || cell.starts_with("0X")) {
+    return "; numbers are decimal";
+  }
+  if (cell.find_first_of("0123456789") != std::string_view::npos &&
+      cell.find_first_not_of("+-0123456789.,' _eE") == std::string_view::npos &&
+      cell.find_first_of(",' _") != std::string_view::npos) {
+    return "; numbers have a decimal point, and nothing between groups of digits";
+  }
+  return "";
 }
 
 /// A cell as errors show it: not all of a long one, and without line breaks.

@@ -16,7 +16,8 @@ namespace glia {
 
 /// A set of samples of one shape, each of which can be written into a buffer. A user's own type
 /// meets the concept with these members and one of the two kinds of targets below. Members are
-/// called from a background thread, one at a time.
+/// called from a background thread, one at a time. They write all of the span that they are given:
+/// a value that is left out, and one behind the end, are an error.
 template <class D>
 concept dataset = requires(const D& d, std::size_t i, std::span<float> values) {
   { d.size() } -> std::convertible_to<std::size_t>;
@@ -66,6 +67,14 @@ concept varying_dataset = batched_dataset<D> &&
 };
 
 namespace detail {
+
+/// A data set whose members are known to write each row in full and nothing beyond, as those of
+/// the library do: they say so in a static member `writes_whole_rows`. What others write is
+/// checked.
+template <class D>
+concept writes_whole_rows = requires {
+  requires D::writes_whole_rows;
+};
 
 /// Throws `data_error` for more samples than their 32-bit numbers tell apart: they would be
 /// numbered from 0 again.

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "glia/core/row_part.hpp"
 #include "glia/core/shape.hpp"
+#include "glia/data/checked_rows.hpp"
 #include "glia/data/dataset.hpp"
 
 namespace glia {
@@ -26,8 +28,11 @@ class dataset_view {
     if constexpr (supervised_dataset<D>) {
       size_ = data.size();
       input_shape_ = data.input_shape();
-      if constexpr (!labelled_dataset<D>) {
+      if constexpr (labelled_dataset<D>) {
+        write_labels_ = &write_labels<D>;
+      } else {
         target_shape_ = data.target_shape();
+        write_targets_ = &write_targets<D>;
       }
       varies_ = glia::varies(data);
       if constexpr (named_dataset<D>) {
@@ -35,8 +40,8 @@ class dataset_view {
         target_parts_ = &data.target_parts();
       }
       behind_frozen_layers_ = requires { requires D::behind_frozen_layers; };
+      checked_ = !detail::writes_whole_rows<D>;
       write_inputs_ = &write_inputs<D>;
-      write_targets_ = &write_targets<D>;
     }
   }
 
@@ -67,32 +72,51 @@ class dataset_view {
     result.input_shape_ = each;
     result.varies_ = false;
     result.behind_frozen_layers_ = true;
+    result.checked_ = false;  // as its samples were when these outputs were computed
     return result;
   }
 
   /// Writes the samples with these numbers, as they are in this epoch, into `out`, reusing its
-  /// memory.
+  /// memory. Throws `data_error` where the data set does not write all of a row, or more.
   void gather(std::span<const std::uint32_t> samples, batch& out, std::size_t epoch = 0) const {
     out.size = samples.size();
     out.input_shape = batch_of(samples.size(), input_shape_);
-    out.inputs.resize(out.input_shape.size());
-    if (!samples.empty()) {
-      write_inputs_(inputs_, samples, out.inputs, epoch);
-    }
+    write_rows(out.inputs, samples, input_shape_.size(), "input", [&](std::span<float> rows) {
+      if (!samples.empty()) {
+        write_inputs_(inputs_, samples, rows, epoch);
+      }
+    });
     if (target_shape_) {
       out.target_shape = batch_of(samples.size(), *target_shape_);
-      out.targets.resize(out.target_shape.size());
+      write_rows(out.targets, samples, target_shape_->size(), "target",
+                 [&](std::span<float> rows) { write_targets_(targets_, samples, rows); });
     } else {
       out.classes.resize(samples.size());
+      write_labels_(targets_, samples, out.classes);
     }
-    write_targets_(targets_, samples, out);
   }
 
  private:
   using input_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
                                 std::span<float> values, std::size_t epoch);
   using target_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
-                                 batch& out);
+                                 std::span<float> values);
+  using label_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
+                                std::span<std::int32_t> labels);
+
+  /// Has `write(rows)` write a row of `size` values for each sample.
+  template <class Write>
+  void write_rows(std::vector<float>& values, std::span<const std::uint32_t> samples,
+                  std::size_t size, std::string_view what, const Write& write) const {
+    if (checked_) {
+      detail::checked_rows checked(values, samples.size(), size);
+      write(checked.rows());
+      checked.check(samples, what);
+    } else {
+      values.resize(samples.size() * size);
+      write(std::span(values));
+    }
+  }
 
   /// write(sample, row) for each sample's row of values.
   template <class Write>
@@ -117,16 +141,18 @@ class dataset_view {
                    [&](std::size_t i, std::span<float> row) { data.input(i, row); });
     }
   }
-  template <supervised_dataset D>
-  static void write_targets(const void* self, std::span<const std::uint32_t> samples, batch& out) {
-    const D& data = *static_cast<const D*>(self);
-    if constexpr (labelled_dataset<D>) {
-      for (std::size_t n = 0; n < samples.size(); ++n) {
-        out.classes[n] = data.label(samples[n]);
-      }
-    } else {
-      for_each_row(samples, out.targets,
-                   [&](std::size_t i, std::span<float> row) { data.target(i, row); });
+  template <valued_dataset D>
+  static void write_targets(const void* self, std::span<const std::uint32_t> samples,
+                            std::span<float> values) {
+    for_each_row(samples, values, [&](std::size_t i, std::span<float> row) {
+      static_cast<const D*>(self)->target(i, row);
+    });
+  }
+  template <labelled_dataset D>
+  static void write_labels(const void* self, std::span<const std::uint32_t> samples,
+                           std::span<std::int32_t> labels) {
+    for (std::size_t n = 0; n < samples.size(); ++n) {
+      labels[n] = static_cast<const D*>(self)->label(samples[n]);
     }
   }
 
@@ -139,8 +165,10 @@ class dataset_view {
   const std::vector<row_part>* target_parts_ = nullptr;
   bool varies_ = false;
   bool behind_frozen_layers_ = false;
+  bool checked_ = false;  // whether what it writes is
   input_writer write_inputs_ = nullptr;
-  target_writer write_targets_ = nullptr;
+  target_writer write_targets_ = nullptr;  // of samples with values
+  label_writer write_labels_ = nullptr;    // of samples with classes
 };
 
 }  // namespace glia

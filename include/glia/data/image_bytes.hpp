@@ -17,6 +17,8 @@ namespace glia {
 /// Throws `data_error` when images and labels disagree in number.
 class image_bytes {
  public:
+  static constexpr bool writes_whole_rows = true;
+
   /// `pixels` (N, ...sample), `labels` (N).
   image_bytes(const shape& sample, std::vector<std::uint8_t> pixels,
               std::vector<std::uint8_t> labels)

@@ -69,6 +69,8 @@ inline void write_row(const std::vector<named_array>& arrays, std::size_t sample
 /// name and for none.
 class named_arrays {
  public:
+  static constexpr bool writes_whole_rows = true;
+
   named_arrays(std::vector<named_array> inputs, std::vector<named_array> targets)
       : inputs_(std::move(inputs)), targets_(std::move(targets)) {
     require<value_error>(!inputs_.empty() && !targets_.empty(),

@@ -23,6 +23,7 @@ template <dataset D>
 class subset {
  public:
   static constexpr bool behind_frozen_layers = requires { requires D::behind_frozen_layers; };
+  static constexpr bool writes_whole_rows = detail::writes_whole_rows<D>;
 
   subset(const D& data, std::vector<std::uint32_t> samples)
       : data_(&data), samples_(std::move(samples)) {

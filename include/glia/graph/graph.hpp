@@ -1,11 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -109,22 +111,26 @@ class graph {
   }
   /// Says what an input is after the run.
   void set_next(value_id input, value_id next) {
-    for (graph_input& one : inputs_) {
-      if (one.value == input) {
-        one.next = next;
-        return;
-      }
+    // Inputs are nearly always in the order of their values.
+    auto at = std::partition_point(inputs_.begin(), inputs_.end(),
+                                   [&](const graph_input& one) { return one.value < input; });
+    if (at == inputs_.end() || at->value != input) {
+      at = std::find_if(inputs_.begin(), inputs_.end(),
+                        [&](const graph_input& one) { return one.value == input; });
     }
-    throw value_error("graph: only an input can have a next value");
+    require<value_error>(at != inputs_.end(), "graph: only an input can have a next value");
+    at->next = next;
   }
 
   /// Where nodes that are added from now on belong.
   void set_place(graph_place wanted) {
-    const auto known = std::find(places_.begin(), places_.end(), wanted);
-    place_ = static_cast<std::uint32_t>(known - places_.begin());
-    if (known == places_.end()) {
+    std::uint32_t& number =
+        place_numbers_[wanted.name][static_cast<std::size_t>(wanted.phase)];  // 0: not known
+    if (number == 0 && wanted != graph_place{}) {
+      number = static_cast<std::uint32_t>(places_.size());
       places_.push_back(std::move(wanted));
     }
+    place_ = number;
   }
   [[nodiscard]] std::uint32_t place() const noexcept { return place_; }
   void set_place(std::uint32_t number) { place_ = number; }
@@ -168,6 +174,7 @@ class graph {
   std::vector<stretch> stretches_;
   std::vector<graph_constant> constants_;
   std::vector<graph_place> places_;
+  std::unordered_map<std::string, std::array<std::uint32_t, 3>> place_numbers_;  // by phase; or 0
   std::uint32_t place_ = 0;
 };
 

@@ -68,7 +68,7 @@ class program {
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
            const probe_function* probe, timeline* times = nullptr) const;
 
-  /// Told that an output has its numbers.
+  /// Told that an output has its numbers, and that no later kernel of the run reads its memory.
   using finished_function = function_ref<void(std::size_t output)>;
 
   /// The same with outputs written into tensors that are there already, and with word of each as
@@ -82,7 +82,9 @@ class program {
   struct state;
   class lease;
 
-  void run_steps(workspace& w, const probe_function* probe, const finished_function* finished,
+  using outputs_function = function_ref<void(std::span<const std::size_t> outputs)>;
+
+  void run_steps(workspace& w, const probe_function* probe, const outputs_function* finished,
                  timeline* times) const;
 
   std::shared_ptr<const state> state_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -25,7 +26,7 @@ struct program<B>::step {
   typename runners<B>::function run = nullptr;  // none for a stretch
   const graph_node* node = nullptr;
   std::size_t stretch = 0;
-  std::vector<std::size_t> finishes;  // outputs that are there once it has run
+  std::vector<std::size_t> finishes;  // outputs whose memory no later step touches
 };
 
 /// The memory of one run, which nobody else uses meanwhile.
@@ -93,14 +94,14 @@ struct program<B>::state {
   }
 
   void add_steps(const runners<B>& how) {
-    std::vector<std::size_t> made_by(calls.value_count(), 0);
+    std::vector<std::size_t> last_use(plan.storages(), 0);  // the last step that touches a storage
     std::size_t next = 0;
     for (std::size_t n = 0; n < calls.nodes().size(); ++n) {
       if (next < calls.stretches().size() && calls.stretches()[next].first == n) {
         stretches.emplace_back(calls, plan, how, device, next);
         steps.push_back({nullptr, nullptr, next, {}});
         for (; n < calls.stretches()[next].end; ++n) {
-          note_results(calls.nodes()[n], steps.size() - 1, made_by);
+          note_uses(calls.nodes()[n], last_use);
         }
         --n;
         ++next;
@@ -108,21 +109,24 @@ struct program<B>::state {
       }
       const graph_node& node = calls.nodes()[n];
       if (node.kernel.relabels(calls.specs(node.operands))) {
-        note_results(node, made_by[node.operands[0]], made_by);
         continue;  // the same memory
       }
       steps.push_back({how.of(node.kernel.type(), device), &node, 0, {}});
-      note_results(node, steps.size() - 1, made_by);
+      note_uses(node, last_use);
     }
+    // An output may share its memory with values that later steps still read, as the gradient of a
+    // bias does for one sample. Nobody may write to it before the last of them has run.
     for (std::size_t i = 0; i < calls.outputs().size() && !steps.empty(); ++i) {
-      steps[made_by[calls.outputs()[i].value]].finishes.push_back(i);
+      steps[last_use[plan.storage_of(calls.outputs()[i].value)]].finishes.push_back(i);
     }
   }
-  static void note_results(const graph_node& node, std::size_t by,
-                           std::vector<std::size_t>& made_by) {
-    for (const value_id id : node.results) {
-      if (id != no_value) {
-        made_by[id] = by;
+  /// The last step that is there touches what a node takes and gives.
+  void note_uses(const graph_node& node, std::vector<std::size_t>& last_use) const {
+    for (const auto* const values : {&node.operands, &node.results}) {
+      for (const value_id id : *values) {
+        if (id != no_value) {
+          last_use[plan.storage_of(id)] = steps.size() - 1;
+        }
       }
     }
   }
@@ -320,25 +324,34 @@ void program<B>::run_into(std::span<tensor* const> inputs, std::span<const tenso
     }
   }
   s.bind(w, inputs, {}, outputs.size());
-  const auto tell = [&](std::size_t i) {
-    if (const tensor& made = w.values[s.calls.outputs()[i].value];
-        !made.shares_memory(outputs[i])) {
-      s.device.copy_into(made, outputs[i]);
+  const auto tell = [&](std::span<const std::size_t> made) {
+    for (const std::size_t i : made) {  // before anybody writes to the memory that outputs share
+      if (const tensor& value = w.values[s.calls.outputs()[i].value];
+          !value.shares_memory(outputs[i])) {
+        s.device.copy_into(value, outputs[i]);
+      }
     }
-    finished(i);
+    for (const std::size_t i : made) {
+      finished(i);
+    }
   };
-  const finished_function told(tell);
+  const outputs_function told(tell);
   run_steps(w, nullptr, &told, times);
+  if (s.steps.empty()) {
+    std::vector<std::size_t> all(outputs.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    tell(all);
+  }
   s.release_inputs(w, inputs);
 }
 
 template <backend B>
 void program<B>::run_steps(workspace& w, const probe_function* probe,
-                           const finished_function* finished, timeline* times) const {
+                           const outputs_function* finished, timeline* times) const {
   const state& s = *state_;
   const auto tell = [&](const step& one) {
-    for (std::size_t i = 0; finished != nullptr && i < one.finishes.size(); ++i) {
-      (*finished)(one.finishes[i]);
+    if (finished != nullptr && !one.finishes.empty()) {
+      (*finished)(one.finishes);
     }
   };
   for (const step& one : s.steps) {

@@ -38,6 +38,10 @@ class storage_plan {
 
   [[nodiscard]] const location& of(value_id id) const { return locations_[id]; }
   [[nodiscard]] std::size_t arena_bytes() const noexcept { return arena_bytes_; }
+  /// The number of a tensor's storage, which all values that are the same memory have in common;
+  /// below `storages()`, and only of tensors that are inputs, constants or results of a kernel.
+  [[nodiscard]] std::size_t storage_of(value_id id) const { return storage_of_[id]; }
+  [[nodiscard]] std::size_t storages() const noexcept { return storages_.size(); }
 
   /// For a stretch: what each lane needs, and where it keeps its part of a sum over the samples and
   /// what another piece adds to it.

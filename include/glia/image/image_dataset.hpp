@@ -29,6 +29,8 @@ namespace glia {
 /// naming the file, when it is asked for.
 class image_dataset {
  public:
+  static constexpr bool writes_whole_rows = true;
+
   explicit image_dataset(std::vector<image_file> files, const image_dataset_options& options = {})
       : files_(std::move(files)), samples_("image_dataset", options) {}
 

@@ -46,6 +46,8 @@ struct tfrecord_dataset_options {
 /// is damaged, is no Example, lacks a feature, or whose image cannot be decoded.
 class tfrecord_dataset {
  public:
+  static constexpr bool writes_whole_rows = true;
+
   explicit tfrecord_dataset(std::vector<std::filesystem::path> files,
                             const tfrecord_dataset_options& options = {})
       : options_(options),

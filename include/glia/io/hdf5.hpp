@@ -23,9 +23,10 @@ struct hdf5_options {
 /// files of Keras there is `read_keras_weights`, too.
 ///
 /// Numbers are integers, floats and enumerations (such as the truth values of h5py) of any width
-/// and byte order, and bfloat16 as Keras 3 stores it; they are rounded to the nearest float. They
-/// may be compressed by any filter that the library has. Data sets of texts, compounds and other
-/// kinds are left out.
+/// and byte order, and bfloat16 as Keras 3 stores it. Floats are rounded to the nearest one. A data
+/// set with a number that a float cannot hold, such as 2^24 + 1 or 1e300, is an error where it is
+/// asked for. They may be compressed by any filter that the library has. Data sets of texts,
+/// compounds and other kinds are left out.
 ///
 /// No other file is opened. External links are left out, and so are soft links, which may lead
 /// through them; a data set whose elements lie in other files is an error. A data set with several

@@ -18,6 +18,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/input_file.hpp"
+#include "glia/core/representable.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/io/hdf5_calls.hpp"
 #include "glia/io/tensor_map.hpp"
@@ -68,9 +69,13 @@ class hdf5_reader {
     tensor_map tensors;
     for (place& p : wanted) {
       const std::string where = called(p.from->name);
-      const bool first =
-          tensors.emplace(p.name, within_memory(where, [&] { return elements(p, where); })).second;
-      require<data_error>(first, where, ": there is another one that is called '", p.name, "'");
+      require<data_error>(!tensors.contains(p.name), where,
+                          ": there is another one that is called '", p.name, "'");
+      try {
+        tensors.emplace(p.name, within_memory(where, [&] { return elements(p, where); }));
+      } catch (const unreadable_elements& e) {
+        tensors.add_unreadable(p.name, e.what());
+      }
     }
     return tensors;
   }
@@ -79,7 +84,7 @@ class hdf5_reader {
   static constexpr std::size_t max_name = 4096;   // bytes, with the groups before it
   static constexpr std::size_t max_element = 16;  // bytes
 
-  enum class element_kind : std::uint8_t { number, wide_float, bfloat16 };
+  enum class element_kind : std::uint8_t { number, wide_float, integer, wide_integer, bfloat16 };
 
   struct data_set {
     std::string name;
@@ -191,6 +196,10 @@ class hdf5_reader {
     if (kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_ENUM) {
       require<data_error>(size <= max_element, where, ": expected numbers of at most ", max_element,
                           " bytes, got ", size, "; the file is damaged");
+      // Of shorter integers and floats a float has all, and enumerations are small.
+      if (kind == H5T_INTEGER && size > 2) {
+        return size > sizeof(std::int64_t) ? element_kind::wide_integer : element_kind::integer;
+      }
       return kind == H5T_FLOAT && size > sizeof(float) ? element_kind::wide_float
                                                        : element_kind::number;
     }
@@ -288,12 +297,26 @@ class hdf5_reader {
         throw data_error(failure);
       }
     };
+    const auto convert = [&]<class T>(T, hid_t as, const char* type) {
+      std::vector<T> stored(values.size());
+      read(as, stored.data());
+      convert_numbers(
+          stored.size(), [&](std::size_t i) { return stored[i]; }, values.data(), where, type,
+          "a model's parameters are floats; leave the data set out or convert it "
+          "before");
+    };
     if (p.from->kind == element_kind::wide_float) {
       // The library makes some of them, near the largest and the least of floats, others.
-      std::vector<double> doubles(values.size());
-      read(H5T_NATIVE_DOUBLE, doubles.data());
-      std::transform(doubles.begin(), doubles.end(), values.data(),
-                     [](double value) { return static_cast<float>(value); });
+      convert(double{}, H5T_NATIVE_DOUBLE, "a double");
+    } else if (p.from->kind == element_kind::integer) {
+      const hdf5_id type = known({H5Dget_type(p.from->id.get()), &H5Tclose}, where);
+      if (H5Tget_sign(type.get()) == H5T_SGN_NONE) {
+        convert(std::uint64_t{}, H5T_NATIVE_UINT64, "an integer");
+      } else {
+        convert(std::int64_t{}, H5T_NATIVE_INT64, "an integer");
+      }
+    } else if (p.from->kind == element_kind::wide_integer) {
+      throw unreadable_elements(where + ": holds integers of more than 64 bits; convert it before");
     } else if (p.from->kind == element_kind::bfloat16) {
       std::vector<std::uint16_t> halves(values.size());
       const hdf5_id type = known({H5Dget_type(p.from->id.get()), &H5Tclose}, where);

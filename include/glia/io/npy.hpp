@@ -1,9 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <ios>
 #include <istream>
-#include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -22,6 +22,8 @@
 #include "glia/core/error.hpp"
 #include "glia/core/half.hpp"
 #include "glia/core/input_file.hpp"
+#include "glia/core/little_endian.hpp"
+#include "glia/core/representable.hpp"
 #include "glia/core/xtensor.hpp"
 
 namespace glia {
@@ -32,25 +34,6 @@ concept npy_element = std::same_as<T, float> || std::same_as<T, double> ||
     (std::integral<T> && !std::same_as<T, bool>);
 
 namespace detail {
-
-/// Whether `to` can be of the value, but for what doubles lose when they become floats.
-template <npy_element To, class From>
-[[nodiscard]] bool representable(From value) {
-  if constexpr (std::floating_point<To> && std::floating_point<From>) {
-    return true;
-  } else if constexpr (std::floating_point<To>) {
-    // A rounded value may be one more than From has, and could not be compared as a From.
-    const To rounded = static_cast<To>(value);
-    return rounded < std::ldexp(To{1}, std::numeric_limits<From>::digits) &&
-           static_cast<From>(rounded) == value;
-  } else if constexpr (std::floating_point<From>) {
-    return std::trunc(value) == value &&
-           value >= static_cast<From>(std::numeric_limits<To>::min()) &&
-           value < std::ldexp(From{1}, std::numeric_limits<To>::digits);
-  } else {
-    return std::in_range<To>(value);
-  }
-}
 
 static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
 
@@ -64,124 +47,182 @@ class npy_reader {
   [[nodiscard]] xt::xarray<T> read() {
     read_header();
     return within_memory(path_, [&] {
-      if (elements_ == "<f2") {
+      if (elements_ == "f2") {
         return elements<T, half>();
       }
-      if (elements_ == "<f4") {
+      if (elements_ == "f4") {
         return elements<T, float>();
       }
-      if (elements_ == "<f8") {
+      if (elements_ == "f8") {
         return elements<T, double>();
       }
-      if (elements_ == "|i1") {
+      if (elements_ == "i1") {
         return elements<T, std::int8_t>();
       }
-      if (elements_ == "|u1" || elements_ == "|b1") {
+      if (elements_ == "u1" || elements_ == "b1") {
         return elements<T, std::uint8_t>();
       }
-      if (elements_ == "<i2") {
+      if (elements_ == "i2") {
         return elements<T, std::int16_t>();
       }
-      if (elements_ == "<u2") {
+      if (elements_ == "u2") {
         return elements<T, std::uint16_t>();
       }
-      if (elements_ == "<i4") {
+      if (elements_ == "i4") {
         return elements<T, std::int32_t>();
       }
-      if (elements_ == "<u4") {
+      if (elements_ == "u4") {
         return elements<T, std::uint32_t>();
       }
-      if (elements_ == "<i8") {
+      if (elements_ == "i8") {
         return elements<T, std::int64_t>();
       }
-      if (elements_ == "<u8") {
+      if (elements_ == "u8") {
         return elements<T, std::uint64_t>();
       }
-      throw data_error(text(path_,
-                            ": expected elements that are floats (<f2, <f4, <f8), integers "
-                            "(|i1, |u1, <i2, <u2, <i4, <u4, <i8, <u8) or truth values (|b1), got ",
-                            elements_, "; convert it before"));
+      throw unreadable_elements(text(path_,
+                                     ": expected elements that are floats (f2, f4, f8), integers "
+                                     "(i1, u1, i2, u2, i4, u4, i8, u8) or truth values (b1), got ",
+                                     descr_, "; convert it before"));
     });
   }
 
  private:
-  static constexpr std::size_t preamble = 10;  // bytes: the magic, the version, the header's length
-  // NumPy's headers have 118 bytes up to some 15 axes.
-  static constexpr std::size_t max_header = 1024;
+  // Beside the dictionary there is only padding; version 1.0 has no room for more.
+  static constexpr std::size_t max_header = 0xFFFF;
 
   /// Finds out elements, order and shape, and leaves the file where the elements begin.
   void read_header() {
-    std::string start(preamble, '\0');
-    in_.read(start.data(), preamble);
+    // Bytes: the magic, the version, the header's length in 2 bytes or, since version 2.0, in 4.
+    std::string start(10, '\0');
+    in_.read(start.data(), 10);
     require<data_error>(in_.good() && start.starts_with("\x93NUMPY"), path_,
                         ": expected a file of numpy.save, which begins with \\x93NUMPY; it is of "
                         "another format or cut short");
     const auto byte = [&](std::size_t i) {
       return std::size_t{static_cast<std::uint8_t>(start[i])};
     };
-    require<data_error>(byte(6) == 1 && byte(7) == 0, path_,
-                        ": expected version 1.0 of NumPy's format, got ", byte(6), '.', byte(7));
-    const std::size_t length = byte(8) + 256 * byte(9);
+    require<data_error>(byte(6) >= 1 && byte(6) <= 3 && byte(7) == 0, path_,
+                        ": expected version 1.0, 2.0 or 3.0 of NumPy's format, got ", byte(6), '.',
+                        byte(7));
+    if (byte(6) > 1) {
+      start.resize(12);
+      in_.read(start.data() + 10, 2);
+      require<data_error>(in_.good(), path_, ": cut short before its header");
+    }
+    const std::uint64_t length = little_endian(std::string_view(start).substr(8));
     require<data_error>(length <= max_header, path_, ": expected a header of at most ", max_header,
                         " bytes, got one of ", length);
-    std::string header(length, '\0');
-    in_.read(header.data(), static_cast<std::streamsize>(length));
-    require<data_error>(in_.good(), path_, ": cut short in its header of ", length, " bytes");
-    require<data_error>(parse(header), path_,
-                        ": expected a header as numpy.save writes it, with descr, fortran_order "
-                        "and shape, got ",
-                        header.substr(0, header.find_last_not_of(" \n") + 1));
+    const auto header = read_announced<std::string>(length, [&](char* to, std::size_t count) {
+      in_.read(to, static_cast<std::streamsize>(count));
+      return in_.gcount();
+    });
+    require<data_error>(header.size() == length, path_, ": cut short in its header of ", length,
+                        " bytes");
+    if (!parse(header)) {
+      constexpr std::size_t shown = 200;
+      const std::string all = header.substr(0, header.find_last_not_of(" \n") + 1);
+      throw data_error(text(path_,
+                            ": expected a header as numpy.save writes it, with descr, "
+                            "fortran_order and shape, got ",
+                            all.substr(0, shown), all.size() > shown ? "..." : ""));
+    }
   }
 
-  /// Takes elements, order and shape from a header; false for one that NumPy does not write.
+  /// Takes elements, order and shape from a header, which is a dictionary of Python; false for one
+  /// that is none, or that lacks one of the three.
   [[nodiscard]] bool parse(std::string_view left) {
     const auto pass = [&](std::string_view part) {
+      left.remove_prefix(std::min(left.find_first_not_of(" \n"), left.size()));
       const bool there = left.starts_with(part);
       left.remove_prefix(there ? part.size() : 0);
       return there;
     };
-    const auto spaces = [&] {
-      left.remove_prefix(std::min(left.find_first_not_of(' '), left.size()));
+    // A text in quotes of either kind.
+    const auto quoted = [&](std::string& to) {
+      const char quote = pass("'") ? '\'' : pass("\"") ? '"' : '\0';
+      const std::size_t end = quote == '\0' ? std::string_view::npos : left.find(quote);
+      if (end == std::string_view::npos) {
+        return false;
+      }
+      to = left.substr(0, end);
+      left.remove_prefix(end + 1);
       return true;
     };
-    if (!pass("{") || !spaces() || !pass("'descr':") || !spaces() || !pass("'")) {
+    const auto order = [&] {
+      first_axis_fastest_ = pass("True");
+      return first_axis_fastest_ || pass("False");
+    };
+    if (!pass("{")) {
       return false;
     }
-    elements_ = left.substr(0, left.find('\''));
-    left.remove_prefix(elements_.size());
-    if (!pass("',") || !spaces() || !pass("'fortran_order':") || !spaces()) {
+    std::set<std::string> known;
+    for (bool more = true; !pass("}"); more = pass(",")) {
+      std::string key;
+      if (!more || !quoted(key) || !pass(":") || !known.insert(key).second) {
+        return false;
+      }
+      const bool read = key == "descr"           ? parse_elements(left, quoted)
+                        : key == "fortran_order" ? order()
+                                                 : key == "shape" && parse_shape(left, pass);
+      if (!read) {
+        return false;
+      }
+    }
+    return pass("") && left.empty() && known.size() == 3;
+  }
+
+  /// <f4: the order of bytes, what the elements are, and how many bytes they have.
+  template <class Quoted>
+  [[nodiscard]] bool parse_elements(std::string_view& left, const Quoted& quoted) {
+    if (const std::size_t list = left.find_first_not_of(' ');
+        list < left.size() && left[list] == '[') {
+      descr_ = "records (a structured dtype)";
+      std::size_t end = list;
+      for (int depth = 0; end < left.size(); ++end) {
+        depth += left[end] == '[' ? 1 : left[end] == ']' ? -1 : 0;
+        if (depth == 0) {
+          left.remove_prefix(end + 1);
+          return true;
+        }
+      }
       return false;
     }
-    first_axis_fastest_ = pass("True");
-    if ((!first_axis_fastest_ && !pass("False")) || !pass(",") || !spaces() || !pass("'shape':") ||
-        !spaces() || !pass("(")) {
+    if (!quoted(descr_)) {
+      return false;
+    }
+    elements_ = descr_;
+    if (constexpr std::string_view orders = "<>=|";
+        !elements_.empty() && orders.find(elements_.front()) != std::string_view::npos) {
+      big_endian_ = elements_.front() == '>';
+      elements_.erase(0, 1);
+    }
+    return true;
+  }
+
+  template <class Pass>
+  [[nodiscard]] bool parse_shape(std::string_view& left, const Pass& pass) {
+    if (!pass("(")) {
       return false;
     }
     const std::string_view from = left;
-    bool comma = false;
-    const auto digit = [&](std::size_t i) {
-      return i < left.size() && left[i] >= '0' && left[i] <= '9';
-    };
-    while (digit(0)) {
+    bool comma = true;
+    while (!pass(")")) {
+      shape_text_ = from.substr(0, from.size() - left.size());
       constexpr std::ptrdiff_t most_digits = 18;
+      std::uint64_t extent = 0;
       // A stream would read numbers as the program's locale writes them, commas and all.
-      const auto [end, failure] =
-          std::from_chars(left.data(), left.data() + left.size(), shape_.emplace_back());
-      if (failure != std::errc() || end - left.data() > most_digits) {
+      const auto [end, failure] = std::from_chars(left.data(), left.data() + left.size(), extent);
+      if (!comma || failure != std::errc() || end - left.data() > most_digits) {
         return false;
       }
       left.remove_prefix(static_cast<std::size_t>(end - left.data()));
+      shape_.push_back(extent);
+      pass("L");  // as Python 2 wrote them
       comma = pass(",");
-      if (const std::size_t next = left.find_first_not_of(' '); digit(next)) {
-        left.remove_prefix(comma ? next : 0);
-      }
     }
-    shape_text_ = from.substr(0, from.size() - left.size());
-    if ((shape_.size() == 1 && !comma) || !pass(")")) {
-      return false;
-    }
-    pass(",");
-    return spaces() && pass("}") && spaces() && left == "\n";
+    shape_text_ = from.substr(0, from.size() - left.size() - 1);
+    return shape_.size() != 1 || comma;
   }
 
   /// Throws unless the rest of the file is as many elements as the shape says. The product of the
@@ -198,9 +239,9 @@ class npy_reader {
       whole = whole && (empty || left % extent == 0);
       left = empty ? left : left / extent;
     }
-    require<data_error>(whole && left == (empty ? 0U : 1U), path_, ": expected elements ",
-                        elements_, " of the shape (", shape_text_, ") behind the header, got ",
-                        bytes, " bytes, which are not as many; the file is damaged or cut short");
+    require<data_error>(whole && left == (empty ? 0U : 1U), path_, ": expected elements ", descr_,
+                        " of the shape (", shape_text_, ") behind the header, got ", bytes,
+                        " bytes, which are not as many; the file is damaged or cut short");
   }
 
   template <class T, class Stored>
@@ -211,19 +252,24 @@ class npy_reader {
       std::reverse(extents.begin(), extents.end());
     }
     xt::xarray<T> values(extents);
-    const bool truth = elements_ == "|b1";
     constexpr std::size_t piece = 4096;
-    std::vector<Stored> some(std::min(piece, values.size()));
-    for (std::size_t done = 0; done < values.size(); done += some.size()) {
-      some.resize(std::min(some.size(), values.size() - done));
-      in_.read(reinterpret_cast<char*>(some.data()),
-               static_cast<std::streamsize>(some.size() * sizeof(Stored)));
+    std::vector<Stored> stored(std::min(piece, values.size()));
+    const bool truth = elements_ == "b1";
+    const auto number = [&](std::size_t i) {
+      const auto value = number_of(big_endian_ ? swapped(stored[i]) : stored[i]);
+      return static_cast<decltype(value)>(truth ? value != 0 : value);
+    };
+    for (std::size_t done = 0; done < values.size(); done += stored.size()) {
+      stored.resize(std::min(stored.size(), values.size() - done));
+      in_.read(reinterpret_cast<char*>(stored.data()),
+               static_cast<std::streamsize>(stored.size() * sizeof(Stored)));
       require<data_error>(in_.good(), path_, ": reading failed");
-      for (std::size_t i = 0; i < some.size(); ++i) {
-        const auto value = number_of(some[i]);
-        require_representable<T>(value, done + i);
-        values.data()[done + i] = static_cast<T>(truth ? value != 0 : value);
-      }
+      convert_numbers(stored.size(), number, values.data() + done, path_, descr_,
+                      std::integral<Stored> ? "name another type to read it as, such as "
+                                              "read_npy<std::int64_t>"
+                                            : "name another type to read it as, such as "
+                                              "read_npy<double>",
+                      done);
     }
     if (first_axis_fastest_ && shape_.size() > 1) {
       return xt::xarray<T>(xt::transpose(values));
@@ -240,21 +286,20 @@ class npy_reader {
     }
   }
 
-  // The text is only made where it is needed.
-  template <class T, class Stored>
-  void require_representable(Stored value, std::size_t element) const {
-    if (!representable<T>(value)) {
-      throw data_error(
-          text(path_, ": element ", element, ", ", +value, " (", elements_, "), cannot be kept as ",
-               std::floating_point<T> ? "a floating-point number" : "an integer", " of ",
-               8 * sizeof(T), " bits; name another type to read it as, such as read_npy<",
-               std::integral<Stored> ? "std::int64_t" : "double", ">"));
-    }
+  template <class Stored>
+  [[nodiscard]] static Stored swapped(Stored stored) {
+    std::array<std::uint8_t, sizeof(Stored)> bytes{};
+    std::memcpy(bytes.data(), &stored, sizeof(Stored));
+    std::reverse(bytes.begin(), bytes.end());
+    std::memcpy(&stored, bytes.data(), sizeof(Stored));
+    return stored;
   }
 
   std::string path_;
   std::istream& in_;
-  std::string elements_;  // what NumPy calls them: <f4
+  std::string descr_;     // of the elements, as NumPy says it: <f4
+  std::string elements_;  // the same without the order of bytes: f4
+  bool big_endian_ = false;
   bool first_axis_fastest_ = false;
   std::string shape_text_;  // without the parentheses
   std::vector<std::size_t> shape_;
@@ -263,11 +308,12 @@ class npy_reader {
 }  // namespace detail
 
 /// Reads a NumPy array of floats, doubles, integers or truth values, as numpy.save writes it, as
-/// floats or as another type that is named: `read_npy<double>(path)`.
+/// floats or as another type that is named: `read_npy<double>(path)`. Versions 1.0 to 3.0 of the
+/// format and both orders of bytes are read.
 ///
 /// Doubles that are read as floats are rounded. Everything else comes exactly as it is stored or
 /// not at all: an integer that a float cannot represent, such as 2^24 + 1, a fraction that is to be
-/// an integer, or a number outside the range of the type is an error.
+/// an integer, or a number outside the range of the type, such as 1e300, is an error.
 ///
 /// Throws `data_error`, naming the file, for one that cannot be opened, is of another format,
 /// damaged or cut short, or has other elements.

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -17,6 +16,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/input_file.hpp"
+#include "glia/core/representable.hpp"
 #include "glia/io/npy.hpp"
 #include "glia/io/tensor_map.hpp"
 
@@ -88,13 +88,14 @@ struct npz_entry {
 
 /// Reads all arrays of a file of numpy.savez or numpy.savez_compressed by their names, as floats or
 /// as another type that is named: `read_npz<double>(path)`; as floats it is a `tensor_map`.
-/// Elements are those of `read_npy`. Needs libzip: link `glia::npz`.
+/// Elements are those of `read_npy`. An array of others, or of numbers that the type cannot
+/// represent, is an error where it is asked for. Needs libzip: link `glia::npz`.
 ///
 /// Throws `data_error`, naming file and array, for what cannot be opened, is of another format,
-/// damaged, cut short or larger than allowed, and for elements that the type cannot represent.
+/// damaged, cut short or larger than allowed.
 template <npy_element T = float>
-[[nodiscard]] std::map<std::string, xt::xarray<T>> read_npz(const std::filesystem::path& path,
-                                                            const npz_options& options = {}) {
+[[nodiscard]] basic_tensor_map<T> read_npz(const std::filesystem::path& path,
+                                           const npz_options& options = {}) {
   detail::require_no_folder(path);
   int failure = 0;
   const std::unique_ptr<zip_t, void (*)(zip_t*)> archive(
@@ -104,12 +105,16 @@ template <npy_element T = float>
                           ? ": cannot be opened for reading"
                           : ": expected a file of numpy.savez, which is a zip archive; it is of "
                             "another format or cut short");
-  std::map<std::string, xt::xarray<T>> arrays;
+  basic_tensor_map<T> arrays;
   for (detail::npz_entry& entry : detail::npz_entries(archive.get(), path.string(), options)) {
     const std::string where = path.string() + ": " + entry.name;
     std::istringstream in(detail::unpacked(archive.get(), entry, where));
     entry.name.resize(entry.name.size() - std::string_view(".npy").size());
-    arrays.emplace(std::move(entry.name), detail::npy_reader(in, where).template read<T>());
+    try {
+      arrays.emplace(entry.name, detail::npy_reader(in, where).template read<T>());
+    } catch (const detail::unreadable_elements& e) {
+      arrays.add_unreadable(entry.name, e.what());
+    }
   }
   return arrays;
 }

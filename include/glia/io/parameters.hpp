@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -88,10 +89,12 @@ namespace detail {
 /// images has the right shape in either order of its inputs: PyTorch's is `o_chw`, not `oi`.
 ///
 /// Throws `value_error` for channels that o_chw cannot have, `data_error` for tensors that are
-/// missing, or there and neither named nor ignored by the map, and `shape_error` for one of another
-/// shape than its parameter, naming each.
+/// missing, that cannot be read, or that are there and neither named nor ignored by the map, and
+/// `shape_error` for one of another shape than its parameter, naming each.
 template <class Model>
 void load_parameters(Model& net, const tensor_map& tensors, const name_map& names) {
+  using access = std::remove_cvref_t<decltype(net.access())>;
+  const typename access::training alone(net.access());  // all of them between the same two steps
   std::vector<std::string> missing;
   std::set<std::string> used;
   for (const parameter_source& source : names.sources) {
@@ -101,21 +104,26 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
     }
   }
   std::vector<std::string> surplus;
-  for (const auto& [name, values] : tensors) {
-    const bool ignored =
-        std::any_of(names.ignored.begin(), names.ignored.end(),
-                    [&name = name](const std::string& end) { return name.ends_with(end); });
-    if (!ignored && !used.contains(name)) {
-      surplus.push_back(name);
+  const auto look = [&](const auto& named) {
+    for (const auto& [name, value] : named) {
+      const bool ignored =
+          std::any_of(names.ignored.begin(), names.ignored.end(),
+                      [&name = name](const std::string& end) { return name.ends_with(end); });
+      if (!ignored && !used.contains(name)) {
+        surplus.push_back(name);
+      }
     }
-  }
+  };
+  look(tensors);
+  look(tensors.unreadable());
   const std::string advice = "; is the file of this network, and the name map of this file?";
   require<data_error>(missing.empty(), "load_parameters: ", missing.size(),
                       " tensors are missing: ", detail::some_of(missing),
                       surplus.empty() ? "" : "; there are others: " + detail::some_of(surplus),
                       advice);
   require<data_error>(surplus.empty(), "load_parameters: ", surplus.size(),
-                      " tensors belong to no parameter: ", detail::some_of(surplus), advice);
+                      " tensors belong to no parameter: ", detail::some_of(surplus),
+                      "; list those that are not wanted in name_map::ignored", advice);
 
   std::vector<std::pair<std::string, xt::xarray<float>>> values;
   for (const parameter_source& source : names.sources) {
@@ -143,8 +151,9 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
 template <class Model>
 [[nodiscard]] tensor_map parameters_of(const Model& net) {
   tensor_map result;
-  for (const auto& p : net.parameters()) {
-    result.emplace(p.spec.name, net.get(p.spec.name));
+  const Model now(net);  // which a training beside this leaves alone
+  for (const auto& p : now.parameters()) {
+    result.emplace(p.spec.name, now.get(p.spec.name));
   }
   return result;
 }

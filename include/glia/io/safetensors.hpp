@@ -77,8 +77,10 @@ class safetensors_writer {
 
 }  // namespace detail
 
-/// Reads all tensors of a safetensors file as floats, from float, double, half, bfloat16 and 64-bit
-/// integer elements. Needs nlohmann-json: link `glia::safetensors`.
+/// Reads all tensors of a safetensors file as floats: floating-point numbers of 8 to 64 bits, which
+/// are rounded, integers and truth values. A tensor of another dtype, such as complex numbers, and
+/// one with a number that a float cannot hold, such as 2^24 + 1 or 1e300, is an error where it is
+/// asked for. Needs nlohmann-json: link `glia::safetensors`.
 ///
 /// Throws `data_error`, naming file and tensor, for a file that cannot be opened, is of another
 /// format, damaged or cut short, and for what the format forbids: a name given twice, tensors that
@@ -88,8 +90,8 @@ class safetensors_writer {
 }
 
 /// The same with all that the file holds, doubles as they are, in the order of their bytes. Throws
-/// `data_error`, too, for metadata that is not texts, and for tensors of more axes than a shape
-/// has.
+/// `data_error`, too, for tensors that cannot be read, for metadata that is not texts, and for
+/// tensors of more axes than a shape has.
 [[nodiscard]] inline safetensors_content read_safetensors_content(
     const std::filesystem::path& path) {
   detail::safetensors_reader reader(path);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "glia/core/half.hpp"
 #include "glia/core/input_file.hpp"
 #include "glia/core/named_tensor.hpp"
+#include "glia/core/representable.hpp"
 #include "glia/core/shape.hpp"
 #include "glia/io/tensor_map.hpp"
 
@@ -30,15 +33,6 @@
 namespace glia::detail {
 
 static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
-
-template <class From, class Convert>
-void convert_elements(const char* bytes, float* to, std::size_t count, const Convert& convert) {
-  for (std::size_t i = 0; i < count; ++i) {
-    From value;
-    std::memcpy(&value, bytes + i * sizeof(From), sizeof(From));
-    to[i] = convert(value);
-  }
-}
 
 /// Parses a header; where it is no JSON, the result is discarded. A name that is given twice in one
 /// object, of which the parser would keep the later one, goes to `repeated`.
@@ -61,45 +55,74 @@ void convert_elements(const char* bytes, float* to, std::size_t count, const Con
   return nlohmann::json::parse(text, note, false);
 }
 
-/// A reader of elements of some dtype: their size, and how they become floats, if they are not to
-/// be doubles.
+/// Elements of some dtype: their size in bytes, and how they become floats. Without a size it is a
+/// dtype that is not read.
 struct element_kind {
-  std::size_t size;
-  void (*read)(const char* bytes, float* to, std::size_t count);
-  bool doubles = false;
+  std::string dtype;
+  std::size_t size = 0;
+  void (*read)(const char* bytes, float* to, std::size_t count, const std::string& where,
+               const std::string& dtype) = nullptr;
 };
 
-[[nodiscard]] inline element_kind kind_of(const std::string& dtype, const std::string& where) {
-  if (dtype == "F32") {
-    return {4, [](const char* from, float* to, std::size_t n) { std::memcpy(to, from, 4 * n); }};
-  }
-  if (dtype == "F64") {
-    return {8,
-            [](const char* from, float* to, std::size_t n) {
-              convert_elements<double>(from, to, n, [](double v) { return static_cast<float>(v); });
-            },
-            true};
-  }
-  if (dtype == "F16") {
-    return {2, [](const char* from, float* to, std::size_t n) {
-              convert_elements<half>(from, to, n, [](half v) { return v.value(); });
-            }};
-  }
-  if (dtype == "BF16") {
-    return {2, [](const char* from, float* to, std::size_t n) {
-              convert_elements<std::uint16_t>(from, to, n, [](std::uint16_t v) {
-                return std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16);
-              });
-            }};
-  }
-  if (dtype == "I64") {
-    return {8, [](const char* from, float* to, std::size_t n) {
-              convert_elements<std::int64_t>(from, to, n,
-                                             [](std::int64_t v) { return static_cast<float>(v); });
-            }};
-  }
-  throw data_error(text(where, ": has the dtype ", dtype,
-                        ", expected F32, F64, F16, BF16 or I64; convert it before"));
+/// Of elements that are stored as T and whose number is `number(stored)`.
+template <class T, auto number>
+void read_elements(const char* bytes, float* to, std::size_t count, const std::string& where,
+                   const std::string& dtype) {
+  const auto number_at = [&](std::size_t i) {
+    T stored;
+    std::memcpy(&stored, bytes + i * sizeof(T), sizeof(T));
+    return number(stored);
+  };
+  convert_numbers(count, number_at, to, where, dtype,
+                  "a model's parameters are floats; leave the tensor out or convert it before");
+}
+
+template <class T>
+T same_value(T stored) {
+  return stored;
+}
+inline float half_value(std::uint16_t bits) { return half{bits}.value(); }
+inline float bfloat16_value(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16U);
+}
+inline float truth_value(std::uint8_t bits) { return bits != 0 ? 1.0F : 0.0F; }
+/// The upper byte of a half.
+inline float e5m2_value(std::uint8_t bits) {
+  return half{static_cast<std::uint16_t>(bits << 8U)}.value();
+}
+/// 1 bit of sign, 4 of exponent, 3 of fraction, without infinities (Micikevicius et al., "FP8
+/// formats for deep learning", 2022).
+inline float e4m3_value(std::uint8_t bits) {
+  const int exponent = (bits >> 3) & 0xF;
+  const int fraction = bits & 7;
+  const float size = exponent == 15 && fraction == 7
+                         ? std::numeric_limits<float>::quiet_NaN()
+                         : std::ldexp(static_cast<float>(exponent == 0 ? fraction : 8 + fraction),
+                                      std::max(exponent, 1) - 10);
+  return (bits & 0x80U) != 0 ? -size : size;
+}
+
+[[nodiscard]] inline element_kind kind_of(const std::string& dtype) {
+  static const auto known = std::to_array<element_kind>({
+      {"F32", 4, &read_elements<float, same_value<float>>},
+      {"F64", 8, &read_elements<double, same_value<double>>},
+      {"F16", 2, &read_elements<std::uint16_t, half_value>},
+      {"BF16", 2, &read_elements<std::uint16_t, bfloat16_value>},
+      {"F8_E5M2", 1, &read_elements<std::uint8_t, e5m2_value>},
+      {"F8_E4M3", 1, &read_elements<std::uint8_t, e4m3_value>},
+      {"BOOL", 1, &read_elements<std::uint8_t, truth_value>},
+      {"I8", 1, &read_elements<std::int8_t, same_value<std::int8_t>>},
+      {"U8", 1, &read_elements<std::uint8_t, same_value<std::uint8_t>>},
+      {"I16", 2, &read_elements<std::int16_t, same_value<std::int16_t>>},
+      {"U16", 2, &read_elements<std::uint16_t, same_value<std::uint16_t>>},
+      {"I32", 4, &read_elements<std::int32_t, same_value<std::int32_t>>},
+      {"U32", 4, &read_elements<std::uint32_t, same_value<std::uint32_t>>},
+      {"I64", 8, &read_elements<std::int64_t, same_value<std::int64_t>>},
+      {"U64", 8, &read_elements<std::uint64_t, same_value<std::uint64_t>>},
+  });
+  const auto* found = std::find_if(known.begin(), known.end(),
+                                   [&](const element_kind& kind) { return kind.dtype == dtype; });
+  return found == known.end() ? element_kind{dtype} : *found;
 }
 
 class safetensors_reader {
@@ -138,9 +161,10 @@ class safetensors_reader {
                           p.extents.size(), " axes, expected at most ", shape::max_rank);
       const shape extents(p.extents.begin(), p.extents.end());
       within_memory(called(p.name), [&] {
+        require_readable(p);
         const std::vector<char> bytes = bytes_of(p);
         const std::size_t count = bytes.size() / p.kind.size;
-        if (p.kind.doubles) {
+        if (p.kind.dtype == "F64") {
           std::vector<double> values(count);
           if (count > 0) {
             std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -148,9 +172,7 @@ class safetensors_reader {
           tensors.push_back({p.name, extents, std::move(values)});
         } else {
           std::vector<float> values(count);
-          if (count > 0) {
-            p.kind.read(bytes.data(), values.data(), count);
-          }
+          p.kind.read(bytes.data(), values.data(), count, called(p.name), p.kind.dtype);
           tensors.push_back({p.name, extents, std::move(values)});
         }
       });
@@ -161,15 +183,11 @@ class safetensors_reader {
   [[nodiscard]] tensor_map read() {
     tensor_map tensors;
     for (const place& p : places()) {
-      tensors.emplace(p.name, within_memory(called(p.name), [&] {
-                        const std::vector<char> bytes = bytes_of(p);
-                        xt::xarray<float> values(
-                            xt::xarray<float>::shape_type(p.extents.begin(), p.extents.end()));
-                        if (values.size() > 0) {
-                          p.kind.read(bytes.data(), values.data(), values.size());
-                        }
-                        return values;
-                      }));
+      try {
+        tensors.emplace(p.name, within_memory(called(p.name), [&] { return elements_of(p); }));
+      } catch (const unreadable_elements& e) {
+        tensors.add_unreadable(p.name, e.what());
+      }
     }
     return tensors;
   }
@@ -217,24 +235,42 @@ class safetensors_reader {
       result.first = offsets[0];
       result.end = offsets[1];
       result.extents = whole_numbers(entry, "shape", where);
-      result.kind = kind_of(entry.at("dtype").get<std::string>(), where);
+      result.kind = kind_of(entry.at("dtype").get<std::string>());
     } catch (const nlohmann::json::exception& e) {
       throw data_error(text(where, ": expected dtype, shape and data_offsets (", e.what(), ")"));
     }
-    // The product of the extents is compared by division, as a product could overflow.
+    // The product of the extents is compared by division, as a product could overflow. Elements of
+    // a dtype that is not read may be of any size.
     const auto& [ignored, kind, extents, first, end] = result;
-    std::uint64_t left = (end - first) / kind.size;
-    bool whole = (end - first) % kind.size == 0;
+    const std::size_t size = std::max<std::size_t>(kind.size, 1);
+    std::uint64_t left = (end - first) / size;
+    bool whole = (end - first) % size == 0;
     const bool empty = std::find(extents.begin(), extents.end(), 0U) != extents.end();
     for (std::uint64_t extent : extents) {
       whole = whole && (empty || left % extent == 0);
       left = empty ? left : left / extent;
     }
-    require<data_error>(whole && left == (empty ? 0U : 1U) && end <= data_size_, where,
+    whole = kind.size == 0 || (whole && left == (empty ? 0U : 1U));
+    require<data_error>(whole && end <= data_size_, where,
                         ": its shape and dtype do not match the ", end - first,
                         " bytes that it is said to have, or these lie outside the file; the file ",
                         "is damaged or cut short");
     return result;
+  }
+
+  void require_readable(const place& p) const {
+    require<unreadable_elements>(
+        p.kind.size > 0, called(p.name), ": has the dtype ", p.kind.dtype,
+        ", expected F64, F32, F16, BF16, F8_E5M2, F8_E4M3, BOOL, or integers, I8 to I64 and U8 to "
+        "U64; convert it before");
+  }
+
+  [[nodiscard]] xt::xarray<float> elements_of(const place& p) {
+    require_readable(p);
+    const std::vector<char> bytes = bytes_of(p);
+    xt::xarray<float> values(xt::xarray<float>::shape_type(p.extents.begin(), p.extents.end()));
+    p.kind.read(bytes.data(), values.data(), values.size(), called(p.name), p.kind.dtype);
+    return values;
   }
 
   /// The parser would make whole numbers of fractions, truth values and negative numbers.

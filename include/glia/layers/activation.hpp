@@ -50,8 +50,10 @@ concept host_array = std::semiregular<A> && std::floating_point<typename A::valu
 /// Another than those below is made by naming its members:
 /// activation{.name = "softplus", .map = {unary_function::softplus}}.
 struct activation {
+  static constexpr std::string_view linear_name = "linear";
+
   detail::not_a_string no_string{};
-  std::string_view name = "linear";
+  std::string_view name = linear_name;
   unary_map map = identity_map;
   bool over_last_axis = false;  ///< softmax, the one that is no element-wise map
 
@@ -62,8 +64,13 @@ struct activation {
     return apply(std::move(x));
   }
 
+  /// Throws `value_error` for one that has a name and no function.
   template <backend B>
   [[nodiscard]] variable<B> apply(variable<B> x) const {
+    require<value_error>(over_last_axis || map != identity_map || name == linear_name,
+                         "activation: '", name,
+                         "' has no function; say it by .map, as in "
+                         "{.name = \"softplus\", .map = {unary_function::softplus}}");
     return over_last_axis ? ops::softmax(std::move(x)) : ops::unary(map, std::move(x));
   }
 

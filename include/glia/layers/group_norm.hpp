@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "glia/layers/scope.hpp"
+#include "glia/ops/arrangement.hpp"
 #include "glia/ops/elementwise.hpp"
+#include "glia/ops/normalization.hpp"
 #include "glia/ops/reductions.hpp"
 
 namespace glia {
@@ -36,16 +38,31 @@ struct group_norm {
                    ") must divide the input's channels (", channels, ")");
     const variable<B> gamma = s.parameter("gamma", {channels}, gamma_initializer);
     const variable<B> beta = s.parameter("beta", {channels}, beta_initializer);
+    // Groups of one channel are columns; longer ones are made so.
     const std::size_t positions = sample_of(in).size() / channels;
-    const std::size_t group = channels / groups;
-    const auto count = static_cast<double>(positions * group);
-    const auto mean_of_group = [&](variable<B> v) {
-      return ops::sum_to(std::move(v), {in[0], 1, groups, 1}) * (1 / count);
+    const std::size_t each = channels / groups;
+    if (each == 1) {
+      const variable<B> apart = ops::reshape(std::move(x), {in[0], positions, channels});
+      return ops::reshape(
+          ops::normalize(normalization::group, apart, gamma, beta, epsilon, groups).output, in);
+    }
+    const auto number = [&](double value) {
+      return s.device().run(kernels::full{{groups}, value});
     };
-    const variable<B> apart = ops::reshape(std::move(x), {in[0], positions, groups, group});
-    const variable<B> centred = apart - mean_of_group(apart);
-    const variable<B> deviation = ops::square_root(mean_of_group(ops::square(centred)) + epsilon);
-    return ops::reshape(centred / deviation, in) * gamma + beta;
+    const variable<B> ones = x.owner().constant(number(1));
+    const variable<B> zeros = x.owner().constant(number(0));
+    const variable<B> turned = ops::permute_axes(
+        ops::reshape(std::move(x), {in[0], positions, groups, each}), {0, 1, 3, 2});
+    const variable<B> normal =
+        ops::normalize(normalization::group,
+                       ops::reshape(turned, {in[0], positions * each, groups}), ones, zeros,
+                       epsilon, groups)
+            .output;
+    return ops::reshape(ops::permute_axes(ops::reshape(normal, {in[0], positions, each, groups}),
+                                          {0, 1, 3, 2}),
+                        in) *
+               gamma +
+           beta;
   }
   [[nodiscard]] std::string description() const { return text("group_norm(", groups, ')'); }
   friend bool operator==(const group_norm&, const group_norm&) = default;
@@ -68,11 +85,8 @@ struct rms_norm {
     s.expect(in.rank() >= 2 && in.back() > 0, "expected input (N, ..., C), got ", batch_text(in));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
     const variable<B> scale = s.parameter("scale", {in.back()}, scale_initializer);
-    shape row = in;
-    row[in.rank() - 1] = 1;
-    const variable<B> mean_square =
-        ops::sum_to(ops::square(x), row) * (1 / static_cast<double>(in.back()));
-    return x / ops::square_root(mean_square + epsilon) * scale;
+    const variable<B> none = x.owner().constant(s.device().run(kernels::full{{in.back()}, 0}));
+    return ops::normalize(normalization::rms, x, scale, none, epsilon).output;
   }
   [[nodiscard]] std::string description() const { return std::string(type_name); }
   friend bool operator==(const rms_norm&, const rms_norm&) = default;

@@ -24,8 +24,13 @@ struct lambda {
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     if constexpr (std::is_invocable_v<const Function&, scope<B>&, variable<B>>) {
       return function(s, std::move(x));
-    } else {
+    } else if constexpr (std::is_invocable_v<const Function&, variable<B>>) {
       return function(std::move(x));
+    } else {
+      static_assert(std::is_invocable_v<const Function&, variable<B>>,
+                    "lambda: expected a function of variables of any backend: write [](auto x) or, "
+                    "for parameters and randomness, [](auto& scope, auto x)");
+      return x;
     }
   }
   [[nodiscard]] std::string description() const { return text("lambda(", name, ')'); }

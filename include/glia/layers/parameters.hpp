@@ -2,12 +2,16 @@
 
 #include <concepts>
 #include <cstddef>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "glia/backends/backend.hpp"
+#include "glia/core/error.hpp"
 #include "glia/core/random.hpp"
+#include "glia/core/shape.hpp"
 #include "glia/graph/recorder.hpp"
 #include "glia/layers/initializer.hpp"
 
@@ -72,10 +76,28 @@ template <backend B>
         continue;
       }
     }
-    values.resize(specs[i].shape.size());
-    random_stream random({.seed = seed, .stream = static_cast<std::uint32_t>(i)});
-    specs[i].initial(values, specs[i].shape, random);
-    result.push_back({specs[i], device.from_host(values, specs[i].shape)});
+    const shape& extents = specs[i].shape;
+    const auto no_memory = [&] {
+      double bytes = sizeof(typename B::value_type);
+      for (const std::size_t extent : extents) {
+        bytes *= static_cast<double>(extent);
+      }
+      return value_error(text("model: not enough memory for the parameter '", specs[i].name, "' ",
+                              extents, ", which takes ", bytes / 1e9, " GB"));
+    };
+    if (!fits_memory(extents, sizeof(double))) {
+      throw no_memory();
+    }
+    try {
+      values.resize(extents.size());
+      random_stream random({.seed = seed, .stream = static_cast<std::uint32_t>(i)});
+      specs[i].initial(values, extents, random);
+      result.push_back({specs[i], device.from_host(values, extents)});
+    } catch (const std::bad_alloc&) {
+      throw no_memory();
+    } catch (const std::length_error&) {
+      throw no_memory();
+    }
   }
   return result;
 }

@@ -89,6 +89,8 @@ class scope {
   [[nodiscard]] const B& device() const { return tape_->device(); }
   [[nodiscard]] bool training() const { return mode_ == run_mode::training; }
   [[nodiscard]] run_mode mode() const { return mode_; }
+  /// Whether this run makes a model's parameters known, and its numbers do not matter.
+  [[nodiscard]] bool planning() const { return plan_ != nullptr; }
 
   /// While it lives, layers run as in inference and their parameters are not trained.
   class freeze {

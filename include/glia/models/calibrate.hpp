@@ -90,9 +90,14 @@ class calibration {
     passes::fold_scaling(g, fixed_values(g, {0}));
     const std::vector<bool> fixed = fixed_values(g, {0});
     const graph_uses uses(g);
-    const auto source = [&](value_id id) {  // the same numbers in the same order
-      while (uses.made_by<kernels::reshape>(id) != nullptr) {
-        id = g.nodes()[uses.maker(id)].operands[0];
+    // The same numbers in the same order: programs run nothing for what relabels them.
+    const auto source = [&](value_id id) {
+      while (uses.maker(id) != graph_uses::none) {
+        const graph_node& maker = g.nodes()[uses.maker(id)];
+        if (!maker.kernel.relabels(g.specs(maker.operands))) {
+          break;
+        }
+        id = maker.operands[0];
       }
       return id;
     };
@@ -278,7 +283,8 @@ template <class Model, class Expression>
                        "calibrate: expected samples, batches of at least one and a tolerance of at "
                        "least 0, got ",
                        given[0], " samples, ", options.batch_size, " and ", options.tolerance);
-  return detail::calibration<Model>(net, {x.data(), x.size()}, options).run();
+  const Model now(net);  // which a training beside this leaves alone
+  return detail::calibration<Model>(now, {x.data(), x.size()}, options).run();
 }
 
 /// The same by the first samples of a data set.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "glia/backends/cpu.hpp"
+#include "glia/core/living_ref.hpp"
 #include "glia/core/xtensor.hpp"
 #include "glia/models/model_core.hpp"
 #include "glia/models/plan_model.hpp"
@@ -29,9 +30,12 @@ struct predict_options {
 /// Throws, naming the layer, when the description does not fit samples of the given shape.
 ///
 /// Any number of threads may predict with one model, or with copies of it, at the same time; they
-/// share the device's threads. A prediction beside a training step of the same model waits for it.
-/// What changes the model otherwise (`set`, `parameters()`, assignment) must not run beside others.
-/// A model that was moved from has no parameters and no device: it can only be assigned to.
+/// share the device's threads. A prediction beside a training step of the same model waits for it,
+/// and so do `get`, a copy and all that is written of the model. `set` waits for them, and throws
+/// `value_error` beside a training on another thread. What changes the model otherwise
+/// (`parameters()`, assignment to it) must not run beside others.
+/// A model that was moved from has no parameters and no device: all that is asked of it throws
+/// `value_error` until another is assigned to it.
 template <layer Description, backend B = cpu<float>>
 class model {
  public:
@@ -47,27 +51,38 @@ class model {
   explicit model(Description description, B device = B(),
                  const model_options& options = {}) requires knows_samples<Description>
       : model(description, description.sample_shape(), std::move(device), options) {}
+  template <backend... Device>
+  explicit model(Description description,
+                 const Device&...) requires(!knows_samples<Description> && sizeof...(Device) < 2)
+      : model(std::move(description), shape()) {
+    static_assert(knows_samples<Description>,
+                  "model: the shape of a sample is missing: glia::model net{layers, {28, 28, 1}}");
+  }
 
-  [[nodiscard]] const Description& description() const { return description_; }
-  [[nodiscard]] const B& device() const { return core_.device(); }
-  [[nodiscard]] const shape& sample_shape() const { return core_.sample_shape(); }
+  [[nodiscard]] const Description& description() const {
+    core_.require_parameters();
+    return description_;
+  }
+  [[nodiscard]] const B& device() const { return core().device(); }
+  [[nodiscard]] const shape& sample_shape() const { return core().sample_shape(); }
   /// The shape of one sample's output.
-  [[nodiscard]] shape output_shape() const { return core_.output_shape(); }
-  [[nodiscard]] const model_plan& plan() const { return core_.plan(); }
+  [[nodiscard]] shape output_shape() const { return core().output_shape(); }
+  [[nodiscard]] const model_plan& plan() const { return core().plan(); }
 
   /// Parameters and running statistics, by name and in the order of the layers.
-  [[nodiscard]] const parameter_list<B>& parameters() const { return core_.parameters(); }
-  [[nodiscard]] parameter_list<B>& parameters() { return core_.parameters(); }
+  [[nodiscard]] const parameter_list<B>& parameters() const { return core().parameters(); }
+  [[nodiscard]] parameter_list<B>& parameters() { return core().parameters(); }
 
   /// The number of elements of all parameters, running statistics included.
-  [[nodiscard]] std::size_t parameter_count() const { return core_.parameter_count(); }
+  [[nodiscard]] std::size_t parameter_count() const { return core().parameter_count(); }
 
   /// A parameter's values, and new ones for it; get<double>, and doubles given to set, keep all
   /// digits of a backend in double. Throws `value_error` for a name that the model does not have,
   /// `shape_error` for another shape.
   template <std::floating_point T = float>
   [[nodiscard]] xt::xarray<T> get(const std::string& name) const {
-    const glia::parameter<B>& p = core_.parameter(name);
+    const glia::parameter<B>& p = core().parameter(name);
+    const model_access::reading unchanged(access());
     xt::xarray<T> values(
         typename xt::xarray<T>::shape_type(p.spec.shape.begin(), p.spec.shape.end()));
     device().to_host(p.value, std::span<T>(values.data(), values.size()));
@@ -82,13 +97,15 @@ class model {
   }
 
   /// Whether large batches of images run depth-first; see model_options.
-  [[nodiscard]] bool depth_first() const { return core_.depth_first(); }
+  [[nodiscard]] bool depth_first() const { return core().depth_first(); }
 
   /// A table of the layers: output shape, parameters, operations, memory.
   [[nodiscard]] std::string summary() const { return summary_table(plan()); }
 
   /// What keeps threads apart that predict and that train.
-  [[nodiscard]] const model_access& access() const { return core_.access(); }
+  [[nodiscard]] const model_access& access() const { return core().access(); }
+  /// How a trainer knows whether the model still exists.
+  [[nodiscard]] const alive_token& token() const { return token_; }
 
   /// Runs the description on x (N, ...sample). What the backward pass needs is on x's tape; `slots`
   /// receives where each parameter's gradient is collected; `random` names the step. For one thread
@@ -96,7 +113,7 @@ class model {
   [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
                                     const step_key& random) {
     scope<B> s(x.owner(), parameters(), slots, mode, random);
-    return core_.template run<B>({this, &run<B>}, s, std::move(x));
+    return core().template run<B>({this, &run<B>}, s, std::move(x));
   }
 
   /// The same in inference, which any number of threads may run at the same time. Nothing is kept
@@ -106,19 +123,19 @@ class model {
                          "model: infer takes constants; for gradients to the inputs call forward "
                          "with run_mode::inference");
     tape<B>& owner = x.owner();
-    return owner.constant(core_.infer(described(), model_part::whole, std::move(x).value()));
+    return owner.constant(core().infer(described(), model_part::whole, std::move(x).value()));
   }
 
   /// The description on any backend, such as a recorder: what `forward` runs.
   template <backend X>
   [[nodiscard]] variable<X> describe(scope<X>& s, variable<X> x) const {
-    return core_.template run<X>({this, &run<X>}, s, std::move(x));
+    return core().template run<X>({this, &run<X>}, s, std::move(x));
   }
 
   /// The shape of what the frozen layers give for one sample, where all else of the model sees the
   /// samples through that alone; it needs to be computed only once then.
   [[nodiscard]] std::optional<shape> frozen_output_shape() const {
-    return core_.frontier() ? std::optional(core_.frontier()->output) : std::nullopt;
+    return core().frontier() ? std::optional(core().frontier()->output) : std::nullopt;
   }
 
   /// The outputs (N, ...) for inputs (N, ...sample), an xtensor expression, computed in batches;
@@ -130,10 +147,10 @@ class model {
                                       const predict_options& options = {}) const {
     const xt::xarray<T>& x = inputs.derived_cast();
     const shape given(x.shape().begin(), x.shape().end());
-    const shape out = core_.require_inputs(given);
+    const shape out = core().require_inputs(given);
     xt::xarray<T> y(typename xt::xarray<T>::shape_type(out.begin(), out.end()));
-    core_.template predict<T>(described(), {x.data(), x.size()}, {y.data(), y.size()},
-                              batch_size_for(options.batch_size, sample_shape()));
+    core().template predict<T>(described(), {x.data(), x.size()}, {y.data(), y.size()},
+                               batch_size_for(options.batch_size, sample_shape()));
     return y;
   }
 
@@ -141,28 +158,34 @@ class model {
   /// threads. Throws `value_error` for batches of no samples.
   [[nodiscard]] prepared<B> prepare(const prepare_options& options = {}) const requires
       program_backend<B> {
-    return core_.prepare(described(), options.batch);
+    return core().prepare(described(), options.batch);
   }
 
   /// The same with products computed with integers of 8 bits; see `calibrate`. Throws `value_error`
   /// for a quantization of another model.
   [[nodiscard]] prepared<B> prepare(const quantization& how, const prepare_options& options = {})
       const requires program_backend<B> {
-    return core_.prepare(described(), options.batch, how);
+    return core().prepare(described(), options.batch, how);
   }
 
   /// `predict` of one batch in plain memory, without copies of its own.
   void predict_batch(std::span<const float> inputs, std::span<float> outputs) const {
-    core_.predict_batch(described(), inputs, outputs);
+    core().predict_batch(described(), inputs, outputs);
   }
   void predict_batch(std::span<const double> inputs, std::span<double> outputs) const {
-    core_.predict_batch(described(), inputs, outputs);
+    core().predict_batch(described(), inputs, outputs);
   }
 
   /// What of the model does not depend on its description's type, and the description as that sees
   /// it: for what is compiled once for all models.
-  [[nodiscard]] model_core<B>& core() { return core_; }
-  [[nodiscard]] const model_core<B>& core() const { return core_; }
+  [[nodiscard]] model_core<B>& core() {
+    core_.require_parameters();
+    return core_;
+  }
+  [[nodiscard]] const model_core<B>& core() const {
+    core_.require_parameters();
+    return core_;
+  }
   [[nodiscard]] description_ref<tracing_backend<B>> described() const {
     return {this, &run<tracing_backend<B>>};
   }
@@ -170,9 +193,10 @@ class model {
  private:
   template <class T>
   void set_values(const std::string& name, const xt::xarray<T>& values) {
-    glia::parameter<B>& p = core_.parameter(name);
+    glia::parameter<B>& p = core().parameter(name);
     require_same_shape(name.c_str(), p.spec.shape,
                        shape(values.shape().begin(), values.shape().end()));
+    const model_access::training alone(access());
     p.value = device().from_host(std::span<const T>(values.data(), values.size()), p.spec.shape);
   }
 
@@ -184,6 +208,7 @@ class model {
 
   Description description_;
   model_core<B> core_;
+  alive_token token_;
 };
 
 }  // namespace glia

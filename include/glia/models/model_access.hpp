@@ -49,9 +49,10 @@ class alignas(64) model_access {
       if (gate_ == nullptr) {
         return;
       }
-      require<value_error>(gate_->enter(claimed),
-                           "trainer: another thread is training this model; train a copy of it, or "
-                           "let one thread at a time train it");
+      require<value_error>(
+          gate_->enter(claimed),
+          "another thread is training this model; train or change a copy of it, or "
+          "let one thread at a time do so");
       gate_->trainer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
       for (int tries = 0; gate_->word_.load(std::memory_order_acquire) & readers; ++tries) {
         wait(tries);

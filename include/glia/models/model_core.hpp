@@ -69,6 +69,14 @@ struct frozen_end {
 
 namespace detail {
 
+/// Throws `shape_error` for outputs of so many samples that have not a row for each.
+inline void require_rows(const shape& outputs, std::size_t samples) {
+  require<shape_error>(
+      outputs.rank() > 0 && outputs[0] == samples, "model: expected outputs (N, ...), one row for ",
+      "each of ", samples, samples == 1 ? " sample" : " samples", ", got ", outputs,
+      "; reduce over the axes of a sample and not over the batch, as ops::mean_per_sample does");
+}
+
 /// What a model keeps to infer with: programs, or nothing where a backend only runs at once.
 template <backend B>
 struct inference_memory {};
@@ -89,6 +97,22 @@ class model_core {
   model_core(model_plan plan, const shape& sample, B device, const model_options& options,
              const description_ref<X>& described);
 
+  /// Beside a training of `other` a copy is of the model between two steps.
+  model_core(const model_core& other) : model_core(other, model_access::reading(other.access_)) {}
+  model_core(model_core&&) = default;
+  model_core& operator=(const model_core& other) {
+    *this = model_core(other);
+    return *this;
+  }
+  model_core& operator=(model_core&&) = default;
+  ~model_core() = default;
+
+  /// Throws `value_error` for a model that was moved from.
+  void require_parameters() const {
+    require<value_error>(identity_ != nullptr,
+                         "model: it was moved from and has no parameters; use the model that it "
+                         "was moved to, or assign one to it first");
+  }
   [[nodiscard]] const B& device() const { return device_; }
   [[nodiscard]] const shape& sample_shape() const { return sample_; }
   [[nodiscard]] shape output_shape() const { return sample_of(plan_.output); }
@@ -100,6 +124,11 @@ class model_core {
   [[nodiscard]] const glia::parameter<B>& parameter(const std::string& name) const;
   [[nodiscard]] bool depth_first() const { return depth_first_; }
   [[nodiscard]] const model_access& access() const { return access_; }
+  /// The parameters between two steps: what a training does later leaves this list alone.
+  [[nodiscard]] parameter_list<B> parameters_now() const {
+    const model_access::reading unchanged(access_);
+    return parameters_;
+  }
   /// Shared by copies alone: what was recorded of one is good for the others.
   [[nodiscard]] const std::shared_ptr<const char>& identity() const { return identity_; }
 
@@ -150,6 +179,15 @@ class model_core {
                                     const quantization& how) const requires program_backend<B>;
 
  private:
+  model_core(const model_core& other, const model_access::reading&)
+      : sample_(other.sample_),
+        device_(other.device_),
+        depth_first_(other.depth_first_),
+        plan_(other.plan_),
+        frontier_(other.frontier_),
+        parameters_(other.parameters_),
+        identity_(other.identity_) {}
+
   [[nodiscard]] std::shared_ptr<const inference<B>> inference_for(
       const description_ref<X>& described, model_part which,
       const shape& batch) const requires program_backend<B>;
@@ -175,8 +213,10 @@ template <backend On>
 variable<On> model_core<B>::run(const description_ref<On>& described, scope<On>& s,
                                 variable<On> x) const {
   require_batch(x.shape(), model_part::whole);
+  const std::size_t rows = x.shape()[0];
   variable<On> y = described(s, std::move(x));
   s.expect_all_asked();
+  detail::require_rows(y.shape(), rows);
   return y;
 }
 

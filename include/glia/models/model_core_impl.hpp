@@ -22,6 +22,7 @@ model_core<B>::model_core(model_plan plan, const shape& sample, B device,
       depth_first_(options.depth_first),
       plan_(std::move(plan)),
       parameters_(make_parameters(plan_.parameters, device_, options.seed)) {
+  detail::require_rows(plan_.output, 1);
   if constexpr (program_backend<B>) {
     if (std::any_of(plan_.layers.begin(), plan_.layers.end(),
                     [](const layer_summary& layer) { return layer.frozen; })) {

@@ -59,14 +59,18 @@ class prepared {
   }
 
   /// The kernels that a call runs.
-  [[nodiscard]] const graph& calls() const { return made_->programs()->each.calls(); }
+  [[nodiscard]] const graph& calls() const { return made().programs()->each.calls(); }
 
  private:
   template <class T>
   void compute(std::span<const T> inputs, std::span<T> outputs, timeline* times) const {
-    const B& device = made_->programs()->each.device();
+    const B& device = made().programs()->each.device();
     require_integers(integers_, inputs, sample_of(batch_).size());
     device.to_host((*made_)(samples_from_host(device, inputs, batch_), times), outputs);
+  }
+  [[nodiscard]] const inference<B>& made() const {
+    require<value_error>(made_ != nullptr, "prepared model: it was moved from");
+    return *made_;
   }
 
   std::shared_ptr<const inference<B>> made_;

@@ -42,9 +42,10 @@ struct onnx_model_options {
 /// products, convolutions, normalisations and the like, and of more than one element elsewhere, are
 /// trained; batch normalisations have running statistics, and dropout drops while training.
 ///
-/// Samples are what the file's input has behind its first axis, which counts them, even where it
-/// says a number for it. A model of several inputs takes them as rows, one behind the other, as
-/// `inputs` does, and gives several outputs as `outputs` does.
+/// Samples are what the file's input has behind its first axis. A file that says a number of
+/// samples is used for any number where it treats them one by one, and else for its own only:
+/// `data_error` says which node stands against it. A model of several inputs takes them as rows,
+/// one behind the other, as `inputs` does, and gives several outputs as `outputs` does.
 ///
 /// Opsets 7 to 21, and most of what older ones have. Throws `data_error`, naming the file, where it
 /// cannot be read or is damaged, for operators that glia has no kernels for, by name, and for nodes
@@ -237,11 +238,15 @@ variable<B> onnx_model::operator()(scope<B>& s, const variable<B>& x) const {
   }
   const onnx::read_result all = onnx::detail::naming_file(*content_, [&] {
     return onnx::read_graph(*content_, what_, shapes, s.training(),
-                            glia::detail::runs_recurrence<B>);
+                            glia::detail::runs_recurrence<B>, s.planning());
   });
   onnx::replay<B> values(all.calls, x.owner());
+  // A model is planned with one sample. Of a file that is for its own batches only, one of these.
+  const std::size_t rows = x.shape()[0];
+  const bool repeats = all.rows != rows;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    values.set(all.inputs[i], inputs[i]);
+    const shape batch = batch_of(all.rows, sample_of(shapes[i]));
+    values.set(all.inputs[i], repeats ? ops::broadcast_to(inputs[i], batch) : inputs[i]);
   }
   std::size_t index = 0;
   for (const onnx::graph_part& part : all.parts) {
@@ -250,7 +255,8 @@ variable<B> onnx_model::operator()(scope<B>& s, const variable<B>& x) const {
   }
   std::vector<variable<B>> results;
   for (const graph_output& one : all.calls.outputs()) {
-    results.push_back(values.real(one.value));
+    const variable<B>& y = values.real(one.value);
+    results.push_back(repeats ? ops::slice(y, {0, 0, rows}) : y);
   }
   if (results.size() == 1) {
     return results[0];

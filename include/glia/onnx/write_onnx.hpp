@@ -90,6 +90,7 @@ template <class Model>
     detail::quantize(first.recorded(), options.quantized);
     detail::quantize(second.recorded(), options.quantized);
   }
+  require_same_numbers(first.recorded(), second.recorded());
   // What is the same for all samples, but as long as their batch, is no constant of the file.
   std::vector<bool> fixed;
   for (value_id id = 0;
@@ -105,7 +106,7 @@ template <class Model>
   const passes::hoisted three = passes::hoist(second.recorded(), {0}, fixed);
   const program<B> once(two.once, first.how(), net.device());
 
-  parameter_list<B> parameters = net.parameters();
+  parameter_list<B> parameters = net.core().parameters_now();
   std::vector<typename B::tensor*> inputs;
   std::vector<constant> known;
   const auto keep = [&](const std::string& name, const auto& tensor, const shape& s) {
@@ -148,8 +149,9 @@ namespace glia {
 /// images (N, H, W, C). Weights have the names of the parameters, operations those of the layers.
 /// Needs the ONNX project's library: link `glia::onnx`.
 ///
-/// Throws `value_error` for a layer with no counterpart, by name, and `data_error`, naming the
-/// file, where it cannot be written: what was there before is then still there.
+/// Throws `value_error` for a layer with no counterpart and for one whose numbers depend on how
+/// many samples a batch has, by name, and `data_error`, naming the file, where it cannot be
+/// written: what was there before is then still there.
 template <class Model>
 void write_onnx(const Model& net, const std::filesystem::path& path,
                 const onnx_options& options = {}) {

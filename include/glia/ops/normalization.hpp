@@ -36,8 +36,9 @@ template <backend B>
 }
 
 /// The mean and variance of each channel over the batches of all ranks: those of each rank's own,
-/// weighted by its share w, with mean = sum w m and variance = sum w (v + (m - mean)^2). Chan,
-/// Golub and LeVeque, "Algorithms for computing the sample variance", 1983.
+/// weighted by its share w, with mean = m0 + sum w (m - m0), m0 being that of the first rank, and
+/// variance = sum w (v + (m - mean)^2). Chan, Golub and LeVeque, "Algorithms for computing the
+/// sample variance", 1983.
 template <backend B>
 [[nodiscard]] std::array<typename B::tensor, 2> moments_over_ranks(
     const B& device, const typename tape<B>::joined_batch& all, const typename B::tensor& mean,
@@ -54,7 +55,13 @@ template <backend B>
     return device.run(kernels::sum_to{{1, channels}},
                       device.run(kernels::binary{binary_function::multiply}, of_ranks, shares));
   };
-  const auto whole = weighted_sum(means);
+  const auto combine = [&](binary_function f, const typename B::tensor& a,
+                           const typename B::tensor& b) {
+    return device.run(kernels::binary{f}, a, b);
+  };
+  const auto first = device.run(kernels::slice{.axis = 0, .begin = 0, .extent = 1}, means);
+  const auto whole = combine(binary_function::add, first,
+                             weighted_sum(combine(binary_function::subtract, means, first)));
   const auto off = device.run(kernels::unary{{unary_function::square}},
                               device.run(kernels::binary{binary_function::subtract}, means, whole));
   const auto spread = weighted_sum(
@@ -88,10 +95,10 @@ template <backend B>
       device.run(kernels::unary{{unary_function::square_root}},
                  device.run(kernels::unary{{unary_function::affine, 1, epsilon}}, variance)));
   const tensor factor = apply(device, binary_function::multiply, gamma.value(), inverse);
-  const tensor shift = apply(device, binary_function::subtract, beta.value(),
-                             apply(device, binary_function::multiply, mean, factor));
   tensor y = apply(device, binary_function::add,
-                   apply(device, binary_function::multiply, x.value(), factor), shift);
+                   apply(device, binary_function::multiply,
+                         apply(device, binary_function::subtract, x.value(), mean), factor),
+                   beta.value());
   const auto adjoint = [=, mean = mean, variance = variance, to_beta = beta.slot()](auto& to,
                                                                                     auto dy) {
     const B& on = to.device();
@@ -111,15 +118,14 @@ template <backend B>
                     difference);
     };
     const tensor slope = apply(on, binary_function::multiply, left_out(dgamma, 0), inverse);
-    const tensor constant = apply(on, binary_function::subtract, left_out(dbeta, channels),
-                                  apply(on, binary_function::multiply, mean, slope));
     const auto scaled = [&](const tensor& of_channels) {
       return apply(on, binary_function::multiply, factor, of_channels);
     };
     if (x.needs_gradient()) {
-      const tensor more =
-          apply(on, binary_function::add,
-                apply(on, binary_function::multiply, x.value(), scaled(slope)), scaled(constant));
+      const tensor apart = apply(on, binary_function::subtract, x.value(), mean);
+      const tensor more = apply(on, binary_function::add,
+                                apply(on, binary_function::multiply, apart, scaled(slope)),
+                                scaled(left_out(dbeta, channels)));
       to.add(x.slot(), apply(on, binary_function::add, dx, more));
     }
     if (gamma.needs_gradient()) {
@@ -136,24 +142,24 @@ template <backend B>
 
 }  // namespace detail
 
-/// gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x itself, of every
-/// channel over the batch or of every row over its features; gamma and beta: (C).
+/// gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x itself, of what
+/// shares them by `kind`; gamma and beta: (C).
 template <backend B>
 [[nodiscard]] normalized_variable<B> normalize(normalization kind, const variable<B>& x,
                                                const variable<B>& gamma, const variable<B>& beta,
-                                               double epsilon) {
+                                               double epsilon, std::size_t groups = 1) {
   if (kind == normalization::batch && x.owner().joined().ranks != nullptr) {
     return detail::normalize_over_ranks(x, gamma, beta, epsilon);
   }
-  auto [y, mean, variance] =
-      x.device().run(kernels::normalize{kind, epsilon}, x.value(), gamma.value(), beta.value());
+  auto [y, mean, variance] = x.device().run(kernels::normalize{kind, epsilon, groups}, x.value(),
+                                            gamma.value(), beta.value());
   variable<B> output = x.owner().record(
       std::move(y), x.needs_gradient() || gamma.needs_gradient() || beta.needs_gradient(),
-      [kind, x, gamma, to_beta = beta.slot(), mean = mean, variance = variance, epsilon](auto& to,
-                                                                                         auto dy) {
+      [kind, x, gamma, to_beta = beta.slot(), mean = mean, variance = variance, epsilon, groups](
+          auto& to, auto dy) {
         auto [dx, dgamma, dbeta] =
-            to.device().run(kernels::normalize_gradient{kind, epsilon}, std::move(dy), x.value(),
-                            gamma.value(), mean, variance);
+            to.device().run(kernels::normalize_gradient{kind, epsilon, groups}, std::move(dy),
+                            x.value(), gamma.value(), mean, variance);
         if (x.needs_gradient()) {
           to.add(x.slot(), std::move(dx));
         }

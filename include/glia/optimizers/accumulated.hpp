@@ -36,6 +36,10 @@ struct accumulated {
 
   [[nodiscard]] std::size_t slot_count() const { return rule.slot_count() + 1; }
   [[nodiscard]] double slot_start() const { return rule.slot_start(); }
+  /// Other numbers of batches would count the steps otherwise.
+  [[nodiscard]] std::string slots_name() const {
+    return text("accumulated(", glia::slots_name(rule), ", ", batches, " batches)");
+  }
   [[nodiscard]] double learning_rate(std::size_t step) const {
     return rule.learning_rate(step / counted());
   }

@@ -86,6 +86,8 @@ struct adamw {
   bool epsilon_hat = false;       ///< as in `adam`
 
   [[nodiscard]] std::size_t slot_count() const { return 2; }
+  /// It keeps what adam keeps.
+  [[nodiscard]] static std::string slots_name() { return "adam"; }
   [[nodiscard]] double slot_start() const { return 0; }
 
   [[nodiscard]] std::array<double, 3> numbers(std::size_t step, double scale = 1) const {

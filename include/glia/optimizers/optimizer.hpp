@@ -5,12 +5,14 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "glia/backends/backend.hpp"
+#include "glia/core/described.hpp"
 #include "glia/core/function_ref.hpp"
 
 namespace glia {
@@ -45,6 +47,24 @@ template <backend B, class O>
   return device.from_host(std::span<const double>(numbers), {numbers.size()});
 }
 
+/// The name of what an optimizer keeps beside each parameter: optimizers of the same name can go on
+/// with each other's trainings. An optimizer may say it by a member `slots_name()`; otherwise it is
+/// the description without the hyper-parameters. Empty where nothing is kept, or nothing is said.
+template <class O>
+[[nodiscard]] std::string slots_name(const O& rule) {
+  if (rule.slot_count() == 0) {
+    return {};
+  }
+  if constexpr (requires { rule.slots_name(); }) {
+    return rule.slots_name();
+  } else if constexpr (described<O>) {
+    const std::string all = rule.description();
+    return all.substr(0, all.find('('));
+  } else {
+    return {};
+  }
+}
+
 /// An optimizer of any type, whose updates run on X, as what is compiled once for all of them sees
 /// it. Good while the optimizer lives.
 template <backend X>
@@ -63,6 +83,9 @@ struct optimizer_ref {
                       [](const void* self, std::size_t step) -> double {
                         return static_cast<const O*>(self)->learning_rate(step);
                       }),
+        slots_name(&rule,
+                   [](const void* self) { return glia::slots_name(*static_cast<const O*>(self)); }),
+        description(&rule, &described_as<O>),
         apply(&rule, &apply_as<O>) {}
 
   std::size_t slot_count;
@@ -71,11 +94,21 @@ struct optimizer_ref {
   /// Throws `value_error` for a scale other than 1 where the optimizer does not take one.
   function_ref<numbers_room(std::size_t step, double scale)> numbers;
   function_ref<double(std::size_t step)> learning_rate;
+  function_ref<std::string()> slots_name;
+  function_ref<std::string()> description;  ///< "an optimizer" where it does not say
   function_ref<void(const X&, tensor& parameter, tensor gradient, std::vector<tensor>& slots,
                     const tensor& numbers)>
       apply;
 
  private:
+  template <class O>
+  static std::string described_as(const void* self) {
+    if constexpr (described<O>) {
+      return static_cast<const O*>(self)->description();
+    } else {
+      return "an optimizer";
+    }
+  }
   template <class O>
   static numbers_room numbers_as(const void* self, std::size_t step, double scale);
   template <class O>

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <numbers>
 #include <ostream>
@@ -47,6 +48,8 @@ class schedule {
     const double rate = (*rate_)(step);
     require<value_error>(std::isfinite(rate) && rate >= 0, "learning rate ", description_,
                          ": expected a finite number of at least 0, got ", rate, " at step ", step);
+    require<value_error>(rate <= std::numeric_limits<float>::max(), "learning rate ", description_,
+                         ": ", rate, " at step ", step, " does not fit a float");
     return rate;
   }
 

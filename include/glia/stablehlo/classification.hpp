@@ -56,7 +56,7 @@ struct certain_rows {
                        w.subtract(x, along_rows(w, highest, x.shape)));
     exponentials = w.unary("exponential", shifted);
     others = w.add(w.sum(w.select(is_highest, w.constant(0, x), exponentials), {1}),
-                   w.subtract(w.multiply(count, w.unary("exponential", at_highest)), 1));
+                   w.add(w.multiply(count, w.unary("exponential", at_highest)), -1));
   }
 
   [[nodiscard]] value softmax(writer& w) const {
@@ -181,60 +181,97 @@ struct certain_rows {
 
 namespace detail {
 
-/// The rows that are normalised, and along which of their axes statistics are the same.
-struct normalized_rows {
-  normalized_rows(writer& out, const value& x, normalization kind)
-      : w(out), rows(as_rows(out, x)), batch(kind == normalization::batch) {}
+/// What is normalised as (A, positions, G, features): the elements of one of A and of G share their
+/// statistics. As in the other backends distances to the mean are corrected by their own mean; what
+/// squares of numbers above 1e19 or below 1e-19 lose is lost here.
+struct normalized_sets {
+  normalized_sets(writer& out, const value& x, normalization kind, std::size_t groups)
+      : w(out), by_rows(is_by_rows(kind)), centred(kind != normalization::rms) {
+    const std::size_t all = row_count(x.shape);
+    const std::size_t columns = x.shape.back();
+    const std::size_t each = kind == normalization::group ? columns / groups : 1;
+    extents = by_rows                        ? shape{all, 1, 1, columns}
+              : kind == normalization::group ? shape{x.shape[0], all / x.shape[0], groups, each}
+                                             : shape{1, all, columns, 1};
+    length = static_cast<double>(extents[1] * extents[3]);
+    elements = apart(x);
+  }
 
+  [[nodiscard]] value apart(const value& x) const { return w.reshape(x, extents); }
   /// The mean of the elements that share their statistics.
   [[nodiscard]] value mean(const value& x) const {
-    const std::int64_t over = batch ? 0 : 1;
-    const auto length = static_cast<double>(rows.shape[static_cast<std::size_t>(over)]);
-    const value sums = w.sum(x, {over});
+    const value sums = w.sum(x, {1, 3});
     return w.divide(sums, w.constant(length, sums));
   }
   /// Statistics repeated over the elements that share them.
   [[nodiscard]] value spread(const value& statistics) const {
-    return batch ? along_columns(w, statistics, rows.shape) : along_rows(w, statistics, rows.shape);
+    return w.broadcast(w.reshape(statistics, {extents[0], extents[2]}), extents, {0, 2});
   }
   /// gamma or beta.
-  [[nodiscard]] value each_column(const value& x) const { return along_columns(w, x, rows.shape); }
+  [[nodiscard]] value each_column(const value& x) const {
+    return w.broadcast(w.reshape(x, {extents[2], extents[3]}), extents, {2, 3});
+  }
+  [[nodiscard]] value sum_of_columns(const value& x) const {
+    return w.reshape(w.sum(x, {0, 1}), {extents[2] * extents[3]});
+  }
 
   writer& w;
-  value rows;
-  bool batch;
+  bool by_rows;
+  bool centred;
+  shape extents;
+  double length = 1;
+  value elements;
 };
 
 }  // namespace detail
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::normalize& k, operand_list x) {
   writer& w = l.out;
-  const detail::normalized_rows over(w, x[0], k.kind);
-  const value mean = over.mean(over.rows);
-  const value centred = w.subtract(over.rows, over.spread(mean));
+  const detail::normalized_sets over(w, x[0], k.kind, k.groups);
+  value mean = over.mean(over.elements);
+  value centred = over.elements;
+  if (over.centred) {
+    centred = w.subtract(over.elements, over.spread(mean));
+    const value rest = over.mean(centred);
+    centred = w.subtract(centred, over.spread(rest));
+    mean = w.add(mean, rest);
+  } else {
+    mean = w.constant(0, mean);
+  }
   const value variance = over.mean(w.multiply(centred, centred));
   const value scale = over.spread(w.reciprocal_sqrt(w.add(variance, k.epsilon)));
   const value y =
       w.add(w.multiply(w.multiply(over.each_column(x[1]), centred), scale), over.each_column(x[2]));
-  return {w.reshape(y, x[0].shape), mean, variance};
+  const shape statistics = statistics_shape(x[0].shape, k.kind, k.groups);
+  return {w.reshape(y, x[0].shape), w.reshape(mean, statistics), w.reshape(variance, statistics)};
 }
 
 /// With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy:
-/// dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon).
+/// dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon), without mean(q) for rms.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::normalize_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
-  const detail::normalized_rows over(w, x[1], k.kind);
-  const value dy = detail::as_rows(w, x[0]);
+  const detail::normalized_sets over(w, x[1], k.kind, k.groups);
+  const value dy = over.apart(x[0]);
   const value scale = over.spread(w.reciprocal_sqrt(w.add(x[4], k.epsilon)));
-  const value h = w.multiply(w.subtract(over.rows, over.spread(x[3])), scale);
-  // Over a batch gamma is a factor of the whole.
-  const value q = over.batch ? dy : w.multiply(over.each_column(x[2]), dy);
-  const value rest = w.subtract(w.subtract(q, over.spread(over.mean(q))),
-                                w.multiply(h, over.spread(over.mean(w.multiply(q, h)))));
-  const value slope = over.batch ? w.multiply(over.each_column(x[2]), scale) : scale;
-  return {w.reshape(w.multiply(slope, rest), x[1].shape), w.sum(w.multiply(dy, h), {0}),
-          w.sum(dy, {0})};
+  value centred = over.elements;
+  if (over.centred) {
+    const value mean = over.spread(x[3]);
+    centred = w.subtract(over.elements, mean);
+    // What a rounded mean lacks; means over several ranks are farther off.
+    const value rest = over.spread(over.mean(centred));
+    const value most = w.multiply(w.unary("abs", mean), w.constant(0x1p-23, mean));
+    const value rounded = w.compare("LE", w.unary("abs", rest), most);
+    centred = w.subtract(centred, w.select(rounded, rest, 0));
+  }
+  const value h = w.multiply(centred, scale);
+  const value q = w.multiply(over.each_column(x[2]), dy);
+  value rest = w.multiply(h, over.spread(over.mean(w.multiply(q, h))));
+  if (over.centred) {
+    rest = w.add(rest, over.spread(over.mean(q)));
+  }
+  return {w.reshape(w.multiply(scale, w.subtract(q, rest)), x[1].shape),
+          over.sum_of_columns(w.multiply(dy, h)), over.sum_of_columns(dy)};
 }
 
 }  // namespace glia::stablehlo

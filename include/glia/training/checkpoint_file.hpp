@@ -137,6 +137,8 @@ inline void write_checkpoint(const std::filesystem::path& path, training_state s
                              {2},
                              std::vector<double>{state.rate_scale, state.seconds}});
   content.metadata["metrics"] = detail::joined_lines(state.metrics);
+  content.metadata["optimizer"] = state.optimizer;
+  content.metadata["setup"] = state.setup;
   if (!state.history.empty()) {
     content.tensors.push_back(detail::history_tensor(state.history));
   }
@@ -176,6 +178,10 @@ namespace detail {
                         ": its ", name, " is '", digits, "', no whole number; the file is damaged");
     return value;
   };
+  const auto said_since = [&](const char* name) {  // not by older versions of glia
+    const auto found = content.metadata.find(name);
+    return found == content.metadata.end() ? std::string() : found->second;
+  };
   training_state state{.tensors = {},
                        .seed = number("seed"),
                        .step = number("step"),
@@ -184,7 +190,9 @@ namespace detail {
                        .samples = number("samples"),
                        .batch_size = number("batch_size"),
                        .shuffled = number("shuffled") != 0,
-                       .metrics = lines_of(said("metrics"))};
+                       .metrics = lines_of(said("metrics")),
+                       .optimizer = said_since("optimizer"),
+                       .setup = said_since("setup")};
   require_short_names(state.metrics, file);
   bool complete = false;
   for (named_tensor& t : content.tensors) {

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
@@ -21,8 +26,10 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/whole_file.hpp"
 #include "glia/models/model_identity.hpp"
 #include "glia/training/checkpoint_file.hpp"
+#include "glia/training/not_finite.hpp"
 #include "glia/training/observer.hpp"
 #include "glia/training/watched_score.hpp"
 
@@ -102,6 +109,32 @@ class background_writer {
   std::thread thread_;
 };
 
+/// A folder that one training at a time writes its checkpoints to, in this program or another. On
+/// file systems without locks it is just a folder.
+class folder_lock {
+ public:
+  /// Throws `data_error` where another training has it.
+  explicit folder_lock(const std::filesystem::path& folder)
+      : folder_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      close(folder_);
+      throw data_error(text(folder.string(),
+                            ": another training that still runs writes its checkpoints here; wait "
+                            "for its end, or name another folder"));
+    }
+  }
+  folder_lock(const folder_lock&) = delete;
+  folder_lock& operator=(const folder_lock&) = delete;
+  ~folder_lock() {
+    if (folder_ >= 0) {
+      close(folder_);
+    }
+  }
+
+ private:
+  int folder_;
+};
+
 }  // namespace detail
 
 /// When checkpoints are written, and which of them are kept.
@@ -125,10 +158,15 @@ struct checkpoint_options {
 /// for the one before, and history::notes says so. The best epoch's is best.safetensors. `load`
 /// takes any of them for the model alone. Needs nlohmann-json: link `glia::safetensors`.
 ///
+/// A state with a parameter that is infinite or not a number is not written, since a training
+/// cannot be gone on with from there; history::notes says so. Those that are in the folder are
+/// passed over.
+///
 /// Before the first step one is written, so that a folder that cannot be written to, or a disk that
-/// is full, shows then. Throws `data_error` for these, for a folder that holds the checkpoints of
-/// another training when fit is not asked to resume, and for one whose checkpoints are all damaged
-/// or of another model; older checkpoints are removed only once a newer one is there.
+/// is full, shows then. Throws `data_error` for these, for a folder that another training writes to
+/// at the same time, for one that holds the checkpoints of another training when fit is not asked
+/// to resume, and for one whose checkpoints are all damaged or of another model; older checkpoints
+/// are removed only once a newer one is there.
 class checkpoints {
  public:
   static constexpr bool after_others = true;
@@ -161,11 +199,12 @@ class checkpoints {
         break;
       }
       case moment::ends:
-        if (t.step > last_step_) {
+        if (t.step != last_step_) {  // less, where an observer has gone back
           write(t, false);
         }
         writer_->finish();
         writer_.reset();
+        lock_.reset();
         break;
       default:
         break;
@@ -195,6 +234,7 @@ class checkpoints {
   using clock = std::chrono::steady_clock;
   static constexpr std::string_view before_step = "step-";
   static constexpr std::string_view ending = ".safetensors";
+  static constexpr const char* best_name = "best.safetensors";
 
   [[nodiscard]] static std::string name_of(std::uint64_t step) {
     const std::string digits = std::to_string(step);
@@ -221,14 +261,15 @@ class checkpoints {
     if (!options_.best.empty()) {
       (void)smaller_is_better(t.result.metrics, options_.best);
     }
-    // What a program that was killed has left half written.
-    for (const auto& entry : std::filesystem::directory_iterator(folder_, failure)) {
-      if (entry.path().filename().string().starts_with(".glia-part-")) {
-        std::filesystem::remove(entry.path(), failure);
-      }
-    }
+    lock_ = std::make_shared<detail::folder_lock>(folder_);
+    detail::part_file::remove_abandoned(folder_);
     identity_ = model_identity(t.plan, t.sample);
     const std::vector<std::filesystem::path> there = newest_first(folder_);
+    require<data_error>(
+        !there.empty() || options_.best.empty() || !std::filesystem::exists(folder_ / best_name),
+        folder_.string(), ": holds the ", best_name,
+        " of another training, which this one would replace; move it, or name "
+        "another folder");
     if (t.resume) {
       go_on(t, there);
     } else {
@@ -237,12 +278,30 @@ class checkpoints {
                           "fit_options{.resume = true}, or name another folder");
     }
     writer_ = std::make_shared<detail::background_writer>();
+    // What an optimizer begins with need not be finite.
+    takes_any_ = !not_finite_in(t.state()).empty();
     write(t, false);
     writer_->finish();
   }
 
+  /// The first tensor with a number that is not finite; empty where there is none.
+  [[nodiscard]] static std::string not_finite_in(const training_state& state) {
+    const auto found = std::find_if_not(state.tensors.begin(), state.tensors.end(),
+                                        [](const named_tensor& one) { return all_finite(one); });
+    return found == state.tensors.end() ? "" : found->name;
+  }
+
   void go_on(const training& t, const std::vector<std::filesystem::path>& there) const {
+    const auto restore = [&](const std::filesystem::path& path, const training_state& state) {
+      try {
+        t.restore(state);
+      } catch (const value_error& e) {
+        throw value_error(text(path.string(), ": cannot be gone on with: ", e.what()));
+      }
+      t.note(text("going on from ", path.string()));
+    };
     std::string damage;
+    std::optional<std::pair<std::filesystem::path, training_state>> not_finite;  // the newest
     for (const std::filesystem::path& path : there) {
       safetensors_content content;
       try {
@@ -252,12 +311,19 @@ class checkpoints {
         t.note(text("passed over: ", damage));
         continue;
       }
-      try {
-        t.restore(detail::checkpoint_of(path.string(), std::move(content), identity_));
-      } catch (const value_error& e) {
-        throw value_error(text(path.string(), ": cannot be gone on with: ", e.what()));
+      training_state state = detail::checkpoint_of(path.string(), std::move(content), identity_);
+      const std::string name = not_finite_in(state);
+      if (name.empty()) {
+        restore(path, state);
+        return;
       }
-      t.note(text("going on from ", path.string()));
+      t.note(text("passed over: ", path.string(), ": '", name, "' is not finite"));
+      if (!not_finite) {
+        not_finite.emplace(path, std::move(state));
+      }
+    }
+    if (not_finite) {  // an optimizer may keep such numbers on purpose
+      restore(not_finite->first, not_finite->second);
       return;
     }
     require<data_error>(there.empty(), folder_.string(), ": none of its ", there.size(),
@@ -267,22 +333,37 @@ class checkpoints {
   void write(const training& t, bool best) {
     last_written_ = clock::now();
     training_state now = t.state();
+    if (const std::string name = not_finite_in(now); !takes_any_ && !name.empty()) {
+      if (!std::exchange(skips_, true)) {
+        t.note(text("no checkpoint of step ", now.step, ", as '", name, "' is not finite"));
+      }
+      return;
+    }
+    skips_ = false;
+    const bool goes_back = now.step < last_step_;
     last_step_ = now.step;
     writer_->start([state = std::move(now), identity = identity_, folder = folder_,
-                    keep = options_.keep_last, best]() mutable {
+                    keep = options_.keep_last, best, goes_back]() mutable {
       const std::uint64_t step = state.step;
       const std::filesystem::path path = folder / name_of(step);
       write_checkpoint(path, std::move(state), std::move(identity));
       if (best) {
-        stand_in(path, folder / "best.safetensors");
+        stand_in(path, folder / best_name);
       }
-      // Those of later steps are damaged, as this training has not come to them yet: they do not
-      // count.
+      // Those of later steps do not count: they are damaged, as this training has not come to them
+      // yet, or it has gone back.
       std::vector<std::filesystem::path> there = newest_first(folder);
-      std::erase_if(there, [&](const auto& p) { return step_of(p.filename().string()) > step; });
-      for (std::size_t i = keep; i < there.size(); ++i) {
-        std::error_code ignored;
-        std::filesystem::remove(there[i], ignored);
+      const auto counted = std::find_if(there.begin(), there.end(), [&](const auto& p) {
+        return step_of(p.filename().string()) <= step;
+      });
+      std::error_code ignored;
+      for (auto later = there.begin(); goes_back && later != counted; ++later) {
+        std::filesystem::remove(*later, ignored);
+      }
+      for (auto old = counted; old != there.end(); ++old) {
+        if (static_cast<std::size_t>(old - counted) >= keep) {
+          std::filesystem::remove(*old, ignored);
+        }
       }
     });
   }
@@ -308,9 +389,12 @@ class checkpoints {
   std::filesystem::path folder_;
   checkpoint_options options_;
   std::map<std::string, std::string> identity_;
-  std::shared_ptr<detail::background_writer> writer_;  // while a training runs
+  std::shared_ptr<const detail::folder_lock> lock_;    // while a training runs
+  std::shared_ptr<detail::background_writer> writer_;  // likewise
   clock::time_point last_written_;
-  std::uint64_t last_step_ = 0;
+  std::uint64_t last_step_ = 0;  // that was written
+  bool takes_any_ = false;       // numbers that are not finite, too
+  bool skips_ = false;           // as the last state was not finite
 };
 
 }  // namespace glia

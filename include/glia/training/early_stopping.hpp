@@ -45,7 +45,8 @@ struct early_stopping {
         if (restore_best && !t.result.interrupted) {
           give_back(t);
         }
-        break;
+        // Of a training that had stopped and has no epoch left.
+        return t.result.stopped.empty() ? opinion(t) : go_on();
       default:
         break;
     }

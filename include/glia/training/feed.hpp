@@ -27,15 +27,19 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
   require<data_error>(data.size() > 0, what, ": the data set is empty");
   detail::require_numbered(what, data.size());
   const shape given = data.input_shape();
+  const bool permuted = given.rank() > 1 && given.rank() == sample.rank() &&
+                        std::is_permutation(given.begin(), given.end(), sample.begin());
   const bool channels_first =
       given.rank() == 3 && sample.rank() == 3 && given == shape{sample[2], sample[0], sample[1]};
-  require<shape_error>(given == sample, what, ": the model takes samples of shape ", sample,
-                       ", the data set has ", given,
-                       channels_first
-                           ? "; transpose the samples: glia's images have their channels last"
-                       : given.size() == sample.size()
-                           ? "; begin the model with a reshape or give the model the data's shape"
-                           : "");
+  require<shape_error>(
+      given == sample, what, ": the model takes samples of shape ", sample, ", the data set has ",
+      given,
+      channels_first ? "; transpose the samples: glia's images have their channels last"
+      : permuted ? "; transpose the samples, since a reshape would mix their elements, or read an "
+                   "ONNX file of images with .channels_last = true"
+      : given.size() == sample.size()
+          ? "; begin the model with a reshape or give the model the data's shape"
+          : "");
 }
 
 /// Whether targets (...) are a class for each row of outputs (..., K), such as the steps of a

@@ -108,6 +108,8 @@ class fit_run {
   }
   void require_same_epoch(std::size_t samples);
   void require_same_metrics();
+  /// Loss, optimizer and batches of this call of fit.
+  [[nodiscard]] std::string setup() const;
   [[nodiscard]] std::vector<metric> measured_metrics() const;
   [[nodiscard]] std::vector<std::string> metric_names() const;
 
@@ -133,6 +135,7 @@ class fit_run {
   compilations before_ = compiled();  // as the training began
   history result_;
   const dataset_view* train_ = nullptr;  // while the epochs run
+  bool nothing_left_ = false;            // of the training that is gone on with
   std::size_t samples_ = 0;              // of an epoch
   bool not_finite_noted_ = false;        // that the loss is none
 };
@@ -193,6 +196,7 @@ void fit_run<B>::begin_together(const dataset_view& train, const dataset_view* v
       {"parameters", parameters},
       {"loss", what_.loss.description()},
       {"slots", text(what_.optimizer.slot_count)},
+      {"optimizer", at().optimizer},
       {"learning rate", text(what_.optimizer.learning_rate(0))},
       {"seed", text(at().seed)},
       {"training samples", described(&train)},
@@ -249,6 +253,18 @@ void fit_run<B>::begin() {
     require_same_metrics();
   }
   at().metrics = metric_names();
+  const std::string now = setup();
+  if (options_.resume && !at().setup.empty() && at().setup != now) {
+    result_.notes.push_back("the training so far had " + at().setup + "; it goes on with " + now +
+                            ", so it does not end as one that was not interrupted");
+  }
+  at().setup = now;
+  nothing_left_ = options_.resume && !at().history.empty() && at().position == 0 &&
+                  at().history.size() >= options_.epochs;
+  if (nothing_left_ && !stopped()) {
+    result_.notes.push_back(text("nothing is left to do: ", at().history.size(), " of ",
+                                 options_.epochs, " epochs are done"));
+  }
   if (at().position > 0) {
     require_same_epoch(samples_);
     sums_->go_on_from(at().sums);
@@ -291,6 +307,19 @@ void fit_run<B>::require_same_metrics() {
   require<value_error>(at().metrics == asked, "fit: the training to go on with has the metrics ",
                        listed(at().metrics), ", this call of fit ", listed(asked),
                        "; ask for the same, or begin anew without resume");
+}
+
+template <backend B>
+std::string fit_run<B>::setup() const {
+  std::string clipping;
+  for (const gradient_transform& one : trainer_.options_.gradients) {
+    clipping += text(
+        one.what == gradient_transform::kind::clip_by_norm ? "clip_by_norm(" : "clip_by_value(",
+        one.bound, "), ");
+  }
+  return text(what_.loss.description(), ", ", clipping, what_.optimizer.description(), ", ",
+              options_.shuffle ? "shuffled " : "", "batches of ", options_.batch_size, " of ",
+              samples_, " samples");
 }
 
 template <backend B>
@@ -554,7 +583,8 @@ void fit_run<B>::tell(moment which, const frozen_pass* pass) {
   if (ranks() != nullptr && which != moment::ends) {
     said = agreed(*ranks(), said);
   }
-  if (said.what != verdict::kind::go_on && !stopped() && which != moment::ends) {
+  // A training that had ended before is told of its end alone, where observers may say why it did.
+  if (said.what != verdict::kind::go_on && !stopped() && (which != moment::ends || nothing_left_)) {
     result_.stopped = said.reason.empty() ? "an observer says so" : said.reason;
     result_.interrupted = said.what == verdict::kind::interrupt;
   }

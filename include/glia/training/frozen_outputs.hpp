@@ -30,6 +30,7 @@ template <supervised_dataset D>
 class frozen_outputs {
  public:
   static constexpr bool behind_frozen_layers = true;
+  static constexpr bool writes_whole_rows = true;  // the data set was checked by computing them
 
   frozen_outputs(const D& data, shape output, row_store values)
       : data_(&data),
@@ -85,6 +86,11 @@ template <class Model, supervised_dataset D>
   }
   return frozen_outputs<D>(data, *net.frozen_output_shape(), std::move(*rows));
 }
+template <class Model, supervised_dataset D>
+std::optional<frozen_outputs<D>> compute_frozen_outputs(const Model& net, const D&& data,
+                                                        const std::string& what,
+                                                        const frozen_output_options& options = {},
+                                                        std::ostream* out = &std::cout) = delete;
 
 }  // namespace glia
 

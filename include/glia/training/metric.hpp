@@ -7,19 +7,57 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "glia/core/error.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/core/shape.hpp"
 
 namespace glia {
 
+/// The values of a sample's target, for a metric to read. Throws `value_error`, naming the metric,
+/// where a sample has a class instead, and for a value that there is not.
+class target_values {
+ public:
+  constexpr target_values() = default;
+  constexpr target_values(std::span<const float> values, std::string_view metric = "a metric")
+      : values_(values), metric_(metric) {}
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return values_.size(); }
+  [[nodiscard]] constexpr bool empty() const noexcept { return values_.empty(); }
+
+  [[nodiscard]] const float& operator[](std::size_t i) const {
+    const std::span<const float> all = checked();
+    require<value_error>(i < all.size(), metric_, ": reads value ", i, " of a target that has ",
+                         all.size());
+    return all[i];
+  }
+  [[nodiscard]] const float* data() const { return checked().data(); }
+  [[nodiscard]] const float* begin() const { return data(); }
+  [[nodiscard]] const float* end() const { return data() + size(); }
+  [[nodiscard]] std::span<const float> subspan(std::size_t first, std::size_t count) const {
+    return checked().subspan(first, count);
+  }
+
+ private:
+  [[nodiscard]] std::span<const float> checked() const {
+    require<value_error>(!values_.empty(), metric_,
+                         ": reads a target's values, and the samples have classes; read t.label, "
+                         "or t.value(i, outputs), which is 1 for the class and 0 for others");
+    return values_;
+  }
+
+  std::span<const float> values_ = {};
+  std::string_view metric_ = "a metric";
+};
+
 /// What a sample should have come to: a class, or values of the outputs' shape.
 struct sample_target {
-  std::int32_t label = -1;             ///< -1 where there are values
-  std::span<const float> values = {};  ///< none where there is a class
-  double border = 0;                   ///< above which a single output is taken for class 1
+  std::int32_t label = -1;    ///< -1 where there are values
+  target_values values = {};  ///< none where there is a class
+  double border = 0;          ///< above which a single output is taken for class 1
 
   /// As a value for output `i` of `outputs`: classes are 1 at theirs and 0 elsewhere, those of a
   /// single output 0 or 1.

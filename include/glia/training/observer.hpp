@@ -28,7 +28,8 @@ enum class moment : std::uint8_t {
   step,          ///< after each step
   validation,    ///< the steps of an epoch are taken, and its validation begins, if there is one
   epoch,         ///< an epoch is over, and its record is the last one of the result
-  ends,          ///< after all else; not where an exception ends the training
+  ends,  ///< after all else; not where an exception ends the training. A verdict counts only
+         ///< where a training is gone on with of which no epoch was left
 };
 
 /// What an observer makes of a moment: the training goes on, stops, or is interrupted, that is

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/living_ref.hpp"
 #include "glia/models/model.hpp"
 #include "glia/optimizers/gradient_transforms.hpp"
 #include "glia/optimizers/optimizer.hpp"
@@ -25,7 +26,7 @@ namespace glia {
 ///     tape.backward(loss(y));
 ///     adam.update(tape, slots);
 ///
-/// The model must outlive it. For one thread at a time.
+/// The model must outlive it: later calls throw `value_error`. For one thread at a time.
 template <class Model, optimizer<typename Model::backend_type> Optimizer>
 class optimizer_state {
  public:
@@ -34,7 +35,7 @@ class optimizer_state {
 
   /// `transforms` is done to the gradients before each update: {clip_by_norm(1.0)}.
   optimizer_state(Model& net, Optimizer rule, std::vector<gradient_transform> transforms = {})
-      : net_(&net),
+      : net_(net, net.token(), "optimizer_state: the model"),
         rule_(std::move(rule)),
         transforms_(std::move(transforms)),
         gradients_(net.parameters().size()) {
@@ -112,7 +113,7 @@ class optimizer_state {
   [[nodiscard]] std::size_t step_count() const { return step_; }
 
  private:
-  Model* net_;
+  living_ref<Model> net_;
   Optimizer rule_;
   std::vector<gradient_transform> transforms_;
   std::vector<std::vector<tensor>> slots_;  // of each parameter

@@ -103,12 +103,13 @@ namespace detail {
     };
     return of_rows ? of_counted(result, counted) : result;
   }
-  result.add = [=, add = m.add](auto y, const sample_target& t, std::span<double> sums) {
+  result.add = [=, add = m.add, name = m.name](auto y, const sample_target& t,
+                                               std::span<double> sums) {
     const auto own = t.values.subspan(target.first, target.size());
     const bool label = target.classes > 0 && !of_rows;
     add(y.subspan(output.first, output.size()),
         label ? sample_target{.label = static_cast<std::int32_t>(own[0]), .border = t.border}
-              : sample_target{.values = own, .border = t.border},
+              : sample_target{.values = {own, name}, .border = t.border},
         sums);
   };
   if (m.refuses) {

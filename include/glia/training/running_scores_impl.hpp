@@ -88,15 +88,16 @@ void running_scores<B>::add_outputs(std::span<const float> all, const batch& b) 
     if (!how_.counted.counts(values)) {
       continue;
     }
-    const sample_target target{.label = b.classes.empty() ? -1 : b.classes[n],
-                               .values = b.classes.empty() ? values : std::span<const float>(),
-                               .border = how_.border};
+    const auto own = b.classes.empty() ? values : std::span<const float>();
     for (std::size_t i = 0; i < own_.size(); ++i) {
       const metric& m = how_.metrics[i];
       if (!m.counts_classes()) {
         if (m.per_sample) {
           own_[i].resize(own_[i].size() + m.sums);
         }
+        const sample_target target{.label = b.classes.empty() ? -1 : b.classes[n],
+                                   .values = {own, m.name},
+                                   .border = how_.border};
         m.add(all.subspan(n * outputs, outputs), target, std::span(own_[i]).last(m.sums));
       }
     }

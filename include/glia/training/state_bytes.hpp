@@ -26,7 +26,7 @@ void for_each_part(const Each& each, auto& state) requires requires {
   each(state.tensors), each(state.seed), each(state.step), each(state.rate_scale);
   each(state.epoch), each(state.position), each(state.samples), each(state.batch_size);
   each(state.shuffled), each(state.metrics), each(state.sums), each(state.seconds);
-  each(state.history), each(state.kept);
+  each(state.optimizer), each(state.setup), each(state.history), each(state.kept);
 }
 template <class Each>
 void for_each_part(const Each& each, auto& tensor) requires requires {

@@ -26,6 +26,7 @@ trainer_core<B>::trainer_core(const subject& what, trainer_options options)
     : options_(std::move(options)) {
   require_logits(what.net.plan(), what.loss);
   at_.seed = options_.seed;
+  at_.optimizer = what.optimizer.slots_name();
   if (options_.over.is_shared()) {
     if constexpr (program_backend<B>) {
       shared_ = std::make_shared<shared_step<B>>(options_.over);
@@ -133,9 +134,15 @@ template <backend B>
 void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
   const model_access::training alone(net.access());
   require_same_model(net);
+  require<value_error>(
+      from.optimizer.empty() || at_.optimizer.empty() || from.optimizer == at_.optimizer,
+      "trainer: the state is of ", from.optimizer, ", this training's optimizer is ", at_.optimizer,
+      ", which keeps other numbers; go on with the same optimizer, or begin anew");
   write(net.device(), from.tensors, places<tensor>(net.parameters(), &memory_));
+  std::string optimizer = std::move(at_.optimizer);
   at_ = from;
   at_.tensors.clear();
+  at_.optimizer = std::move(optimizer);
 }
 
 template <backend B>

@@ -33,6 +33,11 @@ struct training_state {
   std::vector<double> sums = {};
   double seconds = 0;
 
+  /// What the optimizer keeps in its slots: see slots_name. Empty where that is not known.
+  std::string optimizer = {};
+  /// Loss, optimizer and batches of the last call of fit, as text; empty where that is not known.
+  std::string setup = {};
+
   /// The epochs of the call of fit that is gone on with.
   std::vector<epoch_record> history = {};
   /// What its observers remember, by names that begin with theirs.

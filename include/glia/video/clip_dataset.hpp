@@ -55,6 +55,8 @@ struct clip_dataset_options {
 /// naming the file, when it is asked for.
 class clip_dataset {
  public:
+  static constexpr bool writes_whole_rows = true;
+
   explicit clip_dataset(std::vector<clip_file> files, const clip_dataset_options& options = {})
       : files_(std::move(files)),
         options_(options),

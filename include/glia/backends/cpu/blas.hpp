@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <mutex>
 
 #include <xtensor-blas/xblas.hpp>
+#include "glia/backends/long_sum.hpp"
 #include "glia/core/spin_lock.hpp"
 #include "glia/kernels/products.hpp"
 
@@ -75,18 +77,32 @@ struct matrix {
   const T* data;
   std::size_t row_step;
   bool transposed = false;
+
+  [[nodiscard]] matrix rows_from(std::size_t first) const {
+    return {data + first * (transposed ? 1 : row_step), row_step, transposed};
+  }
+  [[nodiscard]] matrix columns_from(std::size_t first) const {
+    return {data + first * (transposed ? row_step : 1), row_step, transposed};
+  }
 };
 
-/// C (m, n) = A (m, k) B (k, n) + beta C by BLAS, on the calling thread.
+/// C (m, n) = A (m, k) B (k, n) + beta C by BLAS, on the calling thread. Long sums are handed over
+/// in parts; see long_sum.hpp.
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, const matrix<T>& a, const matrix<T>& b,
           T beta, T* c, std::size_t c_row_step) {
   using index = xt::blas_index_t;
   const auto order = [](bool transposed) { return transposed ? cxxblas::Trans : cxxblas::NoTrans; };
-  cxxblas::gemm(cxxblas::RowMajor, order(a.transposed), order(b.transposed), static_cast<index>(m),
-                static_cast<index>(n), static_cast<index>(k), T{1}, a.data,
-                static_cast<index>(a.row_step), b.data, static_cast<index>(b.row_step), beta, c,
-                static_cast<index>(c_row_step));
+  const std::size_t parts = std::max<std::size_t>((k + blas_chain - 1) / blas_chain, 1);
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = part * k / parts;
+    const std::size_t depth = (part + 1) * k / parts - first;
+    cxxblas::gemm(cxxblas::RowMajor, order(a.transposed), order(b.transposed),
+                  static_cast<index>(m), static_cast<index>(n), static_cast<index>(depth), T{1},
+                  a.columns_from(first).data, static_cast<index>(a.row_step),
+                  b.rows_from(first).data, static_cast<index>(b.row_step), part == 0 ? beta : T{1},
+                  c, static_cast<index>(c_row_step));
+  }
 }
 
 }  // namespace glia::cpu_loops

@@ -37,11 +37,25 @@ class column_strips {
         f(row * all.columns_ + column, column, columns);
       }
     }
-    /// Adds up what was summed of the rows of a strip.
+    /// f(where it begins, its first column, how long it is, distance to the next one, strips) for
+    /// strips of one length, of which there are many, and the last one.
+    template <class F>
+    void for_runs(const F& f) const {
+      const std::size_t step = columns == all.columns_ ? width : all.columns_;
+      const std::size_t at = first_row * all.columns_ + column;
+      const std::size_t whole = columns == all.columns_ ? rows * columns / width : rows;
+      f(at, column, width, step, whole);
+      if (const std::size_t rest = (rows * columns) % width; columns == all.columns_ && rest > 0) {
+        f(at + whole * step, column, rest, step, std::size_t{1});
+      }
+    }
+    /// Adds up what was summed of the rows of a strip, halves of it.
     template <class Loops>
     void fold(const Loops& loops, T* sums) const {
-      for (std::size_t at = columns; at < width; at += columns) {
-        loops.add(sums + at, sums, columns);
+      for (std::size_t count = width / columns; count > 1;) {
+        const std::size_t half = (count + 1) / 2;
+        loops.add(sums + half * columns, sums, (count - half) * columns);
+        count = half;
       }
     }
     void repeat(T* values) const { all.repeat(values, columns, width); }
@@ -66,22 +80,18 @@ class column_strips {
   /// Fills what belongs to the columns up to the width of a strip.
   void repeat(T* values) const { repeat(values, columns_, width()); }
 
-  /// body(loops, task) for all of them.
-  template <class Body>
-  void for_tasks(const workers& team, const Body& body) const {
-    const std::size_t blocks = (columns_ + block_ - 1) / block_;
-    with_isa(team.level(), [&](auto loops) {
-      team.run(chunks() * blocks, [&](std::size_t i, std::size_t thread) {
-        const std::size_t chunk = i / blocks;
-        const std::size_t column = i % blocks * block_;
-        const std::size_t columns = std::min(block_, columns_ - column);
-        body(loops, task{*this, thread, chunk, first_row(chunk), rows_of(chunk), column, columns,
-                         columns * repeats_});
-      });
-    });
+  [[nodiscard]] std::size_t tasks() const { return chunks() * blocks(); }
+  [[nodiscard]] task task_of(std::size_t i, std::size_t thread) const {
+    const std::size_t chunk = i / blocks();
+    const std::size_t column = i % blocks() * block_;
+    const std::size_t columns = std::min(block_, columns_ - column);
+    return {*this,          thread, chunk,   first_row(chunk),
+            rows_of(chunk), column, columns, columns * repeats_};
   }
 
  private:
+  [[nodiscard]] std::size_t blocks() const { return (columns_ + block_ - 1) / block_; }
+
   static void repeat(T* values, std::size_t columns, std::size_t width) {
     for (std::size_t at = columns; at < width; at += columns) {
       std::copy_n(values, columns, values + at);

@@ -159,22 +159,24 @@ class convolution {
     const host_tensor<T> transposed(memory, {listed ? size : 0});
     sum_over_lanes(
         *team_, level, memory, s.n, size, listed ? transposed.data() : dw,
-        [&](auto loops, std::size_t image, std::size_t images, T* sum, std::size_t thread) {
+        [&](std::size_t images) { return images * c.kernel_gradient_parts(s.oh, rows); },
+        [&](auto loops, std::size_t image, std::size_t images, auto& sums, std::size_t thread) {
           T* const padded = scratch.data() + thread * each;
-          std::fill_n(sum, size, T{0});
           for (; images > 0; ++image, --images) {
             for (std::size_t first = 0; first < s.oh; first += rows) {
               const row_band band = c.image().band(first, std::min(rows, s.oh - first));
               const T* from = c.image().read(x + image * s.h * s.w * s.c, band, padded);
               const T* gradient = dy + (image * s.oh + first) * s.ow * s.o;
               if (depthwise) {
-                depthwise_convolution<T>(c).add_kernel_gradient(loops, from, band, gradient, sum);
+                depthwise_convolution<T>(c).add_kernel_gradient(loops, from, band, gradient, sums);
               } else if (listed) {
                 const gradient_lists<T> lists = room.of_thread(thread);
                 sparse.list(loops, gradient, band, lists);
-                sparse.add_kernel_gradient(loops, from, lists, sum);
+                sparse.add_kernel_gradient(loops, from, lists, sums.data());
+                sums.added(c.image().grid(band).parts());
               } else {
-                c.add_kernel_gradient(loops, from, band, gradient, sum, padded + c.band_size(rows));
+                c.add_kernel_gradient(loops, from, band, gradient, sums,
+                                      padded + c.band_size(rows));
               }
             }
           }

@@ -78,8 +78,14 @@ class chain_run {
   void image(const workers& team, const T* x, T* y, std::size_t image) const {
     const state s = state_of(x, y, image, 0);
     layout_.clear(s.scratch);
+    // Rows behind the last window of the next link are not made: the ring has no room for them.
+    std::array<std::size_t, max_chain> end{};
+    end[layout_.count() - 1] = layout_.size(layout_.count() - 1).oh;
+    for (std::size_t i = layout_.count() - 1; i > 0; --i) {
+      end[i - 1] = layout_.end_seen(i, end[i]);
+    }
     for (std::size_t i = 0; i < layout_.count(); ++i) {
-      const std::size_t rows = layout_.size(i).oh;
+      const std::size_t rows = end[i];
       const std::size_t panels = (layout_.size(i).o + width - 1) / width;
       // Some panels of all rows, or where these are few of fewer rows.
       const std::size_t slices = std::min(panels, tasks_of_thread * team.threads());

@@ -45,9 +45,9 @@ class dense_product {
 
   /// The same for many more rows of B than it has columns: as many at a time, each read and packed
   /// once, as a block of columns of A stays in a second-level cache for. `room` is for
-  /// `room_for(s.n)` elements.
+  /// `room_for(s.n)` elements; `add` adds to C.
   static void multiply_deep_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
-                                 std::size_t c_row, const matmul_sizes& s, T* room) {
+                                 std::size_t c_row, const matmul_sizes& s, T* room, bool add) {
     for_parts(s.k, deep_rows, [&](std::size_t first, std::size_t depth) {
       for (std::size_t column = 0; column < s.n; column += width) {
         loops.copy_columns(b.data + first * b.row_step + column, b.row_step, depth,
@@ -59,7 +59,7 @@ class dense_product {
                              std::min(width, s.n - column)};
           for_parts(depth, max_depth, [&](std::size_t at, std::size_t part) {
             multiply_tiles(loops, a, first + at, part, room + column * depth + at * width, width, c,
-                           c_row, where, first + at > 0);
+                           c_row, where, add || first + at > 0);
           });
         }
       }

@@ -120,15 +120,19 @@ class depthwise_convolution {
   }
 
   /// dw (height, width, 1, C) += what the band adds to it.
-  template <class Loops>
+  template <class Loops, class Sums>
   void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy,
-                           T* dw) const {
+                           Sums& sums) const {
     const std::size_t channels = c_->sizes().c;
-    for (std::size_t k = 0; k < c_->depth(); k += max_accumulators) {
-      loops.add_channel_kernel_gradient(x, c_->image().grid(band), c_->offsets() + k,
-                                        std::min(max_accumulators, c_->depth() - k), dy, channels,
-                                        dw + k * channels);
-    }
+    c_->image().grid(band).for_parts(
+        [&](const patch_grid& part, std::size_t offset, std::size_t pixel) {
+          for (std::size_t k = 0; k < c_->depth(); k += max_accumulators) {
+            loops.add_channel_kernel_gradient(
+                x + offset, part, c_->offsets() + k, std::min(max_accumulators, c_->depth() - k),
+                dy + pixel * channels, channels, sums.data() + k * channels);
+          }
+          sums.added(1);
+        });
   }
 
   /// dx (padded rows of the band) += dy spread over the patches.

@@ -11,6 +11,8 @@
 #include "glia/backends/broadcast_plan.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
+#include "glia/backends/reduction_plan.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/elementwise.hpp"
@@ -74,18 +76,17 @@ class elementwise {
 
   void compute(const kernels::sum_to& k, const memory_pool&, const tensor& terms,
                const tensor& y) const {
-    const broadcast_plan plan(terms.shape(), k.to);
-    std::fill_n(y.data(), y.size(), T{0});
+    const reduction_plan plan(terms.shape(), k.to);
     with_isa(team_->level(), [&](auto loops) {
-      const T* x = terms.data();
-      for (std::size_t row = 0; row < plan.rows(); ++row, x += plan.inner()) {
-        T* to = y.data() + plan.row_offsets(row)[0];
-        if (plan.inner_step(0) == 0) {
-          *to += loops.sum(x, plan.inner());
+      plan.for_results([&](std::size_t term, std::size_t step, std::size_t to, std::size_t count) {
+        if (plan.by_columns()) {
+          sum_columns(loops, plan, terms.data() + term, y.data() + to, count);
         } else {
-          loops.add(x, to, plan.inner());
+          for (std::size_t i = 0; i < count; ++i) {
+            y.data()[to + i] = sum_of_runs(loops, plan, terms.data() + term + i * step);
+          }
         }
-      }
+      });
     });
   }
 
@@ -131,6 +132,38 @@ class elementwise {
   }
 
  private:
+  /// Results whose terms lie in rows.
+  template <class Loops>
+  static void sum_columns(const Loops&, const reduction_plan& plan, const T* terms, T* y,
+                          std::size_t count) {
+    using sums_of_columns = typename Loops::template column_sums<T>;
+    for (std::size_t first = 0; first < count; first += sums_of_columns::most_columns) {
+      sums_of_columns sums(y + first, std::min(sums_of_columns::most_columns, count - first));
+      plan.for_terms([&](std::size_t at, std::size_t step, std::size_t rows) {
+        sums.add(terms + first + at, step, rows);
+      });
+      sums.end();
+    }
+  }
+  /// One result, whose terms lie in runs.
+  template <class Loops>
+  static T sum_of_runs(const Loops& loops, const reduction_plan& plan, const T* terms) {
+    T sum = 0;
+    T lost = 0;
+    T total = 0;
+    std::size_t runs = 0;
+    plan.for_terms([&](std::size_t at, std::size_t, std::size_t length) {
+      if (++runs > chains_in_total) {
+        compensated_sum<T>::add(sum, total, lost);
+        sum = 0;
+        runs = 1;
+      }
+      sum += loops.sum(terms + at, length);
+    });
+    compensated_sum<T>::add(sum, total, lost);
+    return compensated_sum<T>::value(total, lost);
+  }
+
   template <class Body>
   void for_blocks(std::size_t n, const Body& body) const {
     team_->for_blocks(n, workers::elements_per_block, body);

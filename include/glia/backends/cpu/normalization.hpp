@@ -3,246 +3,494 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "glia/backends/cpu/column_strips.hpp"
+#include "glia/backends/cpu/gradient_lanes.hpp"
 #include "glia/backends/cpu/workers.hpp"
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
+#include "glia/backends/set_statistics.hpp"
 #include "glia/kernels/normalization.hpp"
 
 namespace glia::cpu_loops {
 
-/// Batch normalisation in chunks of rows, whose sums are added in order, layer normalisation in
-/// blocks of rows: the result does not depend on the number of threads.
+/// Normalisation. Where elements of several rows share their statistics, these are those of chunks
+/// of rows, put together in order; rows with statistics of their own are treated in blocks. So the
+/// number of threads does not show in the result.
+///
+/// Sums are of distances to an element, then to the mean of these: a mean is exact to its last
+/// digit, and what it lacks is taken into account. Sets whose squares leave the range of T are
+/// treated apart, by set_statistics.
 template <class T>
 class normalizing {
  public:
   using tensor = host_tensor<T>;
-  using strips = column_strips<T>;
 
   explicit normalizing(const workers& team) : team_(&team) {}
 
   void compute(const kernels::normalize& k, const memory_pool& memory, const tensor& x,
                const tensor& gamma, const tensor& beta, const tensor& y, const tensor& mean,
                const tensor& variance) const {
-    normalize(k.kind, x.data(), gamma.data(), beta.data(), k.epsilon, y.data(), mean.data(),
-              variance.data(), row_count(x.shape()), x.shape().back(), memory);
+    const normalized_sets sets(x.shape(), k.kind, k.groups);
+    if (is_by_rows(k.kind)) {
+      normalize_rows(k, sets, x.data(), gamma.data(), beta.data(), y.data(), mean.data(),
+                     variance.data());
+      return;
+    }
+    const strips cut(sets.rows, sets.columns);
+    for_samples(sets, cut, 3, memory,
+                [&](std::size_t sample, T* room, const auto& for_tasks, auto loops) {
+                  const std::size_t at = sample * sets.rows * sets.columns;
+                  const std::size_t first = sample * sets.per_sample;
+                  normalize_columns(loops, k.epsilon, sets, cut, room, for_tasks, x.data() + at,
+                                    gamma.data(), beta.data(), y.data() + at, mean.data() + first,
+                                    variance.data() + first);
+                });
   }
 
   void compute(const kernels::normalize_gradient& k, const memory_pool& memory, const tensor& dy,
                const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
                const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
-    normalize_gradient(k.kind, dy.data(), x.data(), gamma.data(), mean.data(), variance.data(),
-                       k.epsilon, dx.data(), dgamma.data(), dbeta.data(), row_count(x.shape()),
-                       x.shape().back(), memory);
+    const normalized_sets sets(x.shape(), k.kind, k.groups);
+    if (is_by_rows(k.kind)) {
+      gradient_of_rows(k, sets, dy.data(), x.data(), gamma.data(), mean.data(), variance.data(),
+                       dx.data(), dgamma.data(), dbeta.data(), memory);
+      return;
+    }
+    const strips cut(sets.rows, sets.columns);
+    // Of each sample: its sums for gamma and for beta.
+    const std::size_t columns = sets.columns;
+    const tensor sums(memory, {sets.samples, 2, columns});
+    for_samples(
+        sets, cut, 3, memory, [&](std::size_t sample, T* room, const auto& for_tasks, auto loops) {
+          const std::size_t at = sample * sets.rows * columns;
+          const std::size_t first = sample * sets.per_sample;
+          T* const mine = sums.data() + sample * 2 * columns;
+          gradient_of_columns(loops, k.epsilon, sets, cut, room, for_tasks, dy.data() + at,
+                              x.data() + at, gamma.data(), mean.data() + first,
+                              variance.data() + first, dx.data() + at, mine, mine + columns);
+        });
+    with_isa(team_->level(), [&](auto loops) {
+      loops.sum_rows(sums.data(), 2 * columns, sets.samples, dgamma.data(), columns);
+      loops.sum_rows(sums.data() + columns, 2 * columns, sets.samples, dbeta.data(), columns);
+    });
   }
 
  private:
-  void normalize(normalization kind, const T* x, const T* gamma, const T* beta, double epsilon,
-                 T* y, T* mean, T* variance, std::size_t rows, std::size_t columns,
-                 const memory_pool& memory) const {
-    if (kind == normalization::layer) {
-      normalize_rows(x, gamma, beta, epsilon, y, mean, variance, rows, columns);
-      return;
-    }
-    const strips cut(rows, columns);
-    statistics(cut, x, mean, variance, memory);
-    const tensor repeated(memory, {3, cut.width()});
-    T* const means = repeated.data();
-    T* const scales = means + cut.width();
-    T* const shifts = scales + cut.width();
-    for (std::size_t c = 0; c < columns; ++c) {
-      scales[c] = gamma[c] * inverse_deviation(variance[c], epsilon);
-    }
-    std::copy_n(mean, columns, means);
-    std::copy_n(beta, columns, shifts);
-    for (T* const each : {means, scales, shifts}) {
-      cut.repeat(each);
-    }
-    cut.for_tasks(*team_, [&](auto loops, const auto& task) {
-      task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
-        loops.center_and_scale(x + at, means + column, scales + column, shifts + column, y + at,
-                               count);
+  using strips = column_strips<T>;
+
+  /// body(sample, room, for_tasks, loops): for_tasks(f) calls f(loops, task) for the tasks of the
+  /// sample's rows, on all threads where there is one sample, else on that of the sample. `room` is
+  /// for `sums` numbers of each column of each chunk and of a strip on each thread, and for
+  /// `numbers_of_column` of each column.
+  template <class Body>
+  void for_samples(const normalized_sets& sets, const strips& cut, std::size_t sums,
+                   const memory_pool& memory, const Body& body) const {
+    const bool alone = sets.samples == 1;
+    const std::size_t threads = alone ? team_->threads() : 1;
+    const std::size_t each = sums * (cut.chunks() * sets.columns + threads * cut.width()) +
+                             numbers_of_column * cut.width();
+    const tensor room(memory, {alone ? 1 : team_->threads(), each});
+    with_isa(team_->level(), [&](auto loops) {
+      if (alone) {
+        body(
+            std::size_t{0}, room.data(),
+            [&](const auto& f) {
+              team_->run(cut.tasks(), [&](std::size_t i, std::size_t thread) {
+                f(loops, cut.task_of(i, thread));
+              });
+            },
+            loops);
+        return;
+      }
+      team_->run(sets.samples, [&](std::size_t sample, std::size_t thread) {
+        body(
+            sample, room.data() + thread * each,
+            [&](const auto& f) {
+              for (std::size_t i = 0; i < cut.tasks(); ++i) {
+                f(loops, cut.task_of(i, 0));
+              }
+            },
+            loops);
       });
     });
   }
 
-  /// Mean and variance of each column: of chunks that stay in a cache meanwhile, from which those
-  /// of all rows are put together.
-  void statistics(const strips& cut, const T* x, T* mean, T* variance,
-                  const memory_pool& memory) const {
-    const std::size_t columns = cut.columns();
-    const tensor found(memory, {cut.chunks(), 2, columns});
-    const tensor room(memory, {team_->threads(), 2, cut.width()});
-    cut.for_tasks(*team_, [&](auto loops, const auto& task) {
-      T* const means = room.data() + task.thread * 2 * cut.width() + task.column;
-      T* const squares = means + cut.width();
-      std::fill_n(means, task.width, T{0});
-      std::fill_n(squares, task.width, T{0});
-      task.for_each(
-          [&](std::size_t at, std::size_t, std::size_t count) { loops.add(x + at, means, count); });
-      task.fold(loops, means);
+  /// The memory that for_samples hands out.
+  struct rooms {
+    rooms(T* memory, const strips& cut, std::size_t columns, std::size_t sums)
+        : of_column(memory),
+          found(memory + numbers_of_column * cut.width()),
+          of_thread(found + sums * cut.chunks() * columns),
+          width(cut.width()),
+          columns_(columns),
+          sums_(sums) {}
+    /// Numbers of each column, room for their repetitions behind them.
+    [[nodiscard]] T* column(std::size_t i) const { return of_column + i * width; }
+    /// What was found in a chunk.
+    [[nodiscard]] T* chunk(std::size_t chunk, std::size_t i) const {
+      return found + (chunk * sums_ + i) * columns_;
+    }
+    /// Sums of a thread's strip, 0 at first.
+    template <class Task>
+    [[nodiscard]] T* strip(const Task& task, std::size_t i) const {
+      T* const sum = of_thread + (task.thread * sums_ + i) * width + task.column;
+      std::fill_n(sum, task.width, T{0});
+      return sum;
+    }
+
+    T* of_column;
+    T* found;
+    T* of_thread;
+    std::size_t width;
+
+   private:
+    std::size_t columns_;
+    std::size_t sums_;
+  };
+  static constexpr std::size_t numbers_of_column = 6;
+
+  template <class Loops, class ForTasks>
+  static void normalize_columns(const Loops& loops, double epsilon, const normalized_sets& sets,
+                                const strips& cut, T* memory, const ForTasks& for_tasks, const T* x,
+                                const T* gamma, const T* beta, T* y, T* mean, T* variance) {
+    const rooms room(memory, cut, sets.columns, 3);
+    T* const rest = room.column(5);
+    statistics(loops, sets, cut, room, for_tasks, x, mean, rest, variance);
+    T* const means = room.column(0);
+    T* const scales = room.column(1);
+    T* const shifts = room.column(2);
+    bool usual = true;
+    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+      const T widened = variance[set] + static_cast<T>(epsilon);
+      T inverse = T{1} / std::sqrt(widened);
+      if (!is_usual_variance(widened) || !std::isfinite(mean[set])) {
+        usual = false;
+        const set_statistics<T> of = statistics_of(sets, set, x, epsilon);
+        mean[set] = of.mean();
+        variance[set] = of.variance();
+        inverse = of.inverse_deviation();
+        rest[set] = std::numeric_limits<T>::quiet_NaN();
+      }
+      for (std::size_t c = set * sets.run; c < (set + 1) * sets.run; ++c) {
+        means[c] = mean[set];
+        scales[c] = gamma[c] * inverse;
+        shifts[c] = beta[c] - part_of_rest(rest[set], scales[c]);
+      }
+    }
+    for (T* const each : {means, scales, shifts}) {
+      cut.repeat(each);
+    }
+    for_tasks([&](auto by, const auto& task) {
+      task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
+        by.center_and_scale(x + at, means + column, scales + column, shifts + column, y + at,
+                            count);
+      });
+    });
+    for (std::size_t set = 0; !usual && set < sets.per_sample; ++set) {
+      if (!std::isnan(rest[set])) {
+        continue;
+      }
+      const set_statistics<T> of = statistics_of(sets, set, x, epsilon);
+      for (std::size_t i = 0; i < sets.length(); ++i) {
+        const std::size_t at = sets.element(set, i);
+        const std::size_t c = sets.column(set, i);
+        y[at] = of.normalized(x[at]) * gamma[c] + beta[c];
+      }
+    }
+  }
+
+  /// What it comes to that a mean lacks `rest`; an infinite factor is no reason for a NaN.
+  static T part_of_rest(T rest, T factor) { return rest == 0 ? T{0} : rest * factor; }
+
+  static set_statistics<T> statistics_of(const normalized_sets& sets, std::size_t set, const T* x,
+                                         double epsilon) {
+    return {sets.length(), [&](std::size_t i) { return x[sets.element(set, i)]; }, epsilon, true};
+  }
+
+  /// Mean, what it lacks to be exact, and variance of each set: of chunks that stay in a cache
+  /// meanwhile, from which those of all rows are put together.
+  template <class Loops, class ForTasks>
+  static void statistics(const Loops& loops, const normalized_sets& sets, const strips& cut,
+                         const rooms& room, const ForTasks& for_tasks, const T* x, T* mean, T* rest,
+                         T* variance) {
+    const std::size_t columns = sets.columns;
+    T* const shift = room.column(0);
+    for (std::size_t c = 0; c < columns; ++c) {
+      shift[c] = x[c - c % sets.run];
+    }
+    cut.repeat(shift);
+    for_tasks([&](auto by, const auto& task) {
+      T* const means = room.strip(task, 0);
+      T* const off = room.strip(task, 1);
+      T* const squares = room.strip(task, 2);
+      const auto count = static_cast<T>(task.rows);
+      task.for_runs([&](std::size_t at, std::size_t column, std::size_t width, std::size_t step,
+                        std::size_t strips_of_it) {
+        by.add_shifted(x + at, step, strips_of_it, shift + column, means, width);
+      });
+      task.fold(by, means);
       for (std::size_t c = 0; c < task.columns; ++c) {
-        means[c] /= static_cast<T>(task.rows);
+        means[c] = shift[task.column + c] + means[c] / count;
       }
       task.repeat(means);
-      task.for_each([&](std::size_t at, std::size_t, std::size_t count) {
-        loops.add_squared_difference(x + at, means, squares, count);
+      task.for_runs([&](std::size_t at, std::size_t, std::size_t width, std::size_t step,
+                        std::size_t strips_of_it) {
+        by.add_moments(x + at, step, strips_of_it, means, off, squares, width);
       });
-      task.fold(loops, squares);
-      T* const to = found.data() + task.chunk * 2 * columns + task.column;
-      std::copy_n(means, task.columns, to);
-      std::copy_n(squares, task.columns, to + columns);
+      task.fold(by, off);
+      task.fold(by, squares);
+      for (std::size_t c = 0; c < task.columns; ++c) {
+        off[c] /= count;
+        squares[c] = std::max(squares[c] - count * (off[c] * off[c]), T{0});
+      }
+      std::copy_n(means, task.columns, room.chunk(task.chunk, 0) + task.column);
+      std::copy_n(off, task.columns, room.chunk(task.chunk, 1) + task.column);
+      std::copy_n(squares, task.columns, room.chunk(task.chunk, 2) + task.column);
     });
-    // Of infinite numbers the mean is infinite, as a single sum of them is.
-    std::fill_n(mean, columns, T{0});
-    std::fill_n(variance, columns, T{0});
-    for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
-      const T* const means = found.data() + chunk * 2 * columns;
-      const T share = static_cast<T>(cut.rows_of(chunk)) / static_cast<T>(cut.rows());
-      for (std::size_t c = 0; c < columns; ++c) {
-        mean[c] += share * means[c];
-      }
+    // From here on distances are those to the mean of a set's first chunk.
+    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+      const T* const means = room.chunk(0, 0) + set * sets.run;
+      const T apart = loops.sum_apart(means, means[0], sets.run) / static_cast<T>(sets.run);
+      std::fill_n(shift + set * sets.run, sets.run, means[0] + apart);
     }
+    T* const total = room.column(1);
+    T* const lost = room.column(2);
+    T* const of_chunk = room.column(3);
+    T* const distance = room.column(4);
+    const auto length = static_cast<T>(sets.length());
+    std::fill_n(total, columns, T{0});
+    std::fill_n(lost, columns, T{0});
     for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
-      const T* const means = found.data() + chunk * 2 * columns;
-      const T* const squares = means + columns;
       const auto count = static_cast<T>(cut.rows_of(chunk));
-      for (std::size_t c = 0; c < columns; ++c) {
-        const T beside = means[c] - mean[c];
-        variance[c] += squares[c] + count * beside * beside;
-      }
+      loops.distances(room.chunk(chunk, 0), room.chunk(chunk, 1), shift, count, of_chunk, columns);
+      std::copy_n(of_chunk, columns, room.chunk(chunk, 0));
+      loops.add_compensated(of_chunk, total, lost, columns);
     }
-    for (std::size_t c = 0; c < columns; ++c) {
-      variance[c] /= static_cast<T>(cut.rows());
+    loops.end_compensated(total, lost, columns);
+    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+      const std::size_t first = set * sets.run;
+      const T apart = loops.sum(total + first, sets.run) / length;
+      mean[set] = shift[first] + apart;
+      rest[set] = apart - (mean[set] - shift[first]);
+      std::fill_n(distance + first, sets.run, apart);
+    }
+    std::fill_n(total, columns, T{0});
+    std::fill_n(lost, columns, T{0});
+    for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+      const auto count = static_cast<T>(cut.rows_of(chunk));
+      loops.spreads(room.chunk(chunk, 0), distance, room.chunk(chunk, 2), count, of_chunk, columns);
+      loops.add_compensated(of_chunk, total, lost, columns);
+    }
+    loops.end_compensated(total, lost, columns);
+    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+      variance[set] = loops.sum(total + set * sets.run, sets.run) / length;
     }
   }
 
   // The formula stands with the reference backend's loops.
-  void normalize_gradient(normalization kind, const T* dy, const T* x, const T* gamma,
-                          const T* mean, const T* variance, double epsilon, T* dx, T* dgamma,
-                          T* dbeta, std::size_t rows, std::size_t columns,
-                          const memory_pool& memory) const {
-    if (kind == normalization::layer) {
-      gradient_of_rows(dy, x, gamma, mean, variance, epsilon, dx, dgamma, dbeta, rows, columns,
-                       memory);
-      return;
+  template <class Loops, class ForTasks>
+  static void gradient_of_columns(const Loops& loops, double epsilon, const normalized_sets& sets,
+                                  const strips& cut, T* memory, const ForTasks& for_tasks,
+                                  const T* dy, const T* x, const T* gamma, const T* mean,
+                                  const T* variance, T* dx, T* dgamma, T* dbeta) {
+    const rooms room(memory, cut, sets.columns, 3);
+    T* const means = room.column(0);
+    T* const off = room.column(1);
+    for (std::size_t c = 0; c < sets.columns; ++c) {
+      means[c] = mean[c / sets.run];
     }
-    const strips cut(rows, columns);
-    const tensor repeated(memory, {4, cut.width()});
-    T* const means = repeated.data();
-    T* const scales = means + cut.width();
-    T* const means_dy = scales + cut.width();
-    T* const slopes = means_dy + cut.width();
-    std::copy_n(mean, columns, means);
     cut.repeat(means);
-    gradient_sums(cut, dy, x, means, dgamma, dbeta, memory);
-    // dx = gamma inverse (dy - dbeta / rows - h dgamma / rows), h = (x - mean) inverse
-    for (std::size_t c = 0; c < columns; ++c) {
-      const T inverse = inverse_deviation(variance[c], epsilon);
-      dgamma[c] *= inverse;
-      scales[c] = gamma[c] * inverse;
-      means_dy[c] = dbeta[c] / static_cast<T>(rows);
-      slopes[c] = inverse * dgamma[c] / static_cast<T>(rows);
+    gradient_sums(loops, sets.columns, cut, room, for_tasks, dy, x, dgamma, dbeta, off);
+    // dx = inverse (q - mean(q) - h mean(q h)), q = gamma dy, h = (x - mean - rest) inverse
+    T* const scales = room.column(2);
+    T* const constants = room.column(3);
+    T* const slopes = room.column(4);
+    const auto length = static_cast<T>(sets.length());
+    const bool single = sets.run == 1;
+    bool usual = true;
+    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+      const std::size_t first = set * sets.run;
+      const T widened = variance[set] + static_cast<T>(epsilon);
+      const T inverse = T{1} / std::sqrt(widened);
+      usual = usual && is_usual_variance(widened);
+      const T rest = rest_of_mean(mean[set], loops.sum(off + first, sets.run) / length);
+      T mean_q = 0;
+      T mean_qh = 0;
+      for (std::size_t c = first; c < first + sets.run; ++c) {
+        dgamma[c] = inverse * (dgamma[c] - part_of_rest(rest, dbeta[c]));
+        const T factor = single ? T{1} : gamma[c];
+        mean_q += factor * dbeta[c] / length;
+        mean_qh += factor * dgamma[c] / length;
+      }
+      // Where a set has one gamma, that is a factor of the whole.
+      const T outer = single ? T{1} : inverse;
+      for (std::size_t c = first; c < first + sets.run; ++c) {
+        scales[c] = inverse * gamma[c];
+        slopes[c] = outer * inverse * mean_qh;
+        constants[c] = outer * mean_q - part_of_rest(rest, slopes[c]);
+      }
     }
-    for (T* const each : {scales, means_dy, slopes}) {
+    for (T* const each : {scales, constants, slopes}) {
       cut.repeat(each);
     }
-    cut.for_tasks(*team_, [&](auto loops, const auto& task) {
+    for_tasks([&](auto by, const auto& task) {
       task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
-        loops.normalized_gradient(dy + at, x + at, means + column, means_dy + column,
-                                  slopes + column, scales + column, dx + at, count);
+        if (single) {
+          by.normalized_gradient(dy + at, x + at, means + column, constants + column,
+                                 slopes + column, scales + column, dx + at, count);
+        } else {
+          by.grouped_gradient(dy + at, x + at, means + column, constants + column, slopes + column,
+                              scales + column, dx + at, count);
+        }
       });
     });
-  }
-
-  /// sum dy (x - mean) and sum dy of each column.
-  void gradient_sums(const strips& cut, const T* dy, const T* x, const T* means, T* products,
-                     T* sums, const memory_pool& memory) const {
-    const std::size_t columns = cut.columns();
-    const tensor found(memory, {cut.chunks(), 2, columns});
-    const tensor room(memory, {team_->threads(), 2, cut.width()});
-    cut.for_tasks(*team_, [&](auto loops, const auto& task) {
-      T* const mine = room.data() + task.thread * 2 * cut.width() + task.column;
-      T* const of_dy = mine + cut.width();
-      std::fill_n(mine, task.width, T{0});
-      std::fill_n(of_dy, task.width, T{0});
-      task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
-        loops.add_centered_product(dy + at, x + at, means + column, mine, of_dy, count);
-      });
-      T* const to = found.data() + task.chunk * 2 * columns + task.column;
-      task.fold(loops, mine);
-      task.fold(loops, of_dy);
-      std::copy_n(mine, task.columns, to);
-      std::copy_n(of_dy, task.columns, to + columns);
-    });
-    std::fill_n(products, columns, T{0});
-    std::fill_n(sums, columns, T{0});
-    for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
-      const T* const from = found.data() + chunk * 2 * columns;
-      for (std::size_t c = 0; c < columns; ++c) {
-        products[c] += from[c];
-        sums[c] += from[columns + c];
+    for (std::size_t set = 0; !usual && set < sets.per_sample; ++set) {
+      if (!is_usual_variance(variance[set] + static_cast<T>(epsilon))) {
+        gradient_of_set(sets, set, statistics_of(sets, set, x, epsilon), dy, x, gamma, dx, dgamma);
       }
     }
   }
 
-  static constexpr std::size_t gradient_lanes = 8;
-
-  static T inverse_deviation(T variance, double epsilon) {
-    return T{1} / std::sqrt(variance + static_cast<T>(epsilon));
+  /// That of a set which is treated apart; dgamma is of its columns alone.
+  static void gradient_of_set(const normalized_sets& sets, std::size_t set,
+                              const set_statistics<T>& of, const T* dy, const T* x, const T* gamma,
+                              T* dx, T* dgamma) {
+    compensated_sum<T> q_sum;
+    compensated_sum<T> qh_sum;
+    for (std::size_t j = 0; j < sets.run; ++j) {
+      compensated_sum<T> gh_sum;
+      for (std::size_t i = j; i < sets.length(); i += sets.run) {
+        const std::size_t at = sets.element(set, i);
+        const T h = of.normalized(x[at]);
+        gh_sum.add(dy[at] * h);
+        q_sum.add(gamma[sets.column(set, i)] * dy[at]);
+        qh_sum.add(gamma[sets.column(set, i)] * dy[at] * h);
+      }
+      dgamma[sets.column(set, j)] = gh_sum.value();
+    }
+    const auto length = static_cast<T>(sets.length());
+    const T mean_q = q_sum.value() / length;
+    const T mean_qh = qh_sum.value() / length;
+    for (std::size_t i = 0; i < sets.length(); ++i) {
+      const std::size_t at = sets.element(set, i);
+      dx[at] = of.inverse_deviation() *
+               (gamma[sets.column(set, i)] * dy[at] - mean_q - of.normalized(x[at]) * mean_qh);
+    }
   }
 
-  void normalize_rows(const T* x, const T* gamma, const T* beta, double epsilon, T* y, T* mean,
-                      T* variance, std::size_t rows, std::size_t columns) const {
-    team_->for_rows(rows, columns, [&](auto loops, std::size_t first, std::size_t count) {
+  /// sum dy (x - mean), sum dy and sum (x - mean) of each column.
+  template <class Loops, class ForTasks>
+  static void gradient_sums(const Loops& loops, std::size_t columns, const strips& cut,
+                            const rooms& room, const ForTasks& for_tasks, const T* dy, const T* x,
+                            T* products, T* sums, T* off) {
+    const T* const means = room.column(0);
+    for_tasks([&](auto by, const auto& task) {
+      T* const mine[] = {room.strip(task, 0), room.strip(task, 1), room.strip(task, 2)};
+      task.for_runs([&](std::size_t at, std::size_t column, std::size_t width, std::size_t step,
+                        std::size_t strips_of_it) {
+        by.add_gradient_moments(dy + at, x + at, step, strips_of_it, means + column, mine[0],
+                                mine[1], mine[2], width);
+      });
+      for (std::size_t i = 0; i < 3; ++i) {
+        task.fold(by, mine[i]);
+        std::copy_n(mine[i], task.columns, room.chunk(task.chunk, i) + task.column);
+      }
+    });
+    T* const totals[] = {products, sums, off};
+    T* const lost = room.column(2);
+    for (std::size_t i = 0; i < 3; ++i) {
+      std::fill_n(totals[i], columns, T{0});
+      std::fill_n(lost, columns, T{0});
+      for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
+        loops.add_compensated(room.chunk(chunk, i), totals[i], lost, columns);
+      }
+      loops.end_compensated(totals[i], lost, columns);
+    }
+  }
+
+  void normalize_rows(const kernels::normalize& k, const normalized_sets& sets, const T* x,
+                      const T* gamma, const T* beta, T* y, T* mean, T* variance) const {
+    const std::size_t columns = sets.columns;
+    const bool centred = k.kind == normalization::layer;
+    const auto length = static_cast<T>(columns);
+    team_->for_rows(sets.samples, columns, [&](auto loops, std::size_t first, std::size_t count) {
       for (std::size_t r = first; r < first + count; ++r) {
-        const T* from = x + r * columns;
-        T* to = y + r * columns;
-        mean[r] = loops.sum(from, columns) / static_cast<T>(columns);
-        loops.unary({unary_function::affine, 1, -static_cast<double>(mean[r])}, from, to, columns);
-        variance[r] = loops.dot(to, to, columns) / static_cast<T>(columns);
-        loops.unary({unary_function::affine, inverse_deviation(variance[r], epsilon), 0}, to, to,
-                    columns);
-        loops.scale_and_shift(to, gamma, beta, to, columns);
+        const T* const from = x + r * columns;
+        T* const to = y + r * columns;
+        T middle = 0;
+        T off = 0;
+        if (centred) {
+          middle = from[0] + loops.sum_apart(from, from[0], columns) / length;
+          off = loops.sum_apart(from, middle, columns) / length;
+        }
+        const T squares = loops.sum_of_squares_apart(from, middle, columns) / length;
+        mean[r] = middle + off;
+        variance[r] = std::max(squares - off * off, T{0});
+        const T widened = variance[r] + static_cast<T>(k.epsilon);
+        if (is_usual_variance(widened) && std::isfinite(mean[r])) {
+          loops.normalize_row(from, middle, off, T{1} / std::sqrt(widened), gamma, beta, to,
+                              columns);
+          continue;
+        }
+        const set_statistics<T> of(
+            columns, [&](std::size_t i) { return from[i]; }, k.epsilon, centred);
+        mean[r] = of.mean();
+        variance[r] = of.variance();
+        for (std::size_t c = 0; c < columns; ++c) {
+          to[c] = of.normalized(from[c]) * gamma[c] + beta[c];
+        }
       }
     });
   }
 
-  void gradient_of_rows(const T* dy, const T* x, const T* gamma, const T* mean, const T* variance,
-                        double epsilon, T* dx, T* dgamma, T* dbeta, std::size_t rows,
-                        std::size_t columns, const memory_pool& memory) const {
-    const std::size_t lanes = std::min(rows, gradient_lanes);
-    // Of each lane: its sums for gamma and for beta, and the normalised row at hand.
-    const host_tensor<T> partial(memory, {lanes, 3, columns});
-    team_->for_each(lanes, [&](auto loops, std::size_t lane) {
-      T* lane_gamma = partial.data() + lane * 3 * columns;
-      T* lane_beta = lane_gamma + columns;
-      T* h = lane_beta + columns;
-      std::fill_n(lane_gamma, 2 * columns, T{0});
-      for (std::size_t r = lane * rows / lanes; r < (lane + 1) * rows / lanes; ++r) {
-        const T* g = dy + r * columns;
-        T* to = dx + r * columns;
-        const T inverse = inverse_deviation(variance[r], epsilon);
-        loops.unary({unary_function::affine, inverse, -static_cast<double>(mean[r] * inverse)},
-                    x + r * columns, h, columns);
-        loops.add_product(g, h, lane_gamma, columns);
-        loops.add(g, lane_beta, columns);
-        loops.binary(binary_function::multiply, g, 1, gamma, 1, to, columns);
-        const T mean_q = loops.sum(to, columns) / static_cast<T>(columns);
-        const T mean_qh = loops.dot(to, h, columns) / static_cast<T>(columns);
-        loops.add_scaled(-mean_qh, h, to, columns);
-        loops.unary({unary_function::affine, inverse, -static_cast<double>(mean_q * inverse)}, to,
-                    to, columns);
-      }
-    });
-    std::fill_n(dgamma, columns, T{0});
-    std::fill_n(dbeta, columns, T{0});
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      for (std::size_t c = 0; c < columns; ++c) {
-        dgamma[c] += partial.data()[lane * 3 * columns + c];
-        dbeta[c] += partial.data()[lane * 3 * columns + columns + c];
-      }
-    }
+  void gradient_of_rows(const kernels::normalize_gradient& k, const normalized_sets& sets,
+                        const T* dy, const T* x, const T* gamma, const T* mean, const T* variance,
+                        T* dx, T* dgamma, T* dbeta, const memory_pool& memory) const {
+    const std::size_t rows = sets.samples;
+    const std::size_t columns = sets.columns;
+    const bool centred = k.kind == normalization::layer;
+    const auto length = static_cast<T>(columns);
+    const host_tensor<T> normalized(memory, {team_->threads(), columns});
+    const host_tensor<T> sums(memory, {2, columns});
+    sum_over_lanes(
+        *team_, team_->level(), memory, rows, 2 * columns, sums.data(),
+        [](std::size_t some) { return some; },
+        [&](auto loops, std::size_t first, std::size_t count, auto& lane, std::size_t thread) {
+          T* const h = normalized.data() + thread * columns;
+          for (std::size_t r = first; r < first + count; ++r) {
+            const T* const from = x + r * columns;
+            const T* const g = dy + r * columns;
+            T* const to = dx + r * columns;
+            const T widened = variance[r] + static_cast<T>(k.epsilon);
+            T inverse = T{1} / std::sqrt(widened);
+            T* const of_gamma = lane.data();
+            T* const of_beta = of_gamma + columns;
+            if (is_usual_variance(widened)) {
+              const T rest =
+                  centred ? rest_of_mean(mean[r], loops.sum_apart(from, mean[r], columns) / length)
+                          : T{0};
+              loops.start_row_gradient(g, from, mean[r], rest, inverse, gamma, h, of_gamma, of_beta,
+                                       to, columns);
+            } else {
+              const set_statistics<T> of(
+                  columns, [&](std::size_t i) { return from[i]; }, k.epsilon, centred);
+              inverse = of.inverse_deviation();
+              for (std::size_t c = 0; c < columns; ++c) {
+                h[c] = of.normalized(from[c]);
+              }
+              loops.start_row_gradient(g, h, T{0}, T{0}, T{1}, gamma, h, of_gamma, of_beta, to,
+                                       columns);
+            }
+            lane.added(1);
+            const T mean_q = centred ? loops.sum(to, columns) / length : T{0};
+            const T mean_qh = loops.dot(to, h, columns) / length;
+            loops.end_row_gradient(h, inverse, mean_q, mean_qh, to, columns);
+          }
+        });
+    std::copy_n(sums.data(), columns, dgamma);
+    std::copy_n(sums.data() + columns, columns, dbeta);
   }
 
   const workers* team_;

@@ -119,38 +119,25 @@ class patch_convolution {
     }
   }
 
-  /// dw (height, width, C / groups, O) += patches transposed times dy (rows, OW, O). `scratch` has
-  /// room for rows * OW panel rows.
-  template <class Loops>
-  void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy, T* dw,
-                           T* scratch) const {
-    constexpr std::size_t width = Loops::template panel_width<T>;
-    const patch_grid grid = image_.grid(band);
-    for (std::size_t panel = 0; panel < s_.groups * panels<Loops>(s_.group_outputs()); ++panel) {
-      const panel_columns at = columns<Loops>(panel, s_.group_outputs());
-      const T* gradient = dy + at.first;
-      std::size_t step = s_.o;
-      if (at.count < width) {
-        // Whole vectors are read, and those of the last pixel must not end behind dy.
-        for (std::size_t pixel = 0; pixel < grid.count(); ++pixel) {
-          std::copy_n(gradient + pixel * step, at.count, scratch + pixel * width);
-          std::fill_n(scratch + pixel * width + at.count, width - at.count, T{0});
-        }
-        gradient = scratch;
-        step = width;
-      }
-      for (std::size_t k = 0; k < depth_; k += Loops::tile_patches) {
-        loops.multiply_transposed_patches(x + at.group * s_.group_inputs(), grid, offsets() + k,
-                                          std::min(Loops::tile_patches, depth_ - k), gradient, step,
-                                          dw + k * s_.o + at.first, s_.o, at.count);
-      }
-    }
+  /// dw (height, width, C / groups, O) += patches transposed times dy (rows, OW, O). `scratch` is
+  /// for `kernel_gradient_scratch` elements.
+  template <class Loops, class Sums>
+  void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy,
+                           Sums& sums, T* scratch) const {
+    image_.grid(band).for_parts([&](const patch_grid& part, std::size_t offset, std::size_t pixel) {
+      add_kernel_gradient(loops, x + offset, part, dy + pixel * s_.o, sums.data(), scratch);
+      sums.added(1);
+    });
+  }
+  /// How often the bands of `rows` of an image's output rows add to the gradient.
+  [[nodiscard]] std::size_t kernel_gradient_parts(std::size_t all, std::size_t rows) const {
+    return (all + rows - 1) / rows * image_.grid(image_.band(0, rows)).parts();
   }
   template <class Loops>
   [[nodiscard]] std::size_t kernel_gradient_scratch(std::size_t rows) const {
     return s_.group_outputs() % Loops::template panel_width<T> == 0
                ? 0
-               : rows * s_.ow * Loops::template panel_width<T>;
+               : std::min(rows * s_.ow, product_chain) * Loops::template panel_width<T>;
   }
 
   /// Panels for `add_input_gradient`: for every group and run, w's rows as columns.
@@ -225,6 +212,31 @@ class patch_convolution {
     const std::size_t within = panel % panels<Loops>(width_of_group) * width;
     return {group, within, group * width_of_group + within,
             std::min(width, width_of_group - within)};
+  }
+
+  template <class Loops>
+  void add_kernel_gradient(const Loops& loops, const T* x, const patch_grid& grid, const T* dy,
+                           T* dw, T* scratch) const {
+    constexpr std::size_t width = Loops::template panel_width<T>;
+    for (std::size_t panel = 0; panel < s_.groups * panels<Loops>(s_.group_outputs()); ++panel) {
+      const panel_columns at = columns<Loops>(panel, s_.group_outputs());
+      const T* gradient = dy + at.first;
+      std::size_t step = s_.o;
+      if (at.count < width) {
+        // Whole vectors are read, and those of the last pixel must not end behind dy.
+        for (std::size_t pixel = 0; pixel < grid.count(); ++pixel) {
+          std::copy_n(gradient + pixel * step, at.count, scratch + pixel * width);
+          std::fill_n(scratch + pixel * width + at.count, width - at.count, T{0});
+        }
+        gradient = scratch;
+        step = width;
+      }
+      for (std::size_t k = 0; k < depth_; k += Loops::tile_patches) {
+        loops.multiply_transposed_patches(x + at.group * s_.group_inputs(), grid, offsets() + k,
+                                          std::min(Loops::tile_patches, depth_ - k), gradient, step,
+                                          dw + k * s_.o + at.first, s_.o, at.count);
+      }
+    }
   }
 
   /// body(offsets of up to tile_patches patches, number of the first, how many).

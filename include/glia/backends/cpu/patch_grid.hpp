@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
 #include "glia/kernels/window.hpp"
 
 namespace glia::cpu_loops {
@@ -20,6 +21,29 @@ struct patch_grid {
   std::size_t column_step;  ///< elements from a patch to the one on its right
 
   [[nodiscard]] std::size_t count() const { return rows * columns; }
+  [[nodiscard]] std::size_t offset(std::size_t row, std::size_t column) const {
+    return row * row_step + column * column_step;
+  }
+
+  /// Parts that are whole rows or, where these are long, some of one: as many as a chain of
+  /// products takes.
+  [[nodiscard]] std::size_t part_rows() const {
+    return std::max<std::size_t>(product_chain / std::max<std::size_t>(columns, 1), 1);
+  }
+  [[nodiscard]] std::size_t parts() const {
+    return (rows + part_rows() - 1) / part_rows() * ((columns + product_chain - 1) / product_chain);
+  }
+  /// body(part, where its first patch begins, its number)
+  template <class Body>
+  void for_parts(const Body& body) const {
+    for (std::size_t row = 0; row < rows; row += part_rows()) {
+      for (std::size_t column = 0; column < columns; column += product_chain) {
+        body(patch_grid{std::min(part_rows(), rows - row),
+                        std::min(product_chain, columns - column), row_step, column_step},
+             offset(row, column), row * columns + column);
+      }
+    }
+  }
 };
 
 /// Some consecutive output rows of an image and the input rows, padding included, that they see.

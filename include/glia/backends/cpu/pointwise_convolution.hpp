@@ -64,16 +64,16 @@ class pointwise_convolution {
     const tensor scratch(memory, {team_->threads(), room});
     // Of some pixels, for some of the inputs.
     const auto multiply = [&](auto loops, std::size_t pixel, std::size_t pixels, std::size_t first,
-                              std::size_t inputs, T* sum, std::size_t thread) {
+                              std::size_t inputs, T* sum, bool add, std::size_t thread) {
       const matrix<T> left{x + pixel * inputs_ + first, inputs_, true};
       const matrix<T> right{dy + pixel * outputs_, outputs_};
       const matmul_sizes sizes{inputs, outputs_, pixels};
       T* const to = sum + first * outputs_;
       if (team_->blas_fits()) {
-        gemm<T>(sizes.m, sizes.n, sizes.k, left, right, T{0}, to, outputs_);
+        gemm<T>(sizes.m, sizes.n, sizes.k, left, right, add ? T{1} : T{0}, to, outputs_);
       } else {
         dense_product<T, decltype(loops)>::multiply_deep_here(
-            loops, left, right, to, outputs_, sizes, scratch.data() + thread * room);
+            loops, left, right, to, outputs_, sizes, scratch.data() + thread * room, add);
       }
     };
     // Sums of fewer pixels take longer to add than to make.
@@ -83,13 +83,18 @@ class pointwise_convolution {
       team_->for_blocks_by_thread(
           inputs_, inputs_per_block,
           [&](auto loops, std::size_t first, std::size_t count, std::size_t thread) {
-            multiply(loops, 0, pixels_, first, count, dw, thread);
+            multiply(loops, 0, pixels_, first, count, dw, false, thread);
           });
     } else {
       sum_over_lanes(
           *team_, team_->level(), memory, pixels_, inputs_ * outputs_, dw,
-          [&](auto loops, std::size_t pixel, std::size_t pixels, T* sum, std::size_t thread) {
-            multiply(loops, pixel, pixels, 0, inputs_, sum, thread);
+          [](std::size_t pixels) { return (pixels + blas_chain - 1) / blas_chain; },
+          [&](auto loops, std::size_t pixel, std::size_t pixels, auto& sums, std::size_t thread) {
+            for (std::size_t first = 0; first < pixels; first += blas_chain) {
+              multiply(loops, pixel + first, std::min(blas_chain, pixels - first), 0, inputs_,
+                       sums.data(), true, thread);
+              sums.added(1);
+            }
           });
     }
   }

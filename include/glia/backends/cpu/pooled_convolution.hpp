@@ -151,12 +151,15 @@ class pooled_convolution {
 
     sum_over_lanes(
         *team_, level, memory, s.n, size + s.o, sums.data(),
-        [&](auto loops, std::size_t image, std::size_t images, T* sum, std::size_t thread) {
+        [&](std::size_t images) {
+          return images *
+                 c.kernel_gradient_parts(cut_into.bands * cut_into.convolved, cut_into.convolved);
+        },
+        [&](auto loops, std::size_t image, std::size_t images, auto& lane, std::size_t thread) {
           T* const read = scratch.data() + thread * each;
           T* const written = read + padded;
           T* const gradient = written + padded;
           const gradient_lists<T> lists = lists_of.of_thread(thread);
-          std::fill_n(sum, size + s.o, T{0});
           for (; images > 0; ++image, --images) {
             const std::size_t at_x = image * s.h * s.w * s.c;
             const std::size_t pooled = pool.oh * pool.ow * s.o;
@@ -171,17 +174,22 @@ class pooled_convolution {
               const std::size_t at_y = (image * pool.oh + row) * pool.ow * s.o;
               const row_band band = cut_into.band(c, row, rows);
               const T* from = c.image().read(x + at_x, band, read);
-              loops.add_kept(dy + at_y, position + at_y, clamp_range<T>::cut, rows * pool.ow, s.o,
-                             sum + size);
+              for_chains(rows * pool.ow, [&](std::size_t first, std::size_t count) {
+                const std::size_t at = at_y + first * s.o;
+                loops.add_kept(dy + at, position + at, clamp_range<T>::cut, count, s.o,
+                               lane.data() + size);
+              });
               if (listed) {
                 sparse.list_pooled(loops, dy + at_y, position + at_y, pool, rows, lists);
-                sparse.add_kernel_gradient(loops, from, lists, sum);
+                sparse.add_kernel_gradient(loops, from, lists, lane.data());
+                lane.added(c.image().grid(band).parts());
               } else if (direct) {
-                add_directly(loops, c, from, dy + at_y, position + at_y, pool, rows, sum,
+                add_directly(loops, c, from, dy + at_y, position + at_y, pool, rows, lane.data(),
                              windows_of.data() + thread * windows);
+                lane.added(c.image().grid(band).parts());
               } else {
                 spread_band(loops, dy + at_y, position + at_y, pool, rows, band, gradient);
-                c.add_kernel_gradient(loops, from, band, gradient, sum, gradient + spread);
+                c.add_kernel_gradient(loops, from, band, gradient, lane, gradient + spread);
               }
               if (dx == nullptr) {
                 continue;
@@ -332,9 +340,19 @@ class pooled_convolution {
     const std::size_t listed = loops.list_windows(x, window_grid(c, pool, rows), windows);
     constexpr std::size_t block = 6;
     for (std::size_t k = 0; k < c.depth(); k += block) {
-      loops.add_pooled_kernel_gradient(x, windows, listed, patches.offset.data(), patches.count,
-                                       c.offsets() + k, std::min(block, c.depth() - k), dy,
-                                       position, pool.c, dw + k * pool.c);
+      for_chains(listed, [&](std::size_t first, std::size_t count) {
+        loops.add_pooled_kernel_gradient(
+            x, windows + first, count, patches.offset.data(), patches.count, c.offsets() + k,
+            std::min(block, c.depth() - k), dy, position, pool.c, dw + k * pool.c);
+      });
+    }
+  }
+
+  /// body(first, count) for parts that a chain of products takes.
+  template <class Body>
+  static void for_chains(std::size_t n, const Body& body) {
+    for (std::size_t first = 0; first < n; first += product_chain) {
+      body(first, std::min(product_chain, n - first));
     }
   }
 
@@ -345,7 +363,6 @@ class pooled_convolution {
     const std::size_t rows = s.oh * s.ow;
     const host_tensor<T> spread(memory, s.output());
     std::fill_n(spread.data(), spread.size(), T{0});
-    std::fill_n(db, s.o, T{0});
     with_isa(team_->level(), [&](auto loops) {
       for (std::size_t image = 0; image < s.n; ++image) {
         const std::size_t pooled = image * pool.oh * pool.ow * s.o;
@@ -354,10 +371,8 @@ class pooled_convolution {
           loops.template spread_max<false>(dy + pooled + out, position + pooled + out, window, s.o,
                                            to + at);
         });
-        for (std::size_t row = 0; row < rows; ++row) {
-          loops.add(to + row * s.o, db, s.o);
-        }
       }
+      loops.sum_rows(spread.data(), s.o, s.n * rows, db, s.o);
     });
     const convolution<T> apart(*team_);
     apart.kernel_gradient(x, spread.data(), dw, s, memory);

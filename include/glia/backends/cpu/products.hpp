@@ -58,14 +58,10 @@ class products {
     const single_threaded_blas one_thread_each;
     team_->for_blocks(extent, block, [&](auto loops, std::size_t first, std::size_t count) {
       if (by_columns) {
-        gemm<T>(s.m, count, s.k, a,
-                {b.data + (b.transposed ? first * s.k : first), b.row_step, b.transposed}, T{0},
-                c + first, s.n);
+        gemm<T>(s.m, count, s.k, a, b.columns_from(first), T{0}, c + first, s.n);
         last.apply(loops, c, s.n, s.m, first, count);
       } else {
-        gemm<T>(count, s.n, s.k,
-                {a.data + (a.transposed ? first : first * s.k), a.row_step, a.transposed}, b, T{0},
-                c + first * s.n, s.n);
+        gemm<T>(count, s.n, s.k, a.rows_from(first), b, T{0}, c + first * s.n, s.n);
         last.apply(loops, c + first * s.n, s.n, count, 0, s.n);
       }
     });
@@ -81,6 +77,8 @@ class products {
   static constexpr std::size_t extent_per_block = 96;
   static constexpr std::size_t max_blocks = 64;
   static constexpr std::size_t alignment = 8;
+  // Up to this many terms, all ways to multiply keep to product_error.
+  static constexpr std::size_t longest_depth = 8 * blas_chain;
 
   void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
                 const epilogue<T>& last, const memory_pool& memory,
@@ -90,11 +88,19 @@ class products {
     if (s.m == 0 || s.n == 0) {
       return;
     }
+    if (s.k > longest_depth) {
+      multiply_in_parts(left, right, c, s, last, memory);
+    } else {
+      multiply(left, right, c, s, last, memory, packed);
+    }
+  }
+
+  void multiply(const matrix<T>& left, const matrix<T>& right, T* c, const matmul_sizes& s,
+                const epilogue<T>& last, const memory_pool& memory, const T* packed) const {
     with_isa(team_->level(), [&](auto loops) {
       using sparse = sparse_product<T, decltype(loops)>;
       using dense = dense_product<T, decltype(loops)>;
-      if (sparse::possible(s) &&
-          density(team_->level(), a, s.m * s.k) < sparse::worthwhile_density &&
+      if (sparse::possible(s) && density_of(left, s) < sparse::worthwhile_density &&
           sparse::multiply(loops, *team_, memory, left, right, c, s, last)) {
         return;
       }
@@ -111,7 +117,7 @@ class products {
   void multiply_batch(const T* a, const T* b, T* c, std::size_t batch, const matmul_sizes& s,
                       transpose which, const memory_pool& memory) const {
     const std::size_t flops = std::max<std::size_t>(2 * s.m * s.n * s.k, 1);
-    if (flops >= flops_worth_halving && batch < max_blocks) {
+    if ((flops >= flops_worth_halving && batch < max_blocks) || s.k > longest_depth) {
       for (std::size_t i = 0; i < batch; ++i) {
         multiply(a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n, s, which, {}, memory);
       }
@@ -140,6 +146,38 @@ class products {
         });
       }
     });
+  }
+
+  /// Parts of the sums, whose totals are added with compensation.
+  void multiply_in_parts(const matrix<T>& left, const matrix<T>& right, T* c, const matmul_sizes& s,
+                         const epilogue<T>& last, const memory_pool& memory) const {
+    const std::size_t size = s.m * s.n;
+    const tensor part(memory, {size});
+    const tensor lost(memory, {size});
+    std::fill_n(c, size, T{0});
+    std::fill_n(lost.data(), size, T{0});
+    const auto for_blocks = [&](const auto& body) {
+      team_->for_blocks(size, workers::elements_per_block, body);
+    };
+    for (std::size_t first = 0; first < s.k; first += longest_depth) {
+      matmul_sizes some = s;
+      some.k = std::min(longest_depth, s.k - first);
+      multiply(left.columns_from(first), right.rows_from(first), part.data(), some, {}, memory,
+               nullptr);
+      for_blocks([&](auto loops, std::size_t at, std::size_t count) {
+        loops.add_compensated(part.data() + at, c + at, lost.data() + at, count);
+      });
+    }
+    for_blocks([&](auto loops, std::size_t at, std::size_t count) {
+      loops.end_compensated(c + at, lost.data() + at, count);
+    });
+    with_isa(team_->level(), [&](auto loops) { last.apply(loops, c, s.n, s.m, 0, s.n); });
+  }
+
+  /// The share of nonzeros, or of those in whole rows of what is stored.
+  [[nodiscard]] double density_of(const matrix<T>& a, const matmul_sizes& s) const {
+    const std::size_t rows = a.transposed ? s.k : s.m;
+    return density(team_->level(), a.data, (rows - 1) * a.row_step + (a.transposed ? s.m : s.k));
   }
 
   static matrix<T> first_factor(const T* a, const matmul_sizes& s, transpose which) {

@@ -22,6 +22,12 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
   // Tiles that are nearly full are treated as they are, smaller ones in pieces: fewer of these
   // functions take less time to compile. Seven is half of a row of 14.
   constexpr bool nearly_full = Patches + 2 > tile_patches;
+  if constexpr (Patches == tile_patches) {
+    if (by.depth > blas_chain) {
+      return multiply_deep_patches(by, patch, patches, out, ending);
+    }
+  }
+  const std::size_t panel_rows = 1 + (by.panel_depth == 0 ? by.depth : by.panel_depth);
   for (; patches >= Patches; patches -= Patches, patch += Patches, out += Patches) {
     const T* panel = by.panels;
     std::size_t at = 0;
@@ -33,7 +39,7 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
       } else {
         multiply_panel<Patches, 2>(by, patch, panel, out, at, outputs, ending);
       }
-      panel += (1 + by.depth) * panel_width<T>;
+      panel += panel_rows * panel_width<T>;
       at += by.out_step;
       left -= outputs;
     }
@@ -43,6 +49,44 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
       constexpr std::size_t piece = Patches > 7 ? 7 : (Patches + 1) / 2;
       constexpr std::size_t fewer = nearly_full ? Patches - 1 : piece;
       multiply_patches<fewer>(by, patch, patches, out, ending);
+    }
+  }
+}
+
+// The same for long sums, in parts: whole runs or, where these are long, some of one.
+template <class T, class Ending>
+static void multiply_deep_patches(const patch_products<T>& by, const T* const* patch,
+                                  std::size_t patches, T* const* out, const Ending& ending) {
+  const std::size_t runs = by.run_length < blas_chain ? blas_chain / by.run_length : 1;
+  patch_products<T> part = by;
+  part.panel_depth = by.depth;
+  std::uint32_t begin = 0;
+  for (std::size_t first = 0; first < by.depth; first += part.depth) {
+    const std::size_t run = first / by.run_length;
+    const std::size_t within = first - run * by.run_length;
+    const std::size_t rest =
+        by.run_length < blas_chain ? runs * by.run_length : by.run_length - within;
+    part.depth = by.depth - first < rest ? by.depth - first : rest;
+    part.depth = part.depth < blas_chain ? part.depth : blas_chain;
+    part.panels = by.panels + first * panel_width<T>;
+    part.run = by.run + run;
+    if (within > 0) {
+      begin = by.run[run] + static_cast<std::uint32_t>(within);
+      part.run = &begin;
+    }
+    if (first > 0 || std::is_same_v<Ending, add_sums>) {
+      multiply_patches(part, patch, patches, out, add_sums{});
+    } else {
+      multiply_patches(part, patch, patches, out, store_sums{});
+    }
+  }
+  if constexpr (std::is_same_v<Ending, clamp_range<T>>) {
+    for (std::size_t p = 0; p < patches; ++p) {
+      for (std::size_t o = 0; o < by.outputs; ++o) {
+        T& y = out[p][o / panel_width<T> * by.out_step + o % panel_width<T>];
+        y = y < ending.low ? ending.low : y;
+        y = ending.high < y ? ending.high : y;
+      }
     }
   }
 }
@@ -63,7 +107,8 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
     from[p] = patch[p];
 #pragma GCC unroll 2
     for (std::size_t r = 0; r < Registers; ++r) {
-      sum[p][r] = simd::load(panel + r * per_register);
+      sum[p][r] =
+          std::is_same_v<Ending, add_sums> ? vector{} : simd::load(panel + r * per_register);
     }
   }
   panel += width;

@@ -45,24 +45,3 @@ static void stepped(const T* a, std::size_t step_a, const T* b, std::size_t step
     }
   }
 }
-
-template <class T, class Term>
-static T reduce(std::size_t n, const Term& term) {
-  constexpr std::size_t sums = 32;
-  T partial[sums] = {};
-  std::size_t i = 0;
-  for (; i + sums <= n; i += sums) {
-    for (std::size_t s = 0; s < sums; ++s) {
-      partial[s] += term(i + s);
-    }
-  }
-  for (std::size_t s = 0; i < n; ++i, ++s) {
-    partial[s] += term(i);
-  }
-  for (std::size_t half = sums / 2; half > 0; half /= 2) {
-    for (std::size_t s = 0; s < half; ++s) {
-      partial[s] += partial[s + half];
-    }
-  }
-  return partial[0];
-}

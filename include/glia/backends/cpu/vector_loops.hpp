@@ -10,6 +10,7 @@
 #include "glia/backends/cpu/isa.hpp"
 #include "glia/backends/cpu/patch_grid.hpp"
 #include "glia/backends/cpu/pool_window.hpp"
+#include "glia/backends/long_sum.hpp"
 #include "glia/core/flush_denormals.hpp"
 #include "glia/core/random.hpp"
 #include "glia/kernels/elementwise.hpp"
@@ -48,18 +49,20 @@ struct nonzero_lists {
 /// What patches are multiplied with, and of what a patch is made: runs of contiguous elements.
 template <class T>
 struct patch_products {
-  const std::uint32_t* run;  ///< where each run begins, counted from where the patch does
-  std::size_t run_length;    ///< the last may be shorter
-  std::size_t depth;         ///< elements of a patch
-  const T* panels;           ///< of weights, each of 1 + depth rows
-  std::size_t outputs;       ///< of all panels; the last may have fewer than it is wide
-  std::size_t out_step;      ///< elements from a panel's outputs to the next one's
+  const std::uint32_t* run;     ///< where each run begins, counted from where the patch does
+  std::size_t run_length;       ///< the last may be shorter
+  std::size_t depth;            ///< elements of a patch
+  const T* panels;              ///< of weights, each of 1 + depth rows
+  std::size_t outputs;          ///< of all panels; the last may have fewer than it is wide
+  std::size_t out_step;         ///< elements from a panel's outputs to the next one's
+  std::size_t panel_depth = 0;  ///< rows of a panel after the biases; 0: as many as `depth`
 };
 
 /// The runs of a patch that is one.
 inline constexpr std::uint32_t single_run = 0;
 
-/// What becomes of a product's sums; a `clamp_range` stores them clamped.
+/// What becomes of a product's sums; a `clamp_range` stores them clamped. Those that are added
+/// begin without the biases.
 struct store_sums {};
 struct add_sums {};
 

@@ -24,6 +24,7 @@ struct GLIA_ISA {
 #include "glia/backends/cpu/vector_recurrence.inl"
 #include "glia/backends/cpu/vector_rows.inl"
 #include "glia/backends/cpu/vector_sparse.inl"
+#include "glia/backends/cpu/vector_sums.inl"
 #include "glia/backends/cpu/vector_updates.inl"
 #include "glia/backends/cpu/vector_winograd.inl"
 };

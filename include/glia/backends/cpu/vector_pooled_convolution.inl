@@ -187,7 +187,7 @@ static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows,
     vector sum[Depths];
 #pragma GCC unroll 6
     for (std::size_t d = 0; d < Depths; ++d) {
-      sum[d] = simd::load(dw + d * channels + c);
+      sum[d] = vector{};
     }
     for (std::size_t i = 0; i < count; ++i) {
       const vector gradient = simd::load(dy + windows[i].output + c);
@@ -205,18 +205,23 @@ static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows,
     }
 #pragma GCC unroll 6
     for (std::size_t d = 0; d < Depths; ++d) {
-      simd::store(sum[d], dw + d * channels + c);
+      T* const to = dw + d * channels + c;
+      simd::store(simd::load(to) + sum[d], to);
     }
   }
   for (; c < channels; ++c) {
+    T sum[Depths] = {};
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t winner = position[windows[i].output + c];
       for (std::size_t p = 0; p < patches; ++p) {
         const T part = winner == p ? dy[windows[i].output + c] : T(0);
         for (std::size_t d = 0; d < Depths; ++d) {
-          dw[d * channels + c] += part * x[windows[i].input + patch[p] + offset[d]];
+          sum[d] += part * x[windows[i].input + patch[p] + offset[d]];
         }
       }
+    }
+    for (std::size_t d = 0; d < Depths; ++d) {
+      dw[d * channels + c] += sum[d];
     }
   }
 }

@@ -87,15 +87,26 @@ static void spread_max(const T* dy, const Position* position, const pool_window&
 template <class T>
 static void scaled_sum_of_window(const T* x, const pool_window& window, std::size_t channels,
                                  T scale, T* y) {
-  for (std::size_t c = 0; c < channels; ++c) {
-    y[c] = T(0);
-  }
-  for (std::size_t row = 0; row < window.rows; ++row) {
-    for (std::size_t column = 0; column < window.columns; ++column) {
-      const T* from = x + row * window.row_step + column * window.column_step;
-      GLIA_INDEPENDENT
-      for (std::size_t c = 0; c < channels; ++c) {
-        y[c] += from[c];
+  if (window.rows * window.columns > sum_chain) {
+    for (std::size_t c = 0; c < channels; c += column_sums<T>::most_columns) {
+      const std::size_t left = channels - c;
+      column_sums<T> sums(y + c, left < sums.most_columns ? left : sums.most_columns);
+      for (std::size_t row = 0; row < window.rows; ++row) {
+        sums.add(x + row * window.row_step + c, window.column_step, window.columns);
+      }
+      sums.end();
+    }
+  } else {
+    for (std::size_t c = 0; c < channels; ++c) {
+      y[c] = T(0);
+    }
+    for (std::size_t row = 0; row < window.rows; ++row) {
+      for (std::size_t column = 0; column < window.columns; ++column) {
+        const T* from = x + row * window.row_step + column * window.column_step;
+        GLIA_INDEPENDENT
+        for (std::size_t c = 0; c < channels; ++c) {
+          y[c] += from[c];
+        }
       }
     }
   }
@@ -123,10 +134,24 @@ static void spread_scaled(const T* dy, const pool_window& window, std::size_t ch
 template <class T, class Position>
 static void add_kept(const T* dy, const Position* position, Position cut, std::size_t rows,
                      std::size_t channels, T* sum) {
-  for (std::size_t i = 0; i < rows; ++i, dy += channels, position += channels) {
-    GLIA_INDEPENDENT
-    for (std::size_t c = 0; c < channels; ++c) {
-      sum[c] += position[c] != cut ? dy[c] : T(0);
+  using simd = simd_of<T>;
+  using vector = typename simd::vector;
+  using mask = decltype(vector{} > vector{});
+  std::size_t c = 0;
+  for (; c + simd::count <= channels; c += simd::count) {
+    vector kept{};
+    for (std::size_t at = c; at < rows * channels; at += channels) {
+      const mask winner = load_positions<mask>(position + at);
+      kept +=
+          winner == static_cast<element_integer<T>>(cut) - mask{} ? vector{} : simd::load(dy + at);
     }
+    simd::store(simd::load(sum + c) + kept, sum + c);
+  }
+  for (; c < channels; ++c) {
+    T kept = 0;
+    for (std::size_t at = c; at < rows * channels; at += channels) {
+      kept += position[at] != cut ? dy[at] : T(0);
+    }
+    sum[c] += kept;
   }
 }

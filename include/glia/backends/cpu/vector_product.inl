@@ -53,22 +53,26 @@ static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std:
                                 std::size_t depth, T* c) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
-  vector sum[Panels][2] = {};
-  for (std::size_t k = 0; k < depth; ++k, a += a_step, b += 2 * simd::count) {
-    const vector value = *a - vector{};
+  for (std::size_t first = 0; first == 0 || first < depth; first += blas_chain) {
+    const std::size_t end = depth - first < blas_chain ? depth : first + blas_chain;
+    vector sum[Panels][2] = {};
+    for (std::size_t k = first; k < end; ++k, a += a_step, b += 2 * simd::count) {
+      const vector value = *a - vector{};
+#pragma GCC unroll 4
+      for (std::size_t p = 0; p < Panels; ++p) {
+#pragma GCC unroll 2
+        for (std::size_t r = 0; r < 2; ++r) {
+          sum[p][r] += value * simd::load(b + p * panel_step + r * simd::count);
+        }
+      }
+    }
 #pragma GCC unroll 4
     for (std::size_t p = 0; p < Panels; ++p) {
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < 2; ++r) {
-        sum[p][r] += value * simd::load(b + p * panel_step + r * simd::count);
+        T* const to = c + (2 * p + r) * simd::count;
+        simd::store(first > 0 ? sum[p][r] + simd::load(to) : sum[p][r], to);
       }
-    }
-  }
-#pragma GCC unroll 4
-  for (std::size_t p = 0; p < Panels; ++p) {
-#pragma GCC unroll 2
-    for (std::size_t r = 0; r < 2; ++r) {
-      simd::store(sum[p][r], c + (2 * p + r) * simd::count);
     }
   }
 }
@@ -117,7 +121,7 @@ static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_ste
   for (std::size_t i = 0; i < Rows; ++i) {
 #pragma GCC unroll 2
     for (std::size_t r = 0; r < Registers; ++r) {
-      sum[i][r] = add ? simd::load(c + i * c_row + r * simd::count) : vector{};
+      sum[i][r] = vector{};
     }
   }
   for (std::size_t k = 0; k < depth; ++k, b += b_row) {
@@ -143,7 +147,8 @@ static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_ste
   for (std::size_t i = 0; i < Rows; ++i) {
 #pragma GCC unroll 2
     for (std::size_t r = 0; r < Registers; ++r) {
-      simd::store(sum[i][r], c + i * c_row + r * simd::count);
+      T* const to = c + i * c_row + r * simd::count;
+      simd::store(add ? sum[i][r] + simd::load(to) : sum[i][r], to);
     }
   }
 }

@@ -259,24 +259,91 @@ static void softmax_cross_entropy_gradient(T scale, const T* p, const T* t, T* y
   each(p, t, y, n, [=](T u, T v) { return u > T(0.5) ? of_likely : scale * (weight * u - v); });
 }
 
-// Normalisation.
-
-// Element by element: y += (x - mean)^2; products += dy (x - mean) and sums += dy;
-// y = (x - mean) scale + shift; dx = scale (dy - mean_dy - (x - mean) slope); y = scale x + shift
+// Normalisation. Of several rows of x, `step` apart, what is added up for each column, four rows at
+// a time as in add_rows: x - shift; x - mean and its square; dy (x - mean), dy and x - mean.
 template <class T>
-static void add_squared_difference(const T* x, const T* mean, T* y, std::size_t n) {
-  GLIA_INDEPENDENT
-  for (std::size_t i = 0; i < n; ++i) {
-    y[i] += (x[i] - mean[i]) * (x[i] - mean[i]);
+static void add_shifted(const T* x, std::size_t step, std::size_t rows, const T* shift, T* sums,
+                        std::size_t n) {
+  for (; rows >= 4; rows -= 4, x += 4 * step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T k = shift[i];
+      sums[i] += ((x[i] - k) + (x[step + i] - k)) + ((x[2 * step + i] - k) + (x[3 * step + i] - k));
+    }
+  }
+  for (; rows > 0; --rows, x += step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      sums[i] += x[i] - shift[i];
+    }
   }
 }
 template <class T>
-static void add_centered_product(const T* dy, const T* x, const T* mean, T* products, T* sums,
-                                 std::size_t n) {
+static void add_moments(const T* x, std::size_t step, std::size_t rows, const T* mean, T* off,
+                        T* squares, std::size_t n) {
+  for (; rows >= 4; rows -= 4, x += 4 * step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T a = x[i] - mean[i];
+      const T b = x[step + i] - mean[i];
+      const T c = x[2 * step + i] - mean[i];
+      const T d = x[3 * step + i] - mean[i];
+      off[i] += (a + b) + (c + d);
+      squares[i] += (a * a + b * b) + (c * c + d * d);
+    }
+  }
+  for (; rows > 0; --rows, x += step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T a = x[i] - mean[i];
+      off[i] += a;
+      squares[i] += a * a;
+    }
+  }
+}
+template <class T>
+static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std::size_t rows,
+                                 const T* mean, T* products, T* sums, T* off, std::size_t n) {
+  for (; rows >= 4; rows -= 4, dy += 4 * step, x += 4 * step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T a = x[i] - mean[i];
+      const T b = x[step + i] - mean[i];
+      const T c = x[2 * step + i] - mean[i];
+      const T d = x[3 * step + i] - mean[i];
+      off[i] += (a + b) + (c + d);
+      products[i] += (dy[i] * a + dy[step + i] * b) + (dy[2 * step + i] * c + dy[3 * step + i] * d);
+      sums[i] += (dy[i] + dy[step + i]) + (dy[2 * step + i] + dy[3 * step + i]);
+    }
+  }
+  for (; rows > 0; --rows, dy += step, x += step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T a = x[i] - mean[i];
+      off[i] += a;
+      products[i] += dy[i] * a;
+      sums[i] += dy[i];
+    }
+  }
+}
+
+// Element by element: of some of the rows the sum of distances to `shift`, from their mean and how
+// far that is off, and of squares of those to the mean of all; y = (x - mean) scale + shift;
+// dx = scale (dy - mean_dy - (x - mean) slope).
+template <class T>
+static void distances(const T* mean, const T* off, const T* shift, T count, T* y, std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
-    products[i] += dy[i] * (x[i] - mean[i]);
-    sums[i] += dy[i];
+    y[i] = count * ((mean[i] - shift[i]) + off[i]);
+  }
+}
+template <class T>
+static void spreads(const T* distance, const T* of_all, const T* squares, T count, T* y,
+                    std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const T apart = distance[i] / count - of_all[i];
+    y[i] = squares[i] + count * (apart * apart);
   }
 }
 template <class T>
@@ -295,10 +362,51 @@ static void normalized_gradient(const T* dy, const T* x, const T* mean, const T*
     dx[i] = scale[i] * (dy[i] - mean_dy[i] - (x[i] - mean[i]) * slope[i]);
   }
 }
+// dx = scale dy - constant - (x - mean) slope
 template <class T>
-static void scale_and_shift(const T* x, const T* scale, const T* shift, T* y, std::size_t n) {
+static void grouped_gradient(const T* dy, const T* x, const T* mean, const T* constant,
+                             const T* slope, const T* scale, T* dx, std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
-    y[i] = x[i] * scale[i] + shift[i];
+    dx[i] = scale[i] * dy[i] - constant[i] - (x[i] - mean[i]) * slope[i];
+  }
+}
+
+// The same for a row that shares its statistics.
+template <class T>
+static T sum_apart(const T* x, T shift, std::size_t n) {
+  return reduce<T>(n, [=](std::size_t i) { return x[i] - shift; });
+}
+template <class T>
+static T sum_of_squares_apart(const T* x, T mean, std::size_t n) {
+  return reduce<T>(n, [=](std::size_t i) { return (x[i] - mean) * (x[i] - mean); });
+}
+template <class T>
+static void normalize_row(const T* x, T mean, T rest, T inverse, const T* gamma, const T* beta,
+                          T* y, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = ((x[i] - mean) - rest) * inverse * gamma[i] + beta[i];
+  }
+}
+// h = (x - mean - rest) inverse, dgamma += dy h, dbeta += dy, q = gamma dy
+template <class T>
+static void start_row_gradient(const T* dy, const T* x, T mean, T rest, T inverse, const T* gamma,
+                               T* h, T* dgamma, T* dbeta, T* q, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const T normal = ((x[i] - mean) - rest) * inverse;
+    h[i] = normal;
+    dgamma[i] += dy[i] * normal;
+    dbeta[i] += dy[i];
+    q[i] = dy[i] * gamma[i];
+  }
+}
+// q = inverse (q - mean_q - h mean_qh)
+template <class T>
+static void end_row_gradient(const T* h, T inverse, T mean_q, T mean_qh, T* q, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    q[i] = inverse * ((q[i] - mean_q) - h[i] * mean_qh);
   }
 }

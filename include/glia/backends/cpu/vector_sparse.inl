@@ -76,32 +76,37 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
   using vector = typename simd::vector;
   constexpr std::size_t per_register = simd::count;
   for (std::size_t r = 0; r < lists.rows; ++r, c += c_step) {
-    vector sum[Vectors];
-    if (add) {
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < Vectors; ++v) {
-        sum[v] = simd::load(c + v * per_register);
-      }
-    } else {
+    const nonzero<T>* entry = lists.entries + r * lists.list_step;
+    std::size_t left = lists.counts[r];
+    bool onto = add;
+    do {
+      const std::size_t count = left < product_chain ? left : product_chain;
+      left -= count;
+      vector sum[Vectors];
 #pragma GCC unroll 8
       for (std::size_t v = 0; v < Vectors; ++v) {
         sum[v] = vector{};
       }
-    }
-    const nonzero<T>* const first = lists.entries + r * lists.list_step;
-    const nonzero<T>* const last = first + lists.counts[r];
-    for (const nonzero<T>* entry = first; entry != last; ++entry) {
-      const vector value = entry->value - vector{};
-      const T* row = b + entry->index * b_step;
+      for (const nonzero<T>* const last = entry + count; entry != last; ++entry) {
+        const vector value = entry->value - vector{};
+        const T* row = b + entry->index * b_step;
+#pragma GCC unroll 8
+        for (std::size_t v = 0; v < Vectors; ++v) {
+          sum[v] += value * simd::load(row + v * per_register);
+        }
+      }
+      if (onto) {
+#pragma GCC unroll 8
+        for (std::size_t v = 0; v < Vectors; ++v) {
+          sum[v] += simd::load(c + v * per_register);
+        }
+      }
 #pragma GCC unroll 8
       for (std::size_t v = 0; v < Vectors; ++v) {
-        sum[v] += value * simd::load(row + v * per_register);
+        simd::store(sum[v], c + v * per_register);
       }
-    }
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      simd::store(sum[v], c + v * per_register);
-    }
+      onto = true;
+    } while (left > 0);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
 #include "glia/kernels/classification.hpp"
 
 namespace glia::reference_loops {
@@ -45,12 +46,12 @@ struct classification {
   static void softmax_gradient(const T* dy, const T* y, T* dx, std::size_t rows,
                                std::size_t columns) {
     for (std::size_t n = 0; n < rows; ++n, dy += columns, y += columns, dx += columns) {
-      T dot = 0;
+      compensated_sum<T> dot;
       for (std::size_t k = 0; k < columns; ++k) {
-        dot += dy[k] * y[k];
+        dot.add(dy[k] * y[k]);
       }
       for (std::size_t k = 0; k < columns; ++k) {
-        dx[k] = y[k] * (dy[k] - dot);
+        dx[k] = y[k] * (dy[k] - dot.value());
       }
     }
   }
@@ -104,14 +105,17 @@ struct classification {
     for (std::size_t n = 0; n < rows; ++n) {
       const T* p = probabilities + n * columns;
       const T* t = targets + n * columns;
-      double weight = 0;
-      double wanted = 0;
-      double others = 0;
+      compensated_sum<double> weights;
+      compensated_sum<double> unlikely_targets;
+      compensated_sum<double> unlikely;
       for (std::size_t k = 0; k < columns; ++k) {
-        weight += t[k];
-        wanted += p[k] > T(0.5) ? T{0} : t[k];
-        others += p[k] > T(0.5) ? T{0} : p[k];
+        weights.add(t[k]);
+        unlikely_targets.add(p[k] > T(0.5) ? T{0} : t[k]);
+        unlikely.add(p[k] > T(0.5) ? T{0} : p[k]);
       }
+      const double weight = weights.value();
+      const double wanted = unlikely_targets.value();
+      const double others = unlikely.value();
       const bool counts = std::any_of(t, t + columns, [](T target) { return target != 0; });
       for (std::size_t k = 0; k < columns; ++k) {  // dlogits may be p
         const double slope =
@@ -123,11 +127,12 @@ struct classification {
 
   /// Writes softmax(x) to y, which may be x.
   static void softmax_of_row(const T* x, T highest, T* y, std::size_t columns) {
-    T sum = 0;
+    compensated_sum<T> all;
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] = std::exp(x[k] - highest);
-      sum += y[k];
+      all.add(y[k]);
     }
+    const T sum = all.value();
     for (std::size_t k = 0; k < columns; ++k) {
       y[k] /= sum;
     }

@@ -8,6 +8,7 @@
 
 #include "glia/backends/broadcast_plan.hpp"
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/reference/compensated_sums.hpp"
 #include "glia/core/random.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/dropout.hpp"
@@ -220,17 +221,18 @@ struct elementwise {
     }
   }
 
-  void compute(const kernels::sum_to& k, const memory_pool&, const tensor& terms,
+  void compute(const kernels::sum_to& k, const memory_pool& memory, const tensor& terms,
                const tensor& y) const {
     const broadcast_plan plan(terms.shape(), k.to);
     const T* x = terms.data();
-    std::fill_n(y.data(), y.size(), T{0});
+    const compensated_sums<T> sums(memory, y);
     for (std::size_t row = 0; row < plan.rows(); ++row) {
       const auto at = plan.row_offsets(row);
       for (std::size_t i = 0; i < plan.inner(); ++i) {
-        y.data()[at[0] + i * plan.inner_step(0)] += *x++;
+        sums.add(at[0] + i * plan.inner_step(0), *x++);
       }
     }
+    sums.end();
   }
 
   void compute(const kernels::norm&, const memory_pool&, const tensor& x, const tensor& y) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/reference/compensated_sums.hpp"
 #include "glia/kernels/indexing.hpp"
 
 namespace glia::reference_loops {
@@ -21,15 +22,16 @@ struct indexing {
     });
   }
 
-  void compute(const kernels::scatter_add& k, const memory_pool&, const tensor& rows,
+  void compute(const kernels::scatter_add& k, const memory_pool& memory, const tensor& rows,
                const tensor& indices, const tensor& table) const {
     const std::size_t columns = sample_of(table.shape()).size();
-    std::fill_n(table.data(), table.size(), T{0});
+    const compensated_sums<T> sums(memory, table);
     for_each_row(indices, k.count, [&](std::size_t row, std::size_t at) {
       for (std::size_t i = 0; i < columns; ++i) {
-        table.data()[at * columns + i] += rows.data()[row * columns + i];
+        sums.add(at * columns + i, rows.data()[row * columns + i]);
       }
     });
+    sums.end();
   }
 
  private:

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
+#include "glia/backends/set_statistics.hpp"
 #include "glia/kernels/normalization.hpp"
 
 namespace glia::reference_loops {
@@ -16,88 +17,101 @@ struct normalizing {
   void compute(const kernels::normalize& k, const memory_pool&, const tensor& x,
                const tensor& gamma, const tensor& beta, const tensor& y, const tensor& mean,
                const tensor& variance) const {
-    normalize(k.kind, x.data(), gamma.data(), beta.data(), k.epsilon, y.data(), mean.data(),
-              variance.data(), row_count(x.shape()), x.shape().back());
-  }
-
-  void compute(const kernels::normalize_gradient& k, const memory_pool&, const tensor& dy,
-               const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
-               const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
-    normalize_gradient(k.kind, dy.data(), x.data(), gamma.data(), mean.data(), variance.data(),
-                       k.epsilon, dx.data(), dgamma.data(), dbeta.data(), row_count(x.shape()),
-                       x.shape().back());
-  }
-
- private:
-  static void normalize(normalization kind, const T* x, const T* gamma, const T* beta,
-                        double epsilon, T* y, T* mean, T* variance, std::size_t rows,
-                        std::size_t columns) {
-    const sets over(kind, rows, columns);
-    for (std::size_t set = 0; set < over.count; ++set) {
-      T sum = 0;
-      over.for_each(set, [&](std::size_t i) { sum += x[i]; });
-      mean[set] = sum / static_cast<T>(over.length);
-      T squares = 0;
-      over.for_each(set,
-                    [&](std::size_t i) { squares += (x[i] - mean[set]) * (x[i] - mean[set]); });
-      variance[set] = squares / static_cast<T>(over.length);
-      const T scale = T{1} / std::sqrt(variance[set] + static_cast<T>(epsilon));
-      over.for_each(set, [&](std::size_t i) {
-        y[i] = gamma[i % columns] * (x[i] - mean[set]) * scale + beta[i % columns];
-      });
+    const normalized_sets over(x.shape(), k.kind, k.groups);
+    for (std::size_t set = 0; set < over.count(); ++set) {
+      const set_statistics<T> of = statistics(k.kind, k.epsilon, over, set, x.data());
+      mean.data()[set] = of.mean();
+      variance.data()[set] = of.variance();
+      for (std::size_t i = 0; i < over.length(); ++i) {
+        const std::size_t at = over.element(set, i);
+        const std::size_t c = over.column(set, i);
+        y.data()[at] = gamma.data()[c] * of.normalized(x.data()[at]) + beta.data()[c];
+      }
     }
   }
 
   // With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy, both over one set:
-  // dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon). Over a batch gamma is a factor of
-  // the whole.
-  static void normalize_gradient(normalization kind, const T* dy, const T* x, const T* gamma,
-                                 const T* mean, const T* variance, double epsilon, T* dx, T* dgamma,
-                                 T* dbeta, std::size_t rows, std::size_t columns) {
-    const sets over(kind, rows, columns);
-    std::fill_n(dgamma, columns, T{0});
-    std::fill_n(dbeta, columns, T{0});
-    const bool factor = kind == normalization::batch;
-    for (std::size_t set = 0; set < over.count; ++set) {
-      const T scale = T{1} / std::sqrt(variance[set] + static_cast<T>(epsilon));
-      const T outer = factor ? gamma[set] : T{1};
-      const auto inner = [&](std::size_t i) { return factor ? T{1} : gamma[i % columns]; };
-      T mean_q = 0;
-      T mean_qh = 0;
-      over.for_each(set, [&](std::size_t i) {
-        const T h = (x[i] - mean[set]) * scale;
-        const T q = inner(i) * dy[i];
-        dgamma[i % columns] += dy[i] * h;
-        dbeta[i % columns] += dy[i];
-        mean_q += q / static_cast<T>(over.length);
-        mean_qh += q * h / static_cast<T>(over.length);
-      });
-      over.for_each(set, [&](std::size_t i) {
-        const T h = (x[i] - mean[set]) * scale;
-        dx[i] = outer * scale * (inner(i) * dy[i] - mean_q - h * mean_qh);
-      });
+  // dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon); without the mean's part where that
+  // is taken to be 0. Where a set has one gamma, that is a factor of the whole.
+  void compute(const kernels::normalize_gradient& k, const memory_pool& memory, const tensor& dy,
+               const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
+               const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
+    const normalized_sets over(x.shape(), k.kind, k.groups);
+    const tensor lost(memory, {2, over.columns});
+    std::fill_n(lost.data(), lost.size(), T{0});
+    std::fill_n(dgamma.data(), over.columns, T{0});
+    std::fill_n(dbeta.data(), over.columns, T{0});
+    const bool single = over.run == 1;
+    const auto inner = [&](std::size_t c) { return single ? T{1} : gamma.data()[c]; };
+    for (std::size_t set = 0; set < over.count(); ++set) {
+      const normalized_numbers h(k, over, set, x.data(), mean.data()[set], variance.data()[set]);
+      compensated_sum<T> q_sum;
+      compensated_sum<T> qh_sum;
+      for (std::size_t j = 0; j < over.run; ++j) {  // each of the set's columns
+        compensated_sum<T> g_sum;
+        compensated_sum<T> gh_sum;
+        for (std::size_t i = j; i < over.length(); i += over.run) {
+          const std::size_t at = over.element(set, i);
+          g_sum.add(dy.data()[at]);
+          gh_sum.add(dy.data()[at] * h(x.data()[at]));
+        }
+        const std::size_t c = over.column(set, j);
+        compensated_sum<T>::add(gh_sum.value(), dgamma.data()[c], lost.data()[c]);
+        compensated_sum<T>::add(g_sum.value(), dbeta.data()[c], lost.data()[over.columns + c]);
+        q_sum.add(inner(c) * g_sum.value());
+        qh_sum.add(inner(c) * gh_sum.value());
+      }
+      const auto count = static_cast<T>(over.length());
+      const T mean_q = k.kind == normalization::rms ? T{0} : q_sum.value() / count;
+      const T mean_qh = qh_sum.value() / count;
+      for (std::size_t i = 0; i < over.length(); ++i) {
+        const std::size_t at = over.element(set, i);
+        const std::size_t c = over.column(set, i);
+        const T q = inner(c) * dy.data()[at];
+        const T outer = single ? gamma.data()[c] : T{1};
+        dx.data()[at] = outer * h.inverse * (q - mean_q - h(x.data()[at]) * mean_qh);
+      }
+    }
+    for (std::size_t c = 0; c < over.columns; ++c) {
+      T& to_gamma = dgamma.data()[c];
+      T& to_beta = dbeta.data()[c];
+      to_gamma = compensated_sum<T>::value(to_gamma, lost.data()[c]);
+      to_beta = compensated_sum<T>::value(to_beta, lost.data()[over.columns + c]);
     }
   }
 
-  // The sets of elements that share their statistics: columns for batch, rows for layer.
-  struct sets {
-    sets(normalization kind, std::size_t rows, std::size_t columns)
-        : count(kind == normalization::batch ? columns : rows),
-          length(kind == normalization::batch ? rows : columns),
-          set_step(kind == normalization::batch ? 1 : columns),
-          element_step(kind == normalization::batch ? columns : 1) {}
+ private:
+  static set_statistics<T> statistics(normalization kind, double epsilon,
+                                      const normalized_sets& over, std::size_t set, const T* x) {
+    return {over.length(), [&](std::size_t i) { return x[over.element(set, i)]; }, epsilon,
+            kind != normalization::rms};
+  }
 
-    template <class Visit>
-    void for_each(std::size_t set, const Visit& visit) const {
-      for (std::size_t i = 0; i < length; ++i) {
-        visit(set * set_step + i * element_step);
+  /// A set with the statistics that are given, unless T's range is too small for its variance.
+  struct normalized_numbers {
+    normalized_numbers(const kernels::normalize_gradient& k, const normalized_sets& over,
+                       std::size_t set, const T* x, T given_mean, T variance)
+        : usual(is_usual_variance(variance + static_cast<T>(k.epsilon))),
+          mean(given_mean),
+          of(statistics(k.kind, k.epsilon, over, set, x)) {
+      inverse =
+          usual ? 1 / std::sqrt(variance + static_cast<T>(k.epsilon)) : of.inverse_deviation();
+      if (usual && k.kind != normalization::rms) {
+        compensated_sum<T> off;
+        for (std::size_t i = 0; i < over.length(); ++i) {
+          off.add(x[over.element(set, i)] - mean);
+        }
+        rest = rest_of_mean(mean, off.value() / static_cast<T>(over.length()));
       }
     }
-
-    std::size_t count;
-    std::size_t length;
-    std::size_t set_step;
-    std::size_t element_step;
+    [[nodiscard]] T operator()(T x) const {
+      return usual ? ((x - mean) - rest) * inverse : of.normalized(x);
+    }
+    bool usual;
+    T mean;
+    T rest = 0;
+    T inverse = 0;
+    set_statistics<T> of;
   };
 };
 

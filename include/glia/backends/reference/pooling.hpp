@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
+#include "glia/backends/reference/compensated_sums.hpp"
 #include "glia/kernels/pooling.hpp"
 
 namespace glia::reference_loops {
@@ -30,41 +32,44 @@ struct pooling {
                     });
   }
 
-  void compute(const kernels::max_pool2d_gradient& k, const memory_pool&, const tensor& dy,
+  void compute(const kernels::max_pool2d_gradient& k, const memory_pool& memory, const tensor& dy,
                const tensor& position, const tensor& dx) const {
-    std::fill_n(dx.data(), dx.size(), T{0});
+    const compensated_sums<T> sums(memory, dx);
     for_each_output(k.sizes(dy.shape()), [&](std::size_t at_y, const auto& for_each_input) {
       for_each_input([&](std::size_t at_x, std::int32_t at_window) {
         if (at_window == position.integers()[at_y]) {
-          dx.data()[at_x] += dy.data()[at_y];
+          sums.add(at_x, dy.data()[at_y]);
         }
       });
     });
+    sums.end();
   }
 
   void compute(const kernels::avg_pool2d& k, const memory_pool&, const tensor& x,
                const tensor& y) const {
     for_each_output(pool_rule(x.shape(), k.window),
                     [&](std::size_t at_y, const auto& for_each_input) {
-                      T sum = 0;
-                      T count = 0;
+                      compensated_sum<T> sum;
+                      std::size_t count = 0;
                       for_each_input([&](std::size_t at_x, std::int32_t) {
-                        sum += x.data()[at_x];
-                        count += 1;
+                        sum.add(x.data()[at_x]);
+                        ++count;
                       });
-                      y.data()[at_y] = count > 0 ? sum / count : T{0};
+                      y.data()[at_y] = count > 0 ? sum.value() / static_cast<T>(count) : T{0};
                     });
   }
 
-  void compute(const kernels::avg_pool2d_gradient& k, const memory_pool&, const tensor& dy,
+  void compute(const kernels::avg_pool2d_gradient& k, const memory_pool& memory, const tensor& dy,
                const tensor& dx) const {
-    std::fill_n(dx.data(), dx.size(), T{0});
+    const compensated_sums<T> sums(memory, dx);
     for_each_output(k.sizes(dy.shape()), [&](std::size_t at_y, const auto& for_each_input) {
-      T count = 0;
-      for_each_input([&](std::size_t, std::int32_t) { count += 1; });
-      for_each_input(
-          [&](std::size_t at_x, std::int32_t) { dx.data()[at_x] += dy.data()[at_y] / count; });
+      std::size_t count = 0;
+      for_each_input([&](std::size_t, std::int32_t) { ++count; });
+      for_each_input([&](std::size_t at_x, std::int32_t) {
+        sums.add(at_x, dy.data()[at_y] / static_cast<T>(count));
+      });
     });
+    sums.end();
   }
 
  private:

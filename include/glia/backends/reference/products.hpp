@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
+#include "glia/backends/reference/compensated_sums.hpp"
 #include "glia/backends/reference/elementwise.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/products.hpp"
@@ -38,37 +40,40 @@ struct products {
 
   // The three convolution kernels visit the same triples (output, window position, input channel);
   // they differ in which of the three tensors they write.
-  void compute(const kernels::conv2d& k, const memory_pool&, const tensor& x, const tensor& w,
-               const tensor& bias, const tensor& y) const {
-    std::fill_n(y.data(), y.size(), T{0});
+  void compute(const kernels::conv2d& k, const memory_pool& memory, const tensor& x,
+               const tensor& w, const tensor& bias, const tensor& y) const {
+    const compensated_sums<T> sums(memory, y);
     for_each_product(conv2d_rule(x.shape(), w.shape(), k.window, k.groups),
-                     [from = x.data(), weights = w.data(), to = y.data()](
+                     [&sums, from = x.data(), weights = w.data()](
                          std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-                       to[at_y] += (at_x == padding ? T{0} : from[at_x]) * weights[at_w];
+                       sums.add(at_y, (at_x == padding ? T{0} : from[at_x]) * weights[at_w]);
                      });
+    sums.end();
     add_bias_and_apply(bias, k.map, y);
   }
 
-  void compute(const kernels::conv2d_input_gradient& k, const memory_pool&, const tensor& dy,
+  void compute(const kernels::conv2d_input_gradient& k, const memory_pool& memory, const tensor& dy,
                const tensor& w, const tensor& dx) const {
-    std::fill_n(dx.data(), dx.size(), T{0});
+    const compensated_sums<T> sums(memory, dx);
     for_each_product(k.sizes(dy.shape(), w.shape()),
-                     [from = dy.data(), weights = w.data(), to = dx.data()](
+                     [&sums, from = dy.data(), weights = w.data()](
                          std::size_t at_x, std::size_t at_w, std::size_t at_y) {
                        if (at_x != padding) {
-                         to[at_x] += from[at_y] * weights[at_w];
+                         sums.add(at_x, from[at_y] * weights[at_w]);
                        }
                      });
+    sums.end();
   }
 
-  void compute(const kernels::conv2d_kernel_gradient& k, const memory_pool&, const tensor& x,
+  void compute(const kernels::conv2d_kernel_gradient& k, const memory_pool& memory, const tensor& x,
                const tensor& dy, const tensor& dw) const {
-    std::fill_n(dw.data(), dw.size(), T{0});
+    const compensated_sums<T> sums(memory, dw);
     for_each_product(k.sizes(x.shape(), dy.shape()),
-                     [from = x.data(), gradients = dy.data(), to = dw.data()](
+                     [&sums, from = x.data(), gradients = dy.data()](
                          std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-                       to[at_w] += (at_x == padding ? T{0} : from[at_x]) * gradients[at_y];
+                       sums.add(at_w, (at_x == padding ? T{0} : from[at_x]) * gradients[at_y]);
                      });
+    sums.end();
   }
 
  private:
@@ -79,11 +84,11 @@ struct products {
       for (std::size_t j = 0; j < s.n; ++j) {
         const T* at_a = a + i * (a_turned ? 1 : s.k);
         const T* at_b = b + j * (b_turned ? s.k : 1);
-        T sum = 0;
+        compensated_sum<T> sum;
         for (std::size_t p = 0; p < s.k; ++p) {
-          sum += at_a[p * (a_turned ? s.m : 1)] * at_b[p * (b_turned ? 1 : s.n)];
+          sum.add(at_a[p * (a_turned ? s.m : 1)] * at_b[p * (b_turned ? 1 : s.n)]);
         }
-        c[i * s.n + j] = sum;
+        c[i * s.n + j] = sum.value();
       }
     }
   }

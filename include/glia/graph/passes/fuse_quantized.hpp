@@ -156,7 +156,9 @@ class quantized_fusion {
     const std::size_t taker = uses_.takers(y)[0];
     const graph_node& node = graph_->nodes()[taker];
     const auto* const pool = node.kernel.as<kernels::max_pool2d>();
-    if (pool == nullptr || is_padded(pool->window) || pool->window.height > max_window_rows) {
+    // A window of one pixel is what a link without a pooling has.
+    if (pool == nullptr || pool->window == window2d{} || is_padded(pool->window) ||
+        pool->window.height > max_window_rows) {
       return;
     }
     const value_id positions = node.results[1];

@@ -16,6 +16,7 @@
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/elementwise.hpp"
 #include "glia/kernels/quantization.hpp"
+#include "glia/onnx/reading/sample_tracker.hpp"
 #include "glia/onnx/reading/tensor.hpp"
 
 namespace glia::onnx {
@@ -65,8 +66,7 @@ class graph_builder {
  public:
   graph calls;
   std::vector<graph_weight> weights;
-  std::size_t rows = 0;            ///< samples of the batch at hand
-  std::size_t declared_rows = 0;   ///< those that the file was written for; 0: any number
+  sample_tracker samples;          ///< which axes have the samples
   bool whole_recurrences = false;  ///< whether there is a kernel for all steps of a recurrence
   value_id key = no_value;         ///< names the training step, where something is random
 
@@ -100,6 +100,7 @@ class graph_builder {
         of_samples_[id] = varies;
       }
     }
+    samples.add(calls, [&](value_id id) { return numbers_of_weight(id); });
     return results;
   }
   /// An input that has samples.
@@ -107,7 +108,14 @@ class graph_builder {
     const value_id id = calls.add_input(name, real_of(s));
     of_samples_.resize(calls.value_count(), false);
     of_samples_[id] = true;
+    samples.add_input(id);
     return id;
+  }
+  /// Whether an axis of the file's has the samples, alone or joined to others.
+  [[nodiscard]] bool has_samples(const tensor& t, std::size_t axis) const {
+    const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
+    return at &&
+           std::find(t.axes[axis].begin(), t.axes[axis].end(), at->axis) != t.axes[axis].end();
   }
   [[nodiscard]] bool depends_on_samples(value_id id) const {
     return id != no_value && id < of_samples_.size() && of_samples_[id];
@@ -119,6 +127,8 @@ class graph_builder {
   value_id affine(value_id x, double factor, double offset) {
     return apply({unary_function::affine, factor, offset}, x);
   }
+  /// x by a number; -0 is added, which leaves the sign of zeros as it is.
+  value_id scaled(value_id x, double factor) { return affine(x, factor, -0.0); }
   value_id binary(binary_function function, value_id a, value_id b) {
     return call(kernels::binary{function}, {a, b});
   }
@@ -130,6 +140,16 @@ class graph_builder {
   }
   value_id reshape(value_id x, const shape& to) {
     return shape_of_value(x) == to ? x : call(kernels::reshape{to}, {x});
+  }
+  /// The same where it is known which axis of `to` has what axis i of x has, for each of x's.
+  value_id reshape(value_id x, const shape& to, const std::vector<std::size_t>& now_at) {
+    const value_id y = reshape(x, to);
+    const auto at = samples.axis_of(x);
+    if (samples.samples == 1 && at && y != x && now_at[at->axis] < to.rank() &&
+        to[now_at[at->axis]] == shape_of_value(x)[at->axis]) {
+      samples.move(y, {now_at[at->axis], at->inner});
+    }
+    return y;
   }
   value_id permute(value_id x, const std::vector<std::size_t>& order) {
     return std::is_sorted(order.begin(), order.end())
@@ -230,9 +250,25 @@ class graph_builder {
     for (const std::size_t axis : order) {
       to.push_back(t.extents[axis]);
     }
-    return arranged(t, places_in(t, order), to);
+    return with_samples_of(t, order, arranged(t, places_in(t, order), to));
   }
   value_id plain(const tensor& t) { return stored_as(t, plain_order(t.rank())); }
+  /// A tensor whose single sample is at this axis of the file's, if it may as well be there.
+  tensor with_sample_at(const tensor& t, std::size_t axis) {
+    const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
+    if (samples.samples != 1 || !at || has_samples(t, axis) || t.extents[axis] != 1) {
+      return t;
+    }
+    const value_id lying = plain(t);
+    const shape s = shape_of_value(lying);
+    const sample_axis wanted{axis, 1};
+    if (!samples.axis_of(lying) || !samples.can_move(s, *samples.axis_of(lying), wanted)) {
+      return t;
+    }
+    const value_id moved = call(kernels::reshape{s}, {lying});
+    samples.move(moved, wanted);
+    return computed(moved, t.type);
+  }
   /// The places in memory that the file's axes have, in this order.
   [[nodiscard]] static std::vector<std::size_t> places_in(const tensor& t,
                                                           const std::vector<std::size_t>& order) {
@@ -249,7 +285,7 @@ class graph_builder {
   /// Weights that the file has as whole numbers, as the numbers that these stand for.
   [[nodiscard]] tensor dequantized(tensor t, quantized_steps steps) {
     if (steps.axis) {
-      steps.axis = t.axes[*steps.axis][0];
+      steps.axis = t.axes.at(*steps.axis).at(0);
     }
     const auto same =
         std::find_if(dequantized_.begin(), dequantized_.end(), [&](const auto& known) {
@@ -345,21 +381,33 @@ class graph_builder {
     }
     const tensor t =
         given.from != nullptr && given.size() == 1 ? known_tensor(numbers_of(*given.from)) : given;
-    if (t.size() == 1) {
+    if (t.size() == 1 && !depends_on_samples(t.id)) {
       return t.known != nullptr ? constant({}, reals_of(*t.known)) : reshape(plain(t), {});
     }
     const std::size_t missing = like.rank() - t.rank();
     if (t.known != nullptr) {
       return constant_beside(*t.known, like, missing);
     }
+    const auto pieces_of = [](const tensor& of, std::size_t axis) {
+      dims pieces;
+      for (const std::size_t place : of.axes.at(axis)) {
+        pieces.push_back(of.stored.at(place));
+      }
+      return pieces;
+    };
     tensor wide = t;
+    // Splitting an axis that lies in other pieces lays the whole tensor out anew, in which axes
+    // that were split before are whole again. So that is done once, before any is split.
+    for (std::size_t axis = 0; axis < t.rank(); ++axis) {
+      if (t.extents[axis] != 1 && t.axes[axis].size() != 1 &&
+          pieces_of(t, axis) != pieces_of(like, axis + missing)) {
+        wide = computed(plain(t), t.type);
+        break;
+      }
+    }
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
       if (wide.extents[axis] != 1) {
-        dims pieces;
-        for (const std::size_t place : like.axes[axis + missing]) {
-          pieces.push_back(like.stored[place]);
-        }
-        wide = split(std::move(wide), axis, pieces);
+        wide = split(std::move(wide), axis, pieces_of(like, axis + missing));
       }
     }
     // Where `like` has an axis in memory, what this one has for it, if it is not repeated there.
@@ -368,7 +416,7 @@ class graph_builder {
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
       const auto& there = like.axes[axis + missing];
       for (std::size_t i = 0; wide.extents[axis] != 1 && i < there.size(); ++i) {
-        from[there[i]] = wide.axes[axis][i];
+        from.at(there[i]) = wide.axes[axis].at(i);
       }
     }
     std::vector<std::size_t> places;
@@ -501,6 +549,39 @@ class graph_builder {
     }
     const value_id file_order = permute(reshape(first->value, split), back);
     return reshape(permute(reshape(file_order, shape_of(t.stored)), places), to);
+  }
+
+  /// What a tensor has become with its axes in this order. Where there is a single sample, which of
+  /// the axes of extent 1 has it is known of the tensor and not of its shape.
+  value_id with_samples_of(const tensor& t, const std::vector<std::size_t>& order, value_id id) {
+    const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
+    if (samples.samples != 1 || !at) {
+      return id;
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto& places = t.axes[order[i]];
+      const auto found = std::find(places.begin(), places.end(), at->axis);
+      if (found == places.end()) {
+        continue;
+      }
+      sample_axis wanted{i, at->inner};
+      for (auto inside = found + 1; inside != places.end(); ++inside) {
+        wanted.inner *= t.stored[*inside];
+      }
+      if (samples.axis_of(id) != wanted) {
+        id = call(kernels::reshape{shape_of_value(id)}, {id});
+        samples.move(id, wanted);
+      }
+      break;
+    }
+    return id;
+  }
+
+  /// The numbers of weights as the graph has them; none of another input.
+  [[nodiscard]] std::vector<float> numbers_of_weight(value_id id) const {
+    const auto found = std::find_if(weights.begin(), weights.end(),
+                                    [&](const graph_weight& one) { return one.value == id; });
+    return found == weights.end() ? std::vector<float>{} : found->read();
   }
 
   std::vector<bool> of_samples_;  // of values

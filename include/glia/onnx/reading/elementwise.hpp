@@ -73,6 +73,14 @@ void binary(operation& n) {
   return number.rank() <= other.rank();
 }
 
+/// The whole number nearest to x towards 0.
+inline value_id truncated(graph_builder& out, value_id x) {
+  const auto below = [&](value_id of) {
+    return out.apply(unary_function::floor, out.apply(unary_function::relu, of));
+  };
+  return out.subtract(below(x), below(out.affine(x, -1, 0)));
+}
+
 inline void add(operation& n) {
   for (const std::size_t i : {0U, 1U}) {
     const auto number = number_in(n.operand(i));
@@ -99,24 +107,25 @@ inline void multiply(operation& n) {
     const auto number = number_in(n.operand(i));
     const tensor& other = n.operand(1 - i);
     if (number && other.computed() && leaves_shape(n.x[i], other)) {
-      return n.give_like(other, n.out.affine(other.id, *number, 0));
+      return n.give_like(other, n.out.scaled(other.id, *number));
     }
   }
   binary<binary_function::multiply>(n);
 }
 inline void divide(operation& n) {
-  require<data_error>(is_real(n.operand(0).type),
-                      "divides integers that depend on the samples, which glia has no kernel for");
+  const bool whole = !is_real(n.operand(0).type);
   const auto number = number_in(n.operand(1));
   int exponent = 0;
-  if (number && std::abs(std::frexp(*number, &exponent)) == 0.5 && n.x[0].computed() &&
+  if (!whole && number && std::abs(std::frexp(*number, &exponent)) == 0.5 && n.x[0].computed() &&
       leaves_shape(n.x[1], n.x[0])) {  // a power of 2, whose reciprocal is exact
-    return n.give_like(n.x[0], n.out.affine(n.x[0].id, 1 / *number, 0));
+    return n.give_like(n.x[0], n.out.scaled(n.x[0].id, 1 / *number));
   }
-  elementwise(n, 2,
-              [&](const auto& x) { return n.out.binary(binary_function::divide, x[0], x[1]); });
+  elementwise(n, 2, [&](const auto& x) {
+    const value_id quotient = n.out.binary(binary_function::divide, x[0], x[1]);
+    return whole ? truncated(n.out, quotient) : quotient;
+  });
 }
-inline void negate(operation& n) { map_elements(n, {unary_function::affine, -1, 0}); }
+inline void negate(operation& n) { map_elements(n, {unary_function::affine, -1, -0.0}); }
 
 /// f of the first two, then of that and the next one.
 template <binary_function Function>
@@ -213,39 +222,51 @@ inline void is_infinite(operation& n) {
       },
       truth);
 }
-/// The whole number nearest to x towards 0.
-inline value_id truncated(graph_builder& out, value_id x) {
-  const auto below = [&](value_id of) {
-    return out.apply(unary_function::floor, out.apply(unary_function::relu, of));
-  };
-  return out.subtract(below(x), below(out.affine(x, -1, 0)));
-}
 inline void ceil(operation& n) {
   elementwise(n, 1, [&](const auto& x) {
     return n.out.affine(n.out.apply(unary_function::floor, n.out.affine(x[0], -1, 0)), -1, 0);
   });
 }
 /// The nearest whole number, of two the even one.
-inline void round(operation& n) {
-  elementwise(n, 1, [&](const auto& x) {
-    const value_id up = n.out.affine(x[0], 1, 0.5);
-    const value_id whole = n.out.apply(unary_function::floor, up);
-    const value_id half = n.out.apply(unary_function::floor, n.out.affine(whole, 0.5, 0));
-    const value_id odd = n.out.subtract(whole, n.out.affine(half, 2, 0));
-    const value_id between = n.out.binary(binary_function::equal, up, whole);
-    const value_id near = n.out.subtract(whole, n.out.multiply(between, odd));
-    // What is large is whole, and half more than it is not in single precision.
-    const value_id large =
-        n.out.binary(binary_function::greater, n.out.apply(unary_function::absolute, x[0]),
-                     n.out.constant({}, {0x1p22}));
-    return n.out.call(kernels::select{}, {large, x[0], near});
-  });
+inline value_id rounded_to_even(graph_builder& out, value_id x) {
+  const value_id half = out.constant({}, {0.5});
+  const value_id whole = out.apply(unary_function::floor, x);
+  const value_id rest = out.binary(binary_function::subtract, x, whole);
+  const value_id odd =
+      out.binary(binary_function::subtract, whole,
+                 out.scaled(out.apply(unary_function::floor, out.scaled(whole, 0.5)), 2));
+  // What has no rest, as infinity and all large numbers, stays as it is.
+  const value_id up =
+      out.call(kernels::select{}, {out.binary(binary_function::equal, rest, half), odd,
+                                   out.binary(binary_function::greater, rest, half)});
+  return out.add(whole, up);
 }
+inline void round(operation& n) {
+  elementwise(n, 1, [&](const auto& x) { return rounded_to_even(n.out, x[0]); });
+}
+/// -1, 0 or 1; what is not a number stays so.
 inline void sign(operation& n) {
   elementwise(n, 1, [&](const auto& x) {
     const value_id zero = n.out.constant({}, {0});
-    return n.out.subtract(n.out.binary(binary_function::greater, x[0], zero),
-                          n.out.binary(binary_function::greater, zero, x[0]));
+    const value_id sign = n.out.subtract(n.out.binary(binary_function::greater, x[0], zero),
+                                         n.out.binary(binary_function::greater, zero, x[0]));
+    const value_id number = n.out.binary(binary_function::equal, x[0], x[0]);
+    return n.out.call(kernels::select{}, {number, sign, x[0]});
+  });
+}
+
+/// The smaller remainder of integers has the divisor's sign; `fmod`'s, also of reals, the
+/// dividend's.
+inline void modulo(operation& n) {
+  const bool as_c = n.integer("fmod", 0) != 0;
+  require<data_error>(!is_real(n.operand(0).type),
+                      "takes the remainder of real numbers that depend on the samples, which glia "
+                      "has no kernel for");
+  elementwise(n, 2, [&](const auto& x) {
+    const value_id quotient = n.out.binary(binary_function::divide, x[0], x[1]);
+    const value_id whole =
+        as_c ? truncated(n.out, quotient) : n.out.apply(unary_function::floor, quotient);
+    return n.out.binary(binary_function::subtract, x[0], n.out.multiply(whole, x[1]));
   });
 }
 

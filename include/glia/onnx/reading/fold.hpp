@@ -32,6 +32,8 @@ namespace glia::onnx::reading::folding {
       {"Xor", one_of},
       {"Not", negation},
       {"Neg", negate},
+      {"Abs", absolute},
+      {"Sign", sign},
       {"Floor", floor},
       {"Ceil", ceil},
       {"Round", round},

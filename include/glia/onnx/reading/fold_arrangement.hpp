@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -130,21 +131,41 @@ inline void range(operation& n) {
   for (const numbers& one : x) {
     require<data_error>(one.size() == 1, "expected three numbers");
   }
+  const auto require_count = [&](bool fits) {
+    require<data_error>(fits, "counts from ", x[0].at(0), " to ", x[1].at(0), " in steps of ",
+                        x[2].at(0));
+  };
+  if (!x[0].real()) {
+    // Without signs, differences of any two integers fit.
+    const std::int64_t by = x[2].integers()[0];
+    const std::uint64_t first = bits(x[0].integers()[0]);
+    const std::uint64_t last = bits(x[1].integers()[0]);
+    const bool up = by > 0;
+    const bool none =
+        up ? x[1].integers()[0] <= x[0].integers()[0] : x[1].integers()[0] >= x[0].integers()[0];
+    require_count(by != 0);
+    const std::uint64_t far = none ? 0 : up ? last - first : first - last;
+    const std::uint64_t each = up ? bits(by) : 0 - bits(by);
+    const std::uint64_t count = far / each + (far % each != 0 ? 1 : 0);
+    require_count(count <= numbers::most);
+    std::vector<std::int64_t> all;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      all.push_back(wrapped(first + i * bits(by)));
+    }
+    const std::size_t extent = all.size();
+    return n.give(known_tensor(integer_numbers(std::move(all), {extent}, x[0].type)));
+  }
   const double begin = x[0].at(0);
   const double end = x[1].at(0);
   const double step = x[2].at(0);
   const double count = std::ceil((end - begin) / step);
-  require<data_error>(count <= static_cast<double>(numbers::most), "counts from ", begin, " to ",
-                      end, " in steps of ", step);
+  require_count(count <= static_cast<double>(numbers::most));
   std::vector<double> all;
   for (double i = 0; i < count; ++i) {
-    all.push_back(begin + i * step);
+    all.push_back(rounded(begin + i * step, x[0].type));
   }
-  const dims extents{all.size()};
-  if (x[0].real()) {
-    return n.give(known_tensor(real_numbers(std::move(all), extents, x[0].type)));
-  }
-  n.give(known_tensor(integer_numbers({all.begin(), all.end()}, extents, x[0].type)));
+  const std::size_t extent = all.size();
+  n.give(known_tensor(real_numbers(std::move(all), {extent}, x[0].type)));
 }
 
 inline void constant_of_shape(operation& n) {
@@ -157,9 +178,9 @@ inline void constant_of_shape(operation& n) {
   n.give(known_tensor(broadcast_to(one, extents)));
 }
 
-/// One number of all along these axes.
+/// One number of all along these axes, that of none being `empty`.
 template <class Real, class Integer>
-void reduce(operation& n, const Real& real, const Integer& integer) {
+void reduce(operation& n, const Real& real, const Integer& integer, double empty) {
   const numbers x = n.known(0);
   const bool keep = n.integer("keepdims", 1) != 0;
   const auto given = n.integers("axes", 1);
@@ -187,11 +208,15 @@ void reduce(operation& n, const Real& real, const Integer& integer) {
   const numbers rows = permuted(x, order);
   const std::size_t count = count_of(kept);
   const std::size_t each = x.size() / std::max<std::size_t>(count, 1);
-  require<data_error>(each > 0, "makes a number of none");
+  require<data_error>(each > 0 || x.real() || std::isfinite(empty),
+                      "makes an integer of no elements");
   std::vector<double> reals;
   std::vector<std::int64_t> integers;
   for (std::size_t row = 0; row < count; ++row) {
-    if (x.real()) {
+    if (each == 0) {
+      reals.push_back(empty);
+      integers.push_back(std::isfinite(empty) ? static_cast<std::int64_t>(empty) : 0);
+    } else if (x.real()) {
       double all = rows.at(row * each);
       for (std::size_t i = 1; i < each; ++i) {
         all = real(all, rows.at(row * each + i));
@@ -202,7 +227,7 @@ void reduce(operation& n, const Real& real, const Integer& integer) {
       for (std::size_t i = 1; i < each; ++i) {
         all = integer(all, rows.integers()[row * each + i]);
       }
-      integers.push_back(all);
+      integers.push_back(as_held(all, x.type));
     }
   }
   n.give(known_tensor(x.real() ? real_numbers(std::move(reals), result, x.type)
@@ -211,22 +236,24 @@ void reduce(operation& n, const Real& real, const Integer& integer) {
 inline void reduce_sum(operation& n) {
   reduce(
       n, [](double a, double b) { return a + b; },
-      [](std::int64_t a, std::int64_t b) { return wrapped(bits(a) + bits(b)); });
+      [](std::int64_t a, std::int64_t b) { return wrapped(bits(a) + bits(b)); }, 0);
 }
 inline void reduce_product(operation& n) {
   reduce(
       n, [](double a, double b) { return a * b; },
-      [](std::int64_t a, std::int64_t b) { return wrapped(bits(a) * bits(b)); });
+      [](std::int64_t a, std::int64_t b) { return wrapped(bits(a) * bits(b)); }, 1);
 }
 inline void reduce_largest(operation& n) {
   reduce(
-      n, [](double a, double b) { return std::max(a, b); },
-      [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+      n, [](double a, double b) { return b > a || std::isnan(b) ? b : a; },
+      [](std::int64_t a, std::int64_t b) { return std::max(a, b); },
+      -std::numeric_limits<double>::infinity());
 }
 inline void reduce_smallest(operation& n) {
   reduce(
-      n, [](double a, double b) { return std::min(a, b); },
-      [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
+      n, [](double a, double b) { return b < a || std::isnan(b) ? b : a; },
+      [](std::int64_t a, std::int64_t b) { return std::min(a, b); },
+      std::numeric_limits<double>::infinity());
 }
 
 inline void non_zero(operation& n) {

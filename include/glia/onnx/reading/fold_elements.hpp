@@ -9,13 +9,38 @@
 
 #include "glia/core/error.hpp"
 #include "glia/onnx/reading/elementwise.hpp"
+#include "glia/onnx/reading/number_format.hpp"
 
 // Numbers that depend on no sample, element by element, as the file is read.
 namespace glia::onnx::reading::folding {
 
 /// A number as its type holds it.
 [[nodiscard]] inline double rounded(double x, element_type type) {
+  if (const auto format = format_of(type)) {
+    return format->nearest(x);
+  }
   return type == ::onnx::TensorProto::DOUBLE ? x : static_cast<double>(static_cast<float>(x));
+}
+
+/// An integer as its type holds it.
+[[nodiscard]] inline std::int64_t as_held(std::int64_t x, element_type type) {
+  using P = ::onnx::TensorProto;
+  switch (type) {
+    case P::INT32:
+      return static_cast<std::int32_t>(x);
+    case P::UINT32:
+      return static_cast<std::uint32_t>(x);
+    case P::INT16:
+      return static_cast<std::int16_t>(x);
+    case P::UINT16:
+      return static_cast<std::uint16_t>(x);
+    case P::INT8:
+      return static_cast<std::int8_t>(x);
+    case P::UINT8:
+      return static_cast<std::uint8_t>(x);
+    default:
+      return x;
+  }
 }
 
 /// f of numbers that are broadcast to each other: of integers where all are, else of reals.
@@ -53,6 +78,9 @@ template <class Real, class Integer>
   }
   std::vector<std::int64_t> made;
   apply(integer, made, [](const numbers& of, std::size_t i) { return of.integers()[i]; });
+  for (std::int64_t& one : made) {
+    one = as_held(one, x[0].type);
+  }
   return integer_numbers(std::move(made), extents, x[0].type);
 }
 
@@ -200,13 +228,19 @@ inline void negate(operation& n) {
   }
   std::vector<std::int64_t> made;
   for (const std::int64_t one : x.integers()) {
-    made.push_back(wrapped(0 - bits(one)));
+    made.push_back(as_held(wrapped(0 - bits(one)), x.type));
   }
   x.elements = std::move(made);
   n.give(known_tensor(std::move(x)));
 }
 inline void negation(operation& n) {
   each(n, [](auto one) { return one == 0 ? 1 : 0; });
+}
+inline void absolute(operation& n) {
+  each(n, [](auto one) { return one < 0 ? -one : one; });
+}
+inline void sign(operation& n) {
+  each(n, [](auto one) { return one != one ? one : decltype(one)((one > 0) - (one < 0)); });
 }
 /// f of reals.
 template <class F>
@@ -240,27 +274,6 @@ inline void sine(operation& n) {
 }
 inline void cosine(operation& n) {
   each_real(n, [](double x) { return std::cos(x); });
-}
-
-/// An integer as its type holds it.
-[[nodiscard]] inline std::int64_t as_held(std::int64_t x, element_type type) {
-  using P = ::onnx::TensorProto;
-  switch (type) {
-    case P::INT32:
-      return static_cast<std::int32_t>(x);
-    case P::UINT32:
-      return static_cast<std::uint32_t>(x);
-    case P::INT16:
-      return static_cast<std::int16_t>(x);
-    case P::UINT16:
-      return static_cast<std::uint16_t>(x);
-    case P::INT8:
-      return static_cast<std::int8_t>(x);
-    case P::UINT8:
-      return static_cast<std::uint8_t>(x);
-    default:
-      return x;
-  }
 }
 
 inline void cast(operation& n) {

@@ -14,62 +14,89 @@
 // Activations and other functions of one operand.
 namespace glia::onnx::reading {
 
+/// Bounds that are left out are the largest finite numbers in size, so that infinity becomes one.
 inline void clip(operation& n) {
-  constexpr double most = std::numeric_limits<double>::infinity();
+  constexpr double most = std::numeric_limits<float>::max();
   const bool attributes = n.opset < 11;
   const auto computed = [&](std::size_t i) { return n.has(i) && n.x[i].computed(); };
-  if (computed(1) || computed(2)) {
-    // As bounds may be left out, what is there goes first.
-    std::vector<tensor> there{n.operand(0)};
+  if (!attributes && (computed(1) || computed(2))) {
+    std::vector<tensor> all{n.operand(0)};
     for (const std::size_t i : {1U, 2U}) {
-      if (n.has(i)) {
-        there.push_back(n.x[i]);
-      }
+      all.push_back(n.has(i) ? n.x[i] : known_tensor(real_numbers({i == 1 ? -most : most}, {})));
     }
-    const bool lower = n.has(1);
-    const bool upper = n.has(2);
-    const aligned all = n.out.align(there);
-    value_id y = all.values[0];
-    if (lower) {
-      y = n.out.binary(binary_function::maximum, y, all.values[1]);
-    }
-    if (upper) {
-      y = n.out.binary(binary_function::minimum, y, all.values[lower ? 2 : 1]);
-    }
-    return n.give_like(all.like, y);
+    const aligned bounded = n.out.align(all);
+    const value_id above =
+        n.out.binary(binary_function::maximum, bounded.values[0], bounded.values[1]);
+    return n.give_like(bounded.like,
+                       n.out.binary(binary_function::minimum, above, bounded.values[2]));
   }
   const double low = attributes ? n.real("min", -most) : n.known_number(1, -most);
   const double high = attributes ? n.real("max", most) : n.known_number(2, most);
-  const bool bounded = high < std::numeric_limits<float>::max();
   if (low == 0 && high == 6) {
     return map_elements(n, {unary_function::relu6});
   }
-  if (low == 0 && !bounded) {
+  if (low == 0 && high > most) {
     return map_elements(n, {unary_function::relu});
   }
   map_elements(n, {unary_function::clamp, low, high});
 }
 
-inline void leaky_relu(operation& n) {
-  map_elements(n, {unary_function::leaky_relu, n.real("alpha", 0.01)});
+/// x above 0, else f(x): of slopes that may be negative, which the functions of layers are not.
+template <class F>
+void above_or(operation& n, const F& f) {
+  elementwise(n, 1, [&](const auto& x) {
+    const value_id above = n.out.binary(binary_function::greater, x[0], n.out.constant({}, {0}));
+    return n.out.call(kernels::select{}, {above, x[0], f(x[0])});
+  });
 }
-inline void elu(operation& n) { map_elements(n, {unary_function::elu, n.real("alpha", 1)}); }
+
+inline void leaky_relu(operation& n) {
+  const double alpha = n.real("alpha", 0.01);
+  if (alpha >= 0) {
+    return map_elements(n, {unary_function::leaky_relu, alpha});
+  }
+  above_or(n, [&](value_id x) { return n.out.scaled(x, alpha); });
+}
+/// a (exp(x) - 1) for x that is not above 0
+inline value_id scaled_elu(graph_builder& out, value_id x, double alpha) {
+  return alpha >= 0 ? out.apply(unary_map{unary_function::elu, alpha}, x)
+                    : out.affine(out.apply(unary_map{unary_function::elu, 1}, x), alpha, 0);
+}
+inline void elu(operation& n) {
+  const double alpha = n.real("alpha", 1);
+  if (alpha >= 0) {
+    return map_elements(n, {unary_function::elu, alpha});
+  }
+  above_or(n, [&](value_id x) { return scaled_elu(n.out, x, alpha); });
+}
 
 /// max(0, x) + min(0, a (exp(x / a) - 1))
 inline void celu(operation& n) {
   const double alpha = n.real("alpha", 1);
-  elementwise(n, 1, [&](const auto& x) {
-    const value_id scaled = n.out.affine(x[0], 1 / alpha, 0);
-    return n.out.affine(n.out.apply(unary_map{unary_function::elu, 1}, scaled), alpha, 0);
+  require<data_error>(alpha != 0, "divides by an alpha of 0");
+  if (alpha > 0) {
+    return elementwise(n, 1, [&](const auto& x) {
+      const value_id inner = n.out.affine(x[0], 1 / alpha, 0);
+      return n.out.affine(n.out.apply(unary_map{unary_function::elu, 1}, inner), alpha, 0);
+    });
+  }
+  above_or(n, [&](value_id x) {
+    const value_id inner = n.out.affine(x, 1 / alpha, 0);
+    return n.out.affine(n.out.apply(unary_function::exponential, inner), alpha, -alpha);
   });
 }
+/// gamma x above 0, else gamma alpha (exp(x) - 1)
 inline void selu(operation& n) {
   // The standard gives these digits.
   const double alpha = n.real("alpha", 1.67326319217681884765625);
   const double gamma = n.real("gamma", 1.05070102214813232421875);
-  elementwise(n, 1, [&](const auto& x) {
-    return n.out.affine(n.out.apply(unary_map{unary_function::elu, alpha}, x[0]), gamma, 0);
-  });
+  if (alpha >= 0) {
+    return elementwise(n, 1, [&](const auto& x) {
+      return n.out.affine(scaled_elu(n.out, x[0], alpha), gamma, 0);
+    });
+  }
+  above_or(n, [&](value_id x) { return scaled_elu(n.out, x, alpha); });
+  n.give_like(n.results[0], n.out.affine(n.results[0].id, gamma, 0));
 }
 inline void hard_sigmoid(operation& n) {
   const double alpha = n.real("alpha", 0.2);
@@ -93,7 +120,8 @@ inline void mish(operation& n) {
 }
 inline void softsign(operation& n) {
   elementwise(n, 1, [&](const auto& x) {
-    return n.out.divide(x[0], n.out.affine(n.out.apply(unary_function::absolute, x[0]), 1, 1));
+    return n.out.binary(binary_function::divide, x[0],
+                        n.out.affine(n.out.apply(unary_function::absolute, x[0]), 1, 1));
   });
 }
 inline void thresholded_relu(operation& n) {
@@ -113,15 +141,15 @@ inline void shrink(operation& n) {
         n.out.binary(binary_function::greater, x[0], n.out.constant({}, {lambda}));
     const value_id below =
         n.out.binary(binary_function::greater, n.out.constant({}, {-lambda}), x[0]);
-    const value_id rest = n.out.call(kernels::select{},
-                                     {below, n.out.affine(x[0], 1, bias), n.out.constant({}, {0})});
-    return n.out.call(kernels::select{}, {above, n.out.affine(x[0], 1, -bias), rest});
+    const value_id rest = n.out.call(
+        kernels::select{}, {above, n.out.affine(x[0], 1, -bias), n.out.constant({}, {0})});
+    return n.out.call(kernels::select{}, {below, n.out.affine(x[0], 1, bias), rest});
   });
 }
 inline void prelu(operation& n) {
   elementwise(n, 2, [&](const auto& x) {
-    const value_id positive = n.out.binary(binary_function::greater, x[0], n.out.constant({}, {0}));
-    return n.out.call(kernels::select{}, {positive, x[0], n.out.multiply(x[0], x[1])});
+    const value_id below = n.out.binary(binary_function::greater, n.out.constant({}, {0}), x[0]);
+    return n.out.call(kernels::select{}, {below, n.out.multiply(x[0], x[1]), x[0]});
   });
 }
 
@@ -140,82 +168,123 @@ inline void gelu(operation& n) {
   });
 }
 
-/// x to a power that is known for each element: |x|^p by its logarithm, and the sign that IEEE 754
-/// gives.
-inline void pow(operation& n) {
-  const numbers power = n.known(1);
-  const auto one = [&]() -> std::optional<double> {
-    if (power.size() == 0) {
+/// x to a whole power, by the squares of squares that make it up.
+inline value_id whole_power(graph_builder& out, value_id x, unsigned power) {
+  value_id square = x;
+  value_id all = no_value;
+  for (; power > 0; power /= 2) {
+    if (power % 2 == 1) {
+      all = all == no_value ? square : out.multiply(all, square);
+    }
+    square = power > 1 ? out.apply(unary_function::square, square) : square;
+  }
+  return all;
+}
+
+/// a to the power of b, |a|^b by its logarithm, and the sign and the edges that IEEE 754 gives.
+inline value_id general_power(graph_builder& out, value_id a, value_id b) {
+  using f = binary_function;
+  const auto number = [&](double x) { return out.constant({}, {x}); };
+  const auto select = [&](value_id where, value_id x, value_id y) {
+    return out.call(kernels::select{}, {where, x, y});
+  };
+  const auto either = [&](value_id x, value_id y) { return out.binary(f::maximum, x, y); };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const value_id zero = number(0);
+  const value_id one = number(1);
+  const value_id size = out.apply(unary_function::absolute, a);
+  const value_id size_of_power = out.apply(unary_function::absolute, b);
+  const value_id raised = out.apply(unary_function::exponential,
+                                    out.multiply(out.apply(unary_function::logarithm, size), b));
+  const value_id whole = out.binary(f::equal, out.apply(unary_function::floor, b), b);
+  const value_id half = out.scaled(b, 0.5);
+  const value_id even = either(out.binary(f::equal, out.apply(unary_function::floor, half), half),
+                               out.binary(f::equal, size_of_power, number(infinity)));
+  // 1 / a is below 0 for -0 as well.
+  const value_id below =
+      either(out.binary(f::greater, zero, a),
+             out.binary(f::greater, zero, out.apply(unary_function::reciprocal, a)));
+  const value_id odd = out.binary(f::greater, whole, even);
+  // Roots of negative numbers are none, but those of 0 and of infinity are.
+  const value_id has_root = either(
+      either(whole, even),
+      either(out.binary(f::equal, size, number(infinity)), out.binary(f::equal, size, zero)));
+  const value_id of_negative = select(has_root, select(odd, out.affine(raised, -1, -0.0), raised),
+                                      number(std::numeric_limits<double>::quiet_NaN()));
+  const value_id made = select(below, of_negative, raised);
+  // 1 to any power, anything to the power of 0, and -1 to an infinite one are 1.
+  const value_id always_one =
+      either(either(out.binary(f::equal, a, one), out.binary(f::equal, b, zero)),
+             out.multiply(out.binary(f::equal, size, one),
+                          out.binary(f::equal, size_of_power, number(infinity))));
+  return select(always_one, one, made);
+}
+
+/// The one number that all of a tensor's are, if they are known and leave the other's shape as it
+/// is.
+[[nodiscard]] inline std::optional<double> number_throughout(const operation& n, std::size_t i,
+                                                             const tensor& other) {
+  if (n.x[i].computed()) {
+    return std::nullopt;
+  }
+  const numbers all = n.known(i);
+  for (std::size_t k = 1; k < all.size(); ++k) {
+    if (all.at(k) != all.at(0)) {
       return std::nullopt;
     }
-    for (std::size_t i = 1; i < power.size(); ++i) {
-      if (power.at(i) != power.at(0)) {
-        return std::nullopt;
-      }
-    }
-    return power.at(0);
-  }();
-  n.x.resize(1);
-  if (one && leaves_shape(known_tensor(power), n.x[0]) &&
-      broadcast(power.extents, n.x[0].extents) == n.x[0].extents) {
-    const auto map = [&](unary_function f) { map_elements(n, {f}); };
-    if (*one == 1) {
-      return map_elements(n, identity_map);
-    }
-    if (*one == 2) {
-      return map(unary_function::square);
-    }
-    if (*one == 0.5) {
-      return map(unary_function::square_root);
-    }
-    if (*one == -1) {
-      return map(unary_function::reciprocal);
-    }
-    constexpr double most_factors = 64;
-    if (*one > 2 && *one <= most_factors && std::floor(*one) == *one) {
-      return elementwise(n, 1, [&](const auto& x) {
-        // The squares of squares that make it up.
-        auto left = static_cast<unsigned>(*one);
-        value_id square = x[0];
-        value_id all = no_value;
-        for (; left > 0; left /= 2) {
-          if (left % 2 == 1) {
-            all = all == no_value ? square : n.out.multiply(all, square);
-          }
-          square = left > 1 ? n.out.apply(unary_function::square, square) : square;
-        }
-        return all;
-      });
-    }
   }
-  numbers sign = real_numbers({}, power.extents);
-  numbers exponents = real_numbers({}, power.extents);
-  std::vector<double> signs;
-  std::vector<double> all;
-  for (std::size_t i = 0; i < power.size(); ++i) {
-    const double p = power.at(i);
-    const bool whole = std::floor(p) == p;
-    signs.push_back(!whole                 ? std::numeric_limits<double>::quiet_NaN()
-                    : std::fmod(p, 2) == 0 ? 1
-                                           : -1);
-    all.push_back(p);
+  const bool fits = all.size() > 0 && all.extents.size() <= other.rank() &&
+                    broadcast(all.extents, other.extents) == other.extents;
+  return fits ? std::optional(all.at(0)) : std::nullopt;
+}
+
+inline void pow(operation& n) {
+  require_operands(n, 2);
+  const auto power = number_throughout(n, 1, n.x[0]);
+  const element_type type = n.x[0].type;
+  constexpr double most_factors = 64;
+  const auto apply = [&](const auto& f) {
+    n.x.resize(1);
+    elementwise(n, 1, [&](const auto& x) { return f(x[0]); });
+  };
+  const auto map = [&](unary_function f) { apply([&](value_id x) { return n.out.apply(f, x); }); };
+  if (power == 1) {
+    n.x.resize(1);
+    map_elements(n, identity_map);
+  } else if (power == 2) {
+    map(unary_function::square);
+  } else if (power == -1) {
+    map(unary_function::reciprocal);
+  } else if (power && std::floor(*power) == *power && std::abs(*power) <= most_factors &&
+             *power != 0) {
+    apply([&](value_id x) {
+      const value_id all = whole_power(n.out, x, static_cast<unsigned>(std::abs(*power)));
+      return *power > 0 ? all : n.out.apply(unary_function::reciprocal, all);
+    });
+  } else if (power && std::isfinite(*power) && std::floor(*power) != *power) {
+    // Roots of negative numbers are none, but that of -infinity is as infinity's.
+    apply([&](value_id x) {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      const value_id least =
+          n.out.binary(binary_function::equal, x, n.out.constant({}, {-infinity}));
+      const value_id root =
+          *power == 0.5
+              ? n.out.affine(n.out.apply(unary_function::square_root, x), 1, 0)
+              : n.out.apply(unary_function::exponential,
+                            n.out.affine(n.out.apply(unary_function::logarithm, x), *power, 0));
+      return n.out.call(kernels::select{},
+                        {least, n.out.constant({}, {*power > 0 ? infinity : 0}), root});
+    });
+  } else {
+    if (!n.x[1].computed()) {
+      n.x[1] = known_tensor(n.known(1));
+    }
+    elementwise(n, 2, [&](const auto& x) { return general_power(n.out, x[0], x[1]); });
   }
-  sign.elements = std::move(signs);
-  exponents.elements = std::move(all);
-  n.x.push_back(known_tensor(std::move(exponents)));
-  n.x.push_back(known_tensor(std::move(sign)));
-  elementwise(n, 3, [&](const auto& x) {
-    const value_id zero = n.out.constant({}, {0});
-    const value_id size = n.out.apply(unary_function::absolute, x[0]);
-    const value_id logarithm = n.out.apply(unary_function::logarithm, size);
-    const value_id raised =
-        n.out.apply(unary_function::exponential, n.out.multiply(logarithm, x[1]));
-    const value_id below = n.out.binary(binary_function::greater, zero, x[0]);
-    const value_id made =
-        n.out.call(kernels::select{}, {below, n.out.multiply(raised, x[2]), raised});
-    const value_id to_nothing = n.out.binary(binary_function::equal, x[1], zero);
-    return n.out.call(kernels::select{}, {to_nothing, n.out.constant({}, {1}), made});
-  });
+  if (!is_real(type)) {  // and so is the result
+    n.give_like(n.results[0], truncated(n.out, n.results[0].id));
+  }
+  n.results[0].type = type;
 }
 
 }  // namespace glia::onnx::reading

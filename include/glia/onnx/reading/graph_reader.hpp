@@ -19,6 +19,7 @@
 #include "glia/onnx/reading/joined_nodes.hpp"
 #include "glia/onnx/reading/model_content.hpp"
 #include "glia/onnx/reading/operators.hpp"
+#include "glia/onnx/reading/sample_rules.hpp"
 
 namespace glia::onnx {
 
@@ -132,6 +133,7 @@ class graph_reader {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (wanted[i]) {
         const ::onnx::NodeProto& node = b.all[static_cast<int>(i)];
+        out.samples.place = text("the node '", node.name(), "' (", full_name(node), ')');
         try {
           read_node(b, i, node);
         } catch (const error& e) {
@@ -211,6 +213,7 @@ class graph_reader {
     const operation::numbers_function ask = [&](const std::string& of) {
       return known_numbers(b, of, 0);
     };
+    const std::vector<tensor> given = operands;
     operation n(node, std::move(operands), out, opset_, training_, std::move(wanted), ask);
     const auto function = reading::folding::function_of(name);
     const auto reader = reading::reader_of(name);
@@ -219,14 +222,86 @@ class graph_reader {
     } else {
       require<data_error>(reader != nullptr,
                           "is of what depends on the samples, and glia has no kernel for it");
+      if (const std::string why = reading::crossing(n); !why.empty()) {
+        out.samples.refuse(why);
+      }
       if (!joined_nodes(b, out, parts).joins(n)) {
         const started here = start();
         reader(n);
+        if (out.samples.samples == 1) {
+          keep_sample(n, given[0]);
+        }
         finish(here, name, described(n));
       }
     }
     count_known(n);
+    if (std::any_of(given.begin(), given.end(), [](const tensor& t) { return bool(t.beyond); })) {
+      numbers_only ? look_beyond(node, given, n.results)
+                   : require_same_beyond(node, given, n.results);
+    }
     return std::move(n.results);
+  }
+
+  /// A single sample stays at its axis where an operation keeps its operand's axes, but for those
+  /// that it reduces: of the axes of extent 1 in a shape, nobody knows which it was.
+  void keep_sample(operation& n, const tensor& x) {
+    tensor& y = n.results.at(0);
+    for (std::size_t axis = 0; axis < x.rank() && y.computed(); ++axis) {
+      if (!out.has_samples(x, axis)) {
+        continue;
+      }
+      if (const auto kept = reading::kept_axis(n, x, axis); kept && *kept < y.rank()) {
+        y = out.with_sample_at(y, *kept);
+      }
+      return;
+    }
+  }
+
+  /// Computes numbers again, for one more sample.
+  void look_beyond(const ::onnx::NodeProto& node, std::vector<tensor> operands,
+                   std::vector<tensor>& results) {
+    for (tensor& t : operands) {
+      if (t.beyond != nullptr) {
+        t = known_tensor(*t.beyond);
+      }
+    }
+    graph_builder nothing;
+    const operation::numbers_function nobody = [](const std::string&) {
+      return std::optional<numbers>();
+    };
+    operation n(node, std::move(operands), nothing, opset_, false, {}, nobody);
+    const auto function = reading::folding::function_of(node.op_type());
+    try {
+      function != nullptr ? function(n) : reading::reader_of(node.op_type())(n);
+    } catch (const error&) {
+      return out.samples.refuse("computes what it can for this number of samples only");
+    }
+    count_known(n);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].known != nullptr && n.results[i].known != nullptr) {
+        note_beyond(results[i], *n.results[i].known);
+      } else if (results[i]) {
+        out.samples.refuse("takes a number that depends on how many samples there are");
+      }
+    }
+  }
+  /// Says what a tensor of numbers is for one more sample.
+  static void note_beyond(tensor& t, const numbers& beyond) {
+    if (t.known->extents != beyond.extents || t.known->elements != beyond.elements) {
+      t.beyond = std::make_shared<const numbers>(beyond);
+    }
+  }
+
+  /// What depends on the number of samples may say how long axes are that have them, and nothing
+  /// else.
+  void require_same_beyond(const ::onnx::NodeProto& node, const std::vector<tensor>& operands,
+                           const std::vector<tensor>& results) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].beyond != nullptr &&
+          !reading::says_extents(out, node.op_type(), i, operands, results[0])) {
+        return out.samples.refuse("takes a number that depends on how many samples there are");
+      }
+    }
   }
 
   /// Bounds the memory, and the time, that numbers take which depend on no sample.
@@ -327,9 +402,11 @@ class graph_reader {
   void read_extents(const ::onnx::NodeProto& node, const std::vector<tensor>& operands) {
     require<data_error>(operands.size() == 1 && node.output_size() == 1, "expected one operand");
     const dims& s = operands[0].extents;
+    const dims beyond = reading::extents_beyond(out, operands[0]);
     if (node.op_type() == "Size") {
-      values_[node.output(0)] =
-          known_tensor(integer_numbers({static_cast<std::int64_t>(operands[0].size())}, {}));
+      tensor& made = values_[node.output(0)];
+      made = known_tensor(integer_numbers({static_cast<std::int64_t>(operands[0].size())}, {}));
+      note_beyond(made, integer_numbers({static_cast<std::int64_t>(count_of(beyond))}, {}));
       return;
     }
     const auto rank = static_cast<std::int64_t>(s.size());
@@ -339,12 +416,17 @@ class graph_reader {
       const std::int64_t at = std::clamp<std::int64_t>(a.i() < 0 ? a.i() + rank : a.i(), 0, rank);
       (a.name() == "start" ? begin : end) = at;
     }
-    std::vector<std::int64_t> all;
-    for (std::int64_t i = begin; i < end; ++i) {
-      all.push_back(static_cast<std::int64_t>(s[static_cast<std::size_t>(i)]));
-    }
-    const std::size_t count = all.size();
-    values_[node.output(0)] = known_tensor(integer_numbers(std::move(all), {count}));
+    const auto some = [&](const dims& of) {
+      std::vector<std::int64_t> all;
+      for (std::int64_t i = begin; i < end; ++i) {
+        all.push_back(static_cast<std::int64_t>(of[static_cast<std::size_t>(i)]));
+      }
+      const std::size_t count = all.size();
+      return integer_numbers(std::move(all), {count});
+    };
+    tensor& made = values_[node.output(0)];
+    made = known_tensor(some(s));
+    note_beyond(made, some(beyond));
   }
 
   /// Reads the branch that is taken, which no sample may decide.
@@ -353,6 +435,9 @@ class graph_reader {
         operands.size() == 1 && is_numbers(operands[0]) && operands[0] && operands[0].size() == 1,
         "decides by what depends on the samples, which glia cannot");
     const double holds = *reading::number_in(operands[0]);
+    if (operands[0].beyond != nullptr) {
+      out.samples.refuse("decides by how many samples there are");
+    }
     const std::string_view wanted = holds != 0 ? "then_branch" : "else_branch";
     for (const ::onnx::AttributeProto& a : node.attribute()) {
       if (a.name() == wanted && a.has_g()) {
@@ -390,7 +475,10 @@ class graph_reader {
                             outputs_of_body >= carried + 1 &&
                             static_cast<std::size_t>(node.output_size()) == outputs_of_body - 1,
                         "has other operands or results than its body");
-    const auto decided = [](const tensor& t) {
+    const auto decided = [&](const tensor& t) {
+      if (t.beyond != nullptr) {
+        out.samples.refuse("runs as often as there are samples");
+      }
       require<data_error>(is_numbers(t) && t && t.size() == 1,
                           "runs as often as the samples decide, which glia cannot");
       return *reading::number_in(t);

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -159,25 +162,63 @@ inline void gather_nd(operation& n) {
   n.give(picked_elements(n.out, n.out.plain(x), named_parts(x, at, shared), to, x.type));
 }
 
-/// Replaces elements: each of the result is one of what was there or of the updates.
+/// Replaces elements by updates, or joins them: each of the result is one of what was there or of
+/// the updates, or both by a function, update after update.
 inline void replace(operation& n, const std::vector<std::size_t>& which) {
   const tensor& x = n.operand(0);
   const tensor& updates = n.operand(2);
-  const std::string how = n.word("reduction", "none");
-  require<data_error>(how == "none", "reduces by '", how, "' as it replaces elements");
+  const std::string reduction = n.word("reduction", "none");
+  constexpr std::pair<std::string_view, std::pair<binary_function, double>> functions[] = {
+      {"add", {binary_function::add, -0.0}},
+      {"mul", {binary_function::multiply, 1}},
+      {"max", {binary_function::maximum, -std::numeric_limits<double>::infinity()}},
+      {"min", {binary_function::minimum, std::numeric_limits<double>::infinity()}}};
+  const auto* const function =
+      std::find_if(std::begin(functions), std::end(functions),
+                   [&](const auto& one) { return one.first == reduction; });
+  const bool joins = function != std::end(functions);
+  require<data_error>(joins || reduction == "none", "reduces by '", reduction,
+                      "' as it replaces elements");
   require<data_error>(which.size() == updates.size(), "has ", updates.size(), " updates for ",
                       which.size(), " places");
   const std::size_t size = x.size();
   require_few(x.extents);
-  std::vector<std::size_t> from = plain_order(size);
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    require<data_error>(which[i] < size, "replaces what is beyond ", words(x.extents));
-    from[which[i]] = size + i;
+  for (const std::size_t one : which) {
+    require<data_error>(one < size, "replaces what is beyond ", words(x.extents));
   }
-  const value_id both = n.out.concat({n.out.reshape(n.out.plain(x), {size}),
-                                      n.out.reshape(n.out.plain(updates), {updates.size()})},
-                                     0);
-  n.give(picked_elements(n.out, both, from, x.extents, x.type));
+  const value_id all = n.out.reshape(n.out.plain(updates), {updates.size()});
+  if (!joins) {
+    std::vector<std::size_t> from = plain_order(size);
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      from[which[i]] = size + i;
+    }
+    const value_id both = n.out.concat({n.out.reshape(n.out.plain(x), {size}), all}, 0);
+    return n.give(picked_elements(n.out, both, from, x.extents, x.type));
+  }
+  // In each round one update for each place; a place that has none is joined with what changes
+  // nothing.
+  const value_id both = n.out.concat({all, n.out.constant({1}, {function->second.second})}, 0);
+  std::vector<std::size_t> round_of;
+  std::vector<std::size_t> rounds(size, 0);
+  for (const std::size_t one : which) {
+    round_of.push_back(rounds[one]++);
+  }
+  constexpr std::size_t most = 1024;
+  const std::size_t count = size == 0 ? 0 : *std::max_element(rounds.begin(), rounds.end());
+  require<data_error>(count <= most, "joins ", count, " updates of one element; glia reads up to ",
+                      most);
+  value_id made = n.out.plain(x);
+  for (std::size_t round = 0; round < count; ++round) {
+    std::vector<std::size_t> from(size, updates.size());
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      if (round_of[i] == round) {
+        from[which[i]] = i;
+      }
+    }
+    made = n.out.binary(function->second.first, made,
+                        picked_elements(n.out, both, from, x.extents, x.type).id);
+  }
+  n.give(n.out.computed(made, x.type));
 }
 inline void scatter_elements(operation& n) {
   const tensor& x = n.operand(0);
@@ -214,22 +255,24 @@ inline void one_hot(operation& n) {
     require_few(to);
     std::vector<double> ones(count_of(to), 0);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const double one = all.at(i) < 0 ? all.at(i) + count : all.at(i);
+      const double at_once = std::trunc(all.at(i));
+      const double one = at_once < 0 ? at_once + count : at_once;
       if (one >= 0 && one < count) {
         ones[i * depth + static_cast<std::size_t>(one)] = 1;
       }
     }
     rows = n.out.constant(shape_of(to), std::move(ones));
   } else {
-    rows = n.out.call(kernels::one_hot{depth, 1, 0}, {index_of(n.out, n.out.plain(at), count)});
+    const value_id numbers = n.out.plain(at);
+    const value_id whole = is_real(at.type) ? truncated(n.out, numbers) : numbers;
+    rows = n.out.call(kernels::one_hot{depth, 1, 0}, {index_of(n.out, whole, count)});
   }
-  // off + row (on - off)
   const tensor values = n.operand(2);
   require<data_error>(values.extents == dims{2}, "expected two values, off and on");
   const value_id both = n.out.plain(values);
   const value_id off = n.out.reshape(n.out.slice(both, 0, 0, 1), {});
   const value_id on = n.out.reshape(n.out.slice(both, 0, 1, 1), {});
-  const value_id y = n.out.add(n.out.multiply(rows, n.out.subtract(on, off)), off);
+  const value_id y = n.out.call(kernels::select{}, {rows, on, off});
   axis_order order;
   for (std::size_t i = 0; i < at.rank(); ++i) {
     order.push_back(i < axis ? i : i + 1);

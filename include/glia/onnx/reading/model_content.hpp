@@ -1,14 +1,17 @@
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "glia/core/error.hpp"
@@ -157,17 +160,38 @@ class model_content {
     explicit file_beside(const std::filesystem::path& path) : file(path), content(file) {}
   };
 
-  /// A file in the model's folder: a path that leads out of it is refused, as a model
-  /// from elsewhere must not read what it likes.
+  /// A file in the model's folder: a path that leads out of it, by its parts or through symbolic
+  /// links, is refused, as a model from elsewhere must not read what it likes. The folder is also
+  /// that of the file which the model's name links to, as caches of downloads have them.
   [[nodiscard]] const file_beside& beside(const std::string& location, std::string_view tensor) {
-    const std::filesystem::path relative(location);
+    namespace fs = std::filesystem;
+    const fs::path relative(location);
     bool inside = !location.empty() && relative.is_relative();
     for (const auto& part : relative) {
       inside = inside && part != "..";
     }
     require<data_error>(inside, "the tensor '", tensor, "' is said to be in '", location,
                         "'; expected a file in the folder of the model");
-    return beside_.try_emplace(location, path_.parent_path() / relative).first->second;
+    const auto known = beside_.find(location);
+    if (known != beside_.end()) {
+      return known->second;
+    }
+    std::error_code failure;
+    const auto resolved = [&](const fs::path& path) {
+      return failure ? fs::path() : fs::weakly_canonical(path, failure);
+    };
+    const fs::path model = fs::absolute(path_);
+    const fs::path file = resolved(model.parent_path() / relative);
+    const fs::path folders[] = {resolved(model.parent_path()), resolved(model).parent_path()};
+    require<data_error>(!failure, "the tensor '", tensor, "' is said to be in '", location,
+                        "', which cannot be found (", failure.message(), ")");
+    const bool stays = std::any_of(std::begin(folders), std::end(folders), [&](const auto& folder) {
+      const auto parts = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+      return parts.first == folder.end();
+    });
+    require<data_error>(stays, "the tensor '", tensor, "' is said to be in '", location,
+                        "', a link that leads out of the folder of the model; copy the file there");
+    return beside_.try_emplace(location, file).first->second;
   }
 
   std::filesystem::path path_;

@@ -134,20 +134,21 @@ inline void layer_normalization(operation& n) {
   return graph_builder::with_value(ends.like, out.multiply(ends.values[0], ends.values[1]));
 }
 
-/// x scale + bias, which have a number for each element of axis 1.
-inline void scale_channels(operation& n, const tensor& x) {
-  dims channels(x.rank() - 1, 1);
-  channels[0] = x.extents[1];
-  const std::vector<tensor> all{x, reshaped(n.out, n.operand(1), channels),
-                                reshaped(n.out, n.operand(2), channels)};
-  const aligned a = n.out.align(all);
-  n.give_like(a.like, n.out.add(n.out.multiply(a.values[0], a.values[1]), a.values[2]));
+/// Groups of channels of each sample, with a number of scale and bias for each channel.
+inline void normalize_groups(operation& n, const tensor& x, std::size_t groups) {
+  axis_order order = axes_from_to(2, x.rank());
+  order.insert(order.begin(), 0);
+  order.push_back(1);
+  const auto results = n.out.add_node(
+      kernels::normalize{normalization::group, n.real("epsilon", 1e-5), groups},
+      {n.out.stored_as(x, order), n.out.plain(n.operand(1)), n.out.plain(n.operand(2))});
+  n.give(n.out.computed(results[0], order, x.type));
 }
 
 inline void instance_normalization(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
   require<data_error>(x.rank() > 2 && x.size() > 0, "expected (N, C, ...), got ", words(x.extents));
-  scale_channels(n, standardised(n.out, x, {axes_from_to(2, x.rank())}, n.real("epsilon", 1e-5)));
+  normalize_groups(n, x, x.extents[1]);
 }
 
 inline void group_normalization(operation& n) {
@@ -158,19 +159,13 @@ inline void group_normalization(operation& n) {
                       "expected (N, C, ...) of as many channels as ", groups, " groups share, got ",
                       words(x.extents));
   const std::size_t each = x.extents[1] / groups;
-  dims parts{x.extents[0], groups, each};
-  parts.insert(parts.end(), x.extents.begin() + 2, x.extents.end());
-  const tensor y = reshaped(n.out,
-                            standardised(n.out, in_graph(n.out, reshaped(n.out, x, parts)),
-                                         {axes_from_to(2, parts.size())}, n.real("epsilon", 1e-5)),
-                            x.extents);
   if (n.opset < 21) {  // a number for each group
     for (const std::size_t i : {1U, 2U}) {
       const tensor of_groups = reshaped(n.out, n.operand(i), {groups, 1});
       n.x[i] = reshaped(n.out, expanded(n.out, of_groups, {groups, each}), {x.extents[1]});
     }
   }
-  scale_channels(n, y);
+  normalize_groups(n, x, groups);
 }
 
 inline void mean_variance_normalization(operation& n) {
@@ -222,29 +217,42 @@ inline void lp_normalization(operation& n) {
   if (p == 2) {
     norm.id = n.out.apply(unary_function::square_root, norm.id);
   }
+  // A norm of 0 leaves its zeros as they are.
+  norm.id = n.out.call(kernels::select{},
+                       {n.out.binary(binary_function::equal, norm.id, n.out.constant({}, {0})),
+                        n.out.constant({}, {1}), norm.id});
   const std::vector<tensor> both{x, norm};
   const aligned all = n.out.align(both);
-  n.give_like(all.like, n.out.divide(all.values[0], all.values[1]));
+  n.give_like(all.like, n.out.binary(binary_function::divide, all.values[0], all.values[1]));
 }
 
 /// In inference nothing; in training what glia's own layer does.
 inline void dropout(operation& n) {
-  const tensor x = n.operand(0);
+  // In the graph in inference, too: parameters have the same shape as in training.
+  const tensor x = n.operand(0).from != nullptr ? in_graph(n.out, n.x[0]) : n.x[0];
   const double rate = n.opset < 12 ? n.real("ratio", 0.5) : n.known_number(1, 0.5);
   require<data_error>(n.training || n.opset < 12 || n.known_number(2, 0) == 0 || rate == 0,
                       "drops elements in inference, too; in training glia does");
-  require<data_error>(!n.training || rate == 0 || !n.wants(1),
-                      "gives which elements are dropped, which glia does not");
-  if (n.wants(1)) {
-    numbers ones = broadcast_to(integer_numbers({1}, {}, truth), x.extents);
-    n.give(known_tensor(std::move(ones)), 1);
-  }
   if (!n.training || rate == 0) {
+    if (n.wants(1)) {
+      n.give(known_tensor(broadcast_to(integer_numbers({1}, {}, truth), x.extents)), 1);
+    }
     return n.give(x);
   }
   require<data_error>(rate > 0 && rate < 1, "has a ratio of ", rate);
   const tensor given = in_graph(n.out, x);
-  n.give_like(given, n.out.call(kernels::dropout{rate, 0}, {given.id, n.out.random_key()}));
+  const kernels::dropout kernel{rate, 0};
+  if (!n.wants(1)) {
+    return n.give_like(given, n.out.call(kernel, {given.id, n.out.random_key()}));
+  }
+  // Of ones it leaves what the others are multiplied by.
+  const value_id ones = n.out.full(n.out.shape_of_value(given.id), 1);
+  const value_id factors = n.out.call(kernel, {ones, n.out.random_key()});
+  n.give_like(given, n.out.multiply(given.id, factors));
+  tensor mask = graph_builder::with_value(
+      given, n.out.binary(binary_function::greater, factors, n.out.constant({}, {0})));
+  mask.type = truth;
+  n.give(std::move(mask), 1);
 }
 
 }  // namespace glia::onnx::reading

@@ -54,6 +54,7 @@ using reader_function = void (*)(operation&);
       {"Mean", mean},
       {"Min", fold<b::minimum>},
       {"Mish", mish},
+      {"Mod", modulo},
       {"Mul", multiply},
       {"Neg", negate},
       {"Not", negation},

@@ -286,7 +286,8 @@ inline void pad(operation& n) {
       static_cast<void>(count_of(x.extents));
       continue;
     }
-    require<data_error>(mode == "reflect" || mode == "edge", "pads in the mode '", mode, "'");
+    require<data_error>(mode == "reflect" || mode == "edge" || mode == "wrap", "pads in the mode '",
+                        mode, "'");
     const std::int64_t total = extent + before + after;
     require<data_error>(
         extent > 0 && total >= 0 && total <= static_cast<std::int64_t>(numbers::most), "pads axis ",
@@ -296,6 +297,8 @@ inline void pad(operation& n) {
       std::int64_t from = at;
       if (mode == "edge") {
         from = std::clamp<std::int64_t>(at, 0, extent - 1);
+      } else if (mode == "wrap") {
+        from = ((at % extent) + extent) % extent;
       } else {
         const std::int64_t period = std::max<std::int64_t>(2 * (extent - 1), 1);
         from = ((at % period) + period) % period;

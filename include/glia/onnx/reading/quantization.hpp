@@ -67,14 +67,41 @@ namespace glia::onnx::reading {
   return known_tensor(real_numbers(all, extents));
 }
 
+/// Rounded, moved and bounded, where no fake_quantize does it.
+inline void quantize_plainly(operation& n, const quantized_steps& steps) {
+  using P = ::onnx::TensorProto;
+  require<data_error>(steps.type == P::INT8 || steps.type == P::UINT8 || steps.type == P::INT16 ||
+                          steps.type == P::UINT16,
+                      "quantises to ", name_of_type(steps.type),
+                      "; glia takes INT8, UINT8, INT16 and UINT16");
+  const bool bytes = steps.type == P::INT8 || steps.type == P::UINT8;
+  const bool has_sign = steps.type == P::INT8 || steps.type == P::INT16;
+  const double most = (bytes ? 0x1p8 : 0x1p16) / (has_sign ? 2 : 1) - 1;
+  const double least = has_sign ? -most - 1 : 0;
+  const std::size_t rank = n.operand(0).rank();
+  const std::vector<tensor> three{in_graph(n.out, n.x[0]), along(steps.zeros, steps.axis, rank),
+                                  along(steps.scales, steps.axis, rank)};
+  const aligned all = n.out.align(three);
+  const value_id whole =
+      rounded_to_even(n.out, n.out.binary(binary_function::divide, all.values[0], all.values[2]));
+  tensor made = graph_builder::with_value(
+      all.like,
+      n.out.apply(unary_map{unary_function::clamp, least, most}, n.out.add(whole, all.values[1])));
+  made.type = steps.type;
+  n.give(std::move(made));
+}
+
 inline void quantize_linear(operation& n) {
   const tensor& x = n.operand(0);
   const element_type type =
       n.has(2) ? n.x[2].type
                : static_cast<element_type>(n.integer("output_dtype", ::onnx::TensorProto::UINT8));
   const quantized_steps steps = quantized_steps_of(n, type);
-  require<data_error>(std::equal(steps.zeros.begin() + 1, steps.zeros.end(), steps.zeros.begin()),
-                      "has several zero points, which glia does not take");
+  const bool one_zero = std::equal(steps.zeros.begin() + 1, steps.zeros.end(), steps.zeros.begin());
+  using P = ::onnx::TensorProto;
+  if (!one_zero || type == P::INT16 || type == P::UINT16) {
+    return quantize_plainly(n, steps);
+  }
   const byte_range range = range_of(type, steps.zeros.at(0));
   tensor from = in_graph(n.out, x);
   if (steps.axis &&

@@ -43,6 +43,7 @@ struct graph_input_spec {
 struct graph_interface {
   std::vector<graph_input_spec> inputs;
   std::vector<std::string> outputs;
+  std::size_t rows = 0;  ///< samples of the batches that the file was written for; 0: any number
   bool channels_last = false;
   output_kind gives = output_kind::other;
 };
@@ -50,6 +51,7 @@ struct graph_interface {
 /// A file's network as a graph of glia's kernels, for so many samples.
 struct read_result {
   graph calls;
+  std::size_t rows = 0;  ///< samples
   std::vector<value_id> inputs;
   std::vector<graph_weight> weights;
   std::vector<graph_part> parts;
@@ -203,6 +205,11 @@ auto naming_file(const model_content& content, const Call& call) {
   }
   require<data_error>(!result.inputs.empty(), "has no input");
   for (const graph_input_spec& one : result.inputs) {
+    require<data_error>(one.rows == 0 || result.rows == 0 || one.rows == result.rows,
+                        "the first axis of the input '", one.name, "' has the extent ", one.rows,
+                        ", that of another input ", result.rows,
+                        "; glia expects the samples of a batch along the first axis of each");
+    result.rows = std::max(result.rows, one.rows);
     require<data_error>(result.inputs.size() == 1 || one.sample.has_value(), "the input '",
                         one.name, "', one of several, leaves an extent open");
   }
@@ -219,36 +226,44 @@ auto naming_file(const model_content& content, const Call& call) {
   return result;
 }
 
-/// Reads a file's network for inputs of these shapes, which lie as `what` says. Throws `data_error`
-/// where glia has no kernels for it, or it does not fit together.
-[[nodiscard]] inline read_result read_graph(const model_content& content,
-                                            const graph_interface& what,
-                                            std::span<const shape> shapes, bool training,
-                                            bool whole_recurrences) {
+namespace detail {
+
+/// Reads a file's network for batches of so many samples, with the other axes of `shapes`.
+/// `samples` knows afterwards whether it can be had for other numbers.
+[[nodiscard]] inline read_result read_for(std::size_t rows, const model_content& content,
+                                          const graph_interface& what,
+                                          std::span<const shape> shapes, bool training,
+                                          bool whole_recurrences, sample_tracker& samples) {
   graph_reader reader(content, training);
   graph_builder& out = reader.out;
   out.whole_recurrences = whole_recurrences;
+  out.samples.samples = rows;
   read_result result;
+  result.rows = rows;
   for (std::size_t i = 0; i < what.inputs.size(); ++i) {
     const graph_input_spec& one = what.inputs[i];
-    const value_id id = out.add_samples(one.name, shapes[i]);
+    const value_id id = out.add_samples(one.name, batch_of(rows, sample_of(shapes[i])));
     result.inputs.push_back(id);
     std::vector<std::size_t> order{0};
     for (const std::size_t axis : one.order) {
       order.push_back(axis + 1);
     }
     reader.give(one.name, out.computed(id, order, one.type));
-    out.rows = shapes[i][0];
-    out.declared_rows = one.rows;
   }
   reader.read(what.outputs);
   for (const std::string& name : what.outputs) {
     const tensor& y = reader.result(name);
-    require<data_error>(y.rank() > 0 && y.computed() && y.extents[0] == out.rows, "the output '",
-                        name, "' of shape ", words(y.extents), " has no row for each of ", out.rows,
+    require<data_error>(y.rank() > 0 && y.computed() && y.extents[0] == rows, "the output '", name,
+                        "' of shape ", words(y.extents), " has no row for each of ", rows,
                         " samples");
     const bool images = what.channels_last && y.rank() == 4;
-    out.calls.add_output(name, images ? out.stored_as(y, {0, 2, 3, 1}) : out.plain(y));
+    const bool along_first = out.has_samples(y, 0);
+    const value_id given = images ? out.stored_as(y, {0, 2, 3, 1}) : out.plain(y);
+    out.calls.add_output(name, given);
+    if (!along_first || out.samples.axis_of(given) != sample_axis{}) {
+      out.samples.place = text("the output '", name, "' of shape ", words(y.extents));
+      out.samples.refuse("does not have the samples along its first axis");
+    }
   }
   const auto nodes = out.calls.nodes().size();
   if (nodes > (reader.parts.empty() ? 0 : reader.parts.back().end)) {
@@ -265,9 +280,81 @@ auto naming_file(const model_content& content, const Call& call) {
     }
     result.names.push_back(std::move(name));
   }
+  samples = std::move(out.samples);
   result.calls = std::move(out.calls);
   result.weights = std::move(out.weights);
   return result;
+}
+
+/// Makes what was read for some number of samples for another one.
+inline void resize(read_result& read, const sample_tracker& samples, std::size_t rows) {
+  resized_graph to = samples.resized(read.calls, rows);
+  for (value_id& id : read.inputs) {
+    id = to.values[id];
+  }
+  for (graph_weight& one : read.weights) {
+    one.value = to.values[one.value];
+  }
+  for (graph_part& one : read.parts) {
+    one.first = to.nodes[one.first];
+    one.end = to.nodes[one.end];
+  }
+  read.calls = std::move(to.calls);
+  read.rows = rows;
+}
+
+}  // namespace detail
+
+/// Reads a file's network for inputs of these shapes, which lie as `what` says. Throws `data_error`
+/// where glia has no kernels for it, or it does not fit together.
+///
+/// A file that was written for batches of one size is read for that size, and made for another
+/// where it treats the samples one by one; else that throws, but while a model is planned, which
+/// gets what the file can do.
+[[nodiscard]] inline read_result read_graph(const model_content& content,
+                                            const graph_interface& what,
+                                            std::span<const shape> shapes, bool training,
+                                            bool whole_recurrences, bool planning = false) {
+  const std::size_t rows = shapes[0][0];
+  sample_tracker samples;
+  const auto read = [&](std::size_t count) {
+    return detail::read_for(count, content, what, shapes, training, whole_recurrences, samples);
+  };
+  if (what.rows > 0) {
+    read_result result = read(what.rows);
+    if (rows == what.rows) {
+      return result;
+    }
+    std::string reason = samples.reason();
+    if (reason.empty()) {
+      try {
+        detail::resize(result, samples, rows);
+        return result;
+      } catch (const error& e) {
+        reason = e.what();
+      }
+    }
+    if (planning) {
+      return result;
+    }
+    throw data_error(text("was written for batches of ", what.rows,
+                          what.rows == 1 ? " sample" : " samples", " and cannot be used for ", rows,
+                          ": ", reason));
+  }
+  // Layouts must not depend on the batch, and axes of extent 1 may be anywhere. The number instead
+  // is one that few axes of files have.
+  if (rows == 1) {
+    constexpr std::size_t several = 11;
+    try {
+      read_result result = read(several);
+      if (samples.reason().empty()) {
+        detail::resize(result, samples, 1);
+        return result;
+      }
+    } catch (const error&) {  // a file that is for one sample only and does not say so
+    }
+  }
+  return read(rows);
 }
 
 }  // namespace glia::onnx

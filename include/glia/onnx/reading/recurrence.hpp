@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/recurrence.hpp"
+#include "glia/onnx/reading/functions.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
 // Recurrent layers. As one kernel where that does what the node says and the backend has it, else
@@ -28,8 +32,7 @@ struct recurrent_node {
   std::size_t samples = 0;
   std::size_t units = 0;
   bool samples_first = false;  ///< layout: (N, T, I) and not (T, N, I)
-  std::vector<std::string> activations{};
-  double clip = 0;  ///< 0: none
+  double clip = 0;             ///< 0: none
   bool reset_after = true;
   bool couples = false;        ///< an LSTM's input and forget gates
   value_id counts = no_value;  ///< (N, T): which steps there are, where sequences are shorter
@@ -70,32 +73,103 @@ struct recurrent_node {
   return in_own_order(out, out.slice(both, 0, of_states ? all : 0, all), 0, r);
 }
 
-/// An activation of the standard's by its name.
-[[nodiscard]] inline value_id activated(graph_builder& out, const std::string& name, value_id x,
-                                        double clip) {
+/// An activation of the standard's, and the numbers that it takes.
+struct recurrent_activation {
+  std::string name;  ///< in small letters
+  double alpha = 0;
+  double beta = 0;
+
+  friend bool operator==(const recurrent_activation&, const recurrent_activation&) = default;
+};
+
+/// The activations by these names, which take numbers in turn, those that they need.
+[[nodiscard]] inline std::vector<recurrent_activation> activations_of(
+    const std::vector<std::string>& names, const std::vector<double>& alphas,
+    const std::vector<double>& betas) {
+  // What they take unless the node says it; -1: it has to.
+  struct known {
+    std::string_view name;
+    std::optional<double> alpha{};
+    std::optional<double> beta{};
+  };
+  const known all[] = {{"sigmoid"},
+                       {"tanh"},
+                       {"relu"},
+                       {"softplus"},
+                       {"softsign"},
+                       {"affine", -1, -1},
+                       {"scaledtanh", -1, -1},
+                       {"elu", 1},
+                       {"leakyrelu", 0.01},
+                       {"thresholdedrelu", 1},
+                       {"hardsigmoid", 0.2, 0.5}};
+  const auto next = [](const std::vector<double>& given, std::size_t& at, double otherwise,
+                       const std::string& name) {
+    require<data_error>(at < given.size() || otherwise >= 0, "has the activation '", name,
+                        "' and does not say its alpha and beta");
+    return at < given.size() ? given[at++] : otherwise;
+  };
+  std::vector<recurrent_activation> result;
+  std::size_t alpha = 0;
+  std::size_t beta = 0;
+  for (const std::string& name : names) {
+    recurrent_activation made{name};
+    std::transform(name.begin(), name.end(), made.name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto* const found = std::find_if(std::begin(all), std::end(all),
+                                           [&](const known& k) { return k.name == made.name; });
+    require<data_error>(found != std::end(all), "has the activation '", name,
+                        "', which glia does not read");
+    if (found->alpha) {
+      made.alpha = next(alphas, alpha, *found->alpha, name);
+    }
+    if (found->beta) {
+      made.beta = next(betas, beta, *found->beta, name);
+    }
+    result.push_back(std::move(made));
+  }
+  return result;
+}
+
+[[nodiscard]] inline value_id activated(graph_builder& out, const recurrent_activation& f,
+                                        value_id x, double clip) {
   const value_id in = clip > 0 ? out.apply(unary_map{unary_function::clamp, -clip, clip}, x) : x;
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (lower == "sigmoid") {
+  const auto above = [&](double limit, value_id other) {
+    const value_id more = out.binary(binary_function::greater, in, out.constant({}, {limit}));
+    return out.call(kernels::select{}, {more, in, other});
+  };
+  if (f.name == "sigmoid") {
     return out.apply(unary_function::sigmoid, in);
   }
-  if (lower == "tanh") {
+  if (f.name == "tanh") {
     return out.apply(unary_function::tanh, in);
   }
-  if (lower == "relu") {
+  if (f.name == "relu") {
     return out.apply(unary_function::relu, in);
   }
-  if (lower == "softplus") {
+  if (f.name == "softplus") {
     return out.apply(unary_function::softplus, in);
   }
-  if (lower == "hardsigmoid") {
-    return out.apply(unary_map{unary_function::clamp, 0, 1}, out.affine(in, 0.2, 0.5));
+  if (f.name == "softsign") {
+    return out.binary(binary_function::divide, in,
+                      out.affine(out.apply(unary_function::absolute, in), 1, 1));
   }
-  if (lower == "softsign") {
-    return out.divide(in, out.affine(out.apply(unary_function::absolute, in), 1, 1));
+  if (f.name == "affine") {
+    return out.affine(in, f.alpha, f.beta);
   }
-  throw data_error(text("has the activation '", name, "', which glia does not read"));
+  if (f.name == "scaledtanh") {
+    return out.affine(out.apply(unary_function::tanh, out.affine(in, f.beta, 0)), f.alpha, 0);
+  }
+  if (f.name == "elu") {
+    return above(0, scaled_elu(out, in, f.alpha));
+  }
+  if (f.name == "leakyrelu") {
+    return above(0, out.affine(in, f.alpha, 0));
+  }
+  if (f.name == "thresholdedrelu") {
+    return above(f.alpha, out.constant({}, {0}));
+  }
+  return out.apply(unary_map{unary_function::clamp, 0, 1}, out.affine(in, f.alpha, f.beta));
 }
 
 /// What one direction gives: all states (N, T, U), the last one and an LSTM's memory (N, U).
@@ -113,11 +187,11 @@ struct recurrent_state {
 
 /// What one direction of a node computes with.
 struct recurrent_weights {
-  value_id projected = no_value;  ///< (N, T, G U)
-  value_id recurrent = no_value;  ///< (U, G U)
-  value_id bias = no_value;       ///< of the states (G U)
-  value_id peepholes = no_value;  ///< of an LSTM, i, o, f: (3 U)
-  std::vector<std::string> f;     ///< activations
+  value_id projected = no_value;        ///< (N, T, G U)
+  value_id recurrent = no_value;        ///< (U, G U)
+  value_id bias = no_value;             ///< of the states (G U)
+  value_id peepholes = no_value;        ///< of an LSTM, i, o, f: (3 U)
+  std::vector<recurrent_activation> f;  ///< activations
 };
 
 [[nodiscard]] inline recurrent_state next_state(graph_builder& out, const recurrent_node& r,
@@ -155,8 +229,8 @@ struct recurrent_weights {
                ? x
                : out.add(x, out.multiply(memory, out.slice(w.peepholes, 0, peephole * u, u)));
   };
-  const value_id f = act(0, gate(1, 2, s.c));
-  const value_id i = r.couples ? out.affine(f, -1, 1) : act(0, gate(0, 0, s.c));
+  const value_id i = act(0, gate(0, 0, s.c));
+  const value_id f = r.couples ? out.affine(i, -1, 1) : act(0, gate(1, 2, s.c));
   const value_id g = act(1, out.slice(all, 1, 2 * u, u));
   const value_id c = out.add(out.multiply(f, s.c), out.multiply(i, g));
   const value_id o = act(0, gate(3, 1, c));
@@ -267,20 +341,19 @@ void recurrence(operation& n) {
   r.clip = n.real("clip", 0);
   r.couples = n.integer("input_forget", 0) != 0;
   r.reset_after = Cell != recurrent_cell::gru || n.integer("linear_before_reset", 0) != 0;
-  require<data_error>(n.reals("activation_alpha").empty() && n.reals("activation_beta").empty(),
-                      "has activations with parameters");
-  r.activations = n.texts("activations");
-  const std::vector<std::string> usual = lstm ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
-                                         : Cell == recurrent_cell::gru
-                                             ? std::vector<std::string>{"Sigmoid", "Tanh"}
-                                             : std::vector<std::string>{"Tanh"};
-  if (r.activations.empty()) {
-    for (std::size_t d = 0; d < directions; ++d) {
-      r.activations.insert(r.activations.end(), usual.begin(), usual.end());
-    }
+  const std::vector<std::string> usual_names =
+      lstm                          ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+      : Cell == recurrent_cell::gru ? std::vector<std::string>{"Sigmoid", "Tanh"}
+                                    : std::vector<std::string>{"Tanh"};
+  const auto usual = detail::activations_of(usual_names, {}, {});
+  std::vector<std::string> names = n.texts("activations");
+  for (std::size_t d = 0; n.texts("activations").empty() && d < directions; ++d) {
+    names.insert(names.end(), usual_names.begin(), usual_names.end());
   }
-  require<data_error>(r.activations.size() == usual.size() * directions, "has ",
-                      r.activations.size(), " activations");
+  require<data_error>(names.size() == usual.size() * directions, "has ", names.size(),
+                      " activations");
+  const auto activations =
+      detail::activations_of(names, n.reals("activation_alpha"), n.reals("activation_beta"));
   if (n.has(4)) {
     require<data_error>(n.x[4].extents == dims{r.samples}, "has lengths of shape ",
                         words(n.x[4].extents));
@@ -303,7 +376,7 @@ void recurrence(operation& n) {
   for (std::size_t d = 0; d < directions; ++d) {
     const bool backwards = direction == "reverse" || d == 1;
     detail::recurrent_weights w;
-    const auto begin = r.activations.begin() + static_cast<std::ptrdiff_t>(d * usual.size());
+    const auto begin = activations.begin() + static_cast<std::ptrdiff_t>(d * usual.size());
     w.f.assign(begin, begin + static_cast<std::ptrdiff_t>(usual.size()));
     const value_id kernel = detail::gates(n.out, detail::of_direction(n, 1, d, directions), r);
     w.recurrent = detail::gates(n.out, detail::of_direction(n, 2, d, directions), r);

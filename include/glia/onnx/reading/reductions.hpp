@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "glia/core/error.hpp"
@@ -79,7 +80,7 @@ struct reduced_axes {
     }
   }
   result.stored = dims_of(stored);
-  result.id = out.reshape(t.id, stored);
+  result.id = out.reshape(t.id, stored, now);
   return result;
 }
 
@@ -125,6 +126,21 @@ struct reduced_axes {
 inline void give_reduced(operation& n, const tensor& t, const reduced_axes& over) {
   n.give(over.keep ? t : without_axes(n.out, t, over));
 }
+/// Whether nothing is reduced: then each result is this number.
+[[nodiscard]] inline bool gives_for_empty(operation& n, const reduced_axes& over, double number) {
+  const tensor& x = n.operand(0);
+  if (x.size() > 0 || over.nothing) {
+    return false;
+  }
+  dims to;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (!over.has(axis) || over.keep) {
+      to.push_back(over.has(axis) ? 1 : x.extents[axis]);
+    }
+  }
+  n.give(known_tensor(broadcast_to(real_numbers({number}, {}, x.type), to)));
+  return true;
+}
 
 /// after(sum(before(x)))
 template <class Before, class After>
@@ -132,13 +148,18 @@ void reduce_sum_of(operation& n, const Before& before, const After& after) {
   const reduced_axes over = axes_of(n);
   tensor x = in_graph(n.out, n.operand(0));
   const double count = reduced_count(x, over);
+  const bool real = is_real(x.type);
   x.id = before(x.id);
   if (over.nothing) {
     x.id = after(x.id, 1.0);
     return n.give(std::move(x));
   }
   tensor y = summed(n.out, std::move(x), over);
+  const value_id sum = y.id;
   y.id = after(y.id, count);
+  if (!real && y.id != sum) {  // as integers are divided
+    y.id = truncated(n.out, y.id);
+  }
   give_reduced(n, y, over);
 }
 
@@ -175,6 +196,10 @@ inline void reduce_log_sum(operation& n) {
 template <bool Largest>
 void reduce_extremum(operation& n) {
   const reduced_axes over = axes_of(n);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (gives_for_empty(n, over, Largest ? -infinity : infinity)) {
+    return;
+  }
   tensor x = in_graph(n.out, n.operand(0));
   if (over.nothing) {
     return n.give(std::move(x));
@@ -191,6 +216,9 @@ void reduce_extremum(operation& n) {
 
 inline void reduce_product(operation& n) {
   const reduced_axes over = axes_of(n);
+  if (gives_for_empty(n, over, 1)) {
+    return;
+  }
   tensor x = in_graph(n.out, n.operand(0));
   constexpr std::size_t most = 4096;
   for (const std::size_t axis : over.axes) {
@@ -212,8 +240,14 @@ struct shifted_logarithms {
   tensor shifted;
   tensor sums;
 
-  shifted_logarithms(graph_builder& out, const tensor& x, const reduced_axes& over)
+  /// With `finite`, infinite elements count by their difference from a finite m.
+  shifted_logarithms(graph_builder& out, const tensor& x, const reduced_axes& over,
+                     bool finite = false)
       : most(largest(out, x, over)) {
+    if (finite) {
+      constexpr double bound = std::numeric_limits<float>::max();
+      most.id = out.apply(unary_map{unary_function::clamp, -bound, bound}, most.id);
+    }
     const std::vector<tensor> both{x, most};
     const aligned all = out.align(both);
     shifted = graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
@@ -237,7 +271,10 @@ inline void reduce_log_sum_exp(operation& n) {
   if (over.nothing) {
     return n.give(x);
   }
-  const shifted_logarithms of(n.out, x, over);
+  if (gives_for_empty(n, over, -std::numeric_limits<double>::infinity())) {
+    return;
+  }
+  const shifted_logarithms of(n.out, x, over, true);
   const std::vector<tensor> both{of.sums, of.most};
   const aligned all = n.out.align(both);
   give_reduced(n, graph_builder::with_value(all.like, n.out.add(all.values[0], all.values[1])),

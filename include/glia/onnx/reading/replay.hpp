@@ -130,7 +130,7 @@ class replay {
   void apply(const kernels::max_pool2d& k) { give(ops::max_pool2d(x(0), k.window)); }
   void apply(const kernels::avg_pool2d& k) { give(ops::avg_pool2d(x(0), k.window)); }
   void apply(const kernels::normalize& k) {
-    auto all = ops::normalize(k.kind, x(0), x(1), x(2), k.epsilon);
+    auto all = ops::normalize(k.kind, x(0), x(1), x(2), k.epsilon, k.groups);
     give(std::move(all.output));
     give(on_->constant(std::move(all.mean)), 1);
     give(on_->constant(std::move(all.variance)), 2);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,18 +23,18 @@ namespace detail {
 struct resized_axis {
   std::size_t in = 0;
   std::size_t out = 0;
-  double scale = 1;
-  double roi_begin = 0;
-  double roi_end = 1;
+  float scale = 1;
+  float roi_begin = 0;
+  float roi_end = 1;
 
-  /// The extent that the scale asks for: not rounded down, where a file says the scale.
-  [[nodiscard]] double wanted() const { return scale * static_cast<double>(in); }
-  [[nodiscard]] double last() const { return static_cast<double>(in) - 1; }
+  [[nodiscard]] float last() const { return static_cast<float>(in) - 1; }
+  [[nodiscard]] float last_out() const { return static_cast<float>(out) - 1; }
 };
 
 /// Finds the position in the input of output x.
-using position_rule = double (*)(const resized_axis& a, double x);
-using rounding_rule = double (*)(double x);
+/// In single precision, as ONNX Runtime's are, which decides where rounding falls.
+using position_rule = float (*)(const resized_axis& a, float x);
+using rounding_rule = float (*)(float x);
 
 template <class Rule, std::size_t Count>
 [[nodiscard]] Rule rule_of(const std::string& name, const char* does,
@@ -51,24 +50,26 @@ template <class Rule, std::size_t Count>
 [[nodiscard]] inline position_rule position_rule_of(const std::string& name) {
   using axis = const resized_axis&;
   constexpr std::pair<std::string_view, position_rule> rules[] = {
-      {"half_pixel", [](axis a, double x) { return (x + 0.5) / a.scale - 0.5; }},
+      {"half_pixel", [](axis a, float x) { return (x + 0.5F) / a.scale - 0.5F; }},
       {"pytorch_half_pixel",
-       [](axis a, double x) { return a.out > 1 ? (x + 0.5) / a.scale - 0.5 : 0; }},
+       [](axis a, float x) { return a.out > 1 ? (x + 0.5F) / a.scale - 0.5F : 0.0F; }},
       {"half_pixel_symmetric",
-       [](axis a, double x) {
-         const double adjustment = static_cast<double>(a.out) / a.wanted();
-         const double offset = static_cast<double>(a.in) / 2 * (1 - adjustment);
-         return offset + (x + 0.5) / a.scale - 0.5;
+       [](axis a, float x) {
+         // Of the extent that the scale asks for, before it is rounded down.
+         const auto in = static_cast<float>(a.in);
+         const float adjustment = static_cast<float>(a.out) / (a.scale * in);
+         const float offset = in / 2 * (1 - adjustment);
+         return static_cast<float>(offset + (x + 0.5) / a.scale - 0.5);
        }},
       {"align_corners",
-       [](axis a, double x) { return a.out > 1 ? x * a.last() / (a.wanted() - 1) : 0; }},
-      {"asymmetric", [](axis a, double x) { return x / a.scale; }},
-      {"tf_half_pixel_for_nn", [](axis a, double x) { return (x + 0.5) / a.scale; }},
+       [](axis a, float x) { return a.out > 1 ? x * a.last() / a.last_out() : 0.0F; }},
+      {"asymmetric", [](axis a, float x) { return x / a.scale; }},
+      {"tf_half_pixel_for_nn", [](axis a, float x) { return (x + 0.5F) / a.scale; }},
       {"tf_crop_and_resize",
-       [](axis a, double x) {
+       [](axis a, float x) {
          return a.out > 1 ? a.roi_begin * a.last() +
-                                x * (a.roi_end - a.roi_begin) * a.last() / (a.wanted() - 1)
-                          : 0.5 * (a.roi_begin + a.roi_end) * a.last();
+                                (x * (a.roi_end - a.roi_begin) * a.last()) / a.last_out()
+                          : 0.5F * (a.roi_begin + a.roi_end) * a.last();
        }},
   };
   return rule_of(name, "finds positions", rules);
@@ -76,10 +77,10 @@ template <class Rule, std::size_t Count>
 
 [[nodiscard]] inline rounding_rule rounding_rule_of(const std::string& name) {
   constexpr std::pair<std::string_view, rounding_rule> rules[] = {
-      {"floor", [](double x) { return std::floor(x); }},
-      {"ceil", [](double x) { return std::ceil(x); }},
-      {"round_prefer_floor", [](double x) { return std::ceil(x - 0.5); }},
-      {"round_prefer_ceil", [](double x) { return std::floor(x + 0.5); }},
+      {"floor", [](float x) { return std::floor(x); }},
+      {"ceil", [](float x) { return std::ceil(x); }},
+      {"round_prefer_floor", [](float x) { return std::ceil(x - 0.5F); }},
+      {"round_prefer_ceil", [](float x) { return std::floor(x + 0.5F); }},
   };
   return rule_of(name, "rounds", rules);
 }
@@ -89,58 +90,57 @@ struct resizing {
   std::string mode = "nearest";
   position_rule position = nullptr;
   rounding_rule rounded = nullptr;
-  double cubic = -0.75;
+  float cubic = -0.75F;
   bool exclude_outside = false;
+  bool smooths = false;  ///< where images become smaller: windows are wider by as much
 
-  [[nodiscard]] double position_of(const resized_axis& a, std::size_t output) const {
-    return position(a, static_cast<double>(output));
+  [[nodiscard]] float position_of(const resized_axis& a, std::size_t output) const {
+    return position(a, static_cast<float>(output));
   }
 };
 
-/// Keys, IEEE Transactions on Acoustics, Speech, and Signal Processing 29, 1981: the weights of the
-/// four neighbours of a position that is `t` behind the second one.
-[[nodiscard]] inline std::array<double, 4> cubic_weights(double a, double t) {
-  const auto near = [a](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-  const auto far = [a](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
+/// The weight of what lies this far from a position: a tent, or the cubic of Keys, IEEE
+/// Transactions on Acoustics, Speech, and Signal Processing 29, 1981.
+[[nodiscard]] inline float weight_at(const resizing& how, float distance) {
+  const float d = std::abs(distance);
+  if (how.mode == "linear") {
+    return std::max(0.0F, 1 - d);
+  }
+  const float a = how.cubic;
+  return d <= 1  ? ((a + 2) * d - (a + 3)) * d * d + 1
+         : d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+                 : 0;
 }
 
 /// (in, out): what each output is a sum of.
 [[nodiscard]] inline std::vector<double> matrix_of(const resizing& how, const resized_axis& a) {
+  require<data_error>(how.mode == "linear" || how.mode == "cubic", "has the mode '", how.mode, "'");
   std::vector<double> matrix(a.in * a.out, 0);
-  const double last = a.last();
-  const auto add = [&](std::size_t to, double from, double weight) {
-    const auto row = static_cast<std::size_t>(std::clamp(from, 0.0, last));
-    matrix[row * a.out + to] += weight;
-  };
+  const float last = a.last();
+  const float narrow = how.smooths ? std::min(a.scale, 1.0F) : 1;
+  const float reach = (how.mode == "linear" ? 1 : 2) / narrow;
+  require<data_error>(reach <= static_cast<float>(numbers::most), "scales by ", a.scale);
   for (std::size_t i = 0; i < a.out; ++i) {
-    const double x = how.position_of(a, i);
-    require<data_error>(std::isfinite(x), "finds no position for output ", i);
-    if (how.mode == "nearest") {
-      add(i, how.rounded(x), 1);
-    } else if (how.mode == "linear") {
-      const double inside = std::clamp(x, 0.0, last);
-      const double below = std::floor(inside);
-      add(i, below, 1 - (inside - below));
-      add(i, below + 1, inside - below);
-    } else {
-      require<data_error>(how.mode == "cubic", "has the mode '", how.mode, "'");
-      const double below = std::floor(x);
-      std::array<double, 4> weights = cubic_weights(how.cubic, x - below);
-      if (how.exclude_outside) {
-        double sum = 0;
-        for (std::size_t k = 0; k < weights.size(); ++k) {
-          const double at = below - 1 + static_cast<double>(k);
-          weights[k] = at < 0 || at > last ? 0 : weights[k];
-          sum += weights[k];
-        }
-        for (double& weight : weights) {
-          weight = sum == 0 ? 0 : weight / sum;
-        }
-      }
-      for (std::size_t k = 0; k < weights.size(); ++k) {
-        add(i, below - 1 + static_cast<double>(k), weights[k]);
-      }
+    float x = how.position_of(a, i);
+    require<data_error>(std::isfinite(x) && std::abs(x) < 1e9F, "finds no position for output ", i);
+    if (how.mode == "linear" && narrow == 1) {
+      x = std::clamp(x, 0.0F, last);
+    }
+    const float first = std::floor(x - reach) + 1;
+    const auto count = static_cast<std::size_t>(std::ceil(2 * reach)) + 1;
+    const auto place = [&](std::size_t k) { return first + static_cast<float>(k); };
+    std::vector<float> weights;
+    double sum = 0;
+    for (std::size_t k = 0; k < count && place(k) < x + reach; ++k) {
+      const bool outside = place(k) < 0 || place(k) > last;
+      weights.push_back(outside && how.exclude_outside ? 0
+                                                       : weight_at(how, (place(k) - x) * narrow));
+      sum += weights.back();
+    }
+    const bool whole = narrow == 1 && !how.exclude_outside;  // and their sum is 1
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      const auto row = static_cast<std::size_t>(std::clamp(place(k), 0.0F, last));
+      matrix[row * a.out + i] += whole ? weights[k] : sum == 0 ? 0 : weights[k] / sum;
     }
   }
   return matrix;
@@ -152,11 +152,11 @@ struct resizing {
   require_few({a.in, a.out});
   if (how.mode == "nearest") {
     std::vector<std::size_t> rows;
-    const double last = a.last();
+    const float last = a.last();
     bool repeats = a.out % a.in == 0;
     for (std::size_t i = 0; i < a.out; ++i) {
       rows.push_back(
-          static_cast<std::size_t>(std::clamp(how.rounded(how.position_of(a, i)), 0.0, last)));
+          static_cast<std::size_t>(std::clamp(how.rounded(how.position_of(a, i)), 0.0F, last)));
       repeats = repeats && rows.back() == i / (a.out / a.in);
     }
     if (repeats) {
@@ -199,11 +199,9 @@ inline void resize(operation& n) {
   how.position = detail::position_rule_of(coordinates);
   how.rounded =
       detail::rounding_rule_of(old ? "floor" : n.word("nearest_mode", "round_prefer_floor"));
-  how.cubic = n.real("cubic_coeff_a", -0.75);
+  how.cubic = static_cast<float>(n.real("cubic_coeff_a", -0.75));
   how.exclude_outside = n.integer("exclude_outside", 0) != 0;
-  require<data_error>(n.integer("antialias", 0) == 0, "smooths before it makes images smaller");
-  require<data_error>(n.word("keep_aspect_ratio_policy", "stretch") == "stretch",
-                      "keeps the aspect ratio");
+  how.smooths = n.integer("antialias", 0) != 0;
   require<data_error>(x.size() > 0, "resizes ", words(x.extents));
   const auto given = n.integers("axes");
   const std::vector<std::size_t> axes =
@@ -224,6 +222,18 @@ inline void resize(operation& n) {
   require<data_error>((sizes ? sizes->size() : scales.size()) == axes.size(), "has ",
                       sizes ? sizes->size() : scales.size(), " sizes or scales for ", axes.size(),
                       " axes");
+  const std::string policy = n.word("keep_aspect_ratio_policy", "stretch");
+  std::optional<float> common;  // the scale of all axes
+  if (sizes && policy != "stretch") {
+    require<data_error>(policy == "not_larger" || policy == "not_smaller",
+                        "keeps the aspect ratio in the way '", policy, "'");
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const float scale = static_cast<float>((*sizes)[i]) / static_cast<float>(x.extents[axes[i]]);
+      common = !common                  ? scale
+               : policy == "not_larger" ? std::min(*common, scale)
+                                        : std::max(*common, scale);
+    }
+  }
   std::vector<double> roi;
   if (coordinates == "tf_crop_and_resize") {
     roi = graph_builder::reals_of(n.known(1));
@@ -241,19 +251,23 @@ inline void resize(operation& n) {
     const auto in = static_cast<double>(a.in);
     if (sizes) {
       a.out = dims_from({(*sizes)[i]})[0];
-      if (axis == 0 && n.out.declared_rows > 0 && a.out == n.out.declared_rows) {
-        a.out = n.out.rows;  // the file was written for batches of one size
+      a.scale = static_cast<float>(a.out) / static_cast<float>(a.in);
+      if (common) {
+        a.scale = *common;
+        a.out = static_cast<std::size_t>(std::round(a.scale * static_cast<float>(a.in)));
       }
-      a.scale = static_cast<double>(a.out) / in;
     } else {
       require<data_error>(scales[i] > 0 && in * scales[i] < 1e9, "scales by ", scales[i]);
-      a.scale = scales[i];
-      a.out = static_cast<std::size_t>(std::floor(in * a.scale));
+      a.scale = static_cast<float>(scales[i]);
+      a.out = static_cast<std::size_t>(std::floor(static_cast<float>(a.in) * a.scale));
+    }
+    if (old && how.mode == "nearest") {  // as the cases of the standard have it
+      how.rounded = detail::rounding_rule_of(a.scale < 1 ? "ceil" : "floor");
     }
     require<data_error>(a.out > 0, "gives no positions along axis ", axis);
     if (!roi.empty()) {
-      a.roi_begin = roi[i];
-      a.roi_end = roi[i + axes.size()];
+      a.roi_begin = static_cast<float>(roi[i]);
+      a.roi_end = static_cast<float>(roi[i + axes.size()]);
       std::vector<std::int64_t> row;
       for (std::size_t k = 0; k < a.out; ++k) {
         const double at = how.position_of(a, k);

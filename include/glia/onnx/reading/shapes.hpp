@@ -1,14 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "glia/core/error.hpp"
 #include "glia/onnx/reading/elementwise.hpp"
+#include "glia/onnx/reading/number_format.hpp"
 #include "glia/onnx/reading/operation.hpp"
 
 // Operations that say otherwise which axes lie where. Most of them write nothing.
@@ -35,9 +38,44 @@ namespace glia::onnx::reading {
   return t;
 }
 
+/// A tensor in memory of which a single sample has an axis of its own, not one joined to others.
+[[nodiscard]] inline tensor with_own_sample(graph_builder& out, tensor t) {
+  const auto at = t.computed() ? out.samples.axis_of(t.id) : std::nullopt;
+  if (out.samples.samples != 1 || !at || t.stored[at->axis] <= 1) {
+    return t;
+  }
+  const std::size_t outer = t.stored[at->axis] / at->inner;
+  dims pieces{1};
+  if (outer > 1) {
+    pieces.insert(pieces.begin(), outer);
+  }
+  if (at->inner > 1) {
+    pieces.push_back(at->inner);
+  }
+  const std::size_t more = pieces.size() - 1;
+  if (t.stored.size() + more > shape::max_rank) {
+    return t;
+  }
+  for (auto& places : t.axes) {
+    std::vector<std::size_t> now;
+    for (const std::size_t place : places) {
+      for (std::size_t i = 0; i <= (place == at->axis ? more : 0); ++i) {
+        now.push_back(place + i + (place > at->axis ? more : 0));
+      }
+    }
+    places = std::move(now);
+  }
+  const auto first = t.stored.begin() + static_cast<std::ptrdiff_t>(at->axis);
+  t.stored.insert(t.stored.erase(first), pieces.begin(), pieces.end());
+  t.id = out.reshape(t.id, shape_of(t.stored));
+  out.samples.move(t.id, {at->axis + (outer > 1 ? 1 : 0), 1});
+  return t;
+}
+
 /// The same axes in memory, some of them in pieces, as the axes of another shape, if they can be.
-[[nodiscard]] inline std::optional<tensor> regrouped(graph_builder& out, const tensor& t,
+[[nodiscard]] inline std::optional<tensor> regrouped(graph_builder& out, const tensor& given,
                                                      const dims& to) {
+  const tensor t = with_own_sample(out, given);
   const std::vector<std::size_t> places = flat(t.axes);
   if (places.size() != t.stored.size()) {
     return std::nullopt;
@@ -56,15 +94,25 @@ namespace glia::onnx::reading {
     ++at;
     rest = at < places.size() ? t.stored[places[at]] : 1;
   };
-  for (const std::size_t extent : to) {
+  // Of axes of extent 1, that of a single sample is not to be joined to what stands behind it.
+  const auto samples = t.computed() ? out.samples.axis_of(t.id) : std::nullopt;
+  const auto is_single_sample = [&](std::size_t place) {
+    return out.samples.samples == 1 && samples && place < places.size() &&
+           places[place] == samples->axis && t.stored[places[place]] == 1;
+  };
+  for (std::size_t axis = 0; axis < to.size(); ++axis) {
     axes.emplace_back();
-    if (extent == 0) {
+    if (to[axis] == 0) {
       return std::nullopt;
     }
-    std::size_t need = extent;
+    std::size_t need = to[axis];
     if (need == 1 && at < places.size() && rest == 1 && pieces[places[at]].empty()) {
       take(1);
       next();
+      if (is_single_sample(at) && (axis + 1 == to.size() || to[axis + 1] != 1)) {
+        take(1);
+        next();
+      }
     }
     while (need > 1) {
       if (at == places.size() || rest == 0) {
@@ -118,7 +166,11 @@ namespace glia::onnx::reading {
     }
   }
   if (result.computed()) {
-    result.id = out.reshape(result.id, shape_of(result.stored));
+    std::vector<std::size_t> first_piece(t.stored.size(), 0);
+    for (std::size_t i = place_of.size(); i-- > 0;) {
+      first_piece[place_of[i]] = now[i];
+    }
+    result.id = out.reshape(result.id, shape_of(result.stored), first_piece);
   }
   return result;
 }
@@ -144,15 +196,9 @@ namespace glia::onnx::reading {
 
 inline void reshape(operation& n) {
   const tensor& x = n.operand(0);
-  std::vector<std::int64_t> wanted =
+  const std::vector<std::int64_t> wanted =
       n.has(1) ? n.known_integers(1) : n.integers("shape").value_or(std::vector<std::int64_t>{});
   const bool zero_is_zero = n.integer("allowzero", 0) != 0;
-  // A file that was written for batches of one size says it here.
-  const std::size_t declared = n.out.declared_rows;
-  if (declared > 0 && x.rank() > 0 && x.extents[0] == n.out.rows && !wanted.empty() &&
-      wanted[0] == static_cast<std::int64_t>(declared)) {
-    wanted[0] = static_cast<std::int64_t>(n.out.rows);
-  }
   dims to(wanted.size());
   std::size_t known = 1;
   std::optional<std::size_t> open;
@@ -172,9 +218,6 @@ inline void reshape(operation& n) {
     require<data_error>(known > 0 && x.size() % known == 0, "a tensor of shape ", words(x.extents),
                         " cannot be reshaped to rows of ", known);
     to[*open] = x.size() / known;
-  } else if (declared > 0 && !to.empty() && to[0] == declared &&
-             known / to[0] * n.out.rows == x.size()) {
-    to[0] = n.out.rows;
   }
   n.give(reshaped(n.out, x, to));
 }
@@ -214,6 +257,7 @@ inline void squeeze(operation& n) {
     return n.give(reshaped(n.out, x, to));
   }
   // What lies in memory of these axes goes, of whatever extent the others are.
+  constexpr auto nowhere = static_cast<std::size_t>(-1);
   shape stored;
   std::vector<std::size_t> now(x.stored.size(), 0);
   for (std::size_t place = 0; place < x.stored.size(); ++place) {
@@ -221,7 +265,7 @@ inline void squeeze(operation& n) {
       const auto& places = x.axes[axis];
       return std::find(places.begin(), places.end(), place) != places.end();
     });
-    now[place] = stored.rank();
+    now[place] = gone ? nowhere : stored.rank();
     if (!gone) {
       stored.push_back(x.stored[place]);
     }
@@ -238,7 +282,7 @@ inline void squeeze(operation& n) {
       }
     }
   }
-  result.id = n.out.reshape(x.id, stored);
+  result.id = n.out.reshape(x.id, stored, now);
   n.give(std::move(result));
 }
 
@@ -283,22 +327,65 @@ inline void transpose(operation& n) {
 
 inline void identity(operation& n) { n.give(n.operand(0)); }
 
+/// The nearest number of a format with fewer digits, by whole multiples of its step.
+inline value_id nearest_of(graph_builder& out, value_id x, const number_format& format) {
+  const value_id size = out.apply(unary_function::absolute, x);
+  // The power of 2 that is not above x, by halving the exponents that it may have.
+  value_id scale = out.constant({}, {std::ldexp(1, format.least)});
+  int reach = 1;
+  while (2 * reach <= format.most - format.least) {
+    reach *= 2;
+  }
+  for (bool first = true; reach > 0; reach /= 2, first = false) {
+    const value_id grown = first ? out.constant({}, {std::ldexp(1, format.least + reach)})
+                                 : out.affine(scale, std::ldexp(1, reach), 0);
+    scale = out.call(kernels::select{},
+                     {out.binary(binary_function::greater, grown, size), scale, grown});
+  }
+  const value_id steps =
+      out.scaled(out.binary(binary_function::divide, x, scale), 1 / format.step());
+  const value_id near = out.multiply(out.scaled(rounded_to_even(out, steps), format.step()), scale);
+  const value_id fits = out.binary(binary_function::greater, out.constant({}, {format.limit()}),
+                                   out.apply(unary_function::absolute, near));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return out.call(kernels::select{}, {fits, near, out.scaled(x, infinity)});
+}
+
+/// Whole numbers as a type of 8 or 16 bits holds them, which drops higher bits.
+inline value_id held_as(graph_builder& out, value_id x, element_type type) {
+  using P = ::onnx::TensorProto;
+  const bool bytes = type == P::INT8 || type == P::UINT8;
+  if (!bytes && type != P::INT16 && type != P::UINT16) {
+    return x;
+  }
+  const double count = bytes ? 0x1p8 : 0x1p16;
+  const double least = type == P::INT8 || type == P::INT16 ? -count / 2 : 0;
+  const value_id over = out.apply(unary_function::floor, out.affine(x, 1 / count, -least / count));
+  return out.subtract(x, out.affine(over, count, 0));
+}
+
 inline void cast(operation& n) {
   tensor x = n.operand(0);
   const auto to = n.node.op_type() == "CastLike" ? n.operand(1).type
                                                  : static_cast<element_type>(n.integer("to", 1));
-  if (to == truth && x.type != truth) {
+  require<data_error>(detail::raw_size(to) > 0, "casts to ", name_of_type(to),
+                      ", which glia does not read");
+  const auto format = format_of(to);
+  if (to == x.type) {
+    return n.give(std::move(x));
+  }
+  if (to == truth) {
     x = in_graph(n.out, x);
     const value_id zero = n.out.constant({}, {0});
     x.id = not_of(n.out, n.out.binary(binary_function::equal, x.id, zero));
-  } else if (to != truth && !is_real(to)) {
-    if (is_real(x.type)) {
+  } else if (!is_real(to)) {
+    if (x.type != truth) {
       x = in_graph(n.out, x);
-      x.id = truncated(n.out, x.id);
+      x.id = held_as(n.out, is_real(x.type) ? truncated(n.out, x.id) : x.id, to);
     }
-  } else {
-    require<data_error>(detail::raw_size(to) > 0 && to != ::onnx::TensorProto::BFLOAT16,
-                        "casts to ", name_of_type(to), ", which glia does not round to");
+  } else if (format && x.type != truth) {
+    x = in_graph(n.out, x);
+    x.id = nearest_of(n.out, x.id, *format);
   }
   x.type = to;
   n.give(std::move(x));

@@ -81,11 +81,12 @@ using axis_layout = std::vector<std::vector<std::size_t>>;
 /// By default none, as an operand that is left out.
 struct tensor {
   element_type type = ::onnx::TensorProto::UNDEFINED;
-  dims extents;                            ///< of the file's axes
-  std::shared_ptr<const numbers> known{};  ///< if it depends on no sample and on no weights
-  const weight* from = nullptr;            ///< if it is weights, whatever their axes are now
-  value_id id = no_value;                  ///< of the graph, if it is computed
-  dims stored{};                           ///< extents in memory, but of what is known
+  dims extents;                             ///< of the file's axes
+  std::shared_ptr<const numbers> known{};   ///< if it depends on no sample and on no weights
+  std::shared_ptr<const numbers> beyond{};  ///< what `known` is for one more sample, if it differs
+  const weight* from = nullptr;             ///< if it is weights, whatever their axes are now
+  value_id id = no_value;                   ///< of the graph, if it is computed
+  dims stored{};                            ///< extents in memory, but of what is known
   axis_layout axes{};
 
   [[nodiscard]] explicit operator bool() const noexcept {

@@ -165,8 +165,11 @@ inline void transposed_convolution(operation& n) {
     if (wanted || automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
       extent = wanted ? dims_from({(*wanted)[i]})[0] : x.extents[2 + i] * a.stride;
       const std::size_t cut = whole - std::min(whole, extent);
-      // Up to opset 10 the standard's formula was the other way round.
-      const bool less_before = (automatic == "SAME_UPPER") == (n.opset >= 11);
+      require<data_error>(extent < whole + a.stride, "asks for ", extent,
+                          " positions, of which its windows reach ", whole);
+      // As of opset 11: the formula in the text of opset 1 is the other way round, and no runtime
+      // follows it.
+      const bool less_before = automatic == "SAME_UPPER";
       a.before = less_before ? cut / 2 : cut - cut / 2;
       a.after = cut - a.before;
     } else {

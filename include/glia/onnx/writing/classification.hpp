@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,8 +22,21 @@ namespace glia::onnx {
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::normalize& k) {
+  const names vectors{l.out.use(l.x[1]), l.out.use(l.x[2])};
+  if (k.kind == normalization::group && l.x[0].rank() > 2 &&
+      l.x[0].shape.back().count == k.groups) {
+    axis_order order = plain_order(l.x[0].rank());
+    order.pop_back();
+    order.insert(order.begin() + 1, l.x[0].rank() - 1);
+    const std::string y = l.out.call(
+        "InstanceNormalization", {l.out.use(l.out.arranged(l.x[0], order)), vectors[0], vectors[1]},
+        [&](::onnx::NodeProto& made) {
+          writer::set(made, "epsilon", static_cast<float>(k.epsilon));
+        });
+    return {l.result(y, order), value{}, value{}};
+  }
   const value x = l.out.plain(l.x[0]);
-  const names operands{l.out.use(x), l.out.use(l.x[1]), l.out.use(l.x[2])};
+  const names operands{l.out.use(x), vectors[0], vectors[1]};
   if (k.kind == normalization::layer) {
     const std::string y = l.out.call("LayerNormalization", operands, [&](::onnx::NodeProto& made) {
       writer::set(made, "axis", std::int64_t{-1});
@@ -30,19 +44,45 @@ namespace glia::onnx {
     });
     return {l.result(y), value{}, value{}};
   }
-  integers rows;
-  for (std::size_t axis = 0; axis + 1 < x.rank(); ++axis) {
-    rows.push_back(static_cast<std::int64_t>(axis));
-  }
   writer& w = l.out;
+  std::string elements = operands[0];
+  integers shared;  // axes along which elements share their statistics
+  if (k.kind == normalization::group) {
+    std::size_t positions = 1;
+    for (std::size_t axis = 1; axis + 1 < x.rank(); ++axis) {
+      positions *= x.shape[axis].count;
+    }
+    elements = reshaped(l, x,
+                        {x.shape[0],
+                         {positions, false},
+                         {k.groups, false},
+                         {x.shape.back().count / k.groups, false}});
+    shared = {1, 3};
+  } else if (k.kind == normalization::rms) {
+    shared = {-1};
+  } else {
+    for (std::size_t axis = 0; axis + 1 < x.rank(); ++axis) {
+      shared.push_back(static_cast<std::int64_t>(axis));
+    }
+  }
   const auto mean_of = [&](const std::string& of) {
     return w.call("ReduceMean", {of},
-                  [&](::onnx::NodeProto& made) { writer::set(made, "axes", rows); });
+                  [&](::onnx::NodeProto& made) { writer::set(made, "axes", shared); });
   };
-  const std::string apart = w.call("Sub", {operands[0], mean_of(operands[0])});
+  const std::string apart =
+      k.kind == normalization::rms ? elements : w.call("Sub", {elements, mean_of(elements)});
   const std::string variance = mean_of(w.call("Mul", {apart, apart}));
   const std::string deviation = w.call("Sqrt", {w.call("Add", {variance, w.number(k.epsilon)})});
-  const std::string scaled = w.call("Mul", {w.call("Div", {apart, deviation}), operands[1]});
+  std::string normal = w.call("Div", {apart, deviation});
+  if (k.kind == normalization::group) {
+    normal = w.call("Reshape", {normal, w.reshape_tensor(x.shape)});
+  }
+  const std::string scaled = w.call("Mul", {normal, operands[1]});
+  const constant* const beta = l.x[2].known;
+  if (beta != nullptr && std::count(beta->numbers.begin(), beta->numbers.end(), 0.0F) ==
+                             static_cast<std::ptrdiff_t>(beta->numbers.size())) {
+    return {l.result(scaled), value{}, value{}};
+  }
   return {l.result(w.call("Add", {scaled, operands[2]})), value{}, value{}};
 }
 

@@ -10,15 +10,18 @@
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/convolution.hpp"
+#include "glia/kernels/quantization.hpp"
 #include "glia/kernels/recurrence.hpp"
 
 namespace glia::onnx::detail {
 
-/// What the first operand of a recurrence is made of: reshape(conv2d(reshape(steps), w, bias)).
+/// What the first operand of a recurrence is made of: reshape(conv2d(reshape(steps), w, bias)). Of
+/// a product that is quantised, fake_quantize is between the first two.
 struct projected {
   std::size_t first;   ///< the node that reshapes the steps
   std::size_t second;  ///< the product
   std::size_t third;
+  std::optional<std::size_t> quantizer;
 };
 [[nodiscard]] inline std::optional<projected> projected_in(const graph& g, const graph_uses& uses,
                                                            value_id x) {
@@ -32,7 +35,12 @@ struct projected {
     return std::nullopt;
   }
   const std::size_t second = uses.maker(product);
-  const value_id steps = g.nodes()[second].operands[0];
+  value_id steps = g.nodes()[second].operands[0];
+  std::optional<std::size_t> quantizer;
+  if (uses.made_by<kernels::fake_quantize>(steps) != nullptr) {
+    quantizer = uses.maker(steps);
+    steps = g.nodes()[*quantizer].operands[0];
+  }
   if (uses.made_by<kernels::reshape>(steps) == nullptr) {
     return std::nullopt;
   }
@@ -41,7 +49,31 @@ struct projected {
   const shape projected_steps = g.spec(x).shape;
   const bool same_steps =
       given.rank() == 3 && given[0] == projected_steps[0] && given[1] == projected_steps[1];
-  return same_steps ? std::optional(projected{first, second, third}) : std::nullopt;
+  return same_steps ? std::optional(projected{first, second, third, quantizer}) : std::nullopt;
+}
+
+/// Whether two products have the same inputs, made bytes in the same way.
+[[nodiscard]] inline bool have_same_steps(const graph& g, const projected& a, const projected& b) {
+  if (g.nodes()[a.first].operands[0] != g.nodes()[b.first].operands[0] ||
+      a.quantizer.has_value() != b.quantizer.has_value()) {
+    return false;
+  }
+  if (!a.quantizer) {
+    return true;
+  }
+  const auto scales = [&](const projected& p) -> const graph_constant* {
+    const value_id by = g.nodes()[*p.quantizer].operands[1];
+    for (const graph_constant& one : g.constants()) {
+      if (one.value == by) {
+        return &one;
+      }
+    }
+    return nullptr;
+  };
+  const graph_constant* const of_a = scales(a);
+  const graph_constant* const of_b = scales(b);
+  return g.nodes()[*a.quantizer].kernel == g.nodes()[*b.quantizer].kernel && of_a != nullptr &&
+         of_b != nullptr && of_a->elements == of_b->elements;
 }
 
 /// Those of all recurrences of a graph, by their nodes.
@@ -49,6 +81,8 @@ struct projections {
   std::map<std::size_t, projected> of;
   /// Those that join what two recurrences give, a forward and a backward one.
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> pairs;
+  /// Others, a forward and a backward one of the same steps, by the one that comes first.
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>> directions;
   std::vector<bool> absorbed;  ///< nodes that nothing else needs
 
   explicit projections(const graph& g) : absorbed(g.nodes().size(), false) {
@@ -64,7 +98,7 @@ struct projections {
         of[n] = *found;
         if (once(found->third) && once(found->second)) {
           absorbed[found->third] = absorbed[found->second] = true;
-          absorbed[found->first] = once(found->first);
+          absorbed[found->first] = once(found->first) && !found->quantizer;
         }
       }
     }
@@ -74,9 +108,33 @@ struct projections {
         absorbed[found->first] = absorbed[found->second] = true;
       }
     }
+    for (const auto& one : of) {
+      for (auto other = of.upper_bound(one.first); other != of.end(); ++other) {
+        if (const auto found = directions_in(g, one.first, other->first)) {
+          directions[one.first] = *found;
+          absorbed[other->first] = true;
+          break;
+        }
+      }
+    }
   }
 
  private:
+  /// The forward and the backward one of two recurrences, if one node can be both.
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> directions_in(
+      const graph& g, std::size_t first, std::size_t second) const {
+    const auto* const a = g.nodes()[first].kernel.as<kernels::recurrence>();
+    const auto* const b = g.nodes()[second].kernel.as<kernels::recurrence>();
+    const bool fit = !absorbed[first] && !absorbed[second] && !directions.contains(first) &&
+                     a->cell == b->cell && a->backwards != b->backwards &&
+                     g.spec(g.nodes()[first].results[0]) == g.spec(g.nodes()[second].results[0]) &&
+                     !of.at(first).quantizer && have_same_steps(g, of.at(first), of.at(second));
+    if (!fit) {
+      return std::nullopt;
+    }
+    return a->backwards ? std::pair{second, first} : std::pair{first, second};
+  }
+
   [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> pair_in(const graph& g,
                                                                            const graph_uses& uses,
                                                                            std::size_t n) const {
@@ -94,10 +152,9 @@ struct projections {
       return std::nullopt;
     }
     const std::pair both{uses.maker(node.operands[0]), uses.maker(node.operands[1])};
-    const auto steps = [&](std::size_t at) { return g.nodes()[of.at(at).first].operands[0]; };
     const bool alone = uses.taken_once(node.operands[0]) && uses.taken_once(node.operands[1]);
     return alone && of.contains(both.first) && of.contains(both.second) &&
-                   steps(both.first) == steps(both.second)
+                   have_same_steps(g, of.at(both.first), of.at(both.second))
                ? std::optional(both)
                : std::nullopt;
   }

@@ -61,8 +61,10 @@ namespace detail {
   const std::size_t units = of.recurrent.known->shape[0];
   const std::size_t columns = order.size() * units;
   const auto weights = [&](const constant& c) {
-    return w.numbers(c.name, {1, columns, c.numbers.size() / columns},
-                     gates(c.numbers, units, order));
+    const glia::shape s{1, columns, c.numbers.size() / columns};
+    const std::vector<float> numbers = gates(c.numbers, units, order);
+    return c.scales.empty() ? w.numbers(c.name, s, numbers)
+                            : w.dequantized(c, s, numbers, gates(c.scales, units, order), 1);
   };
   names all{weights(*of.weights.known), weights(*of.recurrent.known)};
   if (bias) {
@@ -79,12 +81,9 @@ namespace detail {
   return all;
 }
 
-}  // namespace detail
-
-/// A recurrent layer as a whole, (N, T, U), or two that read the same steps, one forwards and one
-/// backwards, and what they give one behind the other, (N, T, 2 U).
-[[nodiscard]] inline values lower_recurrence(const lowering& l,
-                                             std::span<const recurrent_layer> directions) {
+/// A node of one or two directions, whose result has the axes (T, directions, N, U).
+[[nodiscard]] inline std::string recurrent_node_of(const lowering& l,
+                                                   std::span<const recurrent_layer> directions) {
   constexpr std::array<std::string_view, 3> operations{"RNN", "GRU", "LSTM"};
   const recurrent_layer& first = directions.front();
   writer& w = l.out;
@@ -92,7 +91,7 @@ namespace detail {
                                 [](const auto& one) { return one.bias || one.recurrent_bias; });
   std::vector<names> weights;
   for (const recurrent_layer& one : directions) {
-    weights.push_back(detail::weights_of(l, one, bias));
+    weights.push_back(weights_of(l, one, bias));
   }
   names operands{w.use(w.arranged(first.steps, {1, 0, 2}))};
   for (std::size_t i = 0; i < weights[0].size(); ++i) {
@@ -103,7 +102,7 @@ namespace detail {
                                                     }));
   }
   const std::string_view operation = operations[static_cast<std::size_t>(first.kernel.cell)];
-  const std::string y = w.call(operation, operands, [&](::onnx::NodeProto& made) {
+  return w.call(operation, operands, [&](::onnx::NodeProto& made) {
     writer::set(made, "hidden_size", static_cast<std::int64_t>(first.recurrent.known->shape[0]));
     writer::set(made, "direction",
                 directions.size() == 2   ? "bidirectional"
@@ -113,6 +112,16 @@ namespace detail {
       writer::set(made, "linear_before_reset", std::int64_t{1});
     }
   });
+}
+
+}  // namespace detail
+
+/// A recurrent layer as a whole, (N, T, U), or two that read the same steps, one forwards and one
+/// backwards, and what they give one behind the other, (N, T, 2 U).
+[[nodiscard]] inline values lower_recurrence(const lowering& l,
+                                             std::span<const recurrent_layer> directions) {
+  writer& w = l.out;
+  const std::string y = detail::recurrent_node_of(l, directions);
   if (directions.size() == 1) {
     const std::string states = w.call("Squeeze", {y, w.whole({1})});
     return {l.result(states, {1, 0, 2}), value{}};
@@ -122,6 +131,25 @@ namespace detail {
     writer::set(made, "perm", integers{2, 0, 1, 3});
   });
   return {l.result(w.call("Reshape", {samples_first, w.reshape_tensor(l.results[0])}))};
+}
+
+/// Two that read the same steps, one forwards and one backwards, (N, T, U) each: one node, since
+/// OpenVINO makes something else of two.
+[[nodiscard]] inline std::array<value, 2> lower_directions(
+    const lowering& l, std::span<const recurrent_layer> directions) {
+  writer& w = l.out;
+  const std::string y = detail::recurrent_node_of(l, directions);
+  ::onnx::NodeProto& parts = w.node("Split", {y});
+  writer::set(parts, "axis", std::int64_t{1});
+  std::array<value, 2> both;
+  const names of_parts{text(parts.name(), "_forward"), text(parts.name(), "_backward")};
+  for (const std::string& name : of_parts) {
+    parts.add_output(name);
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    both[i] = l.result(w.call("Squeeze", {of_parts[i], w.whole({1})}), {1, 0, 2});
+  }
+  return both;
 }
 
 }  // namespace glia::onnx

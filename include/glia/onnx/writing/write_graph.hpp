@@ -57,6 +57,36 @@ inline void describe(::onnx::ValueInfoProto& made, const std::string& name, cons
 
 }  // namespace detail
 
+/// Throws `value_error` where two recordings, for 2 and for 3 samples, compute otherwise than with
+/// tensors of other shapes: by numbers that depend on how many samples there are.
+inline void require_same_numbers(const graph& two, const graph& three) {
+  const auto fail = [](const std::string& place) {
+    throw value_error(
+        text("onnx: ", place.empty() ? "the model" : "the layer '" + place + "'",
+             place.empty() ? "" : " of the model",
+             " computes with numbers that depend on how many samples there are, which "
+             "the file cannot say; compute them of each sample, or of the parameters"));
+  };
+  for (std::size_t n = 0; n < two.nodes().size() && n < three.nodes().size(); ++n) {
+    const any_kernel& a = two.nodes()[n].kernel;
+    const any_kernel& b = three.nodes()[n].kernel;
+    const auto* const full = a.as<kernels::full>();
+    const bool says_shape =
+        &a.type() == &b.type() &&
+        (a.as<kernels::reshape>() != nullptr || a.as<kernels::broadcast_to>() != nullptr ||
+         a.as<kernels::sum_to>() != nullptr ||
+         (full != nullptr && full->value == b.as<kernels::full>()->value));
+    if (a != b && !says_shape) {
+      fail(two.place_of(two.nodes()[n]).name);
+    }
+  }
+  for (std::size_t i = 0; i < two.constants().size() && i < three.constants().size(); ++i) {
+    if (two.constants()[i].elements != three.constants()[i].elements) {
+      fail("");
+    }
+  }
+}
+
 /// Writes what two recordings of a model compute, for 2 and for 3 samples: what they differ in is
 /// so many for each sample. `known` are the constants behind the first input, by their inputs,
 /// which `once` computes of the parameters.
@@ -126,8 +156,15 @@ inline void write_graph(const graph& once, const graph& two, const graph& three,
       const std::vector<value_id>& product = two.nodes()[p.second].operands;
       const std::vector<value_id>& x = two.nodes()[at].operands;
       const auto maybe = [&](value_id id) { return id == no_value ? value{} : all[id]; };
+      value steps = all[two.nodes()[p.first].operands[0]];
+      if (p.quantizer) {  // as images of one row, which products have
+        const value& images = all[two.nodes()[*p.quantizer].results[0]];
+        steps.name =
+            out.call("Reshape", {out.use(out.plain(images)), out.reshape_tensor(steps.shape)});
+        steps.order = plain_order(steps.rank());
+      }
       return recurrent_layer{*two.nodes()[at].kernel.as<kernels::recurrence>(),
-                             all[two.nodes()[p.first].operands[0]],
+                             steps,
                              all[product[1]],
                              maybe(product[2]),
                              all[x[1]],
@@ -138,6 +175,14 @@ inline void write_graph(const graph& once, const graph& two, const graph& three,
       made = lower_batch_normalization(l, norm->second, all);
     } else if (k != nullptr && operands[4]) {
       made = lower_steps(l, *k);
+    } else if (const auto two_ways = products.directions.find(n);
+               two_ways != products.directions.end()) {
+      const auto [forwards, backwards] = two_ways->second;
+      const std::array both{layer_of(forwards), layer_of(backwards)};
+      std::array<value, 2> states = lower_directions(l, both);
+      all[two.nodes()[forwards].results[0]] = std::move(states[0]);
+      all[two.nodes()[backwards].results[0]] = std::move(states[1]);
+      continue;
     } else if (k != nullptr) {
       require<value_error>(
           products.of.contains(n), "onnx: the layer '", place,

@@ -168,6 +168,25 @@ class writer {
     return initializer(name, s, ::onnx::TensorProto::INT64, std::as_bytes(std::span(all)));
   }
 
+  /// Weights as bytes under the name of these, and the operation that makes numbers of them: `all`
+  /// has this shape, and scales along an axis.
+  std::string dequantized(const constant& of, const glia::shape& s, std::span<const float> all,
+                          std::span<const float> scales, std::size_t axis) {
+    const std::vector<std::size_t> lengths(s.begin(), s.end());
+    std::vector<std::int32_t> whole(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const float q = std::nearbyint(all[i] / scales[index_along(axis, lengths, i)]);
+      whole[i] = std::clamp(static_cast<std::int32_t>(q), of.range.least, of.range.most);
+    }
+    const std::vector<std::int32_t> zeros(scales.size(), 0);
+    const glia::shape along{scales.size()};
+    return call(
+        "DequantizeLinear",
+        {bytes(of.name, s, whole, true), numbers(of.name + ".scale", along, scales),
+         bytes(of.name + ".zero_point", along, zeros, true)},
+        [&](::onnx::NodeProto& made) { set(made, "axis", static_cast<std::int64_t>(axis)); });
+  }
+
   /// The name of a value, of a constant as glia has it.
   std::string use(const value& v) {
     return v.known ? arranged_constant(v, v.order, v.rank()) : v.name;
@@ -306,7 +325,8 @@ class writer {
         in_order(v.known->numbers, {wide.begin(), wide.end()}, order);
     if (!v.known->scales.empty()) {
       const auto last = std::find(order.begin(), order.end(), rank - 1) - order.begin();
-      known = dequantized(*v.known, turned, numbers_there, static_cast<std::size_t>(last));
+      known = dequantized(*v.known, turned, numbers_there, v.known->scales,
+                          static_cast<std::size_t>(last));
       return known;
     }
     if (v.known->weights) {
@@ -320,24 +340,6 @@ class writer {
            std::as_bytes(std::span(numbers_there)));
     });
     return known;
-  }
-
-  /// Weights as bytes, and the operation that makes numbers of them.
-  std::string dequantized(const constant& of, const glia::shape& s, std::span<const float> all,
-                          std::size_t axis) {
-    const std::vector<std::size_t> lengths(s.begin(), s.end());
-    std::vector<std::int32_t> whole(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const float q = std::nearbyint(all[i] / of.scales[index_along(axis, lengths, i)]);
-      whole[i] = std::clamp(static_cast<std::int32_t>(q), of.range.least, of.range.most);
-    }
-    const std::vector<std::int32_t> zeros(of.scales.size(), 0);
-    const glia::shape along{of.scales.size()};
-    return call(
-        "DequantizeLinear",
-        {bytes(of.name, s, whole, true), numbers(of.name + ".scale", along, of.scales),
-         bytes(of.name + ".zero_point", along, zeros, true)},
-        [&](::onnx::NodeProto& made) { set(made, "axis", static_cast<std::int64_t>(axis)); });
   }
 
   ::onnx::GraphProto* to_;

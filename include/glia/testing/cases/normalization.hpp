@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "glia/core/error.hpp"
 #include "glia/core/shape.hpp"
@@ -11,35 +13,54 @@
 
 namespace glia::testing::detail {
 
+template <class Check>
+void check_normalization_of(const Check& check, normalization kind, const shape& s,
+                            std::size_t groups) {
+  constexpr std::string_view names[] = {"batch", "layer", "group", "rms"};
+  const std::string name = text(names[static_cast<std::size_t>(kind)], " normalisation of ", s,
+                                groups == 1 ? "" : text(" in ", groups, " groups"));
+  const shape channels{s.back()};
+  check(name, [&](auto& b) {
+    auto result = b.device().run(kernels::normalize{kind, 1e-3, groups}, b.in(s, 24, 2, 0.5F),
+                                 b.in(channels, 25), b.in(channels, 26));
+    b.out(result[0]);
+    b.out(result[1]);
+    b.out(result[2]);
+  });
+  check(name + ", gradient", [&](auto& b) {
+    auto x = b.in(s, 24, 2, 0.5F);
+    auto gamma = b.in(channels, 25);
+    auto forward =
+        b.device().run(kernels::normalize{kind, 1e-3, groups}, x, gamma, b.in(channels, 26));
+    auto result = b.device().run(kernels::normalize_gradient{kind, 1e-3, groups}, b.in(s, 27), x,
+                                 gamma, forward[1], forward[2]);
+    b.out(result[0]);
+    b.out(result[1]);
+    b.out(result[2]);
+  });
+}
+
 /// The cases of normalisation, dropout and noise.
 template <class Check>
 void check_normalization(const Check& check) {
   for (const shape& s : {shape{6, 5}, shape{3, 4, 2, 70}, shape{2, 1}, shape{400, 3},
                          shape{300, 70}, shape{90, 1100}}) {
-    for (const normalization kind : {normalization::batch, normalization::layer}) {
-      if (kind == normalization::layer && s.back() == 1) {
-        continue;  // One feature is its own mean: nothing is left to normalise.
+    for (const normalization kind :
+         {normalization::batch, normalization::layer, normalization::group, normalization::rms}) {
+      const bool grouped = kind == normalization::group;
+      for (const std::size_t groups : {std::size_t{1}, std::size_t{2}, s.back()}) {
+        if (s.back() % groups != 0 || (groups > 1 && (!grouped || groups > s.back()))) {
+          continue;
+        }
+        const std::size_t together = grouped ? s.size() / s[0] / groups : s.back();
+        // One number is its own mean: nothing is left to normalise.
+        if (together > 1 || kind == normalization::batch) {
+          check_normalization_of(check, kind, s, groups);
+        }
+        if (s.back() <= 2) {
+          break;
+        }
       }
-      const std::string name =
-          text(kind == normalization::batch ? "batch" : "layer", " normalisation of ", s);
-      const shape channels{s.back()};
-      check(name, [&](auto& b) {
-        auto result = b.device().run(kernels::normalize{kind, 1e-3}, b.in(s, 24, 2, 0.5F),
-                                     b.in(channels, 25), b.in(channels, 26));
-        b.out(result[0]);
-        b.out(result[1]);
-        b.out(result[2]);
-      });
-      check(name + ", gradient", [&](auto& b) {
-        auto x = b.in(s, 24, 2, 0.5F);
-        auto gamma = b.in(channels, 25);
-        auto forward = b.device().run(kernels::normalize{kind, 1e-3}, x, gamma, b.in(channels, 26));
-        auto result = b.device().run(kernels::normalize_gradient{kind, 1e-3}, b.in(s, 27), x, gamma,
-                                     forward[1], forward[2]);
-        b.out(result[0]);
-        b.out(result[1]);
-        b.out(result[2]);
-      });
     }
   }
 

@@ -1,0 +1,151 @@
+// Included by vector_loops.inl inside the struct of one instruction set: sums of many numbers; how
+// far they may be off is in long_sum.hpp.
+
+// Adds x to a total with compensation, element by element, as compensated_sum does.
+template <class T>
+static void add_compensated(const T* x, T* total, T* lost, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const T sum = total[i] + x[i];
+    const T added = sum - total[i];
+    lost[i] += (total[i] - (sum - added)) + (x[i] - added);
+    total[i] = sum;
+  }
+}
+template <class T>
+static void end_compensated(T* total, const T* lost, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    total[i] = total[i] - total[i] == 0 ? total[i] + lost[i] : total[i];
+  }
+}
+
+// The sum of term(0) ... term(n - 1): a fixed number of partial sums, joined in a fixed order.
+static constexpr std::size_t partial_sums = 32;
+template <class T, class Term>
+[[gnu::always_inline]] static inline void add_terms(std::size_t first, std::size_t n,
+                                                    const Term& term, T* partial) {
+  std::size_t i = 0;
+  for (; i + partial_sums <= n; i += partial_sums) {
+    for (std::size_t s = 0; s < partial_sums; ++s) {
+      partial[s] += term(first + i + s);
+    }
+  }
+  for (std::size_t s = 0; i < n; ++i, ++s) {
+    partial[s] += term(first + i);
+  }
+}
+template <class T>
+[[gnu::always_inline]] static inline T joined(T* partial) {
+  for (std::size_t half = partial_sums / 2; half > 0; half /= 2) {
+    for (std::size_t s = 0; s < half; ++s) {
+      partial[s] += partial[s + half];
+    }
+  }
+  return partial[0];
+}
+template <class T, class Term>
+static T reduce(std::size_t n, const Term& term) {
+  constexpr std::size_t block = sum_chain * partial_sums;
+  if (n <= block) {
+    T partial[partial_sums] = {};
+    add_terms(0, n, term, partial);
+    return joined(partial);
+  }
+  T total = 0;
+  T lost = 0;
+  for (std::size_t first = 0; first < n;) {
+    T blocks[partial_sums] = {};
+    for (std::size_t i = 0; i < chains_in_total && first < n; ++i) {
+      const std::size_t count = n - first < block ? n - first : block;
+      T partial[partial_sums] = {};
+      add_terms(first, count, term, partial);
+      for (std::size_t s = 0; s < partial_sums; ++s) {
+        blocks[s] += partial[s];
+      }
+      first += count;
+    }
+    const T sum = joined(blocks);
+    add_compensated(&sum, &total, &lost, 1);
+  }
+  end_compensated(&total, &lost, 1);
+  return total;
+}
+
+// y[c] += the sum over rows of x[row * step + c], c < n: four rows at a time, so that an
+// accumulator takes a quarter of the terms.
+template <class T>
+static void add_rows(const T* x, std::size_t step, std::size_t rows, T* y, std::size_t n) {
+  for (; rows >= 4; rows -= 4, x += 4 * step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      y[i] += (x[i] + x[step + i]) + (x[2 * step + i] + x[3 * step + i]);
+    }
+  }
+  for (; rows > 0; --rows, x += step) {
+    add(x, y, n);
+  }
+}
+
+// Sums of columns, into y: rows may come in several parts.
+template <class T>
+struct column_sums {
+  static constexpr std::size_t most_columns = 1024;
+
+  column_sums(T* to, std::size_t columns) : y(to), n(columns) {
+    for (std::size_t i = 0; i < n; ++i) {
+      y[i] = 0;
+    }
+  }
+  // Rows that lie `step` apart.
+  void add(const T* x, std::size_t step, std::size_t rows) {
+    while (rows > 0) {
+      if (chain >= sum_chain) {
+        end_chain();
+      }
+      const std::size_t room = 4 * (sum_chain - chain);
+      const std::size_t count = rows < room ? rows : room;
+      add_rows(x, step, count, totals ? block : y, n);
+      chain += count / 4 + count % 4;
+      rows -= count;
+      x += count * step;
+    }
+  }
+  void end() {
+    if (totals) {
+      add_compensated(block, y, lost, n);
+      end_compensated(y, lost, n);
+    }
+  }
+
+ private:
+  void end_chain() {
+    chain = 0;
+    if (totals) {
+      add_compensated(block, y, lost, n);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      block[i] = 0;
+      lost[i] = totals ? lost[i] : 0;
+    }
+    totals = true;
+  }
+
+  T* y;
+  std::size_t n;
+  std::size_t chain = 0;
+  bool totals = false;
+  T block[most_columns];  // of which n are used, once there are totals
+  T lost[most_columns];
+};
+
+// y[c] = the sum over rows of x[row * step + c], c < n
+template <class T>
+static void sum_rows(const T* x, std::size_t step, std::size_t rows, T* y, std::size_t n) {
+  for (std::size_t c = 0; c < n; c += column_sums<T>::most_columns) {
+    const std::size_t left = n - c;
+    column_sums<T> sums(y + c, left < sums.most_columns ? left : sums.most_columns);
+    sums.add(x + c, step, rows);
+    sums.end();
+  }
+}

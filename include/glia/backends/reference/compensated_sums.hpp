@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "glia/backends/host_tensor.hpp"
+#include "glia/backends/long_sum.hpp"
+
+namespace glia::reference_loops {
+
+/// A compensated sum for each element of a tensor, for terms that come in any order.
+template <class T>
+class compensated_sums {
+ public:
+  compensated_sums(const memory_pool& memory, const host_tensor<T>& totals)
+      : totals_(totals.data()), size_(totals.size()), lost_(memory, {totals.size()}) {
+    std::fill_n(totals_, size_, T{0});
+    std::fill_n(lost_.data(), size_, T{0});
+  }
+
+  void add(std::size_t at, T x) const { compensated_sum<T>::add(x, totals_[at], lost_.data()[at]); }
+  /// To be called when all terms are in.
+  void end() const {
+    for (std::size_t i = 0; i < size_; ++i) {
+      totals_[i] = compensated_sum<T>::value(totals_[i], lost_.data()[i]);
+    }
+  }
+
+ private:
+  T* totals_;
+  std::size_t size_;
+  host_tensor<T> lost_;
+};
+
+}  // namespace glia::reference_loops

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "glia/backends/long_sum.hpp"
+#include "glia/kernels/normalization.hpp"
+
+namespace glia {
+
+/// Whether a variance and its epsilon are far enough from the ends of T's range that squares of
+/// normalised numbers and of their deviation are exact to T's precision.
+template <class T>
+[[nodiscard]] bool is_usual_variance(T widened) {
+  constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  return widened > least && widened < 1 / least;
+}
+
+/// What a mean, rounded to T, lacks to the mean of the numbers; `off` is their mean distance to it.
+/// Means of other numbers, as those over several ranks, are farther off and taken as they are.
+template <class T>
+[[nodiscard]] T rest_of_mean(T mean, T off) {
+  return std::abs(off) <= std::numeric_limits<T>::epsilon() * std::abs(mean) ? off : T{0};
+}
+
+/// Mean and variance of a set of numbers that share their statistics, for numbers of any size: they
+/// are multiplied by a power of two before they are squared. Of numbers that are not all finite the
+/// mean and normalised values are what the formula gives.
+template <class T>
+class set_statistics {
+ public:
+  /// x(i) for i < n are the numbers, n > 0. Without `centred` the mean is taken to be 0.
+  template <class At>
+  set_statistics(std::size_t n, const At& x, double epsilon, bool centred) {
+    T largest = 0;
+    compensated_sum<T> sum;
+    for (std::size_t i = 0; i < n; ++i) {
+      const T size = std::abs(x(i));
+      largest = largest < size || std::isnan(size) ? size : largest;
+      sum.add(x(i));
+    }
+    const auto count = static_cast<T>(n);
+    if (!std::isfinite(largest)) {
+      mean_ = centred ? sum.value() / count : T{0};
+      variance_ = centred ? std::numeric_limits<T>::quiet_NaN() : largest;
+      inverse_ = 1 / std::sqrt(variance_);
+      return;
+    }
+    // Powers that are numbers with all digits, and so are what they divide by.
+    constexpr int most = std::numeric_limits<T>::max_exponent - 8;
+    const int power = largest > 0 ? std::clamp(std::ilogb(largest), -most, most) : 0;
+    factor_ = std::ldexp(T{1}, -power);
+    if (centred) {
+      const T first = factor_ * x(0);
+      compensated_sum<T> apart;
+      for (std::size_t i = 0; i < n; ++i) {
+        apart.add(factor_ * x(i) - first);
+      }
+      mean_ = first + apart.value() / count;
+      compensated_sum<T> off;
+      for (std::size_t i = 0; i < n; ++i) {
+        off.add(factor_ * x(i) - mean_);
+      }
+      const T correction = off.value() / count;
+      const T rounded = mean_ + correction;
+      rest_ = correction - (rounded - mean_);
+      mean_ = rounded;
+    }
+    compensated_sum<T> squares;
+    for (std::size_t i = 0; i < n; ++i) {
+      const T distance = apart_from_mean(x(i));
+      squares.add(distance * distance);
+    }
+    variance_ = squares.value() / count;
+    const T widened = variance_ + factor_ * (factor_ * static_cast<T>(epsilon));
+    inverse_ = 1 / std::sqrt(std::max(widened, std::numeric_limits<T>::min()));
+  }
+
+  [[nodiscard]] T mean() const { return mean_ / factor_; }
+  /// Infinite where T has no larger number.
+  [[nodiscard]] T variance() const { return variance_ / factor_ / factor_; }
+  /// 1 / sqrt(variance + epsilon)
+  [[nodiscard]] T inverse_deviation() const { return factor_ * inverse_; }
+  /// (x - mean) / sqrt(variance + epsilon)
+  [[nodiscard]] T normalized(T x) const { return apart_from_mean(x) * inverse_; }
+
+ private:
+  [[nodiscard]] T apart_from_mean(T x) const { return (factor_ * x - mean_) - rest_; }
+
+  T factor_ = 1;  // of the numbers that the others are of
+  T mean_ = 0;
+  T rest_ = 0;  // of the mean
+  T variance_ = 0;
+  T inverse_ = 0;
+};
+
+/// Which elements of x share their statistics: `per_sample` sets in each of `samples` samples, each
+/// of `rows` runs of `run` neighbouring elements.
+struct normalized_sets {
+  explicit normalized_sets(const shape& x, normalization kind, std::size_t groups)
+      : columns(x.back()) {
+    const std::size_t all = row_count(x);
+    if (is_by_rows(kind)) {
+      samples = all;
+      run = columns;
+    } else if (kind == normalization::group) {
+      samples = x[0];
+      rows = all / samples;
+      run = columns / groups;
+      per_sample = groups;
+    } else {
+      rows = all;
+      per_sample = columns;
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const { return samples * per_sample; }
+  /// Elements of a set.
+  [[nodiscard]] std::size_t length() const { return rows * run; }
+  /// Where element i of a set is.
+  [[nodiscard]] std::size_t element(std::size_t set, std::size_t i) const {
+    const std::size_t row = set / per_sample * rows + i / run;
+    return row * columns + set % per_sample * run + i % run;
+  }
+  /// What of gamma and beta it is multiplied with.
+  [[nodiscard]] std::size_t column(std::size_t set, std::size_t i) const {
+    return set % per_sample * run + i % run;
+  }
+
+  std::size_t columns;
+  std::size_t samples = 1;
+  std::size_t per_sample = 1;
+  std::size_t rows = 1;
+  std::size_t run = 1;
+};
+
+}  // namespace glia

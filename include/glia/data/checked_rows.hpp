@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "glia/core/error.hpp"
+
+namespace glia::detail {
+
+/// Rows of samples that a data set is to write: finds elements that it leaves out, and whether it
+/// writes beyond the last row. Both would train in silence on what the memory held before.
+class checked_rows {
+ public:
+  /// Gives `values` room for a row of `size` values for each sample, and marks it.
+  checked_rows(std::vector<float>& values, std::size_t samples, std::size_t size)
+      : values_(values), used_(samples * size), size_(size) {
+    constexpr std::size_t least = 16;
+    constexpr std::size_t most = 1024;
+    values_.assign(used_ + std::clamp(size, least, most), std::bit_cast<float>(mark));
+  }
+
+  [[nodiscard]] std::span<float> rows() { return std::span(values_).first(used_); }
+
+  /// Throws `data_error` for what is wrong with the rows of these samples: `what` says what they
+  /// hold. Takes the room behind them away.
+  void check(std::span<const std::uint32_t> samples, std::string_view what) {
+    const bool beyond = std::any_of(values_.begin() + static_cast<std::ptrdiff_t>(used_),
+                                    values_.end(), [](float v) { return !is_mark(v); });
+    values_.resize(used_);
+    require<data_error>(!beyond, "data set: more than the ", size_, " values of the ", what,
+                        " of sample ", samples.empty() ? 0 : samples.back(),
+                        " were written; write as many as the span has");
+    if (std::count_if(values_.begin(), values_.end(), is_mark) > 0) {
+      const auto at = static_cast<std::size_t>(
+          std::find_if(values_.begin(), values_.end(), is_mark) - values_.begin());
+      throw data_error(text("data set: value ", at % size_, " of the ", size_, " of the ", what,
+                            " of sample ", samples[at / size_],
+                            " was not written; write as many as the span has"));
+    }
+  }
+
+ private:
+  // A NaN with bits that no arithmetic gives.
+  static constexpr std::uint32_t mark = 0x7FE5C3E1;
+
+  [[nodiscard]] static bool is_mark(float value) {
+    return std::bit_cast<std::uint32_t>(value) == mark;
+  }
+
+  std::vector<float>& values_;
+  std::size_t used_;
+  std::size_t size_;
+};
+
+}  // namespace glia::detail

@@ -1,0 +1,308 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "glia/graph/graph.hpp"
+#include "glia/kernels/arrangement.hpp"
+#include "glia/kernels/classification.hpp"
+#include "glia/kernels/convolution.hpp"
+#include "glia/kernels/dropout.hpp"
+#include "glia/kernels/elementwise.hpp"
+#include "glia/kernels/indexing.hpp"
+#include "glia/kernels/normalization.hpp"
+#include "glia/kernels/pooling.hpp"
+#include "glia/kernels/products.hpp"
+#include "glia/kernels/quantization.hpp"
+#include "glia/kernels/recurrence.hpp"
+
+// Where kernels have the samples of a batch: which axis of a result, if an axis of an operand has
+// them, and the other way round.
+namespace glia::onnx {
+
+/// The axis of a value that has the samples. It may have other axes joined to it: its extent is
+/// outer x samples x inner.
+struct sample_axis {
+  std::size_t axis = 0;
+  std::size_t inner = 1;
+
+  friend bool operator==(const sample_axis&, const sample_axis&) = default;
+};
+
+/// What an operand has along the samples' axis of a result.
+struct operand_samples {
+  enum class kind { varies, shared, impossible };
+  kind how = kind::impossible;
+  sample_axis at{};  ///< of the operand, where it varies
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::size_t count_before(const shape& s, std::size_t axis) {
+  std::size_t count = 1;
+  for (std::size_t i = 0; i < axis; ++i) {
+    count *= s[i];
+  }
+  return count;
+}
+
+/// How many elements stand before the samples in row-major order.
+[[nodiscard]] inline std::size_t count_outside(const shape& s, const sample_axis& at,
+                                               std::size_t samples) {
+  return count_before(s, at.axis) * (s[at.axis] / (samples * at.inner));
+}
+
+/// Where the samples are after a reshape; nothing if several axes share them.
+[[nodiscard]] inline std::optional<sample_axis> after_reshape(const shape& from,
+                                                              const sample_axis& at,
+                                                              const shape& to,
+                                                              std::size_t samples) {
+  if (from.size() == 0) {
+    return std::nullopt;
+  }
+  const std::size_t outside = count_outside(from, at, samples);
+  std::size_t before = 1;
+  if (samples > 1) {
+    for (std::size_t i = 0; i < to.rank(); ++i) {
+      const std::size_t end = before * to[i];
+      if (outside % before == 0 && outside * samples <= end && end % (outside * samples) == 0) {
+        return sample_axis{i, end / (outside * samples)};
+      }
+      before = end;
+    }
+    return std::nullopt;
+  }
+  // A single sample may be at any axis between the same elements. Axes of extent 1 come first.
+  std::size_t passed = 0;  // axes of extent 1 at the same place that stand before the samples
+  for (std::size_t i = 0; i < at.axis; ++i) {
+    passed += from[i] == 1 && count_before(from, i) == outside ? 1 : 0;
+  }
+  std::optional<sample_axis> alone;
+  std::optional<sample_axis> joined;
+  for (std::size_t i = 0; i < to.rank(); ++i) {
+    const std::size_t end = before * to[i];
+    if (to[i] == 1 && before == outside) {
+      if (!alone || passed > 0) {
+        passed -= alone ? 1 : 0;
+        alone = sample_axis{i, 1};
+      }
+    } else if (outside % before == 0 && end % outside == 0 && end >= outside && !joined &&
+               (outside == 1 || before < outside)) {
+      joined = sample_axis{i, end / outside};
+    }
+    before = end;
+  }
+  return alone ? alone : joined;
+}
+
+/// Whether a window sees one element at a time along the rows, or along the columns, of images.
+[[nodiscard]] inline bool is_single(const window2d& w, std::size_t axis) {
+  window2d along = w;
+  if (axis == 1) {
+    along.width = 1;
+    along.stride_width = 1;
+    along.pad_left = along.pad_right = 0;
+    along.dilation_width = 1;
+  } else {
+    along.height = 1;
+    along.stride_height = 1;
+    along.pad_top = along.pad_bottom = 0;
+    along.dilation_height = 1;
+  }
+  return along == window2d{};
+}
+
+/// Whether a kernel with windows treats the elements of an axis of its images one by one.
+[[nodiscard]] inline bool is_apart(const window2d& w, std::size_t axis, bool each_channel) {
+  return axis == 0 || (axis == 3 && each_channel) || (axis < 3 && is_single(w, axis));
+}
+
+/// Kernels whose operand `i` has the samples at the same axis as their result, or is shared.
+enum class axis_rule { other, same, broadcast };
+
+[[nodiscard]] inline axis_rule rule_of(const any_kernel& k) {
+  if (k.as<kernels::binary>() != nullptr || k.as<kernels::select>() != nullptr ||
+      k.as<kernels::broadcast_to>() != nullptr) {
+    return axis_rule::broadcast;
+  }
+  const bool same =
+      k.as<kernels::unary>() != nullptr || k.as<kernels::to_index>() != nullptr ||
+      k.as<kernels::dropout>() != nullptr || k.as<kernels::one_hot>() != nullptr ||
+      k.as<kernels::fake_quantize>() != nullptr || k.as<kernels::concat>() != nullptr ||
+      k.as<kernels::slice>() != nullptr || k.as<kernels::pad>() != nullptr ||
+      k.as<kernels::softmax>() != nullptr || k.as<kernels::dense>() != nullptr ||
+      k.as<kernels::conv2d>() != nullptr || k.as<kernels::conv2d_input_gradient>() != nullptr ||
+      k.as<kernels::max_pool2d>() != nullptr || k.as<kernels::avg_pool2d>() != nullptr ||
+      k.as<kernels::normalize>() != nullptr || k.as<kernels::recurrence>() != nullptr;
+  return same ? axis_rule::same : axis_rule::other;
+}
+
+/// Of kernels of the rule `same`: whether operand i has the samples.
+[[nodiscard]] inline bool is_by_sample(const any_kernel& k, std::size_t i) {
+  return i == 0 || k.as<kernels::concat>() != nullptr ||
+         (k.as<kernels::recurrence>() != nullptr && i >= 3);
+}
+
+/// Of kernels of the rule `same`: whether an axis of operand 0, of this shape, may have them.
+[[nodiscard]] inline bool may_have_samples(const any_kernel& k, const shape& x, std::size_t axis) {
+  const bool last = axis + 1 == x.rank();
+  if (const auto* const c = k.as<kernels::concat>()) {
+    return axis != c->axis;
+  }
+  if (const auto* const s = k.as<kernels::slice>()) {
+    return axis != s->axis;
+  }
+  if (const auto* const p = k.as<kernels::pad>()) {
+    return axis != p->axis;
+  }
+  if (k.as<kernels::softmax>() != nullptr || k.as<kernels::normalize>() != nullptr ||
+      k.as<kernels::fake_quantize>() != nullptr) {
+    return !last;
+  }
+  if (k.as<kernels::dense>() != nullptr || k.as<kernels::recurrence>() != nullptr ||
+      k.as<kernels::conv2d_input_gradient>() != nullptr) {
+    return axis == 0;
+  }
+  if (const auto* const c = k.as<kernels::conv2d>()) {
+    return is_apart(c->window, axis, false);
+  }
+  if (const auto* const p = k.as<kernels::max_pool2d>()) {
+    return is_apart(p->window, axis, true);
+  }
+  if (const auto* const p = k.as<kernels::avg_pool2d>()) {
+    return is_apart(p->window, axis, true);
+  }
+  return true;
+}
+
+}  // namespace detail
+
+/// Where result 0 of a node has the samples that operand i has there; nothing if the node computes
+/// across samples.
+[[nodiscard]] inline std::optional<sample_axis> result_axis(const graph& calls,
+                                                            const graph_node& node, std::size_t i,
+                                                            const sample_axis& at,
+                                                            std::size_t samples) {
+  const any_kernel& k = node.kernel;
+  const shape x = calls.spec(node.operands[i]).shape;
+  const shape y = calls.spec(node.results[0]).shape;
+  const auto moved_to = [&](std::size_t axis, bool holds = true) {
+    return holds ? std::optional(sample_axis{axis, at.inner}) : std::nullopt;
+  };
+  switch (detail::rule_of(k)) {
+    case detail::axis_rule::broadcast: {
+      const std::size_t axis = at.axis + y.rank() - x.rank();
+      return moved_to(axis, y[axis] == x[at.axis]);
+    }
+    case detail::axis_rule::same:
+      return moved_to(at.axis,
+                      detail::is_by_sample(k, i) && detail::may_have_samples(k, x, at.axis));
+    case detail::axis_rule::other:
+      break;
+  }
+  if (k.as<kernels::reshape>() != nullptr) {
+    return detail::after_reshape(x, at, y, samples);
+  }
+  if (k.as<kernels::argmax>() != nullptr) {  // a number for each row
+    return at.axis + 1 < x.rank() ? detail::after_reshape(without_last_axis(x), at, y, samples)
+                                  : std::nullopt;
+  }
+  if (const auto* const p = k.as<kernels::permute_axes>()) {
+    std::size_t axis = 0;
+    while (p->order[axis] != at.axis) {
+      ++axis;
+    }
+    return moved_to(axis);
+  }
+  if (k.as<kernels::sum_to>() != nullptr) {
+    const std::size_t missing = x.rank() - y.rank();
+    return at.axis >= missing ? moved_to(at.axis - missing, y[at.axis - missing] == x[at.axis])
+                              : std::nullopt;
+  }
+  if (k.as<kernels::gather>() != nullptr) {
+    const std::size_t of_indices = calls.spec(node.operands[1]).shape.rank();
+    return i == 1 ? moved_to(at.axis) : moved_to(of_indices + at.axis - 1, at.axis > 0);
+  }
+  const auto* const product = k.as<kernels::matmul>();
+  const auto* const products = k.as<kernels::batched_matmul>();
+  if (product != nullptr || products != nullptr) {
+    const transpose which = product != nullptr ? product->which : products->which;
+    const std::size_t matrix = x.rank() - 2;
+    const std::size_t turned =
+        i == 0 ? (which == transpose::first ? 1 : 0) : (which == transpose::second ? 1 : 0);
+    // The axis of operand 0 that becomes rows, and of operand 1 that becomes columns.
+    const std::size_t own = i == 0 ? matrix + turned : matrix + 1 - turned;
+    return at.axis < matrix ? moved_to(at.axis) : moved_to(matrix + i, at.axis == own);
+  }
+  return std::nullopt;
+}
+
+/// What operand i of a node must have along the axis at which result 0 has the samples.
+[[nodiscard]] inline operand_samples operand_axis(const graph& calls, const graph_node& node,
+                                                  std::size_t i, const sample_axis& at,
+                                                  std::size_t samples) {
+  using kind = operand_samples::kind;
+  const any_kernel& k = node.kernel;
+  const shape x = calls.spec(node.operands[i]).shape;
+  const shape y = calls.spec(node.results[0]).shape;
+  const operand_samples shared{kind::shared};
+  const auto varies_at = [&](std::size_t axis, bool holds = true) {
+    return holds ? operand_samples{kind::varies, {axis, at.inner}} : operand_samples{};
+  };
+  switch (detail::rule_of(k)) {
+    case detail::axis_rule::broadcast: {
+      const std::size_t missing = y.rank() - x.rank();
+      if (at.axis < missing || (x[at.axis - missing] == 1 && y[at.axis] != 1)) {
+        return shared;
+      }
+      return varies_at(at.axis - missing);
+    }
+    case detail::axis_rule::same:
+      if (!detail::is_by_sample(k, i)) {
+        return shared;
+      }
+      return varies_at(at.axis, at.axis < x.rank() && detail::may_have_samples(k, x, at.axis));
+    case detail::axis_rule::other:
+      break;
+  }
+  if (k.as<kernels::reshape>() != nullptr) {
+    const auto from = detail::after_reshape(y, at, x, samples);
+    return from ? operand_samples{kind::varies, *from} : operand_samples{};
+  }
+  if (k.as<kernels::argmax>() != nullptr) {
+    const auto from = detail::after_reshape(y, at, without_last_axis(x), samples);
+    return from ? operand_samples{kind::varies, *from} : operand_samples{};
+  }
+  if (const auto* const p = k.as<kernels::permute_axes>()) {
+    return varies_at(p->order[at.axis]);
+  }
+  if (k.as<kernels::sum_to>() != nullptr) {
+    const std::size_t axis = at.axis + x.rank() - y.rank();
+    return varies_at(axis, x[axis] == y[at.axis]);
+  }
+  if (k.as<kernels::gather>() != nullptr) {
+    const std::size_t of_indices = calls.spec(node.operands[1]).shape.rank();
+    if (i == 1) {
+      return at.axis < of_indices ? varies_at(at.axis) : shared;
+    }
+    return at.axis < of_indices ? shared : varies_at(at.axis - of_indices + 1);
+  }
+  const auto* const product = k.as<kernels::matmul>();
+  const auto* const products = k.as<kernels::batched_matmul>();
+  if (product != nullptr || products != nullptr) {
+    const transpose which = product != nullptr ? product->which : products->which;
+    const std::size_t matrix = y.rank() - 2;
+    if (at.axis < matrix) {
+      return varies_at(at.axis);
+    }
+    if (at.axis != matrix + i) {
+      return shared;
+    }
+    const bool turned = i == 0 ? which == transpose::first : which == transpose::second;
+    return varies_at(matrix + (turned ? 1 - i : i));
+  }
+  return {};
+}
+
+}  // namespace glia::onnx

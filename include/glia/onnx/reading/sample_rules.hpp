@@ -1,0 +1,235 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glia/onnx/reading/reductions.hpp"
+
+// Which operations compute across the samples of a batch. Kernels say it, too, but not where the
+// file was written for one sample: what is over an axis of extent 1 often needs no kernel.
+namespace glia::onnx::reading {
+
+/// Whether any of the axes from `first` to `end` of an operand has the samples.
+[[nodiscard]] inline bool have_samples(const operation& n, std::size_t i, std::size_t first,
+                                       std::size_t end) {
+  for (std::size_t axis = first; n.has(i) && axis < std::min(end, n.x[i].rank()); ++axis) {
+    if (n.out.has_samples(n.x[i], axis)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether a slice that is along the samples takes all of them, in order.
+[[nodiscard]] inline bool takes_all(const axis_slice& one, std::size_t extent) {
+  return one.begin == 0 && one.step == 1 && one.end >= static_cast<std::int64_t>(extent);
+}
+
+/// Whether an operation computes across the samples.
+[[nodiscard]] inline bool crosses(const operation& n) {
+  const std::string& name = n.node.op_type();
+  if (!n.has(0)) {
+    return false;
+  }
+  const std::size_t rank = n.x[0].rank();
+  const auto one_of = [&](std::string_view all) {
+    return all.find(' ' + name + ' ') != std::string_view::npos;
+  };
+  const auto along = [&](std::int64_t axis) {
+    const std::size_t at = axis_in(axis, rank);
+    return have_samples(n, 0, at, at + 1);
+  };
+  const auto from = [&](std::int64_t axis) {
+    return axis < static_cast<std::int64_t>(rank) && have_samples(n, 0, axis_in(axis, rank), rank);
+  };
+  if (name.starts_with("Reduce")) {
+    const reduced_axes over = axes_of(n);
+    return !over.nothing && std::any_of(over.axes.begin(), over.axes.end(), [&](std::size_t axis) {
+      return have_samples(n, 0, axis, axis + 1);
+    });
+  }
+  if (one_of(" Softmax LogSoftmax Hardmax ")) {
+    const std::int64_t axis = n.integer("axis", n.opset < 13 ? 1 : -1);
+    return n.opset < 13 ? from(axis) : along(axis);
+  }
+  if (one_of(" ArgMax ArgMin Gather GatherElements ScatterElements Scatter Split ")) {
+    return along(n.integer("axis", 0));
+  }
+  if (name == "Concat") {
+    const std::size_t axis = axis_in(n.integer("axis", 1), rank);
+    for (std::size_t i = 0; i < n.x.size(); ++i) {
+      if (n.x.size() > 1 && have_samples(n, i, axis, axis + 1)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  if (name == "CumSum") {
+    return along(n.known_integer(1, 0));
+  }
+  if (name == "LpNormalization") {
+    return along(n.integer("axis", -1));
+  }
+  if (name == "LayerNormalization") {
+    return from(n.integer("axis", -1));
+  }
+  if (name == "MeanVarianceNormalization") {
+    const auto axes = n.integers("axes").value_or(std::vector<std::int64_t>{0, 2, 3});
+    return std::any_of(axes.begin(), axes.end(), along);
+  }
+  if (name == "BatchNormalization" && n.integer("training_mode", 0) != 0 && !n.training &&
+      have_samples(n, 0, 0, rank)) {
+    return true;
+  }
+  // Samples are along the first axis of these.
+  if (one_of(" BatchNormalization InstanceNormalization GroupNormalization LRN Conv ConvTranspose "
+             "MaxPool AveragePool GlobalMaxPool GlobalAveragePool DepthToSpace SpaceToDepth ")) {
+    return have_samples(n, 0, 1, rank);
+  }
+  if (one_of(" GRU LSTM RNN ")) {
+    const bool first = n.integer("layout", 0) != 0;
+    return have_samples(n, 0, first ? 1 : 0, first ? 3 : 1) || have_samples(n, 0, 2, 3);
+  }
+  if (one_of(" MatMul Gemm ") && n.has(1) && rank > 0 && n.x[1].rank() > 0) {
+    const bool turns = name == "Gemm";
+    const std::size_t inner = turns && n.integer("transA", 0) != 0 ? 0 : rank - 1;
+    const std::size_t other = n.x[1].rank() < 2                      ? 0
+                              : turns && n.integer("transB", 0) != 0 ? 1
+                                                                     : n.x[1].rank() - 2;
+    return have_samples(n, 0, inner, inner + 1) || have_samples(n, 1, other, other + 1);
+  }
+  if (name == "Slice") {
+    const auto slices = slices_of(n, rank);
+    return std::any_of(slices.begin(), slices.end(), [&](const axis_slice& one) {
+      return have_samples(n, 0, one.axis, one.axis + 1) &&
+             !takes_all(one, n.x[0].extents[one.axis]);
+    });
+  }
+  if (name == "Tile") {
+    const auto repeats = n.known_integers(1);
+    for (std::size_t axis = 0; axis < std::min(rank, repeats.size()); ++axis) {
+      if (repeats[axis] != 1 && have_samples(n, 0, axis, axis + 1)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  if (name == "Flatten") {
+    return n.out.samples.samples == 1 && n.integer("axis", 1) == 0 && have_samples(n, 0, 0, rank);
+  }
+  if (name == "Trilu") {
+    return rank >= 2 && have_samples(n, 0, rank - 2, rank);
+  }
+  if (name == "Compress") {
+    return n.attribute("axis") == nullptr ? have_samples(n, 0, 0, rank)
+                                          : along(n.integer("axis", 0));
+  }
+  return one_of(
+             " GatherND ScatterND ReverseSequence EyeLike NegativeLogLikelihoodLoss "
+             "SoftmaxCrossEntropyLoss ") &&
+         have_samples(n, 0, 0, rank);
+}
+
+/// Why an operation cannot be for another number of samples; empty if it can.
+[[nodiscard]] inline std::string crossing(const operation& n) {
+  return n.out.samples.samples > 0 && n.out.samples.reason().empty() && crosses(n)
+             ? "computes across the samples"
+             : "";
+}
+
+/// At which axis of an operation's result an axis of its first operand x is, where it keeps axes.
+[[nodiscard]] inline std::optional<std::size_t> kept_axis(const operation& n, const tensor& x,
+                                                          std::size_t axis) {
+  const std::string& name = n.node.op_type();
+  const bool argument = name == "ArgMax" || name == "ArgMin";
+  if (name.starts_with("Reduce") || argument) {
+    if (n.integer("keepdims", 1) != 0) {
+      return axis;
+    }
+    const std::vector<std::size_t> gone =
+        argument ? std::vector<std::size_t>{axis_in(n.integer("axis", 0), x.rank())}
+                 : axes_of(n).axes;
+    return axis - static_cast<std::size_t>(std::count_if(
+                      gone.begin(), gone.end(), [&](std::size_t one) { return one < axis; }));
+  }
+  const std::string_view others =
+      " Softmax LogSoftmax Hardmax LayerNormalization LpNormalization CumSum MatMul ";
+  return others.find(' ' + name + ' ') != std::string_view::npos ? std::optional(axis)
+                                                                 : std::nullopt;
+}
+
+/// The extents of a tensor for one more sample.
+[[nodiscard]] inline dims extents_beyond(const graph_builder& out, const tensor& t) {
+  if (t.beyond != nullptr) {
+    return t.beyond->extents;
+  }
+  dims all = t.extents;
+  for (std::size_t axis = 0; axis < t.rank(); ++axis) {
+    if (out.has_samples(t, axis)) {
+      const std::size_t samples = out.samples.samples;
+      all[axis] = all[axis] / samples * (samples + 1);
+    }
+  }
+  return all;
+}
+
+/// Whether operand i of an operation, which depends on the number of samples, says no more than how
+/// long axes of the result are that have the samples.
+[[nodiscard]] inline bool says_extents(const graph_builder& out, std::string_view name,
+                                       std::size_t i, const std::vector<tensor>& operands,
+                                       const tensor& result) {
+  const tensor& said = operands[i];
+  const dims now = said.known->extents;
+  // Numbers that are repeated for each sample, as zeros to begin with, are not looked at here:
+  // where they meet samples they must be the same for all.
+  if (now != said.beyond->extents) {
+    return true;
+  }
+  if (said.known->real() || said.beyond->real()) {
+    return false;
+  }
+  const auto& all = said.known->integers();
+  const auto& beyond = said.beyond->integers();
+  const bool shape = name == "Reshape" || name == "Expand";
+  if (shape && i == 1) {
+    const dims extents = extents_beyond(out, result);
+    if (result.rank() < all.size()) {
+      return false;
+    }
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const std::size_t axis = result.rank() - all.size() + k;
+      const bool repeats = name == "Expand" && !out.has_samples(result, axis);
+      if (all[k] != beyond[k] && !repeats &&
+          beyond[k] != static_cast<std::int64_t>(extents[axis])) {
+        return false;
+      }
+    }
+    return true;
+  }
+  if (name == "Slice" && (i == 1 || i == 2)) {
+    // Which axes: those that operand 3 names, or the first ones.
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      if (all[k] == beyond[k]) {
+        continue;
+      }
+      const bool named = operands.size() > 3 && operands[3];
+      if (named && operands[3].known == nullptr) {
+        return false;
+      }
+      const std::int64_t axis =
+          named ? operands[3].known->integers()[k] : static_cast<std::int64_t>(k);
+      if (!out.has_samples(operands[0], axis_in(axis, operands[0].rank()))) {
+        return false;
+      }
+    }
+    return true;
+  }
+  return (name == "Resize" || name == "Upsample") && i > 1;
+}
+
+}  // namespace glia::onnx::reading

@@ -1,0 +1,6 @@
+// expects: expected a function of variables of any backend: write [](auto x)
+#include <glia/layers/lambda.hpp>
+#include <glia/models/model.hpp>
+
+glia::model net{glia::lambda{"double", [](glia::variable<glia::cpu<float>> x) { return x * 2.0; }},
+                {2}};

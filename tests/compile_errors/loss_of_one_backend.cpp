@@ -1,0 +1,15 @@
+// expects: trainer: expected a loss
+#include <glia/data/array_dataset.hpp>
+#include <glia/layers/dense.hpp>
+#include <glia/losses/regression.hpp>
+#include <glia/optimizers/sgd.hpp>
+#include <glia/training/trainer.hpp>
+
+void train(const glia::valued_arrays& data) {
+  glia::model net{glia::dense{1}, {1}};
+  glia::trainer trainer{
+      net,
+      [](glia::variable<glia::cpu<float>> y, const glia::targets<glia::cpu<float>>&) { return y; },
+      glia::sgd{}};
+  trainer.fit(data, {.epochs = 3});
+}

@@ -1,0 +1,107 @@
+#include <glia/glia.hpp>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::message_of;
+
+namespace {
+
+/// Writes as many values of an input and of a target as it is told.
+struct careless {
+  std::size_t inputs = 3;
+  std::size_t targets = 2;
+  std::size_t from = 0;  ///< the first sample for which it does
+
+  [[nodiscard]] static std::size_t size() { return 8; }
+  [[nodiscard]] static glia::shape input_shape() { return {3}; }
+  void input(std::size_t i, std::span<float> values) const {
+    std::fill_n(values.data(), i >= from ? inputs : 3, NAN);
+  }
+  [[nodiscard]] static glia::shape target_shape() { return {2}; }
+  void target(std::size_t i, std::span<float> values) const {
+    std::fill_n(values.data(), i >= from ? targets : 2, 1.0F);
+  }
+};
+
+std::string error_of(const careless& data) {
+  return message_of<glia::data_error>([&] {
+    glia::for_each_batch(data, 4, [](const glia::batch& b) {
+      CHECK(b.inputs.size() == 12);
+      CHECK(b.targets.size() == 8);
+      return true;
+    });
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a data set that leaves out a part of its span is an error that names the sample") {
+  CHECK(error_of({}).empty());
+  CHECK(error_of({.inputs = 2}) ==
+        "data set: value 2 of the 3 of the input of sample 0 was not written; write as many as the "
+        "span has");
+  CHECK(error_of({.inputs = 0, .from = 6}) ==
+        "data set: value 0 of the 3 of the input of sample 6 was not written; write as many as the "
+        "span has");
+  CHECK(error_of({.targets = 1, .from = 5}) ==
+        "data set: value 1 of the 2 of the target of sample 5 was not written; write as many as "
+        "the span has");
+}
+
+TEST_CASE("a data set that writes beyond its span is an error that names the sample") {
+  CHECK(error_of({.inputs = 4}) ==
+        "data set: more than the 3 values of the input of sample 3 were written; write as many as "
+        "the span has");
+  CHECK(error_of({.inputs = 19, .from = 7}) ==
+        "data set: more than the 3 values of the input of sample 7 were written; write as many as "
+        "the span has");
+  CHECK(error_of({.targets = 3, .from = 7}) ==
+        "data set: more than the 2 values of the target of sample 7 were written; write as many as "
+        "the span has");
+}
+
+TEST_CASE("a metric that reads values where samples have classes is an error") {
+  glia::model net{glia::dense{4}, {2}};
+  const test::quadrants data{20};
+  const auto score = [&](auto add) {
+    return glia::evaluate(net, data, glia::softmax_cross_entropy{},
+                          {.metrics = {{glia::metric{.name = "bias", .add = add}}}});
+  };
+  const std::string refused =
+      "bias: reads a target's values, and the samples have classes; read t.label, or t.value(i, "
+      "outputs), which is 1 for the class and 0 for others";
+  CHECK(message_of<glia::value_error>([&] {
+          (void)score([](auto y, const auto& t, auto sums) { sums[0] += y[0] - t.values[0]; });
+        }) == refused);
+  CHECK(message_of<glia::value_error>([&] {
+          (void)score([](auto, const auto& t, auto sums) {
+            for (const float value : t.values) {
+              sums[0] += value;
+            }
+          });
+        }) == refused);
+  CHECK(score([](auto y, const auto& t, auto sums) { sums[0] += t.value(0, y.size()); })["bias"] >
+        0);
+
+  const glia::valued_arrays values(xt::ones<float>({3, 2}), xt::ones<float>({3, 4}));
+  const auto of_values = [&](auto add) {
+    return glia::evaluate(net, values, glia::mean_squared_error{},
+                          {.metrics = {{glia::metric{.name = "bias", .add = add}}}});
+  };
+  CHECK(message_of<glia::value_error>([&] {
+          (void)of_values([](auto, const auto& t, auto sums) { sums[0] += t.values[4]; });
+        }) == "bias: reads value 4 of a target that has 4");
+  CHECK(of_values([](auto, const auto& t, auto sums) { sums[0] += t.values[3]; })["bias"] == 1);
+}
+
+TEST_CASE("samples whose axes are in another order are to be transposed") {
+  glia::model net{glia::sequential{glia::flatten{}, glia::dense{2}}, {3, 32, 32}};
+  const glia::labelled_arrays data(xt::zeros<float>({2, 32, 32, 3}),
+                                   xt::xarray<std::int32_t>{0, 1});
+  CHECK(message_of<glia::shape_error>(
+            [&] { (void)glia::evaluate(net, data, glia::softmax_cross_entropy{}); }) ==
+        "evaluate: the model takes samples of shape (3, 32, 32), the data set has (32, 32, 3); "
+        "transpose the samples, since a reshape would mix their elements, or read an ONNX "
+        "file of images with .channels_last = true");
+}

@@ -1,0 +1,159 @@
+#include <glia/glia.hpp>
+#include <glia/training/optimizer_state.hpp>
+#include <new>
+#include <optional>
+
+#include "catch.hpp"
+#include "helpers.hpp"
+
+using test::contains;
+using test::message_of;
+
+namespace {
+
+auto lifetime_network() { return glia::sequential{glia::dense{3, glia::relu}, glia::dense{4}}; }
+
+const std::string moved =
+    "model: it was moved from and has no parameters; use the model that it "
+    "was moved to, or assign one to it first";
+
+}  // namespace
+
+TEST_CASE("all that is asked of a model that was moved from is an error") {
+  glia::model net{lifetime_network(), {2}};
+  glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
+  const glia::model taken = std::move(net);
+  const xt::xarray<float> x = xt::ones<float>({1, 2});
+  const auto refused = [&](const auto& call) {
+    CHECK(message_of<glia::value_error>([&] { (void)call(); }) == moved);
+  };
+  std::vector<float> inputs(2);
+  std::vector<float> outputs(4);
+  refused([&] { return net.predict(x); });
+  refused([&] { return net.prepare(); });
+  refused([&] {
+    net.predict_batch(std::span<const float>(inputs), std::span<float>(outputs));
+    return 0;
+  });
+  refused([&] { return net.summary(); });
+  refused([&] { return net.parameters().size(); });
+  refused([&] { return net.parameter_count(); });
+  refused([&] { return net.get("dense_0.kernel"); });
+  refused([&] {
+    net.set("dense_0.bias", xt::zeros<float>({3}));
+    return 0;
+  });
+  refused([&] { return net.output_shape(); });
+  refused([&] { return net.sample_shape(); });
+  refused([&] { return net.description(); });
+  refused([&] { return net.frozen_output_shape(); });
+  refused([&] { return net.depth_first(); });
+  refused([&] { return &net.device(); });
+  refused([&] { return &net.access(); });
+  const test::quadrants data{20};
+  refused([&] { return trainer.fit(data, {.progress = nullptr}); });
+  refused([&] { return trainer.state(); });
+  refused([&] { return glia::evaluate(net, data, glia::softmax_cross_entropy{}); });
+  refused([&] { return glia::predict(net, data); });
+
+  // It may be assigned to, and is a model again.
+  net = taken;
+  CHECK((net.predict(x) == taken.predict(x)));
+  CHECK(trainer.fit(data, {.progress = nullptr}).epochs.size() == 1);
+}
+
+TEST_CASE("a trainer says that its model is gone") {
+  std::optional<glia::model<decltype(lifetime_network())>> net(std::in_place, lifetime_network(),
+                                                               glia::shape{2});
+  glia::trainer trainer{*net, glia::softmax_cross_entropy{}, glia::sgd{}};
+  glia::optimizer_state updates{*net, glia::sgd{}};
+  const auto state = trainer.state();
+  // Neither a copy nor another model in its place is the one that it was made for.
+  const auto copy = *net;
+  net.emplace(lifetime_network(), glia::shape{2});
+  const test::quadrants data{20};
+  const auto refused = [&](const auto& call) {
+    CHECK(
+        message_of<glia::value_error>([&] { call(); }) ==
+        "trainer: the model that this was made for no longer exists; it must outlive what is made "
+        "for it");
+  };
+  refused([&] { (void)trainer.fit(data, {.progress = nullptr}); });
+  refused([&] { (void)trainer.state(); });
+  refused([&] { trainer.restore(state); });
+  refused([&] { trainer.step(glia::batch{}); });
+  net.reset();
+  refused([&] { (void)trainer.fit(data, {.progress = nullptr}); });
+  CHECK(trainer.step_count() == 0);
+  CHECK(contains(message_of<glia::value_error>([&] {
+                   glia::tape<glia::cpu<float>> on{glia::cpu<float>()};
+                   updates.add(on, std::vector<glia::gradient_slot>(4));
+                 }),
+                 "optimizer_state: the model that this was made for no longer exists"));
+}
+
+TEST_CASE("a prepared model that was moved from is an error") {
+  const glia::model net{lifetime_network(), {2}};
+  auto ready = net.prepare({.batch = 1});
+  const auto taken = std::move(ready);
+  const xt::xarray<float> x = xt::ones<float>({1, 2});
+  CHECK((taken(x) == net.predict(x)));
+  CHECK(message_of<glia::value_error>([&] { (void)ready(x); }) ==
+        "prepared model: it was moved from");
+  CHECK_THROWS_AS(ready.calls(), glia::value_error);
+}
+
+TEST_CASE("a description that reduces the batch is refused when the model is made") {
+  const auto sum = glia::lambda{"sum", [](auto x) { return glia::ops::sum(std::move(x)); }};
+  CHECK(message_of<glia::shape_error>([&] { glia::model net(sum, {3}); }) ==
+        "model: expected outputs (N, ...), one row for each of 1 sample, got (); reduce over the "
+        "axes of a sample and not over the batch, as ops::mean_per_sample does");
+  const auto kept = glia::lambda{"sum", [](auto x) {
+                                   return glia::ops::sum_to(std::move(x), {1, 3});
+                                 }};
+  const glia::model net(kept, {3});
+  CHECK(net.predict(xt::ones<float>({1, 3})).size() == 3);
+  CHECK(contains(message_of<glia::shape_error>([&] {
+                   (void)net.predict(xt::ones<float>({5, 3}));
+                 }),
+                 "one row for each of 5 samples, got (1, 3)"));
+}
+
+TEST_CASE("a gradient that is none is said to be none") {
+  glia::tape<glia::cpu<float>> on{glia::cpu<float>()};
+  const std::vector<float> one{1, 2};
+  const auto x = on.leaf(on.device().from_host(std::span<const float>(one), {2}));
+  const auto other = on.leaf(x.value());
+  on.backward(glia::ops::sum(x * x));
+  std::vector<float> values(2);
+  on.device().to_host(on.gradient(x.slot()), std::span<float>(values));
+  CHECK(values == std::vector<float>{2, 4});
+  for (const std::size_t size : {1, 2}) {
+    values.resize(size);
+    CHECK(message_of<glia::value_error>(
+              [&] { on.device().to_host(on.gradient(other.slot()), std::span<float>(values)); }) ==
+          "to_host: there is no tensor; the gradient of a variable that the result does not "
+          "depend on is none");
+  }
+}
+
+TEST_CASE("an activation that has a name and no function is refused") {
+  const glia::activation mish{.name = "mish", .map = {}};
+  CHECK(message_of<glia::value_error>([&] {
+          glia::model net(glia::dense{3, mish}, {2});
+        }) ==
+        "activation: 'mish' has no function; say it by .map, as in {.name = \"softplus\", .map = "
+        "{unary_function::softplus}}");
+  CHECK_THROWS_AS(glia::model(glia::sequential{mish}, {2}), glia::value_error);
+  const glia::model plain(glia::sequential{glia::linear, glia::activation{}}, {2});
+  CHECK(plain.output_shape() == glia::shape{2});
+}
+
+TEST_CASE("a model that no memory holds names the parameter and its size") {
+  CHECK(
+      contains(message_of<glia::value_error>([] {
+                 glia::model net(glia::dense{std::size_t{1} << 26}, {std::size_t{1} << 26});
+               }),
+               "model: not enough memory for the parameter 'dense_0.kernel' (67108864, 67108864), "
+               "which takes 1.80144e+07 GB"));
+}

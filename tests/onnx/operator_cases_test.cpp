@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string>
+
+#include "catch.hpp"
+#include "onnx/models.hpp"
+#include "onnx/operator_cases.hpp"
+
+namespace {
+
+std::filesystem::path beside_models(const std::string& name) {
+  return test::onnx_folder().parent_path() / name;
+}
+
+/// The names in a list, each of which stands before a colon, or alone.
+std::set<std::string> names_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::set<std::string> names;
+  for (std::string line; std::getline(file, line);) {
+    names.insert(line.substr(0, line.find(':')));
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("each ONNX operator gives what its definition says, at the edges as well") {
+  const test::temporary_folder scratch;
+  std::set<std::string> refused;
+  std::size_t passed = 0;
+  test::for_each_operator_case(
+      beside_models("operator_cases.bin.gz"), [&](const test::operator_case& one) {
+        const auto found = test::outcome_of(one, scratch.path() / "one.onnx");
+        INFO(one.name << ": " << found.why);
+        CHECK(found.how != test::operator_outcome::kind::failed);
+        passed += found.how == test::operator_outcome::kind::passed ? 1 : 0;
+        if (found.how == test::operator_outcome::kind::refused) {
+          // By name, with a reason.
+          CHECK(found.why.find(one.operation()) != std::string::npos);
+          refused.insert(one.name);
+        }
+      });
+  CHECK(passed > 6000);
+  CHECK(refused == names_in(beside_models("refused_operator_cases.txt")));
+}
+
+// What docs/onnx.md shows: build/tests/glia_tests "[onnx-operators]"
+TEST_CASE("a table of ONNX's operators", "[.onnx-operators]") {
+  const test::temporary_folder scratch;
+  std::map<std::string, std::array<int, 3>> table;
+  test::for_each_operator_case(
+      beside_models("operator_cases.bin.gz"), [&](const test::operator_case& one) {
+        const auto found = test::outcome_of(one, scratch.path() / "one.onnx");
+        ++table[one.operation()].at(static_cast<std::size_t>(found.how));
+        if (found.how != test::operator_outcome::kind::passed) {
+          std::cout << one.name << ": " << found.why << '\n';
+        }
+      });
+  std::cout << "| operator | passed | refused | failed |\n| --- | --- | --- | --- |\n";
+  for (const auto& [name, counts] : table) {
+    std::cout << "| " << name << " | " << counts[0] << " | " << counts[1] << " | " << counts[2]
+              << " |\n";
+  }
+}

@@ -1,0 +1,478 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <glia/glia.hpp>
+#include <glia/testing/values.hpp>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "distributed/thread_ranks.hpp"
+#include "helpers.hpp"
+
+namespace test {
+
+/// A scale and biases of one's own, whose gradients for one sample are one and the same memory.
+struct own_biases {
+  static constexpr std::string_view type_name = "own_biases";
+
+  template <glia::backend B>
+  glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+    const std::size_t width = x.shape().back();
+    x = x * s.parameter("factor", {width}, glia::constant(1));
+    x = x + s.parameter("first", {width}, glia::constant(0.1));
+    return x + s.parameter("table", glia::sample_of(x.shape()), glia::constant(0.2));
+  }
+  [[nodiscard]] static std::string description() { return "own_biases"; }
+  friend bool operator==(const own_biases&, const own_biases&) = default;
+};
+
+/// A training on ranks, all of which a seed determines.
+template <class T>
+class random_ranks {
+ public:
+  using B = glia::cpu<T>;
+  using any_layer = glia::any_layer_on<B>;
+
+  explicit random_ranks(std::uint64_t seed) : random_(seed), seed_(seed) {
+    choose_network();
+    choose_training();
+  }
+
+  /// What differs from what ranks promise; empty where nothing does.
+  [[nodiscard]] std::string difference() const {
+    const result shared = train_on_ranks(count_, memory_, how_, wait_);
+    // Neither how sums travel nor when changes a bit.
+    glia::distributed_options plain = how_;
+    plain.bucket_bytes = std::size_t{1} << 28;
+    plain.overlap = false;
+    const result still = train_on_ranks(count_, !how_.bfloat16_sums, plain, {});
+    if (how_.bfloat16_sums ? far(shared, still, 0.05) : shared != still) {
+      return "not as without overlap: " + apart(shared, still);
+    }
+    if (how_.reproducible) {
+      const result one = train_on_ranks(1, false, how_, {});
+      return shared != one ? "not as one rank: " + apart(shared, one) : "";
+    }
+    if (normalised_ && !how_.synchronised_batch_norm && count_ > 1) {
+      return "";  // each rank normalises by its own samples
+    }
+    const result alone = train({});
+    if (movement(alone) > 20) {
+      return "";  // a training that went out of hand magnifies every rounding
+    }
+    const double bound = how_.bfloat16_sums ? 0.05 : sizeof(T) == sizeof(float) ? 2e-3 : 1e-7;
+    return far(shared, alone, bound) ? "not as one process: " + apart(shared, alone) : "";
+  }
+
+  [[nodiscard]] std::string description() const {
+    return glia::text("seed ", seed_, ", ", sizeof(T) == sizeof(float) ? "float" : "double", ", ",
+                      count_, " ranks", memory_ ? " in memory" : "", ", ", threads_, " threads, ",
+                      samples_, " samples in batches of ", batch_, ", ", epochs_, " epochs",
+                      how_.reproducible ? glia::text(", reproducible in ", how_.pieces) : "",
+                      how_.synchronised_batch_norm ? ", synchronised" : "",
+                      how_.bfloat16_sums ? ", bfloat16" : "", ", buckets of ", how_.bucket_bytes,
+                      how_.overlap ? "" : ", no overlap", ", ", rule_, "\n",
+                      glia::layer_stack<B>{layers_}.description(), " on ", sample_, " to ",
+                      classes_ ? "classes" : "values");
+  }
+
+ private:
+  struct result {
+    std::vector<T> parameters;
+    std::vector<T> moved;  // by the training
+    std::vector<double> losses;
+
+    friend bool operator==(const result&, const result&) = default;
+  };
+
+  [[nodiscard]] std::size_t below(std::size_t count) {
+    return static_cast<std::size_t>(random_() % count);
+  }
+  [[nodiscard]] std::size_t from(std::size_t first, std::size_t last) {
+    return first + below(last - first + 1);
+  }
+  [[nodiscard]] bool chance(std::size_t percent) { return below(100) < percent; }
+
+  [[nodiscard]] glia::activation any_activation() {
+    const glia::activation all[]{glia::linear, glia::tanh, glia::gelu, glia::sigmoid, glia::swish};
+    return all[below(5)];
+  }
+
+  void add(any_layer one) { layers_.push_back(std::move(one)); }
+  template <class Layer>
+  void add_maybe_frozen(const Layer& one) {
+    if (freezing_) {
+      add(glia::frozen{one});
+    } else {
+      add(one);
+    }
+  }
+  void add_batch_norm() {
+    normalised_ = normalised_ || !freezing_;
+    add_maybe_frozen(glia::batch_norm{.momentum = 0.9, .epsilon = 0.1});
+  }
+
+  void choose_network() {
+    frozen_ = chance(20) ? from(1, 3) : 0;
+    glia::shape now;
+    const std::size_t kind = below(10);
+    if (kind < 4) {
+      now = {from(1, 70)};
+    } else if (kind < 6) {
+      now = {from(2, 8), from(2, 8), from(1, 4)};
+    } else if (kind < 9) {
+      now = {from(1, 6), from(1, 9)};
+    } else {
+      const std::size_t steps = from(1, 5);
+      const std::size_t width = from(1, 9);
+      sample_ = {steps};
+      integers_ = 7;
+      freezing_ = frozen_ > 0;
+      add_maybe_frozen(
+          glia::embedding{.input_dim = 7, .output_dim = width, .mask_zero = chance(50)});
+      now = {steps, width};
+    }
+    if (integers_ == 0) {
+      sample_ = now;
+    }
+    const std::size_t depth = from(1, 5);
+    for (std::size_t i = 0; i < depth; ++i) {
+      freezing_ = i < frozen_;
+      now = now.rank() == 1   ? add_to_vector(now)
+            : now.rank() == 2 ? add_to_steps(now)
+                              : add_to_image(now);
+    }
+    freezing_ = false;
+    classes_ = chance(60);
+    outputs_ = from(classes_ ? 2 : 1, 6);
+    if (now.rank() == 2 && !classes_ && chance(40)) {
+      add(glia::time_distributed{glia::dense{outputs_}});
+      target_ = {now[0], outputs_};
+      return;
+    }
+    if (now.rank() > 1) {
+      add(glia::flatten{});
+    }
+    add(glia::dense{outputs_});
+    target_ = {outputs_};
+  }
+
+  [[nodiscard]] glia::shape add_to_vector(const glia::shape& now) {
+    const std::size_t width = now[0];
+    const std::size_t units = chance(20) ? from(100, 400) : from(1, 60);
+    switch (below(11)) {
+      case 0:
+        add_batch_norm();
+        return now;
+      case 1:
+        add_maybe_frozen(glia::layer_norm{.epsilon = 0.1});
+        return now;
+      case 2:
+        add(glia::dropout{0.3});
+        return now;
+      case 3:
+        add(own_biases{});
+        return now;
+      case 4:
+        add(glia::residual{glia::sequential{glia::dense{width, any_activation()}, own_biases{}}});
+        return now;
+      case 5: {
+        const glia::shared body{glia::text("twice_", layers_.size()),
+                                glia::dense{width, glia::tanh}};
+        add(body);
+        add(body);
+        return now;
+      }
+      case 6:
+        add(glia::reshape{{width, 1}});
+        return {width, 1};
+      default:
+        add_maybe_frozen(glia::dense{units, any_activation()});
+        return {units};
+    }
+  }
+
+  [[nodiscard]] glia::shape add_to_steps(const glia::shape& now) {
+    const std::size_t steps = now[0];
+    const std::size_t units = from(1, 12);
+    switch (below(11)) {
+      case 0:
+        add_batch_norm();
+        return now;
+      case 1:
+        add_maybe_frozen(glia::layer_norm{.epsilon = 0.1});
+        return now;
+      case 2:
+        add(own_biases{});
+        return now;
+      case 3:
+        add(glia::gru{.units = units, .sequences = true, .dropout = chance(30) ? 0.2 : 0.0});
+        return {steps, units};
+      case 4:
+        add(glia::lstm{.units = units});
+        return {units};
+      case 5:
+        add_maybe_frozen(
+            glia::simple_rnn{.units = units, .sequences = true, .backwards = chance(50)});
+        return {steps, units};
+      case 6:
+        add_maybe_frozen(glia::conv1d{.filters = units,
+                                      .kernel = from(1, 3),
+                                      .padding = glia::same,
+                                      .activation = any_activation()});
+        return {steps, units};
+      case 7:
+        add(glia::positional_encoding{});
+        add(glia::multi_head_attention{.heads = from(1, 2), .key_size = from(1, 4)});
+        return now;
+      case 8:
+        add(glia::global_avg_pool1d{});
+        return {now[1]};
+      default:
+        add_maybe_frozen(glia::time_distributed{glia::dense{units, any_activation()}});
+        return {steps, units};
+    }
+  }
+
+  [[nodiscard]] glia::shape add_to_image(const glia::shape& now) {
+    const std::size_t channels = now[2];
+    const std::size_t filters = from(1, 10);
+    switch (below(11)) {
+      case 0:
+        add_batch_norm();
+        return now;
+      case 1:
+        add_maybe_frozen(glia::group_norm{.groups = channels, .epsilon = 0.1});
+        return now;
+      case 2:
+        add(glia::spatial_dropout{0.3});
+        return now;
+      case 3:
+        add(own_biases{});
+        return now;
+      case 4:
+        if (now[0] < 2 || now[1] < 2) {
+          return now;
+        }
+        add(glia::avg_pool2d{});
+        return {now[0] / 2, now[1] / 2, channels};
+      case 5:
+        add(glia::depthwise_conv2d{.kernel = 3, .padding = glia::same});
+        return now;
+      case 6:
+        add(glia::residual{
+            glia::sequential{glia::conv2d{.filters = channels, .kernel = 3, .padding = glia::same},
+                             glia::layer_norm{.epsilon = 0.1}, glia::gelu}});
+        return now;
+      case 7:
+        add(glia::global_avg_pool2d{});
+        return {channels};
+      default:
+        add_maybe_frozen(glia::conv2d{.filters = filters,
+                                      .kernel = from(1, 3),
+                                      .padding = glia::same,
+                                      .activation = any_activation()});
+        return {now[0], now[1], filters};
+    }
+  }
+
+  void choose_training() {
+    count_ = from(1, 5);
+    memory_ = chance(35);
+    threads_ = from(1, 2);
+    // A sample for each rank, fewer, and few more.
+    batch_ = chance(40) ? count_ : chance(20) ? from(1, count_) : from(count_, 4 * count_ + 3);
+    samples_ = chance(30) ? 2 * batch_ : batch_ + from(1, 2 * batch_);
+    epochs_ = from(1, 2);
+    how_.reproducible = chance(20);
+    how_.pieces = from(count_, 9);
+    how_.bfloat16_sums = !how_.reproducible && chance(10);
+    how_.synchronised_batch_norm = !how_.reproducible && normalised_ && chance(75);
+    how_.bucket_bytes = std::size_t{64} << from(0, 14);
+    how_.overlap = chance(85);
+    how_.share_memory = memory_ || chance(50);
+    if (how_.synchronised_batch_norm) {  // no rank may be without samples
+      batch_ = std::max(batch_, count_);
+      samples_ = batch_ * from(1, 2) + (chance(50) ? from(count_, batch_) : 0);
+    }
+    validates_ = chance(30);
+    keeps_frozen_ = chance(60);
+    wait_ = std::chrono::microseconds(chance(60) ? 1000 : 0);
+    if (chance(25)) {
+      gradients_.push_back(chance(50) ? glia::clip_by_norm(0.05) : glia::clip_by_value(0.02));
+    }
+    const char* const rules[]{"sgd", "momentum", "adam", "accumulated"};
+    rule_ = rules[below(4)];
+  }
+
+  [[nodiscard]] std::vector<float> inputs(std::size_t count, std::uint32_t stream) const {
+    std::vector<float> values = glia::testing::test_values(glia::batch_of(count, sample_), stream);
+    for (float& value : values) {
+      value = integers_ > 0 ? std::floor((value + 1) / 2 * static_cast<float>(integers_)) : value;
+    }
+    return values;
+  }
+
+  /// Trains with a data set, made of values or of classes.
+  template <class Trainer>
+  [[nodiscard]] glia::history fit(Trainer& trainer) const {
+    const glia::fit_options options{
+        .epochs = epochs_,
+        .batch_size = batch_,
+        .metrics = classes_ ? std::vector{glia::accuracy()} : std::vector<glia::metric>{},
+        .progress = nullptr,
+        .frozen = {.keep = keeps_frozen_},
+        .stop_at_interrupt = false};
+    const auto run = [&](auto data_of) {
+      const auto train = data_of(samples_, 10);
+      const auto test = data_of(2 * count_ + 1, 20);
+      return validates_ ? trainer.fit(train, test, options) : trainer.fit(train, options);
+    };
+    const auto array = [](const glia::shape& s, std::vector<float> values) {
+      const std::vector<std::size_t> extents(s.begin(), s.end());
+      return xt::xarray<float>(xt::adapt(values, extents));
+    };
+    const auto x = [&](std::size_t count, std::uint32_t stream) {
+      return array(glia::batch_of(count, sample_), inputs(count, stream));
+    };
+    if (!classes_) {
+      return run([&](std::size_t count, std::uint32_t stream) {
+        const glia::shape all = glia::batch_of(count, target_);
+        return glia::valued_arrays{x(count, stream),
+                                   array(all, glia::testing::test_values(all, stream + 1))};
+      });
+    }
+    return run([&](std::size_t count, std::uint32_t stream) {
+      std::vector<std::int32_t> labels;
+      for (const float value : glia::testing::test_values({count}, stream + 1)) {
+        labels.push_back(static_cast<std::int32_t>((value + 1) / 2 * static_cast<float>(outputs_)));
+      }
+      return glia::labelled_arrays{x(count, stream), xt::xarray<std::int32_t>(xt::adapt(labels))};
+    });
+  }
+
+  [[nodiscard]] result train(glia::distribution over) const {
+    glia::model net{glia::layer_stack<B>{layers_}, sample_, B({.threads = threads_}), {.seed = 5}};
+    const std::vector<T> before = parameters_of(net);
+    glia::history history;
+    const auto train_with = [&](const auto& loss, const auto& rule) {
+      glia::trainer trainer{
+          net, loss, rule, {.seed = seed_, .gradients = gradients_, .over = std::move(over)}};
+      history = fit(trainer);
+    };
+    const auto by_rule = [&](const auto& loss) {
+      if (rule_ == "adam") {
+        train_with(loss, glia::adam{.learning_rate = 0.01, .epsilon = 0.01});
+      } else if (rule_ == "accumulated") {
+        train_with(loss, glia::accumulated{glia::sgd{.learning_rate = 0.1}, 2});
+      } else {
+        const bool momentum = rule_ == "momentum";
+        train_with(loss, glia::sgd{.learning_rate = momentum ? 0.02 : 0.1,
+                                   .momentum = momentum ? 0.9 : 0.0});
+      }
+    };
+    if (classes_) {
+      by_rule(glia::softmax_cross_entropy{});
+    } else {
+      by_rule(glia::mean_squared_error{});
+    }
+    result all{parameters_of(net), {}, history.training("loss")};
+    if (validates_) {
+      const std::vector<double> more = history.validation("loss");
+      all.losses.insert(all.losses.end(), more.begin(), more.end());
+    }
+    all.moved = all.parameters;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      all.moved[i] -= before[i];
+    }
+    return all;
+  }
+
+  [[nodiscard]] result train_on_ranks(std::size_t count, bool memory,
+                                      const glia::distributed_options& how,
+                                      std::chrono::microseconds wait) const {
+    std::vector<result> all(count);
+    thread_ranks group(count, memory, wait);
+    group.run([&](glia::rank_group& own) {
+      const std::shared_ptr<glia::rank_group> ranks(&own, [](glia::rank_group*) {});
+      all[own.rank()] = train({ranks, how});
+    });
+    for (const result& one : all) {
+      glia::require<glia::error>(one == all[0], "ranks are not alike: ", apart(one, all[0]));
+    }
+    return all[0];
+  }
+
+  /// By how much parameters may differ is told by how far the training has moved them.
+  [[nodiscard]] static double movement(const result& one) {
+    double most = 1e-3;
+    for (const T value : one.moved) {
+      most = std::max(most, std::abs(static_cast<double>(value)));
+    }
+    return most;
+  }
+  [[nodiscard]] static bool far(const result& a, const result& b, double bound) {
+    const double parameters = distance(a.parameters, b.parameters) / movement(b);
+    double scale = 1;
+    for (const double loss : b.losses) {
+      scale = std::max(scale, std::abs(loss));
+    }
+    const double losses = distance(a.losses, b.losses) / scale;
+    return !(parameters <= bound && losses <= bound);
+  }
+  [[nodiscard]] static std::string apart(const result& a, const result& b) {
+    return glia::text("parameters by ", distance(a.parameters, b.parameters), " of ", movement(b),
+                      ", losses by ", distance(a.losses, b.losses));
+  }
+
+  std::mt19937_64 random_;
+  std::uint64_t seed_;
+  std::vector<any_layer> layers_;
+  std::size_t frozen_ = 0;  // of the first layers
+  bool freezing_ = false;
+  bool normalised_ = false;
+  glia::shape sample_;
+  std::size_t integers_ = 0;  // inputs are integers below, if not 0
+  bool classes_ = false;
+  std::size_t outputs_ = 1;
+  glia::shape target_;
+
+  std::size_t count_ = 1;  // ranks
+  bool memory_ = false;
+  std::size_t threads_ = 1;
+  std::size_t batch_ = 1;
+  std::size_t samples_ = 1;
+  std::size_t epochs_ = 1;
+  bool validates_ = false;
+  bool keeps_frozen_ = true;
+  glia::distributed_options how_;
+  std::chrono::microseconds wait_{0};
+  std::vector<glia::gradient_transform> gradients_;
+  std::string rule_;
+};
+
+/// What differs in the training of a seed, with its description; empty where nothing does. Even
+/// seeds compute in double, whose rounding hides less.
+inline std::string difference_of_ranks(std::uint64_t seed) {
+  const auto look = [](const auto& training) {
+    std::string found;
+    try {
+      found = training.difference();
+    } catch (const std::exception& e) {
+      found = e.what();
+    }
+    return found.empty() ? found : found + "\n" + training.description();
+  };
+  return seed % 2 == 0 ? look(random_ranks<double>(seed)) : look(random_ranks<float>(seed));
+}
+
+}  // namespace test
