@@ -232,6 +232,19 @@ TEST_CASE("what does not fit several inputs and outputs is said by name") {
   CHECK(contains(
       fit_throws(wrong.data()),
       "the data hold class -2, but the model has outputs for classes 0 to 1, and -1 for none"));
+  const auto checked = [&](const auto& loss, float target) {
+    glia::model small{glia::sequential{glia::outputs{glia::output{"a", glia::dense{2}}}}, {2}};
+    glia::trainer of_small{small, glia::output_losses{glia::output_loss{"a", loss, 1, false}},
+                           glia::sgd{}};
+    const glia::named_arrays data{{{"x", xt::xarray<float>(xt::zeros<float>({3, 2}))}},
+                                  {{"a", xt::xarray<float>(xt::ones<float>({3, 2}) * target)}}};
+    return message_of<glia::data_error>([&] { of_small.fit(data, {.progress = nullptr}); });
+  };
+  CHECK(contains(checked(glia::softmax_cross_entropy{}, 2), "the data hold a row (2, ...)"));
+  CHECK(checked(glia::softmax_cross_entropy{}, 0.5F).empty());
+  CHECK(checked(glia::binary_cross_entropy{}, 2) ==
+        "binary_cross_entropy: takes targets from 0 to 1, the data hold 2");
+  CHECK(checked(glia::binary_cross_entropy{}, 1).empty());
   CHECK(contains(fit_throws(arrays.data(), {glia::accuracy()}),
                  "accuracy: say of which output, as in glia::for_output(\"digit\", ...)"));
   CHECK(contains(fit_throws(arrays.data(), {glia::for_output("age", glia::mae())}),

@@ -92,6 +92,10 @@ TEST_CASE("accuracy of a single output goes by its sign, of one-hot targets by t
   single.add(device.run(kernels::full{{3}, 0}), test::tensor_of(device, {3, 1}, {0.5F, -0.5F, -2}),
              {device.from_host(std::span<const std::int32_t>(labels), {3}), {}});
   CHECK(std::abs(single.means().metrics.at(0) - 2.0 / 3) < 1e-6);
+  scores no_number(device, {glia::accuracy()});
+  no_number.add(device.run(kernels::full{{3}, 0}), test::tensor_of(device, {3, 1}, {NAN, NAN, 2}),
+                {device.from_host(std::span<const std::int32_t>(labels), {3}), {}});
+  CHECK(std::abs(no_number.means().metrics.at(0) - 1.0 / 3) < 1e-6);
   scores one_hot(device, {glia::accuracy()});
   one_hot.add(device.run(kernels::full{{2}, 0}), test::tensor_of(device, {2, 2}, {1, 2, 4, 3}),
               {{}, test::tensor_of(device, {2, 2}, {0, 1, 0, 1})});

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -88,8 +87,10 @@ class output_losses {
     return result;
   }
 
-  [[nodiscard]] bool has_loss(std::string_view output) const {
-    return std::apply([&](const auto&... one) { return ((one.output == output) || ...); }, losses_);
+  /// body(output, loss) for each of them.
+  template <class Body>
+  void for_each_loss(const Body& body) const {
+    std::apply([&](const auto&... one) { (body(one.output, one.loss), ...); }, losses_);
   }
 
   template <backend B>

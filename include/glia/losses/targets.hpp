@@ -89,13 +89,14 @@ struct loss_ref {
         outputs_(&outputs) {
     if constexpr (loss_of_parts<Loss, X>) {
       target_parts = loss.target_parts(outputs);
-      for (const row_part& part : target_parts) {
-        if constexpr (requires { loss.has_loss(part.name); }) {
-          if (!loss.has_loss(part.name)) {
-            continue;
-          }
+      if constexpr (requires { loss.for_each_loss([](const auto&, const auto&) {}); }) {
+        loss.for_each_loss([&](const std::string& output, const auto& own) {
+          compared_parts.push_back(compared(part_called(output, target_parts, "loss"), own));
+        });
+      } else {
+        for (const row_part& part : target_parts) {
+          compared_parts.push_back(compared(part, loss));
         }
-        compared_parts.push_back(part);
       }
     }
     if constexpr (requires { Loss::applies; }) {
@@ -116,8 +117,15 @@ struct loss_ref {
   function_ref<std::string()> description;
   /// What the rows of targets hold for a loss over several outputs; else nothing.
   std::vector<row_part> target_parts;
-  /// Those of them that it looks at.
-  std::vector<row_part> compared_parts;
+  /// One of them that a loss looks at, and what that says of itself.
+  struct compared_part {
+    row_part part;
+    function_ref<std::string()> description;
+    output_kind applies = output_kind::other;
+    bool (*takes_target)(float) = nullptr;
+    std::string_view target_range = {};
+  };
+  std::vector<compared_part> compared_parts;
   /// The function that the loss applies to the model's outputs before it compares them; it then
   /// takes logits, outputs of a model that ends without that function.
   output_kind applies = output_kind::other;
@@ -141,6 +149,19 @@ struct loss_ref {
     } else {
       return "the loss";
     }
+  }
+
+  template <class Loss>
+  static compared_part compared(const row_part& part, const Loss& loss) {
+    compared_part result{part, {&loss, &described_by<Loss>}};
+    if constexpr (requires { Loss::applies; }) {
+      result.applies = Loss::applies;
+    }
+    if constexpr (requires { Loss::takes_target(0.0F); }) {
+      result.takes_target = &Loss::takes_target;
+      result.target_range = Loss::target_range;
+    }
+    return result;
   }
 
   variable<X> (*apply_)(const void*, variable<X>, const targets<X>&, const std::vector<row_part>&);

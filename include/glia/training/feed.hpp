@@ -56,7 +56,8 @@ template <class X>
 [[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss,
                                          const std::optional<shape>& targets, const shape& output) {
   counted_targets result;
-  for (const row_part& part : loss.compared_parts) {
+  for (const auto& compared : loss.compared_parts) {
+    const row_part& part = compared.part;
     if (part.classes == 0 || part.extents.rank() == 0) {
       return {};
     }
@@ -291,8 +292,8 @@ inline void require_class_values(std::span<const float> targets, std::size_t row
 
 /// Throws `data_error` where a row of K targets is no distribution: below 0, or of another sum
 /// than 1 by more than rounding.
-inline void require_distributions(std::string_view loss, std::span<const float> targets,
-                                  std::size_t classes) {
+template <class Loss>
+void require_distributions(const Loss& loss, std::span<const float> targets, std::size_t classes) {
   constexpr double rounding = 1e-3;
   for (std::size_t first = 0; first < targets.size(); first += classes) {
     double sum = 0;
@@ -301,27 +302,45 @@ inline void require_distributions(std::string_view loss, std::span<const float> 
       sum += t;
       least = std::min(least, t);
     }
-    require<data_error>(least >= 0 && std::abs(sum - 1) <= rounding, loss,
-                        ": takes distributions over classes, of values from 0 on that sum to 1, "
-                        "the data hold a row (",
-                        targets[first], ", ...) ",
-                        least < 0 ? text("with ", least) : text("of the sum ", sum),
-                        "; classes are labelled_arrays, and values to come close to need another "
-                        "loss, such as mean_squared_error");
+    if (!(least >= 0 && std::abs(sum - 1) <= rounding)) {
+      throw data_error(text(
+          loss.description(),
+          ": takes distributions over classes, of values from 0 on that sum to 1, the data hold a "
+          "row (",
+          targets[first], ", ...) ", least < 0 ? text("with ", least) : text("of the sum ", sum),
+          "; classes are labelled_arrays, and values to come close to need another loss, such as "
+          "mean_squared_error"));
+    }
+  }
+}
+
+/// Throws `data_error` for a target value that a loss does not take.
+template <class Loss>
+void require_taken(const Loss& loss, std::span<const float> targets) {
+  for (const float value : targets) {
+    if (loss.takes_target != nullptr && !loss.takes_target(value)) {
+      throw data_error(text(loss.description(), ": takes targets ", loss.target_range,
+                            ", the data hold ", value));
+    }
   }
 }
 
 /// Throws `data_error` for a target value that the loss does not take, given the model's output.
 template <backend X>
 void require_targets(const loss_ref<X>& loss, const batch& b, const shape& output) {
-  if (loss.takes_target != nullptr) {
-    for (const float value : b.targets) {
-      require<data_error>(loss.takes_target(value), loss.description(), ": takes targets ",
-                          loss.target_range, ", the data hold ", value);
-    }
-  }
+  require_taken(loss, b.targets);
   const shape each = sample_of(b.target_shape);
   const std::vector<row_part>& parts = loss.target_parts;
+  for (const auto& compared : loss.compared_parts) {
+    const row_part& part = compared.part;
+    for (std::size_t n = 0; n < b.size && part.classes == 0 && each.size() >= part.end(); ++n) {
+      const std::span values = b.target_of(n).subspan(part.first, part.size());
+      require_taken(compared, values);
+      if (compared.applies == output_kind::softmax && part.extents.rank() > 0) {
+        require_distributions(compared, values, part.extents.back());
+      }
+    }
+  }
   for (const row_part& part : parts) {
     if (part.classes > 0 && each == shape{row_size(parts)}) {
       require_class_values(b.targets, each.size(), part.first, part.end(), part.classes,
@@ -329,7 +348,7 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
     }
   }
   if (!b.is_labelled() && loss.applies == output_kind::softmax && each == output) {
-    require_distributions(loss.description(), b.targets, output.back());
+    require_distributions(loss, b.targets, output.back());
   }
   if (!b.is_labelled() && are_classes_of_rows(each, output, loss)) {
     require_class_values(b.targets, each.size(), 0, each.size(), output.back(), true);

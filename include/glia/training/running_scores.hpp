@@ -78,7 +78,11 @@ template <backend B>
                                 : device.run(kernels::one_hot{1, 0, 1}, t.classes);
     const auto guess = device.run(kernels::binary{binary_function::greater}, y,
                                   device.run(kernels::full{{}, border}));
-    return device.run(kernels::binary{binary_function::equal}, guess, truth);
+    const auto right = device.run(kernels::binary{binary_function::equal}, guess, truth);
+    // What is not a number lies on no side.
+    const auto number = device.run(kernels::binary{binary_function::equal}, y, y);
+    return device.run(kernels::reshape{{y.shape()[0]}},
+                      device.run(kernels::binary{binary_function::multiply}, right, number));
   }
   if (rows) {
     const auto classes = device.run(kernels::to_index{}, t.values);

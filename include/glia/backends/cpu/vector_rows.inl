@@ -71,6 +71,26 @@ static T largest_of(const T* x, std::size_t n) {
   return highest;
 }
 
+// Where the first of some numbers that are equal to one is; the last, if there is none.
+template <class T>
+static std::size_t first_of(const T* x, T value, std::size_t n) {
+  constexpr std::size_t lanes = 16;
+  std::size_t at = 0;
+  for (; at + lanes < n; at += lanes) {
+    unsigned found = 0;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      found |= x[at + lane] == value ? 1U : 0U;
+    }
+    if (found != 0) {
+      break;
+    }
+  }
+  while (at + 1 < n && !(x[at] == value)) {
+    ++at;
+  }
+  return at;
+}
+
 template <class T>
 static bool no_weight(const T* x, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -91,6 +111,79 @@ static void softmax(const T* x, T* y, std::size_t n) {
   each(y, y, n, [=](T v) { return v * scale; });
 }
 
+// Rows of few classes are worked on as if they had as many as `Padded`, with zeros for the others:
+// loops of constant lengths become vectors.
+template <std::size_t Padded, class T>
+static void pad_row(const T* x, std::size_t n, T (&y)[Padded]) {
+  for (std::size_t i = 0; i < Padded; ++i) {
+    y[i] = 0;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = x[i];
+  }
+}
+template <std::size_t Padded, class T>
+static T sum_of_padded(T (&x)[Padded]) {  // of which x is scratch memory
+  for (std::size_t half = Padded / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) {
+      x[i] += x[i + half];
+    }
+  }
+  return x[0];
+}
+
+// Of a row: the sum of its targets, the sum of (x - highest) t, and that of exp(x - highest)
+// without the first of the highest, all of which it writes to p, which may be x.
+template <class T>
+struct exponentials {
+  T weight;
+  T below;
+  T others;
+};
+template <std::size_t Padded, class T>
+static exponentials<T> exponentials_of_short(const T* x, const T* t, T* p, std::size_t n, T highest,
+                                             std::size_t first) {
+  T e[Padded];
+  T weights[Padded];
+  T products[Padded];
+  pad_row(x, n, e);
+  pad_row(t, n, weights);
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < Padded; ++i) {
+    const T d = e[i] - highest;
+    products[i] = weights[i] == 0 ? T(0) : d * weights[i];
+    e[i] = exp_of(d);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    p[i] = e[i];
+  }
+  for (std::size_t i = n; i < Padded; ++i) {
+    e[i] = 0;
+  }
+  e[first] = 0;
+  return {sum_of_padded(weights), sum_of_padded(products), sum_of_padded(e)};
+}
+template <class T>
+static exponentials<T> exponentials_of(const T* x, const T* t, T* p, std::size_t n, T highest,
+                                       std::size_t first) {
+  if constexpr (std::is_same_v<T, float>) {  // double has no exponential in vectors
+    if (n <= 16) {
+      return exponentials_of_short<16>(x, t, p, n, highest, first);
+    }
+    if (n <= 32) {
+      return exponentials_of_short<32>(x, t, p, n, highest, first);
+    }
+  }
+  const T weight = sum(t, n);
+  const T below = dot_below(x, t, highest, n);
+  each(x, p, n, [=](T v) { return exp_of(v - highest); });
+  const T of_highest = p[first];
+  p[first] = 0;
+  const T others = sum(p, n);
+  p[first] = of_highest;
+  return {weight, below, others};
+}
+
 // p = softmax(x), p may be x; returns -sum t ln p. Of terms that are not negative alone, so that
 // digits are kept where p is near 1: what the other classes have is summed without the highest.
 // One infinite logit makes its class certain, as in the limit; several have none. A row whose
@@ -108,37 +201,62 @@ static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
     x = p;
     highest = count == 1 ? T(0) : T(__builtin_nan(""));
   }
-  const T weight = sum(t, n);
-  const T below = dot_below(x, t, highest, n);
-  std::size_t first = 0;
-  while (first + 1 < n && !(x[first] == highest)) {
-    ++first;
-  }
-  each(x, p, n, [=](T v) { return exp_of(v - highest); });
+  const std::size_t first = first_of(x, highest, n);
+  const exponentials<T> of = exponentials_of(x, t, p, n, highest, first);
   const T of_highest = p[first];  // 1, or not a number
-  p[first] = 0;
-  const T others = sum(p, n);
-  p[first] = of_highest;
-  const T scale = T(1) / (of_highest + others);
+  const T scale = T(1) / (of_highest + of.others);
   each(p, p, n, [=](T v) { return v * scale; });
-  return weight == 0 && no_weight(t, n) ? T(0)
-                                        : weight * log1p_of(others + (of_highest - 1)) - below;
+  return of.weight == 0 && no_weight(t, n)
+             ? T(0)
+             : of.weight * log1p_of(of.others + (of_highest - 1)) - of.below;
+}
+
+// Of a row: the sum of its targets, and of classes whose probability is not above 1/2 the sums of
+// these and of the targets.
+template <class T>
+struct unlikely_classes {
+  T weight;
+  T others;
+  T wanted;
+};
+template <std::size_t Padded, class T>
+static unlikely_classes<T> unlikely_of_short(const T* p, const T* t, std::size_t n) {
+  T others[Padded];
+  T weights[Padded];
+  T wanted[Padded];
+  pad_row(p, n, others);
+  pad_row(t, n, weights);
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < Padded; ++i) {
+    wanted[i] = others[i] > T(0.5) ? T(0) : weights[i];
+    others[i] = others[i] > T(0.5) ? T(0) : others[i];
+  }
+  return {sum_of_padded(weights), sum_of_padded(others), sum_of_padded(wanted)};
+}
+template <class T>
+static unlikely_classes<T> unlikely_of(const T* p, const T* t, std::size_t n) {
+  if (n <= 16) {
+    return unlikely_of_short<16>(p, t, n);
+  }
+  if (n <= 32) {
+    return unlikely_of_short<32>(p, t, n);
+  }
+  return {sum(t, n), reduce<T>(n, [=](std::size_t i) { return p[i] > T(0.5) ? T(0) : p[i]; }),
+          reduce<T>(n, [=](std::size_t i) { return p[i] > T(0.5) ? T(0) : t[i]; })};
 }
 
 // y = scale (weight p - t), weight being the sum of t. Above 1/2 what is left of p is taken from
 // the others, of which digits are not lost to 1.
 template <class T>
 static void softmax_cross_entropy_gradient(T scale, const T* p, const T* t, T* y, std::size_t n) {
-  constexpr T half = T(0.5);
-  const T weight = sum(t, n);
-  if (weight == 0 && no_weight(t, n)) {
+  const unlikely_classes<T> of = unlikely_of(p, t, n);
+  if (of.weight == 0 && no_weight(t, n)) {
     std::memset(y, 0, n * sizeof(T));
     return;
   }
-  const T others = reduce<T>(n, [=](std::size_t i) { return p[i] > half ? T(0) : p[i]; });
-  const T wanted = reduce<T>(n, [=](std::size_t i) { return p[i] > half ? T(0) : t[i]; });
-  const T of_likely = scale * (wanted - weight * others);
-  each(p, t, y, n, [=](T u, T v) { return u > half ? of_likely : scale * (weight * u - v); });
+  const T weight = of.weight;
+  const T of_likely = scale * (of.wanted - weight * of.others);
+  each(p, t, y, n, [=](T u, T v) { return u > T(0.5) ? of_likely : scale * (weight * u - v); });
 }
 
 // Normalisation. Of several rows of x, `step` apart, what is added up for each column, four rows at
