@@ -105,3 +105,34 @@ TEST_CASE("samples whose axes are in another order are to be transposed") {
         "transpose the samples, since a reshape would mix their elements, or read an ONNX "
         "file of images with .channels_last = true");
 }
+
+TEST_CASE("a data set that was moved from is empty") {
+  glia::model net{glia::dense{4}, {2}};
+  const auto refused = [&](const auto& data) {
+    CHECK(message_of<glia::data_error>([&] {
+            (void)glia::evaluate(net, data, glia::softmax_cross_entropy{});
+          }) == "evaluate: the data set is empty");
+  };
+  glia::labelled_arrays classes(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
+  const auto taken_classes = std::move(classes);
+  refused(classes);
+  glia::valued_arrays values(xt::ones<float>({3, 2}), xt::ones<float>({3, 4}));
+  const auto taken_values = std::move(values);
+  refused(values);
+}
+
+TEST_CASE("a metric that counts nothing and adds nothing is an error") {
+  const glia::model net{glia::dense{4}, {2}};
+  const glia::labelled_arrays data(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
+  CHECK(message_of<glia::value_error>([&] {
+          (void)glia::evaluate(net, data, glia::softmax_cross_entropy{},
+                               {.metrics = {{glia::metric{.name = "m"}}}});
+        }) ==
+        "m: expected .add, a function that adds to its sums, or .k, how many of the likeliest "
+        "classes count");
+}
+
+TEST_CASE("a learning rate that does not fit a float is an error") {
+  CHECK(message_of<glia::value_error>([] { (void)glia::adam{1e39}; }) ==
+        "learning rate 1e+39: 1e+39 at step 0 does not fit a float");
+}
