@@ -124,12 +124,13 @@ TEST_CASE("a data set that was moved from is empty") {
 TEST_CASE("a metric that counts nothing and adds nothing is an error") {
   const glia::model net{glia::dense{4}, {2}};
   const glia::labelled_arrays data(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
-  CHECK(message_of<glia::value_error>([&] {
-          (void)glia::evaluate(net, data, glia::softmax_cross_entropy{},
-                               {.metrics = {{glia::metric{.name = "m"}}}});
-        }) ==
-        "m: expected .add, a function that adds to its sums, or .k, how many of the likeliest "
-        "classes count");
+  CHECK(
+      message_of<glia::value_error>([&] {
+        (void)glia::evaluate(net, data, glia::softmax_cross_entropy{},
+                             {.metrics = {{glia::metric{.name = "m"}}}});
+      }) ==
+      "m: expected .add, a function that adds to its sums, or a .k of at least 1, how many of the "
+      "likeliest classes count; got 0");
 }
 
 TEST_CASE("a learning rate that does not fit a float is an error") {
