@@ -24,7 +24,7 @@ struct careless {
   }
 };
 
-std::string error_of(const careless& data) {
+std::string careless_error(const careless& data) {
   return message_of<glia::data_error>([&] {
     glia::for_each_batch(data, 4, [](const glia::batch& b) {
       CHECK(b.inputs.size() == 12);
@@ -37,26 +37,26 @@ std::string error_of(const careless& data) {
 }  // namespace
 
 TEST_CASE("a data set that leaves out a part of its span is an error that names the sample") {
-  CHECK(error_of({}).empty());
-  CHECK(error_of({.inputs = 2}) ==
+  CHECK(careless_error({}).empty());
+  CHECK(careless_error({.inputs = 2}) ==
         "data set: value 2 of the 3 of the input of sample 0 was not written; write as many as the "
         "span has");
-  CHECK(error_of({.inputs = 0, .from = 6}) ==
+  CHECK(careless_error({.inputs = 0, .from = 6}) ==
         "data set: value 0 of the 3 of the input of sample 6 was not written; write as many as the "
         "span has");
-  CHECK(error_of({.targets = 1, .from = 5}) ==
+  CHECK(careless_error({.targets = 1, .from = 5}) ==
         "data set: value 1 of the 2 of the target of sample 5 was not written; write as many as "
         "the span has");
 }
 
 TEST_CASE("a data set that writes beyond its span is an error that names the sample") {
-  CHECK(error_of({.inputs = 4}) ==
+  CHECK(careless_error({.inputs = 4}) ==
         "data set: more than the 3 values of the input of sample 3 were written; write as many as "
         "the span has");
-  CHECK(error_of({.inputs = 19, .from = 7}) ==
+  CHECK(careless_error({.inputs = 19, .from = 7}) ==
         "data set: more than the 3 values of the input of sample 7 were written; write as many as "
         "the span has");
-  CHECK(error_of({.targets = 3, .from = 7}) ==
+  CHECK(careless_error({.targets = 3, .from = 7}) ==
         "data set: more than the 2 values of the target of sample 7 were written; write as many as "
         "the span has");
 }
