@@ -24,7 +24,7 @@ struct careless {
   }
 };
 
-std::string error_of(const careless& data) {
+std::string careless_error(const careless& data) {
   return message_of<glia::data_error>([&] {
     glia::for_each_batch(data, 4, [](const glia::batch& b) {
       CHECK(b.inputs.size() == 12);
@@ -37,26 +37,26 @@ std::string error_of(const careless& data) {
 }  // namespace
 
 TEST_CASE("a data set that leaves out a part of its span is an error that names the sample") {
-  CHECK(error_of({}).empty());
-  CHECK(error_of({.inputs = 2}) ==
+  CHECK(careless_error({}).empty());
+  CHECK(careless_error({.inputs = 2}) ==
         "data set: value 2 of the 3 of the input of sample 0 was not written; write as many as the "
         "span has");
-  CHECK(error_of({.inputs = 0, .from = 6}) ==
+  CHECK(careless_error({.inputs = 0, .from = 6}) ==
         "data set: value 0 of the 3 of the input of sample 6 was not written; write as many as the "
         "span has");
-  CHECK(error_of({.targets = 1, .from = 5}) ==
+  CHECK(careless_error({.targets = 1, .from = 5}) ==
         "data set: value 1 of the 2 of the target of sample 5 was not written; write as many as "
         "the span has");
 }
 
 TEST_CASE("a data set that writes beyond its span is an error that names the sample") {
-  CHECK(error_of({.inputs = 4}) ==
+  CHECK(careless_error({.inputs = 4}) ==
         "data set: more than the 3 values of the input of sample 3 were written; write as many as "
         "the span has");
-  CHECK(error_of({.inputs = 19, .from = 7}) ==
+  CHECK(careless_error({.inputs = 19, .from = 7}) ==
         "data set: more than the 3 values of the input of sample 7 were written; write as many as "
         "the span has");
-  CHECK(error_of({.targets = 3, .from = 7}) ==
+  CHECK(careless_error({.targets = 3, .from = 7}) ==
         "data set: more than the 2 values of the target of sample 7 were written; write as many as "
         "the span has");
 }
@@ -104,4 +104,36 @@ TEST_CASE("samples whose axes are in another order are to be transposed") {
         "evaluate: the model takes samples of shape (3, 32, 32), the data set has (32, 32, 3); "
         "transpose the samples, since a reshape would mix their elements, or read an ONNX "
         "file of images with .channels_last = true");
+}
+
+TEST_CASE("a data set that was moved from is empty") {
+  glia::model net{glia::dense{4}, {2}};
+  const auto refused = [&](const auto& data) {
+    CHECK(message_of<glia::data_error>([&] {
+            (void)glia::evaluate(net, data, glia::softmax_cross_entropy{});
+          }) == "evaluate: the data set is empty");
+  };
+  glia::labelled_arrays classes(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
+  const auto taken_classes = std::move(classes);
+  refused(classes);
+  glia::valued_arrays values(xt::ones<float>({3, 2}), xt::ones<float>({3, 4}));
+  const auto taken_values = std::move(values);
+  refused(values);
+}
+
+TEST_CASE("a metric that counts nothing and adds nothing is an error") {
+  const glia::model net{glia::dense{4}, {2}};
+  const glia::labelled_arrays data(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
+  CHECK(
+      message_of<glia::value_error>([&] {
+        (void)glia::evaluate(net, data, glia::softmax_cross_entropy{},
+                             {.metrics = {{glia::metric{.name = "m"}}}});
+      }) ==
+      "m: expected .add, a function that adds to its sums, or a .k of at least 1, how many of the "
+      "likeliest classes count; got 0");
+}
+
+TEST_CASE("a learning rate that does not fit a float is an error") {
+  CHECK(message_of<glia::value_error>([] { (void)glia::adam{1e39}; }) ==
+        "learning rate 1e+39: 1e+39 at step 0 does not fit a float");
 }

@@ -13,7 +13,7 @@ namespace {
 
 auto lifetime_network() { return glia::sequential{glia::dense{3, glia::relu}, glia::dense{4}}; }
 
-const std::string moved =
+const std::string moved_from =
     "model: it was moved from and has no parameters; use the model that it "
     "was moved to, or assign one to it first";
 
@@ -25,7 +25,7 @@ TEST_CASE("all that is asked of a model that was moved from is an error") {
   const glia::model taken = std::move(net);
   const xt::xarray<float> x = xt::ones<float>({1, 2});
   const auto refused = [&](const auto& call) {
-    CHECK(message_of<glia::value_error>([&] { (void)call(); }) == moved);
+    CHECK(message_of<glia::value_error>([&] { (void)call(); }) == moved_from);
   };
   std::vector<float> inputs(2);
   std::vector<float> outputs(4);

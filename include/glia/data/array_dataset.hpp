@@ -15,6 +15,15 @@
 
 namespace glia {
 
+namespace detail {
+
+/// The shape of a sample of an array (N, ...), which has no axes where it was moved from.
+[[nodiscard]] inline shape sample_shape_of(const xt::xarray<float>& samples) {
+  return sample_of(shape(samples.shape().begin(), samples.shape().end()));
+}
+
+}  // namespace detail
+
 /// Samples (N, ...) and their classes, counted from 0: (N) or (N, 1), both xtensor arrays. Labels
 /// may be of any type of numbers, as long as they are whole.
 ///
@@ -38,9 +47,7 @@ class labelled_arrays {
   }
 
   [[nodiscard]] std::size_t size() const { return labels_.size(); }
-  [[nodiscard]] shape input_shape() const {
-    return {inputs_.shape().begin() + 1, inputs_.shape().end()};
-  }
+  [[nodiscard]] shape input_shape() const { return detail::sample_shape_of(inputs_); }
   void input(std::size_t i, std::span<float> values) const {
     std::copy_n(inputs_.data() + i * values.size(), values.size(), values.begin());
   }
@@ -87,16 +94,14 @@ class valued_arrays {
                          " and ", t);
   }
 
-  [[nodiscard]] std::size_t size() const { return inputs_.shape()[0]; }
-  [[nodiscard]] shape input_shape() const {
-    return {inputs_.shape().begin() + 1, inputs_.shape().end()};
+  [[nodiscard]] std::size_t size() const {
+    return inputs_.dimension() == 0 ? 0 : inputs_.shape()[0];
   }
+  [[nodiscard]] shape input_shape() const { return detail::sample_shape_of(inputs_); }
   void input(std::size_t i, std::span<float> values) const {
     std::copy_n(inputs_.data() + i * values.size(), values.size(), values.begin());
   }
-  [[nodiscard]] shape target_shape() const {
-    return {targets_.shape().begin() + 1, targets_.shape().end()};
-  }
+  [[nodiscard]] shape target_shape() const { return detail::sample_shape_of(targets_); }
   void target(std::size_t i, std::span<float> values) const {
     std::copy_n(targets_.data() + i * values.size(), values.size(), values.begin());
   }

@@ -58,15 +58,22 @@ class hdf5_reader {
   /// Reads the data sets that `name_in_result(name)` has a name for.
   template <class Rename>
   [[nodiscard]] tensor_map read(std::size_t max_bytes, const Rename& name_in_result) const {
+    tensor_map tensors;
     std::vector<place> wanted;
     std::size_t total = 0;
     for (const data_set& d : found_) {
       if (std::optional<std::string> name = name_in_result(d.name)) {
-        wanted.push_back({std::move(*name), &d, extents_of(d)});
-        require_sizes(wanted.back(), max_bytes, total);
+        try {
+          require<unreadable_elements>(d.kind != element_kind::elsewhere, called(d.name),
+                                       ": has its elements in other files, which are not opened; "
+                                       "make a file that holds them itself");
+          wanted.push_back({*name, &d, extents_of(d)});
+          require_sizes(wanted.back(), max_bytes, total);
+        } catch (const unreadable_elements& e) {
+          tensors.add_unreadable(*name, e.what());
+        }
       }
     }
-    tensor_map tensors;
     for (place& p : wanted) {
       const std::string where = called(p.from->name);
       require<data_error>(!tensors.contains(p.name), where,
@@ -84,7 +91,14 @@ class hdf5_reader {
   static constexpr std::size_t max_name = 4096;   // bytes, with the groups before it
   static constexpr std::size_t max_element = 16;  // bytes
 
-  enum class element_kind : std::uint8_t { number, wide_float, integer, wide_integer, bfloat16 };
+  enum class element_kind : std::uint8_t {
+    number,
+    wide_float,
+    integer,
+    wide_integer,
+    bfloat16,
+    elsewhere  ///< in other files
+  };
 
   struct data_set {
     std::string name;
@@ -181,11 +195,9 @@ class hdf5_reader {
     const std::string where = called(name);
     const hdf5_id created = known({H5Dget_create_plist(object.get()), &H5Pclose}, where);
     // Before anything is asked of it that would have the library open those files.
-    require<data_error>(
-        H5Pget_external_count(created.get()) == 0 && H5Pget_layout(created.get()) != H5D_VIRTUAL,
-        where,
-        ": has its elements in other files, which are not opened; make a file "
-        "that holds them itself");
+    if (H5Pget_external_count(created.get()) != 0 || H5Pget_layout(created.get()) == H5D_VIRTUAL) {
+      return element_kind::elsewhere;
+    }
     const hdf5_id space = known({H5Dget_space(object.get()), &H5Sclose}, where);
     if (H5Sget_simple_extent_type(space.get()) == H5S_NULL) {
       return std::nullopt;
@@ -217,8 +229,8 @@ class hdf5_reader {
     if (rank < 0) {
       throw failure_of(where);
     }
-    require<data_error>(static_cast<std::size_t>(rank) <= shape::max_rank, where,
-                        ": expected at most ", shape::max_rank, " axes, got ", rank);
+    require<unreadable_elements>(static_cast<std::size_t>(rank) <= shape::max_rank, where,
+                                 ": expected at most ", shape::max_rank, " axes, got ", rank);
     std::array<hsize_t, shape::max_rank> extents{};
     if (H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr) < 0) {
       throw failure_of(where);
@@ -271,17 +283,17 @@ class hdf5_reader {
                         "; the file is damaged");
   }
 
-  /// Throws for a data set that is packed with a filter which the library has not.
+  /// Throws for a data set that is packed with a filter that the library does not have.
   static void require_filters(const place& p, const std::string& where) {
     const hdf5_id created = known({H5Dget_create_plist(p.from->id.get()), &H5Pclose}, where);
     for (int i = 0; i < H5Pget_nfilters(created.get()); ++i) {
       std::size_t values = 0;
       const H5Z_filter_t filter = H5Pget_filter2(created.get(), static_cast<unsigned>(i), nullptr,
                                                  &values, nullptr, 0, nullptr, nullptr);
-      require<data_error>(filter < 0 || H5Zfilter_avail(filter) > 0, where,
-                          ": is packed with filter ", filter,
-                          " of HDF5's registry, which the library does not have; pack it with gzip "
-                          "or not at all");
+      require<unreadable_elements>(
+          filter < 0 || H5Zfilter_avail(filter) > 0, where, ": is packed with filter ", filter,
+          " of HDF5's registry, which the library does not have; pack it with gzip "
+          "or not at all");
     }
   }
 

@@ -15,6 +15,10 @@ template <backend B>
 running_scores<B>::running_scores(B device, std::vector<metric> metrics, double border)
     : device_(std::move(device)), how_{std::move(metrics), border} {
   for (const metric& m : how_.metrics) {
+    require<value_error>(
+        m.add || m.k > 0, m.name,
+        ": expected .add, a function that adds to its sums, or a .k of at least 1, "
+        "how many of the likeliest classes count; got 0");
     require<value_error>(m.sums > 0 || m.counts_classes(), m.name,
                          ": expected at least one sum to add to");
     require<value_error>(!m.per_sample || m.finish || m.counts_classes(), m.name,
