@@ -312,7 +312,10 @@ TEST_CASE("networks of other libraries are for any batch when their files say on
     const xt::xarray<float> x =
         xt::abs(batch_of_samples(3, extents(sample.begin(), sample.end()))) * 2.0F;
     const xt::xarray<float> y = net.predict(x);
-    const std::size_t kernels = net.prepare({.batch = 3}).calls().nodes().size();
+    const auto kernels = [](const auto& of) {  // but for those that only say shapes otherwise
+      const auto ready = of.prepare({.batch = 3});
+      return ready.calls().nodes().size() - test::kernel_count(ready.calls(), "reshape");
+    };
     for (const std::int64_t written : {1, 2}) {
       INFO(name << " written for " << written);
       ::onnx::ModelProto fixed = message;
@@ -328,10 +331,10 @@ TEST_CASE("networks of other libraries are for any batch when their files say on
       std::optional<glia::model<glia::onnx_model>> again;
       REQUIRE_NOTHROW(again.emplace(glia::onnx_model{scratch.path() / "fixed.onnx"}));
       xt::xarray<float> given;
-      REQUIRE_NOTHROW(given = again->predict(x));
+      CHECK_NOTHROW(given = again->predict(x));
       CHECK(given.shape() == y.shape());
       CHECK((given.shape() != y.shape() || test::distance(given, y) < 1e-4));
-      CHECK(again->prepare({.batch = 3}).calls().nodes().size() == kernels);
+      CHECK(kernels(*again) == kernels(net));
     }
   }
 }

@@ -45,7 +45,8 @@ class random_layers {
       default:
         sample = {1 + below(3), 2 + below(3), 1 + below(4)};
     }
-    return {sample, stack(sample, 1 + below(6), 2)};
+    const glia::shape whole = sample;
+    return {whole, stack(sample, 1 + below(6), 3)};
   }
 
  private:
@@ -88,7 +89,7 @@ class random_layers {
     if (depth > 0 && odds(3)) {
       return holder_for(s, depth);
     }
-    if (odds(4)) {
+    if (odds(s.rank() == 1 ? 2 : 4)) {
       return anywhere(s);
     }
     switch (s.rank()) {
@@ -121,7 +122,7 @@ class random_layers {
   }
 
   any_layer for_sequences(const glia::shape& s) {
-    const std::size_t units = 1 + below(5);
+    const std::size_t units = odds(2) ? s[1] : 1 + below(5);
     const bool all = odds(2);
     const bool back = odds(3);
     switch (below(10)) {
@@ -191,7 +192,7 @@ class random_layers {
   any_layer holder_for(const glia::shape& s, std::size_t depth) {
     glia::shape a = s;
     glia::shape b = s;
-    switch (below(6)) {
+    switch (s.rank() > 1 && odds(3) ? 5 : below(5)) {
       case 0:
         return glia::residual{stack(a, 1 + below(2), depth - 1)};
       case 1:
@@ -203,9 +204,6 @@ class random_layers {
       case 4:
         return glia::frozen{stack(a, 1, depth - 1)};
       default: {
-        if (s.rank() < 2) {
-          return glia::identity{};
-        }
         glia::shape step(s.begin() + 1, s.end());
         return glia::time_distributed{stack(step, 1 + below(3), depth - 1)};
       }
@@ -234,8 +232,8 @@ double apart(const xt::xarray<float>& a, const xt::xarray<float>& b) {
 TEST_CASE("random networks give the same after they are written as ONNX and read again") {
   const char* const wanted = std::getenv("GLIA_WRITTEN_NETWORKS");
   const std::uint32_t count =
-      wanted == nullptr ? 150 : static_cast<std::uint32_t>(std::atoi(wanted));
-  constexpr std::uint32_t each_for_other_runtime = 12;
+      wanted == nullptr ? 400 : static_cast<std::uint32_t>(std::atoi(wanted));
+  constexpr std::uint32_t each_for_other_runtime = 40;
   static const auto python = test::python_with("onnxruntime");
   std::size_t run = 0;
   std::size_t run_by_others = 0;

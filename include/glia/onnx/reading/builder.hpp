@@ -285,7 +285,8 @@ class graph_builder {
   /// Weights that the file has as whole numbers, as the numbers that these stand for.
   [[nodiscard]] tensor dequantized(tensor t, quantized_steps steps) {
     if (steps.axis) {
-      steps.axis = t.axes.at(*steps.axis).at(0);
+      require<data_error>(!t.axes[*steps.axis].empty(), "has scales along an axis of extent 1");
+      steps.axis = t.axes[*steps.axis][0];
     }
     const auto same =
         std::find_if(dequantized_.begin(), dequantized_.end(), [&](const auto& known) {
@@ -390,8 +391,8 @@ class graph_builder {
     }
     const auto pieces_of = [](const tensor& of, std::size_t axis) {
       dims pieces;
-      for (const std::size_t place : of.axes.at(axis)) {
-        pieces.push_back(of.stored.at(place));
+      for (const std::size_t place : of.axes[axis]) {
+        pieces.push_back(of.stored[place]);
       }
       return pieces;
     };
@@ -415,8 +416,13 @@ class graph_builder {
     std::vector<std::size_t> from(like.stored.size(), nothing);
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
       const auto& there = like.axes[axis + missing];
-      for (std::size_t i = 0; wide.extents[axis] != 1 && i < there.size(); ++i) {
-        from.at(there[i]) = wide.axes[axis].at(i);
+      if (wide.extents[axis] == 1) {
+        continue;
+      }
+      require<data_error>(wide.axes[axis].size() == there.size(),
+                          "meets a tensor whose axes lie in other pieces");
+      for (std::size_t i = 0; i < there.size(); ++i) {
+        from[there[i]] = wide.axes[axis][i];
       }
     }
     std::vector<std::size_t> places;

@@ -228,14 +228,15 @@ class graph_reader {
       if (!joined_nodes(b, out, parts).joins(n)) {
         const started here = start();
         reader(n);
-        if (out.samples.samples == 1) {
+        if (out.samples.samples == 1 && !given.empty() && !n.results.empty()) {
           keep_sample(n, given[0]);
         }
         finish(here, name, described(n));
       }
     }
     count_known(n);
-    if (std::any_of(given.begin(), given.end(), [](const tensor& t) { return bool(t.beyond); })) {
+    if (!n.results.empty() && std::any_of(given.begin(), given.end(),
+                                          [](const tensor& t) { return t.beyond != nullptr; })) {
       numbers_only ? look_beyond(node, given, n.results)
                    : require_same_beyond(node, given, n.results);
     }
@@ -245,7 +246,7 @@ class graph_reader {
   /// A single sample stays at its axis where an operation keeps its operand's axes, but for those
   /// that it reduces: of the axes of extent 1 in a shape, nobody knows which it was.
   void keep_sample(operation& n, const tensor& x) {
-    tensor& y = n.results.at(0);
+    tensor& y = n.results[0];
     for (std::size_t axis = 0; axis < x.rank() && y.computed(); ++axis) {
       if (!out.has_samples(x, axis)) {
         continue;

@@ -78,6 +78,11 @@ namespace detail {
   for (std::size_t i = 0; i < at.axis; ++i) {
     passed += from[i] == 1 && count_before(from, i) == outside ? 1 : 0;
   }
+  std::size_t behind = at.axis + 1;  // the first axis behind them that is longer than 1
+  while (behind < from.rank() && from[behind] == 1) {
+    ++behind;
+  }
+  const std::size_t next = at.inner > 1 ? at.inner : behind < from.rank() ? from[behind] : 1;
   std::optional<sample_axis> alone;
   std::optional<sample_axis> joined;
   for (std::size_t i = 0; i < to.rank(); ++i) {
@@ -87,9 +92,12 @@ namespace detail {
         passed -= alone ? 1 : 0;
         alone = sample_axis{i, 1};
       }
-    } else if (outside % before == 0 && end % outside == 0 && end >= outside && !joined &&
-               (outside == 1 || before < outside)) {
-      joined = sample_axis{i, end / outside};
+    } else if (outside % before == 0 && end % outside == 0 && end >= outside) {
+      // Between two axes they belong to the first, but where the one behind them is parted.
+      const bool parts = before == outside && to[i] < next;
+      if (!joined || (joined->axis < i && parts)) {
+        joined = sample_axis{i, end / outside};
+      }
     }
     before = end;
   }

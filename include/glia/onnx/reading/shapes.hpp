@@ -131,6 +131,14 @@ namespace glia::onnx::reading {
         next();
       }
     }
+    // Between two axes it belongs to the first, as rows of (T, N, C) do in (T * N, C), but where
+    // the axis behind it is parted: (T, N, C) becomes (T, N * heads, C / heads).
+    const bool between = axis + 1 < to.size() && to[axis + 1] != 1 && at + 1 < places.size();
+    if (is_single_sample(at) && between && to[axis + 1] >= t.stored[places[at + 1]] &&
+        pieces[places[at]].empty()) {
+      take(1);
+      next();
+    }
   }
   for (; at < places.size(); next()) {
     if (rest != 1 || axes.empty()) {
