@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -281,6 +283,41 @@ TEST_CASE("weights in a file beside the model are read there, and nowhere else")
   }
   test::write_message(message, scratch.path() / name);
   CHECK(test::contains(reading(), "expected a file in the folder of the model"));
+
+  const auto reading_from = [&](const std::string& location) {
+    for (auto& one : *message.mutable_graph()->mutable_initializer()) {
+      for (auto& entry : *one.mutable_external_data()) {
+        if (entry.key() == "location") {
+          entry.set_value(location);
+        }
+      }
+    }
+    test::write_message(message, scratch.path() / name);
+    return reading();
+  };
+  const test::temporary_folder other;
+  const std::string data = name + ".data";
+  std::filesystem::copy(test::onnx_folder() / data, other.path() / data);
+  std::filesystem::create_symlink(other.path() / data, scratch.path() / "link");
+  std::filesystem::create_directory_symlink(other.path(), scratch.path() / "folder");
+  CHECK(test::contains(reading_from("link"), "leads out of the folder of the model"));
+  CHECK(test::contains(reading_from("folder/" + data), "leads out of the folder of the model"));
+  // Links inside of it are as good as files; a pipe is not waited for.
+  std::filesystem::create_directory(scratch.path() / "inner");
+  std::filesystem::copy(test::onnx_folder() / data, scratch.path() / "inner" / data);
+  std::filesystem::create_symlink(scratch.path() / "inner" / data, scratch.path() / "near");
+  CHECK(reading_from("near").empty());
+  REQUIRE(mkfifo((scratch.path() / "pipe").c_str(), 0600) == 0);
+  CHECK(test::contains(reading_from("pipe"), "is no file with bytes of its own"));
+  CHECK(test::contains(reading_from("inner"), "is no file with bytes of its own"));
+  // A model that is itself a link, as caches of downloads have them, with its weights beside it.
+  std::filesystem::create_directory(other.path() / "cache");
+  std::filesystem::create_symlink(scratch.path() / name, other.path() / "cache" / "model.onnx");
+  std::filesystem::create_symlink(scratch.path() / "inner" / data, other.path() / "cache" / "near");
+  CHECK(reading_from("near").empty());
+  CHECK(test::message_of<glia::data_error>([&] {
+          onnx_model file{other.path() / "cache" / "model.onnx"};
+        }).empty());
 }
 
 TEST_CASE("float16 weights of an ONNX file are the numbers that they stand for") {

@@ -49,6 +49,16 @@ test::standard::outcome outcome_of(const std::filesystem::path& of) {
 
 bool is_there() { return std::filesystem::exists(test::standard::folder); }
 
+/// Cases of which the numbers are others on purpose.
+const std::set<std::string> decided_otherwise{
+    // They cut numbers off, which later versions of the cases round to bfloat16.
+    "node/test_cast_FLOAT_to_BFLOAT16", "node/test_castlike_FLOAT_to_BFLOAT16",
+    "node/test_castlike_FLOAT_to_BFLOAT16_expanded",
+    // The last corner is that of the extent before it is rounded down. For PyTorch, which exports
+    // such files, and for ONNX Runtime it is that of the extent which comes out.
+    "node/test_resize_downsample_scales_cubic_align_corners",
+    "node/test_resize_downsample_scales_linear_align_corners"};
+
 constexpr const char* not_there =
     "the ONNX project's cases are not there: apt-get install libonnx-testdata";
 
@@ -65,10 +75,11 @@ TEST_CASE("ONNX's own cases give what they must, or are refused") {
     for (const auto& one : cases_of(group)) {
       const auto found = outcome_of(one);
       INFO(one.filename().string() << ": " << found.why);
-      CHECK(found.how != kind::failed);
+      const std::string name = glia::text(group, '/', one.filename().string());
+      CHECK((found.how == kind::failed) == decided_otherwise.contains(name));
       of_group.add(found.how);
       if (found.how == kind::refused) {
-        refused.insert(glia::text(group, '/', one.filename().string()));
+        refused.insert(name);
       }
       if (std::string(group) == "node" &&
           test::standard::is_in_float(test::onnx_message_in(one / "model.onnx").graph())) {
@@ -94,6 +105,7 @@ TEST_CASE("ONNX's own cases of the reference backend", "[.reference]") {
     const auto found = test::standard::run(one, glia::reference<float>{}, false);
     INFO(one.filename().string() << ": " << found.why);
     CHECK((found.how != kind::failed ||
+           decided_otherwise.contains("node/" + one.filename().string()) ||
            test::standard::is_in_double(test::onnx_message_in(one / "model.onnx").graph())));
   }
 }

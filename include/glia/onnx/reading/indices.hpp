@@ -203,10 +203,9 @@ inline void replace(operation& n, const std::vector<std::size_t>& which) {
   for (const std::size_t one : which) {
     round_of.push_back(rounds[one]++);
   }
-  constexpr std::size_t most = 1024;
   const std::size_t count = size == 0 ? 0 : *std::max_element(rounds.begin(), rounds.end());
-  require<data_error>(count <= most, "joins ", count, " updates of one element; glia reads up to ",
-                      most);
+  require<data_error>(count <= numbers::most / std::max<std::size_t>(size, 1), "joins ", count,
+                      " updates of one element of ", words(x.extents), ", which is too many");
   value_id made = n.out.plain(x);
   for (std::size_t round = 0; round < count; ++round) {
     std::vector<std::size_t> from(size, updates.size());

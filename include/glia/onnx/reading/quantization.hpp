@@ -99,7 +99,7 @@ inline void quantize_linear(operation& n) {
   const quantized_steps steps = quantized_steps_of(n, type);
   const bool one_zero = std::equal(steps.zeros.begin() + 1, steps.zeros.end(), steps.zeros.begin());
   using P = ::onnx::TensorProto;
-  if (!one_zero || type == P::INT16 || type == P::UINT16) {
+  if (!one_zero || (type != P::INT8 && type != P::UINT8)) {
     return quantize_plainly(n, steps);
   }
   const byte_range range = range_of(type, steps.zeros.at(0));

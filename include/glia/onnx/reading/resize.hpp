@@ -155,8 +155,9 @@ struct resizing {
     const float last = a.last();
     bool repeats = a.out % a.in == 0;
     for (std::size_t i = 0; i < a.out; ++i) {
-      rows.push_back(
-          static_cast<std::size_t>(std::clamp(how.rounded(how.position_of(a, i)), 0.0F, last)));
+      const float from = how.position_of(a, i);
+      require<data_error>(std::isfinite(from), "finds no position for output ", i);
+      rows.push_back(static_cast<std::size_t>(std::clamp(how.rounded(from), 0.0F, last)));
       repeats = repeats && rows.back() == i / (a.out / a.in);
     }
     if (repeats) {
@@ -265,6 +266,7 @@ inline void resize(operation& n) {
       how.rounded = detail::rounding_rule_of(a.scale < 1 ? "ceil" : "floor");
     }
     require<data_error>(a.out > 0, "gives no positions along axis ", axis);
+    require_few({a.out});
     if (!roi.empty()) {
       a.roi_begin = static_cast<float>(roi[i]);
       a.roi_end = static_cast<float>(roi[i + axes.size()]);
