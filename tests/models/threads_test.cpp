@@ -11,7 +11,9 @@
 #include <glia/models/calibrate.hpp>
 #include <glia/models/model_file.hpp>
 #include <glia/testing/values.hpp>
+#include <glia/training/optimizer_state.hpp>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -293,6 +295,28 @@ TEST_CASE("observers and losses of a training read and change its model") {
                                                        }
                                                      }}});
   CHECK(done > 7 * 7);
+}
+
+TEST_CASE("an update of a loop of one's own waits for who reads the model") {
+  auto net = small();
+  glia::optimizer_state rule{net, glia::sgd{0.1}};
+  const auto before = net.get("dense_2.bias");
+  std::atomic<bool> done{false};
+  std::optional<glia::model_access::reading> reads(std::in_place, net.access());
+  std::thread loop([&] {
+    glia::tape<glia::cpu<float>> on(net.device());
+    std::vector<glia::gradient_slot> slots;
+    const auto y = net.forward(on.constant(net.device().run(kernels::full{{2, 8}, 1})), slots,
+                               glia::run_mode::training, {});
+    on.backward(glia::ops::sum(y));
+    rule.update(on, slots);
+    done = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK_FALSE(done);
+  reads.reset();
+  loop.join();
+  CHECK((net.get("dense_2.bias") != before));
 }
 
 TEST_CASE("a file that is saved beside a training is of one moment") {

@@ -26,7 +26,8 @@ namespace glia {
 ///     tape.backward(loss(y));
 ///     adam.update(tape, slots);
 ///
-/// The model must outlive it: later calls throw `value_error`. For one thread at a time.
+/// The model must outlive it: later calls throw `value_error`. For one thread at a time; an update
+/// waits for threads that predict with the model.
 template <class Model, optimizer<typename Model::backend_type> Optimizer>
 class optimizer_state {
  public:
@@ -96,6 +97,7 @@ class optimizer_state {
     }
     transform_gradients(transforms_, device, gradients_);
     const tensor numbers = numbers_of(rule_, device, step_);
+    const model_access::training alone(net_->access());
     for (std::size_t i = 0; i < gradients_.size(); ++i) {
       if (gradients_[i]) {
         rule_.apply(device, net_->parameters()[i].value, std::exchange(gradients_[i], tensor{}),
