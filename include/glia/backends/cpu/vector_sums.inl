@@ -46,16 +46,29 @@ template <std::size_t Sums, class T>
   return partial[0];
 }
 template <class T, class Term>
-static T reduce(std::size_t n, const Term& term) {
-  if (n <= sum_chain * partial_sums) {
-    T partial[partial_sums] = {};
-    add_terms<partial_sums>(0, n, term, partial);
-    return joined<partial_sums>(partial);
+[[gnu::always_inline]] static inline T reduce(std::size_t n, const Term& term) {
+  if (n > sum_chain * partial_sums) {
+    return reduce_long<T>(n, term);
   }
-  return reduce_long<T>(n, term);
+  T partial[partial_sums] = {};
+  std::size_t i = 0;
+  for (; i + partial_sums <= n; i += partial_sums) {
+    for (std::size_t s = 0; s < partial_sums; ++s) {
+      partial[s] += term(i + s);
+    }
+  }
+  for (std::size_t s = 0; i < n; ++i, ++s) {
+    partial[s] += term(i);
+  }
+  for (std::size_t half = partial_sums / 2; half > 0; half /= 2) {
+    for (std::size_t s = 0; s < half; ++s) {
+      partial[s] += partial[s + half];
+    }
+  }
+  return partial[0];
 }
 template <class T, class Term>
-static T reduce_long(std::size_t n, const Term& term) {
+[[gnu::noinline]] static T reduce_long(std::size_t n, const Term& term) {
   constexpr std::size_t sums = register_bytes == 64 ? 2 * partial_sums : partial_sums;
   constexpr std::size_t block = sum_chain * sums;
   T total = 0;
