@@ -480,9 +480,11 @@ class normalizing {
             T* const of_gamma = lane.data();
             T* const of_beta = of_gamma + columns;
             if (is_usual_variance(widened)) {
+              // Next to a mean within the deviation, what it lacks is less than a rounding.
+              const bool is_far = centred && std::abs(mean[r]) * inverse > 1;
               const T rest =
-                  centred ? rest_of_mean(mean[r], loops.sum_apart(from, mean[r], columns) / length)
-                          : T{0};
+                  is_far ? rest_of_mean(mean[r], loops.sum_apart(from, mean[r], columns) / length)
+                         : T{0};
               loops.start_row_gradient(g, from, mean[r], rest, inverse, gamma, h, of_gamma, of_beta,
                                        to, columns);
             } else {
