@@ -302,14 +302,16 @@ auto values_of_run(const Device& device, const Run& run) {
 }
 
 template <class T>
-void check_reductions(std::size_t n, bool with_reference) {
+void check_reductions(std::size_t n) {
+  const bool few = n <= 10'000;  // more take their time
   const glia::reference<T> reference;
   std::vector<std::vector<glia::cpu<T>>> devices;
   for (const auto level :
        {glia::cpu_loops::isa::baseline, glia::cpu_loops::isa::avx2, glia::cpu_loops::isa::avx512}) {
-    if (level <= glia::cpu_loops::best_isa()) {
+    const bool best = level == glia::cpu_loops::best_isa();
+    if (best || (level < glia::cpu_loops::best_isa() && (few || sizeof(T) == 4))) {
       devices.emplace_back();
-      for (std::size_t threads = 1; threads <= 3; ++threads) {
+      for (std::size_t threads = 1; threads <= (few || best ? 3U : 1U); ++threads) {
         devices.back().push_back(glia::cpu<T>({.threads = threads, .isa = level}));
       }
     }
@@ -323,7 +325,7 @@ void check_reductions(std::size_t n, bool with_reference) {
             const long double error = std::abs(found.first[found.second] - exact.value);
             CHECK(error <= bound * exact.magnitude);
           };
-          if (with_reference) {
+          if (few) {
             keeps_bound(values_of_run(reference, run));
           }
           for (const auto& level : devices) {
@@ -340,13 +342,13 @@ void check_reductions(std::size_t n, bool with_reference) {
 }  // namespace
 
 TEST_CASE("sums of ten thousand numbers keep their bound") {
-  check_reductions<float>(10'000, true);
-  check_reductions<double>(10'000, true);
+  check_reductions<float>(10'000);
+  check_reductions<double>(10'000);
 }
 
 TEST_CASE("sums of a million numbers keep their bound") {
-  check_reductions<float>(1'000'000, false);
-  check_reductions<double>(1'000'000, false);
+  check_reductions<float>(1'000'000);
+  check_reductions<double>(1'000'000);
 }
 
 TEST_CASE("sums of a hundred million numbers keep their bound") {

@@ -55,6 +55,12 @@ TEST_CASE("normalisation layers have the right gradients") {
         tolerance::gradient);
   CHECK(glia::testing::layer_gradient_error(device, glia::layer_norm{}, {{6, 3, 4}, 1U}) <
         tolerance::gradient);
+  CHECK(glia::testing::layer_gradient_error(device, glia::rms_norm{}, {{6, 3, 4}, 1U}) <
+        tolerance::gradient);
+  for (const std::size_t groups : {1U, 2U, 4U}) {
+    CHECK(glia::testing::layer_gradient_error(device, glia::group_norm{.groups = groups},
+                                              {{6, 3, 4}, 1U}) < tolerance::gradient);
+  }
 }
 
 TEST_CASE("normalisation layers say what does not fit") {
@@ -69,4 +75,26 @@ TEST_CASE("normalisation layers say what does not fit") {
 TEST_CASE("an infinite epsilon is refused") {
   CHECK_THROWS_AS((glia::model{glia::batch_norm{.epsilon = INFINITY}, {2}}), glia::value_error);
   CHECK_THROWS_AS((glia::model{glia::layer_norm{.epsilon = INFINITY}, {2}}), glia::value_error);
+}
+
+TEST_CASE("normalisation of equal numbers gives beta, whatever their size") {
+  const auto check = [](const auto& layer, float number) {
+    const glia::shape in{7, 5, 4};
+    const std::vector<float> x(in.size(), number);
+    const std::vector<float> beta{1, -2, 3, 0.5F};
+    std::vector<std::vector<float>> parameters{{2, 1, 3, 5}, beta};
+    if (glia::plan_model(layer, {5, 4}).parameters.size() > 2) {
+      parameters.insert(parameters.end(), {{0, 0, 0, 0}, {1, 1, 1, 1}});
+    }
+    const auto y = test::run_layer(layer, in, x, parameters, glia::run_mode::training);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      INFO(number << ", element " << i);
+      CHECK(static_cast<float>(y[i]) == beta[i % 4]);
+    }
+  };
+  for (const float number : {0.1F, -1234.567F, 1e10F, 1e20F, -3e38F}) {
+    check(glia::batch_norm{}, number);
+    check(glia::layer_norm{}, number);
+    check(glia::group_norm{.groups = 2}, number);
+  }
 }

@@ -215,9 +215,16 @@ TEST_CASE("pooling has the right adjoint") {
 }
 
 TEST_CASE("normalisation has the right adjoint") {
-  for (const auto kind : {glia::normalization::batch, glia::normalization::layer}) {
+  for (const auto kind :
+       {glia::normalization::batch, glia::normalization::layer, glia::normalization::rms}) {
     check_op("normalize", {{{5, 4}, 1, 2, 1}, {{4}, 2}, {{4}, 3}}, [&](const auto& at) {
       return ops::normalize(kind, at[0], at[1], at[2], 1e-3).output;
+    });
+  }
+  for (const std::size_t groups : {1U, 2U, 4U}) {
+    check_op("normalize", {{{3, 5, 4}, 1, 2, 1}, {{4}, 2}, {{4}, 3}}, [&](const auto& at) {
+      constexpr auto kind = glia::normalization::group;
+      return ops::normalize(kind, at[0], at[1], at[2], 1e-3, groups).output;
     });
   }
 }

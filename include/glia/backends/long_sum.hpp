@@ -42,7 +42,7 @@ class compensated_sum {
   [[nodiscard]] T value() const { return value(total_, lost_); }
 
   /// The same for numbers that lie elsewhere.
-  static void add(T x, T& total, T& lost) {
+  [[gnu::always_inline]] static inline void add(T x, T& total, T& lost) {
     const T sum = total + x;
     const T added = sum - total;
     lost += (total - (sum - added)) + (x - added);

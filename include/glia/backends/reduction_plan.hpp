@@ -32,6 +32,11 @@ class reduction_plan {
   /// Whether neighbouring results have neighbouring terms.
   [[nodiscard]] bool by_columns() const noexcept { return kept_.inner().step[0] == 1; }
 
+  /// The innermost loop over a result's terms, and whether it is all of them.
+  [[nodiscard]] std::size_t run_length() const noexcept { return summed_.inner().extent; }
+  [[nodiscard]] std::size_t run_step() const noexcept { return summed_.inner().step[0]; }
+  [[nodiscard]] bool one_run() const noexcept { return run_length() == terms_; }
+
   /// visit(first term, terms' step, first result, count) for results that are neighbours.
   template <class Visit>
   void for_results(const Visit& visit) const {

@@ -159,7 +159,12 @@ class convolution {
     const host_tensor<T> transposed(memory, {listed ? size : 0});
     sum_over_lanes(
         *team_, level, memory, s.n, size, listed ? transposed.data() : dw,
-        [&](std::size_t images) { return images * c.kernel_gradient_parts(s.oh, rows); },
+        [&](std::size_t images) {
+          const std::size_t parts = images * c.kernel_gradient_parts(s.oh, rows);
+          const std::size_t whole =
+              images * depthwise_convolution<T>::additions_of({s.oh, s.ow, 0, 0});
+          return depthwise ? whole + parts : parts;
+        },
         [&](auto loops, std::size_t image, std::size_t images, auto& sums, std::size_t thread) {
           T* const padded = scratch.data() + thread * each;
           for (; images > 0; ++image, --images) {

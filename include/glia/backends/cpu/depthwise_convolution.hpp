@@ -119,6 +119,13 @@ class depthwise_convolution {
     }
   }
 
+  /// How many additions of sums a part counts as: its products go on with the chains at hand, of
+  /// which this makes no more than blas_chain and a part.
+  [[nodiscard]] static std::size_t additions_of(const patch_grid& part) {
+    constexpr std::size_t products = blas_chain / chains_in_total;
+    return (part.count() + products - 1) / products;
+  }
+
   /// dw (height, width, 1, C) += what the band adds to it.
   template <class Loops, class Sums>
   void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy,
@@ -131,7 +138,7 @@ class depthwise_convolution {
                 x + offset, part, c_->offsets() + k, std::min(max_accumulators, c_->depth() - k),
                 dy + pixel * channels, channels, sums.data() + k * channels);
           }
-          sums.added(1);
+          sums.added(additions_of(part));
         });
   }
 

@@ -134,8 +134,13 @@ class elementwise {
  private:
   /// Results whose terms lie in rows.
   template <class Loops>
-  static void sum_columns(const Loops&, const reduction_plan& plan, const T* terms, T* y,
+  static void sum_columns(const Loops& loops, const reduction_plan& plan, const T* terms, T* y,
                           std::size_t count) {
+    if (plan.one_run() && plan.run_length() <= sum_chain) {
+      std::fill_n(y, count, T{0});
+      loops.add_rows(terms, plan.run_step(), plan.run_length(), y, count);
+      return;
+    }
     using sums_of_columns = typename Loops::template column_sums<T>;
     for (std::size_t first = 0; first < count; first += sums_of_columns::most_columns) {
       sums_of_columns sums(y + first, std::min(sums_of_columns::most_columns, count - first));
@@ -148,21 +153,35 @@ class elementwise {
   /// One result, whose terms lie in runs.
   template <class Loops>
   static T sum_of_runs(const Loops& loops, const reduction_plan& plan, const T* terms) {
+    if (plan.one_run()) {
+      return loops.sum(terms, plan.run_length());
+    }
     T sum = 0;
     T lost = 0;
     T total = 0;
     std::size_t runs = 0;
+    const std::size_t most_runs =
+        plan.run_length() < few_terms ? sum_chain / few_terms : chains_in_total;
     plan.for_terms([&](std::size_t at, std::size_t, std::size_t length) {
-      if (++runs > chains_in_total) {
+      if (++runs > most_runs) {
         compensated_sum<T>::add(sum, total, lost);
         sum = 0;
         runs = 1;
       }
-      sum += loops.sum(terms + at, length);
+      if (length < few_terms) {
+        for (std::size_t i = 0; i < length; ++i) {
+          sum += terms[at + i];
+        }
+      } else {
+        sum += loops.sum(terms + at, length);
+      }
     });
     compensated_sum<T>::add(sum, total, lost);
     return compensated_sum<T>::value(total, lost);
   }
+
+  // Fewer are added faster one by one.
+  static constexpr std::size_t few_terms = 8;
 
   template <class Body>
   void for_blocks(std::size_t n, const Body& body) const {

@@ -43,7 +43,10 @@ class indexing {
                       [&](auto, std::size_t first, std::size_t some) {
                         std::fill_n(table.data() + first, some, T{0});
                       });
-    if (indices.size() <= sum_chain) {
+    const tensor slots(memory, {indices.size() > sum_chain ? k.count : 0}, element::index);
+    const std::size_t frequent =
+        slots.size() > 0 ? find_frequent(indices, k.count, slots.integers()) : 0;
+    if (frequent == 0) {
       team_->for_blocks(columns, block_columns,
                         [&](auto loops, std::size_t column, std::size_t some) {
                           for_each_row(indices, k.count, [&](std::size_t row, std::size_t at) {
@@ -53,8 +56,6 @@ class indexing {
                         });
       return;
     }
-    const tensor slots(memory, {k.count}, element::index);
-    const std::size_t frequent = find_frequent(indices, k.count, slots.integers());
     // Of each row of the table that many are added to: what was added to the chain at hand, and
     // what its total has lost.
     const tensor room(memory, {frequent, 2, columns});

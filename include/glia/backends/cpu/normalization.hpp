@@ -201,8 +201,16 @@ class normalizing {
     }
   }
 
+  template <class Loops>
+  static T sum_of_run(const Loops& loops, const T* x, std::size_t n) {
+    return n == 1 ? *x : loops.sum(x, n);
+  }
+
   /// What it comes to that a mean lacks `rest`; an infinite factor is no reason for a NaN.
-  static T part_of_rest(T rest, T factor) { return rest == 0 ? T{0} : rest * factor; }
+  static T part_of_rest(T rest, T factor) {
+    const T part = rest * factor;
+    return std::isfinite(part) ? part : T{0};
+  }
 
   static set_statistics<T> statistics_of(const normalized_sets& sets, std::size_t set, const T* x,
                                          double epsilon) {
@@ -252,6 +260,10 @@ class normalizing {
     // From here on distances are those to the mean of a set's first chunk.
     for (std::size_t set = 0; set < sets.per_sample; ++set) {
       const T* const means = room.chunk(0, 0) + set * sets.run;
+      if (sets.run == 1) {
+        shift[set] = means[0];
+        continue;
+      }
       const T apart = loops.sum_apart(means, means[0], sets.run) / static_cast<T>(sets.run);
       std::fill_n(shift + set * sets.run, sets.run, means[0] + apart);
     }
@@ -271,7 +283,7 @@ class normalizing {
     loops.end_compensated(total, lost, columns);
     for (std::size_t set = 0; set < sets.per_sample; ++set) {
       const std::size_t first = set * sets.run;
-      const T apart = loops.sum(total + first, sets.run) / length;
+      const T apart = sum_of_run(loops, total + first, sets.run) / length;
       mean[set] = shift[first] + apart;
       rest[set] = apart - (mean[set] - shift[first]);
       std::fill_n(distance + first, sets.run, apart);
@@ -285,7 +297,7 @@ class normalizing {
     }
     loops.end_compensated(total, lost, columns);
     for (std::size_t set = 0; set < sets.per_sample; ++set) {
-      variance[set] = loops.sum(total + set * sets.run, sets.run) / length;
+      variance[set] = sum_of_run(loops, total + set * sets.run, sets.run) / length;
     }
   }
 
@@ -315,7 +327,7 @@ class normalizing {
       const T widened = variance[set] + static_cast<T>(epsilon);
       const T inverse = T{1} / std::sqrt(widened);
       usual = usual && is_usual_variance(widened);
-      const T rest = rest_of_mean(mean[set], loops.sum(off + first, sets.run) / length);
+      const T rest = rest_of_mean(mean[set], sum_of_run(loops, off + first, sets.run) / length);
       T mean_q = 0;
       T mean_qh = 0;
       for (std::size_t c = first; c < first + sets.run; ++c) {
@@ -419,13 +431,13 @@ class normalizing {
       for (std::size_t r = first; r < first + count; ++r) {
         const T* const from = x + r * columns;
         T* const to = y + r * columns;
-        T middle = 0;
+        const T middle =
+            centred ? from[0] + loops.sum_apart(from, from[0], columns) / length : T{0};
         T off = 0;
-        if (centred) {
-          middle = from[0] + loops.sum_apart(from, from[0], columns) / length;
-          off = loops.sum_apart(from, middle, columns) / length;
-        }
-        const T squares = loops.sum_of_squares_apart(from, middle, columns) / length;
+        T squares = 0;
+        loops.sum_moments(from, middle, columns, off, squares);
+        off = centred ? off / length : T{0};
+        squares /= length;
         mean[r] = middle + off;
         variance[r] = std::max(squares - off * off, T{0});
         const T widened = variance[r] + static_cast<T>(k.epsilon);
@@ -468,9 +480,11 @@ class normalizing {
             T* const of_gamma = lane.data();
             T* const of_beta = of_gamma + columns;
             if (is_usual_variance(widened)) {
+              // Next to a mean within the deviation, what it lacks is less than a rounding.
+              const bool is_far = centred && std::abs(mean[r]) * inverse > 1;
               const T rest =
-                  centred ? rest_of_mean(mean[r], loops.sum_apart(from, mean[r], columns) / length)
-                          : T{0};
+                  is_far ? rest_of_mean(mean[r], loops.sum_apart(from, mean[r], columns) / length)
+                         : T{0};
               loops.start_row_gradient(g, from, mean[r], rest, inverse, gamma, h, of_gamma, of_beta,
                                        to, columns);
             } else {
@@ -484,9 +498,11 @@ class normalizing {
                                        columns);
             }
             lane.added(1);
-            const T mean_q = centred ? loops.sum(to, columns) / length : T{0};
-            const T mean_qh = loops.dot(to, h, columns) / length;
-            loops.end_row_gradient(h, inverse, mean_q, mean_qh, to, columns);
+            T q_sum = 0;
+            T qh_sum = 0;
+            loops.sum_and_dot(to, h, columns, q_sum, qh_sum);
+            loops.end_row_gradient(h, inverse, centred ? q_sum / length : T{0}, qh_sum / length, to,
+                                   columns);
           }
         });
     std::copy_n(sums.data(), columns, dgamma);

@@ -181,7 +181,7 @@ static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
     vector sum[Depths];
 #pragma GCC unroll 8
     for (std::size_t d = 0; d < Depths; ++d) {
-      sum[d] = vector{};
+      sum[d] = simd::load(dw + d * channels + c);
     }
     const T* gradient = dy + c;
     for (std::size_t row = 0; row < grid.rows; ++row) {
@@ -198,20 +198,19 @@ static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
     }
 #pragma GCC unroll 8
     for (std::size_t d = 0; d < Depths; ++d) {
-      T* const to = dw + d * channels + c;
-      simd::store(simd::load(to) + sum[d], to);
+      simd::store(sum[d], dw + d * channels + c);
     }
   }
   for (; c < channels; ++c) {
     for (std::size_t d = 0; d < Depths; ++d) {
-      T sum = 0;
+      T sum = dw[d * channels + c];
       for (std::size_t row = 0; row < grid.rows; ++row) {
         for (std::size_t column = 0; column < grid.columns; ++column) {
           sum += x[row * grid.row_step + column * grid.column_step + offset[d] + c] *
                  dy[(row * grid.columns + column) * channels + c];
         }
       }
-      dw[d * channels + c] += sum;
+      dw[d * channels + c] = sum;
     }
   }
 }

@@ -377,9 +377,18 @@ template <class T>
 static T sum_apart(const T* x, T shift, std::size_t n) {
   return reduce<T>(n, [=](std::size_t i) { return x[i] - shift; });
 }
+// The sums of x - mean and of its square; of x and of x y
 template <class T>
-static T sum_of_squares_apart(const T* x, T mean, std::size_t n) {
-  return reduce<T>(n, [=](std::size_t i) { return (x[i] - mean) * (x[i] - mean); });
+static void sum_moments(const T* x, T mean, std::size_t n, T& off, T& squares) {
+  reduce_two(
+      n, [=](std::size_t i) { return x[i] - mean; },
+      [=](std::size_t i) { return (x[i] - mean) * (x[i] - mean); }, off, squares);
+}
+template <class T>
+static void sum_and_dot(const T* x, const T* y, std::size_t n, T& sum_of_x, T& product) {
+  reduce_two(
+      n, [=](std::size_t i) { return x[i]; }, [=](std::size_t i) { return x[i] * y[i]; }, sum_of_x,
+      product);
 }
 template <class T>
 static void normalize_row(const T* x, T mean, T rest, T inverse, const T* gamma, const T* beta,

@@ -20,14 +20,15 @@ static void end_compensated(T* total, const T* lost, std::size_t n) {
   }
 }
 
-// The sum of term(0) ... term(n - 1): a fixed number of partial sums, joined in a fixed order.
+// The sum of term(0) ... term(n - 1): a fixed number of partial sums, joined in a fixed order. Long
+// sums have more of them, so that they do not wait for each other.
 static constexpr std::size_t partial_sums = 32;
-template <class T, class Term>
+template <std::size_t Sums, class T, class Term>
 [[gnu::always_inline]] static inline void add_terms(std::size_t first, std::size_t n,
                                                     const Term& term, T* partial) {
   std::size_t i = 0;
-  for (; i + partial_sums <= n; i += partial_sums) {
-    for (std::size_t s = 0; s < partial_sums; ++s) {
+  for (; i + Sums <= n; i += Sums) {
+    for (std::size_t s = 0; s < Sums; ++s) {
       partial[s] += term(first + i + s);
     }
   }
@@ -35,8 +36,30 @@ template <class T, class Term>
     partial[s] += term(first + i);
   }
 }
-template <class T>
+template <std::size_t Sums, class T>
 [[gnu::always_inline]] static inline T joined(T* partial) {
+  for (std::size_t half = Sums / 2; half > 0; half /= 2) {
+    for (std::size_t s = 0; s < half; ++s) {
+      partial[s] += partial[s + half];
+    }
+  }
+  return partial[0];
+}
+template <class T, class Term>
+[[gnu::always_inline]] static inline T reduce(std::size_t n, const Term& term) {
+  if (n > sum_chain * partial_sums) {
+    return reduce_long<T>(n, term);
+  }
+  T partial[partial_sums] = {};
+  std::size_t i = 0;
+  for (; i + partial_sums <= n; i += partial_sums) {
+    for (std::size_t s = 0; s < partial_sums; ++s) {
+      partial[s] += term(i + s);
+    }
+  }
+  for (std::size_t s = 0; i < n; ++i, ++s) {
+    partial[s] += term(i);
+  }
   for (std::size_t half = partial_sums / 2; half > 0; half /= 2) {
     for (std::size_t s = 0; s < half; ++s) {
       partial[s] += partial[s + half];
@@ -45,31 +68,52 @@ template <class T>
   return partial[0];
 }
 template <class T, class Term>
-static T reduce(std::size_t n, const Term& term) {
-  constexpr std::size_t block = sum_chain * partial_sums;
-  if (n <= block) {
-    T partial[partial_sums] = {};
-    add_terms(0, n, term, partial);
-    return joined(partial);
-  }
+[[gnu::noinline]] static T reduce_long(std::size_t n, const Term& term) {
+  constexpr std::size_t sums = register_bytes == 64 ? 2 * partial_sums : partial_sums;
+  constexpr std::size_t block = sum_chain * sums;
   T total = 0;
   T lost = 0;
   for (std::size_t first = 0; first < n;) {
-    T blocks[partial_sums] = {};
+    T blocks[sums] = {};
     for (std::size_t i = 0; i < chains_in_total && first < n; ++i) {
       const std::size_t count = n - first < block ? n - first : block;
-      T partial[partial_sums] = {};
-      add_terms(first, count, term, partial);
-      for (std::size_t s = 0; s < partial_sums; ++s) {
+      T partial[sums] = {};
+      add_terms<sums>(first, count, term, partial);
+      for (std::size_t s = 0; s < sums; ++s) {
         blocks[s] += partial[s];
       }
       first += count;
     }
-    const T sum = joined(blocks);
+    const T sum = joined<sums>(blocks);
     add_compensated(&sum, &total, &lost, 1);
   }
   end_compensated(&total, &lost, 1);
   return total;
+}
+// Two sums in one pass, where that is not long.
+template <class T, class First, class Second>
+static void reduce_two(std::size_t n, const First& first, const Second& second, T& sum_of_first,
+                       T& sum_of_second) {
+  if (n > sum_chain * partial_sums) {
+    sum_of_first = reduce_long<T>(n, first);
+    sum_of_second = reduce_long<T>(n, second);
+    return;
+  }
+  T a[partial_sums] = {};
+  T b[partial_sums] = {};
+  std::size_t i = 0;
+  for (; i + partial_sums <= n; i += partial_sums) {
+    for (std::size_t s = 0; s < partial_sums; ++s) {
+      a[s] += first(i + s);
+      b[s] += second(i + s);
+    }
+  }
+  for (std::size_t s = 0; i < n; ++i, ++s) {
+    a[s] += first(i);
+    b[s] += second(i);
+  }
+  sum_of_first = joined<partial_sums>(a);
+  sum_of_second = joined<partial_sums>(b);
 }
 
 // y[c] += the sum over rows of x[row * step + c], c < n: four rows at a time, so that an

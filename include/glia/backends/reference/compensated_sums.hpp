@@ -18,7 +18,9 @@ class compensated_sums {
     std::fill_n(lost_.data(), size_, T{0});
   }
 
-  void add(std::size_t at, T x) const { compensated_sum<T>::add(x, totals_[at], lost_.data()[at]); }
+  [[gnu::always_inline]] inline void add(std::size_t at, T x) const {
+    compensated_sum<T>::add(x, totals_[at], lost_.data()[at]);
+  }
   /// To be called when all terms are in.
   void end() const {
     for (std::size_t i = 0; i < size_; ++i) {
