@@ -430,8 +430,8 @@ TEST_CASE("outputs of frozen layers are a data set") {
     kept->input(i, row);
     CHECK(test::distance(row, std::span(expected.data() + 30 * i, 30)) < 1e-6);
   }
-  const valued_images with_values{{4}};
-  const auto valued = glia::compute_frozen_outputs(net, with_values, "some", {}, nullptr);
+  const valued_images some{{4}};
+  const auto valued = glia::compute_frozen_outputs(net, some, "some", {}, nullptr);
   CHECK(valued->target_shape() == glia::shape{3});
   std::vector<float> target(3);
   std::vector<float> same(3);
@@ -474,13 +474,13 @@ TEST_CASE("a model is fitted, evaluated and asked on outputs that were kept befo
 
 TEST_CASE("outputs are not kept of data that do not fit, and not after Ctrl-C") {
   auto net = network();
-  const labelled_images none{0};
-  const test::quadrants others;
+  const labelled_images nothing{0};
+  const test::quadrants points;
   CHECK(message_of<glia::data_error>([&] {
-          (void)glia::compute_frozen_outputs(net, none, "no", {}, nullptr);
+          (void)glia::compute_frozen_outputs(net, nothing, "no", {}, nullptr);
         }) == "compute_frozen_outputs: the data set is empty");
   CHECK(contains(message_of<glia::shape_error>(
-                     [&] { (void)glia::compute_frozen_outputs(net, others, "no", {}, nullptr); }),
+                     [&] { (void)glia::compute_frozen_outputs(net, points, "no", {}, nullptr); }),
                  "the model takes samples of shape (6, 5, 2), the data set has (2,)"));
   const labelled_images data;
   data.seen->interrupt_at = 3;
