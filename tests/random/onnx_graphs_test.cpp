@@ -11,11 +11,11 @@
 #include "catch.hpp"
 #include "onnx/models.hpp"
 #include "random/onnx_graphs.hpp"
+#include "random/seeds.hpp"
 #include "run_python.hpp"
 #include "temporary_folder.hpp"
 
-// Random graphs against ONNX Runtime. For hours, with seeds from the first on:
-//   GLIA_RANDOM_FIRST=1000 GLIA_RANDOM_COUNT=50000 build/tests/glia_tests "[onnx-graphs]"
+// Random graphs against ONNX Runtime.
 namespace {
 
 struct found {
@@ -106,11 +106,6 @@ found compare(const std::string& python, std::uint64_t first, std::size_t count)
   return all;
 }
 
-std::size_t number_from(const char* name, std::size_t otherwise) {
-  const char* const given = std::getenv(name);
-  return given == nullptr ? otherwise : static_cast<std::size_t>(std::stoull(given));
-}
-
 }  // namespace
 
 TEST_CASE("random ONNX graphs give what ONNX Runtime gives", "[onnx-graphs]") {
@@ -118,11 +113,10 @@ TEST_CASE("random ONNX graphs give what ONNX Runtime gives", "[onnx-graphs]") {
   if (!python) {
     GLIA_SKIP(test::no_python_with("onnxruntime"));
   }
-  const std::size_t first = number_from("GLIA_RANDOM_FIRST", 1);
-  const std::size_t count = number_from("GLIA_RANDOM_COUNT", 1500);
-  constexpr std::size_t at_once = 1000;
+  const auto [first, count] = test::random::seeds(1500);
+  constexpr std::uint64_t at_once = 1000;
   found all;
-  for (std::size_t done = 0; done < count; done += at_once) {
+  for (std::uint64_t done = 0; done < count; done += at_once) {
     const found some = compare(*python, first + done, std::min(at_once, count - done));
     for (const std::string& one : some.different) {
       std::cerr << one << '\n';

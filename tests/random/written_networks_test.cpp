@@ -12,12 +12,12 @@
 #include "catch.hpp"
 #include "helpers.hpp"
 #include "onnx/other_runtimes.hpp"
+#include "random/seeds.hpp"
 #include "run_python.hpp"
 #include "temporary_folder.hpp"
 
 // Random networks that are written as ONNX and read again give what they gave, for batches of
-// several sizes, and ONNX Runtime, where it is there, gives the same. GLIA_WRITTEN_NETWORKS says
-// how many, if not as many as take half a minute.
+// several sizes, and ONNX Runtime, where it is there, gives the same.
 namespace {
 
 using glia::any_layer;
@@ -230,14 +230,13 @@ double apart(const xt::xarray<float>& a, const xt::xarray<float>& b) {
 }  // namespace
 
 TEST_CASE("random networks give the same after they are written as ONNX and read again") {
-  const char* const wanted = std::getenv("GLIA_WRITTEN_NETWORKS");
-  const std::uint32_t count =
-      wanted == nullptr ? 400 : static_cast<std::uint32_t>(std::atoi(wanted));
+  const auto [first, count] = test::random::seeds(400);
   constexpr std::uint32_t each_for_other_runtime = 40;
   static const auto python = test::python_with("onnxruntime");
   std::size_t run = 0;
   std::size_t run_by_others = 0;
-  for (std::uint32_t seed = 0; seed < count; ++seed) {
+  for (std::uint64_t at = first; at < first + count; ++at) {
+    const auto seed = static_cast<std::uint32_t>(at);
     const auto [sample, layers] = random_layers(seed).make();
     INFO("seed " << seed << ", samples " << sample << ": " << layers.description());
     std::mt19937 random(seed);

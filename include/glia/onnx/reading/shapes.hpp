@@ -95,10 +95,14 @@ namespace glia::onnx::reading {
     rest = at < places.size() ? t.stored[places[at]] : 1;
   };
   // Of axes of extent 1, that of a single sample is not to be joined to what stands behind it.
-  const auto samples = t.computed() ? out.samples.axis_of(t.id) : std::nullopt;
+  std::size_t single = t.stored.size();
+  if (t.computed() && out.samples.samples == 1) {
+    if (const auto samples = out.samples.axis_of(t.id)) {
+      single = samples->axis;
+    }
+  }
   const auto is_single_sample = [&](std::size_t place) {
-    return out.samples.samples == 1 && samples && place < places.size() &&
-           places[place] == samples->axis && t.stored[places[place]] == 1;
+    return place < places.size() && places[place] == single && t.stored[single] == 1;
   };
   for (std::size_t axis = 0; axis < to.size(); ++axis) {
     axes.emplace_back();
