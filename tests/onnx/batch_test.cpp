@@ -302,6 +302,9 @@ TEST_CASE("inputs of other numbers of rows are refused") {
 TEST_CASE("networks of other libraries are for any batch when their files say one size") {
   for (const std::string& name : test::onnx_models()) {
     const ::onnx::ModelProto message = test::onnx_message(name);
+    if (message.opset_import(0).version() > 21) {
+      continue;  // which is refused
+    }
     const glia::onnx_model whole{test::onnx_folder() / (name + ".onnx")};
     if (message.graph().input(0).type().tensor_type().shape().dim(0).has_dim_value() ||
         test::contains(name, "external") || whole.content().graph().input_size() != 1) {
@@ -331,18 +334,10 @@ TEST_CASE("networks of other libraries are for any batch when their files say on
       std::optional<glia::model<glia::onnx_model>> again;
       REQUIRE_NOTHROW(again.emplace(glia::onnx_model{scratch.path() / "fixed.onnx"}));
       xt::xarray<float> given;
-      try {
-        given = again->predict(x);
-      } catch (const glia::data_error& e) {
-        // Attention turns and joins axes of extent 1 in ways that leave open which has the sample.
-        INFO(e.what());
-        CHECK(written == 1);
-        CHECK((test::contains(name, "attention") || test::contains(name, "encoder")));
-        continue;
-      }
+      REQUIRE_NOTHROW(given = again->predict(x));
       CHECK(given.shape() == y.shape());
       CHECK((given.shape() != y.shape() || test::distance(given, y) < 1e-4));
-      CHECK((written == 1 || kernels(*again) == kernels(net)));
+      CHECK(kernels(*again) == kernels(net));
     }
   }
 }

@@ -200,7 +200,7 @@ class random_layers {
       case 2:
         return glia::parallel{glia::join::add{}, glia::identity{}, stack(b, 1, depth - 1)};
       case 3:
-        return glia::named{"part", stack(a, 1 + below(2), depth - 1)};
+        return glia::named{glia::text("part", ++names_), stack(a, 1 + below(2), depth - 1)};
       case 4:
         return glia::frozen{stack(a, 1, depth - 1)};
       default: {
@@ -211,6 +211,7 @@ class random_layers {
   }
 
   std::mt19937 random_;
+  int names_ = 0;
 };
 
 xt::xarray<float> drawn(const glia::shape& s, std::mt19937& random) {

@@ -462,12 +462,12 @@ TEST_CASE("a number that is not finite is traced to its layer, and the model sta
 
 TEST_CASE("a parameter that an update ruins is found though the loss is still finite") {
   glia::model net{glia::dense{1}, {2}};
-  // At step 6 the rate is larger than a float.
-  glia::trainer trainer{net, glia::mean_squared_error{},
-                        glia::sgd{glia::schedule(
-                            "jumps", [](std::size_t step) { return step == 5 ? 1e300 : 1e-3; })}};
+  // At step 6 the update is larger than a float.
+  glia::trainer trainer{
+      net, glia::mean_squared_error{},
+      glia::sgd{glia::schedule("jumps", [](std::size_t step) { return step == 5 ? 3e38 : 1e-3; })}};
   const auto h = trainer.fit(
-      glia::valued_arrays(xt::ones<float>({12, 2}), xt::ones<float>({12, 1})),
+      glia::valued_arrays(xt::ones<float>({12, 2}), 1000.0F * xt::ones<float>({12, 1})),
       {.epochs = 3, .batch_size = 2, .progress = nullptr, .observers = {glia::stop_at_nan(50)}});
   CHECK(h.stopped ==
         "a parameter is not finite: step 6 of epoch 1, first in dense_0, update (sgd)");

@@ -307,8 +307,8 @@ TEST_CASE("metrics ask for no more classes than there are") {
   };
   CHECK(message(glia::top_k(5)) == "top_5: expected k from 1 to the model's 4 outputs, got 5");
   CHECK(message({.name = "none", .k = 0}) ==
-        "none: expected a function `add`, which the metric has not, or k from 1 to the model's 4 "
-        "outputs, got 0");
+        "none: expected .add, a function that adds to its sums, or a .k of at least 1, how many of "
+        "the likeliest classes count; got 0");
   CHECK(message(glia::top_k(4)).empty());
 }
 

@@ -92,10 +92,8 @@ namespace detail {
     const std::size_t classes = output.extents.rank() == 0 ? 1 : output.extents.back();
     require<value_error>(classes > 1, m.name, ": counts classes, and the output '", m.output,
                          "' is one number; ask for another, such as glia::mae()");
-    require<value_error>(m.k > 0 && m.k <= classes, m.name, ": expected ",
-                         m.k == 0 ? "a function `add`, which the metric has not, or " : "",
-                         "k from 1 to the ", classes, " classes of the output '", m.output,
-                         "', got ", m.k);
+    require<value_error>(m.k > 0 && m.k <= classes, m.name, ": expected k from 1 to the ", classes,
+                         " classes of the output '", m.output, "', got ", m.k);
     result.k = 0;
     result.add = [=, k = m.k](auto y, const sample_target& t, std::span<double> sums) {
       sums[0] += share_in_top_k(y.subspan(output.first, output.size()),

@@ -68,9 +68,8 @@ template <backend B>
                        ": expected outputs (N, K), or (N, ..., K) with a class for each row, got ",
                        y.shape());
   const std::size_t outputs = y.shape().back();
-  require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected ",
-                       m.k == 0 ? "a function `add`, which the metric has not, or " : "",
-                       "k from 1 to the model's ", outputs, " outputs, got ", m.k);
+  require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
+                       outputs, " outputs, got ", m.k);
   if (outputs == 1) {
     // Classes may also be given as the values 0 and 1, as probabilities, or as -1 and 1.
     const auto truth = t.values ? device.run(kernels::binary{binary_function::greater}, t.values,

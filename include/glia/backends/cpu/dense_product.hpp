@@ -108,17 +108,18 @@ class dense_product {
   [[nodiscard]] static std::size_t panels_of(const matmul_sizes& s) {
     return (s.n + width - 1) / width;
   }
-  /// Panels first ... end - 1 for a single row.
+  /// Panels first ... end - 1 for a single row, whose sums are those of a row among others.
   static void multiply_row(const Loops& loops, const matrix<T>& a, const T* packed, T* c,
                            const matmul_sizes& s, std::size_t first, std::size_t end) {
     const std::size_t step = (1 + s.k) * width;
     const std::size_t a_step = a.transposed ? a.row_step : 1;
     const std::size_t whole = std::min(end, s.n / width);
-    loops.multiply_row(a.data, a_step, packed + first * step + width, step, s.k, whole - first,
-                       c + first * width);
+    loops.multiply_row(a.data, a_step, packed + first * step + width, step, s.k, max_depth,
+                       whole - first, c + first * width);
     if (whole < end) {  // the last one, of fewer columns
       alignas(64) T some[width];
-      loops.multiply_row(a.data, a_step, packed + whole * step + width, step, s.k, 1, some);
+      loops.multiply_row(a.data, a_step, packed + whole * step + width, step, s.k, max_depth, 1,
+                         some);
       std::copy_n(some, s.n - whole * width, c + whole * width);
     }
   }

@@ -39,24 +39,25 @@ static void copy_some(const T* from, std::size_t count, T* to) {
 // apart: several at once, as the sums of one alone wait for each other.
 template <class T>
 static void multiply_row(const T* a, std::size_t a_step, const T* b, std::size_t panel_step,
-                         std::size_t depth, std::size_t panels, T* c) {
+                         std::size_t depth, std::size_t most_depth, std::size_t panels, T* c) {
   constexpr std::size_t width = panel_width<T>;
   for (; panels >= 4; panels -= 4, b += 4 * panel_step, c += 4 * width) {
-    multiply_row_panels<4>(a, a_step, b, panel_step, depth, c);
+    multiply_row_panels<4>(a, a_step, b, panel_step, depth, most_depth, c);
   }
   for (; panels > 0; --panels, b += panel_step, c += width) {
-    multiply_row_panels<1>(a, a_step, b, panel_step, depth, c);
+    multiply_row_panels<1>(a, a_step, b, panel_step, depth, most_depth, c);
   }
 }
 template <std::size_t Panels, class T>
 static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std::size_t panel_step,
-                                std::size_t depth, T* c) {
+                                std::size_t depth, std::size_t most_depth, T* c) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
-  for (std::size_t first = 0; first == 0 || first < depth; first += blas_chain) {
-    const std::size_t end = depth - first < blas_chain ? depth : first + blas_chain;
+  const std::size_t parts = depth > most_depth ? (depth + most_depth - 1) / most_depth : 1;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t end = (part + 1) * depth / parts;
     vector sum[Panels][2] = {};
-    for (std::size_t k = first; k < end; ++k, a += a_step, b += 2 * simd::count) {
+    for (std::size_t k = part * depth / parts; k < end; ++k, a += a_step, b += 2 * simd::count) {
       const vector value = *a - vector{};
 #pragma GCC unroll 4
       for (std::size_t p = 0; p < Panels; ++p) {
@@ -71,7 +72,7 @@ static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std:
 #pragma GCC unroll 2
       for (std::size_t r = 0; r < 2; ++r) {
         T* const to = c + (2 * p + r) * simd::count;
-        simd::store(first > 0 ? sum[p][r] + simd::load(to) : sum[p][r], to);
+        simd::store(part > 0 ? sum[p][r] + simd::load(to) : sum[p][r], to);
       }
     }
   }

@@ -320,41 +320,42 @@ inline void resize(read_result& read, const sample_tracker& samples, std::size_t
   const auto read = [&](std::size_t count) {
     return detail::read_for(count, content, what, shapes, training, whole_recurrences, samples);
   };
-  if (what.rows > 0) {
-    read_result result = read(what.rows);
-    if (rows == what.rows) {
-      return result;
-    }
-    std::string reason = samples.reason();
-    if (reason.empty()) {
-      try {
-        detail::resize(result, samples, rows);
-        return result;
-      } catch (const error& e) {
-        reason = e.what();
-      }
-    }
-    if (planning) {
-      return result;
-    }
-    throw data_error(text("was written for batches of ", what.rows,
-                          what.rows == 1 ? " sample" : " samples", " and cannot be used for ", rows,
-                          ": ", reason));
-  }
-  // Layouts must not depend on the batch, and axes of extent 1 may be anywhere. The number instead
-  // is one that few axes of files have.
-  if (rows == 1) {
+  // Among axes of extent 1 that of a single sample does not stand out, and layouts must not depend
+  // on the batch. So the file is read for a number of samples that few of its axes have, if it can
+  // be.
+  if (what.rows == 1 || (what.rows == 0 && rows == 1)) {
     constexpr std::size_t several = 11;
     try {
       read_result result = read(several);
       if (samples.reason().empty()) {
-        detail::resize(result, samples, 1);
+        detail::resize(result, samples, rows);
         return result;
       }
-    } catch (const error&) {  // a file that is for one sample only and does not say so
+    } catch (const error&) {  // a file that is for one sample only
     }
   }
-  return read(rows);
+  if (what.rows == 0) {
+    return read(rows);
+  }
+  read_result result = read(what.rows);
+  if (rows == what.rows) {
+    return result;
+  }
+  std::string reason = samples.reason();
+  if (reason.empty()) {
+    try {
+      detail::resize(result, samples, rows);
+      return result;
+    } catch (const error& e) {
+      reason = e.what();
+    }
+  }
+  if (planning) {
+    return result;
+  }
+  throw data_error(text("was written for batches of ", what.rows,
+                        what.rows == 1 ? " sample" : " samples", " and cannot be used for ", rows,
+                        ": ", reason));
 }
 
 }  // namespace glia::onnx
