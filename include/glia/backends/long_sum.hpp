@@ -50,7 +50,8 @@ class compensated_sum {
   }
   /// A total that is not finite is what a plain sum gives.
   [[nodiscard]] static T value(T total, T lost) {
-    return total - total == 0 ? total + lost : total;
+    const bool finite = total - total == 0;  // NOLINT(misc-redundant-expression)
+    return finite ? total + lost : total;
   }
 
  private:

@@ -15,6 +15,7 @@ class alive_token {
  public:
   alive_token() = default;
   alive_token(const alive_token&) : alive_token() {}
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned
   alive_token& operator=(const alive_token&) noexcept { return *this; }
 
  private:

@@ -29,11 +29,11 @@ struct hdf5_options {
 /// compounds and other kinds are left out.
 ///
 /// No other file is opened. External links are left out, and so are soft links, which may lead
-/// through them; a data set whose elements lie in other files is an error where it is asked for, and
-/// so is one of more axes than a shape has, or one that is packed with a filter that the library
-/// does not have. A data set with several
-/// names (hard links) is read under each; a group with several under the one that the fewest groups
-/// lead to, of these the first in the order of letters.
+/// through them; a data set whose elements lie in other files is an error where it is asked for,
+/// and so is one of more axes than a shape has, or one that is packed with a filter that the
+/// library does not have. A data set with several names (hard links) is read under each; a group
+/// with several under the one that the fewest groups lead to, of these the first in the order of
+/// letters.
 ///
 /// Calls from several threads are made one after the other, as most builds of the library are not
 /// made for more. Only a program that calls the library itself meanwhile must see to that. Errors
@@ -41,9 +41,10 @@ struct hdf5_options {
 /// is as before afterwards.
 ///
 /// Throws `data_error`, naming file and data set, for a file that cannot be opened, is of another
-/// format, damaged or cut short, and for more bytes than allowed. Read only files that you trust, nevertheless: the library makes what it can of a
-/// file before glia sees it, and one may be made to crash it (of 100,000 with random damage, 5
-/// crashed its release 1.10.8), or to unpack to far more than its elements take.
+/// format, damaged or cut short, and for more bytes than allowed. Read only files that you trust,
+/// nevertheless: the library makes what it can of a file before glia sees it, and one may be made
+/// to crash it (of 100,000 with random damage, 5 crashed its release 1.10.8), or to unpack to far
+/// more than its elements take.
 [[nodiscard]] inline tensor_map read_hdf5(const std::filesystem::path& path,
                                           const hdf5_options& options = {}) {
   const detail::hdf5_session session;

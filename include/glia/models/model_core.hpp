@@ -99,12 +99,12 @@ class model_core {
 
   /// Beside a training of `other` a copy is of the model between two steps.
   model_core(const model_core& other) : model_core(other, model_access::reading(other.access_)) {}
-  model_core(model_core&&) = default;
+  model_core(model_core&&) noexcept = default;
   model_core& operator=(const model_core& other) {
     *this = model_core(other);
     return *this;
   }
-  model_core& operator=(model_core&&) = default;
+  model_core& operator=(model_core&&) noexcept = default;
   ~model_core() = default;
 
   /// Throws `value_error` for a model that was moved from.

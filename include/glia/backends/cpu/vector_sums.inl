@@ -16,7 +16,8 @@ template <class T>
 static void end_compensated(T* total, const T* lost, std::size_t n) {
   GLIA_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
-    total[i] = total[i] - total[i] == 0 ? total[i] + lost[i] : total[i];
+    const bool finite = total[i] - total[i] == 0;  // NOLINT(misc-redundant-expression)
+    total[i] = finite ? total[i] + lost[i] : total[i];
   }
 }
 
@@ -136,51 +137,51 @@ template <class T>
 struct column_sums {
   static constexpr std::size_t most_columns = 1024;
 
-  column_sums(T* to, std::size_t columns) : y(to), n(columns) {
-    for (std::size_t i = 0; i < n; ++i) {
-      y[i] = 0;
+  column_sums(T* to, std::size_t columns) : y_(to), n_(columns) {
+    for (std::size_t i = 0; i < n_; ++i) {
+      y_[i] = 0;
     }
   }
   // Rows that lie `step` apart.
   void add(const T* x, std::size_t step, std::size_t rows) {
     while (rows > 0) {
-      if (chain >= sum_chain) {
+      if (chain_ >= sum_chain) {
         end_chain();
       }
-      const std::size_t room = 4 * (sum_chain - chain);
+      const std::size_t room = 4 * (sum_chain - chain_);
       const std::size_t count = rows < room ? rows : room;
-      add_rows(x, step, count, totals ? block : y, n);
-      chain += count / 4 + count % 4;
+      add_rows(x, step, count, totals_ ? block_ : y_, n_);
+      chain_ += count / 4 + count % 4;
       rows -= count;
       x += count * step;
     }
   }
   void end() {
-    if (totals) {
-      add_compensated(block, y, lost, n);
-      end_compensated(y, lost, n);
+    if (totals_) {
+      add_compensated(block_, y_, lost_, n_);
+      end_compensated(y_, lost_, n_);
     }
   }
 
  private:
   void end_chain() {
-    chain = 0;
-    if (totals) {
-      add_compensated(block, y, lost, n);
+    chain_ = 0;
+    if (totals_) {
+      add_compensated(block_, y_, lost_, n_);
     }
-    for (std::size_t i = 0; i < n; ++i) {
-      block[i] = 0;
-      lost[i] = totals ? lost[i] : 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      block_[i] = 0;
+      lost_[i] = totals_ ? lost_[i] : 0;
     }
-    totals = true;
+    totals_ = true;
   }
 
-  T* y;
-  std::size_t n;
-  std::size_t chain = 0;
-  bool totals = false;
-  T block[most_columns];  // of which n are used, once there are totals
-  T lost[most_columns];
+  T* y_;
+  std::size_t n_;
+  std::size_t chain_ = 0;
+  bool totals_ = false;
+  T block_[most_columns];  // of which n are used, once there are totals
+  T lost_[most_columns];
 };
 
 // y[c] = the sum over rows of x[row * step + c], c < n

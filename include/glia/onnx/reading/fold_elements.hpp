@@ -240,7 +240,10 @@ inline void absolute(operation& n) {
   each(n, [](auto one) { return one < 0 ? -one : one; });
 }
 inline void sign(operation& n) {
-  each(n, [](auto one) { return one != one ? one : decltype(one)((one > 0) - (one < 0)); });
+  each(n, [](auto one) {
+    const bool is_nan = one != one;  // NOLINT(misc-redundant-expression)
+    return is_nan ? one : decltype(one)((one > 0) - (one < 0));
+  });
 }
 /// f of reals.
 template <class F>

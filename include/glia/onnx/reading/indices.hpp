@@ -199,6 +199,7 @@ inline void replace(operation& n, const std::vector<std::size_t>& which) {
   // nothing.
   const value_id both = n.out.concat({all, n.out.constant({1}, {function->second.second})}, 0);
   std::vector<std::size_t> round_of;
+  round_of.reserve(which.size());
   std::vector<std::size_t> rounds(size, 0);
   for (const std::size_t one : which) {
     round_of.push_back(rounds[one]++);

@@ -118,7 +118,7 @@ struct resizing {
   std::vector<double> matrix(a.in * a.out, 0);
   const float last = a.last();
   const float narrow = how.smooths ? std::min(a.scale, 1.0F) : 1;
-  const float reach = (how.mode == "linear" ? 1 : 2) / narrow;
+  const float reach = (how.mode == "linear" ? 1.0F : 2.0F) / narrow;
   require<data_error>(reach <= static_cast<float>(numbers::most), "scales by ", a.scale);
   for (std::size_t i = 0; i < a.out; ++i) {
     float x = how.position_of(a, i);
