@@ -366,20 +366,20 @@ TEST_CASE("sums of a hundred million numbers keep their bound") {
 }
 
 TEST_CASE("sums of infinities and of numbers that are none are what a plain sum gives") {
-  const float infinity = std::numeric_limits<float>::infinity();
+  const float endless = std::numeric_limits<float>::infinity();
   const glia::cpu<float> device({.threads = 2});
   const glia::reference<float> reference;
   std::vector<float> x(1'000'000, 1.0F);
   const auto sum = [&](const auto& on) {
     return test::values_of(on, on.run(kernels::sum_to{{}}, test::tensor_of(on, {x.size()}, x)))[0];
   };
-  x[123'456] = infinity;
-  CHECK(sum(device) == infinity);
-  CHECK(sum(reference) == infinity);
-  x[777'777] = -infinity;
+  x[123'456] = endless;
+  CHECK(sum(device) == endless);
+  CHECK(sum(reference) == endless);
+  x[777'777] = -endless;
   CHECK(std::isnan(sum(device)));
   CHECK(std::isnan(sum(reference)));
   x.assign(x.size(), std::numeric_limits<float>::max());
-  CHECK(sum(device) == infinity);
-  CHECK(sum(reference) == infinity);
+  CHECK(sum(device) == endless);
+  CHECK(sum(reference) == endless);
 }

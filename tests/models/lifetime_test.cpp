@@ -128,7 +128,7 @@ TEST_CASE("a gradient that is none is said to be none") {
   std::vector<float> values(2);
   on.device().to_host(on.gradient(x.slot()), std::span<float>(values));
   CHECK(values == std::vector<float>{2, 4});
-  for (const std::size_t size : {1, 2}) {
+  for (const std::size_t size : {1U, 2U}) {
     values.resize(size);
     CHECK(message_of<glia::value_error>(
               [&] { on.device().to_host(on.gradient(other.slot()), std::span<float>(values)); }) ==

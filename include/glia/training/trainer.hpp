@@ -67,6 +67,7 @@ class trainer {
   history fit(const dataset_view& train, const fit_options& options = {});
 };
 
+/// The trainer of a model on a backend, with a loss and an optimizer for it.
 template <class Model, class Loss, class Optimizer>
 requires detail::trainable<Model, Loss, Optimizer>
 class trainer<Model, Loss, Optimizer> {

@@ -53,10 +53,12 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
   }
 }
 
-// The same for long sums, in parts: whole runs or, where these are long, some of one.
+// The same for long sums, in parts: whole runs or, where these are long, some of one. A function of
+// its own, so that the usual loops keep their registers.
 template <class T, class Ending>
-static void multiply_deep_patches(const patch_products<T>& by, const T* const* patch,
-                                  std::size_t patches, T* const* out, const Ending& ending) {
+[[gnu::noinline]] static void multiply_deep_patches(const patch_products<T>& by,
+                                                    const T* const* patch, std::size_t patches,
+                                                    T* const* out, const Ending& ending) {
   const std::size_t runs = by.run_length < blas_chain ? blas_chain / by.run_length : 1;
   patch_products<T> part = by;
   part.panel_depth = by.depth;
