@@ -56,7 +56,7 @@ void convert_numbers(std::size_t count, const Number& number, To* to, const std:
                std::floating_point<To> ? "a floating-point number" : "an integer", " of ",
                8 * sizeof(To), " bits; ", advice));
     }
-    to[i] = static_cast<To>(value);
+    to[i] = static_cast<To>(value);  // NOLINT(bugprone-signed-char-misuse): a number
   }
 }
 

@@ -151,7 +151,8 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
 template <class Model>
 [[nodiscard]] tensor_map parameters_of(const Model& net) {
   tensor_map result;
-  const Model now(net);  // which a training beside this leaves alone
+  // A training beside this leaves a copy alone.
+  const Model now(net);  // NOLINT(performance-unnecessary-copy-initialization)
   for (const auto& p : now.parameters()) {
     result.emplace(p.spec.name, now.get(p.spec.name));
   }
