@@ -78,9 +78,9 @@ inline constexpr double rate = 0.1;
 inline constexpr std::uint64_t training_seed = 3;
 
 /// A training step by hand on a backend at once: mean squared error, gradients of a joint norm of
-/// at most 1, and sgd.
+/// at most 1, and sgd. Returns that norm as it was.
 template <class Model>
-void step_at_once(Model& net, const glia::batch& b, std::uint32_t step) {
+double step_at_once(Model& net, const glia::batch& b, std::uint32_t step) {
   using B = typename Model::backend_type;
   const B& device = net.device();
   glia::tape<B> on(device);
@@ -111,6 +111,7 @@ void step_at_once(Model& net, const glia::batch& b, std::uint32_t step) {
       p.value = device.from_host(std::span<const double>(values), p.spec.shape);
     }
   }
+  return std::sqrt(squares);
 }
 
 inline double largest(const numbers& values) {
@@ -148,6 +149,7 @@ numbers as_numbers(const std::vector<T>& values) {
 struct results {
   numbers predictions;
   numbers trained;
+  double steepest = 0;  ///< the largest joint norm of the gradients of a step
 };
 
 /// A network with the data that it is looked at with.
@@ -168,9 +170,9 @@ inline glia::model<network, oracle> exact_model(const trial& t, double disturban
 /// The numbers of the reference at once, with parameters changed by a share of themselves.
 inline results exact_results(const trial& t, double disturbance = 0) {
   auto net = exact_model(t, disturbance);
-  results found{predicted_at_once(net, t.values, t.samples), {}};
+  results found{predicted_at_once(net, t.values, t.samples), {}, 0};
   for (std::uint32_t step = 0; step < t.batches.size(); ++step) {
-    step_at_once(net, t.batches[step], step);
+    found.steepest = std::max(found.steepest, step_at_once(net, t.batches[step], step));
   }
   found.trained = test::parameters_of(net);
   return found;
