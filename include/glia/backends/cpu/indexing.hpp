@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "glia/backends/cpu/workers.hpp"
+#include "glia/backends/each_named_row.hpp"
 #include "glia/backends/host_tensor.hpp"
 #include "glia/backends/long_sum.hpp"
 #include "glia/kernels/indexing.hpp"
@@ -47,13 +48,13 @@ class indexing {
     const std::size_t frequent =
         slots.size() > 0 ? find_frequent(indices, k.count, slots.integers()) : 0;
     if (frequent == 0) {
-      team_->for_blocks(columns, block_columns,
-                        [&](auto loops, std::size_t column, std::size_t some) {
-                          for_each_row(indices, k.count, [&](std::size_t row, std::size_t at) {
-                            loops.add(rows.data() + row * columns + column,
-                                      table.data() + at * columns + column, some);
-                          });
-                        });
+      team_->for_blocks(
+          columns, block_columns, [&](auto loops, std::size_t column, std::size_t some) {
+            for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t at) {
+              loops.add(rows.data() + row * columns + column, table.data() + at * columns + column,
+                        some);
+            });
+          });
       return;
     }
     // Of each row of the table that many are added to: what was added to the chain at hand, and
@@ -69,7 +70,7 @@ class indexing {
           const auto chain_of = [&](std::size_t slot) {
             return room.data() + slot * 2 * columns + column;
           };
-          for_each_row(indices, k.count, [&](std::size_t row, std::size_t at) {
+          for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t at) {
             T* const total = table.data() + at * columns + column;
             const T* const from = rows.data() + row * columns + column;
             if (slots.integers()[at] < 0) {
@@ -97,21 +98,10 @@ class indexing {
   }
 
  private:
-  /// body(row, index) for every index that is below `count`.
-  template <class Body>
-  static void for_each_row(const tensor& indices, std::size_t count, const Body& body) {
-    for (std::size_t row = 0; row < indices.size(); ++row) {
-      const auto at = static_cast<std::size_t>(indices.integers()[row]);
-      if (at < count) {
-        body(row, at);
-      }
-    }
-  }
-
   /// Numbers the indices that come more often than a chain of a sum is long; others get -1.
   static std::size_t find_frequent(const tensor& indices, std::size_t count, std::int32_t* slots) {
     std::fill_n(slots, count, 0);
-    for_each_row(indices, count, [&](std::size_t, std::size_t at) { ++slots[at]; });
+    for_each_named_row(indices, count, [&](std::size_t, std::size_t at) { ++slots[at]; });
     std::int32_t frequent = 0;
     for (std::size_t at = 0; at < count; ++at) {
       slots[at] = slots[at] > static_cast<std::int32_t>(sum_chain) ? frequent++ : -1;
