@@ -278,6 +278,21 @@ TEST_CASE("operators of ONNX files at their edges") {
     CHECK(test::contains(test::message_of<glia::data_error>([&] { glia::model net{g.read()}; }),
                          "expected at least one axis"));
   }
+  SECTION("tensors of different ranks are not joined, whichever of them are weights") {
+    for (const bool weights_first : {false, true}) {
+      test::small_graph g({3, 4});
+      g.weights("w", {5}, {1, 2, 3, 4, 5});
+      const std::vector<std::string> parts{"x", "w"};
+      auto& join = g.node("Concat", {parts[weights_first], parts[!weights_first]}, {"y"});
+      auto& axis = *join.add_attribute();
+      axis.set_name("axis");
+      axis.set_type(::onnx::AttributeProto::INT);
+      axis.set_i(0);
+      CHECK(test::contains(
+          test::message_of<glia::data_error>([&] { glia::model net{g.read()}; }),
+          weights_first ? "joins tensors of 1 and 3 axes" : "joins tensors of 3 and 1 axes"));
+    }
+  }
 }
 
 TEST_CASE("two normalisations of one statistic train, and the first one keeps it") {

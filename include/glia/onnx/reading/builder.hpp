@@ -246,6 +246,8 @@ class graph_builder {
   /// With the file's axes in this order, each in one piece.
   value_id stored_as(const tensor& t, const std::vector<std::size_t>& order) {
     static_cast<void>(shape_of(t.extents));
+    require<data_error>(order.size() == t.rank(), "takes a tensor of ", t.rank(),
+                        " axes where one of ", order.size(), " is meant");
     shape to;
     for (const std::size_t axis : order) {
       to.push_back(t.extents[axis]);

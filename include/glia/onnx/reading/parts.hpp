@@ -56,13 +56,15 @@ namespace glia::onnx::reading {
 
 [[nodiscard]] inline tensor joined(graph_builder& out, const std::vector<tensor>& parts,
                                    std::size_t axis) {
+  for (const tensor& t : parts) {
+    require<data_error>(t.rank() == parts[0].rank(), "joins tensors of ", parts[0].rank(), " and ",
+                        t.rank(), " axes");
+  }
   const auto lead =
       std::find_if(parts.begin(), parts.end(), [](const tensor& t) { return t.computed(); });
   const axis_order order = memory_order(lead == parts.end() ? parts.front() : *lead);
   std::vector<value_id> values;
   for (const tensor& t : parts) {
-    require<data_error>(t.rank() == parts[0].rank(), "joins tensors of ", parts[0].rank(), " and ",
-                        t.rank(), " axes");
     if (t.extents[axis] > 0) {
       values.push_back(out.stored_as(t, order));
     }
