@@ -760,10 +760,11 @@ class onnx_graph {
       if (axes != 2) {
         return false;
       }
-      const std::int64_t up = from_to(1, 3);
+      // A number of halves: of odd extents the last element is cut off.
+      const std::int64_t up = from_to(2, 6);
       const bool linear = maybe();
       auto& scales = initializer(::onnx::TensorProto::FLOAT, {4});
-      for (const float one : {1.0F, 1.0F, static_cast<float>(up), 2.0F}) {
+      for (const float one : {1.0F, 1.0F, static_cast<float>(up) / 2, 2.0F}) {
         scales.add_float_data(one);
       }
       const std::string none = initializer(::onnx::TensorProto::FLOAT, {0}).name();
@@ -781,7 +782,8 @@ class onnx_graph {
                     set(n, "nearest_mode", std::string("floor"));
                   }
                 })[0],
-           {{1, true}, {channels}, {x.shape[2].k * up}, {x.shape[3].k * 2}}, x.exact && !linear);
+           {{1, true}, {channels}, {x.shape[2].k * up / 2}, {x.shape[3].k * 2}},
+           x.exact && !linear);
       return true;
     }
     ints size;
