@@ -339,7 +339,55 @@ void check_reductions(std::size_t n) {
   }
 }
 
+/// Whole numbers, so that sums and sums of squares are exact: an element that is left out or
+/// counted twice shows, wherever it is.
+template <class T>
+void check_exact_sums(std::size_t n) {
+  for (const auto level :
+       {glia::cpu_loops::isa::baseline, glia::cpu_loops::isa::avx2, glia::cpu_loops::isa::avx512}) {
+    if (level > glia::cpu_loops::best_isa()) {
+      continue;
+    }
+    const glia::cpu<T> device({.threads = 1, .isa = level});
+    std::vector<T> x(n);
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] = static_cast<T>(1 + i % 5);
+      sum += static_cast<double>(x[i]);
+      squares += static_cast<double>(x[i] * x[i]);
+    }
+    const auto terms = device.from_host(std::span<const T>(x), {n});
+    const auto value_of = [&](const auto& tensor) {
+      std::vector<T> all(tensor.shape().size());
+      device.to_host(tensor, std::span<T>(all));
+      return static_cast<double>(all.at(0));
+    };
+    INFO(n << " numbers of " << sizeof(T) << " bytes, level " << static_cast<int>(level));
+    CHECK(value_of(device.run(kernels::sum_to{{}}, terms)) == sum);
+    CHECK(value_of(device.run(kernels::norm{}, terms)) ==
+          static_cast<double>(static_cast<T>(std::sqrt(squares))));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("sums have each of their terms once, however many there are") {
+  std::vector<std::size_t> lengths;
+  for (std::size_t n = 1; n <= 150; ++n) {
+    lengths.push_back(n);
+  }
+  // Where sums become long ones, of several blocks.
+  for (const std::size_t around : {4096, 8192, 4096 * 64, 8192 * 64}) {
+    for (std::size_t n = around - 1; n <= around + 70; n += 3) {
+      lengths.push_back(n);
+    }
+  }
+  for (const std::size_t n : lengths) {
+    check_exact_sums<float>(n);
+    check_exact_sums<double>(n);
+  }
+}
 
 TEST_CASE("sums of ten thousand numbers keep their bound") {
   check_reductions<float>(10'000);

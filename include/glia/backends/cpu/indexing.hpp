@@ -44,10 +44,8 @@ class indexing {
                       [&](auto, std::size_t first, std::size_t some) {
                         std::fill_n(table.data() + first, some, T{0});
                       });
-    const tensor slots(memory, {indices.size() > sum_chain ? k.count : 0}, element::index);
-    const std::size_t frequent =
-        slots.size() > 0 ? find_frequent(indices, k.count, slots.integers()) : 0;
-    if (frequent == 0) {
+    const std::size_t most_long = indices.size() / sum_chain;
+    if (most_long == 0) {
       team_->for_blocks(
           columns, block_columns, [&](auto loops, std::size_t column, std::size_t some) {
             for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t at) {
@@ -57,58 +55,52 @@ class indexing {
           });
       return;
     }
-    // Of each row of the table that many are added to: what was added to the chain at hand, and
-    // what its total has lost.
-    const tensor room(memory, {frequent, 2, columns});
-    std::fill_n(room.data(), room.size(), T{0});
+    // A row of the table takes a chain. Those of a row that many are added to go into a total,
+    // which lies beside what it has lost.
+    const tensor totals(memory, {most_long, 2, columns});
+    // For each block of columns and row of the table: how many its chain has, and which total, from
+    // 1 on.
     const std::size_t blocks = (columns + block_columns - 1) / block_columns;
-    const tensor counts(memory, {blocks, frequent}, element::index);
-    std::fill_n(counts.integers(), counts.size(), 0);
+    const tensor counts(memory, {blocks, 2, k.count}, element::index);
     team_->for_blocks(
         columns, block_columns, [&](auto loops, std::size_t column, std::size_t some) {
-          std::int32_t* const count = counts.integers() + column / block_columns * frequent;
-          const auto chain_of = [&](std::size_t slot) {
-            return room.data() + slot * 2 * columns + column;
+          std::int32_t* const added = counts.integers() + column / block_columns * 2 * k.count;
+          std::int32_t* const total_of = added + k.count;
+          std::fill_n(added, 2 * k.count, 0);
+          std::int32_t used = 0;
+          const auto end_chain = [&](std::size_t at, T* chain) {
+            const bool is_new = total_of[at] == 0;
+            total_of[at] = is_new ? ++used : total_of[at];
+            T* const total =
+                totals.data() + static_cast<std::size_t>(total_of[at] - 1) * 2 * columns + column;
+            if (is_new) {
+              std::fill_n(total, some, T{0});
+              std::fill_n(total + columns, some, T{0});
+            }
+            loops.add_compensated(chain, total, total + columns, some);
+            return total;
           };
           for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t at) {
-            T* const total = table.data() + at * columns + column;
-            const T* const from = rows.data() + row * columns + column;
-            if (slots.integers()[at] < 0) {
-              loops.add(from, total, some);
-              return;
-            }
-            const auto slot = static_cast<std::size_t>(slots.integers()[at]);
-            T* const chain = chain_of(slot);
-            loops.add(from, chain, some);
-            if (++count[slot] == static_cast<std::int32_t>(sum_chain)) {
-              count[slot] = 0;
-              loops.add_compensated(chain, total, chain + columns, some);
+            T* const chain = table.data() + at * columns + column;
+            loops.add(rows.data() + row * columns + column, chain, some);
+            if (++added[at] == static_cast<std::int32_t>(sum_chain)) {
+              end_chain(at, chain);
+              added[at] = 0;
               std::fill_n(chain, some, T{0});
             }
           });
-          for (std::size_t at = 0; at < k.count; ++at) {
-            if (slots.integers()[at] >= 0) {
-              T* const total = table.data() + at * columns + column;
-              T* const chain = chain_of(static_cast<std::size_t>(slots.integers()[at]));
-              loops.add_compensated(chain, total, chain + columns, some);
-              loops.end_compensated(total, chain + columns, some);
+          for (std::size_t at = 0; used > 0 && at < k.count; ++at) {
+            if (total_of[at] > 0) {
+              T* const chain = table.data() + at * columns + column;
+              T* const total = end_chain(at, chain);
+              loops.end_compensated(total, total + columns, some);
+              std::copy_n(total, some, chain);
             }
           }
         });
   }
 
  private:
-  /// Numbers the indices that come more often than a chain of a sum is long; others get -1.
-  static std::size_t find_frequent(const tensor& indices, std::size_t count, std::int32_t* slots) {
-    std::fill_n(slots, count, 0);
-    for_each_named_row(indices, count, [&](std::size_t, std::size_t at) { ++slots[at]; });
-    std::int32_t frequent = 0;
-    for (std::size_t at = 0; at < count; ++at) {
-      slots[at] = slots[at] > static_cast<std::int32_t>(sum_chain) ? frequent++ : -1;
-    }
-    return static_cast<std::size_t>(frequent);
-  }
-
   // Some cache lines, which no other block writes to.
   static constexpr std::size_t block_columns = 64;
 

@@ -149,35 +149,25 @@ class normalizing {
     std::size_t columns_;
     std::size_t sums_;
   };
-  static constexpr std::size_t numbers_of_column = 6;
+  static constexpr std::size_t numbers_of_column = 5;
 
   template <class Loops, class ForTasks>
   static void normalize_columns(const Loops& loops, double epsilon, const normalized_sets& sets,
                                 const strips& cut, T* memory, const ForTasks& for_tasks, const T* x,
                                 const T* gamma, const T* beta, T* y, T* mean, T* variance) {
     const rooms room(memory, cut, sets.columns, 3);
-    T* const rest = room.column(5);
+    T* const rest = room.column(4);
     statistics(loops, sets, cut, room, for_tasks, x, mean, rest, variance);
     T* const means = room.column(0);
     T* const scales = room.column(1);
     T* const shifts = room.column(2);
     bool usual = true;
-    for (std::size_t set = 0; set < sets.per_sample; ++set) {
-      const T widened = variance[set] + static_cast<T>(epsilon);
-      T inverse = T{1} / std::sqrt(widened);
-      if (!is_usual_variance(widened) || !std::isfinite(mean[set])) {
-        usual = false;
-        const set_statistics<T> of = statistics_of(sets, set, x, epsilon);
-        mean[set] = of.mean();
-        variance[set] = of.variance();
-        inverse = of.inverse_deviation();
-        rest[set] = std::numeric_limits<T>::quiet_NaN();
-      }
-      for (std::size_t c = set * sets.run; c < (set + 1) * sets.run; ++c) {
-        means[c] = mean[set];
-        scales[c] = gamma[c] * inverse;
-        shifts[c] = beta[c] - part_of_rest(rest[set], scales[c]);
-      }
+    if (sets.run == 1 && loops.normalizing_factors(mean, rest, variance, static_cast<T>(epsilon),
+                                                   gamma, beta, scales, shifts, sets.columns)) {
+      std::copy_n(mean, sets.columns, means);
+    } else {
+      usual = factors_of_sets(epsilon, sets, x, gamma, beta, mean, rest, variance, means, scales,
+                              shifts);
     }
     for (T* const each : {means, scales, shifts}) {
       cut.repeat(each);
@@ -199,6 +189,32 @@ class normalizing {
         y[at] = of.normalized(x[at]) * gamma[c] + beta[c];
       }
     }
+  }
+
+  /// As loops.normalizing_factors, for sets of any number of columns. Sets that are treated apart
+  /// get a `rest` that is not a number.
+  static bool factors_of_sets(double epsilon, const normalized_sets& sets, const T* x,
+                              const T* gamma, const T* beta, T* mean, T* rest, T* variance,
+                              T* means, T* scales, T* shifts) {
+    bool usual = true;
+    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+      const T widened = variance[set] + static_cast<T>(epsilon);
+      T inverse = T{1} / std::sqrt(widened);
+      if (!is_usual_variance(widened) || !std::isfinite(mean[set])) {
+        usual = false;
+        const set_statistics<T> of = statistics_of(sets, set, x, epsilon);
+        mean[set] = of.mean();
+        variance[set] = of.variance();
+        inverse = of.inverse_deviation();
+        rest[set] = std::numeric_limits<T>::quiet_NaN();
+      }
+      for (std::size_t c = set * sets.run; c < (set + 1) * sets.run; ++c) {
+        means[c] = mean[set];
+        scales[c] = gamma[c] * inverse;
+        shifts[c] = beta[c] - part_of_rest(rest[set], scales[c]);
+      }
+    }
+    return usual;
   }
 
   template <class Loops>
@@ -225,8 +241,8 @@ class normalizing {
                          T* variance) {
     const std::size_t columns = sets.columns;
     T* const shift = room.column(0);
-    for (std::size_t c = 0; c < columns; ++c) {
-      shift[c] = x[c - c % sets.run];
+    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+      std::fill_n(shift + set * sets.run, sets.run, x[set * sets.run]);
     }
     cut.repeat(shift);
     for_tasks([&](auto by, const auto& task) {
@@ -239,9 +255,7 @@ class normalizing {
         by.add_shifted(x + at, step, strips_of_it, shift + column, means, width);
       });
       task.fold(by, means);
-      for (std::size_t c = 0; c < task.columns; ++c) {
-        means[c] = shift[task.column + c] + means[c] / count;
-      }
+      by.end_means(shift + task.column, count, means, task.columns);
       task.repeat(means);
       task.for_runs([&](std::size_t at, std::size_t, std::size_t width, std::size_t step,
                         std::size_t strips_of_it) {
@@ -249,41 +263,36 @@ class normalizing {
       });
       task.fold(by, off);
       task.fold(by, squares);
-      for (std::size_t c = 0; c < task.columns; ++c) {
-        off[c] /= count;
-        squares[c] = std::max(squares[c] - count * (off[c] * off[c]), T{0});
-      }
       std::copy_n(means, task.columns, room.chunk(task.chunk, 0) + task.column);
-      std::copy_n(off, task.columns, room.chunk(task.chunk, 1) + task.column);
-      std::copy_n(squares, task.columns, room.chunk(task.chunk, 2) + task.column);
+      by.end_moments(off, squares, count, room.chunk(task.chunk, 1) + task.column,
+                     room.chunk(task.chunk, 2) + task.column, task.columns);
     });
     // From here on distances are those to the mean of a set's first chunk.
-    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+    std::copy_n(room.chunk(0, 0), columns, shift);
+    for (std::size_t set = 0; sets.run > 1 && set < sets.per_sample; ++set) {
       const T* const means = room.chunk(0, 0) + set * sets.run;
-      if (sets.run == 1) {
-        shift[set] = means[0];
-        continue;
-      }
       const T apart = loops.sum_apart(means, means[0], sets.run) / static_cast<T>(sets.run);
       std::fill_n(shift + set * sets.run, sets.run, means[0] + apart);
     }
     T* const total = room.column(1);
     T* const lost = room.column(2);
-    T* const of_chunk = room.column(3);
-    T* const distance = room.column(4);
+    T* const distance = room.column(3);
     const auto length = static_cast<T>(sets.length());
     std::fill_n(total, columns, T{0});
     std::fill_n(lost, columns, T{0});
     for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
       const auto count = static_cast<T>(cut.rows_of(chunk));
-      loops.distances(room.chunk(chunk, 0), room.chunk(chunk, 1), shift, count, of_chunk, columns);
-      std::copy_n(of_chunk, columns, room.chunk(chunk, 0));
+      T* const of_chunk = room.chunk(chunk, 0);
+      loops.distances(of_chunk, room.chunk(chunk, 1), shift, count, of_chunk, columns);
       loops.add_compensated(of_chunk, total, lost, columns);
     }
     loops.end_compensated(total, lost, columns);
-    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+    if (sets.run == 1) {
+      loops.means_of(total, shift, length, distance, mean, rest, columns);
+    }
+    for (std::size_t set = 0; sets.run > 1 && set < sets.per_sample; ++set) {
       const std::size_t first = set * sets.run;
-      const T apart = sum_of_run(loops, total + first, sets.run) / length;
+      const T apart = loops.sum(total + first, sets.run) / length;
       mean[set] = shift[first] + apart;
       rest[set] = apart - (mean[set] - shift[first]);
       std::fill_n(distance + first, sets.run, apart);
@@ -292,12 +301,16 @@ class normalizing {
     std::fill_n(lost, columns, T{0});
     for (std::size_t chunk = 0; chunk < cut.chunks(); ++chunk) {
       const auto count = static_cast<T>(cut.rows_of(chunk));
-      loops.spreads(room.chunk(chunk, 0), distance, room.chunk(chunk, 2), count, of_chunk, columns);
+      T* const of_chunk = room.chunk(chunk, 2);
+      loops.spreads(room.chunk(chunk, 0), distance, of_chunk, count, of_chunk, columns);
       loops.add_compensated(of_chunk, total, lost, columns);
     }
     loops.end_compensated(total, lost, columns);
-    for (std::size_t set = 0; set < sets.per_sample; ++set) {
-      variance[set] = sum_of_run(loops, total + set * sets.run, sets.run) / length;
+    if (sets.run == 1) {
+      loops.quotients(total, length, variance, columns);
+    }
+    for (std::size_t set = 0; sets.run > 1 && set < sets.per_sample; ++set) {
+      variance[set] = loops.sum(total + set * sets.run, sets.run) / length;
     }
   }
 
@@ -310,8 +323,8 @@ class normalizing {
     const rooms room(memory, cut, sets.columns, 3);
     T* const means = room.column(0);
     T* const off = room.column(1);
-    for (std::size_t c = 0; c < sets.columns; ++c) {
-      means[c] = mean[c / sets.run];
+    for (std::size_t set = 0; set < sets.per_sample; ++set) {
+      std::fill_n(means + set * sets.run, sets.run, mean[set]);
     }
     cut.repeat(means);
     gradient_sums(loops, sets.columns, cut, room, for_tasks, dy, x, dgamma, dbeta, off);
@@ -319,6 +332,41 @@ class normalizing {
     T* const scales = room.column(2);
     T* const constants = room.column(3);
     T* const slopes = room.column(4);
+    const auto length = static_cast<T>(sets.length());
+    const bool single = sets.run == 1;
+    const bool usual = (single && loops.gradient_factors(
+                                      mean, off, variance, static_cast<T>(epsilon), length, gamma,
+                                      dbeta, dgamma, scales, constants, slopes, sets.columns)) ||
+                       gradient_factors_of_sets(loops, epsilon, sets, mean, off, variance, gamma,
+                                                dbeta, dgamma, scales, constants, slopes);
+    for (T* const each : {scales, constants, slopes}) {
+      cut.repeat(each);
+    }
+    for_tasks([&](auto by, const auto& task) {
+      task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
+        if (single) {
+          by.normalized_gradient(dy + at, x + at, means + column, constants + column,
+                                 slopes + column, scales + column, dx + at, count);
+        } else {
+          by.grouped_gradient(dy + at, x + at, means + column, constants + column, slopes + column,
+                              scales + column, dx + at, count);
+        }
+      });
+    });
+    for (std::size_t set = 0; !usual && set < sets.per_sample; ++set) {
+      if (!is_usual_variance(variance[set] + static_cast<T>(epsilon))) {
+        gradient_of_set(sets, set, statistics_of(sets, set, x, epsilon), dy, x, gamma, dx, dgamma);
+      }
+    }
+  }
+
+  /// As loops.gradient_factors, for sets of any number of columns; where they have several,
+  /// dx = scale dy - constant - (x - mean) slope.
+  template <class Loops>
+  static bool gradient_factors_of_sets(const Loops& loops, double epsilon,
+                                       const normalized_sets& sets, const T* mean, const T* off,
+                                       const T* variance, const T* gamma, const T* dbeta, T* dgamma,
+                                       T* scales, T* constants, T* slopes) {
     const auto length = static_cast<T>(sets.length());
     const bool single = sets.run == 1;
     bool usual = true;
@@ -344,25 +392,7 @@ class normalizing {
         constants[c] = outer * mean_q - part_of_rest(rest, slopes[c]);
       }
     }
-    for (T* const each : {scales, constants, slopes}) {
-      cut.repeat(each);
-    }
-    for_tasks([&](auto by, const auto& task) {
-      task.for_each([&](std::size_t at, std::size_t column, std::size_t count) {
-        if (single) {
-          by.normalized_gradient(dy + at, x + at, means + column, constants + column,
-                                 slopes + column, scales + column, dx + at, count);
-        } else {
-          by.grouped_gradient(dy + at, x + at, means + column, constants + column, slopes + column,
-                              scales + column, dx + at, count);
-        }
-      });
-    });
-    for (std::size_t set = 0; !usual && set < sets.per_sample; ++set) {
-      if (!is_usual_variance(variance[set] + static_cast<T>(epsilon))) {
-        gradient_of_set(sets, set, statistics_of(sets, set, x, epsilon), dy, x, gamma, dx, dgamma);
-      }
-    }
+    return usual;
   }
 
   /// That of a set which is treated apart; dgamma is of its columns alone.
@@ -433,11 +463,10 @@ class normalizing {
         T* const to = y + r * columns;
         const T middle =
             centred ? from[0] + loops.sum_apart(from, from[0], columns) / length : T{0};
-        T off = 0;
-        T squares = 0;
-        loops.sum_moments(from, middle, columns, off, squares);
-        off = centred ? off / length : T{0};
-        squares /= length;
+        T sums[2];
+        loops.sum_moments(from, middle, columns, sums);
+        const T off = centred ? sums[0] / length : T{0};
+        const T squares = sums[1] / length;
         mean[r] = middle + off;
         variance[r] = std::max(squares - off * off, T{0});
         const T widened = variance[r] + static_cast<T>(k.epsilon);
@@ -498,11 +527,10 @@ class normalizing {
                                        columns);
             }
             lane.added(1);
-            T q_sum = 0;
-            T qh_sum = 0;
-            loops.sum_and_dot(to, h, columns, q_sum, qh_sum);
-            loops.end_row_gradient(h, inverse, centred ? q_sum / length : T{0}, qh_sum / length, to,
-                                   columns);
+            T sums_of_q[2];
+            loops.sum_and_dot(to, h, columns, sums_of_q);
+            loops.end_row_gradient(h, inverse, centred ? sums_of_q[0] / length : T{0},
+                                   sums_of_q[1] / length, to, columns);
           }
         });
     std::copy_n(sums.data(), columns, dgamma);

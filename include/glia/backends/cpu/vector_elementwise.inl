@@ -31,7 +31,7 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
     case unary_function::softplus:
       return each(x, y, n, [](T v) { return softplus_of(v); });
     case unary_function::floor:
-      return each(x, y, n, [](T v) { return std::floor(v); });
+      return each(x, y, n, [](T v) { return floor_of(v); });
     case unary_function::relu:
       return each(x, y, n, [](T v) { return v < 0 ? T(0) : v; });
     case unary_function::relu6:

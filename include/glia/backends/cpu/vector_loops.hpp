@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "glia/backends/cpu/clamp_range.hpp"
 #include "glia/backends/cpu/isa.hpp"

@@ -17,6 +17,7 @@ struct GLIA_ISA {
 #include "glia/backends/cpu/vector_convolution.inl"
 #include "glia/backends/cpu/vector_depthwise.inl"
 #include "glia/backends/cpu/vector_elementwise.inl"
+#include "glia/backends/cpu/vector_normalization.inl"
 #include "glia/backends/cpu/vector_pooled_convolution.inl"
 #include "glia/backends/cpu/vector_pooling.inl"
 #include "glia/backends/cpu/vector_product.inl"

@@ -10,6 +10,9 @@
   return __builtin_bit_cast(float, bits);
 }
 
+[[gnu::always_inline]] static float floor_of(float x) { return __builtin_floorf(x); }
+[[gnu::always_inline]] static double floor_of(double x) { return __builtin_floor(x); }
+
 [[gnu::always_inline]] static float exp_of(float x) {
   // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes' expf (S. Moshier); about
   // 1e-7 relative, and 1e-6 where the result nears the largest number, since n is at most 127.

@@ -21,100 +21,145 @@ static void end_compensated(T* total, const T* lost, std::size_t n) {
   }
 }
 
-// The sum of term(0) ... term(n - 1): a fixed number of partial sums, joined in a fixed order. Long
-// sums have more of them, so that they do not wait for each other.
+// Sums over i of a term, in a fixed number of partial sums, which are joined in a fixed order. A
+// term is a function of `at`, where at(x) is x[i], or as many elements from there on as fit a
+// vector:
+//
+//   reduce<T>(n, [=](auto at) { return at(x) * at(y); })
+template <class T>
+struct element_at {
+  std::size_t i;
+  template <class From>
+  T operator()(const From* x) const {
+    return x[i];
+  }
+};
+template <class T, std::size_t Count>
+struct elements_at {
+  using vector [[gnu::vector_size(Count * sizeof(T))]] = T;
+  std::size_t i;
+  template <class From>
+  [[gnu::always_inline]] vector operator()(const From* x) const {
+    using in_memory
+        [[gnu::vector_size(Count * sizeof(From)), gnu::aligned(alignof(From)), gnu::may_alias]] =
+            From;
+    return __builtin_convertvector(*reinterpret_cast<const in_memory*>(x + i), vector);
+  }
+};
+
+template <class Vector, std::size_t... I>
+[[gnu::always_inline]] static inline auto sum_of_halves(const Vector& v,
+                                                        std::index_sequence<I...>) {
+  return __builtin_shufflevector(v, v, I...) + __builtin_shufflevector(v, v, (I + sizeof...(I))...);
+}
+// The sum of a vector's elements and of the last terms, of which there are fewer than elements.
+template <class T, std::size_t Count, class Vector, class Term>
+[[gnu::always_inline]] static inline T joined(const Vector& sums, std::size_t i, std::size_t n,
+                                              const Term& term) {
+  constexpr std::size_t half = Count / 2;
+  auto halves = sum_of_halves(sums, std::make_index_sequence<half>{});
+  if constexpr (half * sizeof(T) >= 16) {
+    if (n - i >= half) {
+      halves += term(elements_at<T, half>{i});
+      i += half;
+    }
+    return joined<T, half>(halves, i, n, term);
+  } else {
+    T sum = halves[0];
+    for (std::size_t k = 1; k < half; ++k) {
+      sum += halves[k];
+    }
+    for (; i < n; ++i) {
+      sum += term(element_at<T>{i});
+    }
+    return sum;
+  }
+}
+
 static constexpr std::size_t partial_sums = 32;
-template <std::size_t Sums, class T, class Term>
-[[gnu::always_inline]] static inline void add_terms(std::size_t first, std::size_t n,
-                                                    const Term& term, T* partial) {
-  std::size_t i = 0;
-  for (; i + Sums <= n; i += Sums) {
-    for (std::size_t s = 0; s < Sums; ++s) {
-      partial[s] += term(first + i + s);
+template <class T, std::size_t Registers>
+struct partial {
+  using simd = simd_of<T>;
+  static constexpr std::size_t count = Registers * simd::count;
+
+  typename simd::vector sums[Registers] = {};
+
+  template <class Term>
+  [[gnu::always_inline]] void add(std::size_t i, const Term& term) {
+    for (std::size_t r = 0; r < Registers; ++r) {
+      sums[r] += term(elements_at<T, simd::count>{i + r * simd::count});
     }
   }
-  for (std::size_t s = 0; i < n; ++i, ++s) {
-    partial[s] += term(first + i);
-  }
-}
-template <std::size_t Sums, class T>
-[[gnu::always_inline]] static inline T joined(T* partial) {
-  for (std::size_t half = Sums / 2; half > 0; half /= 2) {
-    for (std::size_t s = 0; s < half; ++s) {
-      partial[s] += partial[s + half];
+  // Their sum with the last terms, fewer than `count`.
+  template <class Term>
+  [[gnu::always_inline]] T end(std::size_t i, std::size_t n, const Term& term) {
+    for (; i + simd::count <= n; i += simd::count) {
+      sums[0] += term(elements_at<T, simd::count>{i});
     }
-  }
-  return partial[0];
-}
-template <class T, class Term>
-[[gnu::always_inline]] static inline T reduce(std::size_t n, const Term& term) {
-  if (n > sum_chain * partial_sums) {
-    return reduce_long<T>(n, term);
-  }
-  T partial[partial_sums] = {};
-  std::size_t i = 0;
-  for (; i + partial_sums <= n; i += partial_sums) {
-    for (std::size_t s = 0; s < partial_sums; ++s) {
-      partial[s] += term(i + s);
+    for (std::size_t half = Registers / 2; half > 0; half /= 2) {
+      for (std::size_t r = 0; r < half; ++r) {
+        sums[r] += sums[r + half];
+      }
     }
+    return joined<T, simd::count>(sums[0], i, n, term);
   }
-  for (std::size_t s = 0; i < n; ++i, ++s) {
-    partial[s] += term(i);
-  }
-  for (std::size_t half = partial_sums / 2; half > 0; half /= 2) {
-    for (std::size_t s = 0; s < half; ++s) {
-      partial[s] += partial[s + half];
-    }
-  }
-  return partial[0];
-}
+};
+
+// Long sums have more partial ones, so that they do not wait for each other.
 template <class T, class Term>
 [[gnu::noinline]] static T reduce_long(std::size_t n, const Term& term) {
-  constexpr std::size_t sums = register_bytes == 64 ? 2 * partial_sums : partial_sums;
-  constexpr std::size_t block = sum_chain * sums;
+  constexpr std::size_t most = register_bytes == 64 ? 2 * partial_sums : partial_sums;
+  using chains = partial<T, most / simd_of<T>::count>;
+  constexpr std::size_t block = sum_chain * chains::count;
   T total = 0;
   T lost = 0;
   for (std::size_t first = 0; first < n;) {
-    T blocks[sums] = {};
-    for (std::size_t i = 0; i < chains_in_total && first < n; ++i) {
-      const std::size_t count = n - first < block ? n - first : block;
-      T partial[sums] = {};
-      add_terms<sums>(first, count, term, partial);
-      for (std::size_t s = 0; s < sums; ++s) {
-        blocks[s] += partial[s];
+    chains blocks;
+    T last = 0;
+    for (std::size_t k = 0; k < chains_in_total && first < n; ++k) {
+      const std::size_t end = n - first < block ? n : first + block;
+      chains chain;
+      for (; first + chains::count <= end; first += chains::count) {
+        chain.add(first, term);
       }
-      first += count;
+      if (end == n) {
+        last = chain.end(first, n, term);
+      } else {
+        for (std::size_t r = 0; r < most / simd_of<T>::count; ++r) {
+          blocks.sums[r] += chain.sums[r];
+        }
+      }
+      first = end;
     }
-    const T sum = joined<sums>(blocks);
+    const T sum = blocks.end(n, n, term) + last;
     add_compensated(&sum, &total, &lost, 1);
   }
   end_compensated(&total, &lost, 1);
   return total;
 }
-// Two sums in one pass, where that is not long.
-template <class T, class First, class Second>
-static void reduce_two(std::size_t n, const First& first, const Second& second, T& sum_of_first,
-                       T& sum_of_second) {
+// As many sums as there are terms, in one pass where that is not long.
+template <class T, class... Terms>
+[[gnu::always_inline]] static inline void reduce_each(std::size_t n, T* sums,
+                                                      const Terms&... terms) {
+  using sums_of_term = partial<T, partial_sums / simd_of<T>::count>;
   if (n > sum_chain * partial_sums) {
-    sum_of_first = reduce_long<T>(n, first);
-    sum_of_second = reduce_long<T>(n, second);
+    ((*sums++ = reduce_long<T>(n, terms)), ...);
     return;
   }
-  T a[partial_sums] = {};
-  T b[partial_sums] = {};
+  sums_of_term each[sizeof...(Terms)];
   std::size_t i = 0;
   for (; i + partial_sums <= n; i += partial_sums) {
-    for (std::size_t s = 0; s < partial_sums; ++s) {
-      a[s] += first(i + s);
-      b[s] += second(i + s);
-    }
+    auto* of_term = each;
+    ((of_term++)->add(i, terms), ...);
   }
-  for (std::size_t s = 0; i < n; ++i, ++s) {
-    a[s] += first(i);
-    b[s] += second(i);
-  }
-  sum_of_first = joined<partial_sums>(a);
-  sum_of_second = joined<partial_sums>(b);
+  auto* of_term = each;
+  ((*sums++ = (of_term++)->end(i, n, terms)), ...);
+}
+template <class T, class Term>
+[[gnu::always_inline]] static inline T reduce(std::size_t n, const Term& term) {
+  T sum = 0;
+  reduce_each(n, &sum, term);
+  return sum;
 }
 
 // y[c] += the sum over rows of x[row * step + c], c < n: four rows at a time, so that an

@@ -1,0 +1,270 @@
+// Included by vector_loops.inl inside the struct of one instruction set: normalisation of columns
+// and of rows.
+
+// Of several rows of x, `step` apart, what is added up for each column, four rows at
+// a time as in add_rows: x - shift; x - mean and its square; dy (x - mean), dy and x - mean.
+template <class T>
+static void add_shifted(const T* x, std::size_t step, std::size_t rows, const T* shift, T* sums,
+                        std::size_t n) {
+  const std::size_t quarter = rows / 4;
+  const std::size_t far = quarter * step;
+  for (std::size_t r = 0; r < quarter; ++r, x += step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T k = shift[i];
+      sums[i] += ((x[i] - k) + (x[far + i] - k)) + ((x[2 * far + i] - k) + (x[3 * far + i] - k));
+    }
+  }
+  x += 3 * far;
+  for (rows %= 4; rows > 0; --rows, x += step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      sums[i] += x[i] - shift[i];
+    }
+  }
+}
+template <class T>
+static void add_moments(const T* x, std::size_t step, std::size_t rows, const T* mean, T* off,
+                        T* squares, std::size_t n) {
+  const std::size_t quarter = rows / 4;
+  const std::size_t far = quarter * step;
+  for (std::size_t r = 0; r < quarter; ++r, x += step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T a = x[i] - mean[i];
+      const T b = x[far + i] - mean[i];
+      const T c = x[2 * far + i] - mean[i];
+      const T d = x[3 * far + i] - mean[i];
+      off[i] += (a + b) + (c + d);
+      squares[i] += (a * a + b * b) + (c * c + d * d);
+    }
+  }
+  x += 3 * far;
+  for (rows %= 4; rows > 0; --rows, x += step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T a = x[i] - mean[i];
+      off[i] += a;
+      squares[i] += a * a;
+    }
+  }
+}
+template <class T>
+static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std::size_t rows,
+                                 const T* mean, T* products, T* sums, T* off, std::size_t n) {
+  const std::size_t quarter = rows / 4;
+  const std::size_t far = quarter * step;
+  for (std::size_t r = 0; r < quarter; ++r, dy += step, x += step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T a = x[i] - mean[i];
+      const T b = x[far + i] - mean[i];
+      const T c = x[2 * far + i] - mean[i];
+      const T d = x[3 * far + i] - mean[i];
+      off[i] += (a + b) + (c + d);
+      products[i] += (dy[i] * a + dy[far + i] * b) + (dy[2 * far + i] * c + dy[3 * far + i] * d);
+      sums[i] += (dy[i] + dy[far + i]) + (dy[2 * far + i] + dy[3 * far + i]);
+    }
+  }
+  dy += 3 * far;
+  x += 3 * far;
+  for (rows %= 4; rows > 0; --rows, dy += step, x += step) {
+    GLIA_INDEPENDENT
+    for (std::size_t i = 0; i < n; ++i) {
+      const T a = x[i] - mean[i];
+      off[i] += a;
+      products[i] += dy[i] * a;
+      sums[i] += dy[i];
+    }
+  }
+}
+
+// Element by element: the mean of `count` rows from their distances to `shift`, and what moments
+// around it come to.
+template <class T>
+static void end_means(const T* shift, T count, T* mean, std::size_t n) {
+  each(mean, shift, mean, n, [=](T sum, T from) { return from + sum / count; });
+}
+template <class T>
+static void end_moments(const T* off, const T* squares, T count, T* mean_off, T* spread,
+                        std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const T apart = off[i] / count;
+    const T squared = squares[i] - count * (apart * apart);
+    mean_off[i] = apart;
+    spread[i] = squared < 0 ? T(0) : squared;
+  }
+}
+// Of some of the rows the sum of distances to `shift`, from their mean and how far that is off, and
+// of squares of those to the mean of all.
+template <class T>
+static void distances(const T* mean, const T* off, const T* shift, T count, T* y, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = count * ((mean[i] - shift[i]) + off[i]);
+  }
+}
+template <class T>
+static void spreads(const T* distance, const T* of_all, const T* squares, T count, T* y,
+                    std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const T apart = distance[i] / count - of_all[i];
+    y[i] = squares[i] + count * (apart * apart);
+  }
+}
+
+// Columns with statistics of their own, element by element. From the sums of distances to `shift`:
+// how far their mean is from it, the mean, and what that lacks to be exact.
+template <class T>
+static void means_of(const T* sum, const T* shift, T length, T* apart, T* mean, T* rest,
+                     std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const T from = sum[i] / length;
+    const T rounded = shift[i] + from;
+    apart[i] = from;
+    mean[i] = rounded;
+    rest[i] = from - (rounded - shift[i]);
+  }
+}
+template <class T>
+static void quotients(const T* x, T by, T* y, std::size_t n) {
+  each(x, y, n, [=](T v) { return v / by; });
+}
+// What it comes to that a mean lacks `rest`; an infinite factor is no reason for a NaN.
+template <class T>
+[[gnu::always_inline]] static inline T part_of(T rest, T factor) {
+  const T part = rest * factor;
+  return part - part == 0 ? part : T(0);  // NOLINT(misc-redundant-expression)
+}
+// Deviations; whether all of their squares are usual (see is_usual_variance).
+template <class T>
+static bool deviations(const T* variance, T epsilon, T* y, std::size_t n) {
+  constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  int usual = 1;
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const T widened = variance[i] + epsilon;
+    usual &= static_cast<int>(widened > least) & static_cast<int>(widened < 1 / least);
+    y[i] = widened;
+  }
+  square_roots(y, n);
+  return usual != 0;
+}
+// (x - mean) scale + shift is the normalised x; false if some column has to be treated apart.
+template <class T>
+static bool normalizing_factors(const T* mean, const T* rest, const T* variance, T epsilon,
+                                const T* gamma, const T* beta, T* scale, T* shift, std::size_t n) {
+  if (!deviations(variance, epsilon, scale, n)) {
+    return false;
+  }
+  int finite = 1;
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    finite &= static_cast<int>(mean[i] - mean[i] == 0);  // NOLINT(misc-redundant-expression)
+    const T factor = gamma[i] * (T(1) / scale[i]);
+    scale[i] = factor;
+    shift[i] = beta[i] - part_of(rest[i], factor);
+  }
+  return finite != 0;
+}
+// dx = scale (dy - constant - (x - mean) slope); dgamma is the sum of dy (x - mean) before, `off`
+// that of x - mean. False if some column has to be treated apart.
+template <class T>
+static bool gradient_factors(const T* mean, const T* off, const T* variance, T epsilon, T length,
+                             const T* gamma, const T* dbeta, T* dgamma, T* scale, T* constant,
+                             T* slope, std::size_t n) {
+  if (!deviations(variance, epsilon, scale, n)) {
+    return false;
+  }
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const T inverse = T(1) / scale[i];
+    const T apart = off[i] / length;
+    const T room = std::numeric_limits<T>::epsilon() * (mean[i] < 0 ? -mean[i] : mean[i]);
+    const T rest = (apart < 0 ? -apart : apart) <= room ? apart : T(0);
+    const T of_gamma = inverse * (dgamma[i] - part_of(rest, dbeta[i]));
+    const T steep = inverse * (of_gamma / length);
+    dgamma[i] = of_gamma;
+    scale[i] = inverse * gamma[i];
+    slope[i] = steep;
+    constant[i] = dbeta[i] / length - part_of(rest, steep);
+  }
+  return true;
+}
+
+// Element by element: y = (x - mean) scale + shift; dx = scale (dy - mean_dy - (x - mean) slope).
+template <class T>
+static void center_and_scale(const T* x, const T* mean, const T* scale, const T* shift, T* y,
+                             std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = (x[i] - mean[i]) * scale[i] + shift[i];
+  }
+}
+template <class T>
+static void normalized_gradient(const T* dy, const T* x, const T* mean, const T* mean_dy,
+                                const T* slope, const T* scale, T* dx, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    dx[i] = scale[i] * (dy[i] - mean_dy[i] - (x[i] - mean[i]) * slope[i]);
+  }
+}
+// dx = scale dy - constant - (x - mean) slope
+template <class T>
+static void grouped_gradient(const T* dy, const T* x, const T* mean, const T* constant,
+                             const T* slope, const T* scale, T* dx, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    dx[i] = scale[i] * dy[i] - constant[i] - (x[i] - mean[i]) * slope[i];
+  }
+}
+
+// The same for a row that shares its statistics.
+template <class T>
+static T sum_apart(const T* x, T shift, std::size_t n) {
+  return reduce<T>(n, [=](auto at) { return at(x) - shift; });
+}
+// The sums of x - mean and of its square; of x and of x y
+template <class T>
+static void sum_moments(const T* x, T mean, std::size_t n, T (&sums)[2]) {
+  reduce_each(
+      n, sums, [=](auto at) { return at(x) - mean; },
+      [=](auto at) { return (at(x) - mean) * (at(x) - mean); });
+}
+template <class T>
+static void sum_and_dot(const T* x, const T* y, std::size_t n, T (&sums)[2]) {
+  reduce_each(
+      n, sums, [=](auto at) { return at(x); }, [=](auto at) { return at(x) * at(y); });
+}
+template <class T>
+static void normalize_row(const T* x, T mean, T rest, T inverse, const T* gamma, const T* beta,
+                          T* y, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = ((x[i] - mean) - rest) * inverse * gamma[i] + beta[i];
+  }
+}
+// h = (x - mean - rest) inverse, dgamma += dy h, dbeta += dy, q = gamma dy
+template <class T>
+static void start_row_gradient(const T* dy, const T* x, T mean, T rest, T inverse, const T* gamma,
+                               T* h, T* dgamma, T* dbeta, T* q, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    const T normal = ((x[i] - mean) - rest) * inverse;
+    h[i] = normal;
+    dgamma[i] += dy[i] * normal;
+    dbeta[i] += dy[i];
+    q[i] = dy[i] * gamma[i];
+  }
+}
+// q = inverse (q - mean_q - h mean_qh)
+template <class T>
+static void end_row_gradient(const T* h, T inverse, T mean_q, T mean_qh, T* q, std::size_t n) {
+  GLIA_INDEPENDENT
+  for (std::size_t i = 0; i < n; ++i) {
+    q[i] = inverse * ((q[i] - mean_q) - h[i] * mean_qh);
+  }
+}
