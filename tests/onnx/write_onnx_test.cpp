@@ -423,6 +423,17 @@ TEST_CASE("axes in pieces meet others in other pieces in an ONNX file") {
                                  sequential{rnn, glia::conv1d{.filters = 3, .kernel = 1}}});
 }
 
+TEST_CASE("axes in more pieces than a tensor has are put together in an ONNX file") {
+  // Upsampling leaves six pieces, beside which another operand has an axis of extent 1.
+  check_written("upsampled rows",
+                sequential{glia::upsample2d{.factor = 2},
+                           glia::time_distributed{sequential{
+                               glia::reshape{{12, 1}},
+                               glia::parallel{glia::join::add{}, glia::identity{},
+                                              glia::frozen{glia::batch_norm{}}}}}},
+                {3, 2, 3}, 0, 1e-6);
+}
+
 TEST_CASE("an ONNX file that cannot be written is told of") {
   const glia::model net{sequential{glia::dense{2}}, {3}};
   CHECK(test::contains(

@@ -117,6 +117,9 @@ class network {
   template <class Held>
   static constexpr bool is_row = std::is_same_v<std::remove_cvref_t<Held>, row>;
 
+  template <class Layer, class Join>
+  using both_ways = decltype(glia::bidirectional(Layer{}, Join{}));
+
   std::variant<row, glia::dense, glia::conv1d, glia::conv2d, glia::conv2d_transpose,
                glia::depthwise_conv2d, glia::separable_conv2d, glia::max_pool2d, glia::avg_pool2d,
                glia::global_max_pool2d, glia::global_avg_pool2d, glia::max_pool1d, glia::avg_pool1d,
@@ -131,6 +134,7 @@ class network {
                boxed<glia::parallel<glia::join::add, network, network, network>>,
                boxed<glia::parallel<glia::join::multiply, network, network>>,
                boxed<glia::frozen<network>>, boxed<glia::named<network>>,
+               both_ways<glia::gru, glia::join::concat>, both_ways<glia::lstm, glia::join::add>,
                boxed<glia::shared<network>>, boxed<glia::time_distributed<network>>,
                glia::embedding, boxed<glia::inputs<glia::join::concat, network, network>>,
                boxed<glia::outputs<network, network>>>
@@ -392,7 +396,7 @@ class network_source {
   }
 
   [[nodiscard]] network of_sequences() {
-    switch (below(12)) {
+    switch (below(14)) {
       case 0:
         return network(glia::conv1d{.filters = channels(),
                                     .kernel = between(1, 4),
@@ -444,6 +448,12 @@ class network_source {
         return network(glia::positional_encoding{});
       case 10:
         return network(glia::masking{});
+      case 11:
+        return network(
+            glia::bidirectional(glia::gru{.units = channels(), .sequences = !one_in(3)}));
+      case 12:
+        return network(glia::bidirectional(
+            glia::lstm{.units = channels(), .sequences = !one_in(3)}, glia::join::add{}));
       default:
         return network(glia::spatial_dropout{0.3});
     }

@@ -366,9 +366,16 @@ class graph_builder {
     const auto lead = std::find_if(all.begin(), all.end(), [&](const tensor& t) {
       return t.computed() && t.extents == extents && depends_on_samples(t.id) == varies;
     });
+    // What is split as the leading one is has its axes of extent 1 besides.
+    const bool fits = std::all_of(all.begin(), all.end(), [&](const tensor& t) {
+      const auto ones = [](const dims& of) { return std::count(of.begin(), of.end(), 1U); };
+      const auto more = static_cast<std::size_t>(std::max(ones(t.extents), ones(t.stored)));
+      return !t.computed() || lead == all.end() || lead->stored.size() + more <= shape::max_rank;
+    });
+    const bool leads = lead != all.end() && (fits || lead->stored.size() <= extents.size());
     tensor like{::onnx::TensorProto::FLOAT, extents};
-    like.stored = lead == all.end() ? extents : lead->stored;
-    like.axes = lead == all.end() ? plain_layout(extents.size()) : lead->axes;
+    like.stored = leads ? lead->stored : extents;
+    like.axes = leads ? lead->axes : plain_layout(extents.size());
     aligned result;
     for (const tensor& t : all) {
       result.values.push_back(beside(t, like));
