@@ -73,7 +73,13 @@ double distance(const A& a, const C& b) {
   double worst = 0;
   auto at = b.begin();
   for (const auto value : a) {
-    worst = std::max(worst, std::abs(static_cast<double>(value) - static_cast<double>(*at++)));
+    const auto one = static_cast<double>(value);
+    const auto other = static_cast<double>(*at++);
+    if (one == other || (std::isnan(one) && std::isnan(other))) {
+      continue;
+    }
+    const double apart = std::abs(one - other);
+    worst = std::max(worst, std::isnan(apart) ? INFINITY : apart);
   }
   return worst;
 }

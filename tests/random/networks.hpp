@@ -452,8 +452,8 @@ class network_source {
         return network(
             glia::bidirectional(glia::gru{.units = channels(), .sequences = !one_in(3)}));
       case 12:
-        return network(glia::bidirectional(
-            glia::lstm{.units = channels(), .sequences = !one_in(3)}, glia::join::add{}));
+        return network(glia::bidirectional(glia::lstm{.units = channels(), .sequences = !one_in(3)},
+                                           glia::join::add{}));
       default:
         return network(glia::spatial_dropout{0.3});
     }

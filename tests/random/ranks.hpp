@@ -91,7 +91,10 @@ class random_ranks {
     std::vector<T> moved;  // by the training
     std::vector<double> losses;
 
-    friend bool operator==(const result&, const result&) = default;
+    /// Trainings that went out of hand may agree on numbers that are none.
+    friend bool operator==(const result& a, const result& b) {
+      return distance(a.parameters, b.parameters) == 0 && distance(a.losses, b.losses) == 0;
+    }
   };
 
   [[nodiscard]] std::size_t below(std::size_t count) {
@@ -416,7 +419,8 @@ class random_ranks {
   [[nodiscard]] static double movement(const result& one) {
     double most = 1e-3;
     for (const T value : one.moved) {
-      most = std::max(most, std::abs(static_cast<double>(value)));
+      const double size = std::abs(static_cast<double>(value));
+      most = std::max(most, std::isnan(size) ? INFINITY : size);
     }
     return most;
   }
