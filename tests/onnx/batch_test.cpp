@@ -71,7 +71,7 @@ outcome outcome_of(const graph_function& graph, const extents& sample, std::int6
   } catch (const glia::data_error& e) {
     INFO(e.what());
     CHECK(test::contains(e.what(), "was written for batches of " + std::to_string(written)));
-    CHECK(test::contains(e.what(), "the "));
+    CHECK(test::contains(e.what(), "cannot be used for " + std::to_string(rows) + ": the "));
     return outcome::refused;
   }
   const xt::xarray<float> right = glia::model{graph(rows).read()}.predict(x);

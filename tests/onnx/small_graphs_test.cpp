@@ -267,6 +267,44 @@ TEST_CASE("operators of ONNX files at their edges") {
     CHECK(y[1] == Approx(-1));
     CHECK(y[2] == 0);
   }
+  SECTION("absolute values of numbers that the file knows") {
+    using type = ::onnx::TensorProto;
+    constexpr auto least = std::numeric_limits<std::int64_t>::min();
+    small_graph g({1});
+    g.integers("whole", {least, -3, 4});
+    g.node("Abs", {"whole"}, {"size"});
+    g.integers("expected", {least, 3, 4});
+    g.node("Equal", {"size", "expected"}, {"same"});
+    small_graph::set_flag(g.node("Cast", {"same"}, {"numbers"}), "to", true);
+    g.bytes("bytes", {3}, {-128, -3, 4}, type::INT8);
+    g.node("Abs", {"bytes"}, {"sizes"});
+    small_graph::set_flag(g.node("Cast", {"sizes"}, {"of_bytes"}), "to", true);
+    g.bytes("zero", {3}, {0, 2, -3}, type::INT8);
+    small_graph::set_flag(g.node("Cast", {"zero"}, {"real"}), "to", true);
+    g.node("Neg", {"real"}, {"negated"});
+    g.node("Abs", {"negated"}, {"positive"});
+    g.node("Reciprocal", {"positive"}, {"infinite"});
+    auto& join = g.node("Concat", {"numbers", "of_bytes", "infinite"}, {"all"});
+    small_graph::set_flag(join, "axis", false);
+    g.node("Add", {"x", "all"}, {"y"});
+    CHECK(predicted(g, 1, {0}) == floats{1, 1, 1, -128, 3, 4, INFINITY, 0.5F, 1 / 3.0F});
+  }
+  SECTION("sizes that keep the aspect ratio have to be sizes") {
+    const auto message_for = [](std::int64_t size) {
+      small_graph g({2, 2, 2});
+      g.integers("sizes", {size});
+      auto& node = g.node("Resize", {"x", "", "", "sizes"}, {"y"});
+      small_graph::set(node, "axes", {3});
+      auto& policy = *node.add_attribute();
+      policy.set_name("keep_aspect_ratio_policy");
+      policy.set_type(::onnx::AttributeProto::STRING);
+      policy.set_s("not_larger");
+      return test::message_of<glia::data_error>([&] { glia::model net{g.read()}; });
+    };
+    CHECK(test::contains(message_for(-4), "expected extents of at least 0, got -4"));
+    CHECK(test::contains(message_for(0), "scales by 0"));
+    CHECK(test::contains(message_for(std::int64_t{1} << 31), "scales by 1.07374e+09"));
+  }
   SECTION("a softmax of a number is refused") {
     small_graph g({3});
     auto& sum = g.node("ReduceSum", {"x"}, {"s"});

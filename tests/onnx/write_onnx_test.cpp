@@ -386,6 +386,42 @@ TEST_CASE("numbers that depend on how many samples there are cannot be written a
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
+TEST_CASE("numbers that are NaN are the same for any number of samples in an ONNX file") {
+  const test::temporary_folder scratch;
+  const auto path = scratch.path() / "net.onnx";
+  const auto check = [&](const auto& layer) {
+    glia::write_onnx(glia::model{sequential{layer}, {3}}, path);
+    const xt::xarray<float> y =
+        glia::model{glia::onnx_model{path}}.predict(xt::xarray<float>(xt::ones<float>({2, 3})));
+    CHECK(std::isnan(y(0, 0)));
+    CHECK(std::isnan(y(1, 2)));
+  };
+  check(glia::lambda{"odd", [](auto x) {
+                       const std::vector<double> odd{std::nan(""), 1, std::nan("")};
+                       return x + x.owner().constant(
+                                      x.device().from_host(std::span<const double>(odd), {3}));
+                     }});
+  check(glia::lambda{
+      "full", [](auto x) {
+        return x + x.owner().constant(x.device().run(kernels::full{{3}, std::nan("")}));
+      }});
+}
+
+TEST_CASE("an rms_norm is written without the beta that it does not have") {
+  const test::temporary_folder scratch;
+  const auto path = scratch.path() / "net.onnx";
+  glia::write_onnx(glia::model{sequential{glia::rms_norm{}}, {3}}, path);
+  std::set<std::string> used;
+  const ::onnx::ModelProto message = read_message(path);
+  for (const auto& node : message.graph().node()) {
+    used.insert(node.input().begin(), node.input().end());
+  }
+  for (const auto& one : message.graph().initializer()) {
+    INFO(one.name());
+    CHECK(used.contains(one.name()));
+  }
+}
+
 TEST_CASE("an ONNX file that was written for any batch is read for a single sample") {
   const auto check = [](const std::string& name, const auto& description) {
     check_written(name, description, {7, 4}, 0, 1e-6);
@@ -425,13 +461,13 @@ TEST_CASE("axes in pieces meet others in other pieces in an ONNX file") {
 
 TEST_CASE("axes in more pieces than a tensor has are put together in an ONNX file") {
   // Upsampling leaves six pieces, beside which another operand has an axis of extent 1.
-  check_written("upsampled rows",
-                sequential{glia::upsample2d{.factor = 2},
-                           glia::time_distributed{sequential{
-                               glia::reshape{{12, 1}},
-                               glia::parallel{glia::join::add{}, glia::identity{},
-                                              glia::frozen{glia::batch_norm{}}}}}},
-                {3, 2, 3}, 0, 1e-6);
+  check_written(
+      "upsampled rows",
+      sequential{glia::upsample2d{.factor = 2},
+                 glia::time_distributed{sequential{
+                     glia::reshape{{12, 1}}, glia::parallel{glia::join::add{}, glia::identity{},
+                                                            glia::frozen{glia::batch_norm{}}}}}},
+      {3, 2, 3}, 0, 1e-6);
 }
 
 TEST_CASE("an ONNX file that cannot be written is told of") {

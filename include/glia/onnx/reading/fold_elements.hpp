@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -237,7 +238,17 @@ inline void negation(operation& n) {
   each(n, [](auto one) { return one == 0 ? 1 : 0; });
 }
 inline void absolute(operation& n) {
-  each(n, [](auto one) { return one < 0 ? -one : one; });
+  numbers x = n.known(0);
+  if (x.real()) {
+    return each(n, [](auto one) { return std::abs(one); });
+  }
+  const bool has_signs = x.type != ::onnx::TensorProto::UINT64;
+  std::vector<std::int64_t> made;
+  for (const std::int64_t one : x.integers()) {
+    made.push_back(has_signs && one < 0 ? as_held(wrapped(0 - bits(one)), x.type) : one);
+  }
+  x.elements = std::move(made);
+  n.give(known_tensor(std::move(x)));
 }
 inline void sign(operation& n) {
   each(n, [](auto one) {

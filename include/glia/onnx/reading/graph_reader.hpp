@@ -237,8 +237,11 @@ class graph_reader {
     count_known(n);
     if (!n.results.empty() && std::any_of(given.begin(), given.end(),
                                           [](const tensor& t) { return t.beyond != nullptr; })) {
-      numbers_only ? look_beyond(node, given, n.results)
-                   : require_same_beyond(node, given, n.results);
+      // Numbers can meet a single weight, of which no numbers are made.
+      const bool gives_numbers = std::all_of(n.results.begin(), n.results.end(),
+                                             [](const tensor& t) { return !t || t.known; });
+      numbers_only&& gives_numbers ? look_beyond(node, given, n.results)
+                                   : require_same_beyond(node, given, n.results);
     }
     return std::move(n.results);
   }

@@ -245,7 +245,7 @@ inline void dropout(operation& n) {
   if (!n.wants(1)) {
     return n.give_like(given, n.out.call(kernel, {given.id, n.out.random_key()}));
   }
-  // Of ones it leaves what the others are multiplied by.
+  // Dropout of a tensor of ones gives the factors that the elements are multiplied by.
   const value_id ones = n.out.full(n.out.shape_of_value(given.id), 1);
   const value_id factors = n.out.call(kernel, {ones, n.out.random_key()});
   n.give_like(given, n.out.multiply(given.id, factors));

@@ -31,8 +31,8 @@ struct resized_axis {
   [[nodiscard]] float last_out() const { return static_cast<float>(out) - 1; }
 };
 
-/// Finds the position in the input of output x.
-/// In single precision, as ONNX Runtime's are, which decides where rounding falls.
+/// Gives the input position of output x, in single precision as in ONNX Runtime, since that decides
+/// where rounding falls.
 using position_rule = float (*)(const resized_axis& a, float x);
 using rounding_rule = float (*)(float x);
 
@@ -228,8 +228,9 @@ inline void resize(operation& n) {
   if (sizes && policy != "stretch") {
     require<data_error>(policy == "not_larger" || policy == "not_smaller",
                         "keeps the aspect ratio in the way '", policy, "'");
+    const dims asked = dims_from(*sizes);
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      const float scale = static_cast<float>((*sizes)[i]) / static_cast<float>(x.extents[axes[i]]);
+      const float scale = static_cast<float>(asked[i]) / static_cast<float>(x.extents[axes[i]]);
       common = !common                  ? scale
                : policy == "not_larger" ? std::min(*common, scale)
                                         : std::max(*common, scale);
@@ -254,6 +255,7 @@ inline void resize(operation& n) {
       a.out = dims_from({(*sizes)[i]})[0];
       a.scale = static_cast<float>(a.out) / static_cast<float>(a.in);
       if (common) {
+        require<data_error>(*common > 0 && in * *common < 1e9, "scales by ", *common);
         a.scale = *common;
         a.out = static_cast<std::size_t>(std::round(a.scale * static_cast<float>(a.in)));
       }

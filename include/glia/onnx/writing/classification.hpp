@@ -22,22 +22,24 @@ namespace glia::onnx {
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::normalize& k) {
-  const names vectors{l.out.use(l.x[1]), l.out.use(l.x[2])};
+  const std::string gamma = l.out.use(l.x[1]);
   if (k.kind == normalization::group && l.x[0].rank() > 2 &&
       l.x[0].shape.back().count == k.groups) {
     axis_order order = plain_order(l.x[0].rank());
     order.pop_back();
     order.insert(order.begin() + 1, l.x[0].rank() - 1);
-    const std::string y = l.out.call(
-        "InstanceNormalization", {l.out.use(l.out.arranged(l.x[0], order)), vectors[0], vectors[1]},
-        [&](::onnx::NodeProto& made) {
-          writer::set(made, "epsilon", static_cast<float>(k.epsilon));
-        });
+    const std::string y =
+        l.out.call("InstanceNormalization",
+                   {l.out.use(l.out.arranged(l.x[0], order)), gamma, l.out.use(l.x[2])},
+                   [&](::onnx::NodeProto& made) {
+                     writer::set(made, "epsilon", static_cast<float>(k.epsilon));
+                   });
     return {l.result(y, order), value{}, value{}};
   }
   const value x = l.out.plain(l.x[0]);
-  const names operands{l.out.use(x), vectors[0], vectors[1]};
+  std::string elements = l.out.use(x);
   if (k.kind == normalization::layer) {
+    const names operands{elements, gamma, l.out.use(l.x[2])};
     const std::string y = l.out.call("LayerNormalization", operands, [&](::onnx::NodeProto& made) {
       writer::set(made, "axis", std::int64_t{-1});
       writer::set(made, "epsilon", static_cast<float>(k.epsilon));
@@ -45,7 +47,6 @@ namespace glia::onnx {
     return {l.result(y), value{}, value{}};
   }
   writer& w = l.out;
-  std::string elements = operands[0];
   integers shared;  // axes along which elements share their statistics
   if (k.kind == normalization::group) {
     std::size_t positions = 1;
@@ -77,13 +78,13 @@ namespace glia::onnx {
   if (k.kind == normalization::group) {
     normal = w.call("Reshape", {normal, w.reshape_tensor(x.shape)});
   }
-  const std::string scaled = w.call("Mul", {normal, operands[1]});
+  const std::string scaled = w.call("Mul", {normal, gamma});
   const constant* const beta = l.x[2].known;
   if (beta != nullptr && std::count(beta->numbers.begin(), beta->numbers.end(), 0.0F) ==
                              static_cast<std::ptrdiff_t>(beta->numbers.size())) {
     return {l.result(scaled), value{}, value{}};
   }
-  return {l.result(w.call("Add", {scaled, operands[2]})), value{}, value{}};
+  return {l.result(w.call("Add", {scaled, w.use(l.x[2])})), value{}, value{}};
 }
 
 /// Integers are 64 bits wide in the file.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -55,6 +57,20 @@ inline void describe(::onnx::ValueInfoProto& made, const std::string& name, cons
   }
 }
 
+/// Compares numbers by their bytes, so that NaN equals itself.
+[[nodiscard]] inline bool same_bytes(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+using constant_elements = decltype(graph_constant::elements);
+[[nodiscard]] inline bool same_bytes(const constant_elements& a, const constant_elements& b) {
+  const auto* const reals = std::get_if<std::vector<double>>(&a);
+  const auto* const others = std::get_if<std::vector<double>>(&b);
+  return reals != nullptr && others != nullptr
+             ? std::equal(reals->begin(), reals->end(), others->begin(), others->end(),
+                          [](double x, double y) { return same_bytes(x, y); })
+             : a == b;
+}
+
 }  // namespace detail
 
 /// Throws `value_error` where two recordings, for 2 and for 3 samples, compute otherwise than with
@@ -75,13 +91,13 @@ inline void require_same_numbers(const graph& two, const graph& three) {
         &a.type() == &b.type() &&
         (a.as<kernels::reshape>() != nullptr || a.as<kernels::broadcast_to>() != nullptr ||
          a.as<kernels::sum_to>() != nullptr ||
-         (full != nullptr && full->value == b.as<kernels::full>()->value));
+         (full != nullptr && detail::same_bytes(full->value, b.as<kernels::full>()->value)));
     if (a != b && !says_shape) {
       fail(two.place_of(two.nodes()[n]).name);
     }
   }
   for (std::size_t i = 0; i < two.constants().size() && i < three.constants().size(); ++i) {
-    if (two.constants()[i].elements != three.constants()[i].elements) {
+    if (!detail::same_bytes(two.constants()[i].elements, three.constants()[i].elements)) {
       fail("");
     }
   }
