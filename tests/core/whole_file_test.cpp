@@ -47,6 +47,44 @@ TEST_CASE("a file is there whole, under its name, when it has been written and n
   CHECK(file.alone());
 }
 
+TEST_CASE("a file of any size is written by the descriptor that holds its lock") {
+  const one_file file;
+  std::string expected;
+  const auto count_open = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code closed;
+      count += std::filesystem::read_symlink(entry.path(), closed).parent_path() ==
+                       std::filesystem::canonical(file.folder.path())
+                   ? 1
+                   : 0;
+    }
+    return count;
+  };
+  glia::write_whole_file(file.path, [&](std::ostream& out) {
+    for (std::size_t size = 1; size < 300'000; size *= 3) {
+      const std::string more(size, static_cast<char>('a' + size % 7));
+      expected += more + '.';
+      out << more;
+      out.put('.');
+    }
+    CHECK(count_open() == 1);
+  });
+  CHECK(file.content() == expected);
+}
+
+TEST_CASE("part files are removed once nobody writes them") {
+  const one_file file;
+  file.folder.write(".glia-part-1-2", {'h', 'a', 'l', 'f'});
+  glia::write_whole_file(file.path, [&](std::ostream& out) {
+    out << "new";
+    glia::detail::part_file::remove_abandoned(file.folder.path());
+    CHECK(file.count() == 2);
+  });
+  CHECK(file.content() == "new");
+  CHECK(file.alone());
+}
+
 TEST_CASE("numbers are written the same whatever the program's locale") {
   struct commas : std::numpunct<char> {
     [[nodiscard]] char do_decimal_point() const override { return ','; }

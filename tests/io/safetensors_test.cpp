@@ -195,9 +195,12 @@ TEST_CASE("numbers of a safetensors file that a float cannot hold are an error w
   glia::tensor_map tensors = file.read(safetensors_file(header, data));
   CHECK(tensors.size() == 1);
   CHECK((tensors.at("b") == xt::xarray<float>{1, 2}));
-  CHECK(tensors.contains("step"));
-  CHECK(tensors.contains("packed"));
-  CHECK_FALSE(tensors.contains("other"));
+  CHECK(tensors.is_in_file("step"));
+  CHECK(tensors.is_in_file("packed"));
+  CHECK(tensors.is_in_file("b"));
+  CHECK_FALSE(tensors.is_in_file("other"));
+  CHECK_FALSE(tensors.contains("step"));
+  CHECK(tensors.find("step") == tensors.end());
   CHECK(contains(message_of<glia::data_error>([&] { (void)tensors.at("step"); }), "16777217"));
   const std::string of_packed =
       file.path.string() +

@@ -2,6 +2,7 @@
 #include <glia/training/optimizer_state.hpp>
 #include <new>
 #include <optional>
+#include <type_traits>
 
 #include "catch.hpp"
 #include "helpers.hpp"
@@ -16,6 +17,12 @@ auto lifetime_network() { return glia::sequential{glia::dense{3, glia::relu}, gl
 const std::string moved_from =
     "model: it was moved from and has no parameters; use the model that it "
     "was moved to, or assign one to it first";
+
+// So that a vector of models moves them when it grows.
+static_assert(std::is_nothrow_move_constructible_v<
+              glia::model<decltype(lifetime_network()), glia::cpu<float>>>);
+static_assert(
+    std::is_nothrow_move_assignable_v<glia::model<decltype(lifetime_network()), glia::cpu<float>>>);
 
 }  // namespace
 
@@ -73,10 +80,8 @@ TEST_CASE("a trainer says that its model is gone") {
   net.emplace(lifetime_network(), glia::shape{2});
   const test::quadrants data{20};
   const auto refused = [&](const auto& call) {
-    CHECK(
-        message_of<glia::value_error>([&] { call(); }) ==
-        "trainer: the model that this was made for no longer exists; it must outlive what is made "
-        "for it");
+    CHECK(message_of<glia::value_error>([&] { call(); }) ==
+          "trainer: the model no longer exists; keep it alive as long as the trainer is used");
   };
   refused([&] { (void)trainer.fit(data, {.progress = nullptr}); });
   refused([&] { (void)trainer.state(); });
@@ -89,7 +94,8 @@ TEST_CASE("a trainer says that its model is gone") {
                    glia::tape<glia::cpu<float>> on{glia::cpu<float>()};
                    updates.add(on, std::vector<glia::gradient_slot>(4));
                  }),
-                 "optimizer_state: the model that this was made for no longer exists"));
+                 "optimizer_state: the model no longer exists; keep it alive as long as the "
+                 "optimizer_state is used"));
 }
 
 TEST_CASE("a prepared model that was moved from is an error") {
@@ -132,8 +138,8 @@ TEST_CASE("a gradient that is none is said to be none") {
     values.resize(size);
     CHECK(message_of<glia::value_error>(
               [&] { on.device().to_host(on.gradient(other.slot()), std::span<float>(values)); }) ==
-          "to_host: there is no tensor; the gradient of a variable that the result does not "
-          "depend on is none");
+          "to_host: the tensor is empty; a variable on which the result does not depend has no "
+          "gradient");
   }
 }
 

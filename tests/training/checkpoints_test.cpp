@@ -1,8 +1,13 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <glia/models/model_file.hpp>
 #include <glia/training/checkpoints.hpp>
 #include <glia/training/early_stopping.hpp>
 #include <glia/training/stop_at_nan.hpp>
 #include <limits>
+#include <optional>
 
 #include "catch.hpp"
 #include "damage.hpp"
@@ -44,7 +49,9 @@ struct checkpointed {
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      names.push_back(entry.path().filename().string());
+      if (entry.path().filename() != ".glia-lock") {
+        names.push_back(entry.path().filename().string());
+      }
     }
     std::sort(names.begin(), names.end());
     return names;
@@ -299,9 +306,10 @@ TEST_CASE("a training is not gone on with by an optimizer that keeps other numbe
     return message_of<glia::value_error>([&] { fit_with(second, folder, 2); });
   };
   const glia::sgd momentum{.learning_rate = 0.05, .momentum = 0.9};
-  CHECK(contains(refused(glia::adam{0.01}, glia::rmsprop{.learning_rate = 0.01, .momentum = 0.9}),
-                 "cannot be gone on with: trainer: the state is of adam, this training's optimizer "
-                 "is rmsprop, which keeps other numbers; go on with the same optimizer"));
+  CHECK(contains(
+      refused(glia::adam{0.01}, glia::rmsprop{.learning_rate = 0.01, .momentum = 0.9}),
+      "training cannot resume from it: trainer: the state is of adam, this training's optimizer "
+      "is rmsprop, which keeps other numbers; go on with the same optimizer"));
   CHECK(contains(refused(momentum, glia::adagrad{0.01}), "the state is of sgd, this training's"));
   CHECK(contains(refused(glia::adagrad{0.01}, momentum), "the state is of adagrad"));
   CHECK(contains(refused(glia::accumulated{momentum, 2}, glia::adam{}),
@@ -461,6 +469,7 @@ TEST_CASE("one training at a time writes to a folder, and others' files stay") {
   CHECK(contains(message, "another training that still runs writes its checkpoints here; wait"));
   CHECK(steps == 1);
   CHECK(other.fit(1, {checkpoints(run.folder)}).epochs.size() == 1);  // once it is over
+  CHECK(std::filesystem::exists(run.folder / ".glia-lock"));
 
   // A file that is being written there by somebody else stays as well.
   glia::write_whole_file(run.folder / "mine.txt", [&](std::ostream& out) {
@@ -469,6 +478,40 @@ TEST_CASE("one training at a time writes to a folder, and others' files stay") {
     out << ", and whole";
   });
   CHECK(test::file_content<std::string>(run.folder / "mine.txt") == "half, and whole");
+}
+
+TEST_CASE("a child process neither ends the lock of a folder nor holds it any longer") {
+  const test::temporary_folder scratch;
+  const auto is_locked = [&] {
+    try {
+      const glia::detail::folder_lock again(scratch.path());
+      return false;
+    } catch (const glia::data_error&) {
+      return true;
+    }
+  };
+  std::optional<glia::detail::folder_lock> lock(std::in_place, scratch.path());
+  const pid_t first = fork();
+  if (first == 0) {
+    lock.reset();
+    _exit(0);
+  }
+  CHECK(waitpid(first, nullptr, 0) == first);
+  CHECK(is_locked());
+
+  std::array<int, 2> channel{};
+  REQUIRE(pipe(channel.data()) == 0);
+  const pid_t second = fork();
+  if (second == 0) {
+    close(channel[1]);
+    char end = 0;
+    _exit(read(channel[0], &end, 1) == 0 ? 0 : 1);  // once the parent is done
+  }
+  lock.reset();
+  CHECK_FALSE(is_locked());
+  close(channel[1]);
+  close(channel[0]);
+  CHECK(waitpid(second, nullptr, 0) == second);
 }
 
 TEST_CASE("the best checkpoint of another training is not replaced") {

@@ -198,6 +198,41 @@ TEST_CASE("of several outputs each is measured of the samples that have a class 
   CHECK(h.training("tags_how_many").back() == 3);
 }
 
+TEST_CASE("a batch without the targets that a loss compares is refused, by several ranks as well") {
+  const auto part = [](const char* name) {
+    return glia::output{name, glia::sequential{glia::dense{6}, glia::reshape{{2, 3}}}};
+  };
+  const auto description = glia::outputs{part("words"), part("tags")};
+  const glia::output_losses losses{glia::output_loss{"words", glia::softmax_cross_entropy{}},
+                                   glia::output_loss{"tags", glia::softmax_cross_entropy{}}};
+  glia::batch labelled;
+  labelled.size = 1;
+  labelled.input_shape = {1, 2};
+  labelled.inputs = {1, 2};
+  labelled.classes = {0};
+  glia::batch too_short = labelled;
+  too_short.classes.clear();
+  too_short.target_shape = {1, 3};
+  too_short.targets = {0, 1, 2};
+  for (const glia::batch& all : {labelled, too_short}) {
+    const auto step = [&](const std::shared_ptr<glia::rank_group>& ranks) {
+      glia::model net{description, {2}, glia::cpu<float>({.threads = 1})};
+      glia::trainer trainer{net, losses, glia::sgd{0.5}, {.over = {.ranks = ranks}}};
+      glia::batch own = all;
+      own.first = ranks == nullptr ? 0 : ranks->rank();
+      own.whole = ranks == nullptr ? 1 : ranks->size();
+      trainer.step(own);
+    };
+    const std::string alone = test::message_of<glia::shape_error>([&] { step(nullptr); });
+    CHECK(test::contains(alone, "words"));
+    CHECK(test::message_of<glia::shape_error>([&] {
+            test::thread_ranks(2).run([&](glia::rank_group& own) {
+              step(std::shared_ptr<glia::rank_group>(&own, [](glia::rank_group*) {}));
+            });
+          }) == alone);
+  }
+}
+
 TEST_CASE("a loss that is not finite is noted once, and says what helps") {
   const xt::xarray<float> x = xt::ones<float>({4, 2}) * std::nanf("");
   const glia::labelled_arrays data{x, xt::xarray<int>{0, 1, 0, 1}};

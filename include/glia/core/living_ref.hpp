@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,11 +11,12 @@
 namespace glia {
 
 /// A member by which `living_ref` knows whether an object still exists. A copy of the object, and
-/// one that it is moved to, is another object, so assignments change nothing here.
+/// one that it is moved to, is another object, so assignments change nothing here. Neither throws:
+/// memory is taken for the first reference.
 class alive_token {
  public:
   alive_token() = default;
-  alive_token(const alive_token&) : alive_token() {}
+  alive_token(const alive_token&) noexcept {}
   // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned
   alive_token& operator=(const alive_token&) noexcept { return *this; }
 
@@ -22,7 +24,16 @@ class alive_token {
   template <class T>
   friend class living_ref;
 
-  std::shared_ptr<const char> alive_ = std::make_shared<const char>();
+  [[nodiscard]] std::weak_ptr<const char> watched() const {
+    static std::mutex making;  // threads may refer to one object at the same time
+    const std::lock_guard lock(making);
+    if (alive_ == nullptr) {
+      alive_ = std::make_shared<const char>();
+    }
+    return alive_;
+  }
+
+  mutable std::shared_ptr<const char> alive_;
 };
 
 /// A reference to an object that must outlive its holder. Following it throws `value_error` once
@@ -32,12 +43,12 @@ class living_ref {
  public:
   /// `holder` says who refers to what in the error: "trainer: the model".
   living_ref(T& object, const alive_token& of_object, std::string_view holder)
-      : object_(&object), alive_(of_object.alive_), holder_(holder) {}
+      : object_(&object), alive_(of_object.watched()), holder_(holder) {}
 
   [[nodiscard]] T& operator*() const {
     require<value_error>(!alive_.expired(), holder_,
-                         " that this was made for no longer exists; it must outlive what is made "
-                         "for it");
+                         " no longer exists; keep it alive as long as the ",
+                         holder_.substr(0, holder_.find(':')), " is used");
     return *object_;
   }
   [[nodiscard]] T* operator->() const { return &**this; }

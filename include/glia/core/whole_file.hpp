@@ -7,15 +7,17 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <locale>
 #include <ostream>
+#include <streambuf>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "glia/core/error.hpp"
 
@@ -68,9 +70,12 @@ class part_file {
     }
   }
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// The open file, for writing. It is locked: SMB shares refuse writes by another descriptor.
+  [[nodiscard]] int descriptor() const { return file_; }
 
-  /// Removes the part files of a folder that programs which have ended left half written.
+  /// Removes the part files of a folder that programs which have ended left half written. A file
+  /// that cannot be locked stays, since another program may be writing it: so on file systems
+  /// without locks all stay. The lock is a shared one, which NFS grants for reading as well.
   static void remove_abandoned(const std::filesystem::path& folder) {
     std::error_code failure;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
@@ -78,7 +83,7 @@ class part_file {
         continue;
       }
       const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-      if (file >= 0 && (flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)) {
+      if (file >= 0 && flock(file, LOCK_SH | LOCK_NB) == 0) {
         unlink(entry.path().c_str());
       }
       if (file >= 0) {
@@ -112,8 +117,9 @@ class part_file {
  private:
   static constexpr const char* part_name = ".glia-part-";
 
-  /// Locks the file, so that everybody sees that it is being written; false, with the file closed,
-  /// where somebody has removed it before. Some file systems have no locks.
+  /// Locks the file so that other programs see that it is being written. Returns false, with the
+  /// file closed, if another program removed it before the lock was taken. On file systems without
+  /// locks it returns true.
   [[nodiscard]] bool is_held() {
     while (flock(file_, LOCK_EX) != 0 && errno == EINTR) {
     }
@@ -135,6 +141,39 @@ class part_file {
   bool replaced_ = false;
 };
 
+/// Writes what a stream is given to an open file, which stays open.
+class descriptor_buffer : public std::streambuf {
+ public:
+  explicit descriptor_buffer(int file) : file_(file) { clear(); }
+
+ protected:
+  int_type overflow(int_type next) override {
+    if (sync() != 0) {
+      return traits_type::eof();
+    }
+    return traits_type::eq_int_type(next, traits_type::eof())
+               ? traits_type::not_eof(next)
+               : sputc(traits_type::to_char_type(next));
+  }
+  int sync() override {
+    for (const char* next = pbase(); next < pptr();) {
+      const ssize_t count = write(file_, next, static_cast<std::size_t>(pptr() - next));
+      if (count < 0 && errno != EINTR) {
+        return -1;
+      }
+      next += count < 0 ? 0 : count;
+    }
+    clear();
+    return 0;
+  }
+
+ private:
+  void clear() { setp(bytes_.data(), bytes_.data() + bytes_.size()); }
+
+  int file_;
+  std::vector<char> bytes_ = std::vector<char>(std::size_t{1} << 16);
+};
+
 /// A file that is being written; see `write_whole_file`. It gets its name by `close`, and goes with
 /// the object where that is not called.
 class whole_file {
@@ -143,14 +182,15 @@ class whole_file {
       : name_(path.string()),
         target_(replaceable(path)),
         part_(target_, name_),
-        out_(part_.path(), std::ios::binary) {
+        buffer_(part_.descriptor()),
+        out_(&buffer_) {
     out_.imbue(std::locale::classic());
   }
 
   [[nodiscard]] std::ostream& stream() { return out_; }
 
   void close() {
-    out_.close();
+    out_.flush();
     require<data_error>(out_.good(), name_, ": writing failed; is the disk full?");
     part_.replace(target_);
   }
@@ -171,7 +211,8 @@ class whole_file {
   std::string name_;
   std::filesystem::path target_;
   part_file part_;
-  std::ofstream out_;
+  descriptor_buffer buffer_;
+  std::ostream out_;
 };
 
 }  // namespace detail

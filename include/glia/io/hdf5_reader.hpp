@@ -76,7 +76,7 @@ class hdf5_reader {
     }
     for (place& p : wanted) {
       const std::string where = called(p.from->name);
-      require<data_error>(!tensors.contains(p.name), where,
+      require<data_error>(!tensors.is_in_file(p.name), where,
                           ": there is another one that is called '", p.name, "'");
       try {
         tensors.emplace(p.name, within_memory(where, [&] { return elements(p, where); }));

@@ -208,7 +208,6 @@ class npy_reader {
     const std::string_view from = left;
     bool comma = true;
     while (!pass(")")) {
-      shape_text_ = from.substr(0, from.size() - left.size());
       constexpr std::ptrdiff_t most_digits = 18;
       std::uint64_t extent = 0;
       // A stream would read numbers as the program's locale writes them, commas and all.

@@ -99,7 +99,7 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
   std::set<std::string> used;
   for (const parameter_source& source : names.sources) {
     used.insert(source.tensor);
-    if (!source.tensor.empty() && !tensors.contains(source.tensor)) {
+    if (!source.tensor.empty() && !tensors.is_in_file(source.tensor)) {
       missing.push_back(source.tensor);
     }
   }

@@ -21,9 +21,10 @@ class basic_tensor_map : public std::map<std::string, xt::xarray<T>> {
   using map::map;
   basic_tensor_map(map tensors) : map(std::move(tensors)) {}
 
-  /// Whether the file has a tensor of this name, readable or not.
-  [[nodiscard]] bool contains(const std::string& name) const {
-    return map::contains(name) || unreadable_.contains(name);
+  /// Whether the file has a tensor of this name, readable or not. The map itself (`contains`,
+  /// `find`, `size`, a loop) has those that can be read.
+  [[nodiscard]] bool is_in_file(const std::string& name) const {
+    return this->contains(name) || unreadable_.contains(name);
   }
 
   /// Throws `data_error`, saying why, for a tensor that cannot be read, and `std::out_of_range` for

@@ -109,15 +109,16 @@ class background_writer {
   std::thread thread_;
 };
 
-/// A folder that one training at a time writes its checkpoints to, in this program or another. On
-/// file systems without locks it is just a folder.
+/// A folder that one training at a time writes its checkpoints to, in this program or another: that
+/// training has locked the file .glia-lock in it, which stays there. On file systems without locks
+/// it is just a folder.
 class folder_lock {
  public:
   /// Throws `data_error` where another training has it.
   explicit folder_lock(const std::filesystem::path& folder)
-      : folder_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      close(folder_);
+      : file_(open((folder / ".glia-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      close(file_);
       throw data_error(text(folder.string(),
                             ": another training that still runs writes its checkpoints here; wait "
                             "for its end, or name another folder"));
@@ -126,13 +127,18 @@ class folder_lock {
   folder_lock(const folder_lock&) = delete;
   folder_lock& operator=(const folder_lock&) = delete;
   ~folder_lock() {
-    if (folder_ >= 0) {
-      close(folder_);
+    if (file_ < 0) {
+      return;
     }
+    if (getpid() == owner_) {  // and not a child process, which has inherited the lock
+      flock(file_, LOCK_UN);
+    }
+    close(file_);
   }
 
  private:
-  int folder_;
+  int file_;
+  pid_t owner_ = getpid();
 };
 
 }  // namespace detail
@@ -296,7 +302,7 @@ class checkpoints {
       try {
         t.restore(state);
       } catch (const value_error& e) {
-        throw value_error(text(path.string(), ": cannot be gone on with: ", e.what()));
+        throw value_error(text(path.string(), ": training cannot resume from it: ", e.what()));
       }
       t.note(text("going on from ", path.string()));
     };

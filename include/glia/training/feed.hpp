@@ -68,12 +68,18 @@ template <class X>
   }
   return result;
 }
-/// The same of a batch's targets.
+/// The same of a batch's targets; all count where the batch does not have what the loss compares,
+/// which the loss says better when it is run.
 template <class X>
 [[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss, const batch& b,
                                          const shape& output) {
-  return counted_by(loss, b.is_labelled() ? std::nullopt : std::optional(sample_of(b.target_shape)),
-                    output);
+  counted_targets result = counted_by(
+      loss, b.is_labelled() ? std::nullopt : std::optional(sample_of(b.target_shape)), output);
+  const auto is_missing = [&](const index_range& part) {
+    return b.size > 0 && part.end > b.targets.size() / b.size;
+  };
+  return std::any_of(result.classes.begin(), result.classes.end(), is_missing) ? counted_targets{}
+                                                                               : result;
 }
 
 /// Throws `shape_error` where a loss of the library's own is to compare outputs with targets of

@@ -137,7 +137,7 @@ class fit_run {
   const dataset_view* train_ = nullptr;  // while the epochs run
   bool nothing_left_ = false;            // of the training that is gone on with
   std::size_t samples_ = 0;              // of an epoch
-  bool not_finite_noted_ = false;        // that the loss is none
+  bool not_finite_noted_ = false;        // whether a note says that the loss is not finite
 };
 
 template <backend B>

@@ -35,8 +35,9 @@ struct history {
   std::string frozen_layers;  ///< what was done with frozen layers, and why; empty without any
   /// By Ctrl-C, or by an observer that says so; the last epoch may then be a part of one.
   bool interrupted = false;
-  std::vector<std::string>
-      notes;            ///< what else there is to know: which checkpoint was gone on from
+  /// Remarks, in order: that the loss is not finite, which checkpoint the training resumed from and
+  /// which ones it skipped, what in its setup has changed since, and that nothing was left to do.
+  std::vector<std::string> notes;
   std::string stopped;  ///< why the training ended before its last epoch; empty where it did not
 
   /// The loss ("loss") or a metric, by its name, of each epoch: in training, and on the validation

@@ -19,7 +19,8 @@ struct reduce_on_plateau {
   std::string score = "validation_loss";  ///< or "loss" of the training, "validation_accuracy", ...
   double factor = 0.1;                    ///< in (0, 1)
   std::size_t patience = 10;              ///< epochs without a better score, at least 1
-  /// Epochs after each reduction of which the last one counts again, as in Keras: c - 1 do not.
+  /// Length of the cooldown after each reduction. As in Keras, the epoch in which it ends already
+  /// counts, so cooldown - 1 epochs are ignored.
   std::size_t cooldown = 0;
   double least_change = 1e-4;  ///< by how much a score must be better than the best one to count
   double least_rate = 0;       ///< below which the rate is not lowered

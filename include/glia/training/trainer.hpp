@@ -42,7 +42,8 @@ concept trainable = model_on_a_backend<Model> &&
 /// another thread is just training throws `value_error`.
 template <class Model, class Loss, class Optimizer>
 class trainer {
-  // Of what no trainer can be made, it only says why: this is not the class for trainers.
+  // The primary template only reports why its arguments do not make a trainer; the trainer is the
+  // specialisation below.
   static_assert(detail::model_on_a_backend<Model>,
                 "trainer: the first argument must be a glia::model");
   static_assert(!std::is_arithmetic_v<Optimizer>,
