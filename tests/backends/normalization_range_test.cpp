@@ -241,6 +241,32 @@ TEST_CASE("normalisation of numbers of any size") {
   }
 }
 
+TEST_CASE("normalisation of numbers far below the root of epsilon") {
+  for (const auto kind : kinds) {
+    for (const double size : {1e-18, 1e-21, 1e-30}) {
+      const glia::shape s{3, 5, 4};
+      example e = example_of(kind, s, 1e-3);
+      e.x = spread_out(s.size(), 0.9);
+      for (float& x : e.x) {
+        x = static_cast<float>(size * static_cast<double>(x));
+      }
+      e.beta.assign(s.back(), 0);
+      const normalized right = e.exact();
+      INFO(static_cast<int>(kind) << ", size " << size);
+      on_devices([&](const auto& device) {
+        const normalized found = e.on(device);
+        CHECK(error_of(found.y, right.y) < 3e-6);
+        CHECK(error_of(found.dx, right.dx) < 2e-5);
+        CHECK(error_of(found.dgamma, right.dgamma) < 2e-5);
+      });
+      const auto n = e.x.size();
+      const glia::set_statistics<float> of(
+          n, [&](std::size_t i) { return e.x[i]; }, e.epsilon, false);
+      CHECK(of.normalized(e.x[0]) == Approx(e.x[0] / std::sqrt(1e-3)).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("normalisation of infinities and NaN is what the formula gives") {
   for (const auto kind : kinds) {
     for (const float odd :

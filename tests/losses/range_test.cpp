@@ -111,6 +111,7 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
   struct example {
     unary_function function;
     wide (*right)(wide);
+    double widened = 1;  // what is allowed, relative to the others
   };
   const std::array examples{
       example{unary_function::softplus, softplus},
@@ -122,10 +123,10 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
       example{unary_function::elu, [](wide x) { return x > 0 ? x : std::expm1(x); }},
       example{unary_function::exponential, [](wide x) { return std::exp(x); }},
       example{unary_function::logarithm, [](wide x) { return std::log(x); }}};
-  const std::array slopes{example{unary_function::softplus, sigmoid},
-                          example{unary_function::erf, [](wide x) {
-                                    return 2 / std::sqrt(std::acos(wide(-1))) * std::exp(-x * x);
-                                  }}};
+  const std::array slopes{
+      example{unary_function::softplus, sigmoid},
+      example{unary_function::erf,
+              [](wide x) { return 2 / std::sqrt(std::acos(wide(-1))) * std::exp(-x * x); }, 6}};
   const std::vector<double> x = arguments();
   on_all_backends([&]<glia::backend B>(const B& device) {
     using T = typename B::value_type;
@@ -142,7 +143,7 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
       // Far out a rounded argument of an exponential is what remains.
       const double most = one.function == unary_function::gelu && sizeof(T) == sizeof(double)
                               ? 3e-13
-                              : few_roundings<T>;
+                              : one.widened * few_roundings<T>;
       CHECK(found.worst < most);
     };
     for (const example& one : examples) {
@@ -150,10 +151,8 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
     }
     for (const example& one : slopes) {
       const auto ones = device.run(kernels::full{{x.size()}, 1});
-      const auto slope = device.run(kernels::unary_gradient{{one.function}}, ones, given);
-      if (one.function == unary_function::softplus) {
-        check(one, numbers_of(device, slope));
-      }
+      check(one,
+            numbers_of(device, device.run(kernels::unary_gradient{{one.function}}, ones, given)));
     }
   });
 }

@@ -54,6 +54,20 @@ TEST_CASE("numbers are written to the bit, in the type that is asked for") {
                  R"(dense<"0x000000000000F03F00000000000000C0"> : tensor<2xf64>)"));
 }
 
+TEST_CASE("what a rounded mean lacks is a rounding of the type that is computed in") {
+  using glia::stablehlo::literal;
+  const recorder on;
+  const auto x = on.input("x", glia::real_of({2, 4}));
+  const auto gamma = on.input("gamma", glia::real_of({4}));
+  const auto mean = on.input("mean", glia::real_of({2}));
+  on.output("dx", on.run(kernels::normalize_gradient{glia::normalization::layer, 0.5, 1}, x, x,
+                         gamma, mean, mean)[0]);
+  CHECK(contains(module_text(on.recorded()), literal(0x1p-23, scalar::f32)));
+  const std::string wide = module_text(on.recorded(), {.real = scalar::f64});
+  CHECK(contains(wide, literal(0x1p-52, scalar::f64)));
+  CHECK_FALSE(contains(wide, literal(0x1p-23, scalar::f64)));
+}
+
 TEST_CASE("a kernel that no operations are known for is refused by name") {
   glia::graph calls;
   const auto x = calls.add_input("x", glia::real_of({2, 4}));

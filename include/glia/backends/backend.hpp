@@ -28,6 +28,14 @@ template <tensor_handle H>
   return tensor ? tensor_spec{tensor.shape(), tensor.type()} : tensor_spec{};
 }
 
+/// Throws `value_error` where a tensor that is to be copied to the host is empty.
+template <tensor_handle H>
+void require_not_empty(const H& tensor) {
+  require<value_error>(static_cast<bool>(tensor),
+                       "to_host: the tensor is empty; a variable on which the result does not "
+                       "depend has no gradient");
+}
+
 namespace detail {
 
 template <class B, class K, std::size_t... Operand>

@@ -181,9 +181,7 @@ class host_backend {
   }
   template <class T>
   static void copy_out(const tensor& x, std::span<T> out) {
-    require<value_error>(static_cast<bool>(x),
-                         "to_host: there is no tensor; the gradient of a variable that the result "
-                         "does not depend on is none");
+    require_not_empty(x);
     require<shape_error>(out.size() == x.size(), "to_host: ", x.size(),
                          " values do not fill a buffer of ", out.size());
     constexpr bool integers = std::same_as<T, std::int32_t>;

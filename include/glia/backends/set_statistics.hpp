@@ -19,7 +19,8 @@ template <class T>
 }
 
 /// What a mean, rounded to T, lacks to the mean of the numbers; `off` is their mean distance to it.
-/// Means of other numbers, as those over several ranks, are farther off and taken as they are.
+/// A mean over several ranks differs from the mean of these numbers by more than rounding; it is
+/// used unchanged.
 template <class T>
 [[nodiscard]] T rest_of_mean(T mean, T off) {
   return std::abs(off) <= std::numeric_limits<T>::epsilon() * std::abs(mean) ? off : T{0};
@@ -48,9 +49,11 @@ class set_statistics {
       inverse_ = 1 / std::sqrt(variance_);
       return;
     }
-    // Powers that are numbers with all digits, and so are what they divide by.
+    // Keeps the factor and its reciprocal normal numbers.
     constexpr int most = std::numeric_limits<T>::max_exponent - 8;
-    const int power = largest > 0 ? std::clamp(std::ilogb(largest), -most, most) : 0;
+    // Far below the root of epsilon the numbers' own factor would take epsilon out of the range.
+    const T size = std::max(largest, static_cast<T>(std::sqrt(epsilon)));
+    const int power = size > 0 ? std::clamp(std::ilogb(size), -most, most) : 0;
     factor_ = std::ldexp(T{1}, -power);
     if (centred) {
       const T first = factor_ * x(0);
@@ -89,7 +92,8 @@ class set_statistics {
  private:
   [[nodiscard]] T apart_from_mean(T x) const { return (factor_ * x - mean_) - rest_; }
 
-  T factor_ = 1;  // of the numbers that the others are of
+  // power of two by which x is multiplied; mean_, rest_ and variance_ are in these units
+  T factor_ = 1;
   T mean_ = 0;
   T rest_ = 0;  // of the mean
   T variance_ = 0;
@@ -124,7 +128,7 @@ struct normalized_sets {
     const std::size_t row = set / per_sample * rows + i / run;
     return row * columns + set % per_sample * run + i % run;
   }
-  /// What of gamma and beta it is multiplied with.
+  /// The index into gamma and beta for element i of a set.
   [[nodiscard]] std::size_t column(std::size_t set, std::size_t i) const {
     return set % per_sample * run + i % run;
   }

@@ -43,7 +43,8 @@ template <backend B>
 /// mean over a batch divides by the number of samples that count, see counted_targets, also with
 /// class weights, as in Keras; PyTorch divides by the sum of the weights.
 ///
-/// One infinite logit makes its class certain, of which the loss is 0; with several it is NaN.
+/// If exactly one logit is +infinity, that class has probability 1 and its loss is 0; with several
+/// infinite logits the loss is NaN.
 ///
 /// Throws `shape_error` where logits, targets or weights disagree, `value_error` for a smoothing
 /// or weights outside their ranges. Training and evaluation throw `data_error` for targets that are
@@ -134,7 +135,7 @@ struct binary_cross_entropy {
     const auto ones = detail::target_values("binary_cross_entropy", logits, t);
     const auto zeros = device.run(kernels::unary{{unary_function::affine, -1, 1}}, ones);
     const variable<B> nothing = logits.owner().constant(device.run(kernels::full{}));
-    // Chosen, since 0 times the loss of an infinite logit is none.
+    // Selected rather than multiplied: 0 times the infinite loss of an infinite logit would be NaN.
     const auto share = [&](const typename B::tensor& weight, variable<B> y) {
       return ops::select(weight, ops::softplus(std::move(y)) * weight, nothing);
     };

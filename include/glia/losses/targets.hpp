@@ -40,8 +40,8 @@ struct targets {
 /// epoch or a data set is that of the other samples, and 0 where there are none. Targets of other
 /// kinds always count, so that of several outputs a sample counts if it does for one of them.
 struct counted_targets {
-  /// Where in a sample's targets classes of rows are, if they are all that it has; none: all
-  /// samples count.
+  /// The ranges of a sample's targets that hold one class per row, if all its targets are such
+  /// classes. Empty: all samples count.
   std::vector<index_range> classes{};
 
   [[nodiscard]] bool all() const { return classes.empty(); }

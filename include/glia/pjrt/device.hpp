@@ -277,9 +277,7 @@ class pjrt {
 
   template <class Element, class Number>
   void copy_back(const tensor& x, std::span<Number> to, element type) const {
-    require<value_error>(static_cast<bool>(x),
-                         "to_host: there is no tensor; the gradient of a variable that the result "
-                         "does not depend on is none");
+    require_not_empty(x);
     require_elements("to_host", spec_of(x), type);
     require<shape_error>(to.size() == x.shape().size(), "to_host: room for ", to.size(),
                          " values, the tensor ", x.shape(), " has ", x.shape().size());

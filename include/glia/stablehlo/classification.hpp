@@ -259,8 +259,9 @@ struct normalized_sets {
     const value mean = over.spread(x[3]);
     centred = w.subtract(over.elements, mean);
     // What a rounded mean lacks; means over several ranks are farther off.
+    const double epsilon = mean.type == scalar::f64 ? 0x1p-52 : 0x1p-23;
     const value rest = over.spread(over.mean(centred));
-    const value most = w.multiply(w.unary("abs", mean), w.constant(0x1p-23, mean));
+    const value most = w.multiply(w.unary("abs", mean), w.constant(epsilon, mean));
     const value rounded = w.compare("LE", w.unary("abs", rest), most);
     centred = w.subtract(centred, w.select(rounded, rest, 0));
   }

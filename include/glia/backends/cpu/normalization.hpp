@@ -19,8 +19,8 @@ namespace glia::cpu_loops {
 /// of rows, put together in order; rows with statistics of their own are treated in blocks. So the
 /// number of threads does not show in the result.
 ///
-/// Sums are of distances to an element, then to the mean of these: a mean is exact to its last
-/// digit, and what it lacks is taken into account. Sets whose squares leave the range of T are
+/// Sums are of distances to an element first, then to the mean that these give. The mean is rounded
+/// once, and its rounding error is corrected for. Sets whose squares leave the range of T are
 /// treated apart, by set_statistics.
 template <class T>
 class normalizing {
@@ -166,8 +166,8 @@ class normalizing {
                                                    gamma, beta, scales, shifts, sets.columns)) {
       std::copy_n(mean, sets.columns, means);
     } else {
-      usual = factors_of_sets(epsilon, sets, x, gamma, beta, mean, rest, variance, means, scales,
-                              shifts);
+      usual = factors_of_sets(loops, epsilon, sets, x, gamma, beta, mean, rest, variance, means,
+                              scales, shifts);
     }
     for (T* const each : {means, scales, shifts}) {
       cut.repeat(each);
@@ -193,9 +193,10 @@ class normalizing {
 
   /// As loops.normalizing_factors, for sets of any number of columns. Sets that are treated apart
   /// get a `rest` that is not a number.
-  static bool factors_of_sets(double epsilon, const normalized_sets& sets, const T* x,
-                              const T* gamma, const T* beta, T* mean, T* rest, T* variance,
-                              T* means, T* scales, T* shifts) {
+  template <class Loops>
+  static bool factors_of_sets(const Loops& loops, double epsilon, const normalized_sets& sets,
+                              const T* x, const T* gamma, const T* beta, T* mean, T* rest,
+                              T* variance, T* means, T* scales, T* shifts) {
     bool usual = true;
     for (std::size_t set = 0; set < sets.per_sample; ++set) {
       const T widened = variance[set] + static_cast<T>(epsilon);
@@ -211,7 +212,7 @@ class normalizing {
       for (std::size_t c = set * sets.run; c < (set + 1) * sets.run; ++c) {
         means[c] = mean[set];
         scales[c] = gamma[c] * inverse;
-        shifts[c] = beta[c] - part_of_rest(rest[set], scales[c]);
+        shifts[c] = beta[c] - loops.part_of(rest[set], scales[c]);
       }
     }
     return usual;
@@ -220,12 +221,6 @@ class normalizing {
   template <class Loops>
   static T sum_of_run(const Loops& loops, const T* x, std::size_t n) {
     return n == 1 ? *x : loops.sum(x, n);
-  }
-
-  /// What it comes to that a mean lacks `rest`; an infinite factor is no reason for a NaN.
-  static T part_of_rest(T rest, T factor) {
-    const T part = rest * factor;
-    return std::isfinite(part) ? part : T{0};
   }
 
   static set_statistics<T> statistics_of(const normalized_sets& sets, std::size_t set, const T* x,
@@ -376,20 +371,22 @@ class normalizing {
       const T inverse = T{1} / std::sqrt(widened);
       usual = usual && is_usual_variance(widened);
       const T rest = rest_of_mean(mean[set], sum_of_run(loops, off + first, sets.run) / length);
-      T mean_q = 0;
-      T mean_qh = 0;
+      compensated_sum<T> q_sum;
+      compensated_sum<T> qh_sum;
       for (std::size_t c = first; c < first + sets.run; ++c) {
-        dgamma[c] = inverse * (dgamma[c] - part_of_rest(rest, dbeta[c]));
+        dgamma[c] = inverse * (dgamma[c] - loops.part_of(rest, dbeta[c]));
         const T factor = single ? T{1} : gamma[c];
-        mean_q += factor * dbeta[c] / length;
-        mean_qh += factor * dgamma[c] / length;
+        q_sum.add(factor * dbeta[c] / length);
+        qh_sum.add(factor * dgamma[c] / length);
       }
+      const T mean_q = q_sum.value();
+      const T mean_qh = qh_sum.value();
       // Where a set has one gamma, that is a factor of the whole.
       const T outer = single ? T{1} : inverse;
       for (std::size_t c = first; c < first + sets.run; ++c) {
         scales[c] = inverse * gamma[c];
         slopes[c] = outer * inverse * mean_qh;
-        constants[c] = outer * mean_q - part_of_rest(rest, slopes[c]);
+        constants[c] = outer * mean_q - loops.part_of(rest, slopes[c]);
       }
     }
     return usual;

@@ -12,10 +12,11 @@ static typename simd_of<T>::vector clamped(const typename simd_of<T>::vector& v,
   return most < raised ? most : raised;
 }
 
-// out[p][j] (=, += or = clamped) bias[j] + sum over k of patch[p][k] * panel[k][j] for all patches
-// and all outputs of `by`, whose runs give the k-th element of a patch. A panel is a row of biases
-// and then `depth` rows, panel_width each; its outputs follow those of the panel before it at
-// out_step. `ending` is store_sums, add_sums or a clamp_range.
+// out[p][j] = bias[j] + sum over k of patch[p][k] * panel[k][j], stored or stored clamped; with
+// add_sums, out[p][j] += that sum without bias[j]. For all patches and all outputs of `by`, whose
+// runs give the k-th element of a patch. A panel is a row of biases and then `depth` rows,
+// panel_width each; its outputs follow those of the panel before it at out_step. `ending` is
+// store_sums, add_sums or a clamp_range.
 template <std::size_t Patches = tile_patches, class T, class Ending>
 static void multiply_patches(const patch_products<T>& by, const T* const* patch,
                              std::size_t patches, T* const* out, const Ending& ending) {

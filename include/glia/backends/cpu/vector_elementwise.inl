@@ -14,7 +14,7 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
         return v > b ? b : v;
       });
     case unary_function::absolute:
-      return each(x, y, n, [](T v) { return v < 0 ? -v : v; });
+      return each(x, y, n, [](T v) { return absolute_of(v); });
     case unary_function::square:
       return each(x, y, n, [](T v) { return v * v; });
     case unary_function::square_root:

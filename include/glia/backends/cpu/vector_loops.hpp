@@ -54,7 +54,7 @@ struct patch_products {
   const std::uint32_t* run;     ///< where each run begins, counted from where the patch does
   std::size_t run_length;       ///< the last may be shorter
   std::size_t depth;            ///< elements of a patch
-  const T* panels;              ///< of weights, each of 1 + depth rows
+  const T* panels;              ///< of weights, each of 1 + panel_depth rows
   std::size_t outputs;          ///< of all panels; the last may have fewer than it is wide
   std::size_t out_step;         ///< elements from a panel's outputs to the next one's
   std::size_t panel_depth = 0;  ///< rows of a panel after the biases; 0: as many as `depth`

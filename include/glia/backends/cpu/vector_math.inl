@@ -10,6 +10,8 @@
   return __builtin_bit_cast(float, bits);
 }
 
+[[gnu::always_inline]] static float absolute_of(float x) { return __builtin_fabsf(x); }
+[[gnu::always_inline]] static double absolute_of(double x) { return __builtin_fabs(x); }
 [[gnu::always_inline]] static float floor_of(float x) { return __builtin_floorf(x); }
 [[gnu::always_inline]] static double floor_of(double x) { return __builtin_floor(x); }
 

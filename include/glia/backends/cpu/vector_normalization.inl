@@ -1,8 +1,9 @@
 // Included by vector_loops.inl inside the struct of one instruction set: normalisation of columns
 // and of rows.
 
-// Of several rows of x, `step` apart, what is added up for each column, four rows at
-// a time as in add_rows: x - shift; x - mean and its square; dy (x - mean), dy and x - mean.
+// Add rows of x, which lie `step` apart, to sums for each column. Four rows are added at once, one
+// from each quarter of the rows. The sums are of x - shift; of x - mean and its square; of
+// dy (x - mean), dy and x - mean.
 template <class T>
 static void add_shifted(const T* x, std::size_t step, std::size_t rows, const T* shift, T* sums,
                         std::size_t n) {
@@ -79,8 +80,8 @@ static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std:
   }
 }
 
-// Element by element: the mean of `count` rows from their distances to `shift`, and what moments
-// around it come to.
+// end_means turns sums of x - shift over `count` rows into means. end_moments turns sums of x -
+// mean and of its square into the mean's error and the sum of squares around the corrected mean.
 template <class T>
 static void end_means(const T* shift, T count, T* mean, std::size_t n) {
   each(mean, shift, mean, n, [=](T sum, T from) { return from + sum / count; });
@@ -96,8 +97,9 @@ static void end_moments(const T* off, const T* squares, T count, T* mean_off, T*
     spread[i] = squared < 0 ? T(0) : squared;
   }
 }
-// Of some of the rows the sum of distances to `shift`, from their mean and how far that is off, and
-// of squares of those to the mean of all.
+// For a chunk of `count` rows: distances gives the sum of x - shift, from the chunk's mean and its
+// error; spreads gives the sum of squares around the mean of all rows, from the sum around the
+// chunk's own mean.
 template <class T>
 static void distances(const T* mean, const T* off, const T* shift, T count, T* y, std::size_t n) {
   GLIA_INDEPENDENT
@@ -115,8 +117,8 @@ static void spreads(const T* distance, const T* of_all, const T* squares, T coun
   }
 }
 
-// Columns with statistics of their own, element by element. From the sums of distances to `shift`:
-// how far their mean is from it, the mean, and what that lacks to be exact.
+// For columns that each have their own statistics, from sums of x - shift: the mean's distance to
+// shift, the mean rounded to T, and its rounding error.
 template <class T>
 static void means_of(const T* sum, const T* shift, T length, T* apart, T* mean, T* rest,
                      std::size_t n) {
@@ -133,13 +135,14 @@ template <class T>
 static void quotients(const T* x, T by, T* y, std::size_t n) {
   each(x, y, n, [=](T v) { return v / by; });
 }
-// What it comes to that a mean lacks `rest`; an infinite factor is no reason for a NaN.
+// The mean's rounding error times a factor; 0 where the factor is not finite, so that it makes no
+// NaN.
 template <class T>
-[[gnu::always_inline]] static inline T part_of(T rest, T factor) {
+static T part_of(T rest, T factor) {
   const T part = rest * factor;
   return part - part == 0 ? part : T(0);  // NOLINT(misc-redundant-expression)
 }
-// Deviations; whether all of their squares are usual (see is_usual_variance).
+// Writes sqrt(variance + epsilon). Returns whether is_usual_variance holds for all columns.
 template <class T>
 static bool deviations(const T* variance, T epsilon, T* y, std::size_t n) {
   constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
@@ -222,7 +225,7 @@ static void grouped_gradient(const T* dy, const T* x, const T* mean, const T* co
   }
 }
 
-// The same for a row that shares its statistics.
+// Layer and RMS normalisation: one row has one mean and one variance.
 template <class T>
 static T sum_apart(const T* x, T shift, std::size_t n) {
   return reduce<T>(n, [=](auto at) { return at(x) - shift; });

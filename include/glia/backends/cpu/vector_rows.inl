@@ -61,7 +61,7 @@ static T largest_of(const T* x, std::size_t n) {
   return highest;
 }
 
-// Where the first of some numbers that are equal to one is; the last, if there is none.
+// The index of the first element equal to `value`; n - 1 if there is none.
 template <class T>
 static std::size_t first_of(const T* x, T value, std::size_t n) {
   constexpr std::size_t lanes = 16;
@@ -137,6 +137,7 @@ static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
                                         : weight * log1p_of(others + (of_highest - 1)) - below;
 }
 
+// x where p is at most 1/2, else 0.
 template <class V>
 [[gnu::always_inline]] static inline V unless_likely(const V& p, const V& x) {
   return p > 0.5F ? V{} : x;

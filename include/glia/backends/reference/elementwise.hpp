@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 
 #include "glia/backends/broadcast_plan.hpp"
@@ -236,12 +237,23 @@ struct elementwise {
   }
 
   void compute(const kernels::norm&, const memory_pool&, const tensor& x, const tensor& y) const {
-    long double squares = 0;  // which holds those of all doubles
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const long double value = x.data()[i];
-      squares += value * value;
+    const auto sum_of_squares = [&](long double scale) {
+      long double sum = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const long double value = scale * static_cast<long double>(x.data()[i]);
+        sum += value * value;
+      }
+      return sum;
+    };
+    long double scale = 1;
+    long double squares = sum_of_squares(scale);
+    // A long double that is no wider than double does not hold the squares of all doubles.
+    if constexpr (2 * std::numeric_limits<T>::max_exponent >
+                  std::numeric_limits<long double>::max_exponent) {
+      scale = squares > 0x1p1000L ? 0x1p-600L : squares < 0x1p-900L ? 0x1p600L : 1;
+      squares = scale == 1 ? squares : sum_of_squares(scale);
     }
-    y.data()[0] = static_cast<T>(std::sqrt(squares));
+    y.data()[0] = static_cast<T>(std::sqrt(squares) / scale);
   }
 
   void compute(const kernels::dropout& k, const memory_pool&, const tensor& x, const tensor& words,
