@@ -275,12 +275,24 @@ class network_source {
     return result;
   }
 
-  /// What the network makes of a sample, if it takes it.
+  /// What the network makes of a sample, if it takes it and that is not too much work: attention
+  /// over thousands of steps takes gigabytes.
   [[nodiscard]] static std::optional<shape> shape_behind(const network& one, const shape& sample) {
     constexpr std::size_t most = 6000;
+    constexpr double most_flops = 3e7;
+    constexpr std::size_t most_bytes = 4'000'000;
     try {
-      const shape result = glia::sample_of(glia::plan_model(one, sample).output);
-      return result.size() > 0 && result.size() <= most ? std::optional(result) : std::nullopt;
+      const glia::model_plan plan = glia::plan_model(one, sample);
+      double flops = 0;
+      std::size_t bytes = 0;
+      for (const auto& layer : plan.layers) {
+        flops += layer.flops;
+        bytes += layer.activation_bytes;
+      }
+      const shape result = glia::sample_of(plan.output);
+      const bool fits =
+          result.size() > 0 && result.size() <= most && flops <= most_flops && bytes <= most_bytes;
+      return fits ? std::optional(result) : std::nullopt;
     } catch (const glia::error&) {
       return std::nullopt;
     }
