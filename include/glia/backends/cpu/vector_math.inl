@@ -122,10 +122,9 @@
   // x = 2^n m with m in [sqrt(1/2), sqrt(2)): ln(x) = n ln(2) + ln(m), about 1e-7 relative.
   const bool tiny = x < 1.17549435e-38F;  // denormal: 2^23 times as large is not
   const float normal = select_of(tiny, x * 8388608.0F, x);
-  const auto bits = __builtin_bit_cast(std::int32_t, normal);
-  const std::int32_t from_half = bits - 0x3F3504F3;  // of sqrt(1/2)
-  const std::int32_t n = from_half >> 23;
-  const float m = __builtin_bit_cast(float, bits - (n << 23));
+  const auto bits = __builtin_bit_cast(std::uint32_t, normal);
+  const std::int32_t n = static_cast<std::int32_t>(bits - 0x3F3504F3U) >> 23;  // from sqrt(1/2) on
+  const float m = __builtin_bit_cast(float, bits - (static_cast<std::uint32_t>(n) << 23));
   const float whole = static_cast<float>(n) - select_of(tiny, 23.0F, 0.0F);
   const float logarithm =
       log_of_quotient((m - 1.0F) / (m + 1.0F)) + whole * -2.12194440e-4F + whole * 0.693359375F;
