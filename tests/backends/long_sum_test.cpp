@@ -378,7 +378,7 @@ TEST_CASE("sums have each of their terms once, however many there are") {
     lengths.push_back(n);
   }
   // Where sums become long ones, of several blocks.
-  for (const std::size_t around : {4096, 8192, 4096 * 64, 8192 * 64}) {
+  for (const std::size_t around : {4096U, 8192U, 4096U * 64, 8192U * 64}) {
     for (std::size_t n = around - 1; n <= around + 70; n += 3) {
       lengths.push_back(n);
     }

@@ -119,8 +119,7 @@ TEST_CASE("random ONNX graphs give what ONNX Runtime gives", "[onnx-graphs]") {
   for (std::uint64_t done = 0; done < count; done += at_once) {
     const found some = compare(*python, first + done, std::min(at_once, count - done));
     for (const std::string& one : some.different) {
-      std::cerr << one << '\n';
-      CHECK(one.empty());
+      FAIL_CHECK(one);
     }
     all.same += some.same;
     all.refused += some.refused;
@@ -129,5 +128,6 @@ TEST_CASE("random ONNX graphs give what ONNX Runtime gives", "[onnx-graphs]") {
   }
   std::cerr << all.same << " graphs the same, " << all.different.size() << " different, "
             << all.refused << " refused, " << all.unknown << " without numbers\n";
-  CHECK(all.same >= count * 9 / 10);
+  CHECK(all.refused == 0);
+  CHECK(all.unknown <= 1 + count / 100);
 }

@@ -51,7 +51,6 @@ TEST_CASE("random networks give the same after they are written as ONNX and read
   constexpr test::random::draw_options smaller{
       .largest_extent = 6, .most_channels = 6, .most_layers = 6};
   static const auto python = test::python_with("onnxruntime");
-  std::size_t run = 0;
   std::size_t run_by_others = 0;
   for (std::uint64_t at = first; at < first + count; ++at) {
     const auto seed = static_cast<std::uint32_t>(at);
@@ -73,8 +72,8 @@ TEST_CASE("random networks give the same after they are written as ONNX and read
     for (const std::size_t rows : {3U, 1U, 2U}) {
       INFO(rows << " samples");
       const glia::shape batch = glia::batch_of(rows, of.sample);
-      const xt::xarray<float> x = of.integers > 0 ? integers_of(batch, of.integers, random)
-                                                  : numbers_of(batch, random);
+      const xt::xarray<float> x =
+          of.integers > 0 ? integers_of(batch, of.integers, random) : numbers_of(batch, random);
       const xt::xarray<float> y = net.predict(x);
       xt::xarray<float> z;
       REQUIRE_NOTHROW(z = again->predict(x));
@@ -89,8 +88,6 @@ TEST_CASE("random networks give the same after they are written as ONNX and read
         ++run_by_others;
       }
     }
-    ++run;
   }
-  CHECK(run == count);
-  WARN(run << " networks written and read again, " << run_by_others << " run by ONNX Runtime");
+  WARN(count << " networks written and read again, " << run_by_others << " run by ONNX Runtime");
 }
