@@ -54,10 +54,10 @@ TEST_CASE("random networks give the same after they are written as ONNX and read
   std::size_t run_by_others = 0;
   for (std::uint64_t at = first; at < first + count; ++at) {
     const auto seed = static_cast<std::uint32_t>(at);
-    const test::random::drawn of = test::random::network_source(seed, smaller).draw();
-    INFO("seed " << seed << ", samples " << of.sample << ": " << of.net.description());
+    const test::random::drawn drawn = test::random::network_source(seed, smaller).draw();
+    INFO("seed " << seed << ", samples " << drawn.sample << ": " << drawn.net.description());
     std::mt19937 random(seed);
-    glia::model net{of.net, of.sample};
+    glia::model net{drawn.net, drawn.sample};
     for (const auto& p : net.parameters()) {
       const bool variance = test::contains(p.spec.name, "variance");
       xt::xarray<float> numbers = 0.5F * numbers_of(p.spec.shape, random);
@@ -71,9 +71,9 @@ TEST_CASE("random networks give the same after they are written as ONNX and read
     REQUIRE_NOTHROW(again.emplace(glia::onnx_model{file}));
     for (const std::size_t rows : {3U, 1U, 2U}) {
       INFO(rows << " samples");
-      const glia::shape batch = glia::batch_of(rows, of.sample);
-      const xt::xarray<float> x =
-          of.integers > 0 ? integers_of(batch, of.integers, random) : numbers_of(batch, random);
+      const glia::shape batch = glia::batch_of(rows, drawn.sample);
+      const xt::xarray<float> x = drawn.integers > 0 ? integers_of(batch, drawn.integers, random)
+                                                     : numbers_of(batch, random);
       const xt::xarray<float> y = net.predict(x);
       xt::xarray<float> z;
       REQUIRE_NOTHROW(z = again->predict(x));

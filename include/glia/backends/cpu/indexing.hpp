@@ -48,9 +48,9 @@ class indexing {
     if (most_long == 0) {
       team_->for_blocks(
           columns, block_columns, [&](auto loops, std::size_t column, std::size_t some) {
-            for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t at) {
-              loops.add(rows.data() + row * columns + column, table.data() + at * columns + column,
-                        some);
+            for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t index) {
+              loops.add(rows.data() + row * columns + column,
+                        table.data() + index * columns + column, some);
             });
           });
       return;
@@ -68,11 +68,11 @@ class indexing {
           std::int32_t* const total_of = added + k.count;
           std::fill_n(added, 2 * k.count, 0);
           std::int32_t used = 0;
-          const auto end_chain = [&](std::size_t at, T* chain) {
-            const bool is_new = total_of[at] == 0;
-            total_of[at] = is_new ? ++used : total_of[at];
-            T* const total =
-                totals.data() + static_cast<std::size_t>(total_of[at] - 1) * 2 * columns + column;
+          const auto end_chain = [&](std::size_t index, T* chain) {
+            const bool is_new = total_of[index] == 0;
+            total_of[index] = is_new ? ++used : total_of[index];
+            T* const total = totals.data() +
+                             static_cast<std::size_t>(total_of[index] - 1) * 2 * columns + column;
             if (is_new) {
               std::fill_n(total, some, T{0});
               std::fill_n(total + columns, some, T{0});
@@ -80,19 +80,19 @@ class indexing {
             loops.add_compensated(chain, total, total + columns, some);
             return total;
           };
-          for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t at) {
-            T* const chain = table.data() + at * columns + column;
+          for_each_named_row(indices, k.count, [&](std::size_t row, std::size_t index) {
+            T* const chain = table.data() + index * columns + column;
             loops.add(rows.data() + row * columns + column, chain, some);
-            if (++added[at] == static_cast<std::int32_t>(sum_chain)) {
-              end_chain(at, chain);
-              added[at] = 0;
+            if (++added[index] == static_cast<std::int32_t>(sum_chain)) {
+              end_chain(index, chain);
+              added[index] = 0;
               std::fill_n(chain, some, T{0});
             }
           });
-          for (std::size_t at = 0; used > 0 && at < k.count; ++at) {
-            if (total_of[at] > 0) {
-              T* const chain = table.data() + at * columns + column;
-              T* const total = end_chain(at, chain);
+          for (std::size_t index = 0; used > 0 && index < k.count; ++index) {
+            if (total_of[index] > 0) {
+              T* const chain = table.data() + index * columns + column;
+              T* const total = end_chain(index, chain);
               loops.end_compensated(total, total + columns, some);
               std::copy_n(total, some, chain);
             }

@@ -228,19 +228,19 @@ static void grouped_gradient(const T* dy, const T* x, const T* mean, const T* co
 // Layer and RMS normalisation: one row has one mean and one variance.
 template <class T>
 static T sum_apart(const T* x, T shift, std::size_t n) {
-  return reduce<T>(n, [=](auto at) { return at(x) - shift; });
+  return reduce<T>(n, [=](auto load) { return load(x) - shift; });
 }
 // The sums of x - mean and of its square; of x and of x y
 template <class T>
 static void sum_moments(const T* x, T mean, std::size_t n, T (&sums)[2]) {
   reduce_each(
-      n, sums, [=](auto at) { return at(x) - mean; },
-      [=](auto at) { return (at(x) - mean) * (at(x) - mean); });
+      n, sums, [=](auto load) { return load(x) - mean; },
+      [=](auto load) { return (load(x) - mean) * (load(x) - mean); });
 }
 template <class T>
 static void sum_and_dot(const T* x, const T* y, std::size_t n, T (&sums)[2]) {
   reduce_each(
-      n, sums, [=](auto at) { return at(x); }, [=](auto at) { return at(x) * at(y); });
+      n, sums, [=](auto load) { return load(x); }, [=](auto load) { return load(x) * load(y); });
 }
 template <class T>
 static void normalize_row(const T* x, T mean, T rest, T inverse, const T* gamma, const T* beta,

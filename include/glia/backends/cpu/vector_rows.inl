@@ -4,18 +4,18 @@
 // A fixed number of partial sums, added in a fixed order.
 template <class T>
 static T sum(const T* x, std::size_t n) {
-  return reduce<T>(n, [=](auto at) { return at(x); });
+  return reduce<T>(n, [=](auto load) { return load(x); });
 }
 template <class T>
 static T dot(const T* x, const T* y, std::size_t n) {
-  return reduce<T>(n, [=](auto at) { return at(x) * at(y); });
+  return reduce<T>(n, [=](auto load) { return load(x) * load(y); });
 }
 
 // sum((scale x)^2), in double
 template <class T>
 static double sum_of_squares(const T* x, T scale, std::size_t n) {
   const double factor = scale;
-  return reduce<double>(n, [=](auto at) { return (at(x) * factor) * (at(x) * factor); });
+  return reduce<double>(n, [=](auto load) { return (load(x) * factor) * (load(x) * factor); });
 }
 
 template <class T>
@@ -122,8 +122,10 @@ static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
   // A class that cannot be, whose logit is -infinity, costs nothing where it is not wanted.
   T sums[2];
   reduce_each(
-      n, sums, [=](auto at) { return at(t); },
-      [=](auto at) { return at(t) == decltype(at(t)){} ? at(t) : (at(x) - highest) * at(t); });
+      n, sums, [=](auto load) { return load(t); },
+      [=](auto load) {
+        return load(t) == decltype(load(t)){} ? load(t) : (load(x) - highest) * load(t);
+      });
   const T weight = sums[0];
   const T below = sums[1];
   each(x, p, n, [=](T v) { return exp_of(v - highest); });
@@ -149,8 +151,9 @@ template <class T>
 static void softmax_cross_entropy_gradient(T scale, const T* p, const T* t, T* y, std::size_t n) {
   T sums[3];
   reduce_each(
-      n, sums, [=](auto at) { return at(t); }, [=](auto at) { return unless_likely(at(p), at(p)); },
-      [=](auto at) { return unless_likely(at(p), at(t)); });
+      n, sums, [=](auto load) { return load(t); },
+      [=](auto load) { return unless_likely(load(p), load(p)); },
+      [=](auto load) { return unless_likely(load(p), load(t)); });
   const T weight = sums[0];
   if (weight == 0 && no_weight(t, n)) {
     std::memset(y, 0, n * sizeof(T));

@@ -22,12 +22,12 @@ static void end_compensated(T* total, const T* lost, std::size_t n) {
 }
 
 // Sums over i of a term, in a fixed number of partial sums, which are joined in a fixed order. A
-// term is a function of `at`, where at(x) is x[i], or as many elements from there on as fit a
+// term is a function of `load`, where load(x) is x[i], or as many elements from there on as fit a
 // vector:
 //
-//   reduce<T>(n, [=](auto at) { return at(x) * at(y); })
+//   reduce<T>(n, [=](auto load) { return load(x) * load(y); })
 template <class T>
-struct element_at {
+struct load_one {
   std::size_t i;
   template <class From>
   T operator()(const From* x) const {
@@ -35,7 +35,7 @@ struct element_at {
   }
 };
 template <class T, std::size_t Count>
-struct elements_at {
+struct load_several {
   using vector [[gnu::vector_size(Count * sizeof(T))]] = T;
   std::size_t i;
   template <class From>
@@ -60,7 +60,7 @@ template <class T, std::size_t Count, class Vector, class Term>
   auto halves = sum_of_halves(sums, std::make_index_sequence<half>{});
   if constexpr (half * sizeof(T) >= 16) {
     if (n - i >= half) {
-      halves += term(elements_at<T, half>{i});
+      halves += term(load_several<T, half>{i});
       i += half;
     }
     return joined<T, half>(halves, i, n, term);
@@ -70,7 +70,7 @@ template <class T, std::size_t Count, class Vector, class Term>
       sum += halves[k];
     }
     for (; i < n; ++i) {
-      sum += term(element_at<T>{i});
+      sum += term(load_one<T>{i});
     }
     return sum;
   }
@@ -87,14 +87,14 @@ struct partial {
   template <class Term>
   [[gnu::always_inline]] void add(std::size_t i, const Term& term) {
     for (std::size_t r = 0; r < Registers; ++r) {
-      sums[r] += term(elements_at<T, simd::count>{i + r * simd::count});
+      sums[r] += term(load_several<T, simd::count>{i + r * simd::count});
     }
   }
   // Their sum with the last terms, fewer than `count`.
   template <class Term>
   [[gnu::always_inline]] T end(std::size_t i, std::size_t n, const Term& term) {
     for (; i + simd::count <= n; i += simd::count) {
-      sums[0] += term(elements_at<T, simd::count>{i});
+      sums[0] += term(load_several<T, simd::count>{i});
     }
     for (std::size_t half = Registers / 2; half > 0; half /= 2) {
       for (std::size_t r = 0; r < half; ++r) {

@@ -368,7 +368,7 @@ class graph_builder {
     });
     // What is split as the leading one is has its axes of extent 1 besides.
     const bool fits = std::all_of(all.begin(), all.end(), [&](const tensor& t) {
-      const auto ones = [](const dims& of) { return std::count(of.begin(), of.end(), 1U); };
+      const auto ones = [](const dims& d) { return std::count(d.begin(), d.end(), 1U); };
       const auto more = static_cast<std::size_t>(std::max(ones(t.extents), ones(t.stored)));
       return !t.computed() || lead == all.end() || lead->stored.size() + more <= shape::max_rank;
     });
