@@ -103,6 +103,8 @@ class GliaConan(ConanFile):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
         copy(self, "*", os.path.join(self.source_folder, "include"),
              os.path.join(self.package_folder, "include"))
+        copy(self, "gliaCompiled.cmake", os.path.join(self.source_folder, "cmake"),
+             os.path.join(self.package_folder, "cmake"))
         copy(self, "*.a", self.build_folder, os.path.join(self.package_folder, "lib"),
              keep_path=False)
 
@@ -116,7 +118,10 @@ class GliaConan(ConanFile):
         self._link(core, ["xtensor::xtensor", "xtensor-blas::xtensor-blas", "openblas::openblas"])
         if self.settings.os in ("Linux", "FreeBSD"):
             core.system_libs += ["pthread", "m"]
-        if self.options.compiled:
+        if not self.options.compiled:
+            # It is built by the project that links it.
+            self.cpp_info.set_property("cmake_build_modules", ["cmake/gliaCompiled.cmake"])
+        else:
             compiled = self.cpp_info.components["compiled"]
             compiled.set_property("cmake_target_name", "glia::compiled")
             compiled.libs = ["glia_compiled"]

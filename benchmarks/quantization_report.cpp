@@ -9,6 +9,7 @@
 #include <glia/image.hpp>
 #include <glia/io/parameters.hpp>
 #include <glia/io/safetensors.hpp>
+#include <glia/models/calibrate.hpp>
 #include <glia/models/zoo/mobilenet_v2_names.hpp>
 #include <glia/training/frozen_outputs.hpp>
 #include <iomanip>

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <glia/compiled/definitions.hpp>
+#include <glia/glia.hpp>
 #include <glia/compression/gzip.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>

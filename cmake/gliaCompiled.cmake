@@ -1,14 +1,45 @@
-# glia::compiled: kernels, layers and training for float and double, compiled once. Programs that
-# link it in place of glia::glia include the same headers and compile in a fraction of the time.
-file(GLOB compiled_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/compiled/*.cpp")
-add_library(glia_compiled STATIC ${compiled_sources})
-add_library(glia::compiled ALIAS glia_compiled)
-set_target_properties(glia_compiled PROPERTIES EXPORT_NAME compiled POSITION_INDEPENDENT_CODE ON)
-target_link_libraries(glia_compiled PUBLIC glia)
-target_compile_definitions(glia_compiled PUBLIC GLIA_COMPILED PRIVATE GLIA_QUIET)
-glia_set_warnings(glia_compiled)
-list(APPEND glia_components compiled)
-set(glia_compiled_pc_requires glia)
-set(glia_compiled_pc_flags -DGLIA_COMPILED)
-set(glia_compiled_pc_libs [[-L${libdir}]] -lglia_compiled)
-string(APPEND glia_component_packages "set(glia_compiled_packages Threads)\n")
+# glia::compiled: models, training and the cpu backend's loops, in float and double, as a static library.
+# It is built where a program links it, by that project's compiler and with its flags, and nowhere else;
+# programs link it in place of glia::glia, include the same headers, and compile in a fraction of the time.
+#
+# glia_compiled_folder: where its sources are, by default beside this file's folder.
+if(NOT glia_compiled_folder)
+  get_filename_component(glia_compiled_folder "${CMAKE_CURRENT_LIST_DIR}/../include/glia/compiled" ABSOLUTE)
+endif()
+
+# glia_compile_for_others(TARGET): settings of what is compiled in a project that is not glia's. Its compiler,
+# flags, kind of build and sanitizers apply; what checks or rearranges its own sources does not.
+function(glia_compile_for_others target)
+  set_target_properties(
+    ${target} PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF DISABLE_PRECOMPILE_HEADERS ON
+                         CXX_CLANG_TIDY "" CXX_CPPCHECK "" CXX_CPPLINT "" CXX_INCLUDE_WHAT_YOU_USE ""
+                         AUTOMOC OFF AUTOUIC OFF AUTORCC OFF)
+  target_compile_definitions(${target} PRIVATE GLIA_QUIET)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A tenth of the compiler's time is the collection of its garbage.
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=400000)
+  endif()
+  if(NOT CMAKE_SOURCE_DIR STREQUAL glia_SOURCE_DIR)
+    target_compile_options(${target} PRIVATE -w)
+  endif()
+endfunction()
+
+if(CMAKE_CXX_COMPILER_LOADED AND NOT TARGET glia::compiled)
+  file(GLOB glia_compiled_sources CONFIGURE_DEPENDS "${glia_compiled_folder}/*.cpp")
+  list(REMOVE_ITEM glia_compiled_sources "${glia_compiled_folder}/onnx.cpp")
+  add_library(glia_compiled STATIC EXCLUDE_FROM_ALL ${glia_compiled_sources})
+  add_library(glia::compiled ALIAS glia_compiled)
+  unset(glia_compiled_sources)
+  glia_compile_for_others(glia_compiled)
+  target_link_libraries(glia_compiled PUBLIC glia::glia)
+  target_compile_definitions(glia_compiled PUBLIC GLIA_COMPILED)
+endif()
+# Readers and writers of ONNX files are in it where the project has glia::onnx. Programs without them need none
+# of its libraries, as nothing then refers to this part of the archive.
+if(TARGET glia_compiled AND TARGET glia::onnx AND NOT TARGET glia_compiled_onnx)
+  add_library(glia_compiled_onnx OBJECT EXCLUDE_FROM_ALL "${glia_compiled_folder}/onnx.cpp")
+  glia_compile_for_others(glia_compiled_onnx)
+  target_link_libraries(glia_compiled_onnx PRIVATE glia::onnx)
+  target_compile_definitions(glia_compiled_onnx PRIVATE GLIA_COMPILED)
+  target_sources(glia_compiled PRIVATE $<TARGET_OBJECTS:glia_compiled_onnx>)
+endif()

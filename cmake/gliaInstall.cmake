@@ -12,19 +12,28 @@ foreach(component IN LISTS glia_components)
   install(EXPORT glia_${component} NAMESPACE glia:: DESTINATION "${package_dir}")
 endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/gliaBuildType.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/gliaCompiled.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindFFmpeg.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindTurboJPEG.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibZip.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindLibHDF5.cmake" DESTINATION "${package_dir}")
 
+# Ready-built, for compilers that name what is in it alike: of the same kind and main version.
+set(glia_ready_built_for)
+set(architecture ARCH_INDEPENDENT)
+if(GLIA_COMPILED)
+  string(REGEX MATCH "^[0-9]+" version "${CMAKE_CXX_COMPILER_VERSION}")
+  set(glia_ready_built_for "${CMAKE_CXX_COMPILER_ID} ${version} for ${CMAKE_SYSTEM_PROCESSOR}")
+  set(architecture)
+  set_target_properties(glia_compiled PROPERTIES EXCLUDE_FROM_ALL OFF EXPORT_NAME compiled)
+  install(TARGETS glia_compiled EXPORT glia_ready_built)
+  install(EXPORT glia_ready_built NAMESPACE glia:: DESTINATION "${package_dir}")
+endif()
+
 list(JOIN glia_components ", " glia_component_names)
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/gliaConfig.cmake.in" "${PROJECT_BINARY_DIR}/gliaConfig.cmake"
-  INSTALL_DESTINATION "${package_dir}")
-set(architecture ARCH_INDEPENDENT)
-if(GLIA_COMPILED)
-  set(architecture)
-endif()
+  INSTALL_DESTINATION "${package_dir}" PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/gliaConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion ${architecture})

@@ -25,6 +25,10 @@ Libs: @libs@
   install(FILES "${PROJECT_BINARY_DIR}/pkgconfig/${name}.pc" DESTINATION "${pkgconfig_dir}")
 endfunction()
 
+if(GLIA_COMPILED)
+  glia_pkg_config(glia-compiled "glia::compiled, ready-built" REQUIRES glia FLAGS -DGLIA_COMPILED
+                  LIBS [[-L${libdir}]] -lglia_compiled)
+endif()
 glia_pkg_config(glia "${PROJECT_DESCRIPTION}" REQUIRES xtensor openblas
                 FLAGS [[-I${includedir}]] -pthread LIBS -pthread)
 foreach(component IN LISTS glia_components)

@@ -2,7 +2,7 @@
 
 # glia_add_program(NAME SOURCE... [COMPILED] LINK LIBRARY...)
 #
-# COMPILED links glia::compiled where that is built.
+# COMPILED links glia::compiled, unless GLIA_HEADER_ONLY asks for programs without it.
 function(glia_add_program name)
   cmake_parse_arguments(arg "COMPILED" "" "LINK" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
@@ -13,9 +13,8 @@ function(glia_add_program name)
   glia_set_warnings(${name})
 endfunction()
 
-# Links glia::compiled where that is built.
 function(glia_link_compiled name)
-  if(TARGET glia::compiled)
+  if(NOT GLIA_HEADER_ONLY)
     target_link_libraries(${name} PRIVATE glia::compiled)
   endif()
 endfunction()

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <glia/compiled/definitions.hpp>
+#include <glia/glia.hpp>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -12,20 +12,6 @@
 #include "idx_file.hpp"
 #include "messages.hpp"
 #include "temporary_folder.hpp"
-
-// Tests compute in double as well, which the compiled target holds, too.
-#ifdef GLIA_COMPILED
-namespace glia {
-#define GLIA_TEMPLATE extern template
-#define GLIA_B cpu<double>
-#define GLIA_R recorder<cpu<double>>
-#include <glia/compiled/layers.inl>
-#include <glia/compiled/models.inl>
-#undef GLIA_R
-#undef GLIA_B
-#undef GLIA_TEMPLATE
-}  // namespace glia
-#endif
 
 namespace kernels = glia::kernels;
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <glia/compiled/definitions.hpp>  // models on another backend than cpu, beside glia::compiled
+#include <glia/glia.hpp>
 #include <glia/core/error.hpp>
 #include <glia/pjrt/target.hpp>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include <glia/graph/passes/cut_batch.hpp>
+#include <glia/graph/passes.hpp>
 
 #include "catch.hpp"
 #include "graph/attention.hpp"

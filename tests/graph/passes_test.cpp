@@ -1,9 +1,4 @@
-#include <glia/graph/passes/chain_convolutions.hpp>
-#include <glia/graph/passes/fold_scaling.hpp>
-#include <glia/graph/passes/fuse_activation.hpp>
-#include <glia/graph/passes/fuse_pooling.hpp>
-#include <glia/graph/passes/hoist.hpp>
-#include <glia/graph/passes/pack_weights.hpp>
+#include <glia/graph/passes.hpp>
 #include <glia/graph/recorder.hpp>
 
 #include "catch.hpp"

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <glia/models/calibrate.hpp>
 #include <glia/testing/values.hpp>
 #include <limits>
 #include <xtensor/xview.hpp>

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <glia/io/safetensors.hpp>
+#include <glia/models/calibrate.hpp>
 #include <glia/onnx.hpp>
 #include <glia/testing/values.hpp>
 #include <string>

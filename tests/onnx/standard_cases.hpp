@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <glia/onnx.hpp>
+#include <glia/onnx/reading/graph_reader.hpp>
 #include <map>
 #include <string>
 #include <vector>

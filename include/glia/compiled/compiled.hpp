@@ -1,6 +1,7 @@
 #pragma once
 
-// With the compiled target (CMake: glia::compiled) programs do not compile what it holds again.
+// With -DGLIA_COMPILED, a program leaves to glia::compiled what stands in the lists below: models
+// and training on the cpu backend, in float and double. On other backends, it compiles them itself.
 
 #include "glia/backends/cpu.hpp"
 #include "glia/layers/layers.hpp"
@@ -12,15 +13,19 @@
 #ifdef GLIA_COMPILED
 namespace glia {
 
-// Of float alone: to read this for double as well would take programs in float longer than it
-// spares those in double.
 #define GLIA_TEMPLATE extern template
-#define GLIA_B cpu<float>
-#define GLIA_R recorder<cpu<float>>
-#include "glia/compiled/layers.inl"
-#include "glia/compiled/models.inl"
-#undef GLIA_R
-#undef GLIA_B
+#define GLIA_PART "glia/compiled/recording.inl"
+#include "glia/compiled/each_backend.inl"
+#undef GLIA_PART
+#define GLIA_PART "glia/compiled/inference.inl"
+#include "glia/compiled/each_backend.inl"
+#undef GLIA_PART
+#define GLIA_PART "glia/compiled/training.inl"
+#include "glia/compiled/each_backend.inl"
+#undef GLIA_PART
+#define GLIA_PART "glia/compiled/layers.inl"
+#include "glia/compiled/each_backend.inl"
+#undef GLIA_PART
 #undef GLIA_TEMPLATE
 
 }  // namespace glia

@@ -5,13 +5,7 @@
 
 #include "glia/backends/backend.hpp"
 #include "glia/graph/graph.hpp"
-#include "glia/graph/passes/chain_convolutions.hpp"
-#include "glia/graph/passes/cut_batch.hpp"
-#include "glia/graph/passes/fold_scaling.hpp"
-#include "glia/graph/passes/fuse_activation.hpp"
-#include "glia/graph/passes/fuse_pooling.hpp"
-#include "glia/graph/passes/fuse_quantized.hpp"
-#include "glia/graph/passes/quantize_products.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 
 namespace glia {

@@ -92,6 +92,4 @@ class program {
 
 }  // namespace glia
 
-#ifndef GLIA_COMPILED
 #include "glia/graph/program_impl.hpp"
-#endif

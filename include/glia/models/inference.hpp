@@ -97,6 +97,4 @@ class inference_cache {
 
 }  // namespace glia
 
-#ifndef GLIA_COMPILED
 #include "glia/models/inference_impl.hpp"
-#endif

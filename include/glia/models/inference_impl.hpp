@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "glia/graph/improve.hpp"
-#include "glia/graph/passes/hoist.hpp"
-#include "glia/graph/passes/pack_weights.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/models/inference.hpp"
 
 namespace glia {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "glia/core/function_ref.hpp"
-#include "glia/graph/passes/samples_apart.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/models/inference.hpp"
 #include "glia/models/model_access.hpp"
@@ -222,6 +222,4 @@ variable<On> model_core<B>::run(const description_ref<On>& described, scope<On>&
 
 }  // namespace glia
 
-#ifndef GLIA_COMPILED
 #include "glia/models/model_core_impl.hpp"
-#endif

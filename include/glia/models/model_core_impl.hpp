@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "glia/graph/passes/frozen_frontier.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/model_core.hpp"
 

@@ -16,7 +16,8 @@
 #include "glia/core/input_file.hpp"
 #include "glia/core/output_kind.hpp"
 #include "glia/layers/scope.hpp"
-#include "glia/onnx/reading/read_graph.hpp"
+#include "glia/onnx/reading/read.hpp"
+#include "glia/onnx/reading/read_result.hpp"
 #include "glia/onnx/reading/replay.hpp"
 
 namespace glia {

@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/graph/passes/fold_scaling.hpp"
-#include "glia/graph/passes/hoist.hpp"
-#include "glia/graph/passes/quantize_products.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/program.hpp"
 #include "glia/graph/quantization.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/models/model_core.hpp"
-#include "glia/onnx/writing/write_graph.hpp"
-#include "glia/onnx/writing/write_message.hpp"
+#include "glia/onnx/writing/constant.hpp"
+#include "glia/onnx/writing/write.hpp"
 
 namespace glia {
 
@@ -77,12 +75,13 @@ inline void quantize(graph& g, const quantization& how) {
 }  // namespace detail
 
 /// A model's inference graph, with its weights, as the message of an ONNX file.
-template <class Model>
-[[nodiscard]] ::onnx::ModelProto message_of(const Model& net, const onnx_options& options) {
-  using B = typename Model::backend_type;
+template <backend B>
+[[nodiscard]] ::onnx::ModelProto message_of(const model_core<B>& net,
+                                            const description_ref<tracing_backend<B>>& described,
+                                            const onnx_options& options) {
   using T = typename B::value_type;
   const auto recorded = [&](std::size_t rows) {
-    return net.core().recorded(net.described(), model_part::whole, rows);
+    return net.recorded(described, model_part::whole, rows);
   };
   recorder<B> first = recorded(2);
   recorder<B> second = recorded(3);
@@ -106,7 +105,7 @@ template <class Model>
   const passes::hoisted three = passes::hoist(second.recorded(), {0}, fixed);
   const program<B> once(two.once, first.how(), net.device());
 
-  parameter_list<B> parameters = net.core().parameters_now();
+  parameter_list<B> parameters = net.parameters_now();
   std::vector<typename B::tensor*> inputs;
   std::vector<constant> known;
   const auto keep = [&](const std::string& name, const auto& tensor, const shape& s) {
@@ -138,6 +137,10 @@ template <class Model>
   }
   write_graph(two.once, two.each, three.each, known, *model.mutable_graph());
   return model;
+}
+template <class Model>
+[[nodiscard]] ::onnx::ModelProto message_of(const Model& net, const onnx_options& options) {
+  return message_of(net.core(), net.described(), options);
 }
 
 }  // namespace glia::onnx

@@ -42,6 +42,4 @@ void predict(const model_core<B>& net, const description_ref<tracing_backend<B>>
 
 }  // namespace glia
 
-#ifndef GLIA_COMPILED
 #include "glia/training/evaluate_core_impl.hpp"
-#endif

@@ -94,6 +94,4 @@ std::optional<frozen_outputs<D>> compute_frozen_outputs(const Model& net, const 
 
 }  // namespace glia
 
-#ifndef GLIA_COMPILED
 #include "glia/training/frozen_outputs_impl.hpp"
-#endif

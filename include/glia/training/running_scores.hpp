@@ -191,6 +191,4 @@ class running_scores {
 
 }  // namespace glia
 
-#ifndef GLIA_COMPILED
 #include "glia/training/running_scores_impl.hpp"
-#endif

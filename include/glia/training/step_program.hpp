@@ -145,6 +145,4 @@ class step_program {
 
 }  // namespace glia
 
-#ifndef GLIA_COMPILED
 #include "glia/training/step_program_impl.hpp"
-#endif

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "glia/graph/improve.hpp"
-#include "glia/graph/passes/frozen_frontier.hpp"
-#include "glia/graph/passes/samples_apart.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/ops/reductions.hpp"
 #include "glia/training/step_program.hpp"
 

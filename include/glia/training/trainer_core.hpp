@@ -160,6 +160,4 @@ class trainer_core {
 
 }  // namespace glia
 
-#ifndef GLIA_COMPILED
 #include "glia/training/trainer_core_impl.hpp"
-#endif

@@ -4,15 +4,15 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/convolution_chain.hpp"
 
 namespace glia::passes {
 
-/// Convolutions that follow each other become one kernel, where nobody else wants what is between
-/// them. One that widens its input begins a chain: between two, the narrowest tensor is stored.
-inline void chain_convolutions(graph& g) {
+GLIA_INLINE void chain_convolutions(graph& g) {
   const graph_uses uses(g);
   std::vector<bool> gone(g.nodes().size(), false);
   const auto sizes_of = [&](const graph_node& node) {

@@ -8,20 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/storage_plan.hpp"
 #include "glia/graph/uses.hpp"
 
 namespace glia::passes {
-
-struct cut_options {
-  std::size_t lanes = 16;                  ///< batches of fewer samples are not cut
-  std::size_t worthwhile_bytes = 2 << 20;  ///< of what passes between nodes; some caches' worth
-  std::size_t cache_bytes = 2 << 20;       ///< what a kernel may read and write of a piece
-  std::size_t most_samples = 8;            ///< of a piece
-  double packing_cost = 4;  ///< of weights, which are read, mostly packed, and read for each piece
-  std::size_t real_bytes = sizeof(float);
-};
 
 namespace detail {
 
@@ -216,10 +209,7 @@ class batch_cutter {
 
 }  // namespace detail
 
-/// Finds the nodes that treat samples on their own and can so run depth-first: a few samples at a
-/// time through all of them, while what passes between them is in the cache. They are put next to
-/// each other and marked as stretches. `rows` is the number of samples.
-inline void cut_batch(graph& g, std::size_t rows, const cut_options& options) {
+GLIA_INLINE void cut_batch(graph& g, std::size_t rows, const cut_options& options) {
   if (rows >= options.lanes) {
     detail::batch_cutter(g, rows, options).run();
   }

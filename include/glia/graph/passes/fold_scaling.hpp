@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/elementwise.hpp"
@@ -64,11 +66,7 @@ struct scaled_product {
 
 }  // namespace detail
 
-/// A product or convolution whose outputs are multiplied by one number each and shifted by another,
-/// as a batch normalisation in inference does, gets other weights and another bias instead:
-/// (x w + b) s + t = x (w s) + (b s + t). All of these must be `fixed`, so that it is done once and
-/// not for each sample.
-inline void fold_scaling(graph& g, const std::vector<bool>& fixed) {
+GLIA_INLINE void fold_scaling(graph& g, const std::vector<bool>& fixed) {
   const graph_uses uses(g);
   std::vector<std::optional<detail::scaled_product>> ends(g.nodes().size());
   std::vector<bool> gone(g.nodes().size(), false);

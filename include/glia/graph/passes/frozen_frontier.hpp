@@ -7,18 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
-#include "glia/graph/passes/samples_apart.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 
 namespace glia::passes {
 
-/// The last tensor that is always the same for a sample, however a model is trained, and through
-/// which alone the rest of the graph sees the samples: what frozen layers give. `samples` is their
-/// input, `varying` are the inputs that change from step to step. None where there is no such
-/// tensor, or it is the samples themselves.
-[[nodiscard]] inline std::optional<value_id> frozen_frontier(
-    const graph& g, std::size_t samples, const std::vector<std::size_t>& varying) {
+GLIA_INLINE std::optional<value_id> frozen_frontier(const graph& g, std::size_t samples,
+                                                    const std::vector<std::size_t>& varying) {
   const std::vector<bool> fixed = fixed_values(g, varying);
   std::vector<bool> of_samples = fixed_values(g, {samples});
   of_samples.flip();
@@ -49,9 +46,7 @@ namespace glia::passes {
   return single && frontier != g.inputs()[samples].value ? frontier : std::nullopt;
 }
 
-/// Lets a graph begin at one of its tensors, which takes the place of input `number`. False where
-/// others take that input, too, or something else that its maker gives; the graph is no good then.
-[[nodiscard]] inline bool begin_at(graph& g, std::size_t number, value_id value) {
+GLIA_INLINE bool begin_at(graph& g, std::size_t number, value_id value) {
   std::vector<bool> gone(g.value_count(), false);
   gone[g.inputs()[number].value] = true;
   std::vector<bool> made(g.nodes().size(), false);
@@ -76,61 +71,49 @@ namespace glia::passes {
                       [&](const graph_output& output) { return is_gone(output.value); });
 }
 
-/// Finds tensors of one graph in another, by how they come from inputs of the same names.
-class counterpart {
- public:
-  counterpart(const graph& from, const graph& in) : in_from_(from.value_count(), unknown) {
-    std::map<std::string_view, value_id> inputs;
-    for (const graph_input& input : in.inputs()) {
-      inputs.emplace(input.name, input.value);
-    }
-    for (const graph_input& input : from.inputs()) {
-      const auto found = inputs.find(input.name);
-      in_from_[input.value] = found == inputs.end() ? unknown : found->second;
-    }
-    // Constants are made in the same order where the same is computed.
-    for (std::size_t i = 0; i < std::min(from.constants().size(), in.constants().size()); ++i) {
-      const graph_constant& a = from.constants()[i];
-      const graph_constant& b = in.constants()[i];
-      if (a.elements == b.elements && from.spec(a.value).shape == in.spec(b.value).shape) {
-        in_from_[a.value] = b.value;
-      }
-    }
-    // Nodes that take the same are found in order: those in between may be the other graph's own.
-    std::multimap<std::vector<value_id>, const graph_node*> nodes;
-    for (const graph_node& node : in.nodes()) {
-      nodes.emplace(node.operands, &node);
-    }
-    for (const graph_node& node : from.nodes()) {
-      std::vector<value_id> operands = node.operands;
-      for (value_id& id : operands) {
-        id = id == no_value ? no_value : in_from_[id];
-      }
-      const auto [begin, end] = nodes.equal_range(operands);
-      const auto alike = std::find_if(begin, end, [&](const auto& other) {
-        return other.second->kernel == node.kernel &&
-               other.second->results.size() == node.results.size();
-      });
-      if (alike == end) {
-        continue;
-      }
-      for (std::size_t i = 0; i < node.results.size(); ++i) {
-        if (node.results[i] != no_value) {
-          in_from_[node.results[i]] = alike->second->results[i];
-        }
-      }
-      nodes.erase(alike);
+GLIA_INLINE counterpart::counterpart(const graph& from, const graph& in)
+    : in_from_(from.value_count(), unknown) {
+  std::map<std::string_view, value_id> inputs;
+  for (const graph_input& input : in.inputs()) {
+    inputs.emplace(input.name, input.value);
+  }
+  for (const graph_input& input : from.inputs()) {
+    const auto found = inputs.find(input.name);
+    in_from_[input.value] = found == inputs.end() ? unknown : found->second;
+  }
+  // Constants are made in the same order where the same is computed.
+  for (std::size_t i = 0; i < std::min(from.constants().size(), in.constants().size()); ++i) {
+    const graph_constant& a = from.constants()[i];
+    const graph_constant& b = in.constants()[i];
+    if (a.elements == b.elements && from.spec(a.value).shape == in.spec(b.value).shape) {
+      in_from_[a.value] = b.value;
     }
   }
-
-  [[nodiscard]] std::optional<value_id> of(value_id value) const {
-    return in_from_[value] == unknown ? std::nullopt : std::optional(in_from_[value]);
+  // Nodes that take the same are found in order: those in between may be the other graph's own.
+  std::multimap<std::vector<value_id>, const graph_node*> nodes;
+  for (const graph_node& node : in.nodes()) {
+    nodes.emplace(node.operands, &node);
   }
-
- private:
-  static constexpr value_id unknown = no_value - 1;
-
-  std::vector<value_id> in_from_;  // what each tensor of the first graph is in the other
-};
+  for (const graph_node& node : from.nodes()) {
+    std::vector<value_id> operands = node.operands;
+    for (value_id& id : operands) {
+      id = id == no_value ? no_value : in_from_[id];
+    }
+    const auto [begin, end] = nodes.equal_range(operands);
+    const auto alike = std::find_if(begin, end, [&](const auto& other) {
+      return other.second->kernel == node.kernel &&
+             other.second->results.size() == node.results.size();
+    });
+    if (alike == end) {
+      continue;
+    }
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      if (node.results[i] != no_value) {
+        in_from_[node.results[i]] = alike->second->results[i];
+      }
+    }
+    nodes.erase(alike);
+  }
+}
 
 }  // namespace glia::passes

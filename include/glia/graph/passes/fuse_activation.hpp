@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/convolution.hpp"
 #include "glia/kernels/products.hpp"
@@ -11,10 +13,7 @@
 
 namespace glia::passes {
 
-/// Products and convolutions apply the function that comes behind them themselves, while their
-/// results are in the cache, where nobody else wants these. Products of quantised numbers do so
-/// where it only bounds them.
-inline void fuse_activation(graph& g) {
+GLIA_INLINE void fuse_activation(graph& g) {
   const graph_uses uses(g);
   std::vector<bool> gone(g.nodes().size(), false);
   for (graph_node& node : g.nodes()) {

@@ -5,7 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/pooled_convolution.hpp"
@@ -98,9 +100,7 @@ struct pooled_convolution_nodes {
 
 }  // namespace detail
 
-/// A convolution, its activation and the max-pooling behind it become one kernel, and so do their
-/// gradients, where nobody else wants what is between them.
-inline void fuse_pooling(graph& g) {
+GLIA_INLINE void fuse_pooling(graph& g) {
   constexpr std::size_t none = graph_uses::none;
   const graph_uses uses(g);
   std::vector<bool> gone(g.nodes().size(), false);

@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
-#include "glia/graph/passes/merge_quantizers.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/pooling.hpp"
@@ -266,10 +267,7 @@ class quantized_fusion {
 
 }  // namespace detail
 
-/// Products and convolutions of numbers that `fake_quantize` gives, with weights that it gives too,
-/// are computed with integers, those that follow each other as one kernel. All but the samples must
-/// be `fixed`, so that weights are packed once.
-inline void fuse_quantized(graph& g, const std::vector<bool>& fixed) {
+GLIA_INLINE void fuse_quantized(graph& g, const std::vector<bool>& fixed) {
   if (std::none_of(g.nodes().begin(), g.nodes().end(), [](const graph_node& node) {
         return node.kernel.as<kernels::fake_quantize>() != nullptr;
       })) {

@@ -7,22 +7,15 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 
 namespace glia::passes {
 
-/// A graph in two: what is the same in every run with the same parameters, which has no other
-/// inputs, and the rest, whose last inputs are what the first gives.
-struct hoisted {
-  graph once;
-  graph each;
-};
-
-/// Takes out of a graph what does not depend on the `varying` inputs, by their numbers, nor on what
-/// cannot be fixed.
-[[nodiscard]] inline hoisted hoist(graph g, const std::vector<std::size_t>& varying,
-                                   std::vector<bool> can_be_fixed = {}) {
+GLIA_INLINE hoisted hoist(graph g, const std::vector<std::size_t>& varying,
+                          std::vector<bool> can_be_fixed) {
   const std::vector<bool> fixed = fixed_values(g, varying, std::move(can_be_fixed));
   hoisted result{g, std::move(g)};
   result.once.outputs().clear();

@@ -4,7 +4,9 @@
 #include <variant>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/pooling.hpp"
@@ -38,9 +40,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Where what has been quantised is pooled, turned or nothing, and quantised by the same scale once
-/// more, as exporters write it around each of these, the last time is enough.
-inline void merge_quantizers(graph& g) {
+GLIA_INLINE void merge_quantizers(graph& g) {
   const graph_uses uses(g);
   for (graph_node& last : g.nodes()) {
     const auto* const k = last.kernel.as<kernels::fake_quantize>();

@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/kernels/arrangement.hpp"
 #include "glia/kernels/convolution_chain.hpp"
 #include "glia/kernels/packed_weights.hpp"
@@ -145,9 +147,7 @@ class weight_packer {
 
 }  // namespace detail
 
-/// Packs the weights of products and convolutions for their loops where they are `fixed`, so that
-/// `hoist` can take the packing out of what runs for each batch.
-inline void pack_weights(graph& g, const std::vector<bool>& fixed) {
+GLIA_INLINE void pack_weights(graph& g, const std::vector<bool>& fixed) {
   detail::weight_packer(g, fixed).run();
 }
 

@@ -8,23 +8,16 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/quantization.hpp"
 #include "glia/kernels/quantization.hpp"
 
 namespace glia::passes {
 
-/// A product or convolution with fixed weights: by which layer's name and number a quantization
-/// finds it.
-struct product_place {
-  std::size_t node;
-  std::string layer;
-  std::size_t number;
-};
-
-/// Those of a graph, in their order.
-[[nodiscard]] inline std::vector<product_place> fixed_products(const graph& g,
-                                                               const std::vector<bool>& fixed) {
+GLIA_INLINE std::vector<product_place> fixed_products(const graph& g,
+                                                      const std::vector<bool>& fixed) {
   std::vector<product_place> all;
   std::map<std::string, std::size_t> counts;
   for (std::size_t n = 0; n < g.nodes().size(); ++n) {
@@ -39,8 +32,7 @@ struct product_place {
   return all;
 }
 
-/// Throws `value_error` for scales that are not above 0, and for a zero that is no byte.
-inline void require_scales(const quantized_product& one) {
+GLIA_INLINE void require_scales(const quantized_product& one) {
   const auto fits = [](float scale) { return std::isfinite(scale) && scale > 0; };
   for (const float scale : one.weight_scales) {
     require<value_error>(fits(scale), "quantization: expected scales above 0 for the weights of '",
@@ -52,9 +44,8 @@ inline void require_scales(const quantized_product& one) {
                        one.layer, "', got ", one.input_scale, " and ", one.input_zero);
 }
 
-/// Quantises the inputs and weights of a graph's products as `how` says. Throws `value_error` for
-/// one that the graph does not have, and for scales that are none.
-inline void quantize_products(graph& g, const std::vector<bool>& fixed, const quantization& how) {
+GLIA_INLINE void quantize_products(graph& g, const std::vector<bool>& fixed,
+                                   const quantization& how) {
   std::vector<const quantized_product*> wanted(g.nodes().size(), nullptr);
   const std::vector<product_place> places = fixed_products(g, fixed);
   for (const quantized_product& one : how.products) {

@@ -4,14 +4,15 @@
 #include <cstddef>
 #include <vector>
 
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
+#include "glia/graph/passes.hpp"
 #include "glia/graph/uses.hpp"
 
 namespace glia::passes {
 
-/// Whether a node gives rows for rows: nothing of one sample goes into another one's result.
-[[nodiscard]] inline bool keeps_samples_apart(const graph& g, const graph_node& node,
-                                              const std::vector<bool>& of_samples) {
+GLIA_INLINE bool keeps_samples_apart(const graph& g, const graph_node& node,
+                                     const std::vector<bool>& of_samples) {
   std::vector<batch_axis> operands(node.operands.size());
   std::vector<batch_axis> results(node.results.size());
   node.kernel.axes(g.specs(node.operands), operands, results);
@@ -25,9 +26,7 @@ namespace glia::passes {
                      [](batch_axis axis) { return axis == batch_axis::rows; });
 }
 
-/// Whether samples meet in the forward part of what was recorded, as in a batch normalisation: one
-/// more or less in the batch then changes what the others give.
-[[nodiscard]] inline bool mixes_samples(const graph& step) {
+GLIA_INLINE bool mixes_samples(const graph& step) {
   std::vector<std::size_t> samples;
   for (std::size_t i = 0; i < step.inputs().size(); ++i) {
     if (step.inputs()[i].of_samples) {

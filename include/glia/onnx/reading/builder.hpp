@@ -16,43 +16,11 @@
 #include "glia/kernels/dropout.hpp"
 #include "glia/kernels/elementwise.hpp"
 #include "glia/kernels/quantization.hpp"
+#include "glia/onnx/reading/read_result.hpp"
 #include "glia/onnx/reading/sample_tracker.hpp"
 #include "glia/onnx/reading/tensor.hpp"
 
 namespace glia::onnx {
-
-/// Weights as a graph takes them: split into more axes, with these in another order, joined again.
-struct graph_weight {
-  value_id value = no_value;  ///< of the graph
-  const weight* from = nullptr;
-  std::string name;
-  dims split;
-  std::vector<std::size_t> places;
-  glia::shape shape;
-  bool trainable = true;
-  std::shared_ptr<const weight> made{};  ///< what `from` is, if the file does not hold it itself
-
-  /// Its numbers.
-  [[nodiscard]] std::vector<float> read() const {
-    std::vector<float> all = floats_of(*from);
-    return as_it_lies() ? all : in_order(all, split, places);
-  }
-  /// The same in memory of their own, if they are many and another file has them just so; else
-  /// none.
-  [[nodiscard]] memory_block in_place() const {
-    constexpr std::size_t least = 1 << 16;  // bytes: for a few pages, a copy is as good
-    const tensor_data& data = from->data;
-    const bool so = data.file != nullptr && !from->steps && as_it_lies() &&
-                    data.message->data_type() == ::onnx::TensorProto::FLOAT &&
-                    data.offset % glia::detail::mapped_block_alignment == 0 &&
-                    data.elsewhere.size() >= least;
-    return so ? glia::detail::map_block(*data.file, data.offset, data.elsewhere.size())
-              : memory_block{};
-  }
-
- private:
-  [[nodiscard]] bool as_it_lies() const { return std::is_sorted(places.begin(), places.end()); }
-};
 
 /// Several tensors as they meet element by element, and how what comes of it lies in memory.
 struct aligned {

@@ -11,17 +11,9 @@
 #include "glia/kernels/products.hpp"
 #include "glia/onnx/reading/graph_body.hpp"
 #include "glia/onnx/reading/operation.hpp"
+#include "glia/onnx/reading/read_result.hpp"
 
 namespace glia::onnx {
-
-/// What of a graph one node of the file has become.
-struct graph_part {
-  std::string operation;  ///< Conv
-  std::string described;  ///< Conv 3x3
-  std::size_t first = 0;  ///< nodes of the graph
-  std::size_t end = 0;
-  std::vector<std::size_t> weights;  ///< that it is the first to take, by their numbers
-};
 
 /// Nodes of a file that are one with a node of the graph which is there already.
 class joined_nodes {

@@ -12,77 +12,15 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
-#include "glia/core/input_file.hpp"
-#include "glia/core/output_kind.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/onnx/reading/graph_reader.hpp"
+#include "glia/onnx/reading/read.hpp"
+#include "glia/onnx/reading/read_result.hpp"
 
 namespace glia::onnx {
 
-/// An input of a file, as a model takes it.
-struct graph_input_spec {
-  std::string name;
-  element_type type = ::onnx::TensorProto::FLOAT;
-  std::vector<std::optional<std::size_t>> extents;  ///< of the file, behind the first; none: open
-  std::vector<std::size_t> order;                   ///< in which the samples' axes lie
-  std::size_t rows = 0;                             ///< that the file says; 0: any number
-  std::optional<shape> sample;                      ///< as it lies, where all extents are said
-  std::string words;                                ///< the same for people
-
-  /// Whether samples of this shape can be its.
-  [[nodiscard]] bool fits(const shape& s) const {
-    bool same = s.rank() == extents.size();
-    for (std::size_t i = 0; same && i < s.rank(); ++i) {
-      same = !extents[order[i]] || *extents[order[i]] == s[i];
-    }
-    return same;
-  }
-};
-
-/// What goes into the network of a file, and what comes out of it.
-struct graph_interface {
-  std::vector<graph_input_spec> inputs;
-  std::vector<std::string> outputs;
-  std::size_t rows = 0;  ///< samples of the batches that the file was written for; 0: any number
-  bool channels_last = false;
-  output_kind gives = output_kind::other;
-};
-
-/// A file's network as a graph of glia's kernels, for so many samples.
-struct read_result {
-  graph calls;
-  std::size_t rows = 0;  ///< samples
-  std::vector<value_id> inputs;
-  std::vector<graph_weight> weights;
-  std::vector<graph_part> parts;
-  std::vector<std::string> names;  ///< of the parts
-
-  [[nodiscard]] const std::string& name_of(const graph_part& part) const {
-    return names[static_cast<std::size_t>(&part - parts.data())];
-  }
-  /// What a weight is called within its part.
-  [[nodiscard]] std::string own_name(const graph_part& part, std::size_t w) const {
-    const std::string& whole = weights[w].name;
-    const std::string& around = name_of(part);
-    return whole.starts_with(around + '.') ? whole.substr(around.size() + 1) : whole;
-  }
-  /// What an input is after a training step.
-  [[nodiscard]] value_id next_of(value_id input) const {
-    for (const graph_input& one : calls.inputs()) {
-      if (one.value == input) {
-        return one.next;
-      }
-    }
-    return no_value;
-  }
-};
-
 namespace detail {
-
-template <class Call>
-auto naming_file(const model_content& content, const Call& call) {
-  return glia::detail::naming(content.path().string(), call);
-}
 
 /// Names of layers are of letters, digits and what else does not part names.
 [[nodiscard]] inline std::string layer_name(std::string_view name) {
@@ -188,9 +126,8 @@ auto naming_file(const model_content& content, const Call& call) {
 
 }  // namespace detail
 
-/// What a file's network takes and gives. Throws `data_error` for what no model can.
-[[nodiscard]] inline graph_interface interface_of(const model_content& content, bool channels_last,
-                                                  const std::vector<std::string>& outputs) {
+GLIA_INLINE graph_interface interface_of(const model_content& content, bool channels_last,
+                                         const std::vector<std::string>& outputs) {
   const ::onnx::GraphProto& graph = content.graph();
   graph_interface result;
   result.channels_last = channels_last;
@@ -305,16 +242,9 @@ inline void resize(read_result& read, const sample_tracker& samples, std::size_t
 
 }  // namespace detail
 
-/// Reads a file's network for inputs of these shapes, which lie as `what` says. Throws `data_error`
-/// where glia has no kernels for it, or it does not fit together.
-///
-/// A file that was written for batches of one size is read for that size, and made for another
-/// where it treats the samples one by one; else that throws, but while a model is planned, which
-/// gets what the file can do.
-[[nodiscard]] inline read_result read_graph(const model_content& content,
-                                            const graph_interface& what,
-                                            std::span<const shape> shapes, bool training,
-                                            bool whole_recurrences, bool planning = false) {
+GLIA_INLINE read_result read_graph(const model_content& content, const graph_interface& what,
+                                   std::span<const shape> shapes, bool training,
+                                   bool whole_recurrences, bool planning) {
   const std::size_t rows = shapes[0][0];
   sample_tracker samples;
   const auto read = [&](std::size_t count) {

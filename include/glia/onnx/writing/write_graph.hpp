@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/graph/graph.hpp"
 #include "glia/graph/uses.hpp"
 #include "glia/onnx/writing/batch_normalization.hpp"
@@ -22,6 +23,7 @@
 #include "glia/onnx/writing/projections.hpp"
 #include "glia/onnx/writing/recurrence.hpp"
 #include "glia/onnx/writing/recurrence_steps.hpp"
+#include "glia/onnx/writing/write.hpp"
 #include "glia/onnx/writing/writer.hpp"
 
 namespace glia::onnx {
@@ -73,9 +75,7 @@ using constant_elements = decltype(graph_constant::elements);
 
 }  // namespace detail
 
-/// Throws `value_error` where two recordings, for 2 and for 3 samples, compute otherwise than with
-/// tensors of other shapes: by numbers that depend on how many samples there are.
-inline void require_same_numbers(const graph& two, const graph& three) {
+GLIA_INLINE void require_same_numbers(const graph& two, const graph& three) {
   const auto fail = [](const std::string& place) {
     throw value_error(
         text("onnx: ", place.empty() ? "the model" : "the layer '" + place + "'",
@@ -103,11 +103,8 @@ inline void require_same_numbers(const graph& two, const graph& three) {
   }
 }
 
-/// Writes what two recordings of a model compute, for 2 and for 3 samples: what they differ in is
-/// so many for each sample. `known` are the constants behind the first input, by their inputs,
-/// which `once` computes of the parameters.
-inline void write_graph(const graph& once, const graph& two, const graph& three,
-                        std::span<const constant> known, ::onnx::GraphProto& to) {
+GLIA_INLINE void write_graph(const graph& once, const graph& two, const graph& three,
+                             std::span<const constant> known, ::onnx::GraphProto& to) {
   require<value_error>(
       two.nodes().size() == three.nodes().size() && two.value_count() == three.value_count(),
       "onnx: the description runs otherwise for other numbers of samples, which "

@@ -11,8 +11,10 @@
 #include <system_error>
 
 #include "glia/core/error.hpp"
+#include "glia/core/inline.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/onnx/proto.hpp"
+#include "glia/onnx/writing/write.hpp"
 
 namespace glia::onnx {
 
@@ -69,11 +71,8 @@ inline void move_weights(::onnx::ModelProto& model, const std::filesystem::path&
 
 }  // namespace detail
 
-/// Writes a model's message to a file, and of more bytes than `largest` the weights to one beside
-/// it. That has a name which the model that was there before does not use: it stays whole until the
-/// new one has taken its place.
-inline void write_message(::onnx::ModelProto& model, const std::filesystem::path& path,
-                          std::size_t largest) {
+GLIA_INLINE void write_message(::onnx::ModelProto& model, const std::filesystem::path& path,
+                               std::size_t largest) {
   const std::string old = detail::weights_beside(path);
   const std::string name = path.filename().string();
   const std::string first = name + ".data";

@@ -20,6 +20,7 @@
 #include "glia/kernels/quantization.hpp"
 #include "glia/onnx/axes.hpp"
 #include "glia/onnx/proto.hpp"
+#include "glia/onnx/writing/constant.hpp"
 
 namespace glia::onnx {
 
@@ -34,19 +35,6 @@ using extents = std::vector<extent>;
 
 /// Images (N, C, H, W), as ONNX has them.
 [[nodiscard]] inline axis_order channels_first() { return {0, 3, 1, 2}; }
-
-/// Numbers of a model that are the same for all inputs.
-struct constant {
-  std::string name;
-  glia::shape shape;
-  std::vector<float> numbers;
-  bool weights = true;  ///< false: what a description says itself, which nobody trains
-
-  /// Where they are multiples of these, one for each index of the last axis, they are stored as
-  /// bytes in this range.
-  std::vector<float> scales{};
-  byte_range range = signed_bytes;
-};
 
 /// A tensor of the file: by default none, as an operand that is left out.
 struct value {

@@ -1,0 +1,13 @@
+// Includes GLIA_PART for the backends that glia::compiled holds.
+
+#define GLIA_B cpu<float>
+#define GLIA_R recorder<cpu<float>>
+#include GLIA_PART
+#undef GLIA_R
+#undef GLIA_B
+
+#define GLIA_B cpu<double>
+#define GLIA_R recorder<cpu<double>>
+#include GLIA_PART
+#undef GLIA_R
+#undef GLIA_B

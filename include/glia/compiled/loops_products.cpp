@@ -1,0 +1,19 @@
+#include "glia/compiled/loops.hpp"
+
+namespace glia {
+
+template class cpu_kernels<float>;
+template class cpu_kernels<double>;
+template class cpu<float>;
+template class cpu<double>;
+
+namespace cpu_loops {
+
+[[gnu::used]] static constexpr auto products_in_float =
+    loops_of<float, packing<float>, products<float>, recurrence<float>, quantization<float>>();
+[[gnu::used]] static constexpr auto products_in_double =
+    loops_of<double, packing<double>, products<double>, recurrence<double>, quantization<double>>();
+
+}  // namespace cpu_loops
+
+}  // namespace glia
