@@ -19,7 +19,7 @@ class TestPackageConan(ConanFile):
         options = self.dependencies["glia"].options.items()
         toolchain = CMakeToolchain(self)
         toolchain.variables["GLIA_COMPONENTS"] = ";".join(
-            name.removeprefix("with_") for name, value in options if value == "True")
+            name.removeprefix("with_") for name, value in options if value == "True" and name != "compiled")
         toolchain.generate()
 
     def build(self):
@@ -29,4 +29,5 @@ class TestPackageConan(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(os.path.join(self.cpp.build.bindir, "test_package"), env="conanrun")
+            for program in ("test_package", "test_compiled"):
+                self.run(os.path.join(self.cpp.build.bindir, program), env="conanrun")

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -92,7 +93,7 @@ template <backend B>
       values.resize(extents.size());
       random_stream random({.seed = seed, .stream = static_cast<std::uint32_t>(i)});
       specs[i].initial(values, extents, random);
-      result.push_back({specs[i], device.from_host(values, extents)});
+      result.push_back({specs[i], device.from_host(std::span<const float>(values), extents)});
     } catch (const std::bad_alloc&) {
       throw no_memory();
     } catch (const std::length_error&) {

@@ -1,0 +1,2 @@
+#include <glia/implementation.hpp>
+#include <glia/onnx_implementation.hpp>
