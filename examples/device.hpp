@@ -11,7 +11,7 @@
 
 /// Where an example runs.
 struct device_choice {
-  std::string name = "cpu";                ///< cpu, reference, or pjrt: and the path of a plugin
+  std::string name = "cpu";                ///< cpu, or pjrt: and the path of a plugin
   std::size_t threads = 0;                 ///< of the cpu; 0: one per core
   std::size_t devices = 1;                 ///< of the plugin; 0: all that it finds
   std::vector<std::string> settings = {};  ///< of the plugin: preallocate=false
@@ -49,16 +49,15 @@ inline constexpr const char* plugin_prefix = "pjrt:";
 inline void add_device_options(CLI::App& app, device_choice& where) {
   const auto is_device = [](const std::string& name) {
     const bool plugin = name.starts_with(plugin_prefix) && name.size() > 5;
-    return name == "cpu" || name == "reference" || plugin
-               ? std::string()
-               : "expected cpu, reference, or pjrt: and the path of a plugin, got " + name;
+    return name == "cpu" || plugin ? std::string()
+                                   : "expected cpu, or pjrt: and the path of a plugin, got " + name;
   };
   const auto is_setting = [](const std::string& assignment) {
     return assignment.find('=') < assignment.size() ? std::string()
                                                     : "expected NAME=VALUE, got " + assignment;
   };
   app.add_option("--device", where.name,
-                 "cpu, reference, or pjrt:PATH, the plugin of a GPU or TPU (docs/devices.md)")
+                 "cpu, or pjrt:PATH, the plugin of a GPU or TPU (docs/devices.md)")
       ->check(CLI::Validator(is_device, ""));
   app.add_option("--plugin-setting", where.settings, "NAME=VALUE that the plugin understands")
       ->check(CLI::Validator(is_setting, ""));
@@ -70,9 +69,6 @@ inline void add_device_options(CLI::App& app, device_choice& where) {
 /// Calls use(device) with what was chosen.
 template <class Use>
 auto on_device(const device_choice& where, const Use& use) {
-  if (where.name == "reference") {
-    return use(glia::reference<>());
-  }
   if (!where.name.starts_with(plugin_prefix)) {
     return use(glia::cpu<>({.threads = where.threads}));
   }
@@ -85,3 +81,21 @@ auto on_device(const device_choice& where, const Use& use) {
   }
   return use(glia::pjrt(options));
 }
+
+#ifdef GLIA_EXAMPLE_DEVICES
+// What devices.cpp has compiled.
+namespace glia {
+
+#define GLIA_TEMPLATE extern template
+#define GLIA_B pjrt<float>
+#define GLIA_R recorder<pjrt<float>>
+#include <glia/compiled/inference.inl>
+#include <glia/compiled/layers.inl>
+#include <glia/compiled/recording.inl>
+#include <glia/compiled/training.inl>
+#undef GLIA_R
+#undef GLIA_B
+#undef GLIA_TEMPLATE
+
+}  // namespace glia
+#endif

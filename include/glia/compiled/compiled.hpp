@@ -14,6 +14,9 @@
 namespace glia {
 
 #define GLIA_TEMPLATE extern template
+#define GLIA_PART "glia/compiled/host.inl"
+#include "glia/compiled/each_backend.inl"
+#undef GLIA_PART
 #define GLIA_PART "glia/compiled/recording.inl"
 #include "glia/compiled/each_backend.inl"
 #undef GLIA_PART

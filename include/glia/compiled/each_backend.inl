@@ -6,8 +6,10 @@
 #undef GLIA_R
 #undef GLIA_B
 
+#ifndef GLIA_COMPILED_FLOAT_ALONE
 #define GLIA_B cpu<double>
 #define GLIA_R recorder<cpu<double>>
 #include GLIA_PART
 #undef GLIA_R
 #undef GLIA_B
+#endif

@@ -4,6 +4,9 @@
 namespace glia {
 
 #define GLIA_TEMPLATE template
+#define GLIA_PART "glia/compiled/host.inl"
+#include "glia/compiled/each_backend.inl"
+#undef GLIA_PART
 #define GLIA_PART "glia/compiled/recording.inl"
 #include "glia/compiled/each_backend.inl"
 #undef GLIA_PART

@@ -3,16 +3,20 @@
 namespace glia {
 
 template class cpu_kernels<float>;
-template class cpu_kernels<double>;
 template class cpu<float>;
+#ifndef GLIA_COMPILED_FLOAT_ALONE
+template class cpu_kernels<double>;
 template class cpu<double>;
+#endif
 
 namespace cpu_loops {
 
 [[gnu::used]] static constexpr auto products_in_float =
     loops_of<float, packing<float>, products<float>, recurrence<float>, quantization<float>>();
+#ifndef GLIA_COMPILED_FLOAT_ALONE
 [[gnu::used]] static constexpr auto products_in_double =
     loops_of<double, packing<double>, products<double>, recurrence<double>, quantization<double>>();
+#endif
 
 }  // namespace cpu_loops
 

@@ -1,5 +1,5 @@
-#include "glia/glia.hpp"
 #include "glia/onnx.hpp"
+#include "glia/glia.hpp"
 #include "glia/onnx/reading/read_graph.hpp"
 #include "glia/onnx/writing/write_graph.hpp"
 #include "glia/onnx/writing/write_message.hpp"

@@ -1,7 +1,5 @@
 // Recording descriptions, and running what was recorded.
 
-GLIA_TEMPLATE class host_tensor<GLIA_B::value_type>;
-GLIA_TEMPLATE class host_backend<cpu_kernels<GLIA_B::value_type>>;
 GLIA_TEMPLATE class GLIA_R;
 GLIA_TEMPLATE class program<GLIA_B>;
 GLIA_TEMPLATE class tape<GLIA_R>;
