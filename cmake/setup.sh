@@ -5,6 +5,7 @@
 #   cmake/setup.sh arm    also what tests/run_arm builds and runs with
 #   cmake/setup.sh fuzz   also what tests/run_fuzz builds with
 #   cmake/setup.sh ci     also what CI checks with, all that included
+#   cmake/setup.sh docs   only what docs/build needs
 #
 # GLIA_SKIP_SETUP=1 leaves the system alone, for those who provide the packages in another way.
 set -euo pipefail
@@ -22,6 +23,9 @@ if [[ "${1:-}" == ci || "${1:-}" == fuzz ]]; then
 fi
 if [[ "${1:-}" == ci || "${1:-}" == arm ]]; then
   packages+=(g++-aarch64-linux-gnu qemu-user)
+fi
+if [[ "${1:-}" == docs ]]; then
+  packages=(doxygen)
 fi
 
 [[ "${GLIA_SKIP_SETUP:-0}" == 1 ]] && exit 0
