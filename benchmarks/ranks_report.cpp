@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <glia/glia.hpp>
 #include <glia/compression/gzip.hpp>
 #include <glia/glia.hpp>
 #include <glia/models/zoo/mobilenet_v2.hpp>

@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <glia/glia.hpp>
 #include <glia/compression/gzip.hpp>
+#include <glia/glia.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <glia/glia.hpp>
 #include <glia/core/error.hpp>
+#include <glia/glia.hpp>
 #include <glia/pjrt/target.hpp>
 #include <iterator>
 #include <optional>

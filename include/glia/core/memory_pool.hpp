@@ -250,7 +250,8 @@ class memory_pool {
   [[nodiscard]] memory_block take(std::size_t bytes, std::size_t larger) const;
 
   static constexpr std::size_t class_of(std::size_t bytes) noexcept {
-    const std::size_t power = std::bit_width(std::max(bytes, std::size_t{alignment}) - 1) - 1;
+    const auto power =
+        static_cast<std::size_t>(std::bit_width(std::max(bytes, std::size_t{alignment}) - 1)) - 1;
     const std::size_t step = (std::size_t{1} << power) / steps_per_power;
     const std::size_t steps = (bytes - (std::size_t{1} << power) + step - 1) / step;
     return bytes <= alignment ? 0 : power * steps_per_power + steps;

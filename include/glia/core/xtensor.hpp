@@ -9,6 +9,21 @@
 #include <xtensor/containers/xtensor.hpp>
 #include <xtensor/io/xio.hpp>
 #else
+#if defined(__clang__) && __clang_major__ >= 19
+// From version 19, clang finds two partial specialisations of xtensor 0.24's for its shapes.
+#include <cstddef>
+#include <xtensor/xstorage.hpp>
+namespace xt {
+template <class X>
+struct rebind_container<X, svector<std::size_t, 4>> {
+  using type = svector<X, 4>;
+};
+template <class X>
+struct rebind_container<X, svector<std::ptrdiff_t, 4>> {
+  using type = svector<X, 4>;
+};
+}  // namespace xt
+#endif
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>
 #include <xtensor/xio.hpp>

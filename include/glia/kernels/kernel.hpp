@@ -70,6 +70,14 @@ constexpr decltype(auto) with_operands(const Operands& operands, const F& f) {
   (std::make_index_sequence<K::operands>{});
 }
 
+/// Looked at first: whether types can be compared may depend on whether they are kernels.
+template <class K>
+concept has_kernel_constants = requires {
+  { K::name } -> std::convertible_to<std::string_view>;
+  { K::operands } -> std::convertible_to<std::size_t>;
+  { K::results } -> std::convertible_to<std::size_t>;
+};
+
 }  // namespace detail
 
 /// A call of a backend's primitive function as a value: its attributes, and all that is known of it
@@ -87,11 +95,7 @@ constexpr decltype(auto) with_operands(const Operands& operands, const F& f) {
 /// - maybe `overwrites`, and `updates`: its results start from what the operands hold that they
 ///   overwrite; and `relabels(spec)`: whether the result has its operand's elements, in order.
 template <class K>
-concept kernel = std::copyable<K> && std::equality_comparable<K> && requires {
-  { K::name } -> std::convertible_to<std::string_view>;
-  { K::operands } -> std::convertible_to<std::size_t>;
-  { K::results } -> std::convertible_to<std::size_t>;
-};
+concept kernel = detail::has_kernel_constants<K> && std::copyable<K> && std::equality_comparable<K>;
 
 template <class... Kernels>
 struct kernel_list {};

@@ -1,5 +1,5 @@
-// A program that compiles header-only and with glia::compiled, and links either way: models on the cpu
-// backend in float and double, on the reference backend and on one of its own.
+// A program that compiles header-only and with glia::compiled, and links either way: models on the
+// cpu backend in float and double, on the reference backend and on one of its own.
 #include <glia/glia.hpp>
 #include <glia/onnx.hpp>
 #include <glia/testing/gradient_check.hpp>
@@ -22,9 +22,8 @@ class own_backend {
   }
   template <glia::kernel K, std::same_as<tensor>... Operands>
   requires glia::runs<glia::reference<float>, K> glia::results_t<K, tensor> run(
-      const K& k, Operands... operands) const {
-    return host_.run(k, std::move(operands)...);
-  }
+      const K& k, Operands... operands)
+  const { return host_.run(k, std::move(operands)...); }
 
  private:
   glia::reference<float> host_;
