@@ -2,21 +2,15 @@
 
 # glia_add_program(NAME SOURCE... [COMPILED] LINK LIBRARY...)
 #
-# COMPILED links glia::compiled, unless GLIA_HEADER_ONLY asks for programs without it.
+# COMPILED links glia::compiled.
 function(glia_add_program name)
   cmake_parse_arguments(arg "COMPILED" "" "LINK" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   if(arg_COMPILED)
-    glia_link_compiled(${name})
+    target_link_libraries(${name} PRIVATE glia::compiled)
   endif()
   target_link_libraries(${name} PRIVATE glia::glia ${arg_LINK})
   glia_set_warnings(${name})
-endfunction()
-
-function(glia_link_compiled name)
-  if(NOT GLIA_HEADER_ONLY)
-    target_link_libraries(${name} PRIVATE glia::compiled)
-  endif()
 endfunction()
 
 function(glia_set_warnings name)

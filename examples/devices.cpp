@@ -5,12 +5,7 @@ namespace glia {
 
 #define GLIA_TEMPLATE template
 #define GLIA_B pjrt<float>
-#define GLIA_R recorder<pjrt<float>>
-#include <glia/compiled/inference.inl>
-#include <glia/compiled/layers.inl>
-#include <glia/compiled/recording.inl>
-#include <glia/compiled/training.inl>
-#undef GLIA_R
+#include <glia/compiled/models.inl>
 #undef GLIA_B
 #undef GLIA_TEMPLATE
 

@@ -1,4 +1,4 @@
-// A model that trains, with glia::compiled.
+// Trains a model, and says whether it learned.
 #include <glia/glia.hpp>
 
 int main() {

@@ -17,16 +17,7 @@ namespace glia {
 #define GLIA_PART "glia/compiled/host.inl"
 #include "glia/compiled/each_backend.inl"
 #undef GLIA_PART
-#define GLIA_PART "glia/compiled/recording.inl"
-#include "glia/compiled/each_backend.inl"
-#undef GLIA_PART
-#define GLIA_PART "glia/compiled/inference.inl"
-#include "glia/compiled/each_backend.inl"
-#undef GLIA_PART
-#define GLIA_PART "glia/compiled/training.inl"
-#include "glia/compiled/each_backend.inl"
-#undef GLIA_PART
-#define GLIA_PART "glia/compiled/layers.inl"
+#define GLIA_PART "glia/compiled/models.inl"
 #include "glia/compiled/each_backend.inl"
 #undef GLIA_PART
 #undef GLIA_TEMPLATE

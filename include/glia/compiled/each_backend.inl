@@ -1,15 +1,11 @@
 // Includes GLIA_PART for the backends that glia::compiled holds.
 
 #define GLIA_B cpu<float>
-#define GLIA_R recorder<cpu<float>>
 #include GLIA_PART
-#undef GLIA_R
 #undef GLIA_B
 
 #ifndef GLIA_COMPILED_FLOAT_ALONE
 #define GLIA_B cpu<double>
-#define GLIA_R recorder<cpu<double>>
 #include GLIA_PART
-#undef GLIA_R
 #undef GLIA_B
 #endif

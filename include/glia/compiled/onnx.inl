@@ -1,7 +1,7 @@
 // ONNX files as descriptions, and models as ONNX files.
 
-GLIA_TEMPLATE variable<GLIA_R> onnx_model::operator()(scope<GLIA_R>&,
-                                                      const variable<GLIA_R>&) const;
+GLIA_TEMPLATE variable<recorder<GLIA_B>> onnx_model::operator()(
+    scope<recorder<GLIA_B>>&, const variable<recorder<GLIA_B>>&) const;
 GLIA_TEMPLATE ::onnx::ModelProto onnx::message_of<GLIA_B>(const model_core<GLIA_B>&,
-                                                          const description_ref<GLIA_R>&,
+                                                          const description_ref<recorder<GLIA_B>>&,
                                                           const onnx_options&);
