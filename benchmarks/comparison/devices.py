@@ -23,7 +23,7 @@ def contestants(model, options):
     if on_cpu:
         result.append(Contestant("glia, its own cpu", report, 4, images))
     else:
-        torch = [TORCH2_PYTHON, PEERS / "mnist_gpu_torch2.py", "--model", model]
+        torch = [TORCH2_PYTHON, PEERS / "gpu_torch2.py", "--model", model]
         result += [Contestant("PyTorch 2, eager", [*torch, "--mode", "eager"], 4),
                    Contestant("PyTorch 2, compiled", [*torch, "--mode", "compiled"], 4),
                    Contestant("PyTorch 2, CUDA graphs", [*torch, "--mode", "graphs"], 4)]

@@ -108,6 +108,20 @@ template <backend B, class Number>
   }
 }
 
+/// Reads tensors of one number each. Backends that have to wait for a device may begin with all of
+/// them before they wait.
+template <backend B>
+void numbers_to_host(const B& device, std::span<const typename B::tensor> from,
+                     std::span<double> to) {
+  if constexpr (requires { device.numbers_to_host(from, to); }) {
+    device.numbers_to_host(from, to);
+  } else {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      device.to_host(from[i], to.subspan(i, 1));
+    }
+  }
+}
+
 /// A backend whose kernels can be told where their results go: what a program needs that has
 /// planned its memory. Others run at once.
 template <class B>

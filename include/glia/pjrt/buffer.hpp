@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -78,9 +79,10 @@ class pjrt_buffer {
   return result;
 }
 
-/// Copies the elements of a buffer of this shape, of which there are so many bytes, in row-major
-/// order, whatever the device's own, and waits for them.
-inline void copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to) {
+/// Begins to copy the elements of a buffer of this shape, of which there are so many bytes, in
+/// row-major order, whatever the device's own. Adds an event for each device that they are on.
+inline void begin_copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to,
+                               std::vector<pjrt_api::event*>& events) {
   if (to.empty()) {
     return;
   }
@@ -92,6 +94,7 @@ inline void copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std:
   row_major.tiled.minor_to_major_size = axes.size();
   const std::size_t pieces = from.layout() == device_layout::by_rows ? from.parts().size() : 1;
   const std::size_t each = to.size() / pieces;
+  events.reserve(events.size() + pieces);
   for (std::size_t d = 0; d < pieces; ++d) {
     pjrt_api::buffer_to_host_buffer_args args;
     args.src = from.parts()[d];
@@ -99,8 +102,34 @@ inline void copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std:
     args.dst = to.data() + d * each;
     args.dst_size = each;
     client.plugin().call(client.api().buffer_to_host_buffer, args, "copy a tensor from the device");
-    wait_for(client, args.event, "compute a tensor");
+    events.push_back(args.event);
   }
+}
+
+/// Calls begin(events), which begins to copy to the host's memory, and waits for all that it has
+/// begun, whatever fails: that memory is written to until then.
+void copy_to_host(const pjrt_client& client, const auto& begin) {
+  std::vector<pjrt_api::event*> events;
+  std::exception_ptr failure;
+  try {
+    begin(events);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  for (pjrt_api::event* const event : events) {
+    try {
+      wait_for(client, event, "compute a tensor");
+    } catch (...) {
+      failure = failure ? failure : std::current_exception();
+    }
+  }
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+inline void copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to) {
+  copy_to_host(*from.client(), [&](auto& events) { begin_copy_to_host(from, s, to, events); });
 }
 
 }  // namespace glia::detail

@@ -100,6 +100,18 @@ class pjrt {
   void to_host(const tensor& x, std::span<std::int32_t> to) const {
     copy_back<std::int32_t>(x, to, element::index);
   }
+  /// Tensors of one number each: all copies are begun before one is waited for.
+  void numbers_to_host(std::span<const tensor> from, std::span<double> to) const {
+    std::vector<T> values(from.size());
+    detail::copy_to_host(*state_->client, [&](auto& events) {
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        require_readable(from[i], 1, element::real);
+        detail::begin_copy_to_host(from[i].buffer(), from[i].shape(),
+                                   std::as_writable_bytes(std::span(values).subspan(i, 1)), events);
+      }
+    });
+    std::copy(values.begin(), values.end(), to.begin());
+  }
 
   /// Without a program: few of these tensors are made, and each once.
   [[nodiscard]] tensor run(const kernels::full& k) const {
@@ -275,12 +287,15 @@ class pjrt {
     }
   }
 
-  template <class Element, class Number>
-  void copy_back(const tensor& x, std::span<Number> to, element type) const {
+  static void require_readable(const tensor& x, std::size_t room, element type) {
     require_not_empty(x);
     require_elements("to_host", spec_of(x), type);
-    require<shape_error>(to.size() == x.shape().size(), "to_host: room for ", to.size(),
+    require<shape_error>(room == x.shape().size(), "to_host: room for ", room,
                          " values, the tensor ", x.shape(), " has ", x.shape().size());
+  }
+  template <class Element, class Number>
+  void copy_back(const tensor& x, std::span<Number> to, element type) const {
+    require_readable(x, to.size(), type);
     if constexpr (std::same_as<Element, Number>) {
       detail::copy_to_host(x.buffer(), x.shape(), std::as_writable_bytes(to));
     } else {

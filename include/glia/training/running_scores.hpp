@@ -183,7 +183,7 @@ class running_scores {
   // it is read when somebody asks.
   mutable std::vector<double> sums_;
   mutable std::vector<typename B::tensor> pending_;
-  mutable std::vector<double> new_sums_;  // while they are read
+  mutable std::vector<double> read_;      // what was pending
   std::vector<std::vector<double>> own_;  // of metrics that look at outputs; else empty
   std::vector<float> outputs_;            // of a batch
   std::size_t count_ = 0;

@@ -27,6 +27,7 @@ running_scores<B>::running_scores(B device, std::vector<metric> metrics, double 
   reset();
   if constexpr (!compiling_backend<B>) {
     pending_.reserve(batches_at_a_time * sums_.size());
+    read_.reserve(batches_at_a_time * sums_.size());
   }
 }
 
@@ -182,13 +183,11 @@ void running_scores<B>::make_room() {
 
 template <backend B>
 void running_scores<B>::read_pending() const {
-  new_sums_ = sums_;
-  for (std::size_t at = 0; at < pending_.size(); ++at) {
-    double of_batch = 0;
-    device_.to_host(pending_[at], std::span(&of_batch, 1));
-    new_sums_[at % sums_.size()] += of_batch;
+  read_.resize(pending_.size());
+  numbers_to_host(device_, std::span<const typename B::tensor>(pending_), std::span(read_));
+  for (std::size_t i = 0; i < read_.size(); ++i) {
+    sums_[i % sums_.size()] += read_[i];
   }
-  sums_.swap(new_sums_);
   pending_.clear();
 }
 

@@ -1,0 +1,33 @@
+// Holds the kernels of a device to the reference backend, a JSON line for each case as it is done.
+// --part 2 --parts 8 runs every eighth case from the third on: several processes share the suite.
+
+#include <glia/testing/conformance.hpp>
+
+#include "../report.hpp"
+
+int main(int argc, char** argv) try {
+  device_choice where{.threads = 1, .full_precision = true};
+  std::size_t part = 0;
+  std::size_t parts = 1;
+  CLI::App app{"Compares each kernel of a device with the reference backend"};
+  add_device_options(app, where);
+  app.add_option("--part", part);
+  app.add_option("--parts", parts)->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  on_device(where, [&](const auto& device) {
+    (void)glia::testing::run_conformance(
+        {.part = part,
+         .parts = parts,
+         .report =
+             [](const glia::testing::conformance_result& result) {
+               report::print({{"case", result.name},
+                              {"error", result.error},
+                              {"operands_kept", result.operands_kept},
+                              {"reuse_agrees", result.reuse_agrees}});
+             }},
+        device);
+  });
+} catch (const glia::error& e) {
+  std::cerr << e.what() << '\n';
+  return 1;
+}

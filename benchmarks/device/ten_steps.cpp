@@ -1,0 +1,127 @@
+// Ten steps of a network, as one JSON line: the loss of each, and of each parameter what it has
+// become, in a few of its elements. Two devices that compute the same print the same but for
+// rounding; --double, on the cpu, says how much that is.
+
+#include <algorithm>
+#include <cmath>
+#include <glia/models/zoo/xception.hpp>
+#include <map>
+
+#include "../../examples/flowers/network.hpp"
+#include "../report.hpp"
+
+namespace {
+
+constexpr std::size_t steps = 10;
+
+struct settings : report::settings {
+  bool in_double = false;  ///< on the cpu
+};
+
+/// Normally distributed inputs, and classes that are not all as frequent.
+[[nodiscard]] glia::labelled_arrays noise(std::size_t samples, const glia::shape& sample,
+                                          std::size_t classes) {
+  std::vector<std::size_t> extents(sample.begin(), sample.end());
+  extents.insert(extents.begin(), samples);
+  xt::xarray<float> x = xt::zeros<float>(extents);
+  glia::random_stream random({.seed = 3});
+  for (float& v : x) {
+    v = static_cast<float>(random.normal());
+  }
+  xt::xarray<std::int32_t> y = xt::zeros<std::int32_t>({samples});
+  for (std::size_t i = 0; i < samples; ++i) {
+    y(i) = i % 2 == 0 ? 0 : static_cast<std::int32_t>(i % classes);
+  }
+  return {x, y};
+}
+
+[[nodiscard]] glia::image_bytes digits(const settings& s, std::size_t samples,
+                                       const glia::shape& sample) {
+  auto sets = glia::load_mnist(s.data, glia::gzip_files{});
+  sets.train.keep_first(samples);
+  return std::move(sets.train).reshaped(sample);
+}
+
+/// The largest element by size, and up to 16 others at even distances.
+[[nodiscard]] nlohmann::json excerpt(const std::vector<float>& values) {
+  constexpr std::size_t most = 16;
+  float largest = 0;
+  for (const float v : values) {
+    largest = std::max(largest, std::abs(v));
+  }
+  std::vector<float> some;
+  const std::size_t stride = 1 + (values.size() - 1) / most;
+  for (std::size_t i = 0; i < values.size(); i += stride) {
+    some.push_back(values[i]);
+  }
+  return {{"largest", largest}, {"values", some}};
+}
+
+void print_steps(const settings& s, const auto& network, const glia::shape& sample,
+                 const auto& data) {
+  const auto run = [&](const auto& device) {
+    glia::model net{network, sample, device, {.seed = s.seed}};
+    glia::trainer trainer{net,
+                          glia::softmax_cross_entropy{},
+                          glia::sgd{.learning_rate = 1e-3, .momentum = 0.9},
+                          {.seed = s.seed}};
+    std::vector<double> losses;
+    const auto note_loss = [&](const glia::training& t) { losses.push_back(t.loss()); };
+    const double seconds = report::seconds_of([&] {
+      trainer.fit(data, {.batch_size = data.size() / steps,
+                         .progress = nullptr,
+                         .observers = {glia::on(glia::moment::step, note_loss)}});
+    });
+    nlohmann::json parameters;
+    for (const auto& p : net.parameters()) {
+      std::vector<float> values(p.value.shape().size());
+      device.to_host(p.value, std::span<float>(values));
+      parameters[p.spec.name] = excerpt(values);
+    }
+    report::print({{"losses", losses}, {"parameters", parameters}, {"seconds", seconds}});
+  };
+  if (s.in_double) {
+    run(glia::cpu<double>({.threads = s.where.threads}));
+  } else {
+    on_device(s.where, run);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::map<std::string, void (*)(const settings&)> networks{
+      {"mnist_mlp",
+       [](const settings& s) { print_steps(s, perceptron(), {784}, digits(s, 1000, {784})); }},
+      {"mnist_cnn",
+       [](const settings& s) {
+         print_steps(s, convolutional_network(), {28, 28, 1}, digits(s, 1000, {28, 28, 1}));
+       }},
+      {"flowers",
+       [](const settings& s) {
+         const glia::shape photo{96, 96, 3};
+         print_steps(s, flowers_network(glia::mobilenet_v2(), 0, 5), photo, noise(160, photo, 5));
+       }},
+      {"gru",
+       [](const settings& s) {
+         const glia::shape sequence{25, 256};
+         print_steps(s, glia::sequential{glia::gru{.units = 128}, glia::dense{10}}, sequence,
+                     noise(320, sequence, 10));
+       }},
+      {"xception", [](const settings& s) {
+         const glia::shape photo{128, 128, 3};
+         print_steps(s, glia::xception({.classes = 10}), photo, noise(80, photo, 10));
+       }}};
+  settings s;
+  s.where.full_precision = true;
+  std::string name;
+  CLI::App app{"Takes ten steps of a network"};
+  report::add_flags(app, s);
+  app.add_option("--network", name)->required()->check(CLI::IsMember(&networks));
+  app.add_flag("--double", s.in_double, "on the cpu, in double");
+  CLI11_PARSE(app, argc, argv);
+  networks.at(name)(s);
+} catch (const glia::error& e) {
+  std::cerr << e.what() << '\n';
+  return 1;
+}
