@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Configures build/ if that is still to be done and builds targets, quietly unless they fail.
+# Configures build/ if that is still to be done, or if it was without these options, and builds targets, quietly unless
+# they fail.
 #
-#   cmake/build.sh [TARGET...]
+#   cmake/build.sh [-DOPTION=VALUE...] [TARGET...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -20,7 +21,18 @@ quietly() {
   fi
 }
 
-[[ -f build/build.ninja ]] || quietly cmake --preset default
+options=()
+while [[ ${1:-} == -D* ]]; do
+  options+=("$1")
+  shift
+done
+if [[ ! -f build/build.ninja ]]; then
+  quietly cmake --preset default "${options[@]}"
+fi
+for option in "${options[@]}"; do
+  name=${option#-D} value=${option#*=}
+  grep -qE "^${name%%=*}:[A-Z]+=$value\$" build/CMakeCache.txt || quietly cmake "$option" build
+done
 # Only what takes a while is announced.
 { sleep 2 >/dev/null 2>&1 && echo "glia: building ${*:-everything}" >&2; } 9>&- &
 announcement=$!

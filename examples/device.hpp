@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <glia/glia.hpp>
-#include <glia/pjrt.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#ifdef GLIA_WITH_DEVICES
+#include <glia/pjrt.hpp>
+#endif
 
 /// Where an example runs.
 struct device_choice {
@@ -32,6 +35,8 @@ struct device_choice {
 
 inline constexpr const char* plugin_prefix = "pjrt:";
 
+#ifdef GLIA_WITH_DEVICES
+
 /// Whole numbers and true and false are what they look like, all else is text.
 [[nodiscard]] inline glia::pjrt_setting setting_of(const std::string& assignment) {
   const std::size_t at = assignment.find('=');
@@ -45,6 +50,8 @@ inline constexpr const char* plugin_prefix = "pjrt:";
   }
   return result;
 }
+
+#endif
 
 inline void add_device_options(CLI::App& app, device_choice& where) {
   const auto is_device = [](const std::string& name) {
@@ -72,6 +79,7 @@ auto on_device(const device_choice& where, const Use& use) {
   if (!where.name.starts_with(plugin_prefix)) {
     return use(glia::cpu<>({.threads = where.threads}));
   }
+#ifdef GLIA_WITH_DEVICES
   glia::pjrt_options options{.plugin = where.name.substr(std::string(plugin_prefix).size()),
                              .devices = where.devices,
                              .precision = where.full_precision ? glia::product_precision::full
@@ -80,9 +88,14 @@ auto on_device(const device_choice& where, const Use& use) {
     options.settings.push_back(setting_of(setting));
   }
   return use(glia::pjrt(options));
+#else
+  throw glia::value_error("--device " + where.name +
+                          ": this program was built for CPUs alone; examples/run builds it for "
+                          "other devices, and so does CMake with -DGLIA_EXAMPLE_DEVICES=ON");
+#endif
 }
 
-#ifdef GLIA_EXAMPLE_DEVICES
+#ifdef GLIA_COMPILED_DEVICES
 // What devices.cpp has compiled.
 namespace glia {
 
