@@ -16,7 +16,7 @@ packages=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-d
   libavcodec-dev libswscale-dev ffmpeg libopenmpi-dev openmpi-bin libonnx-dev
   libprotobuf-dev libonnx-testdata pkg-config)
 if [[ "${1:-}" == ci ]]; then
-  packages+=(clang-format clang-tidy doxygen python3-venv python3-clang clang-19)
+  packages+=(clang-format clang-tidy doxygen python3-venv python3-clang clang-19 libc++-19-dev libc++abi-19-dev)
 fi
 if [[ "${1:-}" == ci || "${1:-}" == fuzz ]]; then
   packages+=(clang libclang-rt-14-dev)

@@ -71,15 +71,16 @@ TEST_CASE("several threads read records of one index") {
   const numbered_files n;
   const glia::tfrecord_index records(n.files);
   std::vector<std::string> orders(4);
-  {
-    std::vector<std::jthread> threads;
-    for (std::string& order : orders) {
-      threads.emplace_back([&] {
-        for (int round = 0; round < 50; ++round) {
-          order = order_of(records);
-        }
-      });
-    }
+  std::vector<std::thread> threads;
+  for (std::string& order : orders) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        order = order_of(records);
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
   }
   for (const std::string& order : orders) {
     CHECK(order == order_of(records));

@@ -400,12 +400,13 @@ void check_map(const zoo_network& net, const file_list& file, const glia::name_m
   }
   CHECK(parameters.empty());
   std::size_t others = 0;
-  for (const auto& [name, s] : file) {
+  for (const auto& one : file) {
+    const std::string& name = one.first;
     if (!tensors.contains(name)) {
       INFO(name);
       ++others;
       CHECK(std::any_of(map.ignored.begin(), map.ignored.end(),
-                        [&name = name](const std::string& end) { return name.ends_with(end); }));
+                        [&](const std::string& end) { return name.ends_with(end); }));
     }
   }
   CHECK(others == left_over);
@@ -547,13 +548,12 @@ TEST_CASE("some stages of a network take their own weights from a whole file") {
       ++parameters;
     }
     CHECK(map.sources.size() == parameters);
-    for (const auto& [name, s] : file) {
-      const bool ignored =
-          std::any_of(map.ignored.begin(), map.ignored.end(),
-                      [&name = name](const std::string& end) { return name.ends_with(end); });
-      const bool taken =
-          std::any_of(map.sources.begin(), map.sources.end(),
-                      [&name = name](const auto& source) { return source.tensor == name; });
+    for (const auto& one : file) {
+      const std::string& name = one.first;
+      const bool ignored = std::any_of(map.ignored.begin(), map.ignored.end(),
+                                       [&](const std::string& end) { return name.ends_with(end); });
+      const bool taken = std::any_of(map.sources.begin(), map.sources.end(),
+                                     [&](const auto& source) { return source.tensor == name; });
       CHECK((ignored || taken));
     }
     return parameters;

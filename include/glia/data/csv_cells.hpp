@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "glia/core/error.hpp"
+#include "glia/core/parse_number.hpp"
 
 namespace glia::detail {
 
@@ -205,13 +206,13 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
     cell.remove_prefix(1);
   }
   const char* end = cell.data() + cell.size();
-  const auto [at, problem] = std::from_chars(cell.data(), end, value);
+  const auto [at, problem] = parse_number(cell.data(), end, value);
   if (at != end || problem == std::errc::invalid_argument) {
     return cell_kind::no_number;
   }
   if (problem == std::errc::result_out_of_range) {
     double wide = 0;
-    if (std::from_chars(cell.data(), end, wide).ec == std::errc()) {
+    if (parse_number(cell.data(), end, wide).ec == std::errc()) {
       value = static_cast<float>(wide);
     } else if (is_below_one(cell)) {
       value = cell[0] == '-' ? -0.0F : 0.0F;

@@ -105,10 +105,10 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
   }
   std::vector<std::string> surplus;
   const auto look = [&](const auto& named) {
-    for (const auto& [name, value] : named) {
-      const bool ignored =
-          std::any_of(names.ignored.begin(), names.ignored.end(),
-                      [&name = name](const std::string& end) { return name.ends_with(end); });
+    for (const auto& one : named) {
+      const std::string& name = one.first;
+      const bool ignored = std::any_of(names.ignored.begin(), names.ignored.end(),
+                                       [&](const std::string& end) { return name.ends_with(end); });
       if (!ignored && !used.contains(name)) {
         surplus.push_back(name);
       }

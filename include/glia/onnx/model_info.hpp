@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <locale>
 #include <map>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "glia/core/error.hpp"
+#include "glia/core/parse_number.hpp"
 
 namespace glia {
 
@@ -97,7 +99,13 @@ struct model_info {
   template <class Number>
   [[nodiscard]] static Number number(std::string_view of, std::string_view key) {
     Number made{};
-    const auto read = std::from_chars(of.data(), of.data() + of.size(), made);
+    const auto read = [&] {
+      if constexpr (std::floating_point<Number>) {
+        return detail::parse_number(of.data(), of.data() + of.size(), made);
+      } else {
+        return std::from_chars(of.data(), of.data() + of.size(), made);
+      }
+    }();
     require<data_error>(read.ec == std::errc{} && read.ptr == of.data() + of.size(), "metadata '",
                         key, "' is '", of, "'; expected a number");
     return made;

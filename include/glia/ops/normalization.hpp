@@ -89,7 +89,9 @@ template <backend B>
   };
   constexpr normalization kind = normalization::batch;
   auto own = device.run(kernels::normalize{kind, epsilon}, x.value(), gamma.value(), beta.value());
-  const auto [mean, variance] = moments_over_ranks(device, all, own[1], own[2]);
+  const auto moments = moments_over_ranks(device, all, own[1], own[2]);
+  const tensor& mean = moments[0];
+  const tensor& variance = moments[1];
   const tensor inverse = device.run(
       kernels::unary{{unary_function::reciprocal}},
       device.run(kernels::unary{{unary_function::square_root}},
@@ -99,8 +101,7 @@ template <backend B>
                    apply(device, binary_function::multiply,
                          apply(device, binary_function::subtract, x.value(), mean), factor),
                    beta.value());
-  const auto adjoint = [=, mean = mean, variance = variance, to_beta = beta.slot()](auto& to,
-                                                                                    auto dy) {
+  const auto adjoint = [=, to_beta = beta.slot()](auto& to, auto dy) {
     const B& on = to.device();
     auto [dx, dgamma, dbeta] = on.run(kernels::normalize_gradient{kind, epsilon}, std::move(dy),
                                       x.value(), gamma.value(), mean, variance);
@@ -151,11 +152,11 @@ template <backend B>
   if (kind == normalization::batch && x.owner().joined().ranks != nullptr) {
     return detail::normalize_over_ranks(x, gamma, beta, epsilon);
   }
-  auto [y, mean, variance] = x.device().run(kernels::normalize{kind, epsilon, groups}, x.value(),
-                                            gamma.value(), beta.value());
+  auto [y, means, variances] = x.device().run(kernels::normalize{kind, epsilon, groups}, x.value(),
+                                              gamma.value(), beta.value());
   variable<B> output = x.owner().record(
       std::move(y), x.needs_gradient() || gamma.needs_gradient() || beta.needs_gradient(),
-      [kind, x, gamma, to_beta = beta.slot(), mean = mean, variance = variance, epsilon, groups](
+      [kind, x, gamma, to_beta = beta.slot(), mean = means, variance = variances, epsilon, groups](
           auto& to, auto dy) {
         auto [dx, dgamma, dbeta] =
             to.device().run(kernels::normalize_gradient{kind, epsilon, groups}, std::move(dy),
@@ -170,7 +171,7 @@ template <backend B>
           to.add(to_beta, std::move(dbeta));
         }
       });
-  return {std::move(output), std::move(mean), std::move(variance)};
+  return {std::move(output), std::move(means), std::move(variances)};
 }
 
 }  // namespace glia::ops

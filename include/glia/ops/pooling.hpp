@@ -12,12 +12,12 @@ template <backend B>
   tape<B>& owner = x.owner();
   const gradient_slot from = x.slot();
   const shape before = x.shape();
-  auto [y, position] = owner.device().run(kernels::max_pool2d{window}, std::move(x).value());
+  auto [y, positions] = owner.device().run(kernels::max_pool2d{window}, std::move(x).value());
   return owner.record(
       std::move(y), static_cast<bool>(from),
-      [from, before, window, position = std::move(position)](auto& to, auto dy) {
+      [from, before, window, kept = std::move(positions)](auto& to, auto dy) {
         to.add(from, to.device().run(kernels::max_pool2d_gradient{window, sample_of(before)},
-                                     std::move(dy), position));
+                                     std::move(dy), kept));
       });
 }
 

@@ -44,13 +44,13 @@ template <backend B>
   const gradient_slot to_x = x.slot();
   const gradient_slot to_bias = bias ? bias->slot() : gradient_slot{};
   const bool trained = to_x || w.needs_gradient() || to_bias;
-  auto [states, kept] =
+  auto [all_states, all_kept] =
       owner.device().run(kernels::recurrence{cell, backwards, trained}, std::move(x).value(),
                          w.value(), bias ? bias->value() : typename B::tensor{}, scale, counts);
   return owner.record(
-      states, trained,
-      [cell, backwards, to_x, to_bias, w, scale, counts, states = states, kept = kept](auto& to,
-                                                                                       auto dy) {
+      all_states, trained,
+      [cell, backwards, to_x, to_bias, w, scale, counts, states = all_states, kept = all_kept](
+          auto& to, auto dy) {
         const B& device = to.device();
         auto [dx, dproducts] = device.run(kernels::recurrence_gradient{cell, backwards},
                                           std::move(dy), states, kept, w.value(), scale, counts);

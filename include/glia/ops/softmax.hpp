@@ -27,13 +27,13 @@ template <backend B>
   const gradient_slot from = logits.slot();
   auto [loss, probabilities] =
       owner.device().run(kernels::softmax_cross_entropy{}, std::move(logits).value(), targets);
-  return owner.record(
-      std::move(loss), static_cast<bool>(from),
-      [from, probabilities = std::move(probabilities), targets = std::move(targets)](
-          auto& to, auto dy) mutable {
-        to.add(from, to.device().run(kernels::softmax_cross_entropy_gradient{}, std::move(dy),
-                                     std::move(probabilities), std::move(targets)));
-      });
+  return owner.record(std::move(loss), static_cast<bool>(from),
+                      [from, kept = std::move(probabilities), targets = std::move(targets)](
+                          auto& to, auto dy) mutable {
+                        to.add(from,
+                               to.device().run(kernels::softmax_cross_entropy_gradient{},
+                                               std::move(dy), std::move(kept), std::move(targets)));
+                      });
 }
 
 }  // namespace glia::ops

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -50,11 +51,11 @@ namespace glia::detail {
   const std::filesystem::path& plugin = client.plugin().file();
   const auto changed = std::filesystem::last_write_time(plugin, unknown);
   const auto& version = client.api().version;
-  return text("glia program 1\n", client.platform(), ' ', client.platform_version(), ' ',
-              client.device_kind(), " x", client.devices().size(), "\nplugin ",
-              version.major_version, '.', version.minor_version, ", ",
-              std::filesystem::file_size(plugin, unknown), " bytes of ",
-              changed.time_since_epoch().count(), '\n', processor, '\n', told);
+  return text(
+      "glia program 1\n", client.platform(), ' ', client.platform_version(), ' ',
+      client.device_kind(), " x", client.devices().size(), "\nplugin ", version.major_version, '.',
+      version.minor_version, ", ", std::filesystem::file_size(plugin, unknown), " bytes of ",
+      static_cast<std::int64_t>(changed.time_since_epoch().count()), '\n', processor, '\n', told);
 }
 
 /// Makes programs of modules: each once, and those that an earlier run has kept not at all.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
@@ -13,6 +12,7 @@
 
 #include "glia/core/error.hpp"
 #include "glia/core/input_file.hpp"
+#include "glia/core/parse_number.hpp"
 #include "glia/training/history.hpp"
 
 namespace glia {
@@ -73,7 +73,7 @@ namespace detail {
     const auto value = [&](std::size_t i) {
       double number = 0;
       const char* const end = cells[i].data() + cells[i].size();
-      const auto [at, failure] = std::from_chars(cells[i].data(), end, number);
+      const auto [at, failure] = detail::parse_number(cells[i].data(), end, number);
       require<data_error>(failure == std::errc() && at == end, path.string(), ": line ", row,
                           ": expected a number, got '", cells[i], "'");
       return number;

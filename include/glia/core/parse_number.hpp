@@ -1,0 +1,66 @@
+#pragma once
+
+#include <locale.h>  // NOLINT(modernize-deprecated-headers): newlocale
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace glia::detail {
+
+/// What `std::from_chars` does for floating-point numbers, by strtod, for C++ libraries that have
+/// it for integers alone.
+template <std::floating_point T>
+[[nodiscard]] std::from_chars_result parse_number_by_strtod(const char* first, const char* last,
+                                                            T& value) {
+  // strtod takes more: spaces, a plus sign, hexadecimal digits, the words of the locale.
+  const char* const digits = first != last && *first == '-' ? first + 1 : first;
+  const auto begins = [&](const char* characters) {
+    return digits != last && std::string_view(characters).find(*digits) != std::string_view::npos;
+  };
+  if (!begins("0123456789.iInN")) {
+    return {first, std::errc::invalid_argument};
+  }
+  if (begins("0") && last - digits > 1 && (digits[1] == 'x' || digits[1] == 'X')) {
+    last = digits + 1;
+  }
+  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+  const std::string text(first, last);
+  char* end = nullptr;
+  const int before = errno;
+  errno = 0;
+  T number{};
+  if constexpr (std::same_as<T, float>) {
+    number = strtof_l(text.c_str(), &end, plain);
+  } else {
+    number = strtod_l(text.c_str(), &end, plain);
+  }
+  const bool out_of_range = errno == ERANGE && (std::isinf(number) || number == 0);
+  errno = before;
+  if (end == text.c_str()) {
+    return {first, std::errc::invalid_argument};
+  }
+  const char* const behind = first + (end - text.c_str());
+  if (out_of_range) {
+    return {behind, std::errc::result_out_of_range};
+  }
+  value = number;
+  return {behind, std::errc()};
+}
+
+/// `std::from_chars` for floating-point numbers, where the C++ library has it.
+template <std::floating_point T>
+[[nodiscard]] std::from_chars_result parse_number(const char* first, const char* last, T& value) {
+#ifdef __cpp_lib_to_chars
+  return std::from_chars(first, last, value);
+#else
+  return parse_number_by_strtod(first, last, value);
+#endif
+}
+
+}  // namespace glia::detail
