@@ -1,5 +1,5 @@
-// Holds the kernels of a device to the reference backend, a JSON line for each case as it is done.
-// --part 2 --parts 8 runs every eighth case from the third on: several processes share the suite.
+// Compares the kernels of a device with the reference backend and prints a JSON line for each case.
+// --part 2 --parts 8 runs every eighth case, starting at the third: processes can share the suite.
 
 #include <glia/testing/conformance.hpp>
 

@@ -1,6 +1,6 @@
-// Ten steps of a network, as one JSON line: the loss of each, and of each parameter what it has
-// become, in a few of its elements. Two devices that compute the same print the same but for
-// rounding; --double, on the cpu, says how much that is.
+// Trains a network for ten steps and prints one JSON line: the losses, and a few elements of each
+// parameter at the end. Results of two devices differ by rounding errors only; --double computes
+// reference results on the cpu in double.
 
 #include <algorithm>
 #include <cmath>

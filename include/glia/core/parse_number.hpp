@@ -13,12 +13,12 @@
 
 namespace glia::detail {
 
-/// What `std::from_chars` does for floating-point numbers, by strtod, for C++ libraries that have
-/// it for integers alone.
+/// A replacement for `std::from_chars` on floating-point numbers, built on strtod: libc++ 19 has
+/// `std::from_chars` for integers only.
 template <std::floating_point T>
 [[nodiscard]] std::from_chars_result parse_number_by_strtod(const char* first, const char* last,
                                                             T& value) {
-  // strtod takes more: spaces, a plus sign, hexadecimal digits, the words of the locale.
+  // strtod also accepts leading spaces, a plus sign and hexadecimal digits.
   const char* const digits = first != last && *first == '-' ? first + 1 : first;
   const auto begins = [&](const char* characters) {
     return digits != last && std::string_view(characters).find(*digits) != std::string_view::npos;
@@ -53,7 +53,7 @@ template <std::floating_point T>
   return {behind, std::errc()};
 }
 
-/// `std::from_chars` for floating-point numbers, where the C++ library has it.
+/// Parses a floating-point number as `std::from_chars` does, with any C++ library.
 template <std::floating_point T>
 [[nodiscard]] std::from_chars_result parse_number(const char* first, const char* last, T& value) {
 #ifdef __cpp_lib_to_chars

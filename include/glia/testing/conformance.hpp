@@ -39,11 +39,11 @@ struct conformance_result {
   }
 };
 
-/// How much of the suite is run, and who is told. Slow devices share it among processes.
+/// Options of `run_conformance`. On slow devices several processes can run a part each.
 struct conformance_options {
-  std::size_t part = 0;  ///< of parts: cases part, part + parts, part + 2 parts ...
+  std::size_t part = 0;  ///< runs the cases part, part + parts, part + 2 parts ...
   std::size_t parts = 1;
-  std::function<void(const conformance_result&)> report = {};  ///< told each result as it comes
+  std::function<void(const conformance_result&)> report = {};  ///< called with each result
 };
 
 namespace detail {
