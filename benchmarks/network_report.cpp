@@ -9,14 +9,6 @@
 
 namespace {
 
-[[nodiscard]] std::vector<float> normal_numbers(std::size_t count, std::uint64_t seed) {
-  std::vector<float> numbers(count);
-  glia::random_stream random({.seed = seed});
-  std::generate(numbers.begin(), numbers.end(),
-                [&] { return static_cast<float>(random.normal()); });
-  return numbers;
-}
-
 /// A line for each epoch of passes over one batch.
 void print_passes(const report::settings& s, const auto& pass) {
   const std::size_t passes = std::max<std::size_t>(1, s.images / s.batch);
@@ -38,7 +30,7 @@ void train_steps(const report::settings& s, const auto& layers, const glia::shap
     glia::batch b;
     b.size = s.batch;
     b.input_shape = glia::batch_of(s.batch, sample);
-    b.inputs = normal_numbers(b.input_shape.size(), s.seed);
+    b.inputs = report::normal_numbers(b.input_shape.size(), s.seed);
     for (std::size_t i = 0; i < s.batch; ++i) {
       b.classes.push_back(static_cast<std::int32_t>(i % classes));
     }
@@ -55,7 +47,7 @@ void train_steps(const report::settings& s, const auto& layers, const glia::shap
 void compute_features(const report::settings& s, const auto& layers, const glia::shape& sample) {
   on_device(s.where, [&](const auto& device) {
     const glia::model net{layers, sample, device, {.seed = s.seed}};
-    const std::vector<float> images = normal_numbers(s.batch * sample.size(), s.seed);
+    const std::vector<float> images = report::normal_numbers(s.batch * sample.size(), s.seed);
     std::vector<float> features(s.batch * net.output_shape().size());
     print_passes(s, [&](bool) { net.predict_batch(images, features); });
   });

@@ -47,6 +47,15 @@ inline void print(nlohmann::json line) {
   std::cout << line << std::endl;
 }
 
+/// Normally distributed numbers, the same for the same seed.
+[[nodiscard]] inline std::vector<float> normal_numbers(std::size_t count, std::uint64_t seed) {
+  std::vector<float> numbers(count);
+  glia::random_stream random({.seed = seed});
+  std::generate(numbers.begin(), numbers.end(),
+                [&] { return static_cast<float>(random.normal()); });
+  return numbers;
+}
+
 inline double seconds_of(const auto& work) {
   const auto start = std::chrono::steady_clock::now();
   work();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <glia/models/zoo/xception.hpp>
 #include <map>
+#include <xtensor/xadapt.hpp>
 
 #include "../../examples/flowers/network.hpp"
 #include "../report.hpp"
@@ -21,13 +22,10 @@ struct settings : report::settings {
 /// Normally distributed inputs, and classes that are not all as frequent.
 [[nodiscard]] glia::labelled_arrays noise(std::size_t samples, const glia::shape& sample,
                                           std::size_t classes) {
-  std::vector<std::size_t> extents(sample.begin(), sample.end());
-  extents.insert(extents.begin(), samples);
-  xt::xarray<float> x = xt::zeros<float>(extents);
-  glia::random_stream random({.seed = 3});
-  for (float& v : x) {
-    v = static_cast<float>(random.normal());
-  }
+  const glia::shape inputs = glia::batch_of(samples, sample);
+  const std::vector<float> numbers = report::normal_numbers(inputs.size(), 3);
+  const xt::xarray<float> x =
+      xt::adapt(numbers, std::vector<std::size_t>(inputs.begin(), inputs.end()));
   xt::xarray<std::int32_t> y = xt::zeros<std::int32_t>({samples});
   for (std::size_t i = 0; i < samples; ++i) {
     y(i) = i % 2 == 0 ? 0 : static_cast<std::int32_t>(i % classes);

@@ -18,10 +18,10 @@ void require_as_from_chars(const std::string& text) {
   T expected = untouched;
   T got = untouched;
   const char* const end = text.data() + text.size();
-  const auto [expected_at, expected_error] = std::from_chars(text.data(), end, expected);
-  const auto [at, error] = glia::detail::parse_number_by_strtod(text.data(), end, got);
+  const auto [expected_end, expected_error] = std::from_chars(text.data(), end, expected);
+  const auto [number_end, error] = glia::detail::parse_number_by_strtod(text.data(), end, got);
   REQUIRE(error == expected_error);
-  CHECK(at == expected_at);
+  CHECK(number_end == expected_end);
   CHECK(std::memcmp(&got, &expected, sizeof(T)) == 0);
 }
 

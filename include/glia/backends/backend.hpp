@@ -108,8 +108,8 @@ template <backend B, class Number>
   }
 }
 
-/// Reads tensors of one number each. Backends that have to wait for a device may begin with all of
-/// them before they wait.
+/// Reads tensors of one number each. A backend with a `numbers_to_host` of its own can start all
+/// copies before it waits for the first one.
 template <backend B>
 void numbers_to_host(const B& device, std::span<const typename B::tensor> from,
                      std::span<double> to) {

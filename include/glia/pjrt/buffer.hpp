@@ -79,9 +79,9 @@ class pjrt_buffer {
   return result;
 }
 
-/// Begins to copy the elements of a buffer of this shape, of which there are so many bytes, in
-/// row-major order, whatever the device's own. Adds an event for each device that they are on.
-inline void begin_copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to,
+/// Starts to copy the elements of a buffer of shape `s` to the host, in row-major order. Adds an
+/// event for each device that holds a part of the buffer.
+inline void start_copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to,
                                std::vector<pjrt_api::event*>& events) {
   if (to.empty()) {
     return;
@@ -106,13 +106,13 @@ inline void begin_copy_to_host(const pjrt_buffer& from, const shape& s, std::spa
   }
 }
 
-/// Calls begin(events), which begins to copy to the host's memory, and waits for all that it has
-/// begun, whatever fails: that memory is written to until then.
-void copy_to_host(const pjrt_client& client, const auto& begin) {
+/// Calls start(events), which starts copies to the host's memory, and waits for all of them, also
+/// if one fails: the devices write to that memory until then. Throws the first failure.
+void wait_for_copies(const pjrt_client& client, const auto& start) {
   std::vector<pjrt_api::event*> events;
   std::exception_ptr failure;
   try {
-    begin(events);
+    start(events);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -128,8 +128,9 @@ void copy_to_host(const pjrt_client& client, const auto& begin) {
   }
 }
 
+/// Copies the elements of a buffer of shape `s` to the host, in row-major order.
 inline void copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to) {
-  copy_to_host(*from.client(), [&](auto& events) { begin_copy_to_host(from, s, to, events); });
+  wait_for_copies(*from.client(), [&](auto& events) { start_copy_to_host(from, s, to, events); });
 }
 
 }  // namespace glia::detail

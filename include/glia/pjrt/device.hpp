@@ -100,13 +100,13 @@ class pjrt {
   void to_host(const tensor& x, std::span<std::int32_t> to) const {
     copy_back<std::int32_t>(x, to, element::index);
   }
-  /// Tensors of one number each: all copies are begun before one is waited for.
+  /// Reads tensors of one number each. All copies start before the first one is waited for.
   void numbers_to_host(std::span<const tensor> from, std::span<double> to) const {
     std::vector<T> values(from.size());
-    detail::copy_to_host(*state_->client, [&](auto& events) {
+    detail::wait_for_copies(*state_->client, [&](auto& events) {
       for (std::size_t i = 0; i < from.size(); ++i) {
         require_readable(from[i], 1, element::real);
-        detail::begin_copy_to_host(from[i].buffer(), from[i].shape(),
+        detail::start_copy_to_host(from[i].buffer(), from[i].shape(),
                                    std::as_writable_bytes(std::span(values).subspan(i, 1)), events);
       }
     });

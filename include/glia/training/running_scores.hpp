@@ -183,7 +183,7 @@ class running_scores {
   // it is read when somebody asks.
   mutable std::vector<double> sums_;
   mutable std::vector<typename B::tensor> pending_;
-  mutable std::vector<double> read_;      // what was pending
+  mutable std::vector<double> read_;      // the numbers in `pending_`, once read
   std::vector<std::vector<double>> own_;  // of metrics that look at outputs; else empty
   std::vector<float> outputs_;            // of a batch
   std::size_t count_ = 0;
