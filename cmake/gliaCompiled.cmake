@@ -19,6 +19,13 @@ function(glia_compile_for_others target)
     # A tenth of the compiler's time is the collection of its garbage.
     target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=400000)
   endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    # These call the loops and compute nothing themselves: they run as fast, and compile in three quarters of the time.
+    foreach(name training layers inference passes)
+      set_property(SOURCE "${glia_compiled_folder}/${name}.cpp" APPEND
+                   PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-O1>")
+    endforeach()
+  endif()
   if(NOT CMAKE_SOURCE_DIR STREQUAL glia_SOURCE_DIR)
     target_compile_options(${target} PRIVATE -w)
   endif()
