@@ -176,7 +176,7 @@ void unary(benchmark::State& state) {
 }
 BENCHMARK(unary)
     ->Arg(static_cast<int>(glia::unary_function::relu))
-    ->Arg(static_cast<int>(glia::unary_function::exponential))
+    ->Arg(static_cast<int>(glia::unary_function::exp))
     ->Arg(static_cast<int>(glia::unary_function::tanh))
     ->Arg(static_cast<int>(glia::unary_function::gelu))
     ->UseRealTime();

@@ -32,7 +32,7 @@ void train_steps(const report::settings& s, const auto& layers, const glia::shap
     b.input_shape = glia::batch_of(s.batch, sample);
     b.inputs = report::normal_numbers(b.input_shape.size(), s.seed);
     for (std::size_t i = 0; i < s.batch; ++i) {
-      b.classes.push_back(static_cast<std::int32_t>(i % classes));
+      b.labels.push_back(static_cast<std::int32_t>(i % classes));
     }
     print_passes(s, [&](bool last) {
       glia::running_scores sums(net.device(), {});

@@ -24,7 +24,7 @@ void write(const std::filesystem::path& folder) {
 void run(const report::settings& s, const std::filesystem::path& file) {
   const auto start = std::chrono::steady_clock::now();
   const glia::model net{glia::onnx_model{file}, glia::cpu<float>({.threads = s.where.threads})};
-  const auto ready = net.prepare({.batch = s.batch});
+  const auto ready = net.prepare({.batch_size = s.batch});
   std::vector<float> x(s.batch * net.sample_shape().size());
   glia::random_stream random({.seed = s.seed});
   std::generate(x.begin(), x.end(), [&] { return static_cast<float>(random.uniform()); });

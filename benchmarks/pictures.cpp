@@ -63,7 +63,7 @@ int main(int argc, char** argv) try {
                     .note = note,
                     .unit = " s",
                     .highlight = 0,
-                    .on = {.width = 760, .height = 380}});
+                    .canvas = {.width = 760, .height = 380}});
 
   const auto [train, test] = glia::load_mnist("examples/data/mnist", glia::gzip_files{});
   glia::model net{glia::sequential{glia::reshape{{28, 28, 1}}, convolutional_network()}, {28, 28}};

@@ -61,8 +61,8 @@ void compare(const std::string& name, const Model& net, const Train& train, cons
   const std::size_t classes = net.output_shape().size();
   for (const std::size_t batch : batches) {
     const test_data samples = all_of(test, batch);
-    const auto real = net.prepare({.batch = batch});
-    const auto bytes = net.prepare(how, {.batch = batch});
+    const auto real = net.prepare({.batch_size = batch});
+    const auto bytes = net.prepare(how, {.batch_size = batch});
     const std::span<const float> x =
         std::span(samples.inputs).first(batch * net.sample_shape().size());
     std::vector<float> y(batch * classes);
@@ -107,13 +107,13 @@ void flowers(const std::filesystem::path& photos, const std::filesystem::path& w
              const report::settings& s) {
   const glia::image_folder folder(
       photos,
-      {.classes = {"daisy", "dandelion", "rose", "sunflower", "tulip"}, .skip_broken = true});
+      {.class_names = {"daisy", "dandelion", "rose", "sunflower", "tulip"}, .skip_broken = true});
   const auto [training, held_out] = folder.split(0.2);
   const glia::image_dataset_options how{
       .height = 224, .width = 224, .mean = glia::imagenet_mean, .std = glia::imagenet_std};
   const glia::image_dataset train(training, how);
   const glia::image_dataset test(held_out, how);
-  const glia::mobilenet_v2 features({.normalized = false});
+  const glia::mobilenet_v2 features({.use_batch_norm = false});
   glia::model net{glia::sequential{glia::frozen{features}, glia::dropout{0.4}, glia::dense{5}},
                   train.input_shape(),
                   glia::cpu<float>({.threads = s.where.threads}),
@@ -131,13 +131,13 @@ int main(int argc, char** argv) try {
   report::settings s;
   std::filesystem::path photos;
   std::filesystem::path weights;
-  CLI::App app{"Networks with integers of 8 bits beside themselves"};
+  CLI::App app{"Networks with 8-bit integers compared with single precision"};
   report::add_flags(app, s);
   app.add_option("--flowers", photos, "folder of photos in folders of their classes");
   app.add_option("--weights", weights, "MobileNetV2's, as safetensors");
   CLI11_PARSE(app, argc, argv);
-  std::cout << "Networks with integers of 8 bits beside themselves in single precision, "
-            << s.where.threads << " threads, medians in turns\n"
+  std::cout << "# Networks with 8-bit integers compared with single precision, " << s.where.threads
+            << " threads, medians in turns\n\n"
             << glia::processor_name() << "\n\n"
             << "| network | samples at a time | float | int8 | times as fast | products in int8 | "
                "accuracy in float | in int8 |\n"

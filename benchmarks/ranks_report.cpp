@@ -74,7 +74,7 @@ nlohmann::json time_steps(const settings& s, const Network& network, const glia:
   const glia::trainer_options options =
       s.alone ? glia::trainer_options{} : glia::distributed({}, ranks, s.how);
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}, options};
-  const glia::index_range own = options.over.share().samples(s.batch);
+  const glia::index_range own = options.distribution.share().samples(s.batch);
   const drawn_images images{sample, s.batch};
   const glia::dataset_view data(images);
   std::vector<std::uint32_t> numbers(own.size());
@@ -122,8 +122,8 @@ void train(const settings& s, const Network& network, const glia::shape& sample,
   const glia::trainer_options seeded{.seed = s.seed};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{},
                         s.alone ? seeded : glia::distributed(seeded, ranks, s.how)};
-  const auto print = glia::on(glia::moment::epoch, [&](const glia::training& t) {
-    const glia::epoch_record& epoch = t.result.epochs.back();
+  const auto print = glia::on_event(glia::event::epoch_end, [&](const glia::training& t) {
+    const glia::epoch_record& epoch = t.history.epochs.back();
     if (ranks.is_first()) {
       std::cout
           << nlohmann::json{{"epoch", epoch.epoch},
@@ -140,7 +140,7 @@ void train(const settings& s, const Network& network, const glia::shape& sample,
                        .batch_size = s.batch,
                        .metrics = std::vector<glia::metric>{},
                        .progress = nullptr,
-                       .observers = {print}});
+                       .callbacks = {print}});
 }
 
 /// MobileNetV2's features of some photos, as a training with frozen layers computes them once.
@@ -229,7 +229,7 @@ int main(int argc, char** argv) {
   app.add_flag("--reproducible", s.how.reproducible);
   app.add_option("--share-memory", s.how.share_memory);
   app.add_option("--overlap", s.how.overlap);
-  app.add_flag("--bfloat16", s.how.bfloat16_sums);
+  app.add_flag("--bfloat16", s.how.bfloat16_gradients);
   CLI11_PARSE(app, argc, argv);
   return glia::mpi::run([&](const glia::mpi::communicator& ranks) { return run(s, ranks); });
 }

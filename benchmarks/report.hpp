@@ -100,8 +100,8 @@ void print_step_time(Trainer& trainer, const Model& net, const glia::image_bytes
 template <class Model>
 void train(Model& net, const glia::image_bytes& images, const glia::image_bytes& test,
            const settings& s) {
-  const auto print_epoch = glia::on(glia::moment::epoch, [&](const glia::training& t) {
-    const glia::epoch_record& epoch = t.result.epochs.back();
+  const auto print_epoch = glia::on_event(glia::event::epoch_end, [&](const glia::training& t) {
+    const glia::epoch_record& epoch = t.history.epochs.back();
     print({{"blas", "OpenBLAS, glia's threads"},
            {"threads", s.where.threads},
            {"epoch", epoch.epoch},
@@ -110,22 +110,23 @@ void train(Model& net, const glia::image_bytes& images, const glia::image_bytes&
            {"loss", epoch.training.loss}});
   });
   const auto start = std::chrono::steady_clock::now();
-  const auto print_first_step = glia::on(glia::moment::step, [&](const glia::training& t) {
-    if (t.step == 1) {
-      (void)t.loss();  // which waits for it
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      print({{"first_step_seconds", taken.count()},
-             {"compile_seconds", t.result.compiled.seconds},
-             {"compiled", t.result.compiled.compiled},
-             {"loaded", t.result.compiled.loaded}});
-    }
-  });
+  const auto print_first_step =
+      glia::on_event(glia::event::train_batch_end, [&](const glia::training& t) {
+        if (t.step == 1) {
+          (void)t.loss();  // which waits for it
+          const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+          print({{"first_step_seconds", taken.count()},
+                 {"compile_seconds", t.history.compiled.seconds},
+                 {"compiled", t.history.compiled.compiled},
+                 {"loaded", t.history.compiled.loaded}});
+        }
+      });
   const glia::softmax_cross_entropy loss;
   glia::trainer trainer{net, loss, glia::adam{}, {.seed = s.seed}};
   trainer.fit(images, {.epochs = s.epochs,
                        .batch_size = s.batch,
                        .progress = nullptr,
-                       .observers = {print_first_step, print_epoch}});
+                       .callbacks = {print_first_step, print_epoch}});
   print_step_time(trainer, net, images, s);
   print({{"test_accuracy", glia::evaluate(net, test, loss).metrics.at(0)}});
 }

@@ -18,7 +18,7 @@ glia::batch batch_of_digits(std::size_t n, const glia::shape& image) {
     b.inputs.push_back(u < 0.19 ? static_cast<float>(u / 0.19) : 0.0F);
   }
   for (std::size_t i = 0; i < n; ++i) {
-    b.classes.push_back(static_cast<std::int32_t>(i % 10));
+    b.labels.push_back(static_cast<std::int32_t>(i % 10));
   }
   return b;
 }
@@ -46,7 +46,7 @@ BENCHMARK(perceptron)->Arg(32)->Arg(100)->Arg(512)->Unit(benchmark::kMillisecond
 void convolutional(benchmark::State& state) {
   const auto convolution = [](std::size_t filters) {
     return glia::conv2d{
-        .filters = filters, .kernel = 2, .padding = glia::same, .activation = glia::relu};
+        .filters = filters, .kernel_size = 2, .padding = glia::same, .activation = glia::relu};
   };
   step(state,
        glia::sequential{convolution(64), glia::max_pool2d{}, glia::dropout{0.3},  //

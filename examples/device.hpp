@@ -64,7 +64,7 @@ inline void add_device_options(CLI::App& app, device_choice& where) {
                                                     : "expected NAME=VALUE, got " + assignment;
   };
   app.add_option("--device", where.name,
-                 "cpu, or pjrt:PATH, the plugin of a GPU or TPU (docs/devices.md)")
+                 "cpu, or pjrt:PATH, the plugin of a GPU or TPU (docs/how_to/devices.md)")
       ->check(CLI::Validator(is_device, ""));
   app.add_option("--plugin-setting", where.settings, "NAME=VALUE that the plugin understands")
       ->check(CLI::Validator(is_setting, ""));

@@ -23,7 +23,7 @@ void train_mnist(const mnist_settings& s, const Network& network, const glia::im
   glia::fit_options how{.epochs = s.epochs, .batch_size = s.batch_size};
   const glia::profiler watch(s.profile, {.print = &std::cout});
   if (!s.profile.empty()) {
-    how.observers.emplace_back(watch);
+    how.callbacks.emplace_back(watch);
   }
   const auto history = trainer.fit(train, test, how);
 

@@ -14,7 +14,7 @@
 [[nodiscard]] inline auto convolutional_network() {
   const auto convolution = [](std::size_t filters) {
     return glia::conv2d{
-        .filters = filters, .kernel = 2, .padding = glia::same, .activation = glia::relu};
+        .filters = filters, .kernel_size = 2, .padding = glia::same, .activation = glia::relu};
   };
   return glia::sequential{convolution(64), glia::max_pool2d{},           glia::dropout{0.3},  //
                           convolution(32), glia::max_pool2d{},           glia::dropout{0.3},  //
@@ -25,7 +25,7 @@
 /// TensorFlow's model garden's, for TPUs.
 [[nodiscard]] inline auto garden_network() {
   const glia::conv2d convolution{
-      .filters = 32, .kernel = 5, .padding = glia::same, .activation = glia::relu};
+      .filters = 32, .kernel_size = 5, .padding = glia::same, .activation = glia::relu};
   return glia::sequential{convolution,        glia::max_pool2d{}, convolution,
                           glia::max_pool2d{}, glia::flatten{},    glia::dense{1024, glia::relu},
                           glia::dropout{0.4}, glia::dense{10}};

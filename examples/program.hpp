@@ -21,8 +21,9 @@ int run_program(const std::string& name, int argc, char** argv, const Run& run) 
     glia::require<glia::data_error>(fcntl(1, F_GETFD) >= 0, "the standard output is closed");
     const int status = run(argc, argv);
     // A process that is not to print has no buffer there.
-    glia::require<glia::data_error>(std::cout.rdbuf() == nullptr || std::cout.flush().good(),
-                                    "the standard output cannot be written; is the disk full?");
+    glia::require<glia::data_error>(
+        std::cout.rdbuf() == nullptr || std::cout.flush().good(),
+        "the standard output cannot be written; check that the disk is not full");
     return status;
   } catch (const std::exception& e) {
     std::cerr << name << ": " << e.what() << '\n';

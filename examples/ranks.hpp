@@ -24,9 +24,9 @@ inline void add_rank_options(CLI::App& app, rank_choice& ranks) {
                "the same weights, bit for bit, for every number of processes");
   app.add_option("--pieces", ranks.how.pieces,
                  "of a batch that processes share, if it is to be reproducible");
-  app.add_flag("--synchronised-batch-norm", ranks.how.synchronised_batch_norm,
+  app.add_flag("--sync-batch-norm", ranks.how.sync_batch_norm,
                "normalise over the whole batch, not over each process's part");
-  app.add_flag("--bfloat16-sums", ranks.how.bfloat16_sums,
+  app.add_flag("--bfloat16-gradients", ranks.how.bfloat16_gradients,
                "send gradients rounded to bfloat16, for slow networks");
 }
 
@@ -40,7 +40,7 @@ class run_ranks {
   /// Null where there is one process.
   [[nodiscard]] glia::rank_group* all() const { return over_.ranks.get(); }
   [[nodiscard]] glia::trainer_options share(glia::trainer_options options) const {
-    options.over = over_;
+    options.distribution = over_;
     return options;
   }
   [[nodiscard]] glia::evaluate_options share(glia::evaluate_options options = {}) const {

@@ -17,24 +17,24 @@ namespace test {
   constexpr std::size_t most = 50;
   glia::random_stream random({.seed = 6, .step = number});
   const std::size_t range = number % 2 == 0 ? std::min(head, file.size()) : file.size();
-  const std::size_t at = random.below(range);
+  const std::size_t at = random.integer(range);
   const auto place = file.begin() + static_cast<std::ptrdiff_t>(at);
-  const std::size_t count = 1 + random.below(most);
-  switch (random.below(5)) {
+  const std::size_t count = 1 + random.integer(most);
+  switch (random.integer(5)) {
     case 0:
       file.resize(at);
       break;
     case 1:
-      *place = static_cast<std::uint8_t>(*place ^ (1U << random.below(8)));
+      *place = static_cast<std::uint8_t>(*place ^ (1U << random.integer(8)));
       break;
     case 2:
-      *place = static_cast<std::uint8_t>(random.below(256));
+      *place = static_cast<std::uint8_t>(random.integer(256));
       break;
     case 3:
       file.erase(place, place + static_cast<std::ptrdiff_t>(std::min(count, file.size() - at)));
       break;
     default:
-      file.insert(place, count, file[random.below(file.size())]);
+      file.insert(place, count, file[random.integer(file.size())]);
   }
   return file;
 }

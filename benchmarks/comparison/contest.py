@@ -155,8 +155,9 @@ def machine(peaks):
     about = (f"{processor(cpu_facts())}, {platform.system()}; single-precision matrix product "
              f"{rate:.0f} GFLOP/s ({spread}, {blas})")
     if core := better_core():
-        about += (f"\n\nThat OpenBLAS does not know this processor and takes its {detected_core()} kernels by itself: "
-                  f"the matrix product and\nthe peers were told OPENBLAS_CORETYPE={core}, glia was not.")
+        about += (f"\n\nThis version of OpenBLAS does not know the processor and would use its {detected_core()} "
+                  f"kernels. The matrix product and\nthe peers therefore ran with OPENBLAS_CORETYPE={core}, "
+                  "glia without it.")
     return rate, about
 
 

@@ -21,7 +21,7 @@ def contestants(model, options):
     result = [Contestant("glia", [*report, "--device", options.device, *device], 4, images),
               Contestant("JAX", [PEER_PYTHON, PEERS / f"{model}_jax.py"], 4, images)]
     if on_cpu:
-        result.append(Contestant("glia, its own cpu", report, 4, images))
+        result.append(Contestant("glia, cpu backend", report, 4, images))
     else:
         torch = [TORCH2_PYTHON, PEERS / "gpu_torch2.py", "--model", model]
         result += [Contestant("PyTorch 2, eager", [*torch, "--mode", "eager"], 4),
@@ -34,10 +34,10 @@ def compare(model, batches, options):
     run = contestants(model, options)
     results, skipped, peaks = run_rounds(run, batches, options)
     _, about = machine(peaks)
-    out = [f"{ABOUT[model]}; {options.threads} threads, {datetime.date.today()}", about, "",
-           f"glia on {options.device.rsplit('/', 1)[-1]}. Medians of {options.rounds} rounds in turns, the first epoch "
-           "of each process left out.", "",
-           "| batch | | epoch | epoch / glia's | spread | step, waited for | first step | of it compiling | "
+    out = [f"# {ABOUT[model]}; {options.threads} threads, {datetime.date.today()}", "", about, "",
+           f"glia on {options.device.rsplit('/', 1)[-1]}. Medians of {options.rounds} rounds in turns, without the "
+           "first epoch of each process.", "",
+           "| batch | | epoch | epoch / glia's | spread | one step, synchronized | first step | of it compilation | "
            "peak memory |", "| --- " * 9 + "|"]
     for batch in batches:
         own = None

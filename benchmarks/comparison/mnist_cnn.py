@@ -45,9 +45,10 @@ def compare(batches, options):
     run = [c for c in CONTESTANTS if (c.name, batches[0]) in results]
     names = [c.name for c in run if c.epochs]  # of those that train; the others only predict
     seconds = {key: statistics.median(r.epoch_seconds()) for key, r in results.items() if key[0] in names}
-    out = ["MNIST convolutional network (conv 64 2x2, pool, conv 32 2x2, pool, dense 256, dense 10; "
-           f"dropout; Adam), {options.threads} threads, {datetime.date.today()}", about, "",
-           "Medians over the epochs after the first one; GPU and TPU as reported for Keras on Colab.", "",
+    out = ["# MNIST convolutional network (conv 64 2x2, pool, conv 32 2x2, pool, dense 256, dense 10; "
+           f"dropout; Adam), {options.threads} threads, {datetime.date.today()}", "", about, "",
+           "Medians over the epochs after the first one. The times for GPU and TPU are those reported "
+           "for Keras on Colab.", "",
            row(["batch", *[f"epoch, {n}" for n in [*names, *REPORTED]]]), rule(names)]
     for batch in batches:
         out.append(row([batch, *[f"{seconds[n, batch]:.2f} s" for n in names],
@@ -58,8 +59,8 @@ def compare(batches, options):
         out.append(row([batch, *[f"{seconds[n, batch] / 0.06:.0f} µs" for n in names],
                         *[f"{device[batch][1]} µs" if batch in device else ""
                           for device in REPORTED.values()]]))
-    out += ["", row(["batch", "fastest peer / glia", "glia's spread", "dense FLOP at the sgemm rate",
-                     "glia / that bound"]), "| --- " * 5 + "|"]
+    out += ["", row(["batch", "fastest peer / glia", "glia's spread", "bound: dense FLOP at the sgemm rate",
+                     "glia / bound"]), "| --- " * 5 + "|"]
     peers = [n for n in names if not n.startswith("glia")]
     bound = FLOPS_PER_IMAGE * 60000 / peak / 1e9
     for batch in batches:
@@ -81,9 +82,9 @@ def compare(batches, options):
     out += ["", fastest_peer({name: m[0] for name, m in measured.items()}, "with 10,000 images"),
             fastest_peer({name: m[1] for name, m in measured.items()}, "with one image"),
             "OpenVINO and ONNX Runtime predict only, with random weights."]
-    out += ["", f"The bound takes {FLOPS_PER_IMAGE / 1e6:.1f} MFLOP an image, all products dense; glia skips "
-            "those of which it knows that a", "factor is zero: three in four positions before a max-pooling, "
-            "what ReLU cut, windows of the black ground."]
+    out += ["", f"The bound assumes {FLOPS_PER_IMAGE / 1e6:.1f} MFLOP per image, with all products dense. glia skips "
+            "products with a factor of zero:", "three in four positions before a max pooling, "
+            "values that ReLU cut, windows of the black background."]
     few = [c for c in run if c.images < 60000]
     out += [f"{c.name} was timed on {c.images} images and scaled." for c in few]
     out += [f"{name}: {reason}" for name, reason in skipped.items()]

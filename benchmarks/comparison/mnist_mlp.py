@@ -31,8 +31,8 @@ def table(batch, options):
     results, skipped, peaks = run_rounds(CONTESTANTS, [batch], options)
     peak, about = machine(peaks)
     seconds = {name: statistics.median(r.epoch_seconds()) for (name, _), r in results.items()}
-    out = [f"MNIST perceptron 784-400-400-500-10, Adam, batch {batch}, "
-           f"{options.threads} threads, {datetime.date.today()}", about, "",
+    out = [f"# MNIST perceptron 784-400-400-500-10, Adam, batch {batch}, "
+           f"{options.threads} threads, {datetime.date.today()}", "", about, "",
            "| | epoch | spread | images/s | epoch / glia's | of sgemm | peak memory | BLAS |",
            "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for contestant in CONTESTANTS:
@@ -47,9 +47,9 @@ def table(batch, options):
                    f"| {seconds[name] / seconds['glia']:.2f} | {100 * rate / peak:.0f} % "
                    f"| {result.most('peak_mb'):.0f} MB | {result.last('blas')} |")
     out += ["", fastest_peer(seconds, "in an epoch"), "",
-            "'of sgemm' takes a dense step, 407 MFLOP for 100 images, as done in the measured "
-            "time: glia skips products with", "zeros, of which ReLU and the images make many, and "
-            "the first layer's input gradient, so it can exceed 100 %."]
+            "'of sgemm' is the rate of a dense step, 407 MFLOP for 100 images, relative to the matrix "
+            "product. It can exceed 100 %,", "because glia skips products with zeros, which are frequent "
+            "after ReLU and in the images, and the first layer's input gradient."]
     if "tiny-dnn" in seconds:
         out.append("tiny-dnn was timed on 1,000 images and scaled.")
     out += [f"{name}: {reason}" for name, reason in skipped.items()]

@@ -57,7 +57,7 @@ class Comparison:
         peak, about = machine(peaks)
         columns = ["batch", "", self.timed, "relative", "spread",
                    *(["GFLOP/s", "share of the matrix product's rate"] if self.mflop else []), "peak memory"]
-        out = [f"{self.title}, {options.threads} threads, {datetime.date.today()}", about, "",
+        out = [f"# {self.title}, {options.threads} threads, {datetime.date.today()}", "", about, "",
                f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|"]
         for batch in batches:
             medians = {}
@@ -75,7 +75,7 @@ class Comparison:
                          f"{r.most('peak_mb'):.0f} MB"]
                 out.append(f"| {' | '.join(map(str, cells))} |")
             out += ["", fastest_peer(medians, f"at batch {batch}")]
-        out += ["", f"Medians of {options.rounds} rounds in turns, each process's first epoch left out."]
+        out += ["", f"Medians of {options.rounds} rounds in turns, without each process's first epoch."]
         out += [f"{self.mflop} MFLOP a sample, two for each multiply-add."] if self.mflop else []
         out += [f"{name}: {reason}" for name, reason in skipped.items()]
         return "\n".join(out) + "\n"

@@ -56,10 +56,10 @@ def compare(batches, options):
             out.append(f"| | | *the faster peer / glia* | | **{gain:.2f}** | | *{memory['glia'] / least:.2f} "
                        "of the smaller peer's* |")
     _, about = machine(peaks)
-    head = [f"Networks in ONNX files in single precision, {options.threads} threads, {datetime.date.today()}", about,
-            "", "| network | samples at a time | | a pass | relative | spread | peak memory |",
+    head = [f"# Networks in ONNX files in single precision, {options.threads} threads, {datetime.date.today()}", "",
+            about, "", "| network | samples at a time | | a pass | relative | spread | peak memory |",
             "| --- | --- | --- | --- | --- | --- | --- |"]
-    tail = ["", f"Medians of {options.rounds} rounds in turns, each process's first measurement left out; "
+    tail = ["", f"Medians of {options.rounds} rounds in turns, without each process's first measurement; "
             "OpenVINO in one stream or in one for each thread, whichever is faster."]
     tail += [f"{name}: {reason}" for name, reason in skipped.items()]
     return "\n".join(head + out + tail) + "\n"

@@ -32,7 +32,8 @@ def compare(_batches, options):
         results, skipped, peaks = run_rounds(all_of_them, [batch], options)
         about = machine(peaks)[1]
         out += ["", f"## {title[0].upper() + title[1:]}, batches of {batch}", "",
-                "| | epoch | spread | beside one process | peak memory of a process |", "| --- | --- | --- | --- | --- |"]
+                "| | epoch | spread | relative to one process | peak memory per process |",
+                "| --- | --- | --- | --- | --- |"]
         medians = {}
         for contestant in all_of_them:
             if contestant.name in skipped:
@@ -48,6 +49,7 @@ def compare(_batches, options):
         if "PyTorch 2, 2 processes" in medians:
             ratio = medians["PyTorch 2, 2 processes"] / medians["glia, 2 processes"]
             out += [f"On two processes PyTorch takes {ratio:.2f} times glia's time."]
-    head = [f"# Two processes of one thread, and one of two: epochs of 60,000 images, {datetime.date.today()}", "", about,
-            "", f"Medians of {options.rounds} rounds in turns, each process's first epoch left out."]
+    head = [f"# Two processes with one thread each, compared with one process with two threads: epochs of 60,000 "
+            f"images, {datetime.date.today()}", "", about, "",
+            f"Medians of {options.rounds} rounds in turns, without each process's first epoch."]
     return "\n".join(head + out) + "\n"

@@ -131,13 +131,13 @@ def measured_tables(times, facts):
                          f"{statistics.median(line.get('waited_ms', 0) for line in last):.2f} ms",
                          f"{sent / 1e6:.2f} MB", last[-1].get("messages", "")])
         what = "a pass" if network.name == "mobilenet_v2" else "a step"
-        out += [f"## {network.title[0].upper() + network.title[1:]}, {network.batch} samples of all ranks together", ""]
-        out += table(["", what, "spread", "beside 1 rank, 2 threads", "last rank waits", "a rank sends", "messages"],
-                     rows)
+        out += [f"## {network.title[0].upper() + network.title[1:]}, {network.batch} samples in total", ""]
+        out += table(["", what, "spread", "relative to 1 rank, 2 threads", "wait of the last rank", "sent per rank",
+                      "messages"], rows)
         two = statistics.median(a / b for a, b in zip(times[network.name, "2 ranks"],
                                                       times[network.name, "1 rank, 2 threads"]))
-        out += [f"Two ranks of one thread take {two:.2f} times as long as one of two; at most {network.limit} "
-                f"is wanted.", ""]
+        out += [f"Two ranks with one thread each take {two:.2f} times as long as one rank with two threads; "
+                f"the goal is at most {network.limit}.", ""]
     return out
 
 
@@ -165,8 +165,8 @@ def predictions(facts, links, hidden, options):
 
 
 def measured_beside(alone, took):
-    return (f"Measured, two ranks that send messages on this machine are {alone / took:.1f} times as fast as one: "
-            "where no network card does it, sending takes time of the cores that compute, which the model leaves out.")
+    return (f"Measured: two ranks that send messages on this machine are {alone / took:.1f} times as fast as one. "
+            "Without a network card, sending takes time of the cores that compute; the model does not include this.")
 
 
 def predicted_table(network, fixed, each, value_bytes, links, hidden):
@@ -175,9 +175,9 @@ def predicted_table(network, fixed, each, value_bytes, links, hidden):
     out = [f"## {network.title[0].upper() + network.title[1:]}, predicted", "",
             f"A step of n samples takes {1e3 * fixed:.3f} ms + {1e6 * each:.2f} us n on one rank of one thread; "
             f"{value_bytes / 1e6:.2f} MB of gradients in {buckets} "
-            f"bucket{'s' if buckets > 1 else ''}, {100 * hidden:.0f} % hidden, as far as the backward pass lasts. "
-            f"Times as fast as one rank, with the same {network.batch} samples in all, and in brackets with "
-            f"{network.batch} for each rank:", ""]
+            f"bucket{'s' if buckets > 1 else ''}. {100 * hidden:.0f} % of the communication is hidden, as far as the "
+            f"backward pass lasts. The table gives the speed relative to one rank, with {network.batch} samples in "
+            f"total, and in parentheses with {network.batch} for each rank:", ""]
     rows = []
     for link in links:
         cells, best = [], (1, 1)
@@ -189,7 +189,7 @@ def predicted_table(network, fixed, each, value_bytes, links, hidden):
             best = max(best, (strong, ranks))
         pays = f"up to {best[1]}" if best[1] > 1 else "never"
         rows.append([link.name, *cells, pays])
-    return out + table(["link", *(f"{ranks} ranks" for ranks in [2, *PREDICTED_RANKS]), "more ranks pay"], rows)
+    return out + table(["link", *(f"{ranks} ranks" for ranks in [2, *PREDICTED_RANKS]), "more ranks help"], rows)
 
 
 def predicted_pass(network, facts, links):
@@ -197,7 +197,7 @@ def predicted_pass(network, facts, links):
     outputs = 4 * 1280
     out = [f"## {network.title[0].upper() + network.title[1:]}, predicted", "",
            f"A photo takes {1e3 * one / network.batch:.1f} ms on one rank of one thread, and {outputs} bytes of "
-            "features go to all others. Times as fast as one rank:", ""]
+            "features go to all other ranks. The table gives the speed relative to one rank:", ""]
     rows = []
     for link in links:
         cells = []
@@ -218,13 +218,15 @@ def compare(_batches, options):
                      for name, latency, rate in (one.split(":") for one in options.link))]
     times, facts = measure(options)
     hidden = min(max(hidden_share(facts), 0), 1)
-    out = [f"# Ranks on one machine, and what to expect of more, {datetime.date.today()}", "",
-           f"{processor(cpu_facts())}; medians of {options.rounds} rounds in turns, ratios of each round's.", "",
+    out = [f"# Ranks on one machine, and predictions for more ranks, {datetime.date.today()}", "",
+           f"{processor(cpu_facts())}; medians of {options.rounds} rounds in turns. Ratios are medians of "
+           "the ratios in each round.", "",
            *measured_tables(times, facts),
-           "The rank that comes last to a sum waits for the sum alone, others for that rank as well. Of the sums that "
-           f"are sent as messages, the convolutional network's backward pass hides {100 * hidden:.0f} %.", "",
+           "The last rank to reach a sum waits only for the sum; the others also wait for this rank. If sums are "
+           f"sent as messages, the backward pass of the convolutional network hides {100 * hidden:.0f} % of them.", "",
            "# Predicted, not measured", "",
-           f"A message takes {1e6 * here.latency:.1f} us between ranks here, and {here.rate / 1e9:.1f} GB/s pass. Of "
-           "the other links latency and rate are given, not measured; nothing but the sums is counted.", "",
+           f"A message between ranks takes {1e6 * here.latency:.1f} us here, at {here.rate / 1e9:.1f} GB/s. The "
+           "latency and rate of the other links are assumed, not measured. The sums are the only communication that "
+           "is counted.", "",
            *predictions(facts, links, hidden, options)]
     return "\n".join(out).rstrip() + "\n"

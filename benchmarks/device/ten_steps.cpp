@@ -20,8 +20,8 @@ struct settings : report::settings {
 };
 
 /// Normally distributed inputs, and classes that are not all as frequent.
-[[nodiscard]] glia::labelled_arrays noise(std::size_t samples, const glia::shape& sample,
-                                          std::size_t classes) {
+[[nodiscard]] glia::labeled_arrays noise(std::size_t samples, const glia::shape& sample,
+                                         std::size_t classes) {
   const glia::shape inputs = glia::batch_of(samples, sample);
   const std::vector<float> numbers = report::normal_numbers(inputs.size(), 3);
   const xt::xarray<float> x =
@@ -68,7 +68,7 @@ void print_steps(const settings& s, const auto& network, const glia::shape& samp
     const double seconds = report::seconds_of([&] {
       trainer.fit(data, {.batch_size = data.size() / steps,
                          .progress = nullptr,
-                         .observers = {glia::on(glia::moment::step, note_loss)}});
+                         .callbacks = {glia::on_event(glia::event::train_batch_end, note_loss)}});
     });
     nlohmann::json parameters;
     for (const auto& p : net.parameters()) {

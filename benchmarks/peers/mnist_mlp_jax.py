@@ -2,7 +2,7 @@
 
 As fast as we could get it on a CPU with two threads. Batches are fed from NumPy, as glia feeds them; the sum of
 the losses stays on the device until the epoch is over. Tried besides, at batch 100: the whole data set on the
-device with a gather in the step, and an epoch as one lax.scan; see docs/devices.md.
+device with a gather in the step, and an epoch as one lax.scan; see docs/how_to/devices.md.
 """
 
 from jax_training import run

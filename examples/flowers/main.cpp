@@ -87,7 +87,7 @@ void write_results(const settings& s, const glia::history& history,
 glia::image_folder folder_of(const settings& s) {
   return photos_of(
       s.demo ? draw_flowers(s.output / "demo", s.classes, 60, s.extent) : s.data,
-      {.classes = s.classes, .skip_broken = s.skip_broken, .threads = s.where.threads});
+      {.class_names = s.classes, .skip_broken = s.skip_broken, .threads = s.where.threads});
 }
 
 /// What has been trained, as files and in words.
@@ -118,8 +118,8 @@ int train_xception(const settings& s, const Device& device, const run_ranks& ran
   std::filesystem::create_directories(s.output);
   const glia::image_folder folder = folder_of(s);
   const auto [training, held_out] = folder.split(0.2);
-  glia::tfrecord_dataset_options varied{.photos = photo(s), .interleaved = true};
-  varied.photos.augment = {.horizontal_flip = 0.5, .saturation = {0, 2}};
+  glia::tfrecord_dataset_options varied{.images = photo(s), .interleaved = true};
+  varied.images.augmentation = {.horizontal_flip = 0.5, .saturation = {0, 2}};
   const std::filesystem::path records = s.output / "records";
   const glia::tfrecord_dataset train(records_of(training, records / "train", s.classes, s.seed),
                                      varied);
@@ -137,9 +137,10 @@ int train_xception(const settings& s, const Device& device, const run_ranks& ran
   const std::size_t batches = std::max<std::size_t>(1, photos_in_step / s.batch_size);
   const std::size_t steps =
       std::max<std::size_t>(1, (train.size() + photos_in_step - 1) / photos_in_step);
-  glia::trainer trainer{net, glia::softmax_cross_entropy{},
-                        glia::accumulated{glia::adam{.learning_rate = ramped_rate(steps)}, batches},
-                        ranks.share({.seed = s.seed})};
+  glia::trainer trainer{
+      net, glia::softmax_cross_entropy{},
+      glia::gradient_accumulation{glia::adam{.learning_rate = ramped_rate(steps)}, batches},
+      ranks.share({.seed = s.seed})};
   const auto fit_start = std::chrono::steady_clock::now();
   std::vector<double> ends;  // of the epochs
   const auto note_end = [&](const glia::training&) { ends.push_back(seconds_since(fit_start)); };
@@ -147,7 +148,7 @@ int train_xception(const settings& s, const Device& device, const run_ranks& ran
       trainer.fit(train, validation,
                   {.epochs = s.epochs,
                    .batch_size = s.batch_size,
-                   .observers = {glia::on(glia::moment::epoch, note_end)}});
+                   .callbacks = {glia::on_event(glia::event::epoch_end, note_end)}});
   if (history.interrupted) {
     std::cout << "interrupted; no results were written\n";
     return 130;
@@ -167,12 +168,12 @@ int train(const settings& s, const Device& device, const run_ranks& ranks) {
   const auto [training, held_out] = folder.split(0.2);
   glia::image_dataset_options varied = photo(s);
   if (s.augment) {
-    varied.augment = {.horizontal_flip = 0.5,
-                      .rotation = 15,
-                      .zoom = {0.9, 1.1},
-                      .shift = 0.05,
-                      .saturation = {0.8, 1.2},
-                      .brightness = {0.85, 1.15}};
+    varied.augmentation = {.horizontal_flip = 0.5,
+                           .rotation = 15,
+                           .zoom = {0.9, 1.1},
+                           .shift = 0.05,
+                           .saturation = {0.8, 1.2},
+                           .brightness = {0.85, 1.15}};
   }
   const glia::image_dataset train(training, varied);
   const glia::image_dataset validation(held_out, photo(s));
@@ -207,15 +208,15 @@ int train(const settings& s, const Device& device, const run_ranks& ranks) {
   const auto judged = kept ? glia::dataset_view(*kept) : glia::dataset_view(validation);
   if (!history.interrupted) {
     const auto note_end = [&](const glia::training&) { ends.push_back(seconds_since(fit_start)); };
-    std::vector<glia::observer> observers{glia::on(glia::moment::epoch, note_end)};
+    std::vector<glia::callback> callbacks{glia::on_event(glia::event::epoch_end, note_end)};
     if (!s.profile.empty()) {
-      observers.emplace_back(glia::profiler(s.profile, {.print = &std::cout}));
+      callbacks.emplace_back(glia::profiler(s.profile, {.print = &std::cout}));
     }
     history = trainer.fit(train, judged,
                           {.epochs = s.epochs,
                            .batch_size = s.batch_size,
-                           .observers = observers,
-                           .frozen = feature_store});
+                           .callbacks = callbacks,
+                           .frozen_outputs = feature_store});
   }
   if (history.interrupted) {
     std::cout << "interrupted; no results were written\n";

@@ -28,8 +28,8 @@ struct weights {
       : tensors(glia::read_safetensors(path)),
         saved(tensors.contains("stem.conv.kernel")),
         torchvision(tensors.contains("features.0.0.weight")),
-        features({.normalized = torchvision || tensors.contains("stem.conv.normalization.gamma")}) {
-  }
+        features(
+            {.use_batch_norm = torchvision || tensors.contains("stem.conv.normalization.gamma")}) {}
 
   template <class Model>
   void load_into(Model& net) const {
@@ -44,4 +44,4 @@ struct weights {
 inline glia::mobilenet_v2 demo_network() { return glia::mobilenet_v2({.width = 0.35}); }
 
 /// What is computed once for each photo; beyond some 10,000 features a photo it goes to a file.
-inline const glia::frozen_output_options feature_store{.store = {.memory_limit = 200 << 20}};
+inline const glia::frozen_output_options feature_store{.storage = {.memory_limit = 200 << 20}};

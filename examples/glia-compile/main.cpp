@@ -4,8 +4,8 @@
 //     examples/run glia-compile --plugin LIBTPU --target v2:2x2 --devices 8 --model mnist_cnn
 //
 // Prints how long that took, what each program takes of the device's memory, and its FLOPs; writes
-// them to the output folder as StableHLO and as the plugin loads them. docs/devices.md says where
-// plugins come from.
+// them to the output folder as StableHLO and as the plugin loads them. docs/how_to/devices.md says
+// where plugins come from.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -34,7 +34,7 @@ struct settings {
 };
 
 /// Images that are all zero: what is compiled depends on their shape alone.
-[[nodiscard]] glia::labelled_arrays images(const glia::shape& sample, std::size_t count) {
+[[nodiscard]] glia::labeled_arrays images(const glia::shape& sample, std::size_t count) {
   const glia::shape all = glia::batch_of(count, sample);
   return {xt::zeros<float>(std::vector<std::size_t>(all.begin(), all.end())),
           xt::zeros<std::int32_t>({count})};
@@ -46,9 +46,10 @@ void compile(const glia::pjrt_target<>& on, const Network& network, const glia::
              std::size_t batch_size, const Optimizer& update) {
   glia::model net{network, sample, on};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, update};
-  trainer.fit(
-      images(sample, batch_size), images(sample, glia::batch_size_for(0, sample)),
-      {.batch_size = batch_size, .progress = nullptr, .frozen = {.batch_size = batch_size}});
+  trainer.fit(images(sample, batch_size), images(sample, glia::batch_size_for(0, sample)),
+              {.batch_size = batch_size,
+               .progress = nullptr,
+               .frozen_outputs = {.batch_size = batch_size}});
 }
 
 void compile(const glia::pjrt_target<>& on, const std::string& model, std::size_t asked) {

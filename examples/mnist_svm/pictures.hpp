@@ -43,7 +43,7 @@ inline void write_pictures(const std::filesystem::path& folder, const digits& gr
                                         .low = 0,
                                         .high = brightest,
                                         .log_y = true,
-                                        .on = {.width = 520, .height = 380}});
+                                        .canvas = {.width = 520, .height = 380}});
   };
   const std::vector<glia::plot::chart> panels{
       histogram("grey", grey.row(0), 255, 32),

@@ -145,13 +145,13 @@ inline std::vector<glia::plot::series> curve_of(const std::string& name,
                                                 double measurement::*what, double unit,
                                                 double farthest, std::size_t colour) {
   const power_law law(all, what);
-  glia::plot::series measured{.name = name, .drawn = glia::plot::marks::points, .colour = colour};
+  glia::plot::series measured{.name = name, .style = glia::plot::marks::points, .color = colour};
   glia::plot::series fitted{.name = "",
                             .x = {all.front().rows, farthest},
                             .y = {law(all.front().rows) / unit, law(farthest) / unit},
-                            .drawn = glia::plot::marks::line,
+                            .style = glia::plot::marks::line,
                             .dashed = true,
-                            .colour = colour};
+                            .color = colour};
   for (const measurement& m : all) {
     measured.x.push_back(m.rows);
     measured.y.push_back(m.*what / unit);
@@ -207,7 +207,7 @@ inline void compare_scaling(const std::string& program, const settings& s) {
                                                     .x_label = "rows trained with",
                                                     .log_x = true,
                                                     .log_y = true,
-                                                    .on = {.width = 560, .height = 440}}));
+                                                    .canvas = {.width = 560, .height = 440}}));
   }
   for (const char* name : {"scaling.svg", "scaling.png"}) {
     glia::plot::panels(s.output / name, panels,

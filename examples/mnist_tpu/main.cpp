@@ -58,7 +58,7 @@ void train(const settings& s, const Network& network, const Optimizer& update, c
       digits, held_out,
       {.epochs = s.epochs,
        .batch_size = s.batch_size,
-       .observers = {glia::checkpoints(s.output / "checkpoints"), glia::tensorboard(s.output)},
+       .callbacks = {glia::checkpoints(s.output / "checkpoints"), glia::tensorboard(s.output)},
        .resume = true});
   if (ranks.is_first()) {
     glia::save(net, s.output / "model.safetensors");
@@ -87,7 +87,7 @@ void train_on(const settings& s, const Device& device, const run_ranks& ranks) {
               << (device.name() == "cpu" ? ", as no other --device is asked for\n" : "\n");
   }
   if (s.network == "garden") {
-    train(s, garden_network(), glia::sgd{glia::exponential_decay(0.05, 0.96, 100'000)}, device,
+    train(s, garden_network(), glia::sgd{glia::exponential_decay(0.05, 100'000, 0.96)}, device,
           ranks);
   } else {
     train(s, one_layer_network(), glia::adam{1e-3}, device, ranks);

@@ -31,7 +31,7 @@ void learn_and_write(const settings& s, const names_text& text, const B& device,
                      const run_ranks& ranks) {
   const glia::sequential network{
       glia::embedding{.input_dim = text.symbols(), .output_dim = 24},
-      glia::gru{.units = s.units, .sequences = true},
+      glia::gru{.units = s.units, .return_sequences = true},
       glia::dropout{0.3},
       glia::time_distributed{glia::dense{text.symbols()}},
   };
@@ -42,7 +42,7 @@ void learn_and_write(const settings& s, const names_text& text, const B& device,
 
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{.learning_rate = 3e-3},
                         ranks.share({.seed = s.seed})};
-  trainer.fit(glia::valued_arrays{text.read(), text.said()},
+  trainer.fit(glia::target_arrays{text.read(), text.said()},
               {.epochs = s.epochs, .batch_size = s.batch_size, .metrics = {glia::accuracy()}});
 
   std::cout << "\nnames that it writes (* is in the list)\n";

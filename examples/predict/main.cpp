@@ -85,7 +85,7 @@ class network {
   const glia::prepared<cpu_device>& prepared_for(std::size_t rows) {
     auto& one = rows == batch_ ? whole_ : rest_;
     if (!one || (rows != batch_ && rows != rest_rows_)) {
-      one = net_.prepare({.batch = rows});
+      one = net_.prepare({.batch_size = rows});
       rest_rows_ = rows == batch_ ? rest_rows_ : rows;
     }
     return *one;
@@ -102,9 +102,9 @@ glia::model_info info_of(const network& net, const settings& s) {
   if (!s.classes.empty()) {
     std::ifstream lines(s.classes);
     glia::require<glia::data_error>(lines.is_open(), s.classes.string(), ": cannot be opened");
-    info.classes.clear();
+    info.class_names.clear();
     for (std::string line; std::getline(lines, line);) {
-      info.classes.push_back(line);
+      info.class_names.push_back(line);
     }
   }
   const auto take = [](const std::vector<float>& from, std::array<float, 3>& to) {
@@ -117,11 +117,11 @@ glia::model_info info_of(const network& net, const settings& s) {
   take(s.std, info.std);
   info.crop = info.crop || s.crop;
   const std::size_t outputs = net.outputs();
-  if (!s.outputs.empty() && info.classes.size() != outputs) {
-    info.classes.clear();  // which are those of the file's own outputs
+  if (!s.outputs.empty() && info.class_names.size() != outputs) {
+    info.class_names.clear();  // which are those of the file's own outputs
   }
-  glia::require<glia::data_error>(info.classes.empty() || info.classes.size() == outputs,
-                                  "there are names of ", info.classes.size(), " classes for ",
+  glia::require<glia::data_error>(info.class_names.empty() || info.class_names.size() == outputs,
+                                  "there are names of ", info.class_names.size(), " classes for ",
                                   outputs, " outputs");
   return info;
 }
@@ -146,7 +146,7 @@ void print_row(const std::string& name, std::span<float> row, const network& net
                const glia::model_info& info, const settings& s) {
   std::cout << name << ':';
   const bool classes = !s.raw && net.model().output_shape().rank() == 1 && row.size() > 1 &&
-                       net.file().gives() != glia::output_kind::sigmoid;
+                       net.file().output_kind() != glia::output_kind::sigmoid;
   if (!classes) {
     for (const float one : row) {
       std::cout << ' ' << one;
@@ -154,15 +154,16 @@ void print_row(const std::string& name, std::span<float> row, const network& net
     std::cout << '\n';
     return;
   }
-  make_probabilities(row, net.file().gives());
+  make_probabilities(row, net.file().output_kind());
   std::vector<std::size_t> order(row.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto last = order.begin() + static_cast<std::ptrdiff_t>(std::min(s.top, order.size()));
   std::partial_sort(order.begin(), last, order.end(),
                     [&](std::size_t a, std::size_t b) { return row[a] > row[b]; });
   for (auto k = order.begin(); k != last; ++k) {
-    std::cout << "  " << (info.classes.empty() ? std::to_string(*k) : info.classes[*k]) << ' '
-              << std::fixed << std::setprecision(1) << 100 * row[*k] << " %" << std::defaultfloat;
+    std::cout << "  " << (info.class_names.empty() ? std::to_string(*k) : info.class_names[*k])
+              << ' ' << std::fixed << std::setprecision(1) << 100 * row[*k] << " %"
+              << std::defaultfloat;
   }
   std::cout << '\n';
 }

@@ -25,7 +25,7 @@ struct scaling_panel {
     namespace plot = glia::plot;
     const auto points = [&](const std::string& name, const std::vector<measurement>& all,
                             std::size_t colour) {
-      plot::series s{.name = name, .drawn = plot::marks::points, .colour = colour};
+      plot::series s{.name = name, .style = plot::marks::points, .color = colour};
       for (const measurement& m : all) {
         s.x.push_back(x_of(m));
         s.y.push_back(y_of(m) / unit);
@@ -45,9 +45,9 @@ struct scaling_panel {
       }
     }
     plot::series line{.name = "fit, 95 %",
-                      .drawn = plot::marks::line,
-                      .interval = plot::spread::band,
-                      .colour = 3};
+                      .style = plot::marks::line,
+                      .interval_style = plot::spread::band,
+                      .color = 3};
     constexpr int steps = 100;
     for (int i = 0; i <= steps; ++i) {
       const double share = static_cast<double>(i) / steps;
@@ -59,9 +59,10 @@ struct scaling_panel {
       line.high.push_back(at.high / unit);
     }
     all.insert(all.begin(), std::move(line));
-    return plot::curves_chart(
-        all,
-        {.title = title, .x_label = x_label, .log_x = log_x, .on = {.width = 600, .height = 440}});
+    return plot::curves_chart(all, {.title = title,
+                                    .x_label = x_label,
+                                    .log_x = log_x,
+                                    .canvas = {.width = 600, .height = 440}});
   }
 };
 

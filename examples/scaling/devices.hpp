@@ -24,7 +24,8 @@ struct device {
 /// flops_per_second, memory_bytes and dollars_per_hour. One of the speeds may be empty; operations
 /// win where both are given.
 inline std::vector<device> read_devices(const std::filesystem::path& path) {
-  const glia::csv_table table = glia::read_csv(path, {.text = {"name"}, .missing = 0.0F});
+  const glia::csv_table table =
+      glia::read_csv(path, {.text_columns = {"name"}, .filling_value = 0.0F});
   const auto names = table.column("name");
   const auto images = table.column("images_per_second");
   const auto flops = table.column("flops_per_second");

@@ -31,7 +31,7 @@ inline image_flops count_flops(const std::string& model, std::size_t batch_size)
     glia::batch b{.size = batch_size,
                   .input_shape = glia::batch_of(batch_size, sample),
                   .inputs = std::vector<float>(batch_size * sample.size()),
-                  .classes = std::vector<std::int32_t>(batch_size),
+                  .labels = std::vector<std::int32_t>(batch_size),
                   .target_shape = {},
                   .targets = {}};
     trainer.step(b);

@@ -1,4 +1,4 @@
-// Branches that see the same picture, side by side and as a shortcut.
+// Parallel branches of one picture, and a shortcut around a block.
 
 #include <glia/glia.hpp>
 #include <iostream>
@@ -6,14 +6,14 @@
 int main() {
   // Inception: windows of several sizes, their channels one behind the other.
   const glia::parallel inception{
-      glia::conv2d{.filters = 8, .kernel = 1},
-      glia::sequential{glia::conv2d{.filters = 4, .kernel = 1, .activation = glia::relu},
-                       glia::conv2d{.filters = 8, .kernel = 3, .padding = glia::same}}};
+      glia::conv2d{.filters = 8, .kernel_size = 1},
+      glia::sequential{glia::conv2d{.filters = 4, .kernel_size = 1, .activation = glia::relu},
+                       glia::conv2d{.filters = 8, .kernel_size = 3, .padding = glia::same}}};
   // ResNet: what the body gives is added to what went in.
   const glia::residual block{
-      glia::sequential{glia::conv2d{.filters = 16, .kernel = 3, .padding = glia::same},
+      glia::sequential{glia::conv2d{.filters = 16, .kernel_size = 3, .padding = glia::same},
                        glia::batch_norm{}, glia::relu,
-                       glia::conv2d{.filters = 16, .kernel = 3, .padding = glia::same},
+                       glia::conv2d{.filters = 16, .kernel_size = 3, .padding = glia::same},
                        glia::batch_norm{}},
       glia::identity{}, glia::relu};
 

@@ -1,5 +1,4 @@
-// A data set of one's own: any type with four functions, here of pictures that are drawn when asked
-// for.
+// A data set of your own: any type with four functions, here of pictures that are drawn on request.
 
 #include <glia/glia.hpp>
 #include <iostream>
@@ -24,7 +23,7 @@ struct bars {
 
 int main() {
   glia::model net{
-      glia::sequential{glia::conv2d{.filters = 4, .kernel = 3, .activation = glia::relu},
+      glia::sequential{glia::conv2d{.filters = 4, .kernel_size = 3, .activation = glia::relu},
                        glia::global_max_pool2d{}, glia::dense{2}},
       {8, 8, 1}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.02}};

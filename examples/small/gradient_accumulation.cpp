@@ -1,4 +1,4 @@
-// A step by the gradients of several batches: as with one large batch, in a small one's memory.
+// Gradient accumulation: a step by the gradients of several batches, as with one large batch.
 
 #include <glia/glia.hpp>
 #include <iostream>
@@ -14,7 +14,7 @@ int main() {
   for (float& one : x) {
     one = static_cast<float>(random.normal());
   }
-  const glia::valued_arrays data{x, xt::prod(x, {1}, xt::keep_dims)};
+  const glia::target_arrays data{x, xt::prod(x, {1}, xt::keep_dims)};
   const glia::fit_options options{
       .epochs = 10, .batch_size = 32, .shuffle = false, .progress = nullptr};
 
@@ -23,7 +23,8 @@ int main() {
   at_once.fit(data, options);
 
   auto small = network();
-  glia::trainer in_parts{small, glia::mean_squared_error{}, glia::accumulated{glia::adam{0.01}, 4}};
+  glia::trainer in_parts{small, glia::mean_squared_error{},
+                         glia::gradient_accumulation{glia::adam{0.01}, 4}};
   glia::fit_options a_quarter = options;
   a_quarter.batch_size = 8;
   in_parts.fit(data, a_quarter);

@@ -1,4 +1,4 @@
-// A training loop by hand: what fit does, step by step.
+// Your own training loop: the steps of fit, one by one.
 
 #include <glia/glia.hpp>
 #include <glia/training/optimizer_state.hpp>
@@ -20,7 +20,7 @@ int main() {
     glia::tape<B> tape(device);              // records what is computed
     std::vector<glia::gradient_slot> slots;  // where gradients are collected
     const auto y = net.forward(tape.constant(x), slots, glia::run_mode::training, {.step = step});
-    const auto loss = glia::ops::mean(loss_of(y, glia::targets<B>{.classes = t}));
+    const auto loss = glia::ops::mean(loss_of(y, glia::targets<B>{.labels = t}));
     tape.backward(loss);
     adam.update(tape, slots);
 

@@ -1,4 +1,4 @@
-// A layer of one's own: a few ops, no derivative.
+// Your own layer: a few ops, no derivative.
 
 #include <glia/glia.hpp>
 #include <glia/testing/gradient_check.hpp>
@@ -11,7 +11,7 @@ struct prelu {
   template <glia::backend B>
   glia::variable<B> operator()(glia::scope<B>& s, const glia::variable<B>& x) const {
     const auto slope = s.parameter("slope", {x.shape().back()}, glia::constant(0.25));
-    return glia::relu.apply(x) - slope * glia::relu.apply(-x);
+    return glia::ops::relu(x) - slope * glia::ops::relu(-x);
   }
   std::string description() const { return "prelu"; }
   friend bool operator==(const prelu&, const prelu&) = default;
@@ -26,7 +26,7 @@ int main() {
   xt::xarray<float> x = xt::linspace<float>(-2, 2, 100);
   x.reshape({100, 1});
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::adam{0.01}};
-  const auto history = trainer.fit(glia::valued_arrays{x, xt::abs(x)},
+  const auto history = trainer.fit(glia::target_arrays{x, xt::abs(x)},
                                    {.epochs = 200, .batch_size = 10, .progress = nullptr});
   std::cout << net.summary() << "learnt |x|: " << std::boolalpha
             << (history.epochs.back().training.loss < 1e-3) << '\n';

@@ -1,4 +1,4 @@
-// A loss of one's own: what is too low costs nine times what is too high.
+// Your own loss: a prediction that is too low costs nine times as much as one that is too high.
 
 #include <cmath>
 #include <glia/glia.hpp>
@@ -17,7 +17,7 @@ int main() {
 
   glia::model net{glia::dense{1}, {1}};
   glia::trainer trainer{net, pinball, glia::adam{0.01}};
-  trainer.fit(glia::valued_arrays{inputs, targets}, {.epochs = 60, .progress = nullptr});
+  trainer.fit(glia::target_arrays{inputs, targets}, {.epochs = 60, .progress = nullptr});
 
   const float answer = net.predict(xt::zeros<float>({1, 1}))(0, 0);
   std::cout << "nine of ten are below " << std::round(answer * 10) / 10 << '\n';

@@ -1,4 +1,4 @@
-// A program that predicts with a network that it does not know: all that it needs is in the file.
+// Predictions with an ONNX file: the program does not know the network, the file has everything.
 
 #include <glia/glia.hpp>
 #include <glia/onnx.hpp>
@@ -13,9 +13,10 @@ void write_network(const std::filesystem::path& path) {
   };
   glia::trainer trainer{net, loss, glia::adam{0.05}};
   const xt::xarray<float> y{{1, 0}, {0, 1}, {0, 1}, {1, 0}};
-  trainer.fit(glia::valued_arrays{x, y}, {.epochs = 300, .batch_size = 4, .progress = nullptr});
-  glia::write_onnx(net, path,
-                   {.metadata = glia::model_info{.classes = {"same", "different"}}.to_metadata()});
+  trainer.fit(glia::target_arrays{x, y}, {.epochs = 300, .batch_size = 4, .progress = nullptr});
+  glia::write_onnx(
+      net, path,
+      {.metadata = glia::model_info{.class_names = {"same", "different"}}.to_metadata()});
 }
 
 int main() {
@@ -23,8 +24,8 @@ int main() {
 
   const glia::onnx_model file{"xor.onnx"};
   const glia::model net{file};
-  const auto ready = net.prepare({.batch = 1});
-  const auto classes = glia::model_info::from_metadata(file.metadata()).classes;
+  const auto ready = net.prepare({.batch_size = 1});
+  const auto classes = glia::model_info::from_metadata(file.metadata()).class_names;
   for (const auto& [a, b] : {std::pair{0.0F, 1.0F}, {1.0F, 1.0F}}) {
     const xt::xarray<float> y = ready(xt::xarray<float>{{a, b}});
     std::cout << a << " and " << b << " are " << classes[y(0, 1) > y(0, 0) ? 1 : 0] << '\n';

@@ -1,4 +1,4 @@
-// A training that is interrupted, and gone on with as if it had not been.
+// A training that is interrupted and resumed, with the same result as without the interruption.
 
 #include <filesystem>
 #include <glia/glia.hpp>
@@ -15,13 +15,13 @@ auto network() {
 int main() {
   const xt::xarray<float> x{{0, 0}, {0, 1}, {1, 0}, {1, 1}};
   const xt::xarray<int> y{0, 1, 1, 0};
-  const glia::labelled_arrays data{x, y};
-  const auto train = [&](auto& net, std::vector<glia::observer> observers) {
+  const glia::labeled_arrays data{x, y};
+  const auto train = [&](auto& net, std::vector<glia::callback> callbacks) {
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.02}};
     return trainer.fit(data, {.epochs = 40,
                               .batch_size = 2,
                               .progress = nullptr,
-                              .observers = std::move(observers),
+                              .callbacks = std::move(callbacks),
                               .resume = true});
   };
 
@@ -30,9 +30,10 @@ int main() {
 
   std::filesystem::remove_all("run");
   auto first = network();  // the power fails in epoch 17
-  train(first, {glia::checkpoints("run"), glia::on(glia::moment::epoch, [](const training& t) {
-                  return t.epoch == 17 ? glia::interrupt("power cut") : glia::go_on();
-                })});
+  train(first,
+        {glia::checkpoints("run"), glia::on_event(glia::event::epoch_end, [](const training& t) {
+           return t.epoch == 17 ? glia::interrupt_training("power cut") : glia::keep_training();
+         })});
   auto second = network();  // another process, later
   const auto history = train(second, {glia::checkpoints("run")});
 

@@ -1,4 +1,4 @@
-// A model in a file, and back: whole, checked, or not at all.
+// Save a model to a file and load it: complete and verified, or not at all.
 
 #include <glia/glia.hpp>
 #include <glia/models/model_file.hpp>
@@ -13,7 +13,7 @@ int main() {
   x.reshape({50, 1});
   glia::model net{network(16), {1}};
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::adam{0.01}};
-  trainer.fit(glia::valued_arrays{x, x * x},
+  trainer.fit(glia::target_arrays{x, x * x},
               {.epochs = 100, .batch_size = 10, .progress = nullptr});
   glia::save(net, "parabola.safetensors");
 

@@ -1,4 +1,4 @@
-// Sequences of different lengths: is there an odd number of ones?
+// Sequences of different lengths: is the number of ones odd?
 
 #include <glia/glia.hpp>
 #include <iostream>
@@ -24,7 +24,7 @@ int main() {
                        glia::gru{.units = 16}, glia::dense{2}},
       {longest}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.02}};
-  trainer.fit(glia::labelled_arrays{x, odd}, {.epochs = 60, .batch_size = 30, .progress = nullptr});
+  trainer.fit(glia::labeled_arrays{x, odd}, {.epochs = 60, .batch_size = 30, .progress = nullptr});
 
   const xt::xarray<float> questions{{2, 1, 2, 0, 0, 0, 0, 0}, {1, 1, 2, 1, 2, 2, 0, 0}};
   const xt::xarray<float> y = net.predict(questions);

@@ -11,7 +11,7 @@ int main() {
   std::cout << net.summary() << '\n';
 
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.05}};
-  trainer.fit(glia::labelled_arrays{x, y}, {.epochs = 200, .batch_size = 4, .progress = nullptr});
+  trainer.fit(glia::labeled_arrays{x, y}, {.epochs = 200, .batch_size = 4, .progress = nullptr});
 
   const xt::xarray<float> probabilities = glia::softmax(net.predict(x));
   for (std::size_t n = 0; n < 4; ++n) {

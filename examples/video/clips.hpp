@@ -6,7 +6,7 @@
 #include <glia/plot.hpp>
 #include <glia/training/checkpoints.hpp>
 #include <glia/training/confusion.hpp>
-#include <glia/training/reduce_on_plateau.hpp>
+#include <glia/training/reduce_lr_on_plateau.hpp>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -63,18 +63,19 @@ struct split_clips {
                                      .std = {0.5F, 0.5F, 0.5F},
                                      .threads = s.threads};
   if (varied) {
-    options.augment = {.horizontal_flip = 0.5, .rotation = 8, .zoom = {0.9, 1.1}, .shift = 0.2};
+    options.augmentation = {
+        .horizontal_flip = 0.5, .rotation = 8, .zoom = {0.9, 1.1}, .shift = 0.2};
   }
   return options;
 }
 
-/// An observer that saves the model after each epoch, the epoch, its loss and its accuracy in the
+/// A callback that saves the model after each epoch, the epoch, its loss and its accuracy in the
 /// file's name.
 template <class Model>
-[[nodiscard]] glia::observer save_each_epoch(const Model& net,
+[[nodiscard]] glia::callback save_each_epoch(const Model& net,
                                              const std::filesystem::path& folder) {
-  return glia::on(glia::moment::epoch, [&net, folder](const glia::training& t) {
-    const glia::epoch_record& epoch = t.result.epochs.back();
+  return glia::on_event(glia::event::epoch_end, [&net, folder](const glia::training& t) {
+    const glia::epoch_record& epoch = t.history.epochs.back();
     const glia::scores& judged = epoch.validation ? *epoch.validation : epoch.training;
     std::ostringstream name;
     name << "epoch-" << std::setfill('0') << std::setw(3) << t.epoch << std::fixed
@@ -118,7 +119,7 @@ int train_and_report(const clip_settings& s, Model& net, const Train& train, con
       trainer.fit(train, test,
                   {.epochs = s.epochs,
                    .batch_size = s.batch_size,
-                   .observers = {glia::reduce_on_plateau{.factor = 0.5, .patience = 5},
+                   .callbacks = {glia::reduce_lr_on_plateau{.factor = 0.5, .patience = 5},
                                  save_each_epoch(net, s.output),
                                  glia::checkpoints{s.output / "resume", {.keep_last = 2}}},
                    .resume = true});

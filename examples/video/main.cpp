@@ -44,7 +44,7 @@ struct settings {
   rank_choice ranks;
 };
 
-[[nodiscard]] glia::valued_arrays data_of(const clip_features& clips, std::size_t classes) {
+[[nodiscard]] glia::target_arrays data_of(const clip_features& clips, std::size_t classes) {
   const xt::xarray<float> rows = rows_with_one(clips.labels, classes);
   return {clips.frames, glia::rows_of({{"frames", rows}, {"order", rows}})};
 }
@@ -54,8 +54,8 @@ template <class B>
                                                      std::uint64_t seed, const B& device,
                                                      const run_ranks& ranks) {
   const std::size_t classes = clips.classes.size();
-  const glia::valued_arrays train = data_of(clips.train, classes);
-  const glia::valued_arrays test = data_of(clips.test, classes);
+  const glia::target_arrays train = data_of(clips.train, classes);
+  const glia::target_arrays test = data_of(clips.test, classes);
   glia::model net{two_views(s.units, classes), train.input_shape(), device, {.seed = seed}};
   if (seed == s.seed) {
     std::cout << net.summary() << '\n';

@@ -13,7 +13,7 @@
       glia::output{"order",
                    glia::sequential{
                        glia::spatial_dropout{0.5},
-                       glia::bidirectional(glia::gru{.units = units, .sequences = true}),
+                       glia::bidirectional(glia::gru{.units = units, .return_sequences = true}),
                        glia::global_avg_pool1d{},
                        glia::dropout{0.5},
                        glia::dense{classes},

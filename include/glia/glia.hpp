@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a program needs that defines, trains and runs a model. Readers and writers of files
-/// (glia/io/), the model zoo (glia/models/zoo/), the confusion matrix and the optional components
-/// have headers of their own, so that programs without them do not compile them.
+/// Everything that a program needs to define, train and run a model. Include the following with
+/// headers of their own, so that other programs do not compile them: readers and writers of files
+/// (glia/io/), the model zoo (glia/models/zoo/), the confusion matrix and the optional components.
 
 #include "glia/backends/cpu.hpp"
 #include "glia/backends/reference.hpp"

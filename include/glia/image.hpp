@@ -1,6 +1,6 @@
 #pragma once
 
-// All of the component glia::image.
+// All headers of the component glia::image.
 #include "glia/image/augment.hpp"
 #include "glia/image/image.hpp"
 #include "glia/image/image_dataset.hpp"
@@ -8,7 +8,7 @@
 #include "glia/image/image_folder.hpp"
 #include "glia/image/image_grid.hpp"
 #include "glia/image/jpeg.hpp"
-#include "glia/image/normalisation.hpp"
+#include "glia/image/normalization.hpp"
 #include "glia/image/photo_samples.hpp"
 #include "glia/image/png.hpp"
 #include "glia/image/read_image.hpp"

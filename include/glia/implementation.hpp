@@ -1,11 +1,12 @@
 #pragma once
 
-/// For builds without CMake: include this in one file of a program whose files are all compiled
-/// with -DGLIA_COMPILED. It takes two minutes and 3 GB to compile, once; the others then take
-/// seconds. Where they read or write ONNX files, include glia/onnx_implementation.hpp as well.
+/// The compiled part of glia in one header, for builds without CMake: include it in exactly one
+/// source file of a program, and compile all source files with -DGLIA_COMPILED. This file takes
+/// about two minutes and 3 GB of memory to compile, once; the others then take seconds. If the
+/// program reads or writes ONNX files, include glia/onnx_implementation.hpp as well.
 ///
-/// The files glia/compiled/*.cpp are the same in parts, which can be compiled in parallel in place
-/// of it.
+/// As an alternative, compile the files glia/compiled/*.cpp, which contain the same code in parts,
+/// in parallel.
 
 #ifndef GLIA_COMPILED
 #error "glia/implementation.hpp: compile all files of the program with -DGLIA_COMPILED"

@@ -1,6 +1,6 @@
 #pragma once
 
-// Training on several machines. Needs an MPI of version 3: link `glia::mpi`.
+// Training on several machines. Needs an implementation of MPI 3: link `glia::mpi`.
 
 #include "glia/mpi/communicator.hpp"
 #include "glia/mpi/distributed.hpp"

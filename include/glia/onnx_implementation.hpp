@@ -1,6 +1,6 @@
 #pragma once
 
-/// The same as glia/implementation.hpp for readers and writers of ONNX files.
+/// The compiled part of glia's ONNX reader and writer, to be used like glia/implementation.hpp.
 
 #ifndef GLIA_COMPILED
 #error "glia/onnx_implementation.hpp: compile all files of the program with -DGLIA_COMPILED"

@@ -1,6 +1,6 @@
 #pragma once
 
-// All charts of glia::plot, which gnuplot draws when a program runs.
+// All charts of glia::plot. gnuplot draws them when a program runs.
 #include "glia/plot/bars.hpp"
 #include "glia/plot/captions.hpp"
 #include "glia/plot/chart.hpp"

@@ -35,16 +35,16 @@
 
 namespace glia {
 
-/// A line of a report's settings.
+/// A line in the settings of a report.
 struct report_setting {
-  std::string name = {};
-  std::string value = {};
+  std::string name = {};   ///< name of the setting
+  std::string value = {};  ///< its value, as text
 };
 
-/// What stands in a report.
+/// The options of a `report`.
 struct report_options {
-  std::string date = {};       ///< as it is to be read; empty: now, by the local clock
-  std::string processor = {};  ///< that the run was on; empty: this machine's
+  std::string date = {};       ///< date, as text; empty: the local date and time
+  std::string processor = {};  ///< name of the processor; empty: this machine's
 };
 
 namespace detail {
@@ -61,47 +61,51 @@ namespace detail {
 
 }  // namespace detail
 
-/// A run on one page of HTML: what it came to, how it was set, its curves, its mistakes, and what
-/// else there is to show.
+/// A self-contained HTML report of a training run: scores, settings, layers, curves, confusion
+/// matrix, mistakes, profile, and your own tables and charts.
 ///
 ///     glia::report page("MNIST perceptron");
 ///     page.settings({{"data", "MNIST"}, {"optimizer", glia::text(optimizer)}});
-///     page.settings(how);                      // fit_options: epochs, batch size
-///     page.add(net);                           // its layers
-///     page.add(trainer.fit(train, test, how));
+///     page.settings(options);                  // fit_options: epochs, batch size
+///     page.add(net);                           // layers
+///     page.add(trainer.fit(train, test, options));
 ///     page.add("test", glia::evaluate(net, test, loss));
 ///     page.add(confusion, names);
 ///     page.mistakes(net, test, {.names = names});
 ///     page.write("report.html");
 ///
-/// The page needs nothing else, neither files nor a network nor scripts: pictures are in it. It is
-/// readable on a telephone, in print and in the dark. Texts are shown as they are given, whatever
-/// is in them. The scores and settings come first, then what was added, in that order.
+/// The page is a single file with all pictures in it. It needs no network and no scripts, and it
+/// adapts to phones, print and dark mode. Scores and settings come first, then the sections in the
+/// order in which they were added. All texts are escaped.
 ///
-/// Charts are drawn by gnuplot as they are added; one that cannot be drawn is a line on the page
-/// that says why, so that no run is without a report for want of gnuplot. Needs libpng: link
+/// Charts are drawn by gnuplot when they are added. If that fails, for example because gnuplot is
+/// not installed, the page shows the reason instead of the chart. Needs libpng: link
 /// `glia::image`.
 class report {
  public:
+  /// Makes an empty report with a title.
   explicit report(std::string title, report_options options = {})
       : title_(std::move(title)), options_(std::move(options)) {}
 
-  /// Lines of the settings, behind those that are there.
+  /// Appends lines to the settings.
   void settings(const std::vector<report_setting>& all) {
     settings_.insert(settings_.end(), all.begin(), all.end());
   }
+  /// Appends the number of epochs, the batch size and the order of samples to the settings.
   void settings(const fit_options& how) {
     settings({{"epochs", std::to_string(how.epochs)},
               {"batch size", std::to_string(how.batch_size)},
-              {"order of samples", how.shuffle ? "shuffled" : "as given"}});
+              {"order of samples", how.shuffle ? "shuffled" : "not shuffled"}});
   }
+  /// Appends the seed to the settings.
   void settings(const trainer_options& how) { settings({{"seed", std::to_string(how.seed)}}); }
 
-  /// A model: its layers, by its plan.
+  /// Adds a section about a model, with a table of its layers.
   template <layer Description, backend B>
   void add(const model<Description, B>& net) {
     add(net.plan(), net.sample_shape());
   }
+  /// Adds a section about a model, from its plan and the shape of a sample.
   void add(const model_plan& plan, const shape& sample) {
     std::size_t parameters = 0;
     for (const parameter_spec& spec : plan.parameters) {
@@ -113,44 +117,47 @@ class report {
                          detail::html_table(detail::layers_table(plan)));
   }
 
-  /// A training: its curves, its last and its best scores, and a table of its epochs.
+  /// Adds a section about a training: its curves and a table of its epochs. Its last and its best
+  /// scores are added to the scores.
   void add(const history& training) {
     scores_.add(training);
     figure("epochs", std::to_string(training.epochs.size()));
-    figure("time of training", detail::duration_text(training.seconds()));
-    figure("samples a second", scaled(training.samples_per_second()));
-    std::string html = "<p>No epoch was finished.</p>\n";
+    figure("training time", detail::duration_text(training.seconds()));
+    figure("samples per second", scaled(training.samples_per_second()));
+    std::string html = "<p>No epoch was completed.</p>\n";
     if (!training.epochs.empty()) {
       html = "<div class=\"charts\">\n";
       const auto charts = plot::history_charts(training, {.panel = {.width = 480, .height = 380}});
       for (std::size_t i = 0; i < charts.size(); ++i) {
-        html += drawn((i == 0 ? "loss" : training.metrics[i - 1].name) + " by epochs", charts[i]);
+        html += drawn((i == 0 ? "loss" : training.metrics[i - 1].name) + " by epoch", charts[i]);
       }
       const report_table epochs = detail::epochs_table(training, scores_);
-      html += "</div>\n<details><summary>Each epoch in numbers</summary>\n" +
+      html += "</div>\n<details><summary>Table of all epochs</summary>\n" +
               detail::html_table(epochs) + "</details>\n";
     }
     section("Training", html + detail::history_notes(training));
   }
 
-  /// What `evaluate` gave for a data set of this name.
+  /// Adds the result of `evaluate` to the scores, under the name of a data set.
   void add(const std::string& name, const scores& of) { scores_.add(name, of); }
 
-  /// A confusion matrix, with each class's precision and recall. More than 30 classes come as the
-  /// pairs that are mixed up most. Throws `value_error` where names are not one for each class.
+  /// Adds a confusion matrix with the precision and recall of each class. For more than 30 classes,
+  /// a table of the most frequent mistakes replaces the matrix. Throws `value_error` unless there
+  /// is one name for each class.
   void add(const confusion_matrix& counts, const std::vector<std::string>& names) {
     section("Confusion matrix", detail::confusion_section(counts, names));
   }
 
-  /// The samples with the highest loss among those that the model takes for another class than
-  /// theirs, as pictures where they are such; see `worst_mistakes` for what it throws. The outputs
-  /// (N, K) of the model for the data set may also be given.
-  template <layer Description, backend B, labelled_dataset D>
+  /// Adds the misclassified samples with the highest loss, with their pictures if samples are
+  /// images. Throws the errors of `predict` and `worst_mistakes`.
+  template <layer Description, backend B, labeled_dataset D>
   void mistakes(const model<Description, B>& net, const D& data,
                 const mistakes_options& options = {}) {
     mistakes(predict(net, data), data, options, net.plan().gives);
   }
-  template <labelled_dataset D>
+  /// Adds the misclassified samples with the highest loss, from a model's outputs (N, K) for the
+  /// data set. Outputs are logits unless `gives` says otherwise.
+  template <labeled_dataset D>
   void mistakes(const xt::xarray<float>& outputs, const D& data,
                 const mistakes_options& options = {}, output_kind gives = output_kind::other) {
     std::vector<std::int32_t> truth(data.size());
@@ -158,12 +165,12 @@ class report {
       truth[i] = data.label(i);
     }
     section("Worst mistakes",
-            detail::mistakes_section(worst_mistakes(outputs, truth, options.most, gives), data,
-                                     options));
+            detail::mistakes_section(worst_mistakes(outputs, truth, options.max_mistakes, gives),
+                                     data, options));
   }
 
-  /// Where the time of a step and the memory went: as bars, and in tables. Throws `value_error` for
-  /// a profile without steps.
+  /// Adds the time of a training step and the memory, as a bar chart and as tables. Throws
+  /// `value_error` if the profile has no steps.
   void add(const profile& found) {
     add("Profile", plot::profile_chart(found));
     for (const report_table& one : detail::profile_tables(found)) {
@@ -171,19 +178,20 @@ class report {
     }
   }
 
-  /// Throws `value_error` for a table without columns, or with a row that has not as many cells.
+  /// Adds a table. Throws `value_error` if it has no columns, or if a row does not have one cell
+  /// for each column.
   void table(const report_table& all) { section(all.caption, detail::html_table(all)); }
 
-  /// A chart; throws `value_error` for a size out of range.
+  /// Adds a chart with a caption. Throws `value_error` if the size of the chart is out of range.
   void add(const std::string& caption, const plot::chart& chart) {
     section(caption, drawn(caption, chart));
   }
 
-  /// The page as it is now.
+  /// The page with everything added so far, as HTML.
   [[nodiscard]] std::string html() const;
 
-  /// Writes the page; the file is there whole or not at all. Throws `data_error`, naming it, where
-  /// it cannot be written.
+  /// Writes the page to a file, as a whole or not at all. Throws `data_error`, with the path, if
+  /// the file cannot be written.
   void write(const std::filesystem::path& path) const {
     const std::string page = html();
     write_whole_file(path, [&](std::ostream& out) { out << page; });
@@ -209,7 +217,7 @@ class report {
     }
     return html + "</dl>\n";
   }
-  /// A chart, named for those who do not see it.
+  /// Draws a chart, with a name for screen readers.
   [[nodiscard]] std::string drawn(const std::string& name, const plot::chart& chart) {
     std::string picture;
     try {
@@ -219,19 +227,20 @@ class report {
     }
     const std::string element =
         detail::svg_rewriter(picture, text("chart", ++charts_, '-')).element(name);
-    // Photographs are not inverted in the dark.
+    // Photos are not inverted in dark mode.
     const bool photographs = element.find("<image") != std::string::npos;
     return text("<figure", photographs ? "" : " class=\"drawn\"", ">\n", element, "</figure>\n");
   }
-  /// What stands at the top: the scores that were added last, and what was counted.
+  /// The figures at the top of the page: the scores that were added last, then counts and times.
   [[nodiscard]] std::vector<report_setting> headline() const {
     constexpr std::size_t most_scores = 3;
     std::vector<report_setting> all;
     if (!scores_.rows.empty()) {
       const auto& [of, s] = scores_.rows.back();
       const std::string name = of.substr(0, of.find(','));
-      for (std::size_t i = 0; i < std::min(s.names.size(), most_scores); ++i) {
-        all.push_back({name + ' ' + s.names[i], scores_.written(s.names[i], s.metrics[i])});
+      for (std::size_t i = 0; i < std::min(s.metric_names.size(), most_scores); ++i) {
+        all.push_back({name + ' ' + s.metric_names[i],
+                       scores_.written(s.metric_names[i], s.metric_values[i])});
       }
       if (all.empty()) {
         all.push_back({name + " loss", digits_text(s.loss, 4)});
@@ -254,7 +263,7 @@ inline std::string report::html() const {
   const std::string date = options_.date.empty() ? detail::local_time() : options_.date;
   const std::string processor = options_.processor.empty() ? processor_name() : options_.processor;
   const std::string title = detail::html_text(title_);
-  // The policy has browsers see to it that the page asks nothing of anyone.
+  // With this policy, browsers block all network requests of the page.
   std::string page =
       text("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
            R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; )",

@@ -1,6 +1,6 @@
 #pragma once
 
-// All of the component glia::video.
+// All headers of the component glia::video.
 #include "glia/video/clip_dataset.hpp"
 #include "glia/video/read_frames.hpp"
 #include "glia/video/ucf101.hpp"

@@ -77,7 +77,7 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
     glia::trainer trainer{net,
                           glia::softmax_cross_entropy{.label_smoothing = 0.1},
                           optimizer,
-                          {.gradients = gradients}};
+                          {.gradient_transforms = gradients}};
     glia::running_scores<glia::cpu<float>> sums(net.device(), {glia::accuracy()});
     glia::batch full;
     glia::batch last;
@@ -88,7 +88,7 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
       for (std::size_t i = 0; i < b->inputs.size(); i += 3) {
         b->inputs[i] = static_cast<float>(glia::random_bits({.seed = 1}, i) * 0x1p-32);
       }
-      b->classes.assign(size, 1);
+      b->labels.assign(size, 1);
     }
     const auto epoch = [&] {
       for (int i = 0; i < 5; ++i) {
@@ -107,13 +107,14 @@ TEST_CASE("a training step allocates nothing from the system once the first epoc
   check(glia::sequential{glia::dense{400, glia::relu}, glia::dense{400, glia::relu},
                          glia::dense{500, glia::relu}, glia::dense{10}},
         {784}, glia::adam{}, {});
-  check(glia::sequential{glia::conv2d{.filters = 8, .kernel = 3, .activation = glia::gelu},
+  check(glia::sequential{glia::conv2d{.filters = 8, .kernel_size = 3, .activation = glia::gelu},
                          glia::batch_norm{}, glia::max_pool2d{}, glia::dropout{0.2},
                          glia::residual{glia::sequential{
-                             glia::conv2d{.filters = 8, .kernel = 3, .padding = glia::same},
+                             glia::conv2d{.filters = 8, .kernel_size = 3, .padding = glia::same},
                              glia::layer_norm{}}},
                          glia::avg_pool2d{}, glia::flatten{}, glia::dense{10}},
-        {12, 14, 1}, glia::sgd{.learning_rate = 0.1, .momentum = 0.9}, {glia::clip_by_norm(1)});
+        {12, 14, 1}, glia::sgd{.learning_rate = 0.1, .momentum = 0.9},
+        {glia::clip_by_global_norm(1)});
 }
 
 TEST_CASE("resizing a long picture takes the memory of the result, not of the source") {

@@ -39,7 +39,7 @@ TEST_CASE("a training step can be counted without a number") {
   glia::batch b{.size = 100,
                 .input_shape = {100, 784},
                 .inputs = std::vector<float>(78400),
-                .classes = std::vector<std::int32_t>(100),
+                .labels = std::vector<std::int32_t>(100),
                 .target_shape = {},
                 .targets = {}};
   trainer.step(b);

@@ -65,10 +65,11 @@ TEST_CASE("rows that no window sees are not made in a chain of convolutions") {
   for (const std::size_t stride : {2U, 3U, 4U}) {
     for (const std::size_t kernel : {1U, 2U}) {
       const auto d = glia::sequential{
-          glia::conv2d{.filters = 8, .kernel = 3, .padding = glia::same, .activation = glia::relu},
+          glia::conv2d{
+              .filters = 8, .kernel_size = 3, .padding = glia::same, .activation = glia::relu},
           glia::conv2d{.filters = 8,
-                       .kernel = kernel,
-                       .stride = stride,
+                       .kernel_size = kernel,
+                       .strides = stride,
                        .groups = 8,
                        .activation = glia::relu}};
       const glia::shape sample{90, 90, 3};
@@ -90,9 +91,10 @@ TEST_CASE("an image that threads share is convolved as one thread does it") {
     for (const std::size_t kernel : {1U, 2U, 3U}) {
       for (const std::size_t stride : {1U, 2U, 3U}) {
         const auto d = glia::sequential{
-            glia::conv2d{.filters = 20, .kernel = 1},
-            glia::depthwise_conv2d{.kernel = kernel, .stride = stride, .activation = glia::relu},
-            glia::conv2d{.filters = 7, .kernel = 1}};
+            glia::conv2d{.filters = 20, .kernel_size = 1},
+            glia::depthwise_conv2d{
+                .kernel_size = kernel, .strides = stride, .activation = glia::relu},
+            glia::conv2d{.filters = 7, .kernel_size = 1}};
         const glia::shape sample{height, 6, 3};
         const auto x = glia::testing::test_values(glia::batch_of(3, sample), 3);
         const auto predicted = [&](std::size_t threads) {
@@ -145,8 +147,8 @@ TEST_CASE("exp reaches zero and infinity, and what lies before them") {
   for (const auto level : {glia::cpu_loops::isa::baseline, glia::cpu_loops::best_isa()}) {
     const device_type device({.threads = 1, .isa = level});
     const auto exp = [&](float x) {
-      return test::values_of(device, device.run(kernels::unary{{glia::unary_function::exponential}},
-                                                row(device, {x})))[0];
+      return test::values_of(
+          device, device.run(kernels::unary{{glia::unary_function::exp}}, row(device, {x})))[0];
     };
     CHECK(exp(infinity) == infinity);
     CHECK(exp(100) == infinity);
@@ -188,7 +190,7 @@ TEST_CASE("logarithms are those of the C library, to some parts in ten million")
     return test::values_of(
         device, device.run(kernels::unary{{f}}, test::tensor_of(device, {of.size()}, of)));
   };
-  const auto y = run(glia::unary_function::logarithm, x);
+  const auto y = run(glia::unary_function::log, x);
   double worst = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double exact = std::log(static_cast<double>(x[i]));
@@ -196,7 +198,7 @@ TEST_CASE("logarithms are those of the C library, to some parts in ten million")
   }
   CHECK(worst < 3e-7);
   const std::vector<float> special{0, -0.0F, -1, infinity, -infinity, not_a_number};
-  const auto z = run(glia::unary_function::logarithm, special);
+  const auto z = run(glia::unary_function::log, special);
   CHECK(z[0] == -infinity);
   CHECK(z[1] == -infinity);
   CHECK(std::isnan(z[2]));
@@ -230,7 +232,7 @@ TEST_CASE("a NaN among the inputs shows in the loss through a ReLU") {
       xt::xarray<float> x = xt::ones<float>({50, 4});
       xt::xarray<int> y = xt::zeros<int>({50});
       x(7, 2) = bad;
-      return glia::evaluate(net, glia::labelled_arrays(x, y), glia::softmax_cross_entropy{}).loss;
+      return glia::evaluate(net, glia::labeled_arrays(x, y), glia::softmax_cross_entropy{}).loss;
     };
     if (std::isnan(bad)) {
       CHECK(std::isnan(loss(device_type({.threads = 2}))));
@@ -259,9 +261,10 @@ struct throwing_layer {
 }  // namespace
 
 TEST_CASE("what failed in all lanes does not fail again in the next calls") {
-  const glia::model net{glia::sequential{glia::conv2d{.filters = 4, .kernel = 3}, throwing_layer{},
-                                         glia::conv2d{.filters = 4, .kernel = 3}},
-                        {8, 8, 1}};
+  const glia::model net{
+      glia::sequential{glia::conv2d{.filters = 4, .kernel_size = 3}, throwing_layer{},
+                       glia::conv2d{.filters = 4, .kernel_size = 3}},
+      {8, 8, 1}};
   const std::vector<float> x(64 * 64, 0.5F);
   std::vector<float> y(64 * net.output_shape().size());
   throwing_layer::on = true;

@@ -109,14 +109,15 @@ std::vector<float> as_chain(const glia::cpu<float>& device, const chain_case& c)
   for (std::size_t i = 0; i < c.links.size(); ++i) {
     const link& l = c.links[i];
     const link_numbers<glia::cpu<float>> own(device, i, l, channels);
-    const bool hands_on = i + 1 < c.links.size();
-    const bool to_bytes = hands_on || !(l.pool == window2d{});
+    const bool preserves_output_kind = i + 1 < c.links.size();
+    const bool to_bytes = preserves_output_kind || !(l.pool == window2d{});
     chain.links[i] = {product_of(l, channels), own.weights.shape(), glia::signed_bytes,
                       without_signs(l.input), l.pool};
-    packed[i] =
-        device.run(kernels::pack_quantized{chain.links[i], i == 0, to_bytes,
-                                           hands_on ? without_signs(c.links[i + 1].input) : pooled},
-                   own.weights, own.scales, own.bias, by, to_bytes ? by : tensor{});
+    packed[i] = device.run(
+        kernels::pack_quantized{
+            chain.links[i], i == 0, to_bytes,
+            preserves_output_kind ? without_signs(c.links[i + 1].input) : pooled},
+        own.weights, own.scales, own.bias, by, to_bytes ? by : tensor{});
     channels = own.weights.shape().back();
   }
   const tensor x = test::tensor_of(device, c.x, multiples(c.x, 1, byte_scale / 4, 3));
@@ -248,5 +249,5 @@ TEST_CASE("quantised kernels name what does not fit") {
   CHECK(test::contains(test::message_of<glia::value_error>([&] {
                          static_cast<void>(chain.sizes({1, 80, 80, 3}));
                        }),
-                       "convolution 1 is not one that a chain takes"));
+                       "convolution 1 cannot be part of a chain"));
 }

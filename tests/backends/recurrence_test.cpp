@@ -61,14 +61,14 @@ void require_same_training(const Layer& layer) {
 TEST_CASE("recurrent layers in one kernel train as those that are composed of others") {
   const auto in_all_ways = [](auto layer) {
     require_same_training(layer);
-    layer.sequences = true;
+    layer.return_sequences = true;
     require_same_training(glia::sequential{glia::masking{}, glia::bidirectional(layer)});
     layer.recurrent_dropout = 0.4;
     layer.dropout = 0.2;
     require_same_training(glia::sequential{layer});
-    layer.sequences = false;
-    layer.bias = false;
-    layer.backwards = true;
+    layer.return_sequences = false;
+    layer.use_bias = false;
+    layer.go_backwards = true;
     require_same_training(glia::sequential{glia::masking{}, layer});
   };
   in_all_ways(glia::gru{.units = 7});

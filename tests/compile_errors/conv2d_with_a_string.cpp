@@ -1,4 +1,4 @@
 // expects: write glia::relu
 #include <glia/layers/conv2d.hpp>
 
-const glia::conv2d layer{.filters = 4, .kernel = 3, .activation = "relu"};
+const glia::conv2d layer{.filters = 4, .kernel_size = 3, .activation = "relu"};

@@ -1,4 +1,4 @@
-// expects: glia::labelled_arrays{x, classes} or glia::valued_arrays{x, values}
+// expects: glia::labeled_arrays{inputs, labels} or glia::target_arrays{inputs, targets}
 #include <glia/layers/dense.hpp>
 #include <glia/losses/regression.hpp>
 #include <glia/optimizers/sgd.hpp>

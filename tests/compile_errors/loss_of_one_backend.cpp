@@ -5,7 +5,7 @@
 #include <glia/optimizers/sgd.hpp>
 #include <glia/training/trainer.hpp>
 
-void train(const glia::valued_arrays& data) {
+void train(const glia::target_arrays& data) {
   glia::model net{glia::dense{1}, {1}};
   glia::trainer trainer{
       net,

@@ -1,11 +1,11 @@
-// expects: the third argument must be an optimizer and not a number
+// expects: the third argument must be an optimizer, not a number
 #include <glia/data/array_dataset.hpp>
 #include <glia/layers/dense.hpp>
 #include <glia/losses/regression.hpp>
 #include <glia/optimizers/sgd.hpp>
 #include <glia/training/trainer.hpp>
 
-void train(const glia::valued_arrays& data) {
+void train(const glia::target_arrays& data) {
   glia::model net{glia::dense{1}, {1}};
   glia::trainer trainer{net, glia::mean_squared_error{}, 1e-3};
   trainer.fit(data, {.epochs = 3});

@@ -39,8 +39,8 @@ TEST_CASE("numbers are parsed by strtod as by from_chars") {
   const std::string alphabet = "0123456789.eE+-xinf ";
   for (int i = 0; i < 20000; ++i) {
     std::string text;
-    for (std::uint64_t left = 1 + random.below(12); left > 0; --left) {
-      text += alphabet[random.below(alphabet.size())];
+    for (std::uint64_t left = 1 + random.integer(12); left > 0; --left) {
+      text += alphabet[random.integer(alphabet.size())];
     }
     texts.push_back(std::move(text));
   }

@@ -168,7 +168,7 @@ TEST_CASE("a file is written through symbolic links, which stay") {
   CHECK(contains(message_of<glia::data_error>([&] {
                    glia::write_whole_file(file.folder.path() / "circle", [](std::ostream&) {});
                  }),
-                 "circle: its symbolic links lead in a circle"));
+                 "circle: its symbolic links form a loop"));
 }
 
 TEST_CASE("a file that is replaced hands on its rights, a new one has the usual ones") {
@@ -212,7 +212,7 @@ TEST_CASE("a stream that fails leaves the old file alone") {
             out << "half";
             out.setstate(std::ios::badbit);
           });
-        }) == file.path.string() + ": writing failed; is the disk full?");
+        }) == file.path.string() + ": writing failed; check that the disk is not full");
   CHECK(file.content() == "old");
   CHECK(file.alone());
 }
@@ -225,16 +225,15 @@ TEST_CASE("files that cannot be written or replaced are named") {
   };
   const auto nowhere = file.folder.path() / "missing" / "file";
   CHECK(error(nowhere) == nowhere.string() +
-                              ": cannot be written (No such file or directory); is there such a "
-                              "folder, and the right to "
-                              "write to it?");
+                              ": cannot be written (No such file or directory); check that the "
+                              "folder exists and is writable");
   const auto taken = file.folder.path() / "taken";
   std::filesystem::create_directories(taken / "inside");
   CHECK(error(taken) == taken.string() + ": is a folder; expected a file");
   CHECK(std::filesystem::exists(taken / "inside"));
   const auto pipe = file.folder.path() / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(error(pipe) == pipe.string() + ": is no file that can be replaced, but a device or a pipe");
+  CHECK(error(pipe) == pipe.string() + ": is a device or a pipe; expected a regular file");
   CHECK(std::filesystem::is_fifo(pipe));
   CHECK(file.content() == "old");
   CHECK(file.count() == 3);

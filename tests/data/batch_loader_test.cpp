@@ -39,8 +39,8 @@ TEST_CASE("a loader hands out all samples in order, the last batch short") {
     while (const glia::batch* b = loader.next()) {
       CHECK(b->input_shape == glia::shape{b->size, 2});
       CHECK(b->inputs.size() == 2 * b->size);
-      CHECK(b->inputs[1] == -static_cast<float>(b->classes[0]));
-      seen.insert(seen.end(), b->classes.begin(), b->classes.end());
+      CHECK(b->inputs[1] == -static_cast<float>(b->labels[0]));
+      seen.insert(seen.end(), b->labels.begin(), b->labels.end());
       sizes.push_back(b->size);
     }
     CHECK(seen == std::vector<std::int32_t>{9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
@@ -55,8 +55,8 @@ TEST_CASE("a pass that is broken off can be followed by another") {
   glia::batch_loader loader(data, 1);
   for (int round = 0; round < 200; ++round) {
     loader.start(order);
-    CHECK(loader.next()->classes[0] == 9);
-    CHECK(loader.next()->classes[0] == 8);
+    CHECK(loader.next()->labels[0] == 9);
+    CHECK(loader.next()->labels[0] == 8);
   }
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("what a data set throws comes out of next") {
   // Again and again, so that the failure sometimes comes before the first batch is taken.
   for (int round = 0; round < 200; ++round) {
     loader.start(order);
-    CHECK(loader.next()->classes[0] == 9);
+    CHECK(loader.next()->labels[0] == 9);
     CHECK_THROWS_AS((void)loader.next(), glia::data_error);
     CHECK(loader.next() == nullptr);
     loader.start(std::span(order).first(3));
@@ -81,7 +81,7 @@ TEST_CASE("a failure in a pass that was broken off does not reach the next one")
   glia::batch_loader loader(data, 4);
   for (int round = 0; round < 200; ++round) {
     loader.start(order);
-    CHECK(loader.next()->classes[0] == 9);
+    CHECK(loader.next()->labels[0] == 9);
     loader.start(std::span(order).first(3));
     CHECK(loader.next()->size == 3);
     CHECK(loader.next() == nullptr);
@@ -89,19 +89,19 @@ TEST_CASE("a failure in a pass that was broken off does not reach the next one")
 }
 
 TEST_CASE("arrays are data sets") {
-  const glia::labelled_arrays labelled(xt::xarray<float>{{1, 2}, {3, 4}},
-                                       xt::xarray<std::int32_t>{1, 0});
-  const glia::valued_arrays valued(xt::xarray<float>{{1, 2}, {3, 4}},
+  const glia::labeled_arrays labelled(xt::xarray<float>{{1, 2}, {3, 4}},
+                                      xt::xarray<std::int32_t>{1, 0});
+  const glia::target_arrays valued(xt::xarray<float>{{1, 2}, {3, 4}},
                                    xt::ones<float>({2, 1}) * 5.0F);
   glia::batch b;
   const std::vector<std::uint32_t> samples{1, 0};
   glia::dataset_view(labelled).gather(samples, b);
   CHECK(b.inputs == std::vector<float>{3, 4, 1, 2});
-  CHECK(b.classes == std::vector<std::int32_t>{0, 1});
+  CHECK(b.labels == std::vector<std::int32_t>{0, 1});
   glia::batch c;
   glia::dataset_view(valued).gather(samples, c);
   CHECK(c.targets == std::vector<float>{5, 5});
   CHECK(c.target_shape == glia::shape{2, 1});
-  CHECK_THROWS_AS(glia::labelled_arrays(xt::zeros<float>({2, 2}), xt::xarray<std::int32_t>{1}),
+  CHECK_THROWS_AS(glia::labeled_arrays(xt::zeros<float>({2, 2}), xt::xarray<std::int32_t>{1}),
                   glia::shape_error);
 }

@@ -39,25 +39,31 @@ std::string careless_error(const careless& data) {
 TEST_CASE("a data set that leaves out a part of its span is an error that names the sample") {
   CHECK(careless_error({}).empty());
   CHECK(careless_error({.inputs = 2}) ==
-        "data set: value 2 of the 3 of the input of sample 0 was not written; write as many as the "
+        "data set: expected 3 values for the input of sample 0, but value 2 was not written; write "
+        "exactly as many as the "
         "span has");
   CHECK(careless_error({.inputs = 0, .from = 6}) ==
-        "data set: value 0 of the 3 of the input of sample 6 was not written; write as many as the "
+        "data set: expected 3 values for the input of sample 6, but value 0 was not written; write "
+        "exactly as many as the "
         "span has");
   CHECK(careless_error({.targets = 1, .from = 5}) ==
-        "data set: value 1 of the 2 of the target of sample 5 was not written; write as many as "
+        "data set: expected 2 values for the target of sample 5, but value 1 was not written; "
+        "write exactly as many as "
         "the span has");
 }
 
 TEST_CASE("a data set that writes beyond its span is an error that names the sample") {
   CHECK(careless_error({.inputs = 4}) ==
-        "data set: more than the 3 values of the input of sample 3 were written; write as many as "
+        "data set: expected 3 values for the input of sample 3, but more were written; write "
+        "exactly as many as "
         "the span has");
   CHECK(careless_error({.inputs = 19, .from = 7}) ==
-        "data set: more than the 3 values of the input of sample 7 were written; write as many as "
+        "data set: expected 3 values for the input of sample 7, but more were written; write "
+        "exactly as many as "
         "the span has");
   CHECK(careless_error({.targets = 3, .from = 7}) ==
-        "data set: more than the 2 values of the target of sample 7 were written; write as many as "
+        "data set: expected 2 values for the target of sample 7, but more were written; write "
+        "exactly as many as "
         "the span has");
 }
 
@@ -66,11 +72,11 @@ TEST_CASE("a metric that reads values where samples have classes is an error") {
   const test::quadrants data{20};
   const auto score = [&](auto add) {
     return glia::evaluate(net, data, glia::softmax_cross_entropy{},
-                          {.metrics = {{glia::metric{.name = "bias", .add = add}}}});
+                          {.metrics = {{glia::metric{.name = "bias", .update_state = add}}}});
   };
   const std::string refused =
-      "bias: reads a target's values, and the samples have classes; read t.label, or t.value(i, "
-      "outputs), which is 1 for the class and 0 for others";
+      "bias: the metric reads the values of a target, but the samples have class labels; read "
+      "t.label, or t.value(i, outputs), which is 1 for the label and 0 for other classes";
   CHECK(message_of<glia::value_error>([&] {
           (void)score([](auto y, const auto& t, auto sums) { sums[0] += y[0] - t.values[0]; });
         }) == refused);
@@ -84,26 +90,25 @@ TEST_CASE("a metric that reads values where samples have classes is an error") {
   CHECK(score([](auto y, const auto& t, auto sums) { sums[0] += t.value(0, y.size()); })["bias"] >
         0);
 
-  const glia::valued_arrays values(xt::ones<float>({3, 2}), xt::ones<float>({3, 4}));
+  const glia::target_arrays values(xt::ones<float>({3, 2}), xt::ones<float>({3, 4}));
   const auto of_values = [&](auto add) {
     return glia::evaluate(net, values, glia::mean_squared_error{},
-                          {.metrics = {{glia::metric{.name = "bias", .add = add}}}});
+                          {.metrics = {{glia::metric{.name = "bias", .update_state = add}}}});
   };
   CHECK(message_of<glia::value_error>([&] {
           (void)of_values([](auto, const auto& t, auto sums) { sums[0] += t.values[4]; });
-        }) == "bias: reads value 4 of a target that has 4");
+        }) == "bias: the metric reads value 4 of a target that has 4 values");
   CHECK(of_values([](auto, const auto& t, auto sums) { sums[0] += t.values[3]; })["bias"] == 1);
 }
 
 TEST_CASE("samples whose axes are in another order are to be transposed") {
   glia::model net{glia::sequential{glia::flatten{}, glia::dense{2}}, {3, 32, 32}};
-  const glia::labelled_arrays data(xt::zeros<float>({2, 32, 32, 3}),
-                                   xt::xarray<std::int32_t>{0, 1});
+  const glia::labeled_arrays data(xt::zeros<float>({2, 32, 32, 3}), xt::xarray<std::int32_t>{0, 1});
   CHECK(message_of<glia::shape_error>(
             [&] { (void)glia::evaluate(net, data, glia::softmax_cross_entropy{}); }) ==
-        "evaluate: the model takes samples of shape (3, 32, 32), the data set has (32, 32, 3); "
-        "transpose the samples, since a reshape would mix their elements, or read an ONNX "
-        "file of images with .channels_last = true");
+        "evaluate: the model takes samples of shape (3, 32, 32), but the data set has samples of "
+        "shape (32, 32, 3); transpose the samples, because a reshape would mix their elements, or "
+        "read an ONNX file of images with .channels_last = true");
 }
 
 TEST_CASE("a data set that was moved from is empty") {
@@ -113,27 +118,27 @@ TEST_CASE("a data set that was moved from is empty") {
             (void)glia::evaluate(net, data, glia::softmax_cross_entropy{});
           }) == "evaluate: the data set is empty");
   };
-  glia::labelled_arrays classes(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
+  glia::labeled_arrays classes(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
   const auto taken_classes = std::move(classes);
   refused(classes);
-  glia::valued_arrays values(xt::ones<float>({3, 2}), xt::ones<float>({3, 4}));
+  glia::target_arrays values(xt::ones<float>({3, 2}), xt::ones<float>({3, 4}));
   const auto taken_values = std::move(values);
   refused(values);
 }
 
 TEST_CASE("a metric that counts nothing and adds nothing is an error") {
   const glia::model net{glia::dense{4}, {2}};
-  const glia::labelled_arrays data(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
+  const glia::labeled_arrays data(xt::ones<float>({3, 2}), xt::xarray<std::int32_t>{0, 1, 2});
   CHECK(
       message_of<glia::value_error>([&] {
         (void)glia::evaluate(net, data, glia::softmax_cross_entropy{},
                              {.metrics = {{glia::metric{.name = "m"}}}});
       }) ==
-      "m: expected .add, a function that adds to its sums, or a .k of at least 1, how many of the "
-      "likeliest classes count; got 0");
+      "m: expected the metric to have .update_state, a function that adds to its sums, or .k of at "
+      "least 1, the number of highest scores in which a class counts");
 }
 
 TEST_CASE("a learning rate that does not fit a float is an error") {
   CHECK(message_of<glia::value_error>([] { (void)glia::adam{1e39}; }) ==
-        "learning rate 1e+39: 1e+39 at step 0 does not fit a float");
+        "learning rate 1e+39: expected a number within the range of float, got 1e+39 at step 0");
 }

@@ -67,7 +67,7 @@ std::vector<float> csv_sample(const D& data, std::size_t i) {
   return values;
 }
 
-const glia::csv_options with_species{.text = {"species"}};
+const glia::csv_options with_species{.text_columns = {"species"}};
 
 }  // namespace
 
@@ -89,29 +89,29 @@ TEST_CASE("a table has names, rows, columns and classes") {
 
 TEST_CASE("a table becomes samples with classes") {
   const glia::csv_table table = table_of(flowers, with_species);
-  const glia::labelled_arrays all = table.labelled("species");
+  const glia::labeled_arrays all = table.with_labels("species");
   CHECK(all.size() == 3);
   CHECK(all.input_shape() == glia::shape{2});
   CHECK(csv_sample(all, 1) == std::vector<float>{-3, 0.25F});
   CHECK(all.label(0) == 1);
   CHECK(all.label(1) == 0);
-  const glia::labelled_arrays chosen =
-      table.labelled("species", {.inputs = {"length", "width", "length"}});
+  const glia::labeled_arrays chosen =
+      table.with_labels("species", {.inputs = {"length", "width", "length"}});
   CHECK(csv_sample(chosen, 0) == std::vector<float>{2, 1.5F, 2});
 
   const glia::csv_table digits = table_of("label,a,b\n7,1,2\n0,3,4\n");
-  CHECK(digits.labelled("label").label(0) == 7);
-  CHECK(csv_sample(digits.labelled("label"), 1) == std::vector<float>{3, 4});
-  CHECK(digits.labelled("b", {.inputs = {"label"}}).label(1) == 4);
+  CHECK(digits.with_labels("label").label(0) == 7);
+  CHECK(csv_sample(digits.with_labels("label"), 1) == std::vector<float>{3, 4});
+  CHECK(digits.with_labels("b", {.inputs = {"label"}}).label(1) == 4);
 }
 
 TEST_CASE("a table becomes samples with values") {
   const glia::csv_table table = table_of("a,price,b,rent\n1,2,3,4\n5,6,7,8\n");
-  const glia::valued_arrays one = table.valued({"price"});
+  const glia::target_arrays one = table.with_targets({"price"});
   CHECK(one.input_shape() == glia::shape{3});
   CHECK(one.target_shape() == glia::shape{1});
   CHECK(csv_sample(one, 1) == std::vector<float>{5, 7, 8});
-  const glia::valued_arrays two = table.valued({"rent", "price"}, {.inputs = {"b"}});
+  const glia::target_arrays two = table.with_targets({"rent", "price"}, {.inputs = {"b"}});
   CHECK(csv_sample(two, 1) == std::vector<float>{7});
   std::vector<float> targets(2);
   two.target(0, targets);
@@ -120,7 +120,7 @@ TEST_CASE("a table becomes samples with values") {
 
 TEST_CASE("cells are quoted and lines end as RFC 4180 says") {
   const auto names_of = [](const std::string& content) {
-    return table_of("text,x\n" + content, {.text = {"text"}}).class_names("text");
+    return table_of("text,x\n" + content, {.text_columns = {"text"}}).class_names("text");
   };
   using names = std::vector<std::string>;
   CHECK(names_of("\"a,b\",1\n") == names{"a,b"});
@@ -142,7 +142,8 @@ TEST_CASE("cells are quoted and lines end as RFC 4180 says") {
 }
 
 TEST_CASE("columns without names are counted") {
-  const glia::csv_table table = table_of("1,\"2\",a\n4,5,b", {.header = false, .text = {"2"}});
+  const glia::csv_table table =
+      table_of("1,\"2\",a\n4,5,b", {.header = false, .text_columns = {"2"}});
   CHECK(table.names() == std::vector<std::string>{"0", "1", "2"});
   CHECK(table.rows() == 2);
   CHECK(cells_of(table, "1") == std::vector<float>{2, 5});
@@ -192,23 +193,24 @@ TEST_CASE("a cell's number is the nearest float") {
 TEST_CASE("empty cells and special values are errors, or what the options say") {
   const char* content = "x,y\n1,\n,2\n";
   CHECK(csv_error(content) ==
-        "table.csv:2: column 'y': expected a number, got an empty cell; csv_options::missing "
-        "allows for them");
-  const glia::csv_table table = table_of(content, {.missing = -1.0F});
+        "table.csv:2: column 'y': expected a number, got an empty cell; set "
+        "csv_options::filling_value "
+        "to accept empty cells");
+  const glia::csv_table table = table_of(content, {.filling_value = -1.0F});
   CHECK(cells_of(table, "x") == std::vector<float>{1, -1});
   CHECK(cells_of(table, "y") == std::vector<float>{-1, 2});
-  CHECK(std::isnan(cells_of(table_of(content, {.missing = NAN}), "y").at(0)));
-  const glia::csv_options both{.text = {"y"}, .missing = 0.0F};
+  CHECK(std::isnan(cells_of(table_of(content, {.filling_value = NAN}), "y").at(0)));
+  const glia::csv_options both{.text_columns = {"y"}, .filling_value = 0.0F};
   CHECK(table_of(content, both).class_names("y") == std::vector<std::string>{"", "2"});
-  CHECK(csv_error(content, {.text = {"y"}}) ==
-        "table.csv:2: column 'y': expected text, got an empty cell; csv_options::missing allows "
-        "for them");
+  CHECK(csv_error(content, {.text_columns = {"y"}}) ==
+        "table.csv:2: column 'y': expected text, got an empty cell; set "
+        "csv_options::filling_value to accept empty cells");
 
   const char* special = "x\nnan\n-inf\n";
   CHECK(csv_error(special) ==
-        "table.csv:2: column 'x': expected a number, got 'nan'; csv_options::special_values allows "
-        "for it");
-  const std::vector<float> values = cells_of(table_of(special, {.special_values = true}), "x");
+        "table.csv:2: column 'x': expected a number, got 'nan'; set csv_options::allow_non_finite "
+        "to accept it");
+  const std::vector<float> values = cells_of(table_of(special, {.allow_non_finite = true}), "x");
   CHECK(std::isnan(values.at(0)));
   CHECK(values.at(1) == -INFINITY);
 }
@@ -227,26 +229,28 @@ TEST_CASE("a cell that is no number is named by file, line and column") {
   for (const char* cell :
        {"3.5e38", "1e39", "-1e39", "1e400", "-1e400", "0.1e99999999999999999999"}) {
     INFO(cell);
-    CHECK(advice(cell) == "it does not fit a float, the largest of which is 3.4028235e38");
+    CHECK(advice(cell) == "the largest number that a float can hold is 3.4028235e38");
   }
-  CHECK(advice("0x1F") == "numbers are decimal");
+  CHECK(advice("0x1F") == "expected a decimal number");
   for (const char* cell : {"NA", "-", "null", "?", " N/A "}) {
     INFO(cell);
     CHECK(advice(cell) ==
-          "a missing value is an empty cell, which csv_options::missing allows for");
+          "for a missing value, leave the cell empty and set csv_options::filling_value");
   }
-  CHECK(advice("1;2") == "if semicolons separate the cells, csv_options::delimiter says so");
-  CHECK(advice("1\t2") == "if tabs separate the cells, csv_options::delimiter says so");
+  CHECK(advice("1;2") == "if semicolons separate the cells, set csv_options::delimiter");
+  CHECK(advice("1\t2") == "if tabs separate the cells, set csv_options::delimiter");
   for (const char* cell : {"\"1,234\"", "\"1,5\"", "1 234", "1'000.5", "1_000"}) {
     INFO(cell);
-    CHECK(advice(cell) == "numbers have a decimal point, and nothing between groups of digits");
+    CHECK(advice(cell) ==
+          "write numbers with a decimal point and without separators between digits");
   }
-  CHECK(contains(csv_error("a;b\n1,5;2\n", {.delimiter = ';'}), "numbers have a decimal point"));
+  CHECK(contains(csv_error("a;b\n1,5;2\n", {.delimiter = ';'}),
+                 "write numbers with a decimal point"));
   CHECK(got("\"a\nb\"") == "table.csv:3: column 'width': expected a number, got 'a b'");
   CHECK(csv_error("a,b\nx,y\n") == "table.csv:2: column 'a': expected a number, got 'x'");
   // Lines within quotes count.
-  CHECK(csv_error("a,b\n1,\"2\n\"\n3,x\n", {.text = {"b"}}).empty());
-  CHECK(csv_error("b,a\n\"2\n\",1\n3,x\n", {.text = {"b"}}) ==
+  CHECK(csv_error("a,b\n1,\"2\n\"\n3,x\n", {.text_columns = {"b"}}).empty());
+  CHECK(csv_error("b,a\n\"2\n\",1\n3,x\n", {.text_columns = {"b"}}) ==
         "table.csv:4: column 'a': expected a number, got 'x'");
   // Of a long one there is the beginning, of whole letters.
   const std::string umlauts = "x\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4";
@@ -258,14 +262,14 @@ TEST_CASE("a cell that is no number is named by file, line and column") {
 TEST_CASE("an integer that a float cannot hold is refused or rounded, as the options say") {
   const auto refused = [](const std::string& cell) { return csv_error("id\n" + cell + "\n"); };
   CHECK(refused("16777217") ==
-        "table.csv:2: column 'id': expected a number, got '16777217'; the nearest float is another "
-        "integer; csv_options::round_integers allows for it, and csv_options::text keeps "
-        "identifiers apart");
+        "table.csv:2: column 'id': expected a number, got '16777217'; a float cannot hold this "
+        "integer exactly; set csv_options::round_integers to round it, or list the column in "
+        "csv_options::text_columns if it holds identifiers");
   for (const char* cell :
        {"-16777217", "+16777217", "123456789", "123456790", "0016777217", "123456789.0",
         "9223372036854775807", "18446744073709551615", "100000000000000000000000000000000000000"}) {
     INFO(cell);
-    CHECK(contains(refused(cell), "the nearest float is another integer"));
+    CHECK(contains(refused(cell), "a float cannot hold this integer exactly"));
     CHECK(number_from(cell, {.round_integers = true}) == std::stof(cell));
   }
   for (const char* cell : {"16777216", "16777218", "-33554432", "123456792", "9223372036854775808",
@@ -280,13 +284,16 @@ TEST_CASE("a table that is no UTF-8 is refused as such") {
                                                  "a\0,\0",
                                                  6),
                                      std::string("\xFE\xFF\0a", 4)}) {
-    CHECK(csv_error(content) == "table.csv: is UTF-16; save it as UTF-8");
+    CHECK(csv_error(content) ==
+          "table.csv: expected a file in UTF-8, got one in UTF-16; save it as UTF-8");
   }
   CHECK(csv_error(std::string("a,b\n1,\0"
                               "2\n",
                               9)) ==
-        "table.csv:2: a zero byte; the file is UTF-16 or no text; save it as UTF-8");
-  CHECK(contains(csv_error(std::string("a\0\n\0", 4)), "table.csv:1: a zero byte"));
+        "table.csv:2: expected text in UTF-8, got a zero byte; the file is in UTF-16 or is not a "
+        "text file; save it as UTF-8");
+  CHECK(contains(csv_error(std::string("a\0\n\0", 4)),
+                 "table.csv:1: expected text in UTF-8, got a zero byte"));
 }
 
 TEST_CASE("tables of another form are refused") {
@@ -295,30 +302,31 @@ TEST_CASE("tables of another form are refused") {
   CHECK(csv_error("a,b,c\n1,2,3\n\n4,5,6\n") == "table.csv:3: expected 3 cells, got 1");
   CHECK(csv_error("a,b,c\n1,2,3\n1,x\n") == "table.csv:3: expected 3 cells, got 2");
   CHECK(csv_error("a,b\n1,2,\n") == "table.csv:2: expected 2 cells, got 3");
-  CHECK(csv_error("").find("table.csv: is empty") == 0);
-  CHECK(csv_error("\xEF\xBB\xBF\r\n\n").find("table.csv: is empty") == 0);
+  CHECK(csv_error("").find("table.csv: the file is empty") == 0);
+  CHECK(csv_error("\xEF\xBB\xBF\r\n\n").find("table.csv: the file is empty") == 0);
   CHECK(csv_error("a,b\n") == "table.csv: expected rows below the header, got none");
   CHECK(csv_error("5,0,0\n4,0,1\n") ==
-        "table.csv:1: two columns have the name '0'; a file without a line of names is read with "
-        "header = false");
-  CHECK(csv_error("a,b\n1,2\n", {.text = {"c"}}) ==
-        "table.csv: has no column 'c'; there are: a, b");
-  CHECK(csv_error("a\n\"x\n1\n", {.text = {"a"}}) ==
-        "table.csv:2: a cell in quotes begins here that does not end");
-  CHECK(csv_error("a\n1\n\"", {.text = {"a"}}) ==
-        "table.csv:3: a cell in quotes begins here that does not end");
-  CHECK(csv_error("a\n\"x\"y\n", {.text = {"a"}}) ==
-        "table.csv:2: expected the cell to end behind its closing quote");
-  CHECK(csv_error("a\n5\" disk\n", {.text = {"a"}}) ==
-        "table.csv:2: a quote within a cell; expected all of the cell in quotes, and a quote in it "
-        "as two");
+        "table.csv:1: two columns have the name '0'; if the file has no line of names, set "
+        "csv_options::header to false");
+  CHECK(csv_error("a,b\n1,2\n", {.text_columns = {"c"}}) ==
+        "table.csv: there is no column 'c'; the columns are: a, b");
+  CHECK(csv_error("a\n\"x\n1\n", {.text_columns = {"a"}}) ==
+        "table.csv:2: a cell begins with a quote here, but its closing quote is missing");
+  CHECK(csv_error("a\n1\n\"", {.text_columns = {"a"}}) ==
+        "table.csv:3: a cell begins with a quote here, but its closing quote is missing");
+  CHECK(csv_error("a\n\"x\"y\n", {.text_columns = {"a"}}) ==
+        "table.csv:2: expected the end of the cell after its closing quote");
+  CHECK(csv_error("a\n5\" disk\n", {.text_columns = {"a"}}) ==
+        "table.csv:2: a quote within a cell; put the whole cell in quotes and write each quote in "
+        "it twice");
   CHECK(csv_error("a,b\r1,2\r") ==
         "table.csv:1: a carriage return (CR) within a cell; expected lines that end in LF or CR "
-        "LF");
+        "LF, or the cell in quotes");
   for (const char d : {'"', '\n', '.', '-', '5', 'e'}) {
     CHECK(
         contains(message_of<glia::value_error>([&] { (void)table_of("a\n1\n", {.delimiter = d}); }),
-                 "read_csv: expected a delimiter that is no part of a number, got '"));
+                 "read_csv: expected a delimiter other than letters, digits, quotes, line breaks "
+                 "and the characters . + -, got '"));
   }
   const test::temporary_folder folder;
   const std::string name = folder.path().string();
@@ -330,41 +338,43 @@ TEST_CASE("tables of another form are refused") {
 
 TEST_CASE("what a table cannot give is named") {
   const csv_file file("id,a,b\nx,0,1\ny,2.5,3\n");
-  const glia::csv_table table = glia::read_csv(file.path(), {.text = {"id"}});
+  const glia::csv_table table = glia::read_csv(file.path(), {.text_columns = {"id"}});
   const auto data = [&](const auto& call) { return file.without_folder([&] { call(); }); };
   const auto value = [](const auto& call) { return message_of<glia::value_error>(call); };
   CHECK(data([&] { (void)table.column("c"); }) ==
-        "table.csv: has no column 'c'; there are: id, a, b");
-  CHECK(contains(data([&] { (void)table.labelled("c"); }), "no column 'c'"));
-  CHECK(contains(data([&] { (void)table.valued({"a", "c"}); }), "no column 'c'"));
-  CHECK(contains(data([&] { (void)table.labelled("a", {.inputs = {"c"}}); }), "no column 'c'"));
-  CHECK(data([&] { (void)table.labelled("a", {.inputs = {"b"}}); }) ==
-        "table.csv: column 'a', row 2: expected a class, a whole number from 0 on, got 2.5; values "
-        "to come close to are `valued`");
-  CHECK(value([&] { (void)table.valued({"a"}); }) ==
-        "valued: the column 'id' holds text; list the columns that are inputs, as by {.inputs = "
-        "{...}}; text that is among them gives the numbers of its classes");
-  CHECK(csv_sample(table.valued({"a"}, {.inputs = {"id", "b"}}), 1) == std::vector<float>{1, 3});
+        "table.csv: there is no column 'c'; the columns are: id, a, b");
+  CHECK(contains(data([&] { (void)table.with_labels("c"); }), "no column 'c'"));
+  CHECK(contains(data([&] { (void)table.with_targets({"a", "c"}); }), "no column 'c'"));
+  CHECK(contains(data([&] { (void)table.with_labels("a", {.inputs = {"c"}}); }), "no column 'c'"));
+  CHECK(data([&] { (void)table.with_labels("a", {.inputs = {"b"}}); }) ==
+        "table.csv: column 'a', row 2: expected a class index, a whole number from 0 to 16777216, "
+        "got 2.5; for real-valued targets, use with_targets");
+  CHECK(value([&] { (void)table.with_targets({"a"}); }) ==
+        "with_targets: the column 'id' holds text; list the input columns with {.inputs = {...}}; "
+        "a text column in this list is read as class indices");
+  CHECK(csv_sample(table.with_targets({"a"}, {.inputs = {"id", "b"}}), 1) ==
+        std::vector<float>{1, 3});
   CHECK(value([&] {
-          (void)table.labelled("b", {.inputs = {"a", "b"}});
-        }) == "labelled: the column 'b' is to be learned and cannot be an input");
-  CHECK(value([&] { (void)table.valued({}); }) ==
-        "valued: expected at least one column of targets");
+          (void)table.with_labels("b", {.inputs = {"a", "b"}});
+        }) == "with_labels: the column 'b' holds labels or targets and cannot be an input");
+  CHECK(value([&] { (void)table.with_targets({}); }) ==
+        "with_targets: expected the names of one or more columns, got an empty list");
   CHECK(value([&] { (void)table.class_names("a"); }) ==
-        "class_names: the column 'a' holds numbers; read_csv reads it as text where "
-        "csv_options::text has its name");
-  CHECK(contains(value([] { (void)table_of("a\n1\n").labelled("a"); }),
-                 "has no columns beside what is to be learned"));
+        "class_names: the column 'a' holds numbers; to read it as text, add its name to "
+        "csv_options::text_columns");
+  CHECK(contains(value([] { (void)table_of("a\n1\n").with_labels("a"); }),
+                 "has no input columns left beside those of labels or targets"));
   const glia::csv_table odd = table_of("a,x\n-1,0\n16777218,0\n");
-  CHECK_THROWS_AS(odd.labelled("a"), glia::data_error);
-  CHECK_THROWS_AS(table_of("a,x\n16777218,0\n").labelled("a"), glia::data_error);
+  CHECK_THROWS_AS(odd.with_labels("a"), glia::data_error);
+  CHECK_THROWS_AS(table_of("a,x\n16777218,0\n").with_labels("a"), glia::data_error);
 
   std::string wide = "0";
   for (int i = 1; i < 30; ++i) {
     wide += "," + std::to_string(i);
   }
-  CHECK(csv_error(wide + "\n", {.header = false, .text = {"x"}}) ==
-        "table.csv: has no column 'x'; there are: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, "
+  CHECK(csv_error(wide + "\n", {.header = false, .text_columns = {"x"}}) ==
+        "table.csv: there is no column 'x'; the columns are: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "
+        "12, 13, "
         "14, 15, 16, 17, 18, 19, ...");
 }
 
@@ -376,7 +386,8 @@ TEST_CASE("a model trains on a table") {
     test::quadrants::input(i, point);
     content += glia::text(point[0], ',', point[1], ',', names[test::quadrants::label(i)], '\n');
   }
-  const glia::labelled_arrays data = table_of(content, {.text = {"quadrant"}}).labelled("quadrant");
+  const glia::labeled_arrays data =
+      table_of(content, {.text_columns = {"quadrant"}}).with_labels("quadrant");
   glia::model net{glia::sequential{glia::dense{16, glia::tanh}, glia::dense{4}}, {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.02}};
   trainer.fit(data, {.epochs = 30, .batch_size = 20, .progress = nullptr});
@@ -396,9 +407,9 @@ TEST_CASE("damaged tables give an error or a table") {
         glia::random_stream random({.seed = 7, .step = number++});
         folder.write("table.csv", copy);
         const glia::csv_options options{
-            .header = random.below(4) > 0,
-            .text = {random.below(8) == 0 ? "2" : "species"},
-            .missing = random.below(2) == 0 ? std::optional(0.0F) : std::nullopt};
+            .header = random.integer(4) > 0,
+            .text_columns = {random.integer(8) == 0 ? "2" : "species"},
+            .filling_value = random.integer(2) == 0 ? std::optional(0.0F) : std::nullopt};
         try {
           const glia::csv_table table = glia::read_csv(path, options);
           for (const std::string& name : table.names()) {

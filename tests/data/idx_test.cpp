@@ -56,24 +56,26 @@ TEST_CASE("errors of IDX files name the file and what is wrong with it") {
   const std::string name = path.string();
   CHECK(error_of(path) == name + ": no such file");
   folder.write("file", {0, 0, 8});
-  CHECK(contains(error_of(path), name + ": cut short: not even the 4 bytes"));
+  CHECK(contains(error_of(path), name + ": the file is truncated: expected the 4 bytes"));
   folder.write("file", {'P', 'N', 'G', '!'});
-  CHECK(contains(error_of(path), "no IDX file"));
+  CHECK(contains(error_of(path), "expected an IDX file"));
   folder.write("file", {0, 0, 13, 1});
   CHECK(contains(error_of(path), "expected IDX data of type 0x08 (unsigned bytes), got type 13"));
   folder.write("file", {0, 0, 8, 9});
   CHECK(contains(error_of(path), "expected 1 to 4 axes, got 9"));
   folder.write("file", {0, 0, 8, 2, 0, 0, 0, 1, 0});
-  CHECK(contains(error_of(path), "cut short in the header, which announces 2 axes"));
+  CHECK(contains(error_of(path),
+                 "the file is truncated: its header ends before the extents of 2 axes"));
   folder.write("file", idx_file({2, 3}, counting(5)));
-  CHECK(error_of(path) == name +
-                              ": cut short: the header announces (2, 3), that is 6 bytes, but "
-                              "only 5 follow it");
+  CHECK(error_of(path) ==
+        name +
+            ": the file is truncated: the header announces the shape (2, 3), that is 6 bytes, but "
+            "only 5 bytes follow");
   folder.write("file", idx_file({2, 3}, counting(7)));
-  CHECK(contains(error_of(path), "longer than the 6 bytes"));
+  CHECK(contains(error_of(path), "the file has more than the 6 bytes"));
   // A header that announces 4 GB is found out before the memory is taken.
   folder.write("file", idx_file({0xFFFFFFFF}, counting(7)));
-  CHECK(contains(error_of(path), "but only 7 follow it"));
+  CHECK(contains(error_of(path), "but only 7 bytes follow"));
 }
 
 TEST_CASE("extents whose product overflows are no small file") {
@@ -81,12 +83,13 @@ TEST_CASE("extents whose product overflows are no small file") {
   const auto path = folder.path() / "file";
   // 2^64 bytes, which is 0 where it overflows.
   folder.write("file", idx_file({65536, 65536, 65536, 65536}, {}));
-  CHECK(error_of(path) == path.string() +
-                              ": cut short: the header announces (65536, 65536, 65536, 65536), "
-                              "that is more bytes than can be counted, but only 0 follow it");
+  CHECK(error_of(path) ==
+        path.string() +
+            ": the file is truncated: the header announces the shape (65536, 65536, 65536, 65536), "
+            "that is more bytes than can be counted, but only 0 bytes follow");
   folder.write("file", idx_file({0x80000000, 0x80000000, 4, 1}, counting(3)));
-  CHECK(contains(error_of(path), "more bytes than can be counted, but only 3 follow it"));
-  CHECK(contains(error_of(path, glia::gzip_files{}), "but only 3 follow it"));
+  CHECK(contains(error_of(path), "more bytes than can be counted, but only 3 bytes follow"));
+  CHECK(contains(error_of(path, glia::gzip_files{}), "but only 3 bytes follow"));
   // An extent of 0 makes all of it empty, however large the others are.
   folder.write("file", idx_file({0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0}, {}));
   CHECK(glia::read_idx(path).values.empty());
@@ -102,10 +105,12 @@ TEST_CASE("compressed data that come to more than is allowed are refused") {
         [&] { (void)glia::read_idx(path, glia::gzip_files{}, {.max_bytes = limit}); });
   };
   CHECK(error(3 << 20).empty());
-  CHECK(error((3 << 20) - 1) ==
-        path.string() +
-            ": the header announces (3, 1048576), that is 3145728 bytes, more than the 3145727 "
-            "that are allowed; fetch the file again or, if it is to be trusted, raise max_bytes");
+  CHECK(
+      error((3 << 20) - 1) ==
+      path.string() +
+          ": the header announces the shape (3, 1048576), that is 3145728 bytes, more than the "
+          "3145727 "
+          "that are allowed; get the file again or, if you trust it, raise idx_options::max_bytes");
   // Without an option there is a limit, too: this announces 64 GB, and begins with some.
   write_gzip(path, idx_file({1 << 16, 1 << 20}, zeros));
   CHECK(contains(
@@ -126,7 +131,7 @@ TEST_CASE("data are read in pieces of any number") {
   folder.write("file", idx_file({static_cast<std::uint32_t>(size)}, values));
   CHECK((glia::read_idx(folder.path() / "file").values == values));
   folder.write("file", idx_file({static_cast<std::uint32_t>(size) + 1}, values));
-  CHECK(contains(error_of(folder.path() / "file"), "but only 41943045 follow it"));
+  CHECK(contains(error_of(folder.path() / "file"), "but only 41943045 bytes follow"));
 }
 
 TEST_CASE("a folder in place of an IDX file is called one") {
@@ -155,7 +160,7 @@ TEST_CASE("compressed files that are damaged, or read without zlib, are refused"
   const test::temporary_folder folder;
   const auto path = folder.path() / "file.gz";
   write_gzip(path, idx_file({200}, counting(200)));
-  CHECK(contains(error_of(path), "compressed with gzip; pass glia::gzip_files{}"));
+  CHECK(contains(error_of(path), "the file is compressed with gzip; pass glia::gzip_files{}"));
   std::filesystem::resize_file(path, 40);
   CHECK(contains(error_of(path, glia::gzip_files{}), path.string() + ": "));
 }
@@ -216,7 +221,8 @@ TEST_CASE("errors of MNIST folders name what is missing or disagrees") {
   CHECK(contains(error(glia::plain_files{}), "expected labels (N), got (2, 1)"));
   write_sets(folder);
   folder.write("t10k-images-idx3-ubyte", idx_file({2, 1, 2}, counting(4)));
-  CHECK(contains(error(glia::plain_files{}), "training images are (2, 2), test images (1, 2)"));
+  CHECK(contains(error(glia::plain_files{}),
+                 "expected training and test images of one shape, got (2, 2) and (1, 2)"));
   std::filesystem::rename(folder.path() / "train-images-idx3-ubyte",
                           folder.path() / "train-images-idx3-ubyte.gz");
   CHECK(contains(error(glia::plain_files{}), "compressed with gzip"));

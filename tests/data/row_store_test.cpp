@@ -109,7 +109,7 @@ TEST_CASE("rows that nothing could hold are refused before their number overflow
   for (const std::size_t rows : {std::size_t{1} << 32, std::size_t{1} << 40, ~std::size_t{0}}) {
     CHECK(contains(message_of<glia::value_error>(
                        [&] { (void)glia::row_store(rows, std::size_t{1} << 32, {}); }),
-                   "row_store: " + std::to_string(rows) + " rows of 4294967296 floats are more"));
+                   "row_store: " + std::to_string(rows) + " rows of 4294967296 floats exceed"));
   }
   CHECK(glia::row_store(~std::size_t{0}, 0, {}).in_memory());
 }
@@ -138,10 +138,12 @@ TEST_CASE("threads write rows of one file side by side") {
 
 TEST_CASE("a file of rows that cannot be made names the folder and what to do") {
   const std::string advice =
-      "; free some room there, name another folder or raise the memory limit";
+      "; free disk space there, or set row_store::options::folder to another folder or a larger "
+      "memory_limit";
   CHECK(message_of<glia::data_error>(
             [] { (void)glia::row_store(1, 1, {.memory_limit = 0, .folder = "/nowhere"}); }) ==
-        "row_store: a temporary file in /nowhere failed (No such file or directory)" + advice);
+        "row_store: the temporary file in /nowhere cannot be used (No such file or directory)" +
+            advice);
 
   // More than any file system has: noticed at once, and nothing stays open or behind.
   const test::temporary_folder folder;
@@ -149,7 +151,8 @@ TEST_CASE("a file of rows that cannot be made names the folder and what to do") 
   const std::string error = message_of<glia::data_error>([&] {
     (void)glia::row_store(std::size_t{1} << 30, std::size_t{1} << 30, {.folder = folder.path()});
   });
-  CHECK(contains(error, "row_store: a temporary file in " + folder.path().string() + " failed ("));
+  CHECK(contains(
+      error, "row_store: the temporary file in " + folder.path().string() + " cannot be used ("));
   CHECK(contains(error, ")" + advice));
   CHECK_FALSE(contains(error, "(Success)"));
   CHECK(entries_of("/proc/self/fd") == before);
@@ -163,6 +166,6 @@ TEST_CASE("a temporary folder of the system that is not there is an error of gli
   const std::string error =
       message_of<glia::data_error>([] { (void)glia::row_store(1, 1, {.memory_limit = 0}); });
   before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
-  CHECK(contains(error, "row_store: the system's temporary folder, which TMPDIR names, cannot"));
-  CHECK(contains(error, "name another folder or raise the memory limit"));
+  CHECK(contains(error, "row_store: the system's temporary folder cannot be used"));
+  CHECK(contains(error, "set the environment variable TMPDIR to another folder"));
 }

@@ -52,7 +52,7 @@ struct varying_samples : counted_samples {
 
 template <class D>
 concept outlived_by_its_parts = requires(D&& data) {
-  glia::split(std::forward<D>(data));
+  glia::train_test_split(std::forward<D>(data));
   glia::k_fold(std::forward<D>(data), 2);
 };
 static_assert(outlived_by_its_parts<const counted_samples&>);
@@ -108,9 +108,9 @@ TEST_CASE("a subset can do what its data set can") {
   using labelled = glia::subset<counted_samples>;
   using valued = glia::subset<valued_samples>;
   using varying = glia::subset<varying_samples>;
-  static_assert(glia::labelled_dataset<labelled> && !glia::valued_dataset<labelled>);
+  static_assert(glia::labeled_dataset<labelled> && !glia::target_dataset<labelled>);
   static_assert(!glia::batched_dataset<labelled> && !labelled::behind_frozen_layers);
-  static_assert(glia::valued_dataset<valued> && !glia::labelled_dataset<valued>);
+  static_assert(glia::target_dataset<valued> && !glia::labeled_dataset<valued>);
   static_assert(glia::varying_dataset<varying> && varying::behind_frozen_layers);
   static_assert(!std::is_constructible_v<labelled, counted_samples, sample_numbers>);
 
@@ -119,7 +119,7 @@ TEST_CASE("a subset can do what its data set can") {
   CHECK(some.size() == 3);
   const glia::batch of_classes = gathered(some, {0, 1, 2, 1});
   CHECK(of_classes.inputs == std::vector<float>{3, 0, 3, 0});
-  CHECK(of_classes.classes == std::vector<std::int32_t>{8, 5, 8, 5});
+  CHECK(of_classes.labels == std::vector<std::int32_t>{8, 5, 8, 5});
 
   const valued_samples values{5};
   const glia::batch of_values = gathered(valued(values, {4, 2}), {1, 0});
@@ -139,26 +139,26 @@ TEST_CASE("a subset can do what its data set can") {
   CHECK(first[0] == 2);
 
   const glia::subset again(some, {1});
-  CHECK(gathered(again, {0}).classes == std::vector<std::int32_t>{5});
+  CHECK(gathered(again, {0}).labels == std::vector<std::int32_t>{5});
 }
 
 TEST_CASE("numbers beyond the data set are refused") {
   const counted_samples data = alike(5);
   CHECK(message_of<glia::value_error>([&] {
           (void)glia::subset(data, {0, 4, 5, 7});
-        }) == "subset: expected numbers of the data set's 5 samples, counted from 0, got 5");
+        }) == "subset: expected indices below 5, the number of samples of the data set, got 5");
 }
 
 TEST_CASE("a split has the share that was asked for, and every sample once") {
   const counted_samples data = alike(10);
-  const auto [train, test] = glia::split(data, {.share = 0.3, .shuffle = false});
+  const auto [train, test] = glia::train_test_split(data, {.test_size = 0.3, .shuffle = false});
   CHECK(train.samples() == sample_numbers{0, 1, 2, 3, 4, 5, 6});
   CHECK(test.samples() == sample_numbers{7, 8, 9});
 
   // 0.29 * 100 is 28.999... in double, 0.07 * 100 is 7.000...1.
   const counted_samples hundred = alike(100);
   for (const auto& [share, expected] : {std::pair(0.29, 29), {0.07, 7}, {0.5, 50}}) {
-    const auto parts = glia::split(hundred, {.share = share});
+    const auto parts = glia::train_test_split(hundred, {.test_size = share});
     CHECK(parts.test.size() == static_cast<std::size_t>(expected));
     CHECK(united(parts) == all_numbers(100));
   }
@@ -167,7 +167,7 @@ TEST_CASE("a split has the share that was asked for, and every sample once") {
 TEST_CASE("a split is shuffled, by its seed alone") {
   const counted_samples data = alike(1000);
   const auto test_of = [&](std::uint64_t seed) {
-    const auto parts = glia::split(data, {.seed = seed});
+    const auto parts = glia::train_test_split(data, {.seed = seed});
     CHECK(std::is_sorted(parts.train.samples().begin(), parts.train.samples().end()));
     CHECK(std::is_sorted(parts.test.samples().begin(), parts.test.samples().end()));
     return parts.test.samples();
@@ -187,35 +187,38 @@ TEST_CASE("a split is shuffled, by its seed alone") {
 
 TEST_CASE("a stratified split keeps the shares of the classes") {
   const counted_samples data = sorted_classes({50, 30, 20});
-  const auto parts = glia::split(data, {.stratify = true});
+  const auto parts = glia::train_test_split(data, {.stratify = true});
   CHECK(counts_of(parts.test, 3) == std::vector<std::size_t>{10, 6, 4});
   CHECK(united(parts) == all_numbers(100));
 
   // A third of 7, 7 and 4 is 2.33, 2.33 and 1.33; of 6 in all, the one that is left goes to the
   // first.
   const counted_samples uneven = sorted_classes({7, 7, 4});
-  const auto thirds = glia::split(uneven, {.share = 1.0 / 3, .shuffle = false, .stratify = true});
+  const auto thirds =
+      glia::train_test_split(uneven, {.test_size = 1.0 / 3, .shuffle = false, .stratify = true});
   CHECK(counts_of(thirds.test, 3) == std::vector<std::size_t>{3, 2, 1});
   CHECK(thirds.test.samples() == sample_numbers{4, 5, 6, 12, 13, 17});
   // 0.3 of 1, 5 and 4 is 0.3, 1.5 and 1.2: the one that is left of 3 goes to the second.
   const counted_samples few = sorted_classes({1, 5, 4});
-  CHECK(counts_of(glia::split(few, {.share = 0.3, .stratify = true}).test, 3) ==
+  CHECK(counts_of(glia::train_test_split(few, {.test_size = 0.3, .stratify = true}).test, 3) ==
         std::vector<std::size_t>{0, 2, 1});
 
   // Without it, the last samples are all of the last class.
-  CHECK(counts_of(glia::split(data, {.shuffle = false}).test, 3) ==
+  CHECK(counts_of(glia::train_test_split(data, {.shuffle = false}).test, 3) ==
         std::vector<std::size_t>{0, 0, 20});
 
   const auto test_of = [&](std::uint64_t seed) {
-    return glia::split(data, {.seed = seed, .stratify = true}).test.samples();
+    return glia::train_test_split(data, {.seed = seed, .stratify = true}).test.samples();
   };
   CHECK(test_of(1) == test_of(1));
   CHECK(test_of(1) != test_of(2));
 
   const valued_samples values{10};
-  CHECK(glia::split(values).test.size() == 2);
-  CHECK(message_of<glia::value_error>([&] { (void)glia::split(values, {.stratify = true}); }) ==
-        "split: only samples with classes can be stratified, and these have none; leave it out");
+  CHECK(glia::train_test_split(values).test.size() == 2);
+  CHECK(message_of<glia::value_error>(
+            [&] { (void)glia::train_test_split(values, {.stratify = true}); }) ==
+        "train_test_split: stratify needs class labels, but this data set has target values; set "
+        "stratify to false");
 }
 
 TEST_CASE("every sample is in the test part of one fold") {
@@ -247,15 +250,17 @@ TEST_CASE("splits that cannot be are refused") {
   const auto split_error = [](std::size_t size, double share) {
     return message_of<glia::value_error>([&] {
       const counted_samples data = alike(size);
-      (void)glia::split(data, {.share = share});
+      (void)glia::train_test_split(data, {.test_size = share});
     });
   };
-  CHECK(split_error(0, 0.2) == "split: the data set is empty");
-  CHECK(split_error(5, 0) == "split: expected a share between 0 and 1, got 0");
-  CHECK(split_error(5, 1) == "split: expected a share between 0 and 1, got 1");
-  CHECK(split_error(5, NAN) == "split: expected a share between 0 and 1, got nan");
-  CHECK(split_error(5, 0.05) == "split: a share of 0.05 of 5 samples leaves none to test with");
-  CHECK(split_error(5, 0.95) == "split: a share of 0.95 of 5 samples leaves none to train with");
+  CHECK(split_error(0, 0.2) == "train_test_split: the data set is empty");
+  CHECK(split_error(5, 0) == "train_test_split: expected a test_size between 0 and 1, got 0");
+  CHECK(split_error(5, 1) == "train_test_split: expected a test_size between 0 and 1, got 1");
+  CHECK(split_error(5, NAN) == "train_test_split: expected a test_size between 0 and 1, got nan");
+  CHECK(split_error(5, 0.05) ==
+        "train_test_split: a test_size of 0.05 of 5 samples leaves no sample for testing");
+  CHECK(split_error(5, 0.95) ==
+        "train_test_split: a test_size of 0.95 of 5 samples leaves no sample for training");
   CHECK(split_error(2, 0.5).empty());
   const auto fold_error = [](std::size_t size, std::size_t k) {
     return message_of<glia::value_error>([&] {
@@ -264,14 +269,14 @@ TEST_CASE("splits that cannot be are refused") {
     });
   };
   CHECK(fold_error(0, 2) == "k_fold: the data set is empty");
-  CHECK(fold_error(5, 1) == "k_fold: expected k from 2 to the 5 samples, got 1");
-  CHECK(fold_error(5, 6) == "k_fold: expected k from 2 to the 5 samples, got 6");
+  CHECK(fold_error(5, 1) == "k_fold: expected k from 2 to 5, the number of samples, got 1");
+  CHECK(fold_error(5, 6) == "k_fold: expected k from 2 to 5, the number of samples, got 6");
   CHECK(fold_error(5, 5).empty());
 }
 
 TEST_CASE("a model trains on one part and is evaluated on the other") {
   const test::quadrants data{250};
-  const auto [train, test] = glia::split(data, {.share = 0.2, .stratify = true});
+  const auto [train, test] = glia::train_test_split(data, {.test_size = 0.2, .stratify = true});
   glia::model net{glia::sequential{glia::dense{16, glia::tanh}, glia::dense{4}}, {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.02}};
   const auto history =

@@ -1,7 +1,7 @@
 #include "glia/distributed/distribution.hpp"
 
 #include <cmath>
-#include <glia/training/stop_at_nan.hpp>
+#include <glia/training/terminate_on_nan.hpp>
 #include <limits>
 #include <vector>
 
@@ -27,7 +27,7 @@ auto small_network() {
       glia::batch_norm{},
       glia::dropout{0.3},
       glia::reshape{{5, 5, 4}},
-      glia::conv2d{.filters = 6, .kernel = 3, .padding = glia::same, .activation = glia::relu},
+      glia::conv2d{.filters = 6, .kernel_size = 3, .padding = glia::same, .activation = glia::relu},
       glia::max_pool2d{},
       glia::flatten{},
       glia::dense{4}};
@@ -38,7 +38,7 @@ auto small_network_without_dropout() {
       glia::dense{100, glia::relu},
       glia::batch_norm{},
       glia::reshape{{5, 5, 4}},
-      glia::conv2d{.filters = 6, .kernel = 3, .padding = glia::same, .activation = glia::relu},
+      glia::conv2d{.filters = 6, .kernel_size = 3, .padding = glia::same, .activation = glia::relu},
       glia::batch_norm{},
       glia::flatten{},
       glia::dense{4}};
@@ -78,12 +78,12 @@ outcome train_shared(const Network& network, const shared_run& run) {
     glia::trainer trainer{net,
                           glia::softmax_cross_entropy{},
                           glia::adam{},
-                          {.seed = 3, .over = {.ranks = ranks, .how = run.how}}};
+                          {.seed = 3, .distribution = {.ranks = ranks, .options = run.how}}};
     auto& mine = all[own.rank()];
     mine.history = trainer.fit(test::quadrants{run.samples}, test::quadrants{90},
                                {.epochs = run.epochs,
                                 .batch_size = run.batch_size,
-                                .metrics = std::vector{glia::accuracy(), glia::top_k(2)},
+                                .metrics = std::vector{glia::accuracy(), glia::top_k_accuracy(2)},
                                 .progress = nullptr});
     mine.parameters = test::parameters_of(net);
   });
@@ -103,7 +103,7 @@ outcome train_alone(const Network& network, const shared_run& run) {
   result.history = trainer.fit(test::quadrants{run.samples}, test::quadrants{90},
                                {.epochs = run.epochs,
                                 .batch_size = run.batch_size,
-                                .metrics = std::vector{glia::accuracy(), glia::top_k(2)},
+                                .metrics = std::vector{glia::accuracy(), glia::top_k_accuracy(2)},
                                 .progress = nullptr});
   result.parameters = test::parameters_of(net);
   return result;
@@ -137,7 +137,7 @@ TEST_CASE("reproducible training gives the same bits for 1, 2, 3, 4 and 8 ranks"
     CHECK(shared.history.training("loss") == one.history.training("loss"));
     CHECK(shared.history.training("accuracy") == one.history.training("accuracy"));
     CHECK(shared.history.validation("loss") == one.history.validation("loss"));
-    CHECK(shared.history.validation("top_2") == one.history.validation("top_2"));
+    CHECK(shared.history.validation("top_2_accuracy") == one.history.validation("top_2_accuracy"));
   }
 }
 
@@ -153,14 +153,17 @@ TEST_CASE("a number that is not finite is told of by the rank that has it") {
   group.run([&](glia::rank_group& own) {
     glia::model net{glia::dense{4}, {2}, glia::cpu<float>({.threads = 1}), {.seed = 3}};
     const std::shared_ptr<glia::rank_group> ranks(&own, [](glia::rank_group*) {});
-    glia::trainer trainer{
-        net, glia::softmax_cross_entropy{}, glia::adam{}, {.seed = 3, .over = {.ranks = ranks}}};
-    all[own.rank()] = trainer
-                          .fit(damaged_points{{.count = 40}}, {.batch_size = 10,
-                                                               .shuffle = false,
-                                                               .progress = nullptr,
-                                                               .observers = {glia::stop_at_nan()}})
-                          .stopped;
+    glia::trainer trainer{net,
+                          glia::softmax_cross_entropy{},
+                          glia::adam{},
+                          {.seed = 3, .distribution = {.ranks = ranks}}};
+    all[own.rank()] =
+        trainer
+            .fit(damaged_points{{.count = 40}}, {.batch_size = 10,
+                                                 .shuffle = false,
+                                                 .progress = nullptr,
+                                                 .callbacks = {glia::terminate_on_nan()}})
+            .stop_reason;
   });
   for (const std::string& one : all) {  // samples 16 to 19 of the second batch are rank 2's
     CHECK(one.find("step 2 of epoch 1, first in the inputs of the batch, on rank 2") !=
@@ -181,7 +184,7 @@ TEST_CASE("ranks without samples of a batch take the same step") {
       CHECK(test::distance(shared.parameters, one.parameters) < (reproducible ? 1e-30 : 1e-4));
       CHECK(std::abs(shared.history.training("loss").back() - one.history.training("loss").back()) <
             (reproducible ? 1e-30 : 1e-5));
-      CHECK(shared.history.training("top_2") == one.history.training("top_2"));
+      CHECK(shared.history.training("top_2_accuracy") == one.history.training("top_2_accuracy"));
     }
   }
 }
@@ -193,8 +196,10 @@ TEST_CASE("ranks without samples of a batch of values take the same step") {
                     glia::cpu<float>({.threads = 1}),
                     {.seed = 3}};
     const std::shared_ptr<glia::rank_group> ranks(group, [](glia::rank_group*) {});
-    glia::trainer trainer{
-        net, glia::mean_squared_error{}, glia::adam{}, {.seed = 3, .over = {.ranks = ranks}}};
+    glia::trainer trainer{net,
+                          glia::mean_squared_error{},
+                          glia::adam{},
+                          {.seed = 3, .distribution = {.ranks = ranks}}};
     trainer.fit(points{21}, points{5}, {.epochs = 2, .batch_size = 10, .progress = nullptr});
     return test::parameters_of(net);
   };
@@ -214,7 +219,7 @@ TEST_CASE("synchronised batch normalisation trains as one process does") {
   CHECK(test::distance(local.parameters, alone.parameters) > 1e-3);
   for (const std::size_t ranks : {2U, 3U}) {
     const outcome shared = train_shared(small_network_without_dropout(),
-                                        {.ranks = ranks, .how = {.synchronised_batch_norm = true}});
+                                        {.ranks = ranks, .how = {.sync_batch_norm = true}});
     CHECK(test::distance(shared.parameters, alone.parameters) < 2e-4);
     CHECK(std::abs(shared.history.validation("loss").back() -
                    alone.history.validation("loss").back()) < 1e-4);
@@ -239,7 +244,7 @@ std::vector<float> gradients_of(const Network& network, std::size_t ranks,
         net,
         glia::softmax_cross_entropy{},
         glia::sgd{1.0},
-        {.seed = 3, .over = shared ? glia::distribution{all, how} : glia::distribution{}}};
+        {.seed = 3, .distribution = shared ? glia::distribution{all, how} : glia::distribution{}}};
     trainer.fit(test::quadrants{37}, {.batch_size = 37, .progress = nullptr});
     if (own.rank() == 0) {
       result = test::parameters_of(net);
@@ -265,18 +270,18 @@ TEST_CASE("gradients of all modes are those of one process") {
             1e-6);
     }
     // Each rank's part is rounded to 8 bits, and their sum once more.
-    CHECK(test::distance(gradients_of(network, ranks, {.bfloat16_sums = true}), alone) < 4e-3);
+    CHECK(test::distance(gradients_of(network, ranks, {.bfloat16_gradients = true}), alone) < 4e-3);
   }
   const std::vector<float> normalised = gradients_of(small_network_without_dropout(), 1, {}, false);
-  CHECK(test::distance(
-            gradients_of(small_network_without_dropout(), 3, {.synchronised_batch_norm = true}),
-            normalised) < 1e-6);
+  CHECK(test::distance(gradients_of(small_network_without_dropout(), 3, {.sync_batch_norm = true}),
+                       normalised) < 1e-6);
 }
 
 TEST_CASE("sums in bfloat16 leave running statistics and scores as they are") {
   const outcome exact = train_shared(small_network_without_dropout(), {.ranks = 2, .epochs = 1});
-  const outcome rounded = train_shared(small_network_without_dropout(),
-                                       {.ranks = 2, .how = {.bfloat16_sums = true}, .epochs = 1});
+  const outcome rounded =
+      train_shared(small_network_without_dropout(),
+                   {.ranks = 2, .how = {.bfloat16_gradients = true}, .epochs = 1});
   CHECK(rounded.parameters != exact.parameters);
   // Steps of gradient descent at a rate of 0: only the statistics change, by 1 % of little.
   const auto still = [](bool bfloat16) {
@@ -288,7 +293,7 @@ TEST_CASE("sums in bfloat16 leave running statistics and scores as they are") {
       glia::trainer trainer{net,
                             glia::softmax_cross_entropy{},
                             glia::sgd{0.0},
-                            {.over = {all, {.bfloat16_sums = bfloat16}}}};
+                            {.distribution = {all, {.bfloat16_gradients = bfloat16}}}};
       const auto history =
           trainer.fit(test::quadrants{250}, {.batch_size = 10, .progress = nullptr});
       if (own.rank() == 0) {
@@ -309,9 +314,10 @@ TEST_CASE("a rank whose step or evaluation throws ends those of all others") {
       glia::model net{glia::dense{4}, {2}, glia::cpu<float>({.threads = 1})};
       const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
       glia::trainer trainer{
-          net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.over = {.ranks = all}}};
+          net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.distribution = {.ranks = all}}};
       glia::metric faulty{.name = "faulty"};
-      faulty.add = [&](std::span<const float>, const glia::sample_target&, std::span<double>) {
+      faulty.update_state = [&](std::span<const float>, const glia::sample_target&,
+                                std::span<double>) {
         glia::require<glia::data_error>(own.rank() != 1, "faulty: no");
       };
       for (int step = 0; step < 3; ++step) {  // who goes on all the same does not get far
@@ -325,7 +331,7 @@ TEST_CASE("a rank whose step or evaluation throws ends those of all others") {
             glia::dataset_view(test::quadrants{30}).gather(samples, b);
             b.first = own.rank();
             b.whole = 3;
-            b.classes[0] = own.rank() == 1 ? 99 : 0;
+            b.labels[0] = own.rank() == 1 ? 99 : 0;
             trainer.step(b);
           }
         } catch (const glia::error& e) {
@@ -349,10 +355,12 @@ TEST_CASE("metrics that look at outputs are those of the whole batch, in its ord
       glia::trainer trainer{net,
                             glia::softmax_cross_entropy{},
                             glia::sgd{0.1},
-                            {.over = {all, {.reproducible = true}}}};
+                            {.distribution = {all, {.reproducible = true}}}};
       glia::metric first_output{.name = "first_output"};
-      first_output.add = [](std::span<const float> y, const glia::sample_target&,
-                            std::span<double> sums) { sums[0] += static_cast<double>(y[0]) * 1e3; };
+      first_output.update_state = [](std::span<const float> y, const glia::sample_target&,
+                                     std::span<double> sums) {
+        sums[0] += static_cast<double>(y[0]) * 1e3;
+      };
       const auto history = trainer.fit(test::quadrants{70}, test::quadrants{33},
                                        {.epochs = 2,
                                         .batch_size = 30,
@@ -382,27 +390,28 @@ TEST_CASE("ranks that do not train alike are told what differs") {
     group.run([&](glia::rank_group& own) {
       glia::model net{glia::dense{4}, {2}};
       const std::shared_ptr<glia::rank_group> all(&own, [](glia::rank_group*) {});
-      glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.over = {all}}};
+      glia::trainer trainer{
+          net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.distribution = {all}}};
       trainer.fit(test::quadrants{own.rank() == 1 ? 60U : 61U},
                   {.batch_size = 30, .progress = nullptr});
     });
   };
   CHECK(test::contains(test::message_of<glia::rank_error>(training),
-                       "rank 1 on thread does not train as rank 0 on thread does: 'training "
-                       "samples: 60 of (2,) with classes' on the one, 'training samples: 61"));
+                       "rank 1 on thread and rank 0 on thread have different settings: 'training "
+                       "samples: 60 of (2,) with classes' and 'training samples: 61"));
 }
 
 TEST_CASE("what cannot be shared is refused") {
   const auto trainer_of = [](glia::distribution over) {
     glia::model net{glia::dense{4}, {2}};
     const glia::trainer trainer{
-        net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.over = std::move(over)}};
+        net, glia::softmax_cross_entropy{}, glia::sgd{0.1}, {.distribution = std::move(over)}};
   };
-  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .bfloat16_sums = true}}),
+  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .bfloat16_gradients = true}}),
                   glia::value_error);
   CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .pieces = 0}}), glia::value_error);
   CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .bucket_bytes = 0}}),
                   glia::value_error);
-  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .synchronised_batch_norm = true}}),
+  CHECK_THROWS_AS(trainer_of({nullptr, {.reproducible = true, .sync_batch_norm = true}}),
                   glia::value_error);
 }

@@ -17,12 +17,12 @@ glia::csv_options options_of(std::uint8_t byte) {
   options.delimiter = delimiters[byte % 4];
   options.header = (byte & 4U) == 0;
   if ((byte & 8U) == 0) {
-    options.text = {options.header ? "species" : "0"};
+    options.text_columns = {options.header ? "species" : "0"};
   }
   if ((byte & 16U) != 0) {
-    options.missing = (byte & 32U) != 0 ? NAN : 0.5F;
+    options.filling_value = (byte & 32U) != 0 ? NAN : 0.5F;
   }
-  options.special_values = (byte & 64U) != 0;
+  options.allow_non_finite = (byte & 64U) != 0;
   return options;
 }
 
@@ -37,7 +37,7 @@ void write_cell(std::string& to, std::string_view text) {
 /// The table as a file, every text in quotes and every number exact.
 std::string text_of(const glia::csv_table& table, const glia::csv_options& options) {
   const std::vector<std::string>* const classes =
-      options.text.empty() ? nullptr : &table.class_names(options.text[0]);
+      options.text_columns.empty() ? nullptr : &table.class_names(options.text_columns[0]);
   std::string result;
   const auto end_cell = [&](std::size_t i) {
     result += i + 1 == table.names().size() ? '\n' : options.delimiter;
@@ -54,7 +54,7 @@ std::string text_of(const glia::csv_table& table, const glia::csv_options& optio
   for (std::size_t row = 0; row < table.rows(); ++row) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const float value = columns[i].data()[row];
-      if (classes != nullptr && table.names()[i] == options.text[0]) {
+      if (classes != nullptr && table.names()[i] == options.text_columns[0]) {
         write_cell(result, classes->at(static_cast<std::size_t>(value)));
       } else if (std::isnan(value)) {
         result += "nan";
@@ -101,7 +101,7 @@ void fuzz::check(byte_view input) {
   const glia::csv_table table = read(input.subspan(1));
   const std::string text = text_of(table, options);
   // An empty text or NaN may have been allowed for as a missing cell.
-  options.special_values = true;
+  options.allow_non_finite = true;
   without_error([&] {
     require(text_of(read({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}),
                     options) == text,

@@ -7,7 +7,7 @@ std::vector<fuzz::bytes> fuzz::seeds() { return test::samples::example_messages(
 
 void fuzz::check(byte_view file) {
   const std::string_view message(reinterpret_cast<const char*>(file.data()), file.size());
-  glia::example read;
+  glia::tf_example read;
   try {
     const memory_watch watch({.for_each_byte = 64, .beside = 8 << 10}, file.size());
     read = glia::decode_example(message);
@@ -19,7 +19,7 @@ void fuzz::check(byte_view file) {
   without_error([&] {
     // Compared as bytes: there are numbers that are not the same as themselves.
     const std::string written = encode(read);
-    const glia::example again = glia::decode_example(written);
+    const glia::tf_example again = glia::decode_example(written);
     require(again.features.size() == read.features.size() && encode(again) == written,
             "what was read is not what was written of it");
   });

@@ -28,15 +28,14 @@ struct attention {
     x = ops::reshape(std::move(x), {n, 4, 3 * width}) + positions;
     const auto heads = [&](std::size_t which) {
       const auto part = ops::slice(x, {.axis = 2, .begin = which * width, .extent = width});
-      return ops::permute_axes(ops::reshape(part, {n, 4, 2, width / 2}), {0, 2, 1, 3});
+      return ops::permute(ops::reshape(part, {n, 4, 2, width / 2}), {0, 2, 1, 3});
     };
     constexpr float seen[] = {1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1};
     const auto least = x.owner().constant(device.run(glia::kernels::full{{}, -1e9}));
     const auto scores =
-        ops::select(device.from_host(std::span<const float>(seen), {4, 4}),
-                    ops::batched_matmul(heads(0), heads(1), glia::transpose::second), least);
-    const auto y =
-        ops::permute_axes(ops::batched_matmul(ops::softmax(scores), heads(2)), {0, 2, 1, 3});
+        ops::where(device.from_host(std::span<const float>(seen), {4, 4}),
+                   ops::batched_matmul(heads(0), heads(1), glia::transpose::second), least);
+    const auto y = ops::permute(ops::batched_matmul(ops::softmax(scores), heads(2)), {0, 2, 1, 3});
     const auto joined = ops::concat(
         {ops::reshape(y, {n, 4 * width}), largest, ops::reshape(x, {n, 12 * width})}, 1);
     return ops::pad(joined, {.axis = 1, .before = 1});

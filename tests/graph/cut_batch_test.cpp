@@ -14,16 +14,21 @@ using B = glia::cpu<float>;
 auto lane_description() {
   using namespace glia;
   const auto same3 = [](std::size_t filters, std::size_t groups) {
-    return conv2d{
-        .filters = filters, .kernel = 3, .padding = same, .groups = groups, .activation = relu};
+    return conv2d{.filters = filters,
+                  .kernel_size = 3,
+                  .padding = same,
+                  .groups = groups,
+                  .activation = relu};
   };
   return sequential{
       dense{9 * 10 * 2, glia::tanh},
       reshape{{9, 10, 2}},
-      sequential{conv2d{.filters = 16, .kernel = 2, .padding = same, .activation = relu},
+      sequential{conv2d{.filters = 16, .kernel_size = 2, .padding = same, .activation = relu},
                  max_pool2d{}, dropout{0.3}},
       residual{sequential{same3(16, 1), same3(16, 16)}},
-      conv2d{.filters = 8, .kernel = 1, .bias = false},  // no gradient gets through to one here
+      conv2d{.filters = 8,
+             .kernel_size = 1,
+             .use_bias = false},  // no gradient gets through to one here
       max_pool2d{},
       batch_norm{},
       same3(8, 2),
@@ -109,10 +114,11 @@ TEST_CASE("attention treats samples on their own") {
 
 TEST_CASE("large batches of images run in pieces as large as a cache, small ones whole") {
   const auto stretch_of = [](std::size_t extent, std::size_t samples) {
-    glia::model net{glia::sequential{glia::conv2d{.filters = 16, .kernel = 3}, glia::max_pool2d{},
-                                     glia::conv2d{.filters = 16, .kernel = 3}, glia::flatten{}},
-                    {extent, extent, 1}};
-    return net.prepare({.batch = samples}).calls().stretches();
+    glia::model net{
+        glia::sequential{glia::conv2d{.filters = 16, .kernel_size = 3}, glia::max_pool2d{},
+                         glia::conv2d{.filters = 16, .kernel_size = 3}, glia::flatten{}},
+        {extent, extent, 1}};
+    return net.prepare({.batch_size = samples}).calls().stretches();
   };
   REQUIRE(stretch_of(40, 200).size() == 1);
   CHECK(stretch_of(40, 200)[0].piece == 8);

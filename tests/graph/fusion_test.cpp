@@ -84,32 +84,35 @@ comparison compare(const Description& layers, const glia::shape& sample, std::si
 
 conv2d depthwise(std::size_t channels, std::size_t stride) {
   return {.filters = channels,
-          .kernel = 3,
-          .stride = stride,
+          .kernel_size = 3,
+          .strides = stride,
           .padding = 1,
           .groups = channels,
-          .bias = false};
+          .use_bias = false};
 }
-conv2d pointwise(std::size_t filters) { return {.filters = filters, .kernel = 1, .bias = false}; }
+conv2d pointwise(std::size_t filters) {
+  return {.filters = filters, .kernel_size = 1, .use_bias = false};
+}
 
 /// More convolutions than one chain takes; channels that fill no vector; a stride in the middle.
 auto bottlenecks() {
-  return sequential{conv2d{.filters = 13, .kernel = 3, .stride = 2, .padding = 1, .bias = false},
-                    batch_norm{},
-                    relu6,
-                    depthwise(13, 1),
-                    batch_norm{.epsilon = 1e-5},
-                    relu6,
-                    pointwise(9),
-                    batch_norm{},
-                    pointwise(35),
-                    batch_norm{},
-                    relu6,
-                    depthwise(35, 2),
-                    batch_norm{},
-                    relu6,
-                    pointwise(17),
-                    batch_norm{}};
+  return sequential{
+      conv2d{.filters = 13, .kernel_size = 3, .strides = 2, .padding = 1, .use_bias = false},
+      batch_norm{},
+      relu6,
+      depthwise(13, 1),
+      batch_norm{.epsilon = 1e-5},
+      relu6,
+      pointwise(9),
+      batch_norm{},
+      pointwise(35),
+      batch_norm{},
+      relu6,
+      depthwise(35, 2),
+      batch_norm{},
+      relu6,
+      pointwise(17),
+      batch_norm{}};
 }
 
 }  // namespace
@@ -147,8 +150,8 @@ TEST_CASE("chains give the same bits for 1, 2 and 3 threads") {
 
 TEST_CASE("a batch_norm behind a convolution with a bias becomes part of it") {
   const auto result =
-      compare(sequential{conv2d{.filters = 5, .kernel = 3}, batch_norm{},
-                         conv2d{.filters = 4, .kernel = 1}, batch_norm{}, batch_norm{}, relu6},
+      compare(sequential{conv2d{.filters = 5, .kernel_size = 3}, batch_norm{},
+                         conv2d{.filters = 4, .kernel_size = 1}, batch_norm{}, batch_norm{}, relu6},
               {6, 7, 2});
   CHECK(result.distance < tolerance::float_kernel);
   CHECK(result.chains == std::vector<std::size_t>{2});
@@ -156,26 +159,29 @@ TEST_CASE("a batch_norm behind a convolution with a bias becomes part of it") {
 
 TEST_CASE("a batch_norm behind a convolution's own activation is applied after it") {
   // Folded, the map would come after the normalisation: that gives other numbers.
-  const conv2d activated{.filters = 5, .kernel = 3, .activation = glia::relu};
-  const sequential layers{activated, batch_norm{}, conv2d{.filters = 4, .kernel = 1}, batch_norm{}};
+  const conv2d activated{.filters = 5, .kernel_size = 3, .activation = glia::relu};
+  const sequential layers{activated, batch_norm{}, conv2d{.filters = 4, .kernel_size = 1},
+                          batch_norm{}};
   const auto result = compare(layers, {6, 7, 2});
   CHECK(result.distance < tolerance::float_kernel);
   CHECK(result.chains == std::vector<std::size_t>{1, 1});
   // The same with the activation as a layer, and one activation after another.
-  CHECK(compare(sequential{conv2d{.filters = 5, .kernel = 3}, glia::relu, batch_norm{}}, {6, 7, 2})
+  CHECK(compare(sequential{conv2d{.filters = 5, .kernel_size = 3}, glia::relu, batch_norm{}},
+                {6, 7, 2})
             .distance < tolerance::float_kernel);
-  CHECK(compare(sequential{conv2d{.filters = 5, .kernel = 3}, relu6, glia::tanh}, {6, 7, 2})
+  CHECK(compare(sequential{conv2d{.filters = 5, .kernel_size = 3}, relu6, glia::tanh}, {6, 7, 2})
             .distance < tolerance::float_kernel);
-  CHECK(compare(sequential{activated, conv2d{.filters = 4, .kernel = 1}, glia::relu}, {6, 7, 2})
-            .chains == std::vector<std::size_t>{2});
+  CHECK(
+      compare(sequential{activated, conv2d{.filters = 4, .kernel_size = 1}, glia::relu}, {6, 7, 2})
+          .chains == std::vector<std::size_t>{2});
 }
 
 TEST_CASE("activations that no chain takes are applied all the same") {
   const auto result =
-      compare(sequential{conv2d{.filters = 5, .kernel = 1}, batch_norm{}, glia::gelu,
-                         conv2d{.filters = 4, .kernel = 1}, batch_norm{}, glia::leaky_relu(0.2),
-                         conv2d{.filters = 3, .kernel = 1}, glia::linear,
-                         conv2d{.filters = 6, .kernel = 1}, glia::tanh},
+      compare(sequential{conv2d{.filters = 5, .kernel_size = 1}, batch_norm{}, glia::gelu,
+                         conv2d{.filters = 4, .kernel_size = 1}, batch_norm{},
+                         glia::leaky_relu(0.2), conv2d{.filters = 3, .kernel_size = 1},
+                         glia::linear, conv2d{.filters = 6, .kernel_size = 1}, glia::tanh},
               {4, 5, 2});
   CHECK(result.distance < tolerance::float_kernel);
   CHECK(result.chains == std::vector<std::size_t>{1});
@@ -183,13 +189,13 @@ TEST_CASE("activations that no chain takes are applied all the same") {
 
 TEST_CASE("softmax behind a convolution is over the channels") {
   const auto result =
-      compare(sequential{conv2d{.filters = 5, .kernel = 1}, glia::softmax,
-                         conv2d{.filters = 4, .kernel = 1}, batch_norm{},
-                         conv2d{.filters = 3, .kernel = 1, .activation = glia::softmax}},
+      compare(sequential{conv2d{.filters = 5, .kernel_size = 1}, glia::softmax,
+                         conv2d{.filters = 4, .kernel_size = 1}, batch_norm{},
+                         conv2d{.filters = 3, .kernel_size = 1, .activation = glia::softmax}},
               {4, 5, 2});
   CHECK(result.distance < tolerance::float_kernel);
-  const auto y = predictions(sequential{conv2d{.filters = 4, .kernel = 1},
-                                        conv2d{.filters = 5, .kernel = 1}, glia::softmax},
+  const auto y = predictions(sequential{conv2d{.filters = 4, .kernel_size = 1},
+                                        conv2d{.filters = 5, .kernel_size = 1}, glia::softmax},
                              {4, 5, 2}, 2, glia::cpu<float>());
   for (std::size_t i = 0; i < y.size(); i += 5) {
     REQUIRE(std::abs(std::accumulate(y.data() + i, y.data() + i + 5, 0.0F) - 1) < 1e-5F);
@@ -197,42 +203,43 @@ TEST_CASE("softmax behind a convolution is over the channels") {
 }
 
 TEST_CASE("pooling behind a convolution goes on in one kernel, chained or not") {
-  const auto result =
-      compare(sequential{conv2d{.filters = 8, .kernel = 3, .activation = glia::relu},
-                         glia::max_pool2d{}, conv2d{.filters = 8, .kernel = 1}, batch_norm{}, relu6,
-                         glia::max_pool2d{}, pointwise(6), depthwise(6, 1), glia::avg_pool2d{}},
-              {18, 18, 2});
+  const auto result = compare(
+      sequential{conv2d{.filters = 8, .kernel_size = 3, .activation = glia::relu},
+                 glia::max_pool2d{}, conv2d{.filters = 8, .kernel_size = 1}, batch_norm{}, relu6,
+                 glia::max_pool2d{}, pointwise(6), depthwise(6, 1), glia::avg_pool2d{}},
+      {18, 18, 2});
   CHECK(result.distance < tolerance::float_kernel);
   CHECK(result.chains == std::vector<std::size_t>{2});
 }
 
 TEST_CASE("a batch_norm with no convolution before it runs on its own") {
-  CHECK(
-      compare(sequential{batch_norm{}, conv2d{.filters = 4, .kernel = 1}, batch_norm{}}, {4, 5, 2})
-          .distance < tolerance::float_kernel);
+  CHECK(compare(sequential{batch_norm{}, conv2d{.filters = 4, .kernel_size = 1}, batch_norm{}},
+                {4, 5, 2})
+            .distance < tolerance::float_kernel);
   CHECK(compare(sequential{glia::flatten{}, glia::dense{6}, batch_norm{}, glia::relu, batch_norm{}},
                 {4, 5, 2})
             .distance < tolerance::float_kernel);
-  CHECK(compare(sequential{conv2d{.filters = 4, .kernel = 1}, glia::flatten{}, batch_norm{},
+  CHECK(compare(sequential{conv2d{.filters = 4, .kernel_size = 1}, glia::flatten{}, batch_norm{},
                            glia::relu},
                 {4, 5, 2})
             .distance < tolerance::float_kernel);
 }
 
 TEST_CASE("convolutions that no chain takes break it") {
-  const auto result = compare(
-      sequential{conv2d{.filters = 6, .kernel = 1, .groups = 2}, batch_norm{}, pointwise(6),
-                 depthwise(6, 1), conv2d{.filters = 5, .kernel = 3, .padding = 1}, relu6,
-                 pointwise(4), conv2d{.filters = 4, .kernel = 2, .dilation = 2, .groups = 4},
-                 pointwise(3), batch_norm{}},
-      {8, 9, 4});
+  const auto result =
+      compare(sequential{conv2d{.filters = 6, .kernel_size = 1, .groups = 2}, batch_norm{},
+                         pointwise(6), depthwise(6, 1),
+                         conv2d{.filters = 5, .kernel_size = 3, .padding = 1}, relu6, pointwise(4),
+                         conv2d{.filters = 4, .kernel_size = 2, .dilation_rate = 2, .groups = 4},
+                         pointwise(3), batch_norm{}},
+              {8, 9, 4});
   CHECK(result.distance < tolerance::float_kernel);
   CHECK(result.chains == std::vector<std::size_t>{2, 4});
 }
 
 TEST_CASE("residuals in chains add what came before") {
   const auto result = compare(
-      sequential{conv2d{.filters = 6, .kernel = 3}, batch_norm{}, relu6,
+      sequential{conv2d{.filters = 6, .kernel_size = 3}, batch_norm{}, relu6,
                  glia::residual{sequential{pointwise(12), batch_norm{}, relu6, depthwise(12, 1),
                                            batch_norm{}, relu6, pointwise(6), batch_norm{}}},
                  pointwise(4), batch_norm{}},
@@ -266,7 +273,7 @@ TEST_CASE("dense and an activation behind it are what dense with it is") {
   const auto kernels_of = [](const auto& layers) {
     glia::model net{layers, {5}};
     std::vector<std::string> names;
-    for (const auto& node : net.prepare({.batch = 2}).calls().nodes()) {
+    for (const auto& node : net.prepare({.batch_size = 2}).calls().nodes()) {
       names.emplace_back(node.kernel.name());
     }
     return names;

@@ -17,11 +17,11 @@ auto plain_description() {
   return sequential{
       dense{9 * 10 * 2, glia::tanh},
       reshape{{9, 10, 2}},
-      sequential{conv2d{.filters = 16, .kernel = 2, .padding = same, .activation = relu},
+      sequential{conv2d{.filters = 16, .kernel_size = 2, .padding = same, .activation = relu},
                  max_pool2d{}, dropout{0.3}},
-      residual{sequential{conv2d{.filters = 16, .kernel = 3, .padding = same}, batch_norm{},
+      residual{sequential{conv2d{.filters = 16, .kernel_size = 3, .padding = same}, batch_norm{},
                           glia::gelu}},
-      conv2d{.filters = 8, .kernel = 1, .activation = relu6},
+      conv2d{.filters = 8, .kernel_size = 1, .activation = relu6},
       avg_pool2d{},
       flatten{},
       layer_norm{},
@@ -74,7 +74,7 @@ TEST_CASE("fused and cut programs are what the unfused one is, up to rounding") 
 TEST_CASE("a training step replayed on other batches, rates and steps is the step itself") {
   using namespace glia;
   const sequential layers{dense{30, relu}, dropout{0.4}, dense{20, glia::tanh}, dense{3}};
-  const adam rule{.learning_rate = linear_warm_up(4, 0.02)};
+  const adam rule{.learning_rate = linear_warmup(4, 0.02)};
   const softmax_cross_entropy loss;
   model recorded{layers, {12}, B({.threads = 2}), {.seed = 3}};
   model by_hand = recorded;
@@ -89,7 +89,7 @@ TEST_CASE("a training step replayed on other batches, rates and steps is the ste
     const glia::batch b{.size = 7,
                         .input_shape = {7, 12},
                         .inputs = samples_of(7, step),
-                        .classes = {0, 1, 2, 0, 2, 1, 1},
+                        .labels = {0, 1, 2, 0, 2, 1, 1},
                         .target_shape = {},
                         .targets = {}};
     trainer.step(b);
@@ -99,7 +99,7 @@ TEST_CASE("a training step replayed on other batches, rates and steps is the ste
     const auto x = on.constant(device.from_host(std::span<const float>(b.inputs), {7, 12}));
     const auto y = by_hand.forward(x, at, run_mode::training, {.seed = 9, .step = step});
     on.backward(
-        ops::mean(loss(y, {device.from_host(std::span<const std::int32_t>(b.classes), {7}), {}})));
+        ops::mean(loss(y, {device.from_host(std::span<const std::int32_t>(b.labels), {7}), {}})));
     const auto numbers = numbers_of(rule, device, step);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       rule.apply(device, by_hand.parameters()[i].value, on.take_gradient(at[i]), slots[i], numbers);
@@ -199,12 +199,12 @@ TEST_CASE("a program refuses tensors that it was not recorded for") {
   B::tensor wrong = test::tensor_of(device, {3, 2}, {1, 2, 3, 4, 5, 6});
   B::tensor* inputs[] = {&wrong};
   CHECK(test::message_of<glia::shape_error>([&] { run.run(inputs, out); }) ==
-        "program: expected for 'samples' a tensor (2, 3), got (3, 2); a program runs for the "
-        "shapes that it was recorded with");
+        "compiled graph: expected for the input 'samples' a tensor of shape (2, 3), got (3, 2); a "
+        "compiled graph runs only for the shapes with which it was recorded");
   const std::vector<std::int32_t> words(6);
   wrong = device.from_host(std::span<const std::int32_t>(words), {2, 3});
   CHECK(test::contains(test::message_of<glia::shape_error>([&] { run.run(inputs, out); }),
-                       "of other elements"));
+                       "with another element type"));
   CHECK(test::contains(test::message_of<glia::value_error>([&] { run.run({}, out); }),
                        "expected 1 inputs and 1 outputs, got 0 and 1"));
   float number = 0;
@@ -238,7 +238,7 @@ TEST_CASE("a probe sees what every kernel gives") {
 
 TEST_CASE("several threads run one program side by side") {
   glia::model net{glia::sequential{glia::dense{50, glia::relu}, glia::dense{4}}, {12}};
-  const auto ready = net.prepare({.batch = 3});
+  const auto ready = net.prepare({.batch_size = 3});
   std::vector<std::vector<float>> expected;
   for (std::uint32_t i = 0; i < 8; ++i) {
     expected.emplace_back(12);
@@ -264,25 +264,25 @@ TEST_CASE("several threads run one program side by side") {
 }
 
 TEST_CASE("a prepared model stays what it was, and takes batches of its size only") {
-  glia::model net{glia::sequential{glia::conv2d{.filters = 3, .kernel = 1}, glia::batch_norm{},
+  glia::model net{glia::sequential{glia::conv2d{.filters = 3, .kernel_size = 1}, glia::batch_norm{},
                                    glia::flatten{}, glia::dense{2}},
                   {2, 2, 1}};
   const xt::xarray<float> x = xt::ones<float>({2, 2, 2, 1});
-  const auto ready = net.prepare({.batch = 2});
+  const auto ready = net.prepare({.batch_size = 2});
   const xt::xarray<float> before = net.predict(x);
   CHECK((ready(x) == before));
   net.set("dense_0.bias", {5, 6});
   net.set("batch_norm_0.beta", {1, 2, 3});
   CHECK((ready(x) == before));
   CHECK((net.predict(x) != before));
-  CHECK((net.prepare({.batch = 2})(x) == net.predict(x)));
+  CHECK((net.prepare({.batch_size = 2})(x) == net.predict(x)));
   CHECK(ready.calls().nodes().size() <= 3);
   CHECK(test::message_of<glia::shape_error>([&] {
           (void)ready(xt::xarray<float>(xt::ones<float>({1, 2, 2, 1})));
         }) ==
-        "prepared model: expected inputs (2, 2, 2, 1), got (1, 2, 2, 1); prepare another for "
-        "other batches");
-  CHECK_THROWS_AS((void)net.prepare({.batch = 0}), glia::value_error);
+        "prepared model: expected inputs of shape (2, 2, 2, 1), got (1, 2, 2, 1); call prepare "
+        "again for another batch size");
+  CHECK_THROWS_AS((void)net.prepare({.batch_size = 0}), glia::value_error);
 }
 
 TEST_CASE("blocks that are needed at the same time do not overlap") {
@@ -379,7 +379,7 @@ TEST_CASE("an output is told of once nothing of the run needs its memory") {
       glia::sequential{glia::dense{20, glia::tanh},
                        glia::dense{16},
                        glia::reshape{{4, 4, 1}},
-                       glia::conv2d{.filters = 3, .kernel = 1, .activation = glia::relu},
+                       glia::conv2d{.filters = 3, .kernel_size = 1, .activation = glia::relu},
                        glia::flatten{},
                        three_biases{},
                        glia::dense{6}};

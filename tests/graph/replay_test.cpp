@@ -9,30 +9,33 @@ namespace {
 template <class Check>
 void for_each_layer(const Check& check) {
   const glia::shape steps{6, 4};
-  const glia::gru all_steps{.units = 5, .sequences = true};
+  const glia::gru all_steps{.units = 5, .return_sequences = true};
   check(glia::sequential{glia::masking{}, glia::gru{.units = 5, .recurrent_dropout = 0.3}}, steps);
   check(glia::gru{.units = 3, .reset_after = false}, steps);
-  check(glia::bidirectional(glia::lstm{.units = 4, .sequences = true}), steps);
-  check(glia::simple_rnn{.units = 7, .backwards = true}, steps);
+  check(glia::bidirectional(glia::lstm{.units = 4, .return_sequences = true}), steps);
+  check(glia::simple_rnn{.units = 7, .go_backwards = true}, steps);
   check(glia::sequential{all_steps, glia::masking{}, glia::global_avg_pool1d{}}, steps);
-  check(glia::multi_head_attention{.heads = 2, .key_size = 3, .causal = true, .dropout = 0.2},
-        steps);
+  check(
+      glia::multi_head_attention{
+          .num_heads = 2, .key_dim = 3, .use_causal_mask = true, .dropout = 0.2},
+      steps);
   check(glia::positional_encoding{}, steps);
-  check(glia::conv1d{.filters = 3, .kernel = 3, .padding = glia::causal}, steps);
+  check(glia::conv1d{.filters = 3, .kernel_size = 3, .padding = glia::causal}, steps);
   check(glia::time_distributed{glia::sequential{glia::dense{3, glia::tanh}, glia::dropout{0.4}}},
         steps);
-  check(glia::max_pool1d{.window = 2}, steps);
+  check(glia::max_pool1d{.pool_size = 2}, steps);
   check(glia::spatial_dropout{0.4}, steps);
   check(glia::gaussian_noise{0.3}, steps);
   const glia::shape image{5, 7, 6};
-  check(glia::conv2d_transpose{.filters = 2, .kernel = 3, .stride = 2}, image);
-  check(glia::depthwise_conv2d{.kernel = 3, .padding = glia::same, .multiplier = 2}, image);
-  check(glia::depthwise_conv2d{.kernel = 3, .dilation = 2}, image);
-  check(glia::separable_conv2d{.filters = 4, .kernel = 2, .padding = glia::same}, image);
+  check(glia::conv2d_transpose{.filters = 2, .kernel_size = 3, .strides = 2}, image);
+  check(glia::depthwise_conv2d{.kernel_size = 3, .padding = glia::same, .depth_multiplier = 2},
+        image);
+  check(glia::depthwise_conv2d{.kernel_size = 3, .dilation_rate = 2}, image);
+  check(glia::separable_conv2d{.filters = 4, .kernel_size = 2, .padding = glia::same}, image);
   check(glia::sequential{glia::group_norm{.groups = 2}, glia::rms_norm{}}, image);
   check(glia::sequential{glia::upsample2d{}, glia::zero_pad2d{1}, glia::crop2d{2}}, image);
-  check(glia::parallel{glia::join::multiply{}, glia::conv2d{.filters = 3, .kernel = 1},
-                       glia::sequential{glia::conv2d{.filters = 3, .kernel = 1}, glia::relu}},
+  check(glia::parallel{glia::join::multiply{}, glia::conv2d{.filters = 3, .kernel_size = 1},
+                       glia::sequential{glia::conv2d{.filters = 3, .kernel_size = 1}, glia::relu}},
         image);
   const glia::shared tower{"tower", glia::dense{3, glia::tanh}};
   check(

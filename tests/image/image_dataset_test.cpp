@@ -72,9 +72,10 @@ TEST_CASE("batches are the same on one thread and on three") {
   const photos p;
   for (const bool augmented : {false, true}) {
     const glia::augmentation a = augmented ? changes : glia::augmentation{};
-    const glia::image_dataset one(p.files, {.height = 16, .width = 12, .augment = a, .threads = 1});
+    const glia::image_dataset one(p.files,
+                                  {.height = 16, .width = 12, .augmentation = a, .threads = 1});
     const glia::image_dataset three(p.files,
-                                    {.height = 16, .width = 12, .augment = a, .threads = 3});
+                                    {.height = 16, .width = 12, .augmentation = a, .threads = 3});
     const auto values = whole_batch(one);
     CHECK(whole_batch(three) == values);
     std::vector<float> single(16 * 12 * 3);
@@ -85,19 +86,19 @@ TEST_CASE("batches are the same on one thread and on three") {
 
 TEST_CASE("augmented photos differ from epoch to epoch, and come again") {
   const photos p;
-  const glia::image_dataset data(p.files, {.height = 16, .width = 12, .augment = changes});
+  const glia::image_dataset data(p.files, {.height = 16, .width = 12, .augmentation = changes});
   CHECK(glia::varies(data));
   const auto first = whole_batch(data, 0);
   CHECK(whole_batch(data, 1) != first);
   CHECK(whole_batch(data, 0) == first);
-  const glia::image_dataset again(p.files, {.height = 16, .width = 12, .augment = changes});
+  const glia::image_dataset again(p.files, {.height = 16, .width = 12, .augmentation = changes});
   CHECK(whole_batch(again, 0) == first);
   const glia::image_dataset other(p.files,
-                                  {.height = 16, .width = 12, .augment = changes, .seed = 2});
+                                  {.height = 16, .width = 12, .augmentation = changes, .seed = 2});
   CHECK(whole_batch(other, 0) != first);
   // The same photo under two numbers is changed in two ways.
   const glia::image_dataset twice({p.files[0], p.files[0]},
-                                  {.height = 16, .width = 12, .augment = changes});
+                                  {.height = 16, .width = 12, .augmentation = changes});
   CHECK_FALSE(twice.picture(0) == twice.picture(1));
 }
 
@@ -113,8 +114,10 @@ TEST_CASE("the first photo of a batch that cannot be read is named") {
     };
     for (int round = 0; round < 20; ++round) {
       REQUIRE(contains(error({0, 1, 2, 3, 4, 5, 6, 7}),
-                       p.files[3].path.string() + ": no image that glia reads"));
-      REQUIRE(contains(error({0, 7, 6, 3}), p.files[7].path.string() + ": empty"));
+                       p.files[3].path.string() + ": expected a JPEG, which begins with"));
+      REQUIRE(
+          contains(error({0, 7, 6, 3}),
+                   p.files[7].path.string() + ": expected a JPEG or PNG image, got an empty file"));
       REQUIRE(error({0, 1, 2}).empty());
     }
   }
@@ -130,9 +133,11 @@ TEST_CASE("options of photos outside their ranges are refused") {
   const auto error = [](const glia::image_dataset_options& options) {
     return message_of<glia::value_error>([&] { (void)glia::image_dataset({}, options); });
   };
-  CHECK(contains(error({.height = 0}), "expected extents of at least 1, got 0 x 224"));
-  CHECK(contains(error({.std = {1, 0, 1}}), "standard deviations above 0, got mean 0 and std 0"));
-  CHECK(contains(error({.augment = {.rotation = 400}}), "expected rotation in [0, 180], got 400"));
+  CHECK(contains(error({.height = 0}), "expected a height and a width of at least 1, got 0 x 224"));
+  CHECK(contains(error({.std = {1, 0, 1}}),
+                 "standard deviations above 0, got the mean 0 and the std 0"));
+  CHECK(contains(error({.augmentation = {.rotation = 400}}),
+                 "expected rotation in [0, 180], got 400"));
   const photos p;
   const glia::image_dataset data(p.files, {.height = 8, .width = 8});
   std::vector<float> small(8 * 8);

@@ -66,28 +66,31 @@ TEST_CASE("classes can be named, and are found under their plural, too") {
   c.add("daisy", 1);
   c.add("tulip", 1);
   c.add("tulips", 3);
-  const glia::image_folder read(c.folder.path(), {.classes = {"rose", "daisy"}});
+  const glia::image_folder read(c.folder.path(), {.class_names = {"rose", "daisy"}});
   CHECK(read.class_names() == names{"rose", "daisy"});
   CHECK(names_of(read.files()) == names{"0 roses/100.jpg", "0 roses/101.jpg", "1 daisy/100.jpg"});
-  const glia::image_folder exact(c.folder.path(), {.classes = {"tulip", "rose"}});
+  const glia::image_folder exact(c.folder.path(), {.class_names = {"tulip", "rose"}});
   CHECK(exact.files().size() == 3);
-  CHECK(c.error({.classes = {"rose", "sunflower"}}) ==
+  CHECK(c.error({.class_names = {"rose", "sunflower"}}) ==
         c.folder.path().string() +
-            ": expected a folder sunflower or sunflowers for the class sunflower, found daisy, "
+            ": expected a folder sunflower or sunflowers for the class sunflower, found the "
+            "folders daisy, "
             "roses, tulip, tulips");
-  CHECK(contains(c.error({.classes = {"rose", "roses"}}), "roses: would be two classes"));
+  CHECK(contains(c.error({.class_names = {"rose", "roses"}}),
+                 "roses: the folder belongs to two classes"));
 }
 
 TEST_CASE("errors of image folders name the folder and what is missing") {
   const collection c;
-  CHECK(contains(message_of<glia::data_error>([] { (void)glia::image_folder("/nowhere"); }),
-                 "/nowhere: no such folder; expected one with a folder of images for each class"));
-  CHECK(contains(c.error(), "expected at least two classes, that is folders of images, found 0"));
-  CHECK(contains(c.error({.classes = {"a", "b"}}), "for the class a, found no folders"));
+  CHECK(contains(
+      message_of<glia::data_error>([] { (void)glia::image_folder("/nowhere"); }),
+      "/nowhere: no such folder; expected a folder with one folder of images for each class"));
+  CHECK(contains(c.error(), "expected two or more classes, each a folder of images, found 0"));
+  CHECK(contains(c.error({.class_names = {"a", "b"}}), "for the class a, found no folders"));
   c.add("a", 1);
-  CHECK(contains(c.error(), "expected at least two classes, that is folders of images, found 1"));
+  CHECK(contains(c.error(), "expected two or more classes, each a folder of images, found 1"));
   c.add("b", 0);
-  CHECK(contains(c.error(), (c.folder.path() / "b").string() + ": a class without images"));
+  CHECK(contains(c.error(), (c.folder.path() / "b").string() + ": the class has no images"));
 }
 
 TEST_CASE("files that cannot be read are left out on demand, with the reason") {
@@ -112,14 +115,14 @@ TEST_CASE("files that cannot be read are left out on demand, with the reason") {
           names{"0 a/0.jpg", "0 a/2.jpg", "0 a/3.jpg", "1 b/1.jpg", "1 b/2.jpg", "1 b/3.jpg"});
     REQUIRE(read.skipped().size() == 4);
     CHECK(read.skipped()[0].path == c.folder.path() / "a" / "1.jpg");
-    CHECK(contains(read.skipped()[0].reason, "expected a whole JPEG image"));
-    CHECK(contains(read.skipped()[1].reason, "no image that glia reads"));
+    CHECK(contains(read.skipped()[0].reason, "expected a complete JPEG image"));
+    CHECK(contains(read.skipped()[1].reason, "expected a JPEG, which begins with"));
     CHECK(contains(read.skipped()[2].reason, "declares 30000 x 30000 pixels"));
     CHECK(contains(read.skipped()[3].reason, "no such file"));
     CHECK(read.split(0.5).validation.size() == 2);
   }
   CHECK(contains(c.error({.skip_broken = true, .max_pixels = 100}),
-                 "class a: none of its files can be read; the last of them: " +
+                 "class a: none of the files can be read; the error of the last file: " +
                      (c.folder.path() / "a" / "3.jpg").string() + ": the header declares"));
 }
 
@@ -136,7 +139,7 @@ TEST_CASE("the first files of each class are held out") {
   CHECK(names_of(training)[3] == "1 b/103.jpg");
   for (const double fraction : {0.0, 1.0, -0.5, std::nan("")}) {
     CHECK(contains(message_of<glia::value_error>([&] { (void)read.split(fraction); }),
-                   "expected a fraction between 0 and 1 to hold out, got "));
+                   "expected a fraction between 0 and 1 for validation, got "));
   }
 }
 
@@ -166,7 +169,7 @@ TEST_CASE("the flowers split as Keras splits them") {
   }
   const glia::image_folder flowers(
       folder,
-      {.classes = {"daisy", "dandelion", "rose", "sunflower", "tulip"}, .skip_broken = true});
+      {.class_names = {"daisy", "dandelion", "rose", "sunflower", "tulip"}, .skip_broken = true});
   CHECK(flowers.skipped().empty());
   std::vector<std::size_t> counts(5);
   for (const glia::image_file& file : flowers.files()) {

@@ -83,7 +83,7 @@ TEST_CASE("a JPEG image that is cut short anywhere is refused") {
     for (std::size_t size = 0; size < file.size(); ++size) {
       const std::string message = jpeg_error(cut(file, size));
       INFO(size << " of " << file.size() << " bytes");
-      REQUIRE(contains(message, "expected a whole JPEG image, but "));
+      REQUIRE(contains(message, "expected a complete JPEG image, but "));
     }
   }
 }
@@ -100,7 +100,7 @@ TEST_CASE("JPEG images that are only untidy are read") {
                              with(file, file.size(), {1, 2, 3}), old}) {
     CHECK(glia::decode_jpeg(untidy) == expected);
     // Untidiness is what libjpeg reports first; it must not hide that the end is missing.
-    CHECK(contains(jpeg_error(cut(untidy, scan + 200)), "damaged, cut short"));
+    CHECK(contains(jpeg_error(cut(untidy, scan + 200)), "damaged, truncated"));
   }
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("a JPEG header that declares too many pixels is found out before memor
   const auto file = jpeg_file(gradient(16, 16));
   CHECK(contains(jpeg_error(test::jpeg_declaring(file, 30000, 30000)),
                  "declares 30000 x 30000 pixels (height x width), more than the 100000000 that are "
-                 "allowed; raise max_pixels"));
+                 "allowed; if you trust the file, raise max_pixels, or"));
   CHECK(contains(jpeg_error(file, {.max_pixels = 255}), "declares 16 x 16 pixels"));
   CHECK(jpeg_error(file, {.max_pixels = 256}).empty());
 }
@@ -128,7 +128,7 @@ TEST_CASE("a JPEG header that declares more than the file can hold is found out"
   const auto file = jpeg_file(gradient(16, 16));
   CHECK(contains(jpeg_error(test::jpeg_declaring(file, 9000, 9000)),
                  glia::text("the header declares 9000 x 9000 pixels, more than ", file.size(),
-                            " bytes can hold); fetch the file again")));
+                            " bytes can hold); get the file again")));
   // Arithmetic coding takes next to nothing for pixels of one colour.
   setenv("TJ_ARITHMETIC", "1", 1);
   const auto arithmetic = jpeg_file(flat);

@@ -70,11 +70,11 @@ TEST_CASE("damaged PNG images are refused") {
   const std::size_t pixels_end = file.size() - 12 - 4;  // the end chunk, the checksum
   for (std::size_t size = 0; size < pixels_end; size += 7) {
     INFO(size << " of " << file.size() << " bytes");
-    REQUIRE(contains(png_error(test::cut(file, size)), "damaged or cut short"));
+    REQUIRE(contains(png_error(test::cut(file, size)), "damaged or truncated"));
   }
   auto damaged = file;
   damaged[file.size() / 2] ^= 0xFF;
-  CHECK(contains(png_error(damaged), "expected a whole PNG image"));
+  CHECK(contains(png_error(damaged), "expected a complete PNG image"));
 }
 
 TEST_CASE("a PNG header that declares too many pixels is found out before memory is taken") {
@@ -93,7 +93,7 @@ TEST_CASE("a PNG header that declares more than the file can hold is found out")
   const auto file = png_file(test::scrambled(16, 16));
   CHECK(contains(png_error(test::png_declaring(file, 9000, 9000)),
                  glia::text("the header declares 9000 x 9000 pixels, more than ", file.size(),
-                            " bytes can hold); fetch the file again")));
+                            " bytes can hold); get the file again")));
 }
 
 TEST_CASE("parts of PNG files that are larger than the file are found out before memory is taken") {
@@ -104,14 +104,15 @@ TEST_CASE("parts of PNG files that are larger than the file are found out before
     result.insert(result.begin() + 33, part.begin(), part.end());
     return result;
   };
-  CHECK(contains(png_error(with({0x7F, 0xFF, 0xFF, 0xFF, 'z', 'T', 'X', 't', 'a', 0, 0})),
-                 glia::text("a part of 2147483647 bytes begins at byte 33 of ", file.size() + 11)));
-  CHECK(contains(png_error(with({0, 0, 0, 0})), "damaged or cut short"));
+  CHECK(
+      contains(png_error(with({0x7F, 0xFF, 0xFF, 0xFF, 'z', 'T', 'X', 't', 'a', 0, 0})),
+               glia::text("a chunk of 2147483647 bytes begins at byte 33 of ", file.size() + 11)));
+  CHECK(contains(png_error(with({0, 0, 0, 0})), "damaged or truncated"));
   // One that nobody knows stands before the header: its place is first.
   auto first = file;
   const test::bytes unknown{0, 0, 0, 0, 'a', 'b', 'C', 'd', 0, 0, 0, 0};
   first.insert(first.begin() + 8, unknown.begin(), unknown.end());
-  CHECK(contains(png_error(first), "what it begins with is not its header"));
+  CHECK(contains(png_error(first), "it does not begin with a header"));
 }
 
 TEST_CASE("compressed texts in PNG files are passed over") {
@@ -174,33 +175,33 @@ TEST_CASE("errors of image files name the file and what is wrong with it") {
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_image_info(folder.path()); }) ==
         no_file);
   folder.write("photo.jpg", {});
-  CHECK(contains(reading_error(path), name + "empty; expected a JPEG or PNG image"));
+  CHECK(contains(reading_error(path), name + "expected a JPEG or PNG image, got an empty file"));
   folder.write("photo.jpg", test::text_file("Hello, world"));
-  CHECK(contains(reading_error(path), name + "no image that glia reads: expected a JPEG"));
+  CHECK(contains(reading_error(path), name + "expected a JPEG, which begins with"));
   CHECK(contains(reading_error(path), "got 48 65 6C 6C 6F 2C 20 77; convert the file"));
   folder.write("photo.jpg", {0xFF, 0xD8});
   CHECK(contains(reading_error(path), "got FF D8; convert the file"));
   for (const auto& file :
        {png_file(test::scrambled(9, 9)), test::jpeg_file(test::gradient(9, 9))}) {
     folder.write("photo.jpg", test::cut(file, file.size() / 2));
-    CHECK(contains(reading_error(path), name + "expected a whole "));
-    CHECK(contains(reading_error(path), "fetch the file again or leave it out"));
+    CHECK(contains(reading_error(path), name + "expected a complete "));
+    CHECK(contains(reading_error(path), "get the file again or leave it out"));
     folder.write("photo.jpg", file);
     CHECK(contains(reading_error(path, {.max_pixels = 80}), name + "the header declares 9 x 9"));
     folder.write("photo.jpg", test::cut(file, 12));
     CHECK(contains(message_of<glia::data_error>([&] { (void)glia::read_image_info(path); }),
-                   name + "expected a whole "));
+                   name + "expected a complete "));
   }
 }
 
 TEST_CASE("an image that takes more memory than there is, is named") {
   CHECK(message_of<glia::data_error>(
             [] { glia::detail::naming("photo.jpg", []() -> int { throw std::bad_alloc(); }); }) ==
-        "photo.jpg: takes more memory than can be had; is the file damaged, or does the program "
-        "have too little?");
+        "photo.jpg: needs more memory than is available; check that the file is not damaged "
+        "and that the program has enough memory");
   CHECK(contains(message_of<glia::data_error>([] {
                    glia::detail::naming("photo.jpg",
                                         []() -> int { throw std::length_error("vector"); });
                  }),
-                 "photo.jpg: takes more memory"));
+                 "photo.jpg: needs more memory"));
 }

@@ -54,7 +54,7 @@ TEST_CASE("the middle is cut out") {
     }
   }
   CHECK(contains(message_of<glia::shape_error>([&] { (void)glia::center_crop(picture, 6, 3); }),
-                 "center_crop: cannot cut 6 x 3 out of a picture of 5 x 6"));
+                 "center_crop: cannot cut 6 x 3 out of an image of 5 x 6"));
 }
 
 TEST_CASE("pictures are resized and cropped in their own proportions") {
@@ -110,14 +110,14 @@ TEST_CASE("long pictures are resized as others are") {
 
 TEST_CASE("errors of resizing say what was expected") {
   CHECK(contains(message_of<glia::shape_error>([] { (void)glia::resize({}, 2, 2); }),
-                 "resize: expected a picture (H, W, 3) of at least one pixel, got 0 bytes"));
+                 "resize: expected an image (H, W, 3) of one or more pixels, got 0 bytes"));
   // Extents whose product is 0 where it overflows.
   CHECK(contains(message_of<glia::shape_error>([] {
                    (void)glia::resize({std::size_t{1} << 32, std::size_t{1} << 32, {}}, 2, 2);
                  }),
-                 "got 0 bytes for height 4294967296 and width 4294967296"));
+                 "got 0 bytes for the height 4294967296 and the width 4294967296"));
   CHECK(contains(message_of<glia::value_error>([] { (void)glia::resize(scrambled(2, 2), 0, 2); }),
-                 "resize: expected extents of at least 1, got 0 x 2"));
+                 "resize: expected a height and a width of at least 1, got 0 x 2"));
 }
 
 TEST_CASE("pictures are put into a grid of frames") {

@@ -53,12 +53,12 @@ TEST_CASE("photos in TFRecord files are the samples that they are as files") {
         .height = 16,
         .width = 12,
         .fit = glia::image_fit::crop,
-        .augment = augmented ? recorded_changes : glia::augmentation{},
+        .augmentation = augmented ? recorded_changes : glia::augmentation{},
         .mean = glia::imagenet_mean,
         .std = glia::imagenet_std,
         .threads = augmented ? 3U : 1U};
     const glia::image_dataset expected(p.files, how);
-    const glia::tfrecord_dataset data(p.records, {.photos = how, .interleaved = true});
+    const glia::tfrecord_dataset data(p.records, {.images = how, .interleaved = true});
     CHECK(data.size() == 11);
     CHECK(data.input_shape() == glia::shape{16, 12, 3});
     CHECK(glia::varies(data) == augmented);
@@ -81,17 +81,17 @@ TEST_CASE("photos in TFRecord files are numbered file by file or across the file
   const glia::tfrecord_dataset by_file(p.records);
   CHECK(labels_of(by_file) == std::vector<std::int32_t>{0, 3, 2, 1, 1, 0, 3, 2, 2, 1, 0});
   CHECK(by_file.records().size() == 11);
-  const glia::example e = by_file.read(1);  // the fourth photo
-  CHECK(bytes(e, "label") == std::vector<std::string>{"d"});
-  CHECK(bytes(e, "image") == std::vector<std::string>{test::file_content(p.files[3].path)});
+  const glia::tf_example e = by_file.read(1);  // the fourth photo
+  CHECK(bytes_list(e, "label") == std::vector<std::string>{"d"});
+  CHECK(bytes_list(e, "image") == std::vector<std::string>{test::file_content(p.files[3].path)});
 }
 
 TEST_CASE("photos in TFRecord files go through a loader and can be split by their classes") {
   const recorded_photos p;
   const glia::tfrecord_dataset data(
-      p.records, {.photos = {.height = 8, .width = 8, .threads = 2}, .interleaved = true});
+      p.records, {.images = {.height = 8, .width = 8, .threads = 2}, .interleaved = true});
   CHECK(test::loaded_classes(data, {10, 3, 5, 0, 1}) == std::vector<std::int32_t>{2, 3, 1, 0, 1});
-  const auto parts = glia::split(data, {.share = 4.0 / 11, .stratify = true});
+  const auto parts = glia::train_test_split(data, {.test_size = 4.0 / 11, .stratify = true});
   std::vector<std::int32_t> held_out = labels_of(parts.test);
   std::sort(held_out.begin(), held_out.end());
   CHECK(held_out == std::vector<std::int32_t>{0, 1, 2, 3});
@@ -99,7 +99,7 @@ TEST_CASE("photos in TFRecord files go through a loader and can be split by thei
 
 TEST_CASE("a class is not read again") {
   const recorded_photos p;
-  const glia::tfrecord_dataset data(p.records, {.photos = {.height = 8, .width = 8}});
+  const glia::tfrecord_dataset data(p.records, {.images = {.height = 8, .width = 8}});
   const glia::tfrecord_dataset copy = data;
   (void)whole_batch(data);
   for (const auto& file : p.records) {
@@ -110,12 +110,12 @@ TEST_CASE("a class is not read again") {
 
 TEST_CASE("features of photos in TFRecord files may have other names") {
   const test::temporary_folder folder;
-  glia::example e;
+  glia::tf_example e;
   const auto file = test::png_file(test::scrambled(8, 8));
   e.features["photo/encoded"] = std::vector<std::string>{{file.begin(), file.end()}};
   e.features["photo/number"] = std::vector<std::int64_t>{7};
-  folder.write("a", test::samples::tfrecord_file({encode(e)}));
-  const glia::tfrecord_dataset data({folder.path() / "a"}, {.photos = {.height = 8, .width = 8},
+  folder.write("a", test::samples::tfrecord_file({encode_example(e)}));
+  const glia::tfrecord_dataset data({folder.path() / "a"}, {.images = {.height = 8, .width = 8},
                                                             .image_feature = "photo/encoded",
                                                             .class_feature = "photo/number"});
   CHECK(data.label(0) == 7);
@@ -129,7 +129,7 @@ TEST_CASE("errors of photos in TFRecord files name the record and say what is wr
   const std::string picture(file.begin(), file.end());
   const auto error_of = [&](const std::string& record) {
     folder.write("a", test::samples::tfrecord_file({"abc", record}));
-    const glia::tfrecord_dataset data({path}, {.photos = {.height = 8, .width = 8}});
+    const glia::tfrecord_dataset data({path}, {.images = {.height = 8, .width = 8}});
     glia::batch b;
     const std::vector<std::uint32_t> samples{1};
     const std::string error =
@@ -137,11 +137,11 @@ TEST_CASE("errors of photos in TFRecord files name the record and say what is wr
     const std::string name = path.string() + ": record 1 (at byte 19): ";
     return error.starts_with(name) ? error.substr(name.size()) : "(no name) " + error;
   };
-  const auto example_error = [&](const glia::feature& image, const glia::feature& label) {
-    glia::example e;
+  const auto example_error = [&](const glia::tf_feature& image, const glia::tf_feature& label) {
+    glia::tf_example e;
     e.features["image"] = image;
     e.features["class"] = label;
-    return error_of(encode(e));
+    return error_of(encode_example(e));
   };
   using integers = std::vector<std::int64_t>;
   using texts = std::vector<std::string>;
@@ -149,33 +149,33 @@ TEST_CASE("errors of photos in TFRecord files name the record and say what is wr
   CHECK(contains(error_of("abc"), "expected a tf.train.Example, but at byte 1: "));
   CHECK(error_of("") == "expected a feature 'class', found none");
   CHECK(example_error(texts{picture}, texts{"rose"}) ==
-        "expected integers as the feature 'class', found bytes");
+        "expected integers in the feature 'class', found bytes");
   CHECK(example_error(texts{picture}, integers{1, 2}) ==
-        "expected one value as the feature 'class', found 2");
+        "expected one value in the feature 'class', found 2");
   CHECK(example_error(texts{picture}, integers{}) ==
-        "expected one value as the feature 'class', found 0");
+        "expected one value in the feature 'class', found 0");
   for (const std::int64_t label : {std::int64_t{-1}, std::int64_t{1} << 31, INT64_MIN}) {
     CHECK(example_error(texts{picture}, integers{label}) ==
-          glia::text("expected a class counted from 0 as the feature 'class', found ", label));
+          glia::text("expected a class index from 0 to 2147483647 in the feature 'class', found ",
+                     label));
   }
   CHECK(example_error(texts{picture}, integers{INT32_MAX}) == "(no name) ");
   CHECK(example_error(integers{1}, integers{1}) ==
-        "expected bytes as the feature 'image', found integers");
+        "expected bytes in the feature 'image', found integers");
   CHECK(example_error(texts{picture, picture}, integers{1}) ==
-        "expected one value as the feature 'image', found 2");
-  CHECK(
-      contains(example_error(texts{""}, integers{1}), "no image that glia reads: expected a JPEG"));
+        "expected one value in the feature 'image', found 2");
+  CHECK(contains(example_error(texts{""}, integers{1}), "expected a JPEG, which begins with"));
   CHECK(contains(example_error(texts{""}, integers{1}), "got no bytes; convert"));
   CHECK(contains(example_error(texts{picture.substr(0, picture.size() - 20)}, integers{1}),
-                 "expected a whole PNG image"));
+                 "expected a complete PNG image"));
 
   const recorded_photos p;
   CHECK(message_of<glia::value_error>([&] {
-          glia::tfrecord_dataset(p.records, {.photos = {.height = 0}});
-        }) == "tfrecord_dataset: expected extents of at least 1, got 0 x 224");
+          glia::tfrecord_dataset(p.records, {.images = {.height = 0}});
+        }) == "tfrecord_dataset: expected a height and a width of at least 1, got 0 x 224");
   CHECK_THROWS_AS(glia::tfrecord_dataset({}), glia::value_error);
   CHECK_THROWS_AS(glia::tfrecord_dataset({folder.path()}), glia::data_error);
-  const glia::tfrecord_dataset data(p.records, {.photos = {.height = 8, .width = 8}});
+  const glia::tfrecord_dataset data(p.records, {.images = {.height = 8, .width = 8}});
   std::vector<float> small(8 * 8);
   CHECK_THROWS_AS(data.input(0, small), glia::shape_error);
 }
@@ -187,7 +187,7 @@ TEST_CASE("the first photo of a batch of records that cannot be read is named") 
   p.folder.write(p.records[0].filename().string(), bytes);
   for (const std::size_t threads : {1U, 3U}) {
     const glia::tfrecord_dataset data(p.records,
-                                      {.photos = {.height = 8, .width = 8, .threads = threads}});
+                                      {.images = {.height = 8, .width = 8, .threads = threads}});
     const std::string error =
         message_of<glia::data_error>([&] { static_cast<void>(whole_batch(data)); });
     CHECK(contains(error, p.records[0].string() + ": record 3 (at byte "));

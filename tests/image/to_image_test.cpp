@@ -33,8 +33,8 @@ TEST_CASE("what is no picture is refused") {
     return message_of<glia::shape_error>([&] { (void)to_image(values, s); });
   };
   CHECK(contains(refused({4}, 4), "expected values (H, W), (H, W, 1) or (H, W, 3), got (4,)"));
-  CHECK(contains(refused({2, 2, 2}, 8), "of a batch, give one sample"));
-  CHECK(contains(refused({2, 2}, 3), "3 values do not fill a picture (2, 2)"));
+  CHECK(contains(refused({2, 2, 2}, 8), "to convert a batch, pass one sample at a time"));
+  CHECK(contains(refused({2, 2}, 3), "3 values do not fill an image (2, 2)"));
   CHECK(contains(refused({0, 2}, 0), "do not fill"));
   const std::vector<float> one(1);
   CHECK_THROWS_AS(to_image(one, {1, 1}, {1, 1}), glia::value_error);

@@ -23,9 +23,9 @@ struct photos_to_write {
   }
 
   /// The examples of each file.
-  [[nodiscard]] std::vector<std::vector<glia::example>> written(
+  [[nodiscard]] std::vector<std::vector<glia::tf_example>> written(
       const glia::write_tfrecords_options& options) const {
-    std::vector<std::vector<glia::example>> result;
+    std::vector<std::vector<glia::tf_example>> result;
     const auto paths = glia::write_tfrecords(files, folder.path() / "all", options);
     CHECK(paths == glia::sharded_files(folder.path() / "all", options.suffix));
     for (const auto& path : paths) {
@@ -38,9 +38,9 @@ struct photos_to_write {
     }
     return result;
   }
-  [[nodiscard]] std::size_t number_of(const glia::example& e) const {
+  [[nodiscard]] std::size_t number_of(const glia::tf_example& e) const {
     const auto at = std::find_if(files.begin(), files.end(), [&](const glia::image_file& file) {
-      return test::file_content(file.path) == bytes(e, "image").at(0);
+      return test::file_content(file.path) == bytes_list(e, "image").at(0);
     });
     return static_cast<std::size_t>(at - files.begin());
   }
@@ -55,11 +55,11 @@ TEST_CASE("photos are written as TFRecords, in turn to each file") {
   for (std::size_t shard = 0; shard < 3; ++shard) {
     REQUIRE(written[shard].size() == (shard < 2 ? 3 : 2));
     for (std::size_t i = 0; i < written[shard].size(); ++i) {
-      const glia::example& e = written[shard][i];
+      const glia::tf_example& e = written[shard][i];
       const std::size_t photo = i * 3 + shard;
       CHECK(p.number_of(e) == photo);
-      CHECK(ints(e, "class") == std::vector<std::int64_t>{p.files[photo].label});
-      CHECK(bytes(e, "label") == std::vector<std::string>{std::string{"xyz"[photo % 3]}});
+      CHECK(int64_list(e, "class") == std::vector<std::int64_t>{p.files[photo].label});
+      CHECK(bytes_list(e, "label") == std::vector<std::string>{std::string{"xyz"[photo % 3]}});
       CHECK(e.features.size() == 3);
     }
   }
@@ -68,7 +68,7 @@ TEST_CASE("photos are written as TFRecords, in turn to each file") {
   REQUIRE(plain.size() == 1);
   CHECK(plain[0].size() == 8);
   CHECK(plain[0][4].features.size() == 2);
-  CHECK(ints(plain[0][4], "n") == std::vector<std::int64_t>{1});
+  CHECK(int64_list(plain[0][4], "n") == std::vector<std::int64_t>{1});
 }
 
 TEST_CASE("TFRecord files of photos are named as TensorFlow names them") {
@@ -84,7 +84,7 @@ TEST_CASE("photos can be shuffled before they are written, by a seed") {
   const auto order = [&](std::optional<std::uint64_t> seed) {
     std::vector<std::size_t> numbers;
     for (const auto& file : p.written({.shards = 2, .seed = seed})) {
-      for (const glia::example& e : file) {
+      for (const glia::tf_example& e : file) {
         numbers.push_back(p.number_of(e));
       }
     }
@@ -113,22 +113,24 @@ TEST_CASE("photos that cannot be written as TFRecords are named, and no half fil
     return message_of<glia::value_error>([&] { write(files, options); });
   };
   CHECK(refusal(p.files, {.shards = 0}) ==
-        "write_tfrecords: expected from 1 to 4 shards of 4 photos, got 0");
-  CHECK(contains(refusal(p.files, {.shards = 5}), "from 1 to 4 shards of 4 photos, got 5"));
-  CHECK(contains(refusal({}, {}), "shards of 0 photos, got 1"));
-  CHECK(contains(refusal(p.files, {.class_names = {"a", "b"}}),
-                 "12.png has the class 2, expected one of the 2 that have names"));
-  CHECK(contains(refusal({{p.files[0].path, -1}}, {}), "10.png has the class -1, expected one "));
+        "write_tfrecords: expected 1 to 4 shards for 4 images, got 0");
+  CHECK(contains(refusal(p.files, {.shards = 5}), "1 to 4 shards for 4 images, got 5"));
+  CHECK(contains(refusal({}, {}), "shards for 0 images, got 1"));
+  CHECK(contains(
+      refusal(p.files, {.class_names = {"a", "b"}}),
+      "12.png has the label 2, expected a class index below 2, the number of class_names"));
+  CHECK(contains(refusal({{p.files[0].path, -1}}, {}),
+                 "10.png has the label -1, expected a class index "));
   CHECK(glia::sharded_files(p.folder.path() / "1", ".png").size() == 4);
   CHECK_THROWS_AS(glia::sharded_files(p.folder.path() / "all"), glia::data_error);
 
   p.folder.write("13.png", test::text_file("no picture"));
   CHECK(contains(message_of<glia::data_error>([&] { write(p.files, {.shards = 2}); }),
-                 p.files[3].path.string() + ": no image that glia reads"));
+                 p.files[3].path.string() + ": expected a JPEG, which begins with"));
   CHECK(std::filesystem::exists(p.folder.path() / "all-00000-of-00002.tfrecord"));
   CHECK(contains(
       message_of<glia::data_error>([&] { (void)glia::sharded_files(p.folder.path() / "all"); }),
-      "is one of 2 files by its name, but there are 1 all*.tfrecord"));
+      "expected 2 files, by this file's name, but there are 1 files all*.tfrecord"));
   CHECK(std::distance(std::filesystem::directory_iterator(p.folder.path()), {}) == 5);
   CHECK_THROWS_AS(glia::write_tfrecords(p.files, p.folder.path() / "none" / "all"),
                   glia::data_error);

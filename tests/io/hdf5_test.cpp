@@ -243,14 +243,15 @@ TEST_CASE("numbers of HDF5 that a float cannot hold are an error where asked for
   CHECK((read.at("kernel") == xt::xarray<float>{1, 2}));
   CHECK(names_of(read) == std::vector<std::string>{"kernel"});
   CHECK(file.refusal("step") ==
-        "data set 'step': element 1, 16777217 (an integer), cannot be kept as a floating-point "
-        "number of 32 bits; a model's parameters are floats; leave the data set out or convert it "
-        "before");
+        "data set 'step': element 1, 16777217 (an integer), cannot be stored as a floating-point "
+        "number of 32 bits; glia reads data sets as floats; leave the data set out or convert it "
+        "before saving");
   CHECK(contains(file.refusal("id"), "element 0, -16777217 (an integer)"));
   CHECK(contains(file.refusal("count"), "18446744073709551615 (an integer)"));
   CHECK(contains(file.refusal("large"), "element 1, 1e+300 (a double)"));
   CHECK(file.refusal("wide") ==
-        "data set 'wide': holds integers of more than 64 bits; convert it before");
+        "data set 'wide': expected integers of at most 64 bits, got wider ones; convert the data "
+        "set before saving");
 }
 
 TEST_CASE("floats of half precision in an HDF5 file are read exactly, as are NaNs") {
@@ -388,8 +389,8 @@ TEST_CASE("no other file is opened for an HDF5 file") {
     CHECK(names_of(file.read()) == std::vector<std::string>{"mine"});
   }
   const std::string refused =
-      "data set 'here/w': has its elements in other files, which are not opened; make a file that "
-      "holds them itself";
+      "data set 'here/w': the elements are in other files, which glia does not open; write them "
+      "into this file";
   SECTION("for elements") {
     {
       hdf5_writer writer(file.path);
@@ -420,17 +421,17 @@ TEST_CASE("a name of HDF5 that holds a slash leads nowhere") {
   REQUIRE(at != bytes.end());
   at[8] = '/';
   CHECK(file.error_of(bytes) ==
-        "expected names without '/' and, with the groups before them, of at most 4096 bytes, got "
-        "one of 10; the file is damaged");
+        "expected names without '/' and, including the groups' names, of at most 4096 bytes, got "
+        "one of 10 bytes; the file is damaged");
 }
 
 TEST_CASE("what is no HDF5 file is refused, with the library's reason") {
   const hdf5_scratch file;
-  CHECK(file.error() == "cannot be opened for reading");
+  CHECK(file.error() == "the file cannot be opened for reading");
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_hdf5(file.folder.path()); }) ==
         file.folder.path().string() + ": is a folder; expected a file");
   const std::string expected =
-      "expected an HDF5 file; it is of another format, damaged or cut short (";
+      "expected an HDF5 file; the file is in another format, damaged or truncated (";
   CHECK(file.error_of({'T', 'h', 'i', 's', ' ', 'i', 's', ' ', 't', 'e', 'x', 't'}) ==
         expected + "file signature not found)");
   CHECK(file.error_of({}).starts_with(expected));
@@ -452,11 +453,11 @@ TEST_CASE("what data sets of HDF5 declare is added up before memory is taken") {
   }
   CHECK(file.read({.max_bytes = 500}).size() == 2);
   CHECK(file.error({.max_bytes = 499}) ==
-        "data set 'b': takes 100 bytes as floats, with the data sets before it more than the 499 "
-        "that are allowed; raise max_bytes if the file is to be trusted");
+        "data set 'b' takes 100 bytes as floats, with the data sets before it more than the 499 "
+        "that are allowed; if you trust the file, raise hdf5_options::max_bytes");
   CHECK(file.error({.max_bytes = 399}) ==
-        "data set 'a': takes 400 bytes as floats, more than the 399 that are allowed; raise "
-        "max_bytes if the file is to be trusted");
+        "data set 'a' takes 400 bytes as floats, more than the 399 that are allowed; "
+        "if you trust the file, raise hdf5_options::max_bytes");
 
   {
     hdf5_writer writer(file.path);
@@ -464,7 +465,7 @@ TEST_CASE("what data sets of HDF5 declare is added up before memory is taken") {
     H5Pset_chunk(writer.layout(), 1, &chunk);
     (void)writer.declare("w", H5T_IEEE_F32LE, {hsize_t{1} << 40});
   }
-  CHECK(contains(file.error(), "data set 'w': takes 4398046511104 bytes as floats, more than"));
+  CHECK(contains(file.error(), "data set 'w' takes 4398046511104 bytes as floats, more than"));
   {
     hdf5_writer writer(file.path);
     const hsize_t chunk[]{1 << 20, 1};
@@ -472,7 +473,7 @@ TEST_CASE("what data sets of HDF5 declare is added up before memory is taken") {
     (void)writer.declare("w", H5T_IEEE_F32LE, {hsize_t{1} << 40, hsize_t{1} << 40});
   }
   CHECK(file.error({.max_bytes = SIZE_MAX}) ==
-        "data set 'w': its shape (1099511627776, 1099511627776) is larger than any machine's "
+        "data set 'w': the shape (1099511627776, 1099511627776) is larger than any machine's "
         "memory; the file is damaged");
   {
     hdf5_writer writer(file.path);
@@ -482,7 +483,7 @@ TEST_CASE("what data sets of HDF5 declare is added up before memory is taken") {
   }
   CHECK(hdf5_values(file.read().at("w")) == std::vector<float>(3, 0));
   CHECK(file.error({.max_bytes = 1 << 20}) ==
-        "data set 'w': its elements lie in chunks of the shape (1048576,), which take more than "
+        "data set 'w': the elements are in chunks of the shape (1048576,), which take more than "
         "the 1048576 bytes that are allowed");
 }
 
@@ -496,8 +497,8 @@ TEST_CASE("a data set of HDF5 that no memory holds is an error that names it") {
     (void)writer.declare("w", H5T_IEEE_F32LE, {hsize_t{1} << 48});
   }
   CHECK(file.error({.max_bytes = SIZE_MAX}) ==
-        "data set 'w': takes more memory than can be had; is the file damaged, or does the program "
-        "have too little?");
+        "data set 'w': needs more memory than is available; check that the file is not damaged "
+        "and that the program has enough memory");
 }
 #endif
 
@@ -517,7 +518,7 @@ TEST_CASE("a chunk of HDF5 that cannot be unpacked is an error of its data set")
   const auto at = std::search(bytes.begin(), bytes.end(), wanted.begin(), wanted.end());
   REQUIRE(at != bytes.end());
   *at ^= 1;
-  CHECK(file.error_of(bytes).starts_with("data set 'layer/w': cannot be read ("));
+  CHECK(file.error_of(bytes).starts_with("data set 'layer/w': reading failed ("));
 }
 
 TEST_CASE("a data set of HDF5 that needs a filter which is not there says so") {
@@ -536,8 +537,8 @@ TEST_CASE("a data set of HDF5 that needs a filter which is not there says so") {
   CHECK(file.read().size() == 1);
   REQUIRE(H5Zunregister(300) >= 0);
   CHECK(file.refusal("w") ==
-        "data set 'w': is packed with filter 300 of HDF5's registry, which the library does not "
-        "have; pack it with gzip or not at all");
+        "data set 'w' is compressed with filter 300 of HDF5's registry, which this "
+        "HDF5 library does not have; compress it with gzip or not at all");
 }
 
 TEST_CASE("shapes of HDF5 that are not those of the bytes are found out") {
@@ -553,16 +554,16 @@ TEST_CASE("shapes of HDF5 that are not those of the bytes are found out") {
   const std::vector<std::uint8_t> extent{99, 0, 0, 0, 0, 0, 0, 0};
   { hdf5_writer(file.path).add("w", counted(99)); }
   CHECK(file.error_of(replaced(extent, 0, 98)) ==
-        "data set 'w': its shape (98,), with 4 bytes for each element, does not match the 396 "
-        "bytes that it is said to have in a file of 2444; the file is damaged");
+        "data set 'w': the shape (98,), with 4 bytes for each element, does not match the 396 "
+        "bytes that it declares in a file of 2444 bytes; the file is damaged");
   // Of what is larger than it may become, newer releases of the library say it themselves.
   for (const std::size_t byte : {0U, 5U}) {
     { hdf5_writer(file.path).add("w", counted(99)); }
-    CHECK(contains(file.error_of(replaced(extent, byte, 100)), "'w': "));
+    CHECK(contains(file.error_of(replaced(extent, byte, 100)), "data set 'w'"));
   }
   { hdf5_writer(file.path).add("w", counted(99)); }
   CHECK(contains(file.error_of(replaced({396 & 0xFF, 396 >> 8, 0, 0, 0, 0, 0, 0}, 5, 1)),
-                 "does not match the 1099511628172 bytes that it is said to have"));
+                 "does not match the 1099511628172 bytes that it declares"));
   {
     hdf5_writer writer(file.path);
     const hsize_t chunk = 77;
@@ -570,7 +571,8 @@ TEST_CASE("shapes of HDF5 that are not those of the bytes are found out") {
     writer.add("w", counted(99));
   }
   CHECK(file.error_of(replaced({77, 0, 0, 0, 4, 0, 0, 0}, 0, 100)) ==
-        "data set 'w': its elements lie in chunks of the shape (100,), larger than it can be; the "
+        "data set 'w': the elements are in chunks of the shape (100,), larger than the data set "
+        "can be; the "
         "file is damaged");
 }
 

@@ -49,11 +49,11 @@ using keras_elements = std::map<std::string, float>;
 
 /// What tests/golden/make_keras_golden.py describes.
 auto keras_network() {
-  return glia::model{
-      glia::sequential{glia::conv2d{.filters = 3, .kernel = {2, 3}}, glia::relu, glia::batch_norm{},
-                       glia::conv2d{.filters = 6, .kernel = 2, .groups = 3}, glia::dropout{},
-                       glia::flatten{}, glia::dense{3}},
-      {5, 4, 2}};
+  return glia::model{glia::sequential{glia::conv2d{.filters = 3, .kernel_size = {2, 3}}, glia::relu,
+                                      glia::batch_norm{},
+                                      glia::conv2d{.filters = 6, .kernel_size = 2, .groups = 3},
+                                      glia::dropout{}, glia::flatten{}, glia::dense{3}},
+                     {5, 4, 2}};
 }
 
 /// For the numbers that Keras 3 gives the weights of this network.
@@ -153,24 +153,24 @@ TEST_CASE("a file by Keras without weights has none") {
 TEST_CASE("a file of HDF5 that is none of Keras's weights is refused") {
   const keras_scratch file;
   const std::string expected =
-      file.path.string() + ": expected a file of weights of Keras, but its data set '";
+      file.path.string() + ": expected weights of a Keras model, but the data set '";
   CHECK(file.error_of({"dense/kernel", "x"}) ==
-        expected + "x' is of no layer; read_hdf5 reads any file");
+        expected + "x' is not in a group of a layer; use read_hdf5, which reads any HDF5 file");
   CHECK(file.error_of({"layers/dense/vars/0", "layers/dense/kernel"}) ==
         expected +
-            "layers/dense/kernel' is not in a group 'vars', as the others are; read_hdf5 "
-            "reads any file");
+            "layers/dense/kernel' is not in a group 'vars', as the others are; use read_hdf5, "
+            "which reads any HDF5 file");
   CHECK(file.error_of({"layers/dense/vars/0", "layers/dense/vars/0a"}) ==
         expected +
-            "layers/dense/vars/0a' is not in a group 'vars', as the others are; read_hdf5 "
-            "reads any file");
+            "layers/dense/vars/0a' is not in a group 'vars', as the others are; use read_hdf5, "
+            "which reads any HDF5 file");
   CHECK(
       file.error_of({"dense/dense/kernel:0", "dense/kernel"}) ==
       file.path.string() +
-          ": data set 'dense/dense/kernel:0': there is another one that is called 'dense/kernel'");
+          ": data set 'dense/dense/kernel:0': another data set gets the same name, 'dense/kernel'");
   CHECK(contains(message_of<glia::data_error>(
                      [&] { (void)glia::read_keras_weights(file.folder.path() / "none.h5"); }),
-                 "none.h5: cannot be opened for reading"));
+                 "none.h5: the file cannot be opened for reading"));
 }
 
 TEST_CASE("the limit for files by Keras counts what is read of them") {
@@ -179,7 +179,7 @@ TEST_CASE("the limit for files by Keras counts what is read of them") {
   CHECK(glia::read_keras_weights(file.path, {.max_bytes = 4}).size() == 1);
   CHECK(contains(message_of<glia::data_error>(
                      [&] { (void)glia::read_keras_weights(file.path, {.max_bytes = 3}); }),
-                 "data set 'layers/dense/vars/0': takes 4 bytes as floats, more than the 3"));
+                 "data set 'layers/dense/vars/0' takes 4 bytes as floats, more than the 3"));
 }
 
 TEST_CASE("weights by Keras make a model that predicts as with parameters set by hand") {

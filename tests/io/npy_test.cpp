@@ -102,8 +102,9 @@ TEST_CASE("every number of half precision is read as it is") {
   CHECK(file.elements<int>("<f2", std::vector<std::uint16_t>{0x4900, 0xBC00}) ==
         std::vector<int>{10, -1});
   CHECK(file.refusal<int>("<f2", std::uint16_t{0x3E00}) ==
-        "element 1, 1.5 (<f2), cannot be kept as an integer of 32 bits; name another type to read "
-        "it as, such as read_npy<double>");
+        "element 1, 1.5 (<f2), cannot be stored as an integer of 32 bits; read the array as "
+        "another type, for "
+        "instance with read_npy<double>");
 }
 
 TEST_CASE("NumPy arrays in Fortran's order keep their indices") {
@@ -175,18 +176,19 @@ TEST_CASE("integers and truth values of NumPy are read exactly, as any type") {
 TEST_CASE("elements of NumPy that a type cannot represent are an error") {
   const npy_scratch file;
   CHECK(file.refusal<float>("<i8", std::int64_t{16777217}) ==
-        "element 1, 16777217 (<i8), cannot be kept as a floating-point number of 32 bits; name "
-        "another type to read it as, such as read_npy<std::int64_t>");
+        "element 1, 16777217 (<i8), cannot be stored as a floating-point number of 32 bits; read "
+        "the array as another type, for instance with read_npy<std::int64_t>");
   CHECK(file.refusal<float>("<i8", std::int64_t{16777216}).empty());
   CHECK(file.refusal<float>("<f8", 1e300) ==
-        "element 1, 1e+300 (<f8), cannot be kept as a floating-point number of 32 bits; name "
-        "another type to read it as, such as read_npy<double>");
+        "element 1, 1e+300 (<f8), cannot be stored as a floating-point number of 32 bits; read "
+        "the array as another type, for instance with read_npy<double>");
   CHECK_FALSE(file.refusal<float>("<f8", -3.4028235678e38).empty());
   CHECK(file.refusal<double>("<f8", 1e300).empty());
   CHECK(contains(file.refusal<float>(">i8", std::int64_t{0x0100000100000000}), "16777217 (>i8)"));
   CHECK(file.refusal<std::int32_t>("<f8", 1.5) ==
-        "element 1, 1.5 (<f8), cannot be kept as an integer of 32 bits; name another type to read "
-        "it as, such as read_npy<double>");
+        "element 1, 1.5 (<f8), cannot be stored as an integer of 32 bits; read the array as "
+        "another type, for "
+        "instance with read_npy<double>");
   // What rounds to 2^63 and 2^64 could not be turned back to be compared.
   using i8 = std::numeric_limits<std::int64_t>;
   using u8 = std::numeric_limits<std::uint64_t>;
@@ -234,7 +236,7 @@ TEST_CASE("what xtensor writes as NumPy's format is read") {
 TEST_CASE("errors of NumPy files name the file, what was expected and what came") {
   const npy_scratch file;
   CHECK(message_of<glia::data_error>([&] { static_cast<void>(glia::read_npy(file.path)); }) ==
-        file.path.string() + ": cannot be opened for reading");
+        file.path.string() + ": the file cannot be opened for reading");
   CHECK(message_of<glia::data_error>([&] {
           static_cast<void>(glia::read_npy(file.folder.path()));
         }) == file.folder.path().string() + ": is a folder; expected a file");
@@ -242,27 +244,31 @@ TEST_CASE("errors of NumPy files name the file, what was expected and what came"
   for (std::size_t size = 0; size < good.size(); ++size) {
     INFO(size << " of " << good.size() << " bytes");
     const std::string error = file.error_of({good.begin(), good.begin() + static_cast<long>(size)});
-    REQUIRE(contains(error, size < 10    ? "begins with \\x93NUMPY; it is of another format or cut"
-                            : size < 128 ? "cut short in its header of 118 bytes"
-                                         : "expected elements <f4 of the shape (2, 3)"));
+    REQUIRE(contains(
+        error, size < 10    ? "begins with \\x93NUMPY; the file is in another format or truncated"
+               : size < 128 ? "the file is truncated within its header of 118 bytes"
+                            : "expected elements <f4 of the shape (2, 3)"));
   }
-  CHECK(contains(file.error_of({'P', 'K', 3, 4, 0, 0, 0, 0, 0, 0, 0}), "expected a file of numpy"));
+  CHECK(contains(file.error_of({'P', 'K', 3, 4, 0, 0, 0, 0, 0, 0, 0}),
+                 "expected a file written by numpy"));
   auto other = good;
   other[6] = 4;
   CHECK(file.error_of(other) == "expected version 1.0, 2.0 or 3.0 of NumPy's format, got 4.0");
   other = good;
   other[9] = 0xFF;
-  CHECK(file.error_of(other) == "cut short in its header of 65398 bytes");
+  CHECK(file.error_of(other) == "the file is truncated within its header of 65398 bytes");
   other[6] = 2;
   CHECK(contains(file.error_of(other), "expected a header of at most 65535 bytes, got one of"));
   CHECK(file.read(npy_file(npy_header("<f4", "(2, 3)"), 24, 65535)).size() == 6);
   const std::string kinds =
-      "expected elements that are floats (f2, f4, f8), integers (i1, u1, i2, u2, i4, u4, i8, u8) "
-      "or truth values (b1), got ";
-  CHECK(file.error_of(npy_file(npy_header("<c8", "(3,)"), 24)) == kinds + "<c8; convert it before");
+      "expected elements of a floating-point type (f2, f4, f8), an integer type (i1, u1, i2, u2, "
+      "i4, u4, i8, u8) or booleans (b1), got ";
+  CHECK(file.error_of(npy_file(npy_header("<c8", "(3,)"), 24)) ==
+        kinds + "<c8; convert the array before saving it");
   CHECK(file.error_of(npy_file("{'descr': [('a', '<f4', (2,)), ('b', [('c', '<f4')])], "
                                "'fortran_order': False, 'shape': (2,), }",
-                               24)) == kinds + "records (a structured dtype); convert it before");
+                               24)) ==
+        kinds + "records (a structured dtype); convert the array before saving it");
   for (const char* elements : {"<U2", "|O", "<f16", "|S3", "<M8[ns]"}) {
     CHECK(contains(file.error_of(npy_file(npy_header(elements, "(3,)"), 24)),
                    std::string("got ") + elements));
@@ -290,7 +296,7 @@ TEST_CASE("NumPy arrays of either order of bytes and of newer versions are read"
     newer[6] = version;
     CHECK((file.read(newer) == xt::xarray<float>{1, 2}));
     newer.resize(11);
-    CHECK(file.error_of(newer) == "cut short before its header");
+    CHECK(file.error_of(newer) == "the file is truncated before its header");
     newer = with_elements(npy_file(npy_header("<f4", "(2,)"), 8), std::vector<float>{1, 2});
     newer.insert(newer.begin() + 10, {0, 0});
   }
@@ -316,8 +322,8 @@ TEST_CASE("headers of NumPy files may have spaces and commas where Python lets t
 TEST_CASE("headers of NumPy files that do not tell the truth are found out") {
   const npy_scratch file;
   CHECK(file.error_of(npy_file(npy_header("<f4", "(2, 3)"), 20)) ==
-        "expected elements <f4 of the shape (2, 3) behind the header, got 20 bytes, which are not "
-        "as many; the file is damaged or cut short");
+        "expected elements <f4 of the shape (2, 3) after the header, got 20 bytes, a different "
+        "number; the file is damaged or truncated");
   CHECK(contains(file.error_of(npy_file(npy_header("<f4", "(2, 3)"), 28)), "got 28 bytes"));
   CHECK(contains(file.error_of(npy_file(npy_header("<f4", "(2, 3)"), 23)), "got 23 bytes"));
   CHECK(contains(file.error_of(npy_file(npy_header("<f4", "(0,)"), 4)), "got 4 bytes"));
@@ -349,8 +355,8 @@ TEST_CASE("headers of NumPy files that do not tell the truth are found out") {
         "{'descr': [('a', '<f4'), 'fortran_order': False, 'shape': (2,), }"}) {
     INFO(header);
     CHECK(file.error_of(npy_file(header, 24)) ==
-          std::string("expected a header as numpy.save writes it, with descr, fortran_order and "
-                      "shape, got ") +
+          std::string("expected a header with descr, fortran_order and shape, as numpy.save writes "
+                      "it, got ") +
               header);
   }
   // No bytes of header at all.

@@ -42,21 +42,22 @@ TEST_CASE("the arrays of an npz file, stored and compressed, are read by their n
 TEST_CASE("what is wrong with an npz file is said with its path and the array's name") {
   const npz_scratch file;
   CHECK(contains(message_of<glia::data_error>([] { (void)glia::read_npz("/nowhere/x.npz"); }),
-                 "/nowhere/x.npz: cannot be opened for reading"));
-  const std::string zip = file.path.string() + ": expected a file of numpy.savez";
+                 "/nowhere/x.npz: the file cannot be opened for reading"));
+  const std::string zip = file.path.string() + ": expected a file written by numpy.savez";
   CHECK(contains(file.error_of({}), zip));
   CHECK(contains(file.error_of({'h', 'e', 'l', 'l', 'o'}), zip));
   auto whole = zipped({{"a.npy", npy_file({1, 2, 3, 4})}});
   CHECK(contains(file.error_of({whole.begin(), whole.end() - 30}), zip));
   const std::string where = file.path.string() + ": a.npy: ";
   whole[160] ^= 1;  // an element: the sum over all bytes tells
-  CHECK(contains(file.error_of(whole), where + "cannot be unpacked"));
-  CHECK(contains(file.error_of(zipped({{"a.npy", "no array"}})), where + "expected a file of"));
-  CHECK(contains(file.error_of(zipped({{"a.txt", "text"}})), "a.txt: expected arrays only"));
+  CHECK(contains(file.error_of(whole), where + "the array cannot be unpacked"));
+  CHECK(contains(file.error_of(zipped({{"a.npy", "no array"}})),
+                 where + "expected a file written by"));
+  CHECK(contains(file.error_of(zipped({{"a.txt", "text"}})), "a.txt: expected only arrays"));
   CHECK(contains(file.error_of(zipped({{"a.npy", npy_file({1}), true, 4000}})), where));
   CHECK(contains(file.error_of(zipped({{"a.npy", npy_file(std::vector<float>(100, 1)), true}}),
                                {.max_bytes = 500}),
-                 where + "declares 528 bytes, more than the 500 that are allowed"));
+                 where + "the array declares 528 bytes, more than the 500 that are allowed"));
 }
 
 TEST_CASE("the arrays of an npz file may be read as doubles") {
@@ -83,7 +84,8 @@ TEST_CASE("arrays of an npz file that a float cannot hold are an error where ask
   };
   CHECK(
       contains(refusal("id"), file.path.string() + ": id.npy: element 0, 16777217 (<i8), cannot"));
-  CHECK(contains(refusal("name"), file.path.string() + ": name.npy: expected elements that are"));
+  CHECK(contains(refusal("name"),
+                 file.path.string() + ": name.npy: expected elements of a floating-point type"));
   CHECK(glia::read_npz<std::int64_t>(file.path).at("id")(0) == 16777217);
 }
 
@@ -94,18 +96,19 @@ TEST_CASE("the limit of an npz file holds for all its arrays together") {
   CHECK(file.error_of(bytes, {.max_bytes = 1500}).empty());
   CHECK(file.error_of(bytes, {.max_bytes = 1499}) ==
         file.path.string() +
-            ": c.npy: declares 500 bytes, with the arrays before it more than the 1499 that are "
-            "allowed; raise max_bytes if the file is to be trusted");
+            ": c.npy: the array declares 500 bytes, with the arrays before it more than the 1499 "
+            "that are "
+            "allowed; if you trust the file, raise npz_options::max_bytes");
   // Before anything is unpacked: the first array is none.
   CHECK(
       contains(file.error_of(zipped({{"a.npy", "no array"}, {"b.npy", array}}), {.max_bytes = 499}),
-               "b.npy: declares"));
+               "b.npy: the array declares"));
 }
 
 TEST_CASE("an npz file with two arrays of one name is refused, and a folder is called one") {
   const npz_scratch file;
   CHECK(file.error_of(zipped({{"a.npy", npy_file({1})}, {"a.npy", npy_file({2})}})) ==
-        file.path.string() + ": a.npy: there are two arrays of this name; the file is damaged");
+        file.path.string() + ": a.npy: two arrays have this name; the file is damaged");
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_npz(file.folder.path()); }) ==
         file.folder.path().string() + ": is a folder; expected a file");
 }
@@ -113,7 +116,7 @@ TEST_CASE("an npz file with two arrays of one name is refused, and a folder is c
 TEST_CASE("an array that declares more than it has is found out before memory is taken") {
   const npz_scratch file;
   CHECK(contains(file.error_of(zipped({{"a.npy", npy_file({1}), true, 0xFFFFFFF0}})),
-                 "a.npy: cannot be unpacked; the file is damaged"));
+                 "a.npy: the array cannot be unpacked; the file is damaged"));
 }
 
 TEST_CASE("the arrays beside a network in ONNX are read") {

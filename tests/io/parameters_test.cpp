@@ -12,8 +12,8 @@ namespace {
 
 auto network(std::uint64_t seed) {
   return glia::model{
-      glia::sequential{glia::conv2d{.filters = 4, .kernel = {2, 3}}, glia::batch_norm{},
-                       glia::conv2d{.filters = 4, .kernel = 2, .groups = 4}, glia::flatten{},
+      glia::sequential{glia::conv2d{.filters = 4, .kernel_size = {2, 3}}, glia::batch_norm{},
+                       glia::conv2d{.filters = 4, .kernel_size = 2, .groups = 4}, glia::flatten{},
                        glia::dense{2}},
       {3, 4, 2},
       glia::cpu<float>(),
@@ -90,14 +90,15 @@ TEST_CASE("kernels behind a flatten are put in the order of glia's pixels") {
   for (const std::size_t channels : {0U, 5U}) {
     CHECK(message_of<glia::value_error>(
               [&] { glia::load_parameters(net, tensors, named(channels)); }) ==
-          "load_parameters: expected for 'dense_0.kernel' channels that divide its 24 inputs, "
-          "as it has the layout o_chw, got " +
+          "load_parameters: parameter 'dense_0.kernel' has the layout o_chw and 24 inputs: "
+          "expected a number of channels that divides them, got " +
               std::to_string(channels));
   }
 }
 
 TEST_CASE("depthwise kernels of Keras become those of as many groups as channels") {
-  glia::model net{glia::conv2d{.filters = 6, .kernel = {2, 1}, .groups = 3}, glia::shape{4, 4, 3}};
+  glia::model net{glia::conv2d{.filters = 6, .kernel_size = {2, 1}, .groups = 3},
+                  glia::shape{4, 4, 3}};
   const xt::xarray<float> kernel = counting({2, 1, 3, 2}, 0);
   const glia::name_map names{
       {{"conv2d_0.kernel", "depthwise_kernel", tensor_layout::hwim}, {"conv2d_0.bias", ""}}, {}};
@@ -114,7 +115,8 @@ TEST_CASE("depthwise kernels of Keras become those of as many groups as channels
       contains(message_of<glia::shape_error>([&] {
                  glia::load_parameters(net, {{"depthwise_kernel", counting({2, 1, 3}, 0)}}, names);
                }),
-               "has the shape (2, 1, 3), its axes in another order, but 'conv2d_0.kernel'"));
+               "has the shape (2, 1, 3), in another order of axes, but the model's parameter "
+               "'conv2d_0.kernel'"));
 }
 
 TEST_CASE("kernels are turned into glia's layout exactly") {
@@ -150,51 +152,57 @@ TEST_CASE("kernels are turned into glia's layout exactly") {
 }
 
 TEST_CASE("tensors that are missing or too many are named") {
-  const std::string advice = "; is the file of this network, and the name map of this file?";
+  const std::string advice =
+      "; check that the file belongs to this model, and the name map to this file";
   auto tensors = stored();
   tensors.erase("norm.bias");
   CHECK(error_of<glia::data_error>(tensors, names()) ==
-        "load_parameters: 1 tensors are missing: norm.bias" + advice);
+        "load_parameters: the file lacks 1 tensors of the name map: norm.bias" + advice);
   tensors["norm.beta"] = tensors["norm.weight"];
   CHECK(error_of<glia::data_error>(tensors, names()) ==
-        "load_parameters: 1 tensors are missing: norm.bias; there are others: norm.beta" + advice);
+        "load_parameters: the file lacks 1 tensors of the name map: norm.bias; it has others: "
+        "norm.beta" +
+            advice);
   CHECK(error_of<glia::data_error>({}, names()) ==
-        "load_parameters: 8 tensors are missing: conv.weight, norm.weight, norm.bias, "
+        "load_parameters: the file lacks 8 tensors of the name map: conv.weight, norm.weight, "
+        "norm.bias, "
         "norm.running_mean, depth.weight and 3 more" +
             advice);
   tensors = stored();
   tensors["norm.num_batches"] = xt::xarray<float>(3.0F);
-  CHECK(error_of<glia::data_error>(tensors, names()) ==
-        "load_parameters: 1 tensors belong to no parameter: norm.num_batches; list those that are "
-        "not wanted in name_map::ignored" +
-            advice);
+  CHECK(
+      error_of<glia::data_error>(tensors, names()) ==
+      "load_parameters: the file has 1 tensors that the name map does not list: norm.num_batches; "
+      "to ignore tensors, add ends of their names to name_map::ignored_suffixes" +
+          advice);
 }
 
 TEST_CASE("only tensors whose names end in what is ignored may be too many") {
   auto tensors = stored();
   tensors["norm.num_batches"] = xt::xarray<float>(3.0F);
   auto map = names();
-  map.ignored = {"other", ".num_batches"};
+  map.ignored_suffixes = {"other", ".num_batches"};
   auto net = network(1);
   glia::load_parameters(net, tensors, map);
   CHECK((net.get("dense_0.bias") == tensors.at("linear.bias")));
   tensors["norm.num_batches.more"] = xt::xarray<float>(3.0F);
   CHECK(contains(error_of<glia::data_error>(tensors, map),
-                 "1 tensors belong to no parameter: norm.num_batches.more;"));
+                 "1 tensors that the name map does not list: norm.num_batches.more;"));
   // Ignoring does not excuse what the map names from being there.
-  map.ignored = {"weight"};
+  map.ignored_suffixes = {"weight"};
   tensors = stored();
   tensors.erase("conv.weight");
-  CHECK(contains(error_of<glia::data_error>(tensors, map), "missing: conv.weight;"));
+  CHECK(contains(error_of<glia::data_error>(tensors, map),
+                 "1 tensors of the name map: conv.weight;"));
 }
 
 TEST_CASE("tensors that cannot be read do no harm unless they are asked for") {
   auto tensors = stored();
   tensors.add_unreadable("norm.num_batches", "file: tensor 'norm.num_batches': too large");
   CHECK(contains(error_of<glia::data_error>(tensors, names()),
-                 "1 tensors belong to no parameter: norm.num_batches;"));
+                 "1 tensors that the name map does not list: norm.num_batches;"));
   auto map = names();
-  map.ignored = {".num_batches"};
+  map.ignored_suffixes = {".num_batches"};
   auto net = network(1);
   glia::load_parameters(net, tensors, map);
   CHECK((net.get("dense_0.bias") == tensors.at("linear.bias")));
@@ -207,13 +215,13 @@ TEST_CASE("tensors of another shape are named with both shapes") {
   auto tensors = stored();
   tensors["linear.bias"] = xt::zeros<float>({3});
   CHECK(error_of<glia::shape_error>(tensors, names()) ==
-        "load_parameters: tensor 'linear.bias' has the shape (3,) but 'dense_0.bias' of the model "
-        "has (2,)");
+        "load_parameters: tensor 'linear.bias' has the shape (3,) but the model's parameter "
+        "'dense_0.bias' has the shape (2,)");
   tensors = stored();
   tensors["conv.weight"] = xt::zeros<float>({2, 3, 2, 4});  // glia's layout already
   CHECK(error_of<glia::shape_error>(tensors, names()) ==
-        "load_parameters: tensor 'conv.weight' has the shape (2, 3, 2, 4), its axes in another "
-        "order, but 'conv2d_0.kernel' of the model has (2, 3, 2, 4)");
+        "load_parameters: tensor 'conv.weight' has the shape (2, 3, 2, 4), in another order of "
+        "axes, but the model's parameter 'conv2d_0.kernel' has the shape (2, 3, 2, 4)");
   tensors = stored();
   tensors["linear.weight"] = xt::zeros<float>({2, 4, 1, 1});
   CHECK(contains(error_of<glia::shape_error>(tensors, names()), "has the shape (2, 4, 1, 1)"));
@@ -221,7 +229,7 @@ TEST_CASE("tensors of another shape are named with both shapes") {
   auto map = names();
   map.sources.push_back({"dense_7.bias", "linear.bias"});
   CHECK(
-      contains(error_of<glia::value_error>(tensors, map), "no parameter is called 'dense_7.bias'"));
+      contains(error_of<glia::value_error>(tensors, map), "there is no parameter 'dense_7.bias'"));
 }
 
 TEST_CASE("the parameters of one model make another alike, through a file or not") {

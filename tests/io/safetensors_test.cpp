@@ -176,9 +176,9 @@ TEST_CASE("numbers of a safetensors file that a float cannot hold are an error w
     return message.substr(std::min(message.size(), file.path.string().size() + 2));
   };
   CHECK(refusal("I64", std::int64_t{16777217}) ==
-        "tensor 'w': element 1, 16777217 (I64), cannot be kept as a floating-point number of 32 "
-        "bits; a model's parameters are floats; leave the tensor out or convert it before");
-  CHECK(contains(refusal("F64", 1e300), "tensor 'w': element 1, 1e+300 (F64), cannot be kept"));
+        "tensor 'w': element 1, 16777217 (I64), cannot be stored as a floating-point number of 32 "
+        "bits; glia reads tensors as floats; leave the tensor out or convert it before saving");
+  CHECK(contains(refusal("F64", 1e300), "tensor 'w': element 1, 1e+300 (F64), cannot be stored"));
   CHECK(contains(refusal("I32", std::int32_t{-16777217}), "-16777217 (I32)"));
   CHECK(contains(refusal("U32", std::uint32_t{16777217}), "16777217 (U32)"));
   CHECK(contains(refusal("U64", ~std::uint64_t{0}), "18446744073709551615 (U64)"));
@@ -204,8 +204,8 @@ TEST_CASE("numbers of a safetensors file that a float cannot hold are an error w
   CHECK(contains(message_of<glia::data_error>([&] { (void)tensors.at("step"); }), "16777217"));
   const std::string of_packed =
       file.path.string() +
-      ": tensor 'packed': has the dtype F4, expected F64, F32, F16, BF16, F8_E5M2, F8_E4M3, BOOL, "
-      "or integers, I8 to I64 and U8 to U64; convert it before";
+      ": tensor 'packed': expected one of the dtypes F64, F32, F16, BF16, F8_E5M2, F8_E4M3, BOOL, "
+      "I8 to I64 and U8 to U64, got F4; convert the tensor before saving";
   CHECK(message_of<glia::data_error>([&] { (void)tensors.at("packed"); }) == of_packed);
   CHECK(tensors.unreadable().at("packed") == of_packed);
   CHECK_THROWS_AS(glia::read_safetensors_content(file.path), glia::data_error);
@@ -248,11 +248,11 @@ TEST_CASE("metadata is no tensor, and tensors may lie in any order") {
 TEST_CASE("files that are no safetensors are refused") {
   const safetensors_scratch file;
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_safetensors(file.path); }) ==
-        file.path.string() + ": cannot be opened for reading");
+        file.path.string() + ": the file cannot be opened for reading");
   const std::string no_length =
-      "expected a safetensors file, which begins with its header's length, at most 100000000 "
-      "bytes; it is of another format or cut short";
-  const std::string no_object = "expected a safetensors file, but its header is no JSON object";
+      "expected a safetensors file, which begins with the length of its header, at most 100000000 "
+      "bytes; the file is in another format or truncated";
+  const std::string no_object = "expected a safetensors file, but its header is not a JSON object";
   CHECK(file.error_of(std::vector<std::uint8_t>{}) == no_length);
   CHECK(file.error_of({2, 0, 0, 0, 0, 0, 0}) == no_length);
   CHECK(file.error_of({'T', 'h', 'i', 's', ' ', 'i', 's', ' ', 't', 'e', 'x', 't'}) == no_length);
@@ -271,11 +271,11 @@ TEST_CASE("files that are no safetensors are refused") {
 TEST_CASE("damaged entries of a safetensors header name the tensor") {
   const safetensors_scratch file;
   CHECK(file.error_of(header_of_w("F32", "[2]", "[8,0]"), 8) ==
-        "tensor 'w': expected two rising data_offsets");
+        "tensor 'w': expected two data_offsets in ascending order");
   CHECK(file.error_of(header_of_w("F32", "[2]", "[0,4,8]"), 8) ==
-        "tensor 'w': expected two rising data_offsets");
+        "tensor 'w': expected two data_offsets in ascending order");
   CHECK(file.error_of(header_of_w("F32", "[2]", "[]"), 8) ==
-        "tensor 'w': expected two rising data_offsets");
+        "tensor 'w': expected two data_offsets in ascending order");
   const std::string expected = "tensor 'w': expected dtype, shape and data_offsets (";
   for (const char* header :
        {R"({"w":{"shape":[2],"data_offsets":[0,8]}})", R"({"w":{"dtype":"F32","shape":[2]}})",
@@ -299,16 +299,17 @@ TEST_CASE("what the safetensors format forbids is refused") {
   CHECK(file.error_of(two("[0,8]", "[8,16]"), 16) == "(no path) ");
   CHECK(file.error_of(two("[8,16]", "[0,8]"), 16) == "(no path) ");
   CHECK(file.error_of(two("[0,8]", "[4,12]"), 12) ==
-        "tensor 'b': begins at byte 4 of the data, expected 8, where the one before it ends; the "
-        "tensors overlap, and the file is damaged");
+        "tensor 'b': expected it to begin at byte 8 of the data, where the tensor before it ends, "
+        "got byte 4; the tensors overlap, so the file is damaged");
   CHECK(contains(file.error_of(two("[0,8]", "[0,8]"), 8), "tensors overlap"));
   CHECK(file.error_of(two("[0,8]", "[12,20]"), 20) ==
-        "tensor 'b': begins at byte 12 of the data, expected 8, where the one before it ends; the "
-        "bytes between them are nobody's, and the file is damaged");
-  CHECK(contains(file.error_of(two("[4,12]", "[12,20]"), 20), "tensor 'a': begins at byte 4"));
+        "tensor 'b': expected it to begin at byte 8 of the data, where the tensor before it ends, "
+        "got byte 12; the bytes between them belong to no tensor, so the file is damaged");
+  CHECK(contains(file.error_of(two("[4,12]", "[12,20]"), 20),
+                 "tensor 'a': expected it to begin at byte 0"));
   CHECK(file.error_of(two("[0,8]", "[8,16]"), 17) ==
-        "its tensors end at byte 16 of the 17 bytes behind the header; the file is damaged");
-  CHECK(contains(file.error_of("{}", 4), "its tensors end at byte 0 of the 4 bytes"));
+        "the tensors end at byte 16 of the 17 bytes after the header; the file is damaged");
+  CHECK(contains(file.error_of("{}", 4), "the tensors end at byte 0 of the 4 bytes"));
 }
 
 TEST_CASE("a name that a safetensors header has twice is refused") {
@@ -316,7 +317,7 @@ TEST_CASE("a name that a safetensors header has twice is refused") {
   const std::string of_a = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   const std::string again = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})";
   CHECK(file.error_of("{" + of_a + "," + again + "}", 8) ==
-        "its header has the name 'a' twice; the file is damaged");
+        "the header has the name 'a' twice; the file is damaged");
   CHECK(contains(file.error_of(R"({"a":{"dtype":"F32","shape":[2],"shape":[1],)"
                                R"("data_offsets":[0,4]}})",
                                4),
@@ -335,8 +336,8 @@ TEST_CASE("shapes and offsets that are no whole numbers are refused") {
                             "[[1]]", "1", "{\"0\":1}"}) {
     INFO(shape);
     CHECK(file.error_of(header_of_w("F32", shape, "[0,4]"), 4) ==
-          "tensor 'w': expected dtype, shape and data_offsets (shape must be a list of whole "
-          "numbers of at least 0)");
+          "tensor 'w': expected dtype, shape and data_offsets (shape must be a list of "
+          "non-negative integers)");
   }
   for (const char* offsets : {"[0,4.5]", "[false,4]", "[-4,0]", "[\"0\",4]"}) {
     INFO(offsets);
@@ -351,9 +352,9 @@ TEST_CASE("offsets of safetensors that do not fit the shape or the file are foun
   const auto refused = [&](const char* dtype, const char* shape, const char* offsets,
                            std::size_t bytes) {
     return contains(file.error_of(header_of_w(dtype, shape, offsets), 8),
-                    "tensor 'w': its shape and dtype do not match the " + std::to_string(bytes) +
-                        " bytes that it is said to have, or these lie outside the file; the file "
-                        "is damaged or cut short");
+                    "tensor 'w': the shape and dtype do not match the " + std::to_string(bytes) +
+                        " bytes of the data_offsets, or these are outside the file; the file is "
+                        "damaged or truncated");
   };
   CHECK(refused("F32", "[3]", "[0,12]", 12));  // 4 bytes more than there are
   CHECK(refused("F32", "[2]", "[4,12]", 8));
@@ -384,7 +385,7 @@ TEST_CASE("a safetensors file cut short anywhere is refused") {
     INFO(size << " of " << whole.size() << " bytes");
     const std::string error =
         file.error_of({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
-    REQUIRE(contains(error, "cut short"));
+    REQUIRE(contains(error, "truncated"));
     REQUIRE_FALSE(contains(error, "(no path)"));
   }
 }
@@ -401,9 +402,11 @@ TEST_CASE("a safetensors file is written whole or not at all") {
     });
   };
   // The format keeps one name for itself, and all names are Unicode.
-  CHECK(refused("__metadata__") ==
-        file.path.string() +
-            ": a tensor cannot be called '__metadata__', which is the format's own");
-  CHECK(contains(refused("\xFF"), file.path.string() + ": a tensor's name is no UTF-8 ("));
+  CHECK(
+      refused("__metadata__") ==
+      file.path.string() +
+          ": a tensor cannot have the name '__metadata__', which the safetensors format reserves");
+  CHECK(contains(refused("\xFF"),
+                 file.path.string() + ": expected names and metadata in UTF-8, got other bytes ("));
   CHECK((glia::read_safetensors(file.path).at("w") == xt::xarray<float>{1, 2}));
 }

@@ -39,16 +39,17 @@ TEST_CASE("missing files of a data set are found out by the names of the others"
         [&] { (void)glia::sharded_files(folder.path() / beginning); });
   };
   CHECK(error("a") == folder.path().string() + ": expected files a*.tfrecord, found none");
-  CHECK(contains(error("none/a"), (folder.path() / "none").string() + ": cannot be listed"));
+  CHECK(
+      contains(error("none/a"), (folder.path() / "none").string() + ": the folder cannot be read"));
   folder.write("a-00000-of-00003.tfrecord", {1});
   folder.write("a-00002-of-00003.tfrecord", {1});
   CHECK(error("a") == (folder.path() / "a-00000-of-00003.tfrecord").string() +
-                          ": is one of 3 files by its name, but there are 2 a*.tfrecord; some are "
-                          "missing, or of another data set");
+                          ": expected 3 files, by this file's name, but there are 2 files "
+                          "a*.tfrecord; some are missing or belong to another data set");
   folder.write("a-00001-of-00003.tfrecord", {1});
   CHECK(error("a").empty());
   folder.write("a-00000-of-00001.tfrecord", {1});
-  CHECK(contains(error("a"), "some are missing, or of another data set"));
+  CHECK(contains(error("a"), "some are missing or belong to another data set"));
   CHECK(error("a-00000-of-00001").empty());
   // No counts.
   for (const std::string name : {"b-of-.tfrecord", "b-of-x.tfrecord", "b-of-3x.tfrecord",

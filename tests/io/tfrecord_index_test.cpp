@@ -96,25 +96,26 @@ TEST_CASE("files that no index can be made of are named") {
     return error.starts_with(path.string() + ": ") ? error.substr(path.string().size() + 2) : error;
   };
   CHECK(message_of<glia::value_error>([] { (void)glia::tfrecord_index({}); }) ==
-        "tfrecord_index: expected at least one file");
+        "tfrecord_index: expected one or more files, got an empty list");
   CHECK(index_error({path}) == path.string() + ": no such file");
   CHECK(index_error({folder.path()}) == folder.path().string() + ": is a folder; expected a file");
-  CHECK(error_of({}) == "is empty; expected a TFRecord file of at least one record");
+  CHECK(error_of({}) == "expected a TFRecord file with one or more records, got an empty file");
   const std::string packed = test::deflated(std::string(100, 'x'), 31);
-  CHECK(contains(error_of({packed.begin(), packed.end()}), "compressed with gzip; unpack it"));
+  CHECK(contains(error_of({packed.begin(), packed.end()}),
+                 "the file is compressed with gzip; decompress it"));
   auto file = test::samples::tfrecord_file({"abc", std::string(70, 'x')});
   for (std::size_t size = 1; size < file.size(); ++size) {
     if (size != 19) {
-      REQUIRE(contains(
-          error_of({file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size)}),
-          size < 19 ? "record 0 (at byte 0): cut short" : "record 1 (at byte 19): cut short"));
+      REQUIRE(contains(error_of({file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size)}),
+                       size < 19 ? "record 0 (at byte 0): the file is truncated"
+                                 : "record 1 (at byte 19): the file is truncated"));
     }
   }
   file[22] ^= 1U;
-  CHECK(contains(error_of(file), "record 1 (at byte 19): its length does not match"));
+  CHECK(contains(error_of(file), "record 1 (at byte 19): the length of the record does not match"));
   for (const std::uint64_t length : {std::uint64_t{1} << 40, UINT64_MAX - 15, UINT64_MAX}) {
     const std::string head = glia::detail::record_head(length) + "0123456789";
-    CHECK(contains(error_of({head.begin(), head.end()}), "but only 10 bytes are left of the file"));
+    CHECK(contains(error_of({head.begin(), head.end()}), "but only 10 bytes follow"));
   }
 }
 
@@ -134,18 +135,19 @@ TEST_CASE("a record that is damaged or changes behind an index's back is an erro
     auto damaged = whole;
     damaged[at] ^= 0x10U;
     REQUIRE(error_of(damaged) ==
-            name + ": its 5 bytes do not match their checksum; the file is damaged");
+            name + ": the 5 bytes of the record do not match their checksum; the file is damaged");
     REQUIRE(error_of(damaged, 0).empty());
   }
   for (std::size_t at = 19; at < 31; ++at) {
     auto damaged = whole;
     damaged[at] ^= 0x10U;
-    REQUIRE(contains(error_of(damaged), name + ": its length does not match"));
+    REQUIRE(contains(error_of(damaged), name + ": the length of the record does not match"));
   }
   CHECK(contains(error_of(test::samples::tfrecord_file({"abc", "defghi"})),
-                 name + ": had 5 bytes when the file's records were counted, and has 6 now"));
-  CHECK(contains(error_of({whole.begin(), whole.begin() + 33}), name + ": reading failed"));
-  CHECK(contains(error_of({whole.begin(), whole.begin() + 10}), name + ": cut short"));
+                 name + ": the record had 5 bytes when the index was made, and has 6 bytes now"));
+  CHECK(contains(error_of({whole.begin(), whole.begin() + 33}),
+                 name + ": reading the record failed"));
+  CHECK(contains(error_of({whole.begin(), whole.begin() + 10}), name + ": the file is truncated"));
   std::filesystem::remove(path);
   CHECK(contains(message_of<glia::data_error>([&] { (void)records.read(0); }),
                  path.string() + ": record 0 (at byte 0): "));

@@ -110,7 +110,8 @@ TEST_CASE("errors of a stream of records come when it is their turn, and stay") 
   std::vector<std::uint8_t> damaged = test::samples::tfrecord_file({"10", "11", "12"});
   damaged[18 + 12] ^= 1U;
   f.folder.write("1.tfrecord", damaged);
-  const std::string expected = f.files[1].string() + ": record 1 (at byte 18): its 2 bytes do not";
+  const std::string expected =
+      f.files[1].string() + ": record 1 (at byte 18): the 2 bytes of the record do not";
   glia::tfrecord_stream stream(f.files);
   for (const std::string record : {"00", "01", "10"}) {
     CHECK(stream.next() == record);
@@ -129,14 +130,14 @@ TEST_CASE("errors of a stream of records come when it is their turn, and stay") 
   }
   for (int again = 0; again < 2; ++again) {
     CHECK(message_of<glia::data_error>([&] { (void)missing.next(); }) ==
-          f.files[2].string() + ": cannot be opened for reading");
+          f.files[2].string() + ": the file cannot be opened for reading");
   }
   CHECK(message_of<glia::value_error>([] { glia::tfrecord_stream({}); }) ==
-        "tfrecord_stream: expected at least one file");
+        "tfrecord_stream: expected one or more files, got an empty list");
   for (const glia::tfrecord_stream_options& options :
        {glia::tfrecord_stream_options{.interleave = 0},
         glia::tfrecord_stream_options{.shuffle_buffer = 0}}) {
     CHECK(contains(message_of<glia::value_error>([&] { glia::tfrecord_stream(f.files, options); }),
-                   "expected interleave and shuffle_buffer of at least 1, got "));
+                   "expected an interleave and a shuffle_buffer of at least 1, got "));
   }
 }

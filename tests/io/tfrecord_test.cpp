@@ -116,7 +116,7 @@ TEST_CASE("a TFRecord file that is not closed is not there") {
   const std::string name = file.path.string();
   glia::tfrecord_writer out(file.path);
   CHECK(contains(message_of<glia::value_error>([&] { out.close(); }),
-                 name + ": expected at least one record; an empty file"));
+                 name + ": expected one or more records before close; an empty file"));
   out.write("abc");
   out.close();
   CHECK(records_read(file.path) == record_list{"abc"});
@@ -133,7 +133,7 @@ TEST_CASE("errors of writing TFRecord files name the file") {
   CHECK(contains(message_of<glia::data_error>([] { glia::tfrecord_writer("/nowhere/a"); }),
                  "/nowhere/a: cannot be written"));
   CHECK(contains(message_of<glia::data_error>([] { glia::tfrecord_writer("/dev/full"); }),
-                 "/dev/full: is no file that can be replaced"));
+                 "/dev/full: is a device or a pipe; expected a regular file"));
 }
 
 TEST_CASE("TFRecord files that cannot be read are named") {
@@ -145,17 +145,18 @@ TEST_CASE("TFRecord files that cannot be read are named") {
   CHECK(error(file.folder.path(), glia::plain_files{}) ==
         folder + ": is a folder; expected a file");
   CHECK(error(file.folder.path(), glia::gzip_files{}) == folder + ": is a folder; expected a file");
-  CHECK(error("/nowhere", glia::plain_files{}) == "/nowhere: cannot be opened for reading");
-  const std::string empty = "is empty; expected a TFRecord file of at least one record";
+  CHECK(error("/nowhere", glia::plain_files{}) ==
+        "/nowhere: the file cannot be opened for reading");
+  const std::string empty = "expected a TFRecord file with one or more records, got an empty file";
   CHECK(file.error_of({}) == empty);
   CHECK(file.error_of({}, glia::gzip_files{}) == empty);
   CHECK(file.error_of(gzipped({}), glia::gzip_files{}) == empty);
   CHECK(contains(file.error_of(gzipped(three_records())),
-                 "compressed with gzip; unpack it, or read it front to back with "
-                 "glia::gzip_files{}"));
+                 "the file is compressed with gzip; decompress it, or read it with tfrecord_reader "
+                 "or tfrecord_stream and glia::gzip_files{}"));
   CHECK(contains(file.error_of(as_bytes("sepal_length,sepal_width")),
-                 "record 0 (at byte 0): its length does not match the length's checksum; the file "
-                 "is damaged or of another format than TFRecord"));
+                 "record 0 (at byte 0): the length of the record does not match its checksum; the "
+                 "file is damaged or is not a TFRecord file"));
 }
 
 TEST_CASE("TFRecord files cut at every byte give an error, but between two records") {
@@ -171,18 +172,18 @@ TEST_CASE("TFRecord files cut at every byte give an error, but between two recor
       CHECK(file.read(cut(size)).size() == (size == 19 ? 1 : 2));
       continue;
     }
-    const std::string where = size < 19   ? "record 0 (at byte 0): cut short: "
-                              : size < 35 ? "record 1 (at byte 19): cut short: "
-                                          : "record 2 (at byte 35): cut short: ";
+    const std::string where = size < 19   ? "record 0 (at byte 0): the file is truncated: "
+                              : size < 35 ? "record 1 (at byte 19): the file is truncated: "
+                                          : "record 2 (at byte 35): the file is truncated: ";
     REQUIRE(file.error_of(cut(size)).starts_with(where));
     REQUIRE(file.error_of(gzipped(cut(size)), glia::gzip_files{}).starts_with(where));
   }
   CHECK(file.error_of(cut(20)) ==
-        "record 1 (at byte 19): cut short: of its length and the length's checksum, 12 bytes, only "
-        "1 are there");
+        "record 1 (at byte 19): the file is truncated: expected a record's header of 12 bytes, got "
+        "1");
   CHECK(file.error_of(cut(60)) ==
-        "record 2 (at byte 35): cut short: its 70 bytes and their checksum of 4 should follow, but "
-        "only 13 bytes are left of the file");
+        "record 2 (at byte 35): the file is truncated: the record declares 70 bytes and a checksum "
+        "of 4 bytes, but only 13 bytes follow");
 }
 
 TEST_CASE("every flipped bit of a TFRecord file is found, and nothing changed is read") {
@@ -197,7 +198,8 @@ TEST_CASE("every flipped bit of a TFRecord file is found, and nothing changed is
       damaged[at] = static_cast<std::uint8_t>(damaged[at] ^ (1U << bit));
       const std::string error = file.error_of(damaged);
       REQUIRE(contains(error, glia::text("record ", record, " (at byte ")));
-      REQUIRE(contains(error, within < 12 ? "its length does not match" : "bytes do not match"));
+      REQUIRE(contains(error, within < 12 ? "the length of the record does not match"
+                                          : "bytes of the record do not match"));
       glia::tfrecord_reader in(file.path);
       for (std::size_t i = 0; i < record; ++i) {
         REQUIRE(in.next() == std::vector<std::string>{"abc", ""}[i]);
@@ -214,7 +216,8 @@ TEST_CASE("an error of a TFRecord file stays") {
   file.folder.write("a.tfrecord", damaged);
   glia::tfrecord_reader in(file.path);
   const std::string error = message_of<glia::data_error>([&] { (void)in.next(); });
-  CHECK(contains(error, "record 0 (at byte 0): its 3 bytes do not match their checksum"));
+  CHECK(contains(error,
+                 "record 0 (at byte 0): the 3 bytes of the record do not match their checksum"));
   CHECK(message_of<glia::data_error>([&] { (void)in.next(); }) == error);
 }
 
@@ -227,14 +230,13 @@ TEST_CASE("what a TFRecord's length declares is checked before memory is taken f
     record_bytes lying = as_bytes(glia::detail::record_head(length));
     lying.insert(lying.end(), 74, 'x');
     CHECK(file.error_of(lying) ==
-          glia::text("record 0 (at byte 0): cut short: its ", length,
-                     " bytes and their checksum of 4 should follow, but only 74 bytes are left of "
-                     "the file"));
+          glia::text("record 0 (at byte 0): the file is truncated: the record declares ", length,
+                     " bytes and a checksum of 4 bytes, but only 74 bytes follow"));
     // Nobody knows how much is left of what is compressed.
     const std::string error = file.error_of(gzipped(lying), glia::gzip_files{});
-    CHECK(contains(error, length == 71 ? "but only 74 bytes are left"
-                                       : "more than the 1073741824 that are allowed; raise "
-                                         "max_bytes if the file is to be trusted"));
+    CHECK(contains(error, length == 71 ? "but only 74 bytes follow"
+                                       : "more than the 1073741824 that are allowed; if you trust "
+                                         "the file, raise tfrecord_options::max_bytes"));
     CHECK(contains(file.error_of(gzipped(lying), glia::gzip_files{},
                                  {.max_bytes = std::numeric_limits<std::uint64_t>::max()}),
                    length > std::numeric_limits<std::uint64_t>::max() - 4 ? "that are allowed"

@@ -13,7 +13,7 @@ TEST_CASE("broadcasting follows NumPy") {
   CHECK(contains(message_of<glia::shape_error>([] {
                    (void)glia::broadcast_shape({2, 3}, {2});
                  }),
-                 "(2, 3) and (2,) do not broadcast"));
+                 "(2, 3) and (2,) cannot be broadcast"));
 }
 
 TEST_CASE("a broadcast plan merges axes that behave alike") {
@@ -38,7 +38,7 @@ TEST_CASE("matrix products refuse what does not fit") {
   CHECK(contains(message_of<glia::shape_error>([] {
                    (void)glia::matmul_rule({2, 3}, {4, 5}, glia::transpose::none);
                  }),
-                 "inner extents disagree: (2, 3) times (4, 5)"));
+                 "the inner extents differ: (2, 3) times (4, 5)"));
   CHECK(contains(message_of<glia::shape_error>([] {
                    (void)glia::matmul_rule({2, 3, 1}, {4, 5}, glia::transpose::none);
                  }),
@@ -52,13 +52,13 @@ TEST_CASE("batches of products refuse what does not fit") {
   };
   CHECK(glia::batched_matmul_rule({7, 2, 3}, {7, 4, 3}, transpose::second).n == 4);
   CHECK(refusal({2, 3}, {3, 4}, transpose::none) ==
-        "batched_matmul: expected two batches of matrices (..., m, k) and (..., k, n), alike in "
-        "all axes but the last two, got shapes (2, 3) and (3, 4); broadcast_to repeats one, matmul "
-        "takes two matrices");
+        "batched_matmul: expected two batches of matrices (..., m, k) and (..., k, n), with the "
+        "same extents in all axes but the last two, got shapes (2, 3) and (3, 4); use broadcast_to "
+        "to repeat one of them, or matmul for two matrices");
   CHECK(contains(refusal({7, 2, 3}, {6, 3, 4}, transpose::none), "(7, 2, 3) and (6, 3, 4)"));
   CHECK(contains(refusal({7, 2, 3}, {3, 4}, transpose::none), "(7, 2, 3) and (3, 4)"));
   CHECK(refusal({7, 2, 3}, {7, 3, 4}, transpose::first) ==
-        "batched_matmul: inner extents disagree: (7, 2, 3) transposed times (7, 3, 4)");
+        "batched_matmul: the inner extents differ: (7, 2, 3) transposed times (7, 3, 4)");
 }
 
 namespace {
@@ -75,26 +75,26 @@ TEST_CASE("what arranges elements refuses what does not fit") {
   const glia::tensor_spec classes{{2, 3}, glia::element::index};
   const glia::tensor_spec none;
   CHECK(refusal_of(kernels::concat{2}, none, x) ==
-        "concat: axis 2 of a tensor of shape (2, 3); axes are counted from 0");
-  CHECK(
-      refusal_of(kernels::concat{1}, x, none, glia::real_of({3, 3})) ==
-      "concat along axis 1: (3, 3) does not fit behind (2, 3); their other extents must be equal");
-  CHECK(contains(refusal_of(kernels::concat{0}, x, glia::real_of({2, 3, 1})), "does not fit"));
+        "concat: got axis 2 for a tensor of shape (2, 3); axes are counted from 0");
+  CHECK(refusal_of(kernels::concat{1}, x, none, glia::real_of({3, 3})) ==
+        "concat along axis 1: the shape (3, 3) cannot be joined to (2, 3); their other extents "
+        "must be equal");
+  CHECK(contains(refusal_of(kernels::concat{0}, x, glia::real_of({2, 3, 1})), "cannot be joined"));
   CHECK(refusal_of(kernels::concat{0}, x, classes) ==
-        "concat: expected a tensor of numbers, got one of integers");
+        "concat: expected a tensor of numbers, got a tensor of integers");
   CHECK(refusal_of(kernels::concat{0}, none, none) ==
         "concat: expected at least one tensor, got none");
   CHECK(refusal_of(kernels::slice{1, 2, 2}, x) ==
-        "slice: 2 elements from 2 on reach beyond axis 1 of (2, 3)");
+        "slice: 2 elements from index 2 exceed axis 1 of the shape (2, 3)");
   CHECK(contains(refusal_of(kernels::slice{0, 1, std::numeric_limits<std::size_t>::max()}, x),
-                 "reach beyond axis 0"));
+                 "exceed axis 0"));
   CHECK(contains(refusal_of(kernels::slice{0, 0, 1}, glia::real_of({})),
-                 "slice: axis 0 of a tensor of shape ()"));
-  CHECK(contains(refusal_of(kernels::pad{2, 1, 1}, x), "pad: axis 2"));
+                 "slice: got axis 0 for a tensor of shape ()"));
+  CHECK(contains(refusal_of(kernels::pad{2, 1, 1}, x), "pad: got axis 2"));
   CHECK(contains(refusal_of(kernels::pad{0, 1, std::numeric_limits<std::size_t>::max()}, x),
-                 "more than can be counted"));
+                 "too many to count"));
   CHECK(refusal_of(kernels::pad{0, 1, 1}, classes) ==
-        "pad: expected a tensor of numbers, got one of integers");
+        "pad: expected a tensor of numbers, got a tensor of integers");
   for (const glia::axis_list& order :
        {glia::axis_list{0}, glia::axis_list{0, 0}, glia::axis_list{1, 2}}) {
     CHECK(
@@ -110,21 +110,22 @@ TEST_CASE("rows by index and choices refuse what does not fit") {
   const auto table = glia::real_of({5, 3});
   const glia::tensor_spec indices{{2, 4}, glia::element::index};
   CHECK(refusal_of(kernels::gather{}, table, glia::real_of({2, 4})) ==
-        "gather: indices: expected a tensor of integers, got one of numbers");
+        "gather: indices: expected a tensor of integers, got a tensor of numbers");
   CHECK(refusal_of(kernels::gather{}, indices, indices) ==
-        "gather: expected a tensor of numbers, got one of integers");
+        "gather: expected a tensor of numbers, got a tensor of integers");
   CHECK(refusal_of(kernels::gather{}, glia::real_of({}), indices) ==
         "gather: expected a table (V, ...), got a number");
-  CHECK(refusal_of(kernels::gather{}, glia::real_of({5, 1, 1, 1, 1, 1}), indices) ==
-        "gather: a row of a table (5, 1, 1, 1, 1, 1) for each index of (2, 4) makes more than 6 "
-        "axes");
+  CHECK(
+      refusal_of(kernels::gather{}, glia::real_of({5, 1, 1, 1, 1, 1}), indices) ==
+      "gather: a row of a table (5, 1, 1, 1, 1, 1) for each index of (2, 4) would need more than 6 "
+      "axes");
   CHECK(refusal_of(kernels::scatter_add{5}, glia::real_of({2, 3}), indices) ==
         "scatter_add: expected a row for each index of (2, 4), got (2, 3)");
   CHECK(contains(refusal_of(kernels::scatter_add{5}, table, table), "tensor of integers"));
   CHECK(refusal_of(kernels::select{}, indices, table, table) ==
-        "select: condition: expected a tensor of numbers, got one of integers");
+        "select: condition: expected a tensor of numbers, got a tensor of integers");
   CHECK(contains(refusal_of(kernels::select{}, table, glia::real_of({2, 1, 3}), glia::real_of({4})),
-                 "do not broadcast"));
+                 "cannot be broadcast"));
 }
 
 TEST_CASE("convolutions and pools refuse what does not fit") {
@@ -138,11 +139,11 @@ TEST_CASE("convolutions and pools refuse what does not fit") {
   CHECK(contains(message_of<glia::shape_error>([&] {
                    (void)glia::conv2d_rule({1, 2, 7, 2}, {3, 3, 2, 4}, window, 1);
                  }),
-                 "reaches over 3 positions, but the input has only 2"));
+                 "the window covers 3 positions, but the input has only 2"));
   CHECK(contains(message_of<glia::shape_error>([&] {
                    (void)glia::conv2d_rule({1, 5, 7, 2}, {3, 3, 1, 4}, window, 1);
                  }),
-                 "takes 1 channels a group"));
+                 "takes 1 channels for each group"));
   CHECK(contains(message_of<glia::value_error>([&] {
                    (void)glia::conv2d_rule({1, 5, 7, 3}, {3, 3, 1, 4}, window, 2);
                  }),

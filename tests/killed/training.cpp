@@ -42,13 +42,13 @@ int train(const std::filesystem::path& folder, const Network& network, const gli
   const bright_corners test{sample, 50};
   glia::model net{network, sample, glia::cpu<T>({.threads = 2})};
   glia::trainer trainer{net, glia::softmax_cross_entropy{},
-                        glia::adam{.learning_rate = glia::exponential_decay(2e-3, 0.5, 20)}};
+                        glia::adam{.learning_rate = glia::exponential_decay(2e-3, 20, 0.5)}};
   const auto history = trainer.fit(
       images, test,
       {.epochs = 4,
        .batch_size = 40,
        .progress = nullptr,
-       .observers = {glia::checkpoints(folder, {.every_steps = 1, .best = "validation_loss"})},
+       .callbacks = {glia::checkpoints(folder, {.every_steps = 1, .monitor = "validation_loss"})},
        .resume = true});
   if (history.interrupted) {
     return 130;
@@ -64,9 +64,9 @@ int train_named(const std::filesystem::path& folder, const std::string& name) {
     return train<T>(folder, sequential{dense{24, glia::relu}, dropout{0.2}, dense{4}}, {144});
   }
   return train<T>(folder,
-                  sequential{conv2d{.filters = 4, .kernel = 2, .padding = glia::same}, glia::relu,
-                             max_pool2d{2}, dropout{0.3}, flatten{}, dense{16, glia::relu},
-                             dropout{0.5}, dense{4}},
+                  sequential{conv2d{.filters = 4, .kernel_size = 2, .padding = glia::same},
+                             glia::relu, max_pool2d{2}, dropout{0.3}, flatten{},
+                             dense{16, glia::relu}, dropout{0.5}, dense{4}},
                   {12, 12, 1});
 }
 

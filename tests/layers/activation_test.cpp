@@ -25,7 +25,7 @@ TEST_CASE("activations compute their formulas") {
   expect(glia::leaky_relu(0.2), [](double v) { return v > 0 ? v : 0.2 * v; });
   expect(glia::elu, [](double v) { return v > 0 ? v : std::exp(v) - 1; });
   expect(glia::gelu, [](double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); });
-  expect(glia::swish, [](double v) { return v / (1 + std::exp(-v)); });
+  expect(glia::silu, [](double v) { return v / (1 + std::exp(-v)); });
   expect(glia::sigmoid, [](double v) { return 1 / (1 + std::exp(-v)); });
   expect(glia::tanh, [](double v) { return std::tanh(v); });
   double total = 0;
@@ -73,7 +73,7 @@ TEST_CASE("activations refuse parameters that they do not have or that are out o
   CHECK_THROWS_AS(glia::elu(NAN), glia::value_error);
   CHECK_THROWS_AS(glia::elu(INFINITY), glia::value_error);
   CHECK(message_of<glia::value_error>([] { (void)glia::relu(0.1); }) ==
-        "relu(0.1): expected no number; it has no parameter");
+        "relu(0.1): expected no number, since the function has no parameter");
   constexpr glia::activation slope = glia::leaky_relu(0.2);
   CHECK(slope.map.a == 0.2);
 }

@@ -29,14 +29,14 @@ TEST_CASE("residual adds its shortcut") {
           glia::model net{glia::sequential{glia::residual{glia::dense{3}}}, {2}};
         }) ==
         "sequential[0] residual(dense(3)): the body ends in (N, 3), the shortcut in (N, 2); give "
-        "residual{} a shortcut that changes the shape alike");
+        "residual{} a shortcut whose output has the shape of the body's output");
 }
 
 TEST_CASE("combinators have the right gradients") {
   const glia::sequential branched{
       glia::dense{4, glia::tanh},
       glia::residual{glia::sequential{glia::dense{4, glia::sigmoid}, glia::dense{4}},
-                     glia::dense{4}, glia::swish},
+                     glia::dense{4}, glia::silu},
       glia::lambda{"square", [](auto x) { return glia::ops::square(x); }}};
   CHECK(glia::testing::layer_gradient_error(glia::cpu<double>(), branched, {{3, 5}, 1U}) <
         tolerance::gradient);

@@ -14,13 +14,13 @@ TEST_CASE("dense computes x kernel + bias and its activation") {
         std::vector<float>{19, 32, -85});
   CHECK(test::run_layer(glia::dense{3, glia::relu}, {1, 2}, {1, 2}, {kernel, bias}) ==
         std::vector<float>{19, 32, 0});
-  CHECK(test::run_layer(glia::dense{.units = 3, .bias = false}, {1, 2}, {1, 2}, {kernel}) ==
+  CHECK(test::run_layer(glia::dense{.units = 3, .use_bias = false}, {1, 2}, {1, 2}, {kernel}) ==
         std::vector<float>{9, 12, 15});
 }
 
 TEST_CASE("dense has the right gradients") {
   const glia::cpu<double> device;
-  for (const glia::activation& act : {glia::linear, glia::sigmoid, glia::swish, glia::softmax}) {
+  for (const glia::activation& act : {glia::linear, glia::sigmoid, glia::silu, glia::softmax}) {
     INFO(act.description());
     CHECK(glia::testing::layer_gradient_error(device, glia::dense{4, act}, {{3, 5}, 1U}) <
           tolerance::gradient);
@@ -40,25 +40,29 @@ TEST_CASE("dense says where it stands and what it expected") {
         glia::sequential{glia::relu, glia::flatten{}, glia::reshape{{7, 7, 32}}, glia::dense{256}},
         {1568}};
   };
-  CHECK(message_of<glia::shape_error>(build) ==
-        "sequential[3] dense(256): expected input (N, I), got (N, 7, 7, 32); add flatten{} before "
-        "it");
+  CHECK(
+      message_of<glia::shape_error>(build) ==
+      "sequential[3] dense(256): expected an input (N, I), got (N, 7, 7, 32); add flatten{} before "
+      "it");
   const auto nested = [] {
     glia::model net{
         glia::sequential{glia::relu, glia::residual{glia::sequential{glia::relu, glia::dense{}}}},
         {8}};
   };
   CHECK(message_of<glia::value_error>(nested) ==
-        "sequential[1] residual[0] sequential[1] dense(0): expected at least 1 unit");
+        "sequential[1] residual[0] sequential[1] dense(0): expected at least 1 unit, got 0; write "
+        ".units = 10, for instance");
 }
 
 TEST_CASE("a softmax over one unit is refused") {
   CHECK(message_of<glia::value_error>([] {
           glia::model net{glia::dense{1, glia::softmax}, {2}};
         }) ==
-        "model[0] dense(1, softmax): a softmax over 1 unit is always 1; use sigmoid, or 2 units");
+        "model[0] dense(1, softmax): a softmax over 1 unit is always 1; use sigmoid, or at least 2 "
+        "units");
   CHECK(contains(message_of<glia::value_error>([] {
-                   const glia::conv2d layer{.filters = 1, .kernel = 1, .activation = glia::softmax};
+                   const glia::conv2d layer{
+                       .filters = 1, .kernel_size = 1, .activation = glia::softmax};
                    glia::model net{layer, {2, 2, 1}};
                  }),
                  "a softmax over 1 filter is always 1"));

@@ -48,5 +48,5 @@ TEST_CASE("dropout has the right gradients and refuses a rate of 1") {
         tolerance::gradient);
   CHECK(test::message_of<glia::value_error>([] {
           glia::model net{glia::sequential{glia::dropout{1.0}}, {4}};
-        }) == "sequential[0] dropout(1): expected a rate in [0, 1)");
+        }) == "sequential[0] dropout(1): expected a rate in [0, 1), got 1");
 }

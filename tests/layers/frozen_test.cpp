@@ -114,17 +114,17 @@ TEST_CASE("frozen parameters are not trained, those around them are") {
 TEST_CASE("what is frozen is left alone also where layers run depth-first") {
   // A batch of 20 images goes through as pieces on 16 lanes; the frozen layers are in the middle of
   // a stretch, which asks for parameters of both kinds.
-  glia::model net{
-      sequential{conv2d{.filters = 4, .kernel = 3, .activation = glia::relu},
-                 frozen{sequential{conv2d{.filters = 4, .kernel = 1}, batch_norm{}, dropout{0.5}}},
-                 conv2d{.filters = 3, .kernel = 1}, flatten{}, dense{2}},
-      {6, 6, 1}};
+  glia::model net{sequential{conv2d{.filters = 4, .kernel_size = 3, .activation = glia::relu},
+                             frozen{sequential{conv2d{.filters = 4, .kernel_size = 1}, batch_norm{},
+                                               dropout{0.5}}},
+                             conv2d{.filters = 3, .kernel_size = 1}, flatten{}, dense{2}},
+                  {6, 6, 1}};
   const auto before = values_of(net);
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
   glia::batch b{.size = 20,
                 .input_shape = {20, 6, 6, 1},
                 .inputs = glia::testing::test_values({20, 6, 6, 1}, 1),
-                .classes = {},
+                .labels = {},
                 .target_shape = {20, 2},
                 .targets = glia::testing::test_values({20, 2}, 2)};
   trainer.step(b);
@@ -220,10 +220,10 @@ TEST_CASE("gradients pass through frozen layers to what comes before them") {
 TEST_CASE("frozen convolutions and normalisations have the right gradient to their input") {
   using B = glia::cpu<double>;
   const B device;
-  const frozen layers{
-      sequential{conv2d{.filters = 3, .kernel = 3, .padding = 1, .bias = false}, batch_norm{},
-                 glia::swish, conv2d{.filters = 3, .kernel = 3, .groups = 3}, batch_norm{},
-                 conv2d{.filters = 2, .kernel = 1, .activation = glia::tanh}, batch_norm{}}};
+  const frozen layers{sequential{
+      conv2d{.filters = 3, .kernel_size = 3, .padding = 1, .use_bias = false}, batch_norm{},
+      glia::silu, conv2d{.filters = 3, .kernel_size = 3, .groups = 3}, batch_norm{},
+      conv2d{.filters = 2, .kernel_size = 1, .activation = glia::tanh}, batch_norm{}}};
   const glia::shape batch{2, 5, 4, 2};
   const glia::model_plan plan = glia::plan_model(layers, glia::sample_of(batch));
   REQUIRE(plan.parameters.size() == 17);
@@ -257,7 +257,7 @@ TEST_CASE("frozen layers say what they hold") {
   CHECK(contains(summary, "8 parameters are trained, 21 are not"));
   CHECK(contains(summary, "dense_1  dense(2)"));
   CHECK(test::message_of<glia::shape_error>([] {
-          glia::model net{sequential{frozen{conv2d{.filters = 2, .kernel = 1}}}, {4}};
+          glia::model net{sequential{frozen{conv2d{.filters = 2, .kernel_size = 1}}}, {4}};
         }) ==
         "sequential[0] frozen[0] conv2d(2, 1x1, valid): expected images (N, H, W, C), got (N, 4); "
         "add reshape{{H, W, C}} before it");

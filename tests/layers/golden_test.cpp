@@ -29,13 +29,13 @@ TEST_CASE("convolutions of sequences are torch's") {
     CHECK(gradient_error_of(layer, batch) < tolerance::gradient);
     return test::distance(outputs_of(layer, batch, 11, {23, 31}), expected);
   };
-  CHECK(distance({.filters = 5, .kernel = 3, .stride = 2, .padding = 1},
+  CHECK(distance({.filters = 5, .kernel_size = 3, .strides = 2, .padding = 1},
                  glia_golden::conv1d_strided) < tolerance::golden);
-  CHECK(distance({.filters = 5, .kernel = 3, .stride = 2, .padding = glia::same},
+  CHECK(distance({.filters = 5, .kernel_size = 3, .strides = 2, .padding = glia::same},
                  glia_golden::conv1d_strided) < tolerance::golden);
-  CHECK(distance({.filters = 5, .kernel = 3, .padding = glia::causal, .dilation = 2},
+  CHECK(distance({.filters = 5, .kernel_size = 3, .padding = glia::causal, .dilation_rate = 2},
                  glia_golden::conv1d_causal) < tolerance::golden);
-  CHECK(distance({.filters = 6, .kernel = 2, .groups = 2}, glia_golden::conv1d_groups) <
+  CHECK(distance({.filters = 6, .kernel_size = 2, .groups = 2}, glia_golden::conv1d_groups) <
         tolerance::golden);
 }
 
@@ -45,28 +45,29 @@ TEST_CASE("transposed convolutions are torch's, and their sizes Keras's") {
     CHECK(gradient_error_of(layer, batch) < tolerance::gradient);
     return test::distance(outputs_of(layer, batch, 41, {53, 61}), expected);
   };
-  CHECK(distance({.filters = 2, .kernel = {3, 2}, .stride = 2}, glia_golden::transpose_valid) <
-        tolerance::golden);
-  CHECK(distance({.filters = 2, .kernel = {3, 2}, .stride = 2, .padding = glia::same},
+  CHECK(distance({.filters = 2, .kernel_size = {3, 2}, .strides = 2},
+                 glia_golden::transpose_valid) < tolerance::golden);
+  CHECK(distance({.filters = 2, .kernel_size = {3, 2}, .strides = 2, .padding = glia::same},
                  glia_golden::transpose_same) < tolerance::golden);
-  CHECK(distance({.filters = 2, .kernel = {5, 4}, .stride = 2, .padding = glia::same},
+  CHECK(distance({.filters = 2, .kernel_size = {5, 4}, .strides = 2, .padding = glia::same},
                  glia_golden::transpose_same_large) < tolerance::golden);
-  CHECK(distance({.filters = 2, .kernel = {3, 2}, .stride = 2, .padding = 1, .output_padding = 1},
-                 glia_golden::transpose_given) < tolerance::golden);
-  CHECK(distance({.filters = 2, .kernel = {3, 2}, .dilation = 2}, glia_golden::transpose_dilated) <
-        tolerance::golden);
-  CHECK(distance({.filters = 2, .kernel = 2, .stride = 3}, glia_golden::transpose_sparse) <
+  CHECK(distance(
+            {.filters = 2, .kernel_size = {3, 2}, .strides = 2, .padding = 1, .output_padding = 1},
+            glia_golden::transpose_given) < tolerance::golden);
+  CHECK(distance({.filters = 2, .kernel_size = {3, 2}, .dilation_rate = 2},
+                 glia_golden::transpose_dilated) < tolerance::golden);
+  CHECK(distance({.filters = 2, .kernel_size = 2, .strides = 3}, glia_golden::transpose_sparse) <
         tolerance::golden);
 }
 
 TEST_CASE("depthwise and separable convolutions are torch's") {
   const glia::shape batch{2, 5, 4, 3};
-  const glia::depthwise_conv2d each{.kernel = {3, 2}, .stride = 2, .multiplier = 2};
+  const glia::depthwise_conv2d each{.kernel_size = {3, 2}, .strides = 2, .depth_multiplier = 2};
   CHECK(test::distance(outputs_of(each, batch, 71, {83, 97}), glia_golden::depthwise) <
         tolerance::golden);
   CHECK(gradient_error_of(each, batch) < tolerance::gradient);
   const glia::separable_conv2d separable{
-      .filters = 4, .kernel = 3, .padding = glia::same, .multiplier = 2};
+      .filters = 4, .kernel_size = 3, .padding = glia::same, .depth_multiplier = 2};
   CHECK(test::distance(outputs_of(separable, batch, 71, {83, 89, 97}), glia_golden::separable) <
         tolerance::golden);
   CHECK(gradient_error_of(separable, batch) < tolerance::gradient);
@@ -90,13 +91,13 @@ TEST_CASE("recurrent layers are torch's") {
   // All steps, and of these the one that is read last.
   const auto check = [&](auto layer, const auto& expected) {
     INFO(layer);
-    layer.sequences = true;
+    layer.return_sequences = true;
     CHECK(test::distance(outputs_of(layer, batch, 13, {17, 19, 29}), expected) < tolerance::golden);
     CHECK(gradient_error_of(layer, batch) < tolerance::gradient);
-    layer.sequences = false;
+    layer.return_sequences = false;
     std::vector<float> last;
     for (std::size_t n = 0; n < batch[0]; ++n) {
-      const std::size_t row = n * steps + (layer.backwards ? 0 : steps - 1);
+      const std::size_t row = n * steps + (layer.go_backwards ? 0 : steps - 1);
       for (std::size_t u = 0; u < units; ++u) {
         last.push_back(expected[row * units + u]);
       }
@@ -105,7 +106,7 @@ TEST_CASE("recurrent layers are torch's") {
     CHECK(gradient_error_of(layer, batch) < tolerance::gradient);
   };
   check(glia::gru{.units = units}, glia_golden::gru);
-  check(glia::gru{.units = units, .backwards = true}, glia_golden::gru_backwards);
+  check(glia::gru{.units = units, .go_backwards = true}, glia_golden::gru_backwards);
   check(glia::gru{.units = units, .reset_after = false}, glia_golden::gru_reset_before);
   check(glia::lstm{.units = units}, glia_golden::lstm);
   check(glia::simple_rnn{.units = units}, glia_golden::simple_rnn);
@@ -118,7 +119,7 @@ TEST_CASE("attention is torch's") {
     return test::distance(outputs_of(layer, batch, 37, {43, 73, 47, 79, 59, 109, 67, 113}),
                           expected);
   };
-  CHECK(distance({.heads = 3, .key_size = 2}, glia_golden::attention) < tolerance::golden);
-  CHECK(distance({.heads = 2, .key_size = 3, .causal = true}, glia_golden::attention_causal) <
-        tolerance::golden);
+  CHECK(distance({.num_heads = 3, .key_dim = 2}, glia_golden::attention) < tolerance::golden);
+  CHECK(distance({.num_heads = 2, .key_dim = 3, .use_causal_mask = true},
+                 glia_golden::attention_causal) < tolerance::golden);
 }

@@ -4,20 +4,20 @@
 TEST_CASE("a stack of layers known at run time is what a sequential of them is") {
   using namespace glia;
   std::vector<any_layer> layers;
-  layers.emplace_back(conv2d{.filters = 3, .kernel = 2, .activation = relu});
+  layers.emplace_back(conv2d{.filters = 3, .kernel_size = 2, .activation = relu});
   layers.emplace_back(max_pool2d{});
   layers.emplace_back(sequential{flatten{}, dropout{0.2}});
   layers.emplace_back(dense{4});
   const layer_stack stack{layers};
-  const sequential alike{conv2d{.filters = 3, .kernel = 2, .activation = relu}, max_pool2d{},
+  const sequential alike{conv2d{.filters = 3, .kernel_size = 2, .activation = relu}, max_pool2d{},
                          sequential{flatten{}, dropout{0.2}}, dense{4}};
   model net{stack, {7, 7, 2}};
   model expected{alike, {7, 7, 2}};
   const xt::xarray<float> x = xt::ones<float>({5, 7, 7, 2});
   CHECK((net.predict(x) == expected.predict(x)));
   CHECK(net.summary() == expected.summary());
-  CHECK(net.prepare({.batch = 5}).calls().nodes().size() ==
-        expected.prepare({.batch = 5}).calls().nodes().size());
+  CHECK(net.prepare({.batch_size = 5}).calls().nodes().size() ==
+        expected.prepare({.batch_size = 5}).calls().nodes().size());
   CHECK(stack.description() ==
         "layer_stack(conv2d(3, 2x2, valid, relu), max_pool2d(2x2, valid), "
         "sequential(flatten, dropout(0.2)), dense(4))");
@@ -35,7 +35,7 @@ TEST_CASE("a stack trains as a sequential does, and its errors name the place") 
   const batch b{.size = 3,
                 .input_shape = {3, 4},
                 .inputs = {1, 2, 3, 4, 0, 1, 0, 1, 2, 2, 0, 1},
-                .classes = {0, 1, 1},
+                .labels = {0, 1, 1},
                 .target_shape = {},
                 .targets = {}};
   const std::vector<any_layer> layers{dense{6, glia::tanh}, dropout{0.5}, dense{2}};
@@ -51,7 +51,7 @@ TEST_CASE("a stack trains as a sequential does, and its errors name the place") 
   CHECK(test::message_of<shape_error>([&] {
           model wrong{layer_stack{std::vector<any_layer>{relu, dense{2}}}, {2, 2}};
         }) ==
-        "layer_stack[1] dense(2): expected input (N, I), got (N, 2, 2); add "
+        "layer_stack[1] dense(2): expected an input (N, I), got (N, 2, 2); add "
         "flatten{} before it");
   CHECK(model{layer_stack{std::vector<any_layer>{}}, {3}}.output_shape() == shape{3});
 }
@@ -68,7 +68,7 @@ struct swapper {
     const auto ask = [&](const char* name) {
       return s.parameter(name, channels, glia::constant(1));
     };
-    if (s.training()) {
+    if (s.is_training()) {
       const auto gamma = ask("gamma");
       return x * gamma + ask("beta");
     }
@@ -99,9 +99,9 @@ TEST_CASE("a layer that asks for its parameters in another order is refused") {
   CHECK(test::message_of<glia::value_error>([&] {
           (void)net.predict(xt::xarray<float>{{1, 2}});
         }) ==
-        "sequential[0] swapper: asks for parameter 'beta' of shape (2,), where it asked for "
-        "'swapper_0.gamma' of shape (2,) when the model was built; ask for the same "
-        "parameters in the same order each time");
+        "sequential[0] swapper: requests the parameter 'beta' of shape (2,), but earlier "
+        "'swapper_0.gamma' of shape (2,) was requested here; request the same parameters in the "
+        "same order in every run");
 }
 
 TEST_CASE("a training run that asks for fewer parameters than were planned is refused") {
@@ -112,12 +112,12 @@ TEST_CASE("a training run that asks for fewer parameters than were planned is re
   const glia::batch b{.size = 1,
                       .input_shape = {1, 2},
                       .inputs = {1, 2},
-                      .classes = {},
+                      .labels = {},
                       .target_shape = {1, 2},
                       .targets = {1, 2}};
   CHECK(test::message_of<glia::value_error>([&] { trainer.step(b); }) ==
-        "the model asked for 'forgetful_0.b' of shape () when it was built, but not now; ask for "
-        "the same parameters each time");
+        "the model requested the parameter 'forgetful_0.b' of shape () when it was built, but not "
+        "in this run; request the same parameters in every run");
   *layer.forgets = false;
   trainer.step(b);
 }

@@ -69,16 +69,16 @@ void check_masked(Layer layer, const auto& all, const auto& last) {
       return test::outputs_of(glia::sequential{glia::masking{filling}, one}, batch,
                               masked_input(4, 13, filling), {17, 19, 29});
     };
-    layer.sequences = true;
+    layer.return_sequences = true;
     CHECK(test::distance(of(layer), all) < tolerance::golden);
-    layer.sequences = false;
+    layer.return_sequences = false;
     CHECK(test::distance(of(layer), last) < tolerance::golden);
   }
-  layer.sequences = true;
+  layer.return_sequences = true;
   CHECK(gradient_error_behind_mask(layer, batch) < tolerance::gradient);
   layer.zero_output_for_mask = true;
   CHECK(gradient_error_behind_mask(layer, batch) < tolerance::gradient);
-  layer.sequences = false;
+  layer.return_sequences = false;
   CHECK(gradient_error_behind_mask(layer, batch) < tolerance::gradient);
 }
 
@@ -88,20 +88,20 @@ TEST_CASE("recurrent layers pass over masked steps as Keras's do") {
   using namespace glia_golden;
   constexpr std::size_t units = 3;
   check_masked(glia::gru{.units = units}, masked_gru, masked_gru_last);
-  check_masked(glia::gru{.units = units, .backwards = true}, masked_gru_backwards,
+  check_masked(glia::gru{.units = units, .go_backwards = true}, masked_gru_backwards,
                masked_gru_backwards_last);
   check_masked(glia::gru{.units = units, .reset_after = false}, masked_gru_before,
                masked_gru_before_last);
-  check_masked(glia::gru{.units = units, .backwards = true, .reset_after = false},
+  check_masked(glia::gru{.units = units, .go_backwards = true, .reset_after = false},
                masked_gru_before_backwards, masked_gru_before_backwards_last);
   check_masked(glia::lstm{.units = units}, masked_lstm, masked_lstm_last);
-  check_masked(glia::lstm{.units = units, .backwards = true}, masked_lstm_backwards,
+  check_masked(glia::lstm{.units = units, .go_backwards = true}, masked_lstm_backwards,
                masked_lstm_backwards_last);
   check_masked(glia::simple_rnn{.units = units}, masked_simple_rnn, masked_simple_rnn_last);
-  check_masked(glia::simple_rnn{.units = units, .backwards = true}, masked_simple_rnn_backwards,
+  check_masked(glia::simple_rnn{.units = units, .go_backwards = true}, masked_simple_rnn_backwards,
                masked_simple_rnn_backwards_last);
-  const glia::sequential both{glia::masking{},
-                              glia::bidirectional(glia::gru{.units = units, .sequences = true})};
+  const glia::sequential both{
+      glia::masking{}, glia::bidirectional(glia::gru{.units = units, .return_sequences = true})};
   CHECK(test::distance(test::outputs_of(both, {masked_samples, masked_steps, 4},
                                         masked_input(4, 13), {17, 19, 29, 43, 47, 59}),
                        masked_both_ways) < tolerance::golden);
@@ -111,7 +111,8 @@ TEST_CASE("attention and means leave masked steps out as Keras's do") {
   const glia::shape batch{masked_samples, masked_steps, 6};
   for (const bool causal : {false, true}) {
     const glia::sequential attention{
-        glia::masking{}, glia::multi_head_attention{.heads = 2, .key_size = 3, .causal = causal}};
+        glia::masking{},
+        glia::multi_head_attention{.num_heads = 2, .key_dim = 3, .use_causal_mask = causal}};
     std::vector<float> y =
         test::outputs_of(attention, batch, masked_input(6, 37), {43, 73, 47, 79, 59, 109, 67, 113});
     for (std::size_t i = 0; i < y.size(); ++i) {
@@ -120,7 +121,7 @@ TEST_CASE("attention and means leave masked steps out as Keras's do") {
     }
     CHECK(test::distance(y, causal ? glia_golden::masked_attention_causal
                                    : glia_golden::masked_attention) < tolerance::golden);
-    const glia::multi_head_attention layer{.heads = 2, .key_size = 3, .causal = causal};
+    const glia::multi_head_attention layer{.num_heads = 2, .key_dim = 3, .use_causal_mask = causal};
     CHECK(gradient_error_behind_mask(layer, batch) < tolerance::gradient);
   }
   CHECK(gradient_error_behind_mask(glia::global_avg_pool1d{}, batch) < tolerance::gradient);
@@ -134,7 +135,8 @@ TEST_CASE("embeddings of words mask what only fills sequences up, as Keras's do"
   const std::vector<float> words{3, 1, 6, 2, 5, 4, 4, 1, 0, 0, 0, 2, 0, 6, 0};
   const auto network = [](bool mask) {
     return glia::sequential{glia::embedding{.input_dim = 7, .output_dim = 4, .mask_zero = mask},
-                            glia::gru{.units = 3, .sequences = true}, glia::lstm{.units = 2}};
+                            glia::gru{.units = 3, .return_sequences = true},
+                            glia::lstm{.units = 2}};
   };
   const std::vector<std::size_t> offsets{61, 17, 19, 29, 43, 47, 59};
   CHECK(test::distance(test::outputs_of(network(true), {3, 5}, words, offsets),
@@ -200,9 +202,9 @@ TEST_CASE("attention gives its output bias where no step is seen, in every preci
   const auto outputs = [&](const auto& device, bool causal) {
     glia::model net{
         glia::sequential{glia::masking{9}, glia::positional_encoding{},
-                         glia::multi_head_attention{.heads = 1,
-                                                    .key_size = 2,
-                                                    .causal = causal,
+                         glia::multi_head_attention{.num_heads = 1,
+                                                    .key_dim = 2,
+                                                    .use_causal_mask = causal,
                                                     .bias_initializer = glia::constant(0.25)}},
         {3, 4},
         device,
@@ -230,7 +232,7 @@ TEST_CASE("embeddings and masks say what they do not take") {
                  "sequential[0] embedding(0, 0): expected an input_dim of 1 to 2^24"));
   CHECK(contains(message_of<glia::shape_error>(planned(
                      glia::embedding{.input_dim = 3, .output_dim = 2, .mask_zero = true}, {5, 2})),
-                 "mask_zero is for sequences of integers (N, T)"));
+                 "mask_zero expects sequences of integers (N, T)"));
   CHECK(contains(message_of<glia::shape_error>(planned(glia::masking{}, {5})),
                  "masking(0): expected sequences (N, T, ...)"));
   // Numbers that are no words, in predictions and in training.
@@ -241,13 +243,13 @@ TEST_CASE("embeddings and masks say what they do not take") {
   for (const float wrong : {5.0F, -1.0F, 0.5F, NAN}) {
     const xt::xarray<float> words{{1, 2, 3}, {4, wrong, 0}};
     const auto expected = [&](const std::string& got) {
-      return contains(got, "sequential[0] embedding(5, 2): sample 1 of the batch holds ") &&
-             contains(got, "at place 1, expected whole numbers from 0 to 4");
+      return contains(got, "sequential[0] embedding(5, 2): sample 1 of the batch has the value ") &&
+             contains(got, "at index 1; expected integers from 0 to 4");
     };
     CHECK(expected(message_of<glia::data_error>([&] { static_cast<void>(net.predict(words)); })));
     CHECK(expected(message_of<glia::data_error>(
-        [&] { static_cast<void>(net.prepare({.batch = 2})(words)); })));
-    const glia::labelled_arrays data(words, xt::xarray<int>{0, 1});
+        [&] { static_cast<void>(net.prepare({.batch_size = 2})(words)); })));
+    const glia::labeled_arrays data(words, xt::xarray<int>{0, 1});
     CHECK(expected(message_of<glia::data_error>(
         [&] { trainer.fit(data, {.batch_size = 2, .shuffle = false, .progress = nullptr}); })));
     CHECK(expected(message_of<glia::data_error>(
@@ -284,5 +286,5 @@ TEST_CASE("noise is normally distributed, in training alone") {
   CHECK(std::abs(within[2] - 0.997300) < 0.0009);
   CHECK(contains(message_of<glia::value_error>(
                      [] { static_cast<void>(glia::plan_model(glia::gaussian_noise{-1}, {3})); }),
-                 "expected a finite standard deviation"));
+                 "expected a finite stddev of at least 0, got -1"));
 }

@@ -34,7 +34,7 @@ struct fickle {
 
 /// Holds a layer and asks for a parameter itself.
 struct greedy {
-  using holds_layers = void;
+  using contains_layers = void;
   template <glia::backend B>
   glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
     return x * s.parameter("scale", {x.shape()[1]}, glia::constant(1));
@@ -70,23 +70,23 @@ TEST_CASE("two parameters of one name are refused, and a name that is none") {
   CHECK(test::message_of<glia::value_error>([] {
           (void)names_of(sequential{named{"a", dense{3}}, named{"a", dense{3}}});
         }) ==
-        "sequential[1] a: dense(3): asks for parameter 'a.kernel', which another layer has; "
-        "give layers names of their own");
+        "sequential[1] a: dense(3): requests the parameter 'a.kernel', but another layer has a "
+        "parameter of this name; give the layers different names");
   CHECK_THROWS_AS(names_of(named{"", dense{3}}), glia::value_error);
 }
 
 TEST_CASE("what holds layers has no parameters of its own") {
   CHECK(test::contains(
       test::message_of<glia::value_error>([] { (void)names_of(sequential{greedy{}}); }),
-      "asks for parameter 'scale' itself and holds layers"));
+      "requests the parameter 'scale', but declares contains_layers; a layer that contains layers "
+      "has no parameters itself"));
 }
 
 TEST_CASE("a parameter that is asked for by another name than before is an error") {
   glia::model net{named{"mine", fickle{}}, {2}};
   const xt::xarray<float> x = xt::zeros<float>({1, 2});
-  CHECK(
-      test::contains(test::message_of<glia::value_error>([&] { (void)net.predict(x); }),
-                     "asks for parameter 'other' of shape (2,), where it asked for 'mine.scale'"));
+  CHECK(test::contains(test::message_of<glia::value_error>([&] { (void)net.predict(x); }),
+                       "requests the parameter 'other' of shape (2,), but earlier 'mine.scale'"));
 }
 
 TEST_CASE("nodes know their layer, in the backward pass as well") {

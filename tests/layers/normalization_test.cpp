@@ -20,7 +20,7 @@ TEST_CASE("batch_norm keeps running averages while it trains") {
   glia::batch b{.size = 2,
                 .input_shape = {2, 2},
                 .inputs = {1, 10, 3, 30},
-                .classes = {},
+                .labels = {},
                 .target_shape = {2, 2},
                 .targets = {0, 0, 0, 0}};
   trainer.step(b);
@@ -66,7 +66,7 @@ TEST_CASE("normalisation layers have the right gradients") {
 TEST_CASE("normalisation layers say what does not fit") {
   CHECK(test::message_of<glia::shape_error>([] {
           glia::model net{glia::sequential{glia::batch_norm{}}, {}};
-        }) == "sequential[0] batch_norm: expected input (N, ..., C), got (N)");
+        }) == "sequential[0] batch_norm: expected an input (N, ..., C), got (N)");
   CHECK(test::message_of<glia::value_error>([] {
           glia::model net{glia::sequential{glia::layer_norm{.epsilon = 0}}, {4}};
         }) == "sequential[0] layer_norm: expected a finite positive epsilon");

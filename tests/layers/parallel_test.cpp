@@ -24,7 +24,7 @@ TEST_CASE("branches see the same input and are joined") {
                   {}) == std::vector<float>{111, 222, 333, 444});
   CHECK(run_layer(glia::parallel{glia::join::multiply{}, times(2), times(3)}, batch, x, {}) ==
         std::vector<float>{6, 24, 54, 96});
-  const glia::join::with difference{"difference", [](const auto& y) { return y[0] - y[1]; }};
+  const glia::join::lambda difference{"difference", [](const auto& y) { return y[0] - y[1]; }};
   CHECK(run_layer(glia::parallel{difference, times(3), times(1)}, batch, x, {}) ==
         std::vector<float>{2, 4, 6, 8});
   // Along the rows of images.
@@ -37,8 +37,8 @@ TEST_CASE("branches see the same input and are joined") {
 TEST_CASE("branches are named, counted and compared as other layers are") {
   const glia::parallel inception{
       glia::conv2d{2, 1},
-      glia::sequential{glia::conv2d{.filters = 3, .kernel = 1, .activation = glia::relu},
-                       glia::conv2d{.filters = 4, .kernel = 3, .padding = glia::same}}};
+      glia::sequential{glia::conv2d{.filters = 3, .kernel_size = 1, .activation = glia::relu},
+                       glia::conv2d{.filters = 4, .kernel_size = 3, .padding = glia::same}}};
   glia::model net{glia::sequential{inception, glia::flatten{}, glia::dense{2}}, {4, 4, 3}};
   CHECK(net.parameters()[0].spec.name == "conv2d_0.kernel");
   CHECK(net.parameters()[4].spec.name == "conv2d_2.kernel");
@@ -52,8 +52,8 @@ TEST_CASE("branches are named, counted and compared as other layers are") {
 }
 
 TEST_CASE("branches have the right gradients, one within another") {
-  const glia::join::with gated{"gated",
-                               [](const auto& y) { return y[0] * glia::sigmoid.apply(y[1]); }};
+  const glia::join::lambda gated{"gated",
+                                 [](const auto& y) { return y[0] * glia::ops::sigmoid(y[1]); }};
   const glia::sequential nested{
       glia::parallel{glia::dense{3, glia::tanh},
                      glia::parallel{glia::join::multiply{}, glia::dense{2, glia::sigmoid},
@@ -76,7 +76,7 @@ TEST_CASE("a network of branches trains to the same bits on any number of thread
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{.learning_rate = 0.02}};
     const glia::history h =
         trainer.fit(test::quadrants{400}, {.epochs = 20, .batch_size = 50, .progress = nullptr});
-    CHECK(h.epochs.back().training.metrics.at(0) > 0.95);
+    CHECK(h.epochs.back().training.metric_values.at(0) > 0.95);
     return test::parameters_of(net);
   };
   const std::vector<float> one = trained(1);
@@ -90,21 +90,22 @@ TEST_CASE("branches that do not fit together say which, where") {
               glia::sequential{glia::parallel{glia::join::add{}, glia::dense{3}, glia::dense{2}}},
               {2}};
         }) ==
-        "sequential[0] parallel(add, dense(3), dense(2)): its first branch ends in (N, 3), branch "
-        "[1] in (N, 2); branches that are added or multiplied end in one shape");
+        "sequential[0] parallel(add, dense(3), dense(2)): expected branches with outputs of the "
+        "same shape, since they are added or multiplied; branch [0] ends in (N, 3), branch [1] in "
+        "(N, 2)");
   CHECK(message_of<glia::shape_error>([] {
           glia::model net{glia::sequential{glia::parallel{glia::conv2d{2, 1}, glia::conv2d{2, 2}}},
                           {4, 4, 3}};
         }) ==
-        "sequential[0] parallel(concat, conv2d(2, 1x1, valid), conv2d(2, 2x2, valid)): its first "
-        "branch ends in (N, 4, 4, 2), branch [1] in (N, 3, 3, 2); branches joined along axis -1 "
-        "are alike in all others");
+        "sequential[0] parallel(concat, conv2d(2, 1x1, valid), conv2d(2, 2x2, valid)): expected "
+        "branches that differ only along axis -1, since they are concatenated; branch [0] ends in "
+        "(N, 4, 4, 2), branch [1] in (N, 3, 3, 2)");
   CHECK(message_of<glia::shape_error>([] {
           glia::model net{
               glia::sequential{glia::parallel{glia::join::concat{.axis = 0}, glia::dense{3}}}, {2}};
         }) ==
-        "sequential[0] parallel(concat along 0, dense(3)): cannot join along axis 0 what branches "
-        "give, (N, 3); axes of samples are 1 to 1, or -1 for the last");
+        "sequential[0] parallel(concat along 0, dense(3)): cannot concatenate branches with "
+        "outputs (N, 3) along axis 0; expected an axis from 1 to 1, or -1 for the last one");
   CHECK(message_of<glia::shape_error>([] {
           glia::model net{
               glia::sequential{glia::parallel{

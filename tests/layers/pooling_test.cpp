@@ -15,9 +15,9 @@ const glia::shape batch{1, 3, 3, 1};
 
 TEST_CASE("pools take the maximum and the mean of their windows") {
   CHECK(run_layer(glia::max_pool2d{}, batch, image, {}) == std::vector<float>{8});
-  CHECK(run_layer(glia::max_pool2d{.stride = 1}, batch, image, {}) ==
+  CHECK(run_layer(glia::max_pool2d{.strides = 1}, batch, image, {}) ==
         std::vector<float>{8, 5, 8, 4});
-  CHECK(run_layer(glia::avg_pool2d{.stride = 1}, batch, image, {}) ==
+  CHECK(run_layer(glia::avg_pool2d{.strides = 1}, batch, image, {}) ==
         std::vector<float>{4.25F, 3.5F, 2, 0.5F});
 }
 
@@ -41,9 +41,9 @@ TEST_CASE("pools have the right gradients") {
   const auto error = [&](const auto& layer) {
     return glia::testing::layer_gradient_error(device, layer, x);
   };
-  CHECK(error(glia::max_pool2d{.window = 3, .stride = 2, .padding = glia::same}) <
+  CHECK(error(glia::max_pool2d{.pool_size = 3, .strides = 2, .padding = glia::same}) <
         tolerance::gradient);
-  CHECK(error(glia::avg_pool2d{.window = {2, 3}, .stride = 1, .padding = glia::same}) <
+  CHECK(error(glia::avg_pool2d{.pool_size = {2, 3}, .strides = 1, .padding = glia::same}) <
         tolerance::gradient);
   CHECK(error(glia::global_max_pool2d{}) < tolerance::gradient);
   CHECK(error(glia::global_avg_pool2d{}) < tolerance::gradient);
@@ -55,13 +55,13 @@ TEST_CASE("pools say what does not fit") {
         }) ==
         "sequential[0] max_pool2d(2x2, valid): expected images (N, H, W, C), got (N, 28, 28)");
   CHECK(contains(message_of<glia::shape_error>([] {
-                   glia::model net{glia::avg_pool2d{.window = 4}, {3, 9, 1}};
+                   glia::model net{glia::avg_pool2d{.pool_size = 4}, {3, 9, 1}};
                  }),
                  "the window is larger than the padded input (N, 3, 9, 1)"));
   CHECK(contains(message_of<glia::value_error>([] {
                    glia::model net{glia::max_pool2d{.padding = 2}, {8, 8, 1}};
                  }),
-                 "padding must be smaller than the window"));
+                 "expected padding smaller than the pool_size, got padding 2/2/2/2"));
   CHECK(contains(message_of<glia::shape_error>([] {
                    glia::model net{glia::global_avg_pool2d{}, {8}};
                  }),

@@ -10,7 +10,7 @@ using test::message_of;
 using test::run_layer;
 
 TEST_CASE("a bidirectional layer reads sequences from both ends") {
-  const auto both = glia::bidirectional(glia::gru{.units = 2, .sequences = true});
+  const auto both = glia::bidirectional(glia::gru{.units = 2, .return_sequences = true});
   CHECK(glia::text(both) == "parallel(concat, gru(2, sequences), gru(2, sequences, backwards))");
   glia::model net{glia::sequential{both}, {4, 3}};
   CHECK(net.output_shape() == glia::shape{4, 4});
@@ -75,8 +75,11 @@ TEST_CASE("recurrent layers begin as Keras's do") {
 
 TEST_CASE("dropout of recurrent layers is that of a sample at all steps") {
   // A state that only adds up what it is given: h = x + h.
-  const glia::simple_rnn adds{
-      .units = 1, .sequences = true, .activation = glia::linear, .bias = false, .dropout = 0.5};
+  const glia::simple_rnn adds{.units = 1,
+                              .return_sequences = true,
+                              .activation = glia::linear,
+                              .use_bias = false,
+                              .dropout = 0.5};
   const std::vector<float> ones(6 * 4, 1.0F);
   const auto y = run_layer(adds, {6, 4, 1}, ones, {{1}, {1}}, glia::run_mode::training);
   std::size_t dropped = 0;
@@ -138,7 +141,7 @@ TEST_CASE("a GRU adds up two marked numbers of a hundred steps") {
         x(n, t, 0) = static_cast<float>(random.uniform());
       }
       for (const std::size_t half : {std::size_t{0}, steps / 2}) {
-        const std::size_t at = half + random.below(steps / 2);
+        const std::size_t at = half + random.integer(steps / 2);
         x(n, at, 1) = 1;
         y(n, 0) += x(n, at, 0);
       }
@@ -151,18 +154,19 @@ TEST_CASE("a GRU adds up two marked numbers of a hundred steps") {
   glia::trainer trainer{net,
                         glia::mean_squared_error{},
                         glia::adam{.learning_rate = 0.003},
-                        {.gradients = {glia::clip_by_norm(1.0)}}};
-  const glia::history h = trainer.fit(glia::valued_arrays(x, y), glia::valued_arrays(unseen, sums),
+                        {.gradient_transforms = {glia::clip_by_global_norm(1.0)}}};
+  const glia::history h = trainer.fit(glia::target_arrays(x, y), glia::target_arrays(unseen, sums),
                                       {.epochs = 10, .batch_size = 32, .progress = nullptr});
   CHECK(h.epochs.back().validation->loss < 0.01);
 }
 
 TEST_CASE("recurrent layers say what they do not take") {
-  CHECK(message_of<glia::shape_error>([] {
-          glia::model net{glia::sequential{glia::gru{.units = 3}}, {4}};
-        }) ==
-        "sequential[0] gru(3): expected sequences (N, T, C) of at least one step, got (N, 4); add "
-        "reshape{{T, C}} before it, or .sequences = true to a recurrent layer before it");
+  CHECK(
+      message_of<glia::shape_error>([] {
+        glia::model net{glia::sequential{glia::gru{.units = 3}}, {4}};
+      }) ==
+      "sequential[0] gru(3): expected sequences (N, T, C) with at least one step, got (N, 4); add "
+      "reshape{{T, C}} before it, or .return_sequences = true to a recurrent layer before it");
   CHECK(contains(message_of<glia::value_error>([] {
                    glia::model net{glia::sequential{glia::lstm{}}, {4, 2}};
                  }),
@@ -171,7 +175,7 @@ TEST_CASE("recurrent layers say what they do not take") {
       message_of<glia::value_error>([] {
         glia::model net{glia::sequential{glia::simple_rnn{.units = 2, .dropout = 1}}, {4, 2}};
       }),
-      "expected rates of dropout in [0, 1)"));
+      "expected dropout and recurrent_dropout in [0, 1)"));
 }
 
 TEST_CASE("a recurrent network learns a sum over its sequences, to the same bits on any threads") {
@@ -190,7 +194,7 @@ TEST_CASE("a recurrent network learns a sum over its sequences, to the same bits
     }
     y(n) = sum > 0 ? 1 : 0;
   }
-  const glia::labelled_arrays data(x, y);
+  const glia::labeled_arrays data(x, y);
   const auto trained = [&](std::size_t threads) {
     glia::model net{glia::sequential{glia::gru{.units = 12}, glia::dense{2}},
                     {steps, 2},
@@ -198,7 +202,7 @@ TEST_CASE("a recurrent network learns a sum over its sequences, to the same bits
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{.learning_rate = 0.02}};
     const glia::history h =
         trainer.fit(data, {.epochs = 20, .batch_size = 50, .progress = nullptr});
-    CHECK(h.epochs.back().training.metrics.at(0) > 0.93);
+    CHECK(h.epochs.back().training.metric_values.at(0) > 0.93);
     return test::parameters_of(net);
   };
   const std::vector<float> one = trained(1);

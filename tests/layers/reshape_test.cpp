@@ -13,5 +13,6 @@ TEST_CASE("reshape says what does not fit") {
   CHECK(test::message_of<glia::shape_error>([] {
           glia::model net{glia::sequential{glia::reshape{{28, 28, 1}}}, {783}};
         }) ==
-        "sequential[0] reshape(28, 28, 1): a sample of shape (783,) has 783 elements, not 784");
+        "sequential[0] reshape(28, 28, 1): expected samples with 784 elements, got samples of "
+        "shape (783,) with 783");
 }

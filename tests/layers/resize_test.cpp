@@ -40,12 +40,12 @@ TEST_CASE("layers that resize say what does not fit") {
   CHECK(message_of<glia::shape_error>([] {
           glia::model net{glia::sequential{glia::crop2d{{1, 1, 0, 0}}}, {2, 9, 1}};
         }) ==
-        "sequential[0] crop2d(1/1/0/0): nothing is left of (N, 2, 9, 1) without a border of "
-        "1/1/0/0");
+        "sequential[0] crop2d(1/1/0/0): expected a cropping that leaves a part of the images (N, "
+        "2, 9, 1), got 1/1/0/0 rows and columns (top/bottom/left/right)");
   CHECK(contains(message_of<glia::value_error>([] {
                    glia::model net{glia::sequential{glia::upsample2d{0}}, {2, 9, 1}};
                  }),
-                 "expected a factor of at least 1"));
+                 "expected a size of at least 1, got 0x0"));
   CHECK(contains(message_of<glia::shape_error>([] {
                    glia::model net{glia::sequential{glia::zero_pad2d{}}, {2}};
                  }),
@@ -56,7 +56,7 @@ TEST_CASE("pools of sequences are those of images of one row") {
   const std::vector<float> steps{1, 10, 3, 20, 2, 60, -1, 5};  // (1, 4, 2)
   const glia::shape sequence{1, 4, 2};
   CHECK(run_layer(glia::max_pool1d{}, sequence, steps, {}) == std::vector<float>{3, 20, 2, 60});
-  CHECK(run_layer(glia::avg_pool1d{.window = 3, .stride = 1, .padding = glia::same}, sequence,
+  CHECK(run_layer(glia::avg_pool1d{.pool_size = 3, .strides = 1, .padding = glia::same}, sequence,
                   steps, {}) == std::vector<float>{2, 15, 2, 30, 4 / 3.0F, 85 / 3.0F, 0.5F, 32.5F});
   CHECK(run_layer(glia::global_max_pool1d{}, sequence, steps, {}) == std::vector<float>{3, 60});
   CHECK(run_layer(glia::global_avg_pool1d{}, sequence, steps, {}) ==
@@ -65,24 +65,25 @@ TEST_CASE("pools of sequences are those of images of one row") {
   const auto error = [&](const auto& layer) {
     return glia::testing::layer_gradient_error(glia::cpu<double>(), layer, x);
   };
-  CHECK(error(glia::max_pool1d{.window = 3, .stride = 2}) < tolerance::gradient);
-  CHECK(error(glia::avg_pool1d{.window = 3, .stride = 2, .padding = glia::same}) <
+  CHECK(error(glia::max_pool1d{.pool_size = 3, .strides = 2}) < tolerance::gradient);
+  CHECK(error(glia::avg_pool1d{.pool_size = 3, .strides = 2, .padding = glia::same}) <
         tolerance::gradient);
   CHECK(error(glia::global_max_pool1d{}) < tolerance::gradient);
   CHECK(error(glia::global_avg_pool1d{}) < tolerance::gradient);
   CHECK(message_of<glia::shape_error>([] {
-          glia::model net{glia::sequential{glia::max_pool1d{.window = 5}}, {4, 2}};
+          glia::model net{glia::sequential{glia::max_pool1d{.pool_size = 5}}, {4, 2}};
         }) ==
-        "sequential[0] max_pool1d(5, valid): the window is longer than the padded sequence (N, 4, "
-        "2); use a shorter one or padding same");
-  CHECK(contains(message_of<glia::shape_error>([] {
-                   glia::model net{glia::sequential{glia::conv1d{.filters = 2, .kernel = 3}}, {4}};
-                 }),
-                 "expected sequences (N, T, C), got (N, 4)"));
+        "sequential[0] max_pool1d(5, valid): the pool_size is larger than the padded sequence (N, "
+        "4, 2); use a smaller one, or .padding = same");
+  CHECK(contains(
+      message_of<glia::shape_error>([] {
+        glia::model net{glia::sequential{glia::conv1d{.filters = 2, .kernel_size = 3}}, {4}};
+      }),
+      "expected sequences (N, T, C), got (N, 4)"));
   CHECK(contains(message_of<glia::value_error>([] {
                    glia::model net{glia::sequential{glia::conv1d{.filters = 2}}, {4, 2}};
                  }),
-                 "expected a kernel, stride and dilation of at least 1"));
+                 "expected kernel_size, strides and dilation_rate of at least 1"));
 }
 
 TEST_CASE("spatial dropout drops whole channels of a sample") {
@@ -111,5 +112,5 @@ TEST_CASE("spatial dropout drops whole channels of a sample") {
   CHECK(contains(message_of<glia::shape_error>([] {
                    glia::model net{glia::sequential{glia::spatial_dropout{}}, {4}};
                  }),
-                 "use dropout for rows of features"));
+                 "use dropout for inputs (N, C)"));
 }

@@ -10,7 +10,7 @@ using test::run_layer;
 
 TEST_CASE("attention has values of a size of their own, dropout, and says what it does not take") {
   const glia::multi_head_attention layer{
-      .heads = 2, .key_size = 3, .value_size = 5, .causal = true, .dropout = 0.3};
+      .num_heads = 2, .key_dim = 3, .value_dim = 5, .use_causal_mask = true, .dropout = 0.3};
   CHECK(glia::testing::layer_gradient_error(glia::cpu<double>(), layer, {{2, 4, 6}, 1U}) <
         tolerance::gradient);
   glia::model net{glia::sequential{layer}, {4, 6}};
@@ -20,21 +20,21 @@ TEST_CASE("attention has values of a size of their own, dropout, and says what i
   CHECK(glia::text(layer) == "multi_head_attention(2 heads of 3/5, causal)");
   CHECK(contains(message_of<glia::shape_error>([] {
                    glia::model refused{
-                       glia::sequential{glia::multi_head_attention{.heads = 2, .key_size = 3}},
+                       glia::sequential{glia::multi_head_attention{.num_heads = 2, .key_dim = 3}},
                        {4}};
                  }),
                  "expected sequences (N, T, C), got (N, 4)"));
   CHECK(contains(
       message_of<glia::value_error>([] {
-        glia::model refused{glia::sequential{glia::multi_head_attention{.heads = 2}}, {4, 6}};
+        glia::model refused{glia::sequential{glia::multi_head_attention{.num_heads = 2}}, {4, 6}};
       }),
-      "expected heads and a key_size of at least 1"));
+      "expected num_heads and key_dim of at least 1"));
 }
 
 TEST_CASE("with causal attention no output changes when a later step does") {
-  glia::model net{
-      glia::sequential{glia::multi_head_attention{.heads = 2, .key_size = 4, .causal = true}},
-      {5, 3}};
+  glia::model net{glia::sequential{glia::multi_head_attention{
+                      .num_heads = 2, .key_dim = 4, .use_causal_mask = true}},
+                  {5, 3}};
   xt::xarray<float> x = xt::ones<float>({1, 5, 3});
   for (std::size_t i = 0; i < x.size(); ++i) {
     x.data()[i] = static_cast<float>(i % 7) - 3;
@@ -76,7 +76,7 @@ TEST_CASE("a layer runs on each step as on a sample") {
   CHECK(run_layer(each, {1, 3, 1}, {1, 2, 3}, {{1, 10}, {0, 0.5F}}) ==
         std::vector<float>{1, 10.5F, 2, 20.5F, 3, 30.5F});
   const glia::time_distributed images{
-      glia::sequential{glia::conv2d{.filters = 2, .kernel = 2}, glia::global_max_pool2d{}}};
+      glia::sequential{glia::conv2d{.filters = 2, .kernel_size = 2}, glia::global_max_pool2d{}}};
   glia::model net{glia::sequential{images, glia::gru{.units = 3}, glia::dense{2}}, {4, 5, 5, 3}};
   CHECK(net.parameters()[0].spec.name == "conv2d_0.kernel");
   CHECK(net.output_shape() == glia::shape{2});

@@ -19,7 +19,7 @@ std::vector<float> losses(const Loss& loss, const glia::shape& s, std::vector<fl
   glia::tape<device_type> on(device);
   glia::targets<device_type> t;
   if (values.empty()) {
-    t.classes = device.from_host(std::span<const std::int32_t>(classes), {classes.size()});
+    t.labels = device.from_host(std::span<const std::int32_t>(classes), {classes.size()});
   } else {
     t.values = test::tensor_of(device, s, std::move(values));
   }
@@ -47,7 +47,7 @@ TEST_CASE("softmax cross-entropy of classes, one-hot rows, smoothing and weights
   CHECK(near(losses(smoothing, {2, 3}, y, {2, 0}), {smooth, uniform}) < tolerance::hand_computed);
   CHECK(near(losses(smoothing, {2, 3}, y, {}, {0, 0, 1, 1, 0, 0}), {smooth, uniform}) <
         tolerance::hand_computed);
-  const glia::softmax_cross_entropy weighted{.class_weights = {2, 1, 0.5F}};
+  const glia::softmax_cross_entropy weighted{.class_weight = {2, 1, 0.5F}};
   CHECK(near(losses(weighted, {2, 3}, y, {2, 0}), {-0.5 * log_p(3), 2 * uniform}) <
         tolerance::hand_computed);
 }
@@ -57,7 +57,7 @@ TEST_CASE("binary cross-entropy of values and of classes") {
     const double p = 1 / (1 + std::exp(-y));
     return -t * std::log(p) - (1 - t) * std::log(1 - p);
   };
-  const glia::binary_cross_entropy bce;
+  const glia::sigmoid_cross_entropy bce;
   CHECK(near(losses(bce, {2, 1}, {0.5F, -2}, {1, 0}), {loss(0.5, 1), loss(-2, 0)}) <
         tolerance::hand_computed);
   CHECK(near(losses(bce, {1, 2}, {0.5F, -2}, {}, {0.25F, 1}),
@@ -91,7 +91,7 @@ TEST_CASE("losses have the right gradients") {
       glia::targets<B> t;
       if (classes) {
         const std::vector<std::int32_t> labels{1, 0, 2};
-        t.classes = device.from_host(std::span<const std::int32_t>(labels), {3});
+        t.labels = device.from_host(std::span<const std::int32_t>(labels), {3});
       } else {
         t.values = test::tensor_of(device, s, {0.3F, 1, -1, 0.7F, 0, 1.9F, -0.4F, 0.2F, 1});
       }
@@ -101,10 +101,10 @@ TEST_CASE("losses have the right gradients") {
           tolerance::gradient);
   };
   check(glia::softmax_cross_entropy{}, {3, 3}, true);
-  check(glia::softmax_cross_entropy{.label_smoothing = 0.2, .class_weights = {1, 2, 3}}, {3, 3},
+  check(glia::softmax_cross_entropy{.label_smoothing = 0.2, .class_weight = {1, 2, 3}}, {3, 3},
         true);
   check(glia::softmax_cross_entropy{}, {3, 3}, false);
-  check(glia::binary_cross_entropy{}, {3, 3}, false);
+  check(glia::sigmoid_cross_entropy{}, {3, 3}, false);
   check(glia::mean_squared_error{}, {3, 3}, false);
   check(glia::mean_absolute_error{}, {3, 3}, false);
   check(glia::huber{0.5}, {3, 3}, false);
@@ -117,25 +117,25 @@ TEST_CASE("losses say what does not fit") {
   CHECK(contains(message_of<glia::shape_error>([] {
                    (void)losses(glia::mean_squared_error{}, {2, 2}, {1, 2, 3, 4}, {}, {1, 2, 3});
                  }),
-                 "from_host: 3 values do not fill"));
+                 "from_host: 3 values do not match"));
   CHECK(contains(message_of<glia::shape_error>([] {
                    (void)losses(glia::softmax_cross_entropy{}, {2, 1}, {1, 2}, {0, 1});
                  }),
                  "at least 2 classes"));
   CHECK(contains(
       message_of<glia::shape_error>([] {
-        (void)losses(glia::softmax_cross_entropy{.class_weights = {1, 2}}, {1, 3}, {1, 2, 3}, {0});
+        (void)losses(glia::softmax_cross_entropy{.class_weight = {1, 2}}, {1, 3}, {1, 2, 3}, {0});
       }),
-      "2 class weights for 3 classes"));
+      "expected a class_weight with 3 weights, one for each class, got 2"));
   CHECK(contains(
       message_of<glia::value_error>([] {
         (void)losses(glia::softmax_cross_entropy{.label_smoothing = 1}, {1, 3}, {1, 2, 3}, {0});
       }),
-      "label smoothing in [0, 1)"));
+      "label_smoothing in [0, 1)"));
   CHECK(contains(message_of<glia::value_error>([] {
                    (void)losses(glia::huber{0}, {1, 1}, {1}, {}, {2});
                  }),
-                 "positive delta"));
+                 "expected a positive, finite delta"));
 }
 
 TEST_CASE("losses refuse hyper-parameters that are negative or not finite") {
@@ -143,10 +143,10 @@ TEST_CASE("losses refuse hyper-parameters that are negative or not finite") {
   using test::message_of;
   for (const float weight : {-1.0F, NAN, INFINITY}) {
     CHECK(contains(message_of<glia::value_error>([&] {
-                     (void)losses(glia::softmax_cross_entropy{.class_weights = {1, 2, weight}},
+                     (void)losses(glia::softmax_cross_entropy{.class_weight = {1, 2, weight}},
                                   {1, 3}, {1, 2, 3}, {0});
                    }),
-                   "expected finite class weights of at least 0, got "));
+                   "expected a class_weight with finite weights of at least 0, got "));
   }
   CHECK_THROWS_AS(
       losses(glia::softmax_cross_entropy{.label_smoothing = NAN}, {1, 3}, {1, 2, 3}, {0}),

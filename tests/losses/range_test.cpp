@@ -121,8 +121,8 @@ TEST_CASE("functions of one number keep their digits over 38 decades") {
       example{unary_function::gelu,
               [](wide x) { return x * std::erfc(-x / std::sqrt(wide(2))) / 2; }},
       example{unary_function::elu, [](wide x) { return x > 0 ? x : std::expm1(x); }},
-      example{unary_function::exponential, [](wide x) { return std::exp(x); }},
-      example{unary_function::logarithm, [](wide x) { return std::log(x); }}};
+      example{unary_function::exp, [](wide x) { return std::exp(x); }},
+      example{unary_function::log, [](wide x) { return std::log(x); }}};
   const std::array slopes{
       example{unary_function::softplus, sigmoid},
       example{unary_function::erf,
@@ -161,7 +161,7 @@ TEST_CASE("binary cross-entropy keeps its digits over 38 decades, and its gradie
   const std::vector<double> some = arguments();
   on_all_backends([&]<glia::backend B>(const B& device) {
     for (const double t : {0.0, 1.0, 0.25}) {
-      const evaluated<B> got(device, glia::binary_cross_entropy{}, {some.size(), 1}, some,
+      const evaluated<B> got(device, glia::sigmoid_cross_entropy{}, {some.size(), 1}, some,
                              std::vector<double>(some.size(), t));
       errors<typename B::value_type> losses;
       errors<typename B::value_type> gradients;
@@ -243,7 +243,7 @@ TEST_CASE("cross-entropies of infinite logits are their limits, where there are 
     CHECK(same({rows.gradients.begin(), rows.gradients.begin() + 6}, {0, 0, 0, 1, -1, 0}));
     CHECK(same({rows.gradients.end() - 3, rows.gradients.end()}, {0, 0, 0}));
 
-    const evaluated<B> ones(device, glia::binary_cross_entropy{}, {6, 1},
+    const evaluated<B> ones(device, glia::sigmoid_cross_entropy{}, {6, 1},
                             {inf, inf, -inf, -inf, inf, nan}, {1, 0, 1, 0, 0.5, 1});
     CHECK(same(ones.losses, {0, inf, inf, 0, inf, nan}));
     CHECK(same({ones.gradients.begin(), ones.gradients.end() - 1}, {0, 1, -1, 0, 0.5}));
@@ -308,7 +308,7 @@ TEST_CASE("norms of gradients neither overflow nor underflow before they do") {
       const double root = std::sqrt(2.0);
       const auto clipped = [&](double bound) {
         auto some = gradients;
-        glia::transform_gradients({glia::clip_by_norm(bound)}, device, some);
+        glia::transform_gradients({glia::clip_by_global_norm(bound)}, device, some);
         return numbers_of(device, some[2])[1];
       };
       const double kept = clipped(1.5 * size);

@@ -19,16 +19,17 @@ xt::xarray<float> samples_of(std::size_t count, const glia::shape& sample, std::
 
 /// Windows over images, each channel on its own, single pixels, with batch normalisations.
 auto block() {
-  return glia::sequential{glia::conv2d{.filters = 12, .kernel = 3, .padding = glia::same},
-                          glia::batch_norm{},
-                          glia::relu6,
-                          glia::depthwise_conv2d{.kernel = 3, .stride = 2, .padding = glia::same},
-                          glia::batch_norm{},
-                          glia::relu6,
-                          glia::conv2d{8, 1},
-                          glia::flatten{},
-                          glia::dense{20, glia::tanh},
-                          glia::dense{5}};
+  return glia::sequential{
+      glia::conv2d{.filters = 12, .kernel_size = 3, .padding = glia::same},
+      glia::batch_norm{},
+      glia::relu6,
+      glia::depthwise_conv2d{.kernel_size = 3, .strides = 2, .padding = glia::same},
+      glia::batch_norm{},
+      glia::relu6,
+      glia::conv2d{8, 1},
+      glia::flatten{},
+      glia::dense{20, glia::tanh},
+      glia::dense{5}};
 }
 
 bool same(const xt::xarray<float>& a, const xt::xarray<float>& b) {
@@ -63,7 +64,7 @@ TEST_CASE("a calibrated model predicts with integers, nearly the same") {
   CHECK(how.products[1].input_zero == 0);
   CHECK(how.products[0].input_zero == Approx(127.5).margin(6));
 
-  const auto ready = net.prepare(how, {.batch = 64});
+  const auto ready = net.prepare(how, {.batch_size = 64});
   CHECK(test::kernel_count(ready.calls(), "quantized_chain") == 3);
   CHECK(test::kernel_count(ready.calls(), "conv2d_chain") +
             test::kernel_count(ready.calls(), "packed_dense") ==
@@ -76,17 +77,17 @@ TEST_CASE("a calibrated model predicts with integers, nearly the same") {
 
   SECTION("the same for every number of threads, and for every batch") {
     const glia::model one{block(), sample, glia::cpu<float>({.threads = 1})};
-    CHECK(same(one.prepare(how, {.batch = 64})(x), ready(x)));
+    CHECK(same(one.prepare(how, {.batch_size = 64})(x), ready(x)));
     const auto single = net.prepare(how);
     const xt::xarray<float> first = xt::view(x, xt::range(0, 1));
     CHECK(same(single(first), xt::view(ready(x), xt::range(0, 1))));
   }
   SECTION("a model that was prepared before stays in float") {
-    CHECK(same(net.prepare({.batch = 64})(x), y));
+    CHECK(same(net.prepare({.batch_size = 64})(x), y));
   }
   SECTION("a backend without integers computes the same by numbers") {
     const glia::model plain{block(), sample, glia::reference<float>()};
-    const auto by_numbers = plain.prepare(how, {.batch = 64});
+    const auto by_numbers = plain.prepare(how, {.batch_size = 64});
     CHECK(test::kernel_count(by_numbers.calls(), "quantized_chain") == 0);
     CHECK(test::kernel_count(by_numbers.calls(), "fake_quantize") == 5);
     CHECK(distance(by_numbers(x), ready(x)) < how.error / 2);
@@ -94,7 +95,7 @@ TEST_CASE("a calibrated model predicts with integers, nearly the same") {
   SECTION("one product of several") {
     glia::quantization some = how;
     some.products.erase(some.products.begin() + 1, some.products.end());
-    const auto partly = net.prepare(some, {.batch = 64});
+    const auto partly = net.prepare(some, {.batch_size = 64});
     CHECK(test::kernel_count(partly.calls(), "quantized_chain") == 1);
     CHECK(distance(partly(x), y) == Approx(how.products[0].error).epsilon(1e-3));
   }
@@ -111,17 +112,17 @@ TEST_CASE("inputs that come of others by another shape alone are seen") {
       CHECK(one.error < 0.1);
     }
   };
-  const glia::conv2d convolution{.filters = 8, .kernel = 3};
+  const glia::conv2d convolution{.filters = 8, .kernel_size = 3};
   check("rows cut off", glia::sequential{glia::crop2d{glia::border2d(1, 1, 0, 0)}, convolution},
         {12, 12, 3});
   check("nothing cut off", glia::sequential{glia::crop2d{0}, convolution}, {12, 12, 3});
-  check("one head", glia::multi_head_attention{.heads = 1, .key_size = 4}, {6, 4});
+  check("one head", glia::multi_head_attention{.num_heads = 1, .key_dim = 4}, {6, 4});
 }
 
 TEST_CASE("a pooling of single pixels between products of bytes changes nothing") {
   const auto with = [](const auto& between) {
-    return glia::sequential{glia::conv2d{.filters = 4, .kernel = 1}, between,
-                            glia::conv2d{.filters = 17, .kernel = 3, .padding = glia::same}};
+    return glia::sequential{glia::conv2d{.filters = 4, .kernel_size = 1}, between,
+                            glia::conv2d{.filters = 17, .kernel_size = 3, .padding = glia::same}};
   };
   const glia::shape in{8, 12, 8};
   const xt::xarray<float> x = samples_of(32, in, 5);
@@ -129,8 +130,8 @@ TEST_CASE("a pooling of single pixels between products of bytes changes nothing"
   const glia::model pooled{with(glia::max_pool2d{1}), in};
   const glia::quantization how = glia::calibrate(plain, x, {.tolerance = 1e9});
   REQUIRE(how.products.size() == 2);
-  const xt::xarray<float> y = plain.prepare(how, {.batch = 32})(x);
-  CHECK(distance(pooled.prepare(how, {.batch = 32})(x), y) < 0.02);
+  const xt::xarray<float> y = plain.prepare(how, {.batch_size = 32})(x);
+  CHECK(distance(pooled.prepare(how, {.batch_size = 32})(x), y) < 0.02);
   CHECK(distance(y, plain.predict(x)) < 0.1);
 }
 
@@ -150,14 +151,14 @@ TEST_CASE("products that move the outputs too far stay as they are") {
   CHECK(none.products.empty());
   CHECK(none.left_in_float == 2);
   CHECK(none.error == 0);
-  CHECK(same(net.prepare(none, {.batch = 96})(x), net.predict(x)));
+  CHECK(same(net.prepare(none, {.batch_size = 96})(x), net.predict(x)));
 }
 
 TEST_CASE("a data set is sampled all over") {
   const glia::shape sample{4};
   glia::model net{glia::sequential{glia::dense{3, glia::relu}, glia::dense{2}}, sample};
   const xt::xarray<float> x = samples_of(64, sample, 1);
-  const glia::labelled_arrays data(x, xt::xarray<int>(xt::zeros<int>({64})));
+  const glia::labeled_arrays data(x, xt::xarray<int>(xt::zeros<int>({64})));
   CHECK(glia::calibrate(net, data) == glia::calibrate(net, x));
   const xt::xarray<float> some = xt::view(x, xt::range(0, 64, 4));
   CHECK(glia::calibrate(net, data, {.batch_size = 4, .samples = 16}) ==
@@ -196,18 +197,18 @@ TEST_CASE("calibrate says what is wrong") {
   CHECK(test::contains(message(samples_of(4, {5}, 1)), "(N, 4)"));
   xt::xarray<float> broken = samples_of(4, sample, 1);
   broken.flat(6) = std::numeric_limits<float>::quiet_NaN();
-  CHECK(test::contains(message(broken), "must be finite, got nan"));
+  CHECK(test::contains(message(broken), "expected finite inputs of a product, got nan"));
 
   glia::quantization how = glia::calibrate(net, samples_of(4, sample, 1), {.tolerance = 1});
   how.products[0].layer = "dense_7";
   CHECK(test::contains(
       test::message_of<glia::value_error>([&] { static_cast<void>(net.prepare(how)); }),
-      "no product 0 with fixed weights in a layer 'dense_7'"));
+      "no product 0 with fixed weights in the layer 'dense_7'"));
   how.products[0].layer = "dense_1";
   how.products[0].weight_scales = {1};
   CHECK(test::contains(
       test::message_of<glia::value_error>([&] { static_cast<void>(net.prepare(how)); }),
-      "a scale for each of 2 outputs of 'dense_1', got 1"));
+      "one scale for each of 2 outputs of 'dense_1', got 1"));
 }
 
 TEST_CASE("a quantization's scales are above 0, and its zeros bytes") {
@@ -231,6 +232,6 @@ TEST_CASE("weights and inputs of nothing but zeros are quantised") {
   net.set("dense_0.kernel", xt::xarray<float>(xt::zeros<float>({4, 3})));
   const xt::xarray<float> x = samples_of(8, sample, 1);
   const glia::quantization how = glia::calibrate(net, x, {.tolerance = 1});
-  const xt::xarray<float> y = net.prepare(how, {.batch = 8})(x);
+  const xt::xarray<float> y = net.prepare(how, {.batch_size = 8})(x);
   CHECK(same(y, net.predict(x)));
 }

@@ -33,7 +33,7 @@ std::vector<double> ten_losses(Model& net, const Optimizer& optimizer, std::size
   const auto inputs = made(b.input_shape, input_offset);
   b.inputs.assign(inputs.begin(), inputs.end());
   for (std::size_t i = 0; i < samples; ++i) {
-    b.classes.push_back(static_cast<std::int32_t>(i % 3));
+    b.labels.push_back(static_cast<std::int32_t>(i % 3));
   }
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, optimizer};
   std::vector<double> losses;
@@ -88,7 +88,7 @@ void check_convolution(const B& device) {
   glia::model net{
       glia::sequential{
           glia::conv2d{
-              .filters = 3, .kernel = 3, .stride = 2, .padding = 1, .activation = glia::relu},
+              .filters = 3, .kernel_size = 3, .strides = 2, .padding = 1, .activation = glia::relu},
           glia::max_pool2d{}, glia::flatten{}, glia::dense{3}},
       {7, 6, 2},
       device};

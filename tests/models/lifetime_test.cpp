@@ -15,8 +15,8 @@ namespace {
 auto lifetime_network() { return glia::sequential{glia::dense{3, glia::relu}, glia::dense{4}}; }
 
 const std::string moved_from =
-    "model: it was moved from and has no parameters; use the model that it "
-    "was moved to, or assign one to it first";
+    "model: the model was moved from and has no parameters; use the model that it was moved to, or "
+    "assign another model to it first";
 
 // So that a vector of models moves them when it grows.
 static_assert(std::is_nothrow_move_constructible_v<
@@ -100,20 +100,20 @@ TEST_CASE("a trainer says that its model is gone") {
 
 TEST_CASE("a prepared model that was moved from is an error") {
   const glia::model net{lifetime_network(), {2}};
-  auto ready = net.prepare({.batch = 1});
+  auto ready = net.prepare({.batch_size = 1});
   const auto taken = std::move(ready);
   const xt::xarray<float> x = xt::ones<float>({1, 2});
   CHECK((taken(x) == net.predict(x)));
   CHECK(message_of<glia::value_error>([&] { (void)ready(x); }) ==
-        "prepared model: it was moved from");
+        "prepared model: the object was moved from and cannot be used");
   CHECK_THROWS_AS(ready.calls(), glia::value_error);
 }
 
 TEST_CASE("a description that reduces the batch is refused when the model is made") {
   const auto sum = glia::lambda{"sum", [](auto x) { return glia::ops::sum(std::move(x)); }};
   CHECK(message_of<glia::shape_error>([&] { glia::model net(sum, {3}); }) ==
-        "model: expected outputs (N, ...), one row for each of 1 sample, got (); reduce over the "
-        "axes of a sample and not over the batch, as ops::mean_per_sample does");
+        "model: expected outputs (N, ...) with one row for each of 1 sample, got (); reduce over "
+        "the axes of a sample, not over the batch axis, for example with ops::mean_per_sample");
   const auto kept = glia::lambda{"sum", [](auto x) {
                                    return glia::ops::sum_to(std::move(x), {1, 3});
                                  }};
@@ -148,7 +148,7 @@ TEST_CASE("an activation that has a name and no function is refused") {
   CHECK(message_of<glia::value_error>([&] {
           glia::model net(glia::dense{3, mish}, {2});
         }) ==
-        "activation: 'mish' has no function; say it by .map, as in {.name = \"softplus\", .map = "
+        "activation: 'mish' has no function; set .map, as in {.name = \"softplus\", .map = "
         "{unary_function::softplus}}");
   CHECK_THROWS_AS(glia::model(glia::sequential{mish}, {2}), glia::value_error);
   const glia::model plain(glia::sequential{glia::linear, glia::activation{}}, {2});
@@ -162,6 +162,6 @@ TEST_CASE("a model that no memory holds names the parameter and its size") {
                  glia::model net(glia::dense{std::size_t{1} << 26}, {std::size_t{1} << 26});
                }),
                "model: not enough memory for the parameter 'dense_0.kernel' (67108864, 67108864), "
-               "which takes 1.80144e+07 GB"));
+               "which needs 1.80144e+07 GB"));
 }
 #endif

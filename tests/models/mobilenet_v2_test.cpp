@@ -132,7 +132,8 @@ glia::tensor_map folded_state(const mobilenet_v2& net, std::size_t channels = 3)
   std::uint32_t stream = 0;
   for (const mobilenet_v2::unit& unit : net.units()) {
     const glia::conv2d& c = unit.convolution;
-    const glia::shape kernel{c.filters, channels / c.groups, c.kernel.height, c.kernel.width};
+    const glia::shape kernel{c.filters, channels / c.groups, c.kernel_size.height,
+                             c.kernel_size.width};
     auto values = glia::testing::test_values(kernel, ++stream);
     for (float& v : values) {
       v *= 2.4F / std::sqrt(static_cast<float>(kernel.size() / c.filters));
@@ -160,7 +161,7 @@ TEST_CASE("MobileNetV2 has as many parameters as Keras's and torchvision's") {
   CHECK(whole.all == 3504872 + 34112);
   CHECK(whole.all - features.all == 1281000);
   // Folded: one bias in place of gamma, beta and two statistics.
-  const counts folded = count({.normalized = false});
+  const counts folded = count({.use_batch_norm = false});
   CHECK(folded.all == 2257984 - 3 * 17056);
   CHECK(folded.trained == folded.all);
   CHECK(folded.kernels == features.kernels);
@@ -231,7 +232,7 @@ TEST_CASE("MobileNetV2 in inference is what the reference computes") {
     INFO(normalized);
     // At 0.25 the first block has as many inputs as outputs, and with them a shortcut.
     for (const double width : {0.35, 0.25}) {
-      const mobilenet_v2 layers{{.width = width, .classes = 10, .normalized = normalized}};
+      const mobilenet_v2 layers{{.width = width, .classes = 10, .use_batch_norm = normalized}};
       glia::model net{layers, {32, 32, 3}};
       glia::model oracle{layers, {32, 32, 3}, glia::reference<float>()};
       set_all(net);
@@ -319,12 +320,11 @@ TEST_CASE("MobileNetV2 says what it is and which stages it does not have") {
   const auto error = [](const mobilenet_v2& from, std::size_t first, std::size_t end) {
     return message_of<glia::value_error>([&] { (void)from.stages(first, end); });
   };
-  CHECK(error(net, 3, 20) == "mobilenet_v2: expected stages within 0 ... 19, got 3 ... 20");
-  CHECK(error(net, 5, 4) == "mobilenet_v2: expected stages within 0 ... 19, got 5 ... 4");
-  CHECK(error(net.stages(4, 9), 3, 9) ==
-        "mobilenet_v2: expected stages within 4 ... 9, got 3 ... 9");
+  CHECK(error(net, 3, 20) == "mobilenet_v2: expected stages within 0 to 19, got 3 to 20");
+  CHECK(error(net, 5, 4) == "mobilenet_v2: expected stages within 0 to 19, got 5 to 4");
+  CHECK(error(net.stages(4, 9), 3, 9) == "mobilenet_v2: expected stages within 4 to 9, got 3 to 9");
   CHECK(error(net.stages(4, 9), 4, 10) ==
-        "mobilenet_v2: expected stages within 4 ... 9, got 4 ... 10");
+        "mobilenet_v2: expected stages within 4 to 9, got 4 to 10");
   CHECK(glia::text(net) == "mobilenet_v2(0.5)");
   CHECK(glia::text(net.stages(4, 9)) == "mobilenet_v2(0.5, stages 4 to 9)");
   CHECK(net == mobilenet_v2{{.width = 0.5}});
@@ -402,20 +402,20 @@ TEST_CASE("torchvision's weights go into a network without a classifier, and onl
   state.erase("features.7.conv.2.weight");
   CHECK(contains(message_of<glia::data_error>(
                      [&] { glia::load_parameters(net, state, glia::torchvision_names(layers)); }),
-                 "1 tensors are missing: features.7.conv.2.weight;"));
+                 "1 tensors of the name map: features.7.conv.2.weight;"));
   state = torchvision_state();
   state["features.19.0.weight"] = xt::zeros<float>({1});
   CHECK(contains(message_of<glia::data_error>(
                      [&] { glia::load_parameters(net, state, glia::torchvision_names(layers)); }),
-                 "1 tensors belong to no parameter: features.19.0.weight;"));
+                 "1 tensors that the name map does not list: features.19.0.weight;"));
   CHECK(message_of<glia::value_error>(
-            [] { (void)glia::torchvision_names(mobilenet_v2{{.normalized = false}}); }) ==
-        "torchvision_names: these weights have batch normalisation of their own; make the network "
-        "with normalized = true");
+            [] { (void)glia::torchvision_names(mobilenet_v2{{.use_batch_norm = false}}); }) ==
+        "torchvision_names: torchvision's weights contain batch normalization; make the network "
+        "with use_batch_norm = true");
 }
 
 TEST_CASE("folded weights give the same outputs with batch normalisation and without") {
-  const mobilenet_v2 plain{{.width = 0.35, .normalized = false}};
+  const mobilenet_v2 plain{{.width = 0.35, .use_batch_norm = false}};
   // Its epsilon is large, so that not to account for it would show.
   const mobilenet_v2 normalized{{.width = 0.35, .normalization = {.epsilon = 0.1}}};
   const glia::tensor_map state = folded_state(plain);
@@ -447,7 +447,7 @@ TEST_CASE("MobileNetV2 with trained weights gives the features that others compu
   REQUIRE(expected.size() == 1280);
   for (const bool normalized : {false, true}) {
     INFO(normalized);
-    const mobilenet_v2 layers{{.normalized = normalized}};
+    const mobilenet_v2 layers{{.use_batch_norm = normalized}};
     glia::model net{layers, {224, 224, 3}};
     glia::load_parameters(net, state, glia::folded_names(layers));
     CHECK(test::distance(net.predict(x), expected) < tolerance::trained_features);

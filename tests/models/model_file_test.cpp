@@ -22,7 +22,7 @@ using glia::sequential;
 
 /// Convolution, running statistics and a product.
 auto network(const glia::activation& map = glia::relu) {
-  return sequential{conv2d{.filters = 3, .kernel = 2}, batch_norm{}, flatten{}, dense{4, map}};
+  return sequential{conv2d{.filters = 3, .kernel_size = 2}, batch_norm{}, flatten{}, dense{4, map}};
 }
 
 template <class T = float>
@@ -89,22 +89,23 @@ TEST_CASE("the file of another network is refused, with the first difference") {
   };
   // Every shape fits.
   CHECK(error(other) ==
-        "is of another network (layers): the file has 'dense_0: dense(4, relu) gives (1, 4), 148 "
-        "parameters', the model 'dense_0: dense(4, tanh) gives (1, 4), 148 parameters'; "
-        "weights under other activations are taken by load_parameters");
+        "the file belongs to another network (layers): the file has 'dense_0: dense(4, relu) gives "
+        "(1, 4), 148 parameters', but the model has 'dense_0: dense(4, tanh) gives (1, 4), 148 "
+        "parameters'; to load the parameters of a similar network, use load_parameters");
   CHECK(values_of<float>(other) == before);
 
   glia::model larger{network(), {6, 4, 2}};
-  CHECK(contains(error(larger), "(sample): the file has '(5, 4, 2)', the model '(6, 4, 2)'"));
-  glia::model shorter{sequential{conv2d{.filters = 3, .kernel = 2}}, {5, 4, 2}};
+  CHECK(
+      contains(error(larger), "(sample): the file has '(5, 4, 2)', but the model has '(6, 4, 2)'"));
+  glia::model shorter{sequential{conv2d{.filters = 3, .kernel_size = 2}}, {5, 4, 2}};
   CHECK(contains(error(shorter), "the file has 'batch_norm_0: "));
-  glia::model renamed{sequential{glia::named{"front", conv2d{.filters = 3, .kernel = 2}},
+  glia::model renamed{sequential{glia::named{"front", conv2d{.filters = 3, .kernel_size = 2}},
                                  batch_norm{}, flatten{}, dense{4, glia::relu}},
                       {5, 4, 2}};
-  CHECK(contains(error(renamed), "the model 'front"));
+  CHECK(contains(error(renamed), "the model has 'front"));
 
   glia::write_safetensors(file.path, glia::tensor_map{{"w", {1, 2}}});
-  CHECK(contains(error(other), "is no model that glia::save wrote"));
+  CHECK(contains(error(other), "the file was not written by glia::save"));
 }
 
 TEST_CASE("a damaged model file leaves the model as it was") {
@@ -140,7 +141,7 @@ TEST_CASE("a lambda that computes something else is another network though it is
   glia::save(plain, file.path);
   glia::model more{network_of(1), {3}};
   CHECK(contains(message_of<glia::data_error>([&] { glia::load(more, file.path); }),
-                 "called like the model's and compute something else"));
+                 "whose layers have the same names but compute something else"));
   glia::load(plain, file.path);
 }
 

@@ -6,7 +6,7 @@ using test::message_of;
 
 namespace {
 auto small_network() {
-  return glia::sequential{glia::conv2d{.filters = 4, .kernel = 3, .padding = glia::same},
+  return glia::sequential{glia::conv2d{.filters = 4, .kernel_size = 3, .padding = glia::same},
                           glia::batch_norm{},
                           glia::relu,
                           glia::max_pool2d{},
@@ -66,7 +66,7 @@ FLOPs and activations are those of one sample.
 }
 
 TEST_CASE("a layer's activations are those of its tensors that the backward pass still needs") {
-  const auto conv = glia::conv2d{.filters = 1, .kernel = 3, .padding = glia::same};
+  const auto conv = glia::conv2d{.filters = 1, .kernel_size = 3, .padding = glia::same};
   const glia::model net{glia::sequential{glia::residual{conv}, glia::max_pool2d{}, glia::flatten{},
                                          glia::dense{2, glia::relu}},
                         {4, 4, 1}};
@@ -109,7 +109,8 @@ TEST_CASE("parameters can be read and replaced by name") {
   net.set("dense_0.bias", xt::xarray<float>{10, 20});
   CHECK((net.predict(xt::xarray<float>{{1, 1}}) == xt::xarray<float>{{14, 26}}));
   CHECK(message_of<glia::value_error>([&] { (void)net.get("dense_1.kernel"); }) ==
-        "model: no parameter is called 'dense_1.kernel'; there are: dense_0.kernel, dense_0.bias");
+        "model: there is no parameter 'dense_1.kernel'; the parameters are: dense_0.kernel, "
+        "dense_0.bias");
   CHECK(message_of<glia::shape_error>([&] {
           net.set("dense_0.bias", xt::xarray<float>{1, 2, 3});
         }) == "dense_0.bias: expected shape (2,), got (3,)");
@@ -119,7 +120,7 @@ TEST_CASE("predict says what shape it expected") {
   glia::model net{glia::dense{2}, {4}};
   CHECK(message_of<glia::shape_error>([&] {
           (void)net.predict(xt::xarray<float>(xt::zeros<float>({3, 5})));
-        }) == "predict: expected inputs (N, 4), got (3, 5)");
+        }) == "predict: expected inputs of shape (N, 4), got (3, 5)");
   const xt::xarray<float> some{{1, 2, 3, 4}, {4, 3, 2, 1}, {0, 1, 0, 1}};
   CHECK(test::distance(net.predict(some, {.batch_size = 0}),
                        net.predict(some, {.batch_size = 3})) == 0);
@@ -135,8 +136,8 @@ TEST_CASE("a layer that changes its mind about its parameters is found out") {
   CHECK(contains(message_of<glia::value_error>([&] {
                    (void)net.predict(xt::ones<float>({1, 1}));
                  }),
-                 "sequential[0] lambda(fickle): asks for parameter 'factor' of shape (3,), where "
-                 "it asked for"));
+                 "sequential[0] lambda(fickle): requests the parameter 'factor' of shape (3,), but "
+                 "earlier "));
 }
 
 TEST_CASE("a backend in double takes and gives all digits") {
@@ -183,14 +184,14 @@ TEST_CASE("a plan knows what a model's outputs are and which layer made them so"
   check(sequential{dense{4, glia::softmax}, dense{3}}, output_kind::other,
         "sequential[1] dense(3)");
   check(sequential{dense{4, glia::softmax},
-                   glia::lambda{"log", [](auto x) { return glia::ops::logarithm(x); }}},
+                   glia::lambda{"log", [](auto x) { return glia::ops::log(x); }}},
         output_kind::other, "");
 }
 
 TEST_CASE("samples without elements are refused") {
   CHECK(message_of<glia::shape_error>([] {
           glia::model net{glia::dense{2}, {3, 0}};
-        }) == "model: expected samples of extents of at least 1, got shape (3, 0)");
+        }) == "model: expected a sample shape with extents of at least 1, got (3, 0)");
 }
 
 TEST_CASE("batches may be asked for that no memory holds") {

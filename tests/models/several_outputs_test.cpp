@@ -79,7 +79,7 @@ TEST_CASE("a model of several inputs and outputs learns all of them") {
   CHECK(last["side_accuracy"] > 0.95);
   CHECK(last["sum_mae"] < 0.2);
   CHECK(last["steps_accuracy"] > 0.95);
-  CHECK(h.epochs.back().validation->names == last.names);
+  CHECK(h.epochs.back().validation->metric_names == last.metric_names);
 
   // What is predicted by name is what was measured.
   const glia::scores measured = glia::evaluate(net, data, several_losses, {.metrics = metrics});
@@ -147,14 +147,14 @@ TEST_CASE("a shared layer has one set of parameters, and the gradients of all pl
                                                       glia::shared{"a", glia::dense{5}}},
                                      {4}};
                  }),
-                 "asks for parameter 'kernel' of shape (4, 5), where it asked for 'a.kernel' of "
-                 "shape (4, 4)"));
+                 "requests the parameter 'kernel' of shape (4, 5), but earlier 'a.kernel' of shape "
+                 "(4, 4) was requested here"));
   CHECK(contains(message_of<glia::value_error>([] {
                    glia::model other{glia::sequential{glia::shared{"a", glia::dense{4}},
                                                       glia::shared{"a", glia::identity{}}},
                                      {4}};
                  }),
-                 "the shared layer 'a' asked for 2 parameters where it ran first, now for 0"));
+                 "the first shared layer 'a' has 2 parameters, this one has 0"));
 }
 
 TEST_CASE("models of several inputs train to the same bits on any threads, and go on exactly") {
@@ -196,22 +196,23 @@ TEST_CASE("what does not fit several inputs and outputs is said by name") {
   };
   const glia::output_loss side{"side", glia::softmax_cross_entropy{}};
   CHECK(losses_throw(glia::output_losses{glia::output_loss{"age", glia::mean_squared_error{}}}) ==
-        "output_losses: nothing is called 'age'; there are: side (3,), sum (1,), steps (4, 2)");
+        "output_losses: there is no tensor named 'age'; the names are: side (3,), sum (1,), steps "
+        "(4, 2)");
   CHECK(losses_throw(glia::output_losses{side, side}) ==
-        "output_losses: the output 'side' has 2 losses, expected one");
+        "output_losses: the output 'side' has 2 losses, expected one loss for each output");
   CHECK(contains(losses_throw(glia::output_losses{
                      glia::output_loss{"side", glia::softmax_cross_entropy{}, -1}}),
-                 "has the weight -1, expected a finite one of at least 0"));
+                 "expected a finite weight of at least 0 for the output 'side', got -1"));
   // An output that applies already what its loss does.
   glia::model twice{glia::outputs{glia::output{"side", glia::dense{3, glia::softmax}}}, {4}};
   CHECK(contains(message_of<glia::value_error>([&] {
                    glia::trainer trainer{twice, glia::output_losses{side}, glia::sgd{}};
                  }),
-                 "the output 'side' ends in a softmax, but softmax_cross_entropy takes logits"));
+                 "the output 'side' ends in a softmax, but softmax_cross_entropy expects logits"));
 
   glia::trainer trainer{net, several_losses, glia::sgd{}};
   const auto fit_throws = [&](const glia::named_arrays& data,
-                              const glia::metric_choice& metrics = {}) {
+                              const glia::metric_list& metrics = {}) {
     return message_of<glia::error>(
         [&] { trainer.fit(data, {.metrics = metrics, .progress = nullptr}); });
   };
@@ -226,12 +227,13 @@ TEST_CASE("what does not fit several inputs and outputs is said by name") {
   several_arrays wrong;
   wrong.side(7) = 3;
   CHECK(contains(fit_throws(wrong.data()),
-                 "the data hold class 3, but the model has outputs for classes 0 to 2"));
+                 "the data contain class 3, but the model has outputs for classes 0 to 2"));
   wrong = {};
   wrong.steps(7, 1) = -2;
   CHECK(contains(
       fit_throws(wrong.data()),
-      "the data hold class -2, but the model has outputs for classes 0 to 1, and -1 for none"));
+      "the data contain class -2, but the model has outputs for classes 0 to 1 (-1 means no "
+      "label)"));
   const auto checked = [&](const auto& loss, float target) {
     glia::model small{glia::sequential{glia::outputs{glia::output{"a", glia::dense{2}}}}, {2}};
     glia::trainer of_small{small, glia::output_losses{glia::output_loss{"a", loss, 1, false}},
@@ -240,18 +242,20 @@ TEST_CASE("what does not fit several inputs and outputs is said by name") {
                                   {{"a", xt::xarray<float>(xt::ones<float>({3, 2}) * target)}}};
     return message_of<glia::data_error>([&] { of_small.fit(data, {.progress = nullptr}); });
   };
-  CHECK(contains(checked(glia::softmax_cross_entropy{}, 2), "the data hold a row (2, ...)"));
+  CHECK(contains(checked(glia::softmax_cross_entropy{}, 2), "got a row (2, ...)"));
   CHECK(checked(glia::softmax_cross_entropy{}, 0.5F).empty());
-  CHECK(checked(glia::binary_cross_entropy{}, 2) ==
-        "binary_cross_entropy: takes targets from 0 to 1, the data hold 2");
-  CHECK(checked(glia::binary_cross_entropy{}, 1).empty());
+  CHECK(checked(glia::sigmoid_cross_entropy{}, 2) ==
+        "sigmoid_cross_entropy: expected targets from 0 to 1, got 2");
+  CHECK(checked(glia::sigmoid_cross_entropy{}, 1).empty());
   CHECK(contains(fit_throws(arrays.data(), {glia::accuracy()}),
-                 "accuracy: say of which output, as in glia::for_output(\"digit\", ...)"));
+                 "accuracy: the model has several outputs; name one of them, as in "
+                 "glia::for_output(\"digit\", ...)"));
   CHECK(contains(fit_throws(arrays.data(), {glia::for_output("age", glia::mae())}),
-                 "age_mae: nothing is called 'age'"));
+                 "age_mae: there is no tensor named 'age'"));
   CHECK(contains(fit_throws(arrays.data(), {glia::for_output("sum", glia::accuracy())}),
-                 "sum_accuracy: counts classes, and the output 'sum' is one number"));
-  CHECK(contains(fit_throws(arrays.data(), {glia::for_output("side", glia::top_k(4))}),
+                 "sum_accuracy: the metric needs one score for each class, but the output 'sum' is "
+                 "one number"));
+  CHECK(contains(fit_throws(arrays.data(), {glia::for_output("side", glia::top_k_accuracy(4))}),
                  "expected k from 1 to the 3 classes of the output 'side', got 4"));
   CHECK(
       contains(message_of<glia::value_error>([&] {
@@ -268,15 +272,15 @@ TEST_CASE("what does not fit several inputs and outputs is said by name") {
                    const glia::named_arrays data({{"a", arrays.left}, {"a", arrays.left}},
                                                  {{"side", arrays.side}});
                  }),
-                 "two arrays are called 'a'"));
+                 "two arrays have the name 'a'"));
   CHECK(contains(message_of<glia::value_error>([] {
                    glia::model bad{glia::inputs{glia::input{"a", {2}}, glia::input{"a", {2}}}};
                  }),
-                 "has two inputs called 'a'"));
+                 "the model has two inputs named 'a'; give each its own name"));
   CHECK(contains(message_of<glia::shape_error>([&] {
                    glia::model bad{several, {12}};
                  }),
-                 "the inputs make rows (N, 13), got (N, 12)"));
+                 "expected rows (N, 13) that hold all inputs, got (N, 12); named_arrays makes"));
 }
 
 TEST_CASE("integers of one of several inputs are looked at") {
@@ -294,7 +298,7 @@ TEST_CASE("integers of one of several inputs are looked at") {
   CHECK(contains(message_of<glia::data_error>([&] {
                    static_cast<void>(glia::predict(net, {{"number", numbers}, {"words", wrong}}));
                  }),
-                 "embedding(5, 2): sample 0 of the batch holds 5 at place 4"));
+                 "embedding(5, 2): sample 0 of the batch has the value 5 at index 4"));
 }
 
 TEST_CASE("classes of the steps of sequences are learnt, and those of none left out") {
@@ -319,7 +323,7 @@ TEST_CASE("classes of the steps of sequences are learnt, and those of none left 
   const xt::xarray<float> classes{{1, 1, 0}, {0, -1, -1}};
   glia::model same{glia::reshape{{3, 2}}, {6}};
   const auto found =
-      glia::evaluate(same, glia::valued_arrays(x, classes), loss, {.metrics = {glia::accuracy()}});
+      glia::evaluate(same, glia::target_arrays(x, classes), loss, {.metrics = {glia::accuracy()}});
   CHECK(found["accuracy"] == Approx((2.0 / 3 + 1) / 2));
   const std::vector<double> shares{0.2, 0.8, 1, 0, 0.5, 0.5, 0, 1, 0.3, 0.7, 1, 0};
   CHECK(glia::testing::loss_gradient_error(glia::cpu<double>(), loss, {{2, 3, 2}, 1U},

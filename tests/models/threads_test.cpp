@@ -26,7 +26,7 @@ namespace {
 
 const auto large = [] {
   return glia::model{
-      glia::sequential{glia::conv2d{.filters = 8, .kernel = 3, .activation = glia::relu},
+      glia::sequential{glia::conv2d{.filters = 8, .kernel_size = 3, .activation = glia::relu},
                        glia::max_pool2d{}, glia::flatten{}, glia::dense{256, glia::relu},
                        glia::dense{10}},
       {12, 12, 1},
@@ -44,7 +44,7 @@ glia::batch small_batch() {
   return {.size = 2,
           .input_shape = {2, 8},
           .inputs = std::vector<float>(16, 0.5F),
-          .classes = {},
+          .labels = {},
           .target_shape = {2, 3},
           .targets = std::vector<float>(6, 1.0F)};
 }
@@ -259,7 +259,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("observers and losses of a training read and change its model") {
+TEST_CASE("callbacks and losses of a training read and change its model") {
   const test::temporary_folder folder;
   const auto file = folder.path() / "model.safetensors";
   auto net = small();
@@ -287,13 +287,14 @@ TEST_CASE("observers and losses of a training read and change its model") {
   glia::trainer trainer{net, loss, glia::sgd{}};
   const xt::xarray<float> x = xt::ones<float>({6, 8});
   const xt::xarray<float> y = xt::ones<float>({6, 3});
-  trainer.fit(glia::valued_arrays{x, y},
-              {.batch_size = 2, .progress = nullptr, .observers = {[&](const glia::training& t) {
-                                                       use();
-                                                       if (t.at == glia::moment::step) {
-                                                         change();
-                                                       }
-                                                     }}});
+  trainer.fit(
+      glia::target_arrays{x, y},
+      {.batch_size = 2, .progress = nullptr, .callbacks = {[&](const glia::training& t) {
+                                               use();
+                                               if (t.event == glia::event::train_batch_end) {
+                                                 change();
+                                               }
+                                             }}});
   CHECK(done > 7 * 7);
 }
 
@@ -330,7 +331,7 @@ TEST_CASE("a file that is saved beside a training is of one moment") {
     const xt::xarray<float> x = xt::ones<float>({8, 64});
     const xt::xarray<float> y = 100.0F * xt::ones<float>({8, 512});
     for (int i = 0; i < 20; ++i) {
-      trainer.fit(glia::valued_arrays{x, y}, {.batch_size = 1, .progress = nullptr});
+      trainer.fit(glia::target_arrays{x, y}, {.batch_size = 1, .progress = nullptr});
     }
     over = true;
   });
@@ -408,5 +409,5 @@ TEST_CASE("infer keeps nothing for a backward pass and refuses what needs one") 
   glia::tape<glia::cpu<float>> on(net.device());
   const auto x = on.leaf(net.device().run(kernels::full{{1, 8}, 0}));
   CHECK(test::contains(test::message_of<glia::value_error>([&] { (void)net.infer(x); }),
-                       "infer takes constants"));
+                       "infer expected a constant"));
 }

@@ -405,7 +405,7 @@ void check_map(const zoo_network& net, const file_list& file, const glia::name_m
     if (!tensors.contains(name)) {
       INFO(name);
       ++others;
-      CHECK(std::any_of(map.ignored.begin(), map.ignored.end(),
+      CHECK(std::any_of(map.ignored_suffixes.begin(), map.ignored_suffixes.end(),
                         [&](const std::string& end) { return name.ends_with(end); }));
     }
   }
@@ -550,7 +550,7 @@ TEST_CASE("some stages of a network take their own weights from a whole file") {
     CHECK(map.sources.size() == parameters);
     for (const auto& one : file) {
       const std::string& name = one.first;
-      const bool ignored = std::any_of(map.ignored.begin(), map.ignored.end(),
+      const bool ignored = std::any_of(map.ignored_suffixes.begin(), map.ignored_suffixes.end(),
                                        [&](const std::string& end) { return name.ends_with(end); });
       const bool taken = std::any_of(map.sources.begin(), map.sources.end(),
                                      [&](const auto& source) { return source.tensor == name; });
@@ -594,16 +594,17 @@ TEST_CASE("weights of a file land where the names say, axes in glia's order") {
   CHECK(test::contains(test::message_of<glia::data_error>([&] {
                          glia::load_parameters(model, tensors, glia::torchvision_names(net));
                        }),
-                       "1 tensors are missing: features.4.expand3x3.weight;"));
+                       "1 tensors of the name map: features.4.expand3x3.weight;"));
 }
 
 TEST_CASE("names of another form or of other networks than published are refused") {
   const auto error = [](const auto& call) { return test::message_of<glia::value_error>(call); };
   CHECK(error([] { (void)glia::torchvision_names(glia::xception()); }) ==
-        "torchvision_names: expected a network as torchvision defines it, got Keras's xception; "
-        "resnet50({}, zoo_form::torchvision) is one");
+        "torchvision_names: expected a network of zoo_form::torchvision, such as resnet50({}, "
+        "zoo_form::torchvision), got xception of zoo_form::keras");
   CHECK(error([] { (void)glia::torchvision_names(zoo_network("mine", of_torchvision)); }) ==
-        "torchvision_names: expected a ResNet, Inception v3 or a SqueezeNet, got mine");
+        "torchvision_names: expected a ResNet, an Inception v3 or a SqueezeNet, got mine");
   CHECK(error([] { (void)glia::keras_names(glia::resnet50({}, of_torchvision), {}); }) ==
-        "keras_names: expected a network as Keras defines it, got torchvision's resnet50");
+        "keras_names: expected a network of zoo_form::keras, got resnet50 of "
+        "zoo_form::torchvision");
 }

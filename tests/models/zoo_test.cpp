@@ -130,8 +130,8 @@ TEST_CASE("networks of the zoo give features, or logits, for images of any size"
 TEST_CASE("images that are too small for a network of the zoo are refused by the layer's name") {
   CHECK(zoo_error(glia::xception(), 6) ==
         "sequential[0] xception[0] block1_conv2: conv2d(64, 3x3, valid): the kernel is larger than "
-        "the padded input (N, 2, 2, 32); images are (N, H, W, C), channels last; if these are, use "
-        "a smaller kernel or padding same");
+        "the padded input (N, 2, 2, 32); use a smaller kernel or .padding = same, and check that "
+        "the images are (N, H, W, C), channels last");
   CHECK(test::contains(zoo_error(glia::inception_v3(), 74),
                        "sequential[0] inception_v3[9] mixed8.branch3x3_2: conv2d("));
   CHECK(
@@ -247,7 +247,7 @@ TEST_CASE("a network of the zoo is trained behind its frozen stages") {
   const xt::xarray<float> x = zoo_images({8, 33, 33, 3});
   const xt::xarray<int> labels{0, 1, 0, 1, 0, 1, 0, 1};
   glia::trainer trainer{model, glia::softmax_cross_entropy{}, glia::adam{}};
-  const glia::labelled_arrays data{x, labels};
+  const glia::labeled_arrays data{x, labels};
   trainer.fit(data, {.epochs = 2, .batch_size = 8, .progress = nullptr});
   CHECK((model.get("conv5_block1_1_conv.kernel") == before));
   CHECK_FALSE((model.get("conv5_block2_1_conv.kernel") == trained));
@@ -288,7 +288,7 @@ TEST_CASE("widths of networks of the zoo are rounded to channels, at least one")
   CHECK(filters(1e-6) == 1);
   CHECK(zoo_output(glia::xception({.width = 1.5}), 71, 71) == glia::shape{1, 3072});
   CHECK(test::message_of<glia::value_error>([] { (void)glia::xception({.width = 0}); }) ==
-        "xception: expected a finite positive width, got 0");
+        "xception: expected a finite width above 0, got 0");
   CHECK_THROWS_AS(glia::resnet50({.width = -1}), glia::value_error);
   CHECK_THROWS_AS(glia::resnet50_v2({.width = NAN}), glia::value_error);
   CHECK_THROWS_AS(glia::inception_v3({.width = INFINITY}), glia::value_error);
@@ -310,8 +310,8 @@ TEST_CASE("a graph put together while the program runs gives what its layers giv
 TEST_CASE("a graph put together while the program runs has the right gradients") {
   zoo_network net("branches");
   const std::size_t a =
-      net.add("a", glia::conv2d{.filters = 2, .kernel = 3, .padding = glia::same}, 0);
-  const std::size_t b = net.add("b", glia::separable_conv2d{.filters = 2, .kernel = 1}, 0);
+      net.add("a", glia::conv2d{.filters = 2, .kernel_size = 3, .padding = glia::same}, 0);
+  const std::size_t b = net.add("b", glia::separable_conv2d{.filters = 2, .kernel_size = 1}, 0);
   net.add("sum", glia::join::add{}, {a, b});
   const std::size_t c = net.add("norm", glia::batch_norm{.scale = false}, a);
   net.add("both", glia::join::concat{}, {c, 3, 0});
@@ -328,11 +328,11 @@ TEST_CASE("a network of the zoo says what it is and what it does not have") {
   CHECK(glia::text(net) == "resnet50");
   CHECK(glia::text(net.stages(4, 9)) == "resnet50(stages 4 to 9)");
   CHECK(error([&] { (void)net.stages(3, 20); }) ==
-        "resnet50: expected stages within 0 ... 18, got 3 ... 20");
+        "resnet50: expected stages within 0 to 18, got 3 to 20");
   CHECK(error([&] { (void)net.stages(4, 9).stages(3, 9); }) ==
-        "resnet50: expected stages within 4 ... 9, got 3 ... 9");
+        "resnet50: expected stages within 4 to 9, got 3 to 9");
   CHECK(error([&] { (void)net.stage_of("conv6_block1_out"); }) ==
-        "resnet50: has no layer 'conv6_block1_out'");
+        "resnet50: there is no layer 'conv6_block1_out'");
   CHECK(net.stage_of("conv1_conv") == 0);
   CHECK(net.stage_of("pool1_pool") == 0);
   CHECK(net.stage_of("conv2_block1_1_conv") == 1);
@@ -350,18 +350,18 @@ TEST_CASE("what does not fit into a graph is refused when it is put together") {
                          const std::vector<std::size_t>& inputs) {
     return test::message_of<glia::value_error>([&] { net.add(name, layer, inputs); });
   };
-  CHECK(error("", glia::relu, {4}) == "small: expected a layer's name, got an empty one");
+  CHECK(error("", glia::relu, {4}) == "small: expected a name for the layer, got an empty one");
   CHECK(error("late", glia::relu, {5}) ==
-        "small: 'late' takes output 5; those of this stage are 4 ... 4");
+        "small: 'late': expected inputs from this stage, 4 to 4, got 5");
   CHECK(error("early", glia::join::add{}, {4, 2}) ==
-        "small: 'early' takes output 2; those of this stage are 4 ... 4");
+        "small: 'early': expected inputs from this stage, 4 to 4, got 2");
   CHECK(error("two", glia::relu, {4, 4}) ==
-        "small: 'two' runs on one input, or joins several, got 2");
+        "small: 'two': expected one input, or several for a join, got 2");
   CHECK(error("none", glia::join::concat{}, {}) ==
-        "small: 'none' runs on one input, or joins several, got 0");
+        "small: 'none': expected one input, or several for a join, got 0");
   zoo_network part = net.stages(0, 1);
   CHECK(test::message_of<glia::value_error>([&] { part.add("more", glia::relu, 4); }) ==
-        "small: 'more' cannot be added to some of its stages");
+        "small: 'more' cannot be added to a network that has only some of its stages");
   net.add("again", glia::dense{2}, 4);
   net.add("more", glia::dense{2}, 5);
   net.end_stage();
@@ -372,6 +372,7 @@ TEST_CASE("what does not fit into a graph is refused when it is put together") {
                          sum.end_stage();
                          (void)glia::plan_model(glia::sequential{sum}, {2});
                        }),
-                       "sequential[0] sum[0] b: add: its first branch ends in (N, 3), branch [1] "
-                       "in (N, 2)"));
+                       "sequential[0] sum[0] b: add: expected branches with outputs of the same "
+                       "shape, since they are added or multiplied; branch [0] ends in (N, 3), "
+                       "branch [1] in (N, 2)"));
 }

@@ -21,9 +21,9 @@
 #include <glia/models/model_file.hpp>
 #include <glia/mpi.hpp>
 #include <glia/training/checkpoints.hpp>
-#include <glia/training/csv_log.hpp>
+#include <glia/training/csv_logger.hpp>
 #include <glia/training/early_stopping.hpp>
-#include <glia/training/stop_at_nan.hpp>
+#include <glia/training/terminate_on_nan.hpp>
 #include <iostream>
 #include <map>
 #include <string>
@@ -84,15 +84,15 @@ int train(const std::filesystem::path& folder, const settings& asked, const Netw
   glia::model net{network, sample, glia::cpu<float>({.threads = threads}), {.seed = 2}};
   const glia::distributed_options how{
       .reproducible = number(asked, "reproducible", 0) == 1,
-      .synchronised_batch_norm = number(asked, "synchronised", nobody) == ranks.rank(),
-      .bfloat16_sums = number(asked, "bfloat16", 0) == 1,
+      .sync_batch_norm = number(asked, "synchronised", nobody) == ranks.rank(),
+      .bfloat16_gradients = number(asked, "bfloat16", 0) == 1,
       .share_memory = number(asked, "messages", 0) == 0,
   };
   glia::trainer trainer{net, glia::softmax_cross_entropy{},
-                        glia::adam{.learning_rate = glia::exponential_decay(2e-3, 0.5, 20)},
+                        glia::adam{.learning_rate = glia::exponential_decay(2e-3, 20, 0.5)},
                         glia::distributed({.seed = 2}, ranks, how)};
   const double pause = std::stod(asked.contains("pause") ? asked.at("pause") : "0");
-  const auto slow = glia::on(glia::moment::step, [&](const glia::training& t) {
+  const auto slow = glia::on_event(glia::event::train_batch_end, [&](const glia::training& t) {
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
     if (t.rank == 0 && t.step == 3) {
       std::cout << "step 3" << std::endl;
@@ -103,19 +103,19 @@ int train(const std::filesystem::path& folder, const settings& asked, const Netw
       setrlimit(RLIMIT_FSIZE, &nothing);
     }
   });
-  const auto history =
-      trainer.fit(images, test,
-                  {.epochs = number(asked, "epochs", 4),
-                   .batch_size = 48,  // of 350: the last one has 14
-                   .metrics = std::vector{glia::accuracy(), glia::top_k(2)},
-                   .progress = nullptr,
-                   .observers = {glia::checkpoints(folder / "run",
-                                                   {.every_steps = 1, .best = "validation_loss"}),
-                                 glia::csv_log{folder / "history.csv"}, glia::stop_at_nan(5), slow},
-                   .resume = number(asked, "resume", 0) == 1});
+  const auto history = trainer.fit(
+      images, test,
+      {.epochs = number(asked, "epochs", 4),
+       .batch_size = 48,  // of 350: the last one has 14
+       .metrics = std::vector{glia::accuracy(), glia::top_k_accuracy(2)},
+       .progress = nullptr,
+       .callbacks = {glia::checkpoints(folder / "run",
+                                       {.every_steps = 1, .monitor = "validation_loss"}),
+                     glia::csv_logger{folder / "history.csv"}, glia::terminate_on_nan(5), slow},
+       .resume = number(asked, "resume", 0) == 1});
   if (history.interrupted) {
     if (ranks.is_first()) {
-      std::cout << "interrupted: " << history.stopped << std::endl;
+      std::cout << "interrupted: " << history.stop_reason << std::endl;
     }
     return 130;
   }
@@ -138,7 +138,7 @@ int run(const std::filesystem::path& folder, const settings& asked,
                  {side * side}, ranks);
   }
   const glia::conv2d convolution{
-      .filters = 6, .kernel = 3, .padding = glia::same, .activation = glia::relu};
+      .filters = 6, .kernel_size = 3, .padding = glia::same, .activation = glia::relu};
   if (network == "cnn") {
     return train(folder, asked,
                  glia::sequential{convolution, glia::max_pool2d{}, glia::dropout{0.2},
@@ -146,8 +146,8 @@ int run(const std::filesystem::path& folder, const settings& asked,
                  {side, side, 1}, ranks);
   }
   return train(folder, asked,
-               glia::sequential{glia::frozen{glia::conv2d{.filters = 5, .kernel = 3}}, convolution,
-                                glia::batch_norm{}, glia::flatten{}, glia::dense{4}},
+               glia::sequential{glia::frozen{glia::conv2d{.filters = 5, .kernel_size = 3}},
+                                convolution, glia::batch_norm{}, glia::flatten{}, glia::dense{4}},
                {side, side, 1}, ranks);
 }
 

@@ -144,7 +144,7 @@ TEST_CASE(
   });
   CHECK(test::contains(message,
                        "was written for batches of 2 samples and cannot be used for 3: the node "
-                       "'Concat' (Concat) takes numbers that differ from sample to sample"));
+                       "'Concat' (Concat) uses numbers that differ from sample to sample"));
 }
 
 TEST_CASE("a file for one batch size: axes that are joined to the samples' and parted again") {
@@ -316,7 +316,7 @@ TEST_CASE("networks of other libraries are for any batch when their files say on
         xt::abs(batch_of_samples(3, extents(sample.begin(), sample.end()))) * 2.0F;
     const xt::xarray<float> y = net.predict(x);
     const auto kernels = [](const auto& of) {  // but for those that only say shapes otherwise
-      const auto ready = of.prepare({.batch = 3});
+      const auto ready = of.prepare({.batch_size = 3});
       return ready.calls().nodes().size() - test::kernel_count(ready.calls(), "reshape");
     };
     for (const std::int64_t written : {1, 2}) {

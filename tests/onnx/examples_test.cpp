@@ -64,6 +64,6 @@ TEST_CASE("the examples' networks are read again to the same bits, and run by ot
   check_example("two views of videos", two_views(16, 14), {25, 64});
   check_example(
       "clips",
-      clip_network(glia::conv2d{.filters = 8, .kernel = 3, .activation = glia::relu}, 16, 4),
+      clip_network(glia::conv2d{.filters = 8, .kernel_size = 3, .activation = glia::relu}, 16, 4),
       {5, 12, 12, 3});
 }

@@ -48,7 +48,7 @@ TEST_CASE("each ONNX operator gives what its definition says, at the edges as we
   CHECK(refused == names_in(beside_models("refused_operator_cases.txt")));
 }
 
-// What docs/onnx.md shows: build/tests/glia_tests "[onnx-operators]"
+// What docs/how_to/onnx.md shows: build/tests/glia_tests "[onnx-operators]"
 TEST_CASE("a table of ONNX's operators", "[.onnx-operators]") {
   const test::temporary_folder scratch;
   std::map<std::string, std::array<int, 3>> table;

@@ -50,17 +50,18 @@ double distance(const A& a, const xt::xarray<float>& b) {
 }
 
 auto network() {
-  return glia::sequential{glia::conv2d{.filters = 12, .kernel = 3, .padding = glia::same},
-                          glia::batch_norm{},
-                          glia::relu6,
-                          glia::depthwise_conv2d{.kernel = 3, .stride = 2, .padding = glia::same},
-                          glia::batch_norm{},
-                          glia::relu6,
-                          glia::conv2d{8, 1},
-                          glia::max_pool2d{},
-                          glia::flatten{},
-                          glia::dense{20, glia::relu},
-                          glia::dense{5}};
+  return glia::sequential{
+      glia::conv2d{.filters = 12, .kernel_size = 3, .padding = glia::same},
+      glia::batch_norm{},
+      glia::relu6,
+      glia::depthwise_conv2d{.kernel_size = 3, .strides = 2, .padding = glia::same},
+      glia::batch_norm{},
+      glia::relu6,
+      glia::conv2d{8, 1},
+      glia::max_pool2d{},
+      glia::flatten{},
+      glia::dense{20, glia::relu},
+      glia::dense{5}};
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ TEST_CASE("a quantised model is a file with bytes, which others and glia compute
   REQUIRE(how.products.size() == 5);
   const test::temporary_folder scratch;
   const auto file = scratch.path() / "net.onnx";
-  glia::write_onnx(net, file, {.quantized = how});
+  glia::write_onnx(net, file, {.quantization = how});
 
   const glia::onnx_model description{file};
   const ::onnx::ModelProto& message = description.content().message();
@@ -86,9 +87,9 @@ TEST_CASE("a quantised model is a file with bytes, which others and glia compute
   }
   CHECK(with_signs == 5);
 
-  const xt::xarray<float> y = net.prepare(how, {.batch = 32})(x);
+  const xt::xarray<float> y = net.prepare(how, {.batch_size = 32})(x);
   glia::model again{description};
-  const auto ready = again.prepare({.batch = 32});
+  const auto ready = again.prepare({.batch_size = 32});
   CHECK(test::kernel_count(ready.calls(), "quantized_chain") == 3);
   CHECK(test::kernel_count(ready.calls(), "fake_quantize") == 0);
   CHECK(test::distance(ready(x), y) == 0);
@@ -114,7 +115,7 @@ TEST_CASE("a quantised model is a file with bytes, which others and glia compute
     for (std::size_t i = 0; i < 32; ++i) {
       classes(i) = static_cast<std::int32_t>(i % 5);
     }
-    const glia::labelled_arrays data(x, classes);
+    const glia::labeled_arrays data(x, classes);
     const glia::softmax_cross_entropy loss;
     const double before = glia::evaluate(again, data, loss)["loss"];
     glia::trainer trainer{again, loss, glia::adam{1e-3}};
@@ -137,7 +138,7 @@ TEST_CASE("recurrent layers that are quantised are written as ONNX") {
     REQUIRE(how.products.size() > 1);
     const test::temporary_folder scratch;
     const auto file = scratch.path() / "net.onnx";
-    glia::write_onnx(net, file, {.quantized = how});
+    glia::write_onnx(net, file, {.quantization = how});
     const glia::onnx_model written{file};
     ::onnx::checker::check_model(written.content().message());
     CHECK(nodes_of(written.content().message(), "QuantizeLinear") == how.products.size());
@@ -145,7 +146,7 @@ TEST_CASE("recurrent layers that are quantised are written as ONNX") {
               nodes_of(written.content().message(), "LSTM") +
               nodes_of(written.content().message(), "RNN") ==
           nodes);
-    const xt::xarray<float> y = net.prepare(how, {.batch = 48})(x);
+    const xt::xarray<float> y = net.prepare(how, {.batch_size = 48})(x);
     CHECK(distance(glia::model{written}.predict(x), y) < 0.02);
     if (const auto python = test::python_with("onnxruntime")) {
       CHECK(distance(test::run_by("onnxruntime", *python, file, x), y) < 0.02);
@@ -154,11 +155,12 @@ TEST_CASE("recurrent layers that are quantised are written as ONNX") {
   using glia::sequential;
   check("gru", sequential{glia::gru{.units = 8}, glia::dense{3}}, 1);
   check("lstm", sequential{glia::lstm{.units = 8}, glia::dense{3}}, 1);
-  check("rnn", sequential{glia::simple_rnn{.units = 8, .sequences = true}, glia::gru{.units = 5}},
+  check("rnn",
+        sequential{glia::simple_rnn{.units = 8, .return_sequences = true}, glia::gru{.units = 5}},
         2);
   check("both directions",
-        sequential{glia::bidirectional(glia::gru{.units = 8, .sequences = true}), glia::flatten{},
-                   glia::dense{3}},
+        sequential{glia::bidirectional(glia::gru{.units = 8, .return_sequences = true}),
+                   glia::flatten{}, glia::dense{3}},
         1);
 }
 
@@ -175,7 +177,7 @@ TEST_CASE("networks that ONNX Runtime has quantised are computed with integers")
     const xt::xarray<float> x = samples.at("x");
     const xt::xarray<float> y = samples.at("y");
     const glia::model net{glia::onnx_model{entry.path()}};
-    const auto ready = net.prepare({.batch = x.shape()[0]});
+    const auto ready = net.prepare({.batch_size = x.shape()[0]});
     for (const char* const in_float :
          {"packed_dense", "conv2d", "conv2d_chain", "dense", "packed_conv2d_max_pool2d"}) {
       CHECK(test::kernel_count(ready.calls(), in_float) == 0);
@@ -195,7 +197,7 @@ TEST_CASE("weights of an ONNX file that are whole numbers stand for others") {
                           const glia::onnx_model& description, bool integers) {
     const glia::model net{description};
     const xt::xarray<float> y = net.predict(x);
-    const auto ready = net.prepare({.batch = 4});
+    const auto ready = net.prepare({.batch_size = 4});
     CHECK(test::kernel_count(ready.calls(), "quantized_chain") == (integers ? 1 : 0));
     for (std::size_t n = 0; n < 4; ++n) {
       for (std::size_t o = 0; o < 2; ++o) {
@@ -322,11 +324,11 @@ TEST_CASE("quantised nodes that glia does not take are named") {
   CHECK(test::contains(message([&](small_graph& graph, ::onnx::NodeProto&) {
                          initializer(graph, 1).set_data_type(P::INT32);
                        }),
-                       "quantises to INT32; glia takes INT8, UINT8, INT16 and UINT16"));
+                       "quantizes to INT32; glia supports INT8, UINT8, INT16 and UINT16"));
   CHECK(test::contains(message([](small_graph&, ::onnx::NodeProto& node) {
                          small_graph::set_flag(node, "block_size", true);
                        }),
-                       "quantises in blocks"));
+                       "quantizes in blocks"));
   CHECK(test::contains(message([&](small_graph& graph, ::onnx::NodeProto&) {
                          initializer(graph, 0).add_dims(2);
                          initializer(graph, 0).add_float_data(1);

@@ -35,7 +35,7 @@ std::pair<double, double> losses_of(Model& net, const xt::xarray<float>& x,
   const xt::xarray<float> targets = y * 0.9F;
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::adam{.learning_rate = 1e-4}};
   const auto history =
-      trainer.fit(glia::valued_arrays{x, targets},
+      trainer.fit(glia::target_arrays{x, targets},
                   {.epochs = 4, .batch_size = x.shape()[0], .shuffle = false, .progress = nullptr});
   return {history.epochs.front().training.loss, history.epochs.back().training.loss};
 }
@@ -97,7 +97,7 @@ TEST_CASE("recurrent and branched networks of PyTorch and Keras learn from an ep
     const xt::xarray<float> x =
         xt::adapt(glia::testing::test_values(s, 9), std::vector<std::size_t>(s.begin(), s.end()));
     const xt::xarray<float> targets = net.predict(x) * 0.9F;
-    const glia::valued_arrays data{x, targets};
+    const glia::target_arrays data{x, targets};
     const glia::mean_squared_error loss;
     glia::trainer trainer{net, loss, glia::adam{.learning_rate = 1e-4}};
     const auto first = trainer.fit(data, {.epochs = 2, .batch_size = 16, .progress = nullptr});
@@ -144,10 +144,10 @@ TEST_CASE("images of an ONNX file are turned where they come in, and not between
     return std::count(all.begin(), all.end(), "permute_axes");
   };
   const glia::model first{onnx_model{file("torch_transfer.onnx")}};
-  CHECK(count(kernels_of(first.prepare({.batch = 2}))) == 1);
+  CHECK(count(kernels_of(first.prepare({.batch_size = 2}))) == 1);
   const glia::model last{onnx_model{file("torch_transfer.onnx"), {.channels_last = true}}};
   CHECK(last.sample_shape() == glia::shape{16, 16, 3});
-  CHECK(count(kernels_of(last.prepare({.batch = 2}))) == 0);
+  CHECK(count(kernels_of(last.prepare({.batch_size = 2}))) == 0);
   const auto samples = glia::read_safetensors(file("torch_transfer.safetensors"));
   const xt::xarray<float> x = xt::transpose(samples.at("x"), {0, 2, 3, 1});
   CHECK(test::distance(last.predict(x), samples.at("y")) < 1e-5);
@@ -239,11 +239,11 @@ TEST_CASE("ONNX files that glia does not read are told of by name") {
     m.mutable_graph()->mutable_node(3)->set_op_type("Einsum");
   });
   CHECK(test::contains(missing, "changed.onnx"));
-  CHECK(test::contains(missing, "no operator 'TopK' (opset 20)"));
-  CHECK(test::contains(missing, "1 others are missing, too: Einsum"));
+  CHECK(test::contains(missing, "glia does not support the operator 'TopK' (opset 20)"));
+  CHECK(test::contains(missing, "1 other operators are not supported either: Einsum"));
   CHECK(test::contains(
       with([](auto& m) { m.mutable_graph()->mutable_node(1)->set_input(0, "ghost"); }),
-      "takes 'ghost', which nothing before it gives"));
+      "has the input 'ghost', which no earlier node computes"));
   CHECK(
       test::contains(with([](auto& m) { m.mutable_graph()->mutable_initializer(0)->add_dims(7); }),
                      "bytes; expected"));
@@ -308,8 +308,8 @@ TEST_CASE("weights in a file beside the model are read there, and nowhere else")
   std::filesystem::create_symlink(scratch.path() / "inner" / data, scratch.path() / "near");
   CHECK(reading_from("near").empty());
   REQUIRE(mkfifo((scratch.path() / "pipe").c_str(), 0600) == 0);
-  CHECK(test::contains(reading_from("pipe"), "is no file with bytes of its own"));
-  CHECK(test::contains(reading_from("inner"), "is no file with bytes of its own"));
+  CHECK(test::contains(reading_from("pipe"), "is not a regular file"));
+  CHECK(test::contains(reading_from("inner"), "is not a regular file"));
   // A model that is itself a link, as caches of downloads have them, with its weights beside it.
   std::filesystem::create_directory(other.path() / "cache");
   std::filesystem::create_symlink(scratch.path() / name, other.path() / "cache" / "model.onnx");

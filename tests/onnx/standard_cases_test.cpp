@@ -110,7 +110,7 @@ TEST_CASE("ONNX's own cases of the reference backend", "[.reference]") {
   }
 }
 
-// What docs/onnx.md shows: build/tests/glia_tests "[onnx-table]"
+// What docs/how_to/onnx.md shows: build/tests/glia_tests "[onnx-table]"
 TEST_CASE("a table of ONNX's own cases", "[.onnx-table]") {
   std::map<std::string, counts> table;
   for (const char* const group : {"node", "simple", "pytorch-operator", "pytorch-converted"}) {

@@ -97,36 +97,37 @@ using glia::sequential;
 
 TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same numbers") {
   const glia::conv2d convolution{
-      .filters = 4, .kernel = 3, .padding = glia::same, .activation = glia::relu};
+      .filters = 4, .kernel_size = 3, .padding = glia::same, .activation = glia::relu};
   check_written(
       "convolutions",
       sequential{convolution, glia::batch_norm{}, glia::max_pool2d{},
-                 glia::conv2d{.filters = 6, .kernel = 3, .stride = 2, .padding = glia::same},
+                 glia::conv2d{.filters = 6, .kernel_size = 3, .strides = 2, .padding = glia::same},
                  glia::flatten{}, glia::dropout{0.2}, glia::dense{5, glia::relu},
                  glia::layer_norm{}, glia::softmax},
       {12, 13, 3});
   check_written(
       "branches",
-      sequential{glia::parallel{
-                     glia::conv2d{.filters = 3, .kernel = 1},
-                     sequential{glia::avg_pool2d{.window = 3, .stride = 1, .padding = glia::same},
-                                convolution}},
-                 glia::separable_conv2d{.filters = 4, .kernel = 3},
-                 glia::conv2d_transpose{.filters = 2, .kernel = 3, .stride = 2}, glia::flatten{}},
+      sequential{
+          glia::parallel{
+              glia::conv2d{.filters = 3, .kernel_size = 1},
+              sequential{glia::avg_pool2d{.pool_size = 3, .strides = 1, .padding = glia::same},
+                         convolution}},
+          glia::separable_conv2d{.filters = 4, .kernel_size = 3},
+          glia::conv2d_transpose{.filters = 2, .kernel_size = 3, .strides = 2}, glia::flatten{}},
       {8, 9, 3});
   check_written("residual",
                 sequential{glia::residual{sequential{
-                               glia::conv2d{.filters = 4, .kernel = 3, .padding = glia::same},
+                               glia::conv2d{.filters = 4, .kernel_size = 3, .padding = glia::same},
                                glia::group_norm{2}}},
-                           glia::global_avg_pool2d{}, glia::dense{3, glia::swish}},
+                           glia::global_avg_pool2d{}, glia::dense{3, glia::silu}},
                 {8, 7, 4}, 0, 1e-6);  // channels are read group by group, and summed in that order
   check_written("sequences",
-                sequential{glia::gru{.units = 6, .sequences = true},
-                           glia::bidirectional(glia::lstm{.units = 5, .sequences = true}),
+                sequential{glia::gru{.units = 6, .return_sequences = true},
+                           glia::bidirectional(glia::lstm{.units = 5, .return_sequences = true}),
                            glia::simple_rnn{.units = 4}, glia::dense{2}},
                 {4, 3});
   check_written("steps of recurrences",
-                sequential{glia::gru{.units = 4, .sequences = true, .reset_after = false},
+                sequential{glia::gru{.units = 4, .return_sequences = true, .reset_after = false},
                            glia::lstm{.units = 3, .activation = glia::relu}},
                 {4, 3});
   // Read again, these are steps, and not the kernel for all of them.
@@ -138,33 +139,33 @@ TEST_CASE("models are written as ONNX files that ONNX Runtime runs to the same n
                                                kernels::binary{glia::binary_function::greater},
                                                x.value(), x.device().run(kernels::full{{}, -0.2})));
                               }},
-                 glia::masking{}, glia::gru{.units = 6, .sequences = true},
-                 glia::lstm{.units = 5, .sequences = true, .backwards = true},
+                 glia::masking{}, glia::gru{.units = 6, .return_sequences = true},
+                 glia::lstm{.units = 5, .return_sequences = true, .go_backwards = true},
                  glia::simple_rnn{.units = 3}, glia::dense{2}},
       {7, 1}, 0, 1e-6);
   check_written("normalisations",
                 sequential{glia::dense{4}, glia::batch_norm{}, glia::reshape{{2, 2}},
                            glia::batch_norm{.scale = false}, glia::flatten{}},
                 {3});
-  check_written(
-      "attention",
-      sequential{glia::positional_encoding{}, glia::multi_head_attention{.heads = 2, .key_size = 4},
-                 glia::layer_norm{}, glia::global_avg_pool1d{}},
-      {4, 8});
+  check_written("attention",
+                sequential{glia::positional_encoding{},
+                           glia::multi_head_attention{.num_heads = 2, .key_dim = 4},
+                           glia::layer_norm{}, glia::global_avg_pool1d{}},
+                {4, 8});
   check_written("words",
-                sequential{glia::embedding{7, 4}, glia::conv1d{.filters = 3, .kernel = 2},
+                sequential{glia::embedding{7, 4}, glia::conv1d{.filters = 3, .kernel_size = 2},
                            glia::flatten{}, glia::dense{2, glia::gelu}},
                 {6}, 7);
   check_written("of one's own",
                 sequential{glia::dense{4}, glia::lambda{"halve", [](auto x) { return x * 0.5; }}},
                 {3});
   check_written("axes in another order",
-                sequential{glia::conv2d{.filters = 4, .kernel = 3},
+                sequential{glia::conv2d{.filters = 4, .kernel_size = 3},
                            glia::lambda{"turn",
                                         [](auto x) {
-                                          return glia::ops::permute_axes(x, {0, 2, 3, 1});
+                                          return glia::ops::permute(x, {0, 2, 3, 1});
                                         }},
-                           glia::conv2d{.filters = 2, .kernel = 3}, glia::flatten{}},
+                           glia::conv2d{.filters = 2, .kernel_size = 3}, glia::flatten{}},
                 {8, 9, 3});
   if (!python_with_runtime()) {
     GLIA_SKIP(test::no_python_with("onnxruntime"));
@@ -180,7 +181,7 @@ TEST_CASE("activations are written as ONNX's, to the same numbers") {
   check("leaky relu", glia::leaky_relu);
   check("relu6", glia::relu6);
   check("sigmoid", glia::sigmoid);
-  check("swish", glia::swish);
+  check("swish", glia::silu);
   check("tanh", glia::tanh);
   if (!python_with_runtime()) {
     GLIA_SKIP(test::no_python_with("onnxruntime"));
@@ -188,7 +189,7 @@ TEST_CASE("activations are written as ONNX's, to the same numbers") {
 }
 
 TEST_CASE("images in an ONNX file stay channels first from one convolution to the next") {
-  const glia::conv2d convolution{.filters = 4, .kernel = 3, .activation = glia::relu};
+  const glia::conv2d convolution{.filters = 4, .kernel_size = 3, .activation = glia::relu};
   glia::model net{sequential{convolution, glia::batch_norm{}, glia::max_pool2d{}, convolution,
                              glia::global_avg_pool2d{}, glia::dense{5}},
                   {20, 20, 3}};
@@ -238,7 +239,7 @@ TEST_CASE("numbers that print alike are different ones in an ONNX file") {
 
 TEST_CASE(
     "batch normalisation keeps its parameters in an ONNX file, and constants are no weights") {
-  glia::model net{sequential{glia::conv2d{.filters = 3, .kernel = 3}, glia::batch_norm{},
+  glia::model net{sequential{glia::conv2d{.filters = 3, .kernel_size = 3}, glia::batch_norm{},
                              glia::flatten{}, glia::reshape{{27, 1}}, glia::positional_encoding{}},
                   {5, 5, 2}};
   const test::temporary_folder scratch;
@@ -272,7 +273,7 @@ TEST_CASE(
                          const std::set<std::string>& expected) {
     const glia::model net{
         sequential{glia::dense{40}, glia::dense{2}}, {30}, glia::cpu<float>{}, {.seed = seed}};
-    glia::write_onnx(net, path, {.largest_file = largest});
+    glia::write_onnx(net, path, {.max_file_bytes = largest});
     CHECK(files() == expected);
     ::onnx::checker::check_model(path.string());
     CHECK(test::distance(glia::model{glia::onnx_model{path}}.predict(x), net.predict(x)) == 0);
@@ -291,7 +292,7 @@ TEST_CASE("large weights beside an ONNX file are used where they lie, and change
   constexpr std::size_t weights = 200 * 300 * sizeof(float);
   const glia::model made{
       sequential{glia::dense{300}, glia::relu, glia::dense{2}}, {200}, glia::cpu<float>{}};
-  glia::write_onnx(made, path, {.largest_file = 1000});
+  glia::write_onnx(made, path, {.max_file_bytes = 1000});
   const auto beside = scratch.path() / "net.onnx.data";
   const std::string before = test::file_content(beside);
   const xt::xarray<float> x = drawn({6, 200}, 0);
@@ -307,20 +308,20 @@ TEST_CASE("large weights beside an ONNX file are used where they lie, and change
 
   const xt::xarray<float> y = xt::ones<float>({6, 2});
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
-  trainer.fit(glia::valued_arrays{x, y}, {.epochs = 2, .batch_size = 3, .progress = nullptr});
+  trainer.fit(glia::target_arrays{x, y}, {.epochs = 2, .batch_size = 3, .progress = nullptr});
   CHECK(test::distance(net.predict(x), made.predict(x)) > 0.01);
   CHECK(test::distance(same.predict(x), made.predict(x)) == 0);
   CHECK(test::file_content(beside) == before);
 
   // A file that takes the other's place leaves what is used alone.
-  glia::write_onnx(net, path, {.largest_file = 1000});
+  glia::write_onnx(net, path, {.max_file_bytes = 1000});
   CHECK_FALSE(std::filesystem::exists(beside));
   CHECK(test::distance(same.predict(x), made.predict(x)) == 0);
   CHECK(test::distance(glia::model{glia::onnx_model{path}}.predict(x), net.predict(x)) == 0);
 }
 
 TEST_CASE("what a program has to know of a network is kept in its ONNX file") {
-  const glia::model_info about{.classes = {"a rose", "", "tulip"},
+  const glia::model_info about{.class_names = {"a rose", "", "tulip"},
                                .mean = {0.485F, 0.456F, 0.406F},
                                .std = {0.229F, 0.224F, 0.1F},
                                .crop = true,
@@ -338,7 +339,7 @@ TEST_CASE("what a program has to know of a network is kept in its ONNX file") {
 
   CHECK(glia::model_info{}.to_metadata().empty());
   CHECK(glia::model_info::from_metadata({}) == glia::model_info{});
-  CHECK_THROWS_AS(glia::model_info{.classes = {"a\nb"}}.to_metadata(), glia::value_error);
+  CHECK_THROWS_AS(glia::model_info{.class_names = {"a\nb"}}.to_metadata(), glia::value_error);
   const std::map<std::string, std::string> unreadable{
       {"mean", "0 1"}, {"std", "1 0 1"}, {"seed", "-1"}, {"accuracy", "good"}};
   for (const auto& entry : unreadable) {
@@ -354,7 +355,7 @@ TEST_CASE("a layer that ONNX has no counterpart for is told by name, and nothing
   const auto scattered = [](auto x) {
     const auto rows = glia::ops::reshape(x, {x.shape()[0]});
     const auto at = x.device().run(kernels::to_index{}, rows.value());
-    return glia::ops::gather(glia::ops::scatter_add(x, at, 3), at);
+    return glia::ops::gather(glia::ops::segment_sum(x, at, 3), at);
   };
   const glia::model net{sequential{glia::lambda{"scattered", scattered}}, {1}};
   const std::string message = test::message_of<glia::value_error>(
@@ -371,7 +372,7 @@ TEST_CASE("numbers that depend on how many samples there are cannot be written a
     const glia::model net{sequential{layer}, {3}};
     return test::message_of<glia::value_error>([&] { glia::write_onnx(net, path); });
   };
-  const char* const says = "computes with numbers that depend on how many samples there are";
+  const char* const says = "computes with numbers that depend on the batch size";
   const std::string of_mean =
       message_for(glia::lambda{"centre", [](auto x) { return x - glia::ops::mean(x); }});
   CHECK(test::contains(of_mean, says));
@@ -440,30 +441,30 @@ TEST_CASE("two directions are one node of an ONNX file however they are joined")
     const auto all = operations_of(read_message(scratch.path() / "net.onnx"));
     CHECK(std::count(all.begin(), all.end(), "GRU") == 1);
   };
-  const glia::gru sequences{.units = 4, .sequences = true};
+  const glia::gru sequences{.units = 4, .return_sequences = true};
   check("added", glia::bidirectional(sequences, glia::join::add{}));
   check("multiplied", glia::bidirectional(sequences, glia::join::multiply{}));
   check("the last steps", sequential{glia::bidirectional(glia::gru{.units = 4}), glia::dense{2}});
 }
 
 TEST_CASE("axes in pieces meet others in other pieces in an ONNX file") {
-  const auto rnn = glia::simple_rnn{.units = 7, .sequences = true};
+  const auto rnn = glia::simple_rnn{.units = 7, .return_sequences = true};
   const auto check = [](const std::string& name, const auto& description) {
     check_written(name, glia::time_distributed{description}, {4, 2, 3}, 0, 1e-6);
   };
   check("residual of a recurrence",
-        glia::residual{sequential{rnn, glia::conv1d{.filters = 3, .kernel = 1}}});
+        glia::residual{sequential{rnn, glia::conv1d{.filters = 3, .kernel_size = 1}}});
   check("with positions", glia::residual{sequential{rnn, glia::positional_encoding{},
-                                                    glia::conv1d{.filters = 3, .kernel = 1}}});
+                                                    glia::conv1d{.filters = 3, .kernel_size = 1}}});
   check("joined", glia::parallel{glia::join::add{}, glia::identity{},
-                                 sequential{rnn, glia::conv1d{.filters = 3, .kernel = 1}}});
+                                 sequential{rnn, glia::conv1d{.filters = 3, .kernel_size = 1}}});
 }
 
 TEST_CASE("axes in more pieces than a tensor has are put together in an ONNX file") {
   // Upsampling leaves six pieces, beside which another operand has an axis of extent 1.
   check_written(
       "upsampled rows",
-      sequential{glia::upsample2d{.factor = 2},
+      sequential{glia::upsample2d{.size = 2},
                  glia::time_distributed{sequential{
                      glia::reshape{{12, 1}}, glia::parallel{glia::join::add{}, glia::identity{},
                                                             glia::frozen{glia::batch_norm{}}}}}},

@@ -16,8 +16,8 @@ std::vector<double> two_steps(const Optimizer& optimizer) {
                                                     device.run(kernels::full{{1}, -3.0})};
   std::vector<std::vector<glia::cpu<double>::tensor>> slots(2);
   for (auto& own : slots) {
-    for (std::size_t i = 0; i < optimizer.slot_count(); ++i) {
-      own.push_back(device.run(kernels::full{{1}, optimizer.slot_start()}));
+    for (std::size_t i = 0; i < optimizer.state_count(); ++i) {
+      own.push_back(device.run(kernels::full{{1}, optimizer.initial_state()}));
     }
   }
   for (std::size_t step = 0; step < 2; ++step) {
@@ -135,7 +135,7 @@ TEST_CASE("optimizers describe themselves, compare, and refuse what is out of ra
         "sgd(0.1, momentum 0.9, nesterov)");
   CHECK(glia::adam{} == glia::adam{1e-3});
   CHECK(glia::adam{} != glia::adam{1e-2});
-  CHECK_THROWS_AS((void)glia::adam{.beta1 = 1}.numbers(0), glia::value_error);
+  CHECK_THROWS_AS((void)glia::adam{.beta_1 = 1}.numbers(0), glia::value_error);
   CHECK_THROWS_AS((void)glia::sgd{.nesterov = true}.numbers(0), glia::value_error);
   CHECK_THROWS_AS((void)glia::rmsprop{.rho = -1}.numbers(0), glia::value_error);
   CHECK_THROWS_AS((void)glia::adagrad{.epsilon = 0}.numbers(0), glia::value_error);
@@ -153,14 +153,14 @@ TEST_CASE("clipping bounds every value, or the joint norm") {
   };
   CHECK(clipped({}) == std::vector<float>{3, 0, -4});
   CHECK(clipped({glia::clip_by_value(3.5)}) == std::vector<float>{3, 0, -3.5F});
-  CHECK(clipped({glia::clip_by_norm(10)}) == std::vector<float>{3, 0, -4});
-  CHECK(test::distance(clipped({glia::clip_by_norm(1)}), std::vector<double>{0.6, 0, -0.8}) <
+  CHECK(clipped({glia::clip_by_global_norm(10)}) == std::vector<float>{3, 0, -4});
+  CHECK(test::distance(clipped({glia::clip_by_global_norm(1)}), std::vector<double>{0.6, 0, -0.8}) <
         tolerance::hand_computed);
   // In the order in which they are listed: 3 and -3 of norm 18^(1/2), or 6/10 and -8/10.
-  CHECK(test::distance(clipped({glia::clip_by_value(3), glia::clip_by_norm(1)}),
+  CHECK(test::distance(clipped({glia::clip_by_value(3), glia::clip_by_global_norm(1)}),
                        std::vector<double>{std::sqrt(0.5), 0, -std::sqrt(0.5)}) <
         tolerance::hand_computed);
-  CHECK(test::distance(clipped({glia::clip_by_norm(1), glia::clip_by_value(0.7)}),
+  CHECK(test::distance(clipped({glia::clip_by_global_norm(1), glia::clip_by_value(0.7)}),
                        std::vector<double>{0.6, 0, -0.7}) < tolerance::hand_computed);
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("optimizers refuse decays and epsilons that are negative or not finite
                           what);
   };
   for (const double decay : {-1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
-    const std::string what = ": expected a finite weight decay of at least 0, got ";
+    const std::string what = ": expected a finite weight_decay of at least 0, got ";
     CHECK(refused(glia::sgd{.weight_decay = decay}, "sgd" + what));
     CHECK(refused(glia::adam{.weight_decay = decay}, "adam" + what));
     CHECK(refused(glia::adamw{.weight_decay = decay}, "adamw" + what));
@@ -184,17 +184,17 @@ TEST_CASE("optimizers refuse decays and epsilons that are negative or not finite
     CHECK(refused(glia::rmsprop{.epsilon = epsilon}, "rmsprop" + what));
     CHECK(refused(glia::adagrad{.epsilon = epsilon}, "adagrad" + what));
   }
-  CHECK(refused(glia::adagrad{.initial_accumulator = INFINITY}, "initial accumulator"));
+  CHECK(refused(glia::adagrad{.initial_accumulator_value = INFINITY}, "initial_accumulator_value"));
 }
 
 TEST_CASE("clipping refuses bounds that bound nothing or make nothing of gradients") {
   for (const double bound : {0.0, -1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
-    CHECK_THROWS_AS(glia::clip_by_norm(bound), glia::value_error);
+    CHECK_THROWS_AS(glia::clip_by_global_norm(bound), glia::value_error);
     CHECK_THROWS_AS(glia::clip_by_value(bound), glia::value_error);
   }
   std::vector<glia::cpu<float>::tensor> gradients;
   CHECK_THROWS_AS(glia::transform_gradients({{.bound = INFINITY}}, glia::cpu<float>(), gradients),
                   glia::value_error);
-  constexpr glia::gradient_transform how = glia::clip_by_norm(2);
+  constexpr glia::gradient_transform how = glia::clip_by_global_norm(2);
   CHECK(how.bound == 2);
 }

@@ -8,12 +8,12 @@ TEST_CASE("schedules follow their formulas") {
   CHECK(constant(0) == 0.5);
   CHECK(constant(1000) == 0.5);
 
-  const auto steps = glia::step_decay(1, 0.5, 10);
+  const auto steps = glia::exponential_decay(1, 10, 0.5, {.staircase = true});
   CHECK(steps(9) == 1);
   CHECK(steps(10) == 0.5);
   CHECK(steps(29) == 0.25);
 
-  const auto exponential = glia::exponential_decay(2, 0.25, 10);
+  const auto exponential = glia::exponential_decay(2, 10, 0.25);
   CHECK(std::abs(exponential(5) - 1) < 1e-12);
   CHECK(std::abs(exponential(10) - 0.5) < 1e-12);
 
@@ -23,7 +23,8 @@ TEST_CASE("schedules follow their formulas") {
   CHECK(std::abs(cosine(100) - 0.2) < 1e-12);
   CHECK(std::abs(cosine(5000) - 0.2) < 1e-12);
 
-  const auto warm = glia::linear_warm_up(10, glia::step_decay(1, 0.5, 10), 0.2);
+  const auto warm =
+      glia::linear_warmup(10, glia::exponential_decay(1, 10, 0.5, {.staircase = true}), 0.2);
   CHECK(std::abs(warm(0) - 0.2) < 1e-12);
   CHECK(std::abs(warm(5) - 0.6) < 1e-12);
   CHECK(warm(10) == 1);
@@ -43,8 +44,8 @@ TEST_CASE("schedules compare and print") {
   const glia::schedule other = [](std::size_t) { return 1.0; };
   CHECK(custom == copy);
   CHECK(custom != other);
-  CHECK(glia::text(glia::linear_warm_up(5, 0.1)) == "linear_warm_up(5 steps from 0, then 0.1)");
-  CHECK_THROWS_AS(glia::step_decay(1, 0.5, 0), glia::value_error);
+  CHECK(glia::text(glia::linear_warmup(5, 0.1)) == "linear_warmup(5 steps from 0, then 0.1)");
+  CHECK_THROWS_AS(glia::exponential_decay(1, 0, 0.5, {.staircase = true}), glia::value_error);
   CHECK_THROWS_AS(glia::cosine_decay(1, 0), glia::value_error);
 }
 
@@ -73,10 +74,10 @@ TEST_CASE("a trainer asks the schedule once per step, whatever the number of par
 }
 
 TEST_CASE("schedules refuse rates and factors that would fail at a later step, and no function") {
-  CHECK_THROWS_AS(glia::step_decay(0.1, -1, 2), glia::value_error);
-  CHECK_THROWS_AS(glia::step_decay(0.1, NAN, 2), glia::value_error);
-  CHECK_THROWS_AS(glia::exponential_decay(0.1, INFINITY), glia::value_error);
+  CHECK_THROWS_AS(glia::exponential_decay(0.1, 2, -1, {.staircase = true}), glia::value_error);
+  CHECK_THROWS_AS(glia::exponential_decay(0.1, 2, NAN, {.staircase = true}), glia::value_error);
+  CHECK_THROWS_AS(glia::exponential_decay(0.1, 1, INFINITY), glia::value_error);
   CHECK_THROWS_AS(glia::cosine_decay(0.1, 10, -1), glia::value_error);
-  CHECK_THROWS_AS(glia::linear_warm_up(10, 0.1, NAN), glia::value_error);
+  CHECK_THROWS_AS(glia::linear_warmup(10, 0.1, NAN), glia::value_error);
   CHECK_THROWS_AS(glia::schedule(std::function<double(std::size_t)>()), glia::value_error);
 }

@@ -25,9 +25,9 @@ trained train(const B& device, const Network& network, const glia::shape& sample
   }
   xt::xarray<std::int32_t> y = xt::zeros<std::int32_t>({samples});
   for (std::int32_t& v : y) {
-    v = static_cast<std::int32_t>(random.below(10));
+    v = static_cast<std::int32_t>(random.integer(10));
   }
-  const glia::labelled_arrays data(x, y);
+  const glia::labeled_arrays data(x, y);
   glia::model net{network, sample, device};
   glia::trainer trainer{net, glia::softmax_cross_entropy{},
                         glia::adam{.learning_rate = glia::cosine_decay(1e-3, 20)}};
@@ -58,9 +58,10 @@ std::size_t require_parity(const std::string& plugin, const Network& network,
           Approx(expected.history.epochs[e].training.loss).epsilon(1e-5));
     CHECK(got.history.epochs[e].validation->loss ==
           Approx(expected.history.epochs[e].validation->loss).epsilon(1e-5));
-    CHECK(got.history.epochs[e].training.metrics == expected.history.epochs[e].training.metrics);
+    CHECK(got.history.epochs[e].training.metric_values ==
+          expected.history.epochs[e].training.metric_values);
   }
-  CHECK(got.history.compiled == device.compilations());
+  CHECK(got.history.compilations == device.compilations());
   return device.compilations().compiled;
 }
 
@@ -95,7 +96,7 @@ TEST_CASE("a training on a device is that on the cpu, in a few programs") {
     // A step and a validation, with a shorter last batch as well.
     CHECK(require_parity(plugin, perceptron, {20}, 50, 10) == 2);
     CHECK(require_parity(plugin, perceptron, {20}, 55, 10) == 2);
-    const glia::conv2d convolution{.filters = 8, .kernel = {3, 3}, .activation = glia::relu};
+    const glia::conv2d convolution{.filters = 8, .kernel_size = {3, 3}, .activation = glia::relu};
     const glia::sequential network{convolution, glia::max_pool2d{{2, 2}}, glia::batch_norm{},
                                    convolution, glia::dropout{0.3},       glia::flatten{},
                                    dense{10}};
@@ -163,7 +164,7 @@ TEST_CASE("a tensor that others hold stays as it is when a program writes over i
   B::tensor* const of_another = &foreign;
   CHECK(test::contains(
       test::message_of<glia::value_error>([&] { doubling.run(std::span(&of_another, 1), {}); }),
-      "is of another device"));
+      "belongs to another device"));
   B::tensor wrong = test::tensor_of(device, {2}, {1, 2});
   B::tensor* const other = &wrong;
   CHECK(test::contains(

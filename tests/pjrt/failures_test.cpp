@@ -28,13 +28,14 @@ TEST_CASE("a device that is lost ends the training with its words, and a checkpo
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
     glia::fit_options how = quietly;
     how.resume = resume;
-    how.observers = {glia::checkpoints(folder.path())};
+    how.callbacks = {glia::checkpoints(folder.path())};
     std::size_t steps = 0;
-    how.observers.emplace_back(glia::on(glia::moment::step, [&](const glia::training&) {
-      if (++steps == lost_after) {
-        setenv("GLIA_FAIL_EXECUTE", "14 the connection to the device was lost", 1);
-      }
-    }));
+    how.callbacks.emplace_back(
+        glia::on_event(glia::event::train_batch_end, [&](const glia::training&) {
+          if (++steps == lost_after) {
+            setenv("GLIA_FAIL_EXECUTE", "14 the connection to the device was lost", 1);
+          }
+        }));
     const glia::history result = trainer.fit(test::quadrants{100}, how);
     return std::pair{result.epochs.back().training.loss,
                      test::values_of(net.device(), net.parameters()[0].value)};
@@ -47,8 +48,8 @@ TEST_CASE("a device that is lost ends the training with its words, and a checkpo
   }
   CHECK(contains(words, GLIA_FAILING_PLUGIN));
   CHECK(contains(words,
-                 ": cannot run a program:  the connection to the device was lost; the device is "
-                 "gone: begin again on another, from the last checkpoint"));
+                 ": cannot run a compiled graph:  the connection to the device was lost; the "
+                 "device was lost: resume from the last checkpoint, on another device"));
   const auto gone_on = train(glia::pjrt(test::failing_plugin::options()), true, 0);
   std::filesystem::remove_all(folder.path());
   const auto whole = train(glia::cpu<>(), false, 0);
@@ -99,14 +100,15 @@ TEST_CASE("a kernel that a device cannot run is named, and where it stands") {
   const test::failing_plugin plugin(plugins.front());
   const glia::pjrt device(test::failing_plugin::options());
   const variable_set lacking("GLIA_FAIL_COMPILE", "12 no such unit|stablehlo.convolution");
-  const glia::sequential network{glia::named{"eye", glia::conv2d{.filters = 2, .kernel = {2, 2}}},
-                                 glia::flatten{}, glia::dense{4}};
+  const glia::sequential network{
+      glia::named{"eye", glia::conv2d{.filters = 2, .kernel_size = {2, 2}}}, glia::flatten{},
+      glia::dense{4}};
   glia::model net{network, {4, 4, 1}, device};
   const std::string words = message_of<glia::device_error>([&] {
     (void)net.predict(xt::ones<float>({1, 4, 4, 1}));
   });
-  CHECK(contains(words, "cannot compile a program:  no such unit"));
-  CHECK(contains(words, "; what it cannot compile is the kernel 'conv2d' of eye"));
+  CHECK(contains(words, "cannot compile a graph:  no such unit"));
+  CHECK(contains(words, "; the kernel that it cannot compile is 'conv2d' of eye"));
 }
 
 TEST_CASE("devices that are not there are not used") {
@@ -118,5 +120,5 @@ TEST_CASE("devices that are not there are not used") {
   options.devices = 2;
   options.settings = {{"cpu_device_count", 1}};
   CHECK(contains(message_of<glia::device_error>([&] { (void)glia::pjrt(options); }),
-                 "has found 1 device, fewer than the 2 that are asked for"));
+                 "found 1 device, fewer than the 2 that were requested"));
 }

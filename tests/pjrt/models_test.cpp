@@ -3,7 +3,7 @@
 #include <glia/pjrt.hpp>
 #include <glia/testing/gradient_check.hpp>
 #include <glia/training/profiler.hpp>
-#include <glia/training/stop_at_nan.hpp>
+#include <glia/training/terminate_on_nan.hpp>
 
 #include "catch.hpp"
 #include "distributed/thread_ranks.hpp"
@@ -33,7 +33,7 @@ struct simple_recurrence {
       if (state) {
         sum = sum + glia::ops::matmul(*state, from_state);
       }
-      state = glia::tanh.apply(sum);
+      state = glia::ops::tanh(sum);
     }
     return *state;
   }
@@ -98,7 +98,7 @@ TEST_CASE("MobileNetV2's features take ten steps on a device as on the cpu") {
   for (std::size_t i = 0; i < y.size(); ++i) {
     y(i) = i % 2 == 0 ? 0 : static_cast<std::int32_t>(i % 5);  // so that no bias is near 0
   }
-  const glia::labelled_arrays data(noise({80, 64, 64, 3}), y);
+  const glia::labeled_arrays data(noise({80, 64, 64, 3}), y);
   for (const std::string& plugin : plugins) {
     INFO(plugin);
     const glia::softmax_cross_entropy loss;
@@ -121,9 +121,9 @@ TEST_CASE("networks of ONNX files take ten steps on a device as on the cpu") {
     INFO(plugin);
     const glia::softmax_cross_entropy loss;
     require_same_steps<double>(plugin, glia::onnx_model{test::onnx_folder() / "torch_resnet.onnx"},
-                               {3, 17, 16}, glia::labelled_arrays(noise({80, 3, 17, 16}), y), loss);
+                               {3, 17, 16}, glia::labeled_arrays(noise({80, 3, 17, 16}), y), loss);
     require_same_steps<double>(plugin, glia::onnx_model{test::onnx_folder() / "torch_lstm.onnx"},
-                               {5, 16}, glia::labelled_arrays(noise({80, 5, 16}), y), loss);
+                               {5, 16}, glia::labeled_arrays(noise({80, 5, 16}), y), loss);
   }
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("a recurrent network takes ten steps on a device as on the cpu") {
     GLIA_SKIP(test::no_pjrt_plugin);
   }
   const glia::sequential network{simple_recurrence{16}, glia::dense{2}};
-  const glia::valued_arrays data(noise({100, 12, 3}), noise({100, 2}));
+  const glia::target_arrays data(noise({100, 12, 3}), noise({100, 2}));
   for (const std::string& plugin : plugins) {
     INFO(plugin);
     require_same_steps<float>(plugin, network, {12, 3}, data, glia::mean_squared_error{});
@@ -154,15 +154,15 @@ TEST_CASE("words, sequences, noise and several outputs take ten steps on a devic
               "words",
               {5},
               glia::sequential{glia::embedding{.input_dim = 7, .output_dim = 4, .mask_zero = true},
-                               glia::bidirectional(glia::gru{.units = 3, .sequences = true}),
-                               glia::multi_head_attention{.heads = 2, .key_size = 2},
+                               glia::bidirectional(glia::gru{.units = 3, .return_sequences = true}),
+                               glia::multi_head_attention{.num_heads = 2, .key_dim = 2},
                                glia::lstm{.units = 6}, tower}},
-          glia::input{
-              "frames",
-              {4, 2},
-              glia::sequential{glia::gaussian_noise{0.3},
-                               glia::conv1d{.filters = 6, .kernel = 2, .padding = glia::causal},
-                               glia::global_max_pool1d{}, glia::dropout{0.2}, tower}}},
+          glia::input{"frames",
+                      {4, 2},
+                      glia::sequential{
+                          glia::gaussian_noise{0.3},
+                          glia::conv1d{.filters = 6, .kernel_size = 2, .padding = glia::causal},
+                          glia::global_max_pool1d{}, glia::dropout{0.2}, tower}}},
       glia::outputs{
           glia::output{"kind", glia::dense{3}},
           glia::output{"steps", glia::sequential{glia::dense{8}, glia::reshape{{4, 2}}}}}};
@@ -194,7 +194,7 @@ TEST_CASE("ranks train together on devices as on the cpu") {
   const auto train = [&](const auto& device, const glia::distribution& over) {
     glia::model net{network, {2}, device, {.seed = 3}};
     glia::trainer trainer{
-        net, glia::softmax_cross_entropy{}, glia::adam{}, {.seed = 3, .over = over}};
+        net, glia::softmax_cross_entropy{}, glia::adam{}, {.seed = 3, .distribution = over}};
     trainer.fit(test::quadrants{45}, test::quadrants{30},
                 {.epochs = 2, .batch_size = 20, .progress = nullptr});
     return test::parameters_of(net);
@@ -233,9 +233,9 @@ TEST_CASE("gradients on a device are those of differences") {
     using glia::testing::layer_gradient_error;
     CHECK(layer_gradient_error(device, glia::dense{3, glia::tanh}, {{2, 4}, 1}) <
           tolerance::gradient);
-    CHECK(layer_gradient_error(device,
-                               glia::conv2d{.filters = 2, .kernel = {2, 2}, .padding = glia::same},
-                               {{2, 4, 4, 2}, 1}) < tolerance::gradient);
+    CHECK(layer_gradient_error(
+              device, glia::conv2d{.filters = 2, .kernel_size = {2, 2}, .padding = glia::same},
+              {{2, 4, 4, 2}, 1}) < tolerance::gradient);
     CHECK(layer_gradient_error(device, glia::batch_norm{}, {{4, 3}, 1}) < tolerance::gradient);
     CHECK(layer_gradient_error(device, simple_recurrence{3}, {{2, 3, 2}, 1}) < tolerance::gradient);
     const std::vector<std::int32_t> classes{0, 2};
@@ -250,18 +250,18 @@ TEST_CASE("short batches are scored and predicted as they are on the cpu") {
     GLIA_SKIP(test::no_pjrt_plugin);
   }
   const glia::pjrt device(test::without_cache(plugins.front()));
-  const glia::valued_arrays data(noise({23, 3}), noise({23, 2}));
+  const glia::target_arrays data(noise({23, 3}), noise({23, 2}));
   const glia::sequential network{glia::dense{5, glia::tanh}, glia::dense{2}};
   const glia::model here{network, {3}};
   const glia::model there{network, {3}, device};
   // On the host, where each sample counts.
-  const glia::evaluate_options how{
-      .batch_size = 10, .metrics = glia::metric_choice{{glia::mae(), glia::r_squared()}}};
+  const glia::evaluate_options how{.batch_size = 10,
+                                   .metrics = glia::metric_list{{glia::mae(), glia::r2_score()}}};
   const auto expected = glia::evaluate(here, data, glia::mean_squared_error{}, how);
   const auto got = glia::evaluate(there, data, glia::mean_squared_error{}, how);
   CHECK(got.loss == Approx(expected.loss).epsilon(1e-6));
   CHECK(got["mae"] == Approx(expected["mae"]).epsilon(1e-6));
-  CHECK(got["r_squared"] == Approx(expected["r_squared"]).epsilon(1e-5));
+  CHECK(got["r2_score"] == Approx(expected["r2_score"]).epsilon(1e-5));
   CHECK(device.compilations().compiled == 1);
   CHECK(test::distance(glia::predict(there, data, {.batch_size = 10}),
                        glia::predict(here, data, {.batch_size = 10})) < 1e-6);
@@ -278,7 +278,7 @@ TEST_CASE("where samples of a batch meet, in a layer or in a loss, short batches
     GLIA_SKIP(test::no_pjrt_plugin);
   }
   const glia::pjrt device(test::without_cache(plugins.front()));
-  const glia::valued_arrays data(noise({23, 3}), noise({23, 2}));
+  const glia::target_arrays data(noise({23, 3}), noise({23, 2}));
   const glia::lambda centred{"centred", [](auto&, auto v) {
                                const auto mean = glia::ops::mean(v, {0});
                                return v - mean;
@@ -304,7 +304,7 @@ TEST_CASE("where samples of a batch meet, in a layer or in a loss, short batches
       };
       glia::trainer trainer{net, distance, glia::sgd{0.01}};
       const auto h = trainer.fit(data, {.epochs = 2, .batch_size = 10, .progress = nullptr});
-      return std::pair{h.epochs.back().training.loss, h.compiled.compiled};
+      return std::pair{h.epochs.back().training.loss, h.compilations.compiled};
     };
     INFO(meets);
     const auto on_device = train(device);
@@ -333,16 +333,17 @@ TEST_CASE("a number that is not finite is traced on a device") {
     GLIA_SKIP(test::no_pjrt_plugin);
   }
   const glia::lambda overflows{"overflows",
-                               [](auto&, auto v) { return glia::ops::exponential(v * 100.0F); }};
+                               [](auto&, auto v) { return glia::ops::exp(v * 100.0F); }};
   glia::model net{
       glia::sequential{glia::dense{3}, glia::named{"middle", overflows}, glia::dense{1}},
       {2},
       glia::pjrt(test::without_cache(plugins.front()))};
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{1e-9}};
   const auto h =
-      trainer.fit(glia::valued_arrays(xt::ones<float>({12, 2}) * 100, xt::ones<float>({12, 1})),
-                  {.batch_size = 4, .progress = nullptr, .observers = {glia::stop_at_nan(1)}});
-  CHECK(h.stopped == "the loss is not finite: step 1 of epoch 1, first in middle, forward (unary)");
+      trainer.fit(glia::target_arrays(xt::ones<float>({12, 2}) * 100, xt::ones<float>({12, 1})),
+                  {.batch_size = 4, .progress = nullptr, .callbacks = {glia::terminate_on_nan(1)}});
+  CHECK(h.stop_reason ==
+        "the loss is not finite: step 1 of epoch 1, first in middle, forward (unary)");
 }
 
 TEST_CASE("a profile on a device has the compiled program's time") {
@@ -356,6 +357,6 @@ TEST_CASE("a profile on a device has the compiled program's time") {
   std::ostringstream printed;
   const glia::profiler watch(folder.path(), {.print = &printed});
   trainer.fit(test::quadrants{100},
-              {.epochs = 2, .batch_size = 10, .progress = nullptr, .observers = {watch}});
+              {.epochs = 2, .batch_size = 10, .progress = nullptr, .callbacks = {watch}});
   CHECK(test::contains(printed.str(), "compiled program"));
 }

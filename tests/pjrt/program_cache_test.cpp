@@ -49,7 +49,7 @@ TEST_CASE("a program is found under what it was made of, and only whole") {
 TEST_CASE("programs that were not used for longest make room") {
   const test::temporary_folder folder;
   const std::string program(1000, 'p');
-  const program_cache cache({.folder = folder.path(), .most_bytes = 3500});
+  const program_cache cache({.folder = folder.path(), .max_bytes = 3500});
   const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(10)); };
   for (const char* const key : {"a", "b", "c"}) {
     cache.keep(key, program);
@@ -93,7 +93,7 @@ TEST_CASE("a training finds its programs where an earlier one has kept them") {
       const glia::history h = trainer.fit(test::quadrants{50}, test::quadrants{30},
                                           {.epochs = 2, .batch_size = 10, .progress = &shown});
       const std::string lines = shown.str();
-      return std::tuple{h.compiled, test::values_of(device, net.parameters()[0].value),
+      return std::tuple{h.compilations, test::values_of(device, net.parameters()[0].value),
                         lines.substr(0, lines.find('\n')), lines.substr(lines.find('\n'))};
     };
     const auto [first, parameters, line, rest] = train(plugin);

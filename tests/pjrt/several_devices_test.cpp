@@ -29,10 +29,10 @@ TEST_CASE("several devices train as one does") {
   }
   xt::xarray<std::int32_t> y = xt::zeros<std::int32_t>({88});
   for (std::int32_t& v : y) {
-    v = static_cast<std::int32_t>(random.below(10));
+    v = static_cast<std::int32_t>(random.integer(10));
   }
-  const glia::labelled_arrays data(x, y);
-  const glia::sequential network{glia::conv2d{.filters = 4, .kernel = {3, 3}},
+  const glia::labeled_arrays data(x, y);
+  const glia::sequential network{glia::conv2d{.filters = 4, .kernel_size = {3, 3}},
                                  glia::batch_norm{},
                                  glia::max_pool2d{{2, 2}},
                                  glia::dropout{0.3},

@@ -74,8 +74,8 @@ TEST_CASE("a kernel that no operations are known for is refused by name") {
   const auto w = calls.add_input("w", glia::real_of({4, 3}));
   calls.add(kernels::pack_panels{}, {w, glia::no_value});
   calls.add_output("x", x);
-  CHECK(
-      test::message_of<glia::value_error>([&] { (void)module_text(calls); }) ==
-      "stablehlo: the kernel 'pack_panels' cannot be written as operations; compose it of others, "
-      "or run it on a backend in host memory");
+  CHECK(test::message_of<glia::value_error>([&] { (void)module_text(calls); }) ==
+        "stablehlo: the kernel 'pack_panels' cannot be written as StableHLO operations; compose it "
+        "of other "
+        "kernels, or run it on a backend in host memory");
 }

@@ -12,14 +12,13 @@ using test::contains;
 using test::message_of;
 
 const glia::sequential network{
-    glia::conv2d{.filters = 4, .kernel = {3, 3}, .activation = glia::relu},
+    glia::conv2d{.filters = 4, .kernel_size = {3, 3}, .activation = glia::relu},
     glia::max_pool2d{{2, 2}},
     glia::batch_norm{},
     glia::dropout{0.3},
     glia::flatten{},
     glia::dense{10}};
-const glia::labelled_arrays digits(xt::zeros<float>({16, 12, 12, 1}),
-                                   xt::zeros<std::int32_t>({16}));
+const glia::labeled_arrays digits(xt::zeros<float>({16, 12, 12, 1}), xt::zeros<std::int32_t>({16}));
 
 /// What a training on the target compiles.
 std::vector<glia::target_program> programs_for(const glia::pjrt_target_options& options) {
@@ -28,7 +27,7 @@ std::vector<glia::target_program> programs_for(const glia::pjrt_target_options& 
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   const glia::history h =
       trainer.fit(digits, digits, {.epochs = 2, .batch_size = 8, .progress = nullptr});
-  CHECK(h.compiled.compiled == on.programs().size());
+  CHECK(h.compilations.compiled == on.programs().size());
   return on.programs();
 }
 

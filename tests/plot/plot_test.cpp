@@ -88,7 +88,7 @@ TEST_CASE("curves have their texts and all of their points") {
   const std::string svg =
       plot::svg(plot::curves_chart({{.name = "first", .y = {1, 2, 4}},
                                     {.name = "second", .x = {1, 3}, .y = {2, 3.5}},
-                                    {.y = {3, 3, 3}, .drawn = plot::marks::line}},
+                                    {.y = {3, 3, 3}, .style = plot::marks::line}},
                                    {.title = "Title 12.5", .x_label = "across", .y_label = "up"}));
   for (const char* line : {"Title 12.5", "across", "up", "first", "second"}) {
     CHECK(shows(svg, line));
@@ -163,7 +163,7 @@ TEST_CASE("values that are not finite are gaps") {
 TEST_CASE("intervals are error bars or a band") {
   const plot::series with_bars{.y = {2, 3, 4}, .low = {1, 2, 3}, .high = {3, 4, 5}};
   plot::series with_band = with_bars;
-  with_band.interval = plot::spread::band;
+  with_band.interval_style = plot::spread::band;
   const std::string bars = plot::curves_chart({with_bars}).script;
   CHECK(contains(bars, "with yerrorbars"));
   CHECK(contains(bars, "1 2 1 3\n2 3 2 4\n3 4 3 5\n"));
@@ -186,7 +186,7 @@ TEST_CASE("a logarithmic axis of few decades has numbers between its powers of t
 
 TEST_CASE("series of one colour may belong together") {
   const std::string script =
-      plot::curves_chart({{.y = {1, 2}}, {.y = {2, 3}}, {.y = {1, 3}, .dashed = true, .colour = 0}})
+      plot::curves_chart({{.y = {1, 2}}, {.y = {2, 3}}, {.y = {1, 3}, .dashed = true, .color = 0}})
           .script;
   CHECK(count(script, "'#17407a'") == 2);
   CHECK(count(script, "'#d9642b'") == 1);
@@ -278,21 +278,21 @@ TEST_CASE("a history that was written is drawn as the one in memory") {
 }
 
 TEST_CASE("panels keep their places and their sizes") {
-  const plot::chart one =
-      plot::curves_chart({{.y = {1, 2}}}, {.title = "one", .on = {.width = 300, .height = 200}});
+  const plot::chart one = plot::curves_chart(
+      {{.y = {1, 2}}}, {.title = "one", .canvas = {.width = 300, .height = 200}});
   const plot::chart all = plot::panels_chart({one, one, one}, {.columns = 2});
-  CHECK(all.on.width == 600);
-  CHECK(all.on.height == 400);
+  CHECK(all.canvas.width == 600);
+  CHECK(all.canvas.height == 400);
   CHECK(count(plot::svg(all), "<text>one</text>") == 3);
   const plot::chart titled = plot::panels_chart({one}, {.title = "all", .columns = 5});
-  CHECK(titled.on.width == 300);
-  CHECK(titled.on.height > 200);
+  CHECK(titled.canvas.width == 300);
+  CHECK(titled.canvas.height > 200);
 }
 
 TEST_CASE("captions stand on their picture") {
   glia::image picture = glia::filled_image(120, 150, {255, 255, 255});
-  const std::string svg = plot::svg(plot::captions_chart(
-      picture, {{.text = hostile, .x = 75, .y = 60, .colour = {192, 40, 45}}}));
+  const std::string svg = plot::svg(
+      plot::captions_chart(picture, {{.text = hostile, .x = 75, .y = 60, .color = {192, 40, 45}}}));
   CHECK(shows(svg, hostile));
   CHECK(contains(svg, "data:image/png;base64"));
   // Bytes that gnuplot would read as commands, were they not those of a picture.
@@ -302,12 +302,12 @@ TEST_CASE("captions stand on their picture") {
   }
   CHECK(png_extent(plot::png(plot::captions_chart(picture, {})), 16) == 150);
   CHECK(contains(message_of<glia::shape_error>([] { (void)plot::captions_chart({}, {}); }),
-                 "plot::captions: expected a picture"));
+                 "plot::captions: expected an image"));
 }
 
 TEST_CASE("the ending says whether a chart becomes SVG or PNG") {
   const test::temporary_folder folder;
-  const plot::curves_options size{.on = {.width = 321, .height = 234}};
+  const plot::curves_options size{.canvas = {.width = 321, .height = 234}};
   plot::curves(folder.path() / "a chart's.png", {{.y = {1, 2}}}, size);
   const std::string png = test::file_content(folder.path() / "a chart's.png");
   CHECK(png.starts_with("\x89PNG\r\n\x1a\n"));
@@ -320,7 +320,7 @@ TEST_CASE("the ending says whether a chart becomes SVG or PNG") {
   for (const char* name : {"a.jpg", "a", ".svg"}) {
     CHECK(contains(
         message_of<glia::value_error>([&] { plot::curves(folder.path() / name, {{.y = {1}}}); }),
-        "expected a name that ends in .svg or .png"));
+        "expected a file name that ends in .svg or .png"));
   }
 }
 
@@ -328,24 +328,25 @@ TEST_CASE("a chart that cannot be drawn says why, and leaves no file and no othe
   const test::temporary_folder folder;
   const auto path = folder.path() / "chart.svg";
   const std::string missing = message_of<glia::data_error>(
-      [&] { plot::curves(path, {{.y = {1}}}, {.on = {.gnuplot = "/nowhere/gnuplot"}}); });
+      [&] { plot::curves(path, {{.y = {1}}}, {.canvas = {.gnuplot = "/nowhere/gnuplot"}}); });
   CHECK(contains(missing, "'/nowhere/gnuplot' cannot be started"));
   CHECK(contains(missing, "apt-get install gnuplot-nox"));
   CHECK(contains(
       message_of<glia::data_error>([&] { plot::write(path, {.script = "plot no_function(x)"}); }),
       "undefined function: no_function"));
   CHECK(contains(
-      message_of<glia::data_error>([&] { plot::write(path, {.on = {.gnuplot = "false"}}); }),
+      message_of<glia::data_error>([&] { plot::write(path, {.canvas = {.gnuplot = "false"}}); }),
       "false failed with status 1"));
   CHECK(contains(
       message_of<glia::data_error>([&] { plot::write(path, {.script = "plot 1\nexit status 3"}); }),
       "gnuplot failed with status 3"));
   // What ends well and draws nothing has failed, too.
   CHECK(contains(
-      message_of<glia::data_error>([&] { plot::write(path, {.on = {.gnuplot = "true"}}); }),
+      message_of<glia::data_error>([&] { plot::write(path, {.canvas = {.gnuplot = "true"}}); }),
       "true failed with status 0"));
-  CHECK(contains(message_of<glia::value_error>([&] { plot::write(path, {.on = {.width = 99}}); }),
-                 "100 to 20000 pixels, got 99"));
+  CHECK(
+      contains(message_of<glia::value_error>([&] { plot::write(path, {.canvas = {.width = 99}}); }),
+               "100 to 20000 pixels, got 99"));
   CHECK(contains(
       message_of<glia::data_error>([&] { plot::curves("/nowhere/chart.svg", {{.y = {1}}}); }),
       "/nowhere/chart.svg: cannot be written"));
@@ -354,28 +355,30 @@ TEST_CASE("a chart that cannot be drawn says why, and leaves no file and no othe
 
 TEST_CASE("what does not fit together is refused") {
   const auto refused = [](const auto& call) { return message_of<glia::value_error>(call); };
-  CHECK(contains(refused([] { (void)plot::curves_chart({}); }), "nothing to draw: 0 series"));
+  CHECK(contains(refused([] { (void)plot::curves_chart({}); }),
+                 "expected at least one point, got 0 series"));
   CHECK(contains(refused([] { (void)plot::curves_chart({{.name = "a"}}); }),
-                 "nothing to draw: 1 series"));
+                 "expected at least one point, got 1 series"));
   CHECK(contains(refused([] {
                    (void)plot::curves_chart({{.name = "a", .x = {1, 2}, .y = {1}}});
                  }),
-                 "series 'a' has 2 x and 1 y"));
+                 "series 'a', got 2 x and 1 y"));
   CHECK(contains(refused([] {
                    (void)plot::curves_chart({{.y = {1, 2}, .low = {1}, .high = {2}}});
                  }),
-                 "2 points, 1 lower and 1 upper ends"));
+                 "2 points, 1 low and 1 high"));
   CHECK(contains(refused([] { (void)plot::curves_chart({{.y = {1}, .low = {1}}}); }),
-                 "1 points, 1 lower and 0 upper ends"));
-  CHECK(contains(refused([] { (void)plot::bars_chart({}, {}); }), "nothing to draw: 0 groups"));
+                 "1 points, 1 low and 0 high"));
+  CHECK(contains(refused([] { (void)plot::bars_chart({}, {}); }), "got 0 groups and 0 series"));
   CHECK(contains(refused([] {
                    (void)plot::bars_chart({"a"}, {{.name = "s", .values = {1, 2}}});
                  }),
-                 "series 's' has 2 values; expected one for each of the 1 groups"));
+                 "expected 1 values, one for each group, in series 's', got 2"));
   CHECK(
       contains(refused([] { (void)plot::bars_chart({"a"}, {{.values = {1}}}, {.highlight = 1}); }),
                "expected a highlight below 1"));
-  CHECK(contains(refused([] { (void)plot::histogram_chart({{.name = "a"}}); }), "nothing to draw"));
+  CHECK(contains(refused([] { (void)plot::histogram_chart({{.name = "a"}}); }),
+                 "expected at least one value, got 1 distributions"));
   CHECK(contains(
       refused([] { (void)plot::histogram_chart({{.values = {1}}}, {.low = 2, .high = 1}); }),
       "low below high, got 0 bins, 2 and 1"));
@@ -383,7 +386,8 @@ TEST_CASE("what does not fit together is refused") {
                  "expected 2 names, got 1"));
   CHECK(contains(refused([] { (void)plot::confusion_chart(glia::confusion_matrix(0), {}); }),
                  "expected 1 to 1000 classes"));
-  CHECK(contains(refused([] { (void)plot::history_chart(glia::history{}); }), "without epochs"));
+  CHECK(
+      contains(refused([] { (void)plot::history_chart(glia::history{}); }), "at least one epoch"));
   CHECK(contains(refused([] { (void)plot::panels_chart({}); }), "expected at least one chart"));
 }
 

@@ -17,17 +17,17 @@ TEST_CASE("a profile's chart has the longest layers by name, and the others toge
     found.entries.push_back(e);
   }
   found.others.emplace_back("data", 0.02);
-  const std::string drawn = plot::svg(plot::profile_chart(found, {.most = 3}));
+  const std::string drawn = plot::svg(plot::profile_chart(found, {.max_layers = 3}));
   CHECK(contains(drawn, "layer_3"));
   CHECK(contains(drawn, "layer_4"));
   CHECK(contains(drawn, "data"));
-  CHECK(contains(drawn, "the others"));
+  CHECK(contains(drawn, "other layers"));
   CHECK_FALSE(contains(drawn, "layer_2"));
   // 0.02 s in two steps are 10 ms of one; of the three shortest layers, 2 + 4 + 6 ms in two.
   CHECK(contains(drawn, ">10.0<"));
   CHECK(contains(drawn, ">6.00<"));
   const std::string all = plot::svg(plot::profile_chart(found));
   CHECK(contains(all, "layer_0"));
-  CHECK_FALSE(contains(all, "the others"));
+  CHECK_FALSE(contains(all, "other layers"));
   CHECK_THROWS_AS(plot::profile_chart(glia::profile{}), glia::value_error);
 }

@@ -112,10 +112,12 @@ TEST_CASE("what no line can be put through is refused with the reason") {
   CHECK(contains(error({{1, 2}, {1, 3}}, {1, 2}), "more measurements than the 2 terms, got 2"));
   CHECK(contains(error({{1, 2}, {1, 3}, {1}}, {1, 2, 3}), "in row 2"));
   CHECK(contains(error({{1, 2}, {1, 3}, {1, 4}}, {1, std::nan(""), 3}), "in row 1"));
-  CHECK(contains(error({{1, 7}, {1, 7}, {1, 7}}, {1, 2, 3}), "term 1 is 0 or follows from those"));
-  CHECK(contains(error({{0, 7}, {0, 8}, {0, 9}}, {1, 2, 3}), "term 0 is 0 or follows from those"));
+  CHECK(contains(error({{1, 7}, {1, 7}, {1, 7}}, {1, 2, 3}),
+                 "term 1 is 0 or depends linearly on the terms"));
+  CHECK(contains(error({{0, 7}, {0, 8}, {0, 9}}, {1, 2, 3}),
+                 "term 0 is 0 or depends linearly on the terms"));
   CHECK(contains(message_of<glia::value_error>([] { (void)glia::student_t(0.95, 0); }),
-                 "at least one degree of freedom"));
+                 "one or more degrees of freedom"));
   CHECK(contains(message_of<glia::value_error>([] { (void)glia::student_t(1, 3); }), "got 1 and"));
   const glia::line_fit line = line_through({1, 2, 3}, {1, 2, 4});
   CHECK(contains(message_of<glia::value_error>([&] { (void)line.mean({1}); }),

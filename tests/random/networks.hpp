@@ -23,7 +23,7 @@ struct own_layer {
   template <glia::backend B>
   [[nodiscard]] glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
     const std::size_t features = x.shape().back();
-    const auto scale = s.parameter("scale", {features}, glia::uniform(1));
+    const auto scale = s.parameter("scale", {features}, glia::random_uniform(1));
     const auto shift = s.parameter("shift", {}, glia::constant(0.5));
     glia::shape row = x.shape();
     row[row.rank() - 1] = 1;
@@ -47,7 +47,7 @@ struct own_gate {
     const glia::shape each{in[0], 1, 1, in[3]};
     const auto mean = glia::ops::sum_to(x, each) * (1.0 / static_cast<double>(in[1] * in[2]));
     const auto gate =
-        glia::sigmoid.apply(glia::ops::matmul(glia::ops::reshape(mean, {in[0], in[3]}), weights));
+        glia::ops::sigmoid(glia::ops::matmul(glia::ops::reshape(mean, {in[0], in[3]}), weights));
     return std::move(x) * glia::ops::reshape(gate, each);
   }
   [[nodiscard]] static std::string description() { return "gate"; }
@@ -58,8 +58,8 @@ struct own_gate {
 /// a row, or a holder of other networks.
 class network {
  public:
-  using holds_layers = void;
-  static constexpr bool hands_on = true;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = true;
 
   template <class Holder>
   using boxed = std::shared_ptr<const Holder>;
@@ -177,8 +177,8 @@ class network_source {
       shape right = first_shape();
       sample = {left.size() + right.size()};
       const shape given[] = {left, right};
-      network::row of_left = some_layers(left, below(3), 1);
-      network::row of_right = some_layers(right, below(3), 1);
+      network::row of_left = some_layers(left, integer(3), 1);
+      network::row of_right = some_layers(right, integer(3), 1);
       of_left.emplace_back(glia::flatten{});
       of_right.emplace_back(glia::flatten{});
       at = {left.size() + right.size()};
@@ -188,22 +188,22 @@ class network_source {
     } else if (one_in(2)) {  // so that gradients go all the way back
       layers.emplace_back(own_layer{});
     }
-    for (network& each : some_layers(at, 1 + below(options_.most_layers), 0)) {
+    for (network& each : some_layers(at, 1 + integer(options_.most_layers), 0)) {
       layers.push_back(std::move(each));
     }
     layers.emplace_back(own_layer{});  // something to train
     if (one_in(8)) {
       shape one = at;
       shape other = at;
-      network first(some_layers(one, 1 + below(2), 1));
-      network second(some_layers(other, 1 + below(2), 1));
+      network first(some_layers(one, 1 + integer(2), 1));
+      network second(some_layers(other, 1 + integer(2), 1));
       layers.push_back(network::holding(
           glia::outputs<network, network>(glia::output<network>{"one", std::move(first)},
                                           glia::output<network>{"other", std::move(second)})));
     }
     return {network(std::move(layers)), sample, integers};
   }
-  [[nodiscard]] std::size_t below(std::size_t bound) { return random_.below(bound); }
+  [[nodiscard]] std::size_t integer(std::size_t bound) { return random_.integer(bound); }
   [[nodiscard]] float number() { return static_cast<float>(2 * random_.uniform() - 1); }
 
  private:
@@ -211,15 +211,15 @@ class network_source {
 
   static constexpr int deepest = 3;
 
-  [[nodiscard]] bool one_in(std::size_t n) { return below(n) == 0; }
+  [[nodiscard]] bool one_in(std::size_t n) { return integer(n) == 0; }
   [[nodiscard]] std::size_t between(std::size_t low, std::size_t high) {
-    return low + below(high - low + 1);
+    return low + integer(high - low + 1);
   }
   [[nodiscard]] std::size_t channels() { return between(1, options_.most_channels); }
   [[nodiscard]] std::size_t extent() { return between(1, options_.largest_extent); }
 
   [[nodiscard]] shape first_shape() {
-    switch (below(6)) {
+    switch (integer(6)) {
       case 0:
         return {channels()};
       case 1:
@@ -234,19 +234,19 @@ class network_source {
   [[nodiscard]] glia::activation activation() {
     static constexpr glia::activation all[] = {
         glia::linear,  glia::relu, glia::relu6,  glia::linear, glia::relu,
-        glia::relu6,   glia::tanh, glia::gelu,   glia::swish,  glia::leaky_relu,
+        glia::relu6,   glia::tanh, glia::gelu,   glia::silu,   glia::leaky_relu,
         glia::sigmoid, glia::elu,  glia::softmax};
-    return all[below(std::size(all))];
+    return all[integer(std::size(all))];
   }
   /// One that a recurrent layer takes for its state.
   [[nodiscard]] glia::activation of_state() { return one_in(4) ? glia::relu : glia::tanh; }
 
   [[nodiscard]] glia::padding2d padding() {
-    switch (below(4)) {
+    switch (integer(4)) {
       case 0:
         return glia::same;
       case 1:
-        return glia::padding2d(below(3), below(3), below(3), below(3));
+        return glia::padding2d(integer(3), integer(3), integer(3), integer(3));
       default:
         return glia::valid;
     }
@@ -261,7 +261,7 @@ class network_source {
     return one_in(4) ? glia::extent2d(between(1, 3), between(1, 3)) : glia::extent2d(between(1, 2));
   }
   [[nodiscard]] glia::extent2d dilation() { return one_in(5) ? window() : glia::extent2d(1); }
-  [[nodiscard]] glia::border2d border() { return {below(3), below(3), below(3), below(3)}; }
+  [[nodiscard]] glia::border2d border() { return {integer(3), integer(3), integer(3), integer(3)}; }
 
   [[nodiscard]] network::row some_layers(shape& at, std::size_t count, int depth) {
     network::row result;
@@ -329,7 +329,7 @@ class network_source {
 
   [[nodiscard]] network some_holder(const shape& at, int depth) {
     shape next = at;
-    switch (below(9)) {
+    switch (integer(9)) {
       case 0:
         return network::holding(
             glia::residual<network>{keeping_shape(at, depth), {}, activation()});
@@ -372,7 +372,7 @@ class network_source {
   }
 
   [[nodiscard]] network of_any_shape(const shape& at) {
-    switch (below(11)) {
+    switch (integer(11)) {
       case 0:
         return network(glia::batch_norm{.scale = !one_in(4)});
       case 1:
@@ -404,19 +404,19 @@ class network_source {
       return network(glia::reshape{{3, at[0] / 3}});
     }
     return network(
-        glia::dense{.units = channels(), .activation = activation(), .bias = !one_in(4)});
+        glia::dense{.units = channels(), .activation = activation(), .use_bias = !one_in(4)});
   }
 
   [[nodiscard]] network of_sequences() {
-    switch (below(14)) {
+    switch (integer(14)) {
       case 0:
         return network(glia::conv1d{.filters = channels(),
-                                    .kernel = between(1, 4),
-                                    .stride = between(1, 2),
+                                    .kernel_size = between(1, 4),
+                                    .strides = between(1, 2),
                                     .padding = padding1d(),
-                                    .dilation = between(1, 2),
+                                    .dilation_rate = between(1, 2),
                                     .activation = activation(),
-                                    .bias = !one_in(4)});
+                                    .use_bias = !one_in(4)});
       case 1:
         return network(glia::max_pool1d{between(1, 3), between(1, 2), glia::padding1d(padding())});
       case 2:
@@ -427,45 +427,45 @@ class network_source {
         return network(glia::global_avg_pool1d{});
       case 5:
         return network(glia::gru{.units = channels(),
-                                 .sequences = !one_in(3),
-                                 .backwards = one_in(3),
+                                 .return_sequences = !one_in(3),
+                                 .go_backwards = one_in(3),
                                  .reset_after = !one_in(3),
                                  .activation = of_state(),
-                                 .bias = !one_in(4),
+                                 .use_bias = !one_in(4),
                                  .dropout = one_in(4) ? 0.2 : 0,
                                  .recurrent_dropout = one_in(4) ? 0.2 : 0,
                                  .zero_output_for_mask = one_in(4)});
       case 6:
         return network(glia::lstm{.units = channels(),
-                                  .sequences = !one_in(3),
-                                  .backwards = one_in(3),
+                                  .return_sequences = !one_in(3),
+                                  .go_backwards = one_in(3),
                                   .activation = of_state(),
-                                  .bias = !one_in(4),
+                                  .use_bias = !one_in(4),
                                   .dropout = one_in(4) ? 0.2 : 0,
                                   .recurrent_dropout = one_in(4) ? 0.2 : 0});
       case 7:
         return network(glia::simple_rnn{.units = channels(),
-                                        .sequences = !one_in(3),
-                                        .backwards = one_in(3),
-                                        .bias = !one_in(4),
+                                        .return_sequences = !one_in(3),
+                                        .go_backwards = one_in(3),
+                                        .use_bias = !one_in(4),
                                         .dropout = one_in(4) ? 0.2 : 0});
       case 8:
-        return network(glia::multi_head_attention{.heads = between(1, 3),
-                                                  .key_size = between(1, 5),
-                                                  .value_size = below(4),
-                                                  .causal = one_in(3),
+        return network(glia::multi_head_attention{.num_heads = between(1, 3),
+                                                  .key_dim = between(1, 5),
+                                                  .value_dim = integer(4),
+                                                  .use_causal_mask = one_in(3),
                                                   .dropout = one_in(4) ? 0.2 : 0,
-                                                  .bias = !one_in(4)});
+                                                  .use_bias = !one_in(4)});
       case 9:
         return network(glia::positional_encoding{});
       case 10:
         return network(glia::masking{});
       case 11:
         return network(
-            glia::bidirectional(glia::gru{.units = channels(), .sequences = !one_in(3)}));
+            glia::bidirectional(glia::gru{.units = channels(), .return_sequences = !one_in(3)}));
       case 12:
-        return network(glia::bidirectional(glia::lstm{.units = channels(), .sequences = !one_in(3)},
-                                           glia::join::add{}));
+        return network(glia::bidirectional(
+            glia::lstm{.units = channels(), .return_sequences = !one_in(3)}, glia::join::add{}));
       default:
         return network(glia::spatial_dropout{0.3});
     }
@@ -476,37 +476,37 @@ class network_source {
     if (one_in(5)) {
       return of_chained_convolutions();
     }
-    switch (below(13)) {
+    switch (integer(13)) {
       case 0:
       case 1:
       case 2:
         return network(glia::conv2d{.filters = groups * between(1, 1 + 15 / groups),
-                                    .kernel = window(),
-                                    .stride = stride(),
+                                    .kernel_size = window(),
+                                    .strides = stride(),
                                     .padding = padding(),
-                                    .dilation = dilation(),
+                                    .dilation_rate = dilation(),
                                     .groups = groups,
                                     .activation = activation(),
-                                    .bias = !one_in(4)});
+                                    .use_bias = !one_in(4)});
       case 3:
       case 4:
-        return network(glia::depthwise_conv2d{.kernel = window(),
-                                              .stride = stride(),
+        return network(glia::depthwise_conv2d{.kernel_size = window(),
+                                              .strides = stride(),
                                               .padding = padding(),
-                                              .dilation = dilation(),
-                                              .multiplier = one_in(4) ? std::size_t{2} : 1,
+                                              .dilation_rate = dilation(),
+                                              .depth_multiplier = one_in(4) ? std::size_t{2} : 1,
                                               .activation = activation(),
-                                              .bias = !one_in(4)});
+                                              .use_bias = !one_in(4)});
       case 5:
         return network(glia::separable_conv2d{.filters = channels(),
-                                              .kernel = window(),
-                                              .stride = stride(),
+                                              .kernel_size = window(),
+                                              .strides = stride(),
                                               .padding = padding(),
                                               .activation = activation()});
       case 6:
         return network(glia::conv2d_transpose{.filters = channels(),
-                                              .kernel = window(),
-                                              .stride = between(1, 2),
+                                              .kernel_size = window(),
+                                              .strides = between(1, 2),
                                               .padding = padding(),
                                               .activation = activation()});
       case 7:
@@ -530,20 +530,20 @@ class network_source {
   [[nodiscard]] network of_chained_convolutions() {
     network::row chain;
     chain.emplace_back(glia::conv2d{.filters = channels(),
-                                    .kernel = 1,
-                                    .stride = stride(),
+                                    .kernel_size = 1,
+                                    .strides = stride(),
                                     .activation = clamping(),
-                                    .bias = !one_in(4)});
-    chain.emplace_back(glia::depthwise_conv2d{.kernel = window(),
-                                              .stride = stride(),
+                                    .use_bias = !one_in(4)});
+    chain.emplace_back(glia::depthwise_conv2d{.kernel_size = window(),
+                                              .strides = stride(),
                                               .padding = padding(),
-                                              .dilation = dilation(),
+                                              .dilation_rate = dilation(),
                                               .activation = clamping(),
-                                              .bias = !one_in(4)});
+                                              .use_bias = !one_in(4)});
     if (one_in(2)) {
       chain.emplace_back(glia::conv2d{.filters = channels(),
-                                      .kernel = one_in(2) ? glia::extent2d(1) : window(),
-                                      .stride = stride(),
+                                      .kernel_size = one_in(2) ? glia::extent2d(1) : window(),
+                                      .strides = stride(),
                                       .padding = padding(),
                                       .activation = activation()});
     }
@@ -551,7 +551,7 @@ class network_source {
   }
   [[nodiscard]] glia::activation clamping() {
     static constexpr glia::activation all[] = {glia::linear, glia::relu, glia::relu6};
-    return all[below(std::size(all))];
+    return all[integer(std::size(all))];
   }
 
   glia::random_stream random_;

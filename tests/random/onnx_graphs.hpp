@@ -27,12 +27,12 @@ class onnx_graph {
  public:
   explicit onnx_graph(std::uint64_t seed) : random_(seed) {
     constexpr std::int64_t opsets[] = {11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
-    opset_ = opsets[below(std::size(opsets))];
-    rows = 1 + below(3);
+    opset_ = opsets[integer(std::size(opsets))];
+    rows = 1 + integer(3);
     model.set_ir_version(opset_ < 19 ? 8 : 9);
     model.add_opset_import()->set_version(opset_);
     begin();
-    const std::size_t count = 3 + below(10);
+    const std::size_t count = 3 + integer(10);
     for (std::size_t i = 0; i < count; ++i) {
       // A few tries, as most operations ask for shapes of some kind.
       for (std::size_t attempt = 0; attempt < 20 && !add_operation(); ++attempt) {
@@ -88,11 +88,11 @@ class onnx_graph {
     }
   };
 
-  std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
+  std::size_t integer(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
   std::int64_t from_to(std::int64_t a, std::int64_t b) {
-    return a + static_cast<std::int64_t>(below(static_cast<std::size_t>(b - a + 1)));
+    return a + static_cast<std::int64_t>(integer(static_cast<std::size_t>(b - a + 1)));
   }
-  bool maybe(std::size_t in = 2) { return below(in) == 0; }
+  bool maybe(std::size_t in = 2) { return integer(in) == 0; }
   float eighth(std::int64_t most) { return static_cast<float>(from_to(-most, most)) / 8; }
 
   // --- messages ----------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class onnx_graph {
   // --- the frame ---------------------------------------------------------------------------------
 
   void begin() {
-    const std::size_t rank = 1 + below(3);
+    const std::size_t rank = 1 + integer(3);
     std::vector<extent> shape{{1, true}};
     auto& x = *model.mutable_graph()->add_input();
     x.set_name("x");
@@ -242,7 +242,7 @@ class onnx_graph {
     if (x.rank() < 2) {
       return false;
     }
-    axis = below(x.rank());
+    axis = integer(x.rank());
     return !x.shape[axis].samples;
   }
   std::int64_t counted(const value& x, std::size_t axis) {  // some from the end
@@ -251,8 +251,8 @@ class onnx_graph {
 
   bool add_operation() {
     // Most often what came last.
-    const value x = maybe(3) ? pool_[below(pool_.size())] : pool_.back();
-    switch (below(11)) {
+    const value x = maybe(3) ? pool_[integer(pool_.size())] : pool_.back();
+    switch (integer(11)) {
       case 0:
       case 1:
         return elementwise(x);
@@ -295,7 +295,7 @@ class onnx_graph {
         {"Shrink", 9, 2},   {"Clip", 11, 1},      {"PRelu", 9, 0},
         {"Pow", 13, 3},     {"Not", 1, 5},        {"IsNaN", 9, 5},
         {"IsInf", 10, 5},   {"Cast", 9, 2}};
-    const function f = all[below(std::size(all))];
+    const function f = all[integer(std::size(all))];
     if (f.opset > opset_ || (f.kind == 2 && !x.exact)) {
       return false;
     }
@@ -317,7 +317,7 @@ class onnx_graph {
       operands.push_back(weights({last.samples || maybe() ? 1 : last.k}));
     } else if (name == "Pow") {
       constexpr float powers[] = {2, 3, 0.5F, -1, 1.5F, 0};
-      operands.push_back(number(powers[below(std::size(powers))]));
+      operands.push_back(number(powers[integer(std::size(powers))]));
     } else if (name == "Not") {
       operands[0] = node("Greater", {node("Round", {pool_[0].name})[0], number(0)})[0];
     }
@@ -329,7 +329,7 @@ class onnx_graph {
     }
     if (name == "Cast") {
       constexpr std::int64_t types[] = {6, 7, 9};
-      const std::int64_t to = types[below(3)];
+      const std::int64_t to = types[integer(3)];
       const std::string y = node("Cast", operands, 1, [&](auto& n) { set(n, "to", to); })[0];
       keep(node("Cast", {y}, 1, [](auto& n) { set(n, "to", std::int64_t{1}); })[0], x.shape, true);
       return true;
@@ -359,17 +359,17 @@ class onnx_graph {
     // The other: a number, weights that are broadcast, or another tensor of this shape.
     std::string other;
     bool exact = x.exact;
-    const std::size_t kind = below(3);
+    const std::size_t kind = integer(3);
     if (kind == 0) {
       other = number(eighth(12));
     } else if (kind == 1) {
       ints dims;
-      for (std::size_t axis = below(x.rank()); axis < x.rank(); ++axis) {
+      for (std::size_t axis = integer(x.rank()); axis < x.rank(); ++axis) {
         dims.push_back(x.shape[axis].samples || maybe(4) ? 1 : x.shape[axis].k);
       }
       other = weights(dims);
     } else {
-      const value& found = pool_[below(pool_.size())];
+      const value& found = pool_[integer(pool_.size())];
       if (found.shape != x.shape) {
         return false;
       }
@@ -380,7 +380,7 @@ class onnx_graph {
                                    "Min",        "Mean", "Sum",   "Div",
                                    "Greater",    "Less", "Equal", "GreaterOrEqual",
                                    "LessOrEqual"};
-    const std::size_t which = below(std::size(all));
+    const std::size_t which = integer(std::size(all));
     const std::string name = all[which];
     if ((which >= 8 && !exact) || (which >= 11 && opset_ < 12)) {
       return false;
@@ -403,7 +403,7 @@ class onnx_graph {
 
   bool arrangement(const value& x) {
     std::size_t axis = 0;
-    switch (below(13)) {
+    switch (integer(13)) {
       case 0: {  // any axes, those of the samples as well
         ints order;
         for (std::size_t i = 0; i < x.rank(); ++i) {
@@ -418,7 +418,7 @@ class onnx_graph {
         if (x.rank() < 3) {
           return false;
         }
-        axis = below(x.rank() - 1);
+        axis = integer(x.rank() - 1);
         std::vector<extent> shape = x.shape;
         shape[axis] = {shape[axis].k * shape[axis + 1].k,
                        shape[axis].samples || shape[axis + 1].samples};
@@ -430,7 +430,7 @@ class onnx_graph {
         if (x.rank() > 4) {
           return false;
         }
-        axis = below(x.rank());
+        axis = integer(x.rank());
         const extent e = x.shape[axis];
         const std::int64_t part = from_to(1, 3);
         if (e.k % part != 0) {
@@ -446,7 +446,7 @@ class onnx_graph {
         if (x.rank() > 4) {
           return false;
         }
-        axis = below(x.rank() + 1);
+        axis = integer(x.rank() + 1);
         std::vector<extent> shape = x.shape;
         shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), {1, false});
         keep(along_axes("Unsqueeze", x.name, {static_cast<std::int64_t>(axis)}), shape, x.exact);
@@ -545,7 +545,7 @@ class onnx_graph {
         }
         ints pads(2 * x.rank(), 0);
         constexpr const char* modes[] = {"constant", "reflect", "edge"};
-        const std::size_t mode = below(3);
+        const std::size_t mode = integer(3);
         const std::int64_t most = mode == 1 ? x.shape[axis].k - 1 : 2;
         pads[axis] = from_to(0, most);
         pads[axis + x.rank()] = from_to(0, most);
@@ -628,7 +628,7 @@ class onnx_graph {
         "ReduceL1",        "ReduceL2",   "ReduceSumSquare", "ReduceProd",
         "ReduceLogSumExp", "ArgMax",     "ArgMin",          "Softmax",
         "LogSoftmax",      "Hardmax",    "CumSum",          "LpNormalization"};
-    const std::size_t which = below(std::size(all));
+    const std::size_t which = integer(std::size(all));
     const std::string name = all[which];
     const bool keeps = maybe();
     std::vector<extent> shape = x.shape;
@@ -747,7 +747,7 @@ class onnx_graph {
       return false;
     }
     const std::size_t axes = x.rank() - 2;
-    const std::size_t kind = below(7);
+    const std::size_t kind = integer(7);
     const std::int64_t channels = x.shape[1].k;
     if (kind == 5) {
       keep(node(maybe() ? "GlobalAveragePool" : "GlobalMaxPool", {x.name})[0],
@@ -770,7 +770,7 @@ class onnx_graph {
       const std::string none = initializer(::onnx::TensorProto::FLOAT, {0}).name();
       constexpr const char* ways[] = {"half_pixel", "align_corners", "asymmetric",
                                       "pytorch_half_pixel"};
-      const std::string way = ways[below(4)];
+      const std::string way = ways[integer(4)];
       if (!linear && !(way == "asymmetric")) {
         return false;  // halves between two neighbours: single precision decides
       }
@@ -849,7 +849,7 @@ class onnx_graph {
 
   bool normalization(const value& x) {
     const std::int64_t c = x.rank() > 1 ? x.shape[1].k : 0;
-    switch (below(5)) {
+    switch (integer(5)) {
       case 0:
         if (x.rank() < 2 || x.rank() > 4 || x.shape[1].samples) {
           return false;
@@ -911,7 +911,7 @@ class onnx_graph {
       return false;
     }
     constexpr const char* cells[] = {"RNN", "GRU", "LSTM"};
-    const std::size_t cell = below(3);
+    const std::size_t cell = integer(3);
     const std::int64_t gates = cell == 0 ? 1 : cell == 1 ? 3 : 4;
     const std::int64_t units = from_to(1, 4);
     const bool both = maybe(3);
@@ -942,7 +942,7 @@ class onnx_graph {
 
   /// What exporters write in several nodes.
   bool composed(const value& x) {
-    switch (below(5)) {
+    switch (integer(5)) {
       case 0: {  // the shape in the file's own arithmetic: (N, -1) or (-1, last)
         if (x.rank() < 2 || x.shape[0] != extent{1, true}) {
           return false;

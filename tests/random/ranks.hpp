@@ -54,22 +54,22 @@ class random_ranks {
     glia::distributed_options plain = how_;
     plain.bucket_bytes = std::size_t{1} << 28;
     plain.overlap = false;
-    const result still = train_on_ranks(count_, !how_.bfloat16_sums, plain, {});
-    if (how_.bfloat16_sums ? far(shared, still, 0.05) : shared != still) {
+    const result still = train_on_ranks(count_, !how_.bfloat16_gradients, plain, {});
+    if (how_.bfloat16_gradients ? far(shared, still, 0.05) : shared != still) {
       return "not as without overlap: " + apart(shared, still);
     }
     if (how_.reproducible) {
       const result one = train_on_ranks(1, false, how_, {});
       return shared != one ? "not as one rank: " + apart(shared, one) : "";
     }
-    if (normalised_ && !how_.synchronised_batch_norm && count_ > 1) {
+    if (normalised_ && !how_.sync_batch_norm && count_ > 1) {
       return "";  // each rank normalises by its own samples
     }
     const result alone = train({});
     if (movement(alone) > 20) {
       return "";  // a training that went out of hand magnifies every rounding
     }
-    const double bound = how_.bfloat16_sums ? 0.05 : sizeof(T) == sizeof(float) ? 2e-3 : 1e-7;
+    const double bound = how_.bfloat16_gradients ? 0.05 : sizeof(T) == sizeof(float) ? 2e-3 : 1e-7;
     return far(shared, alone, bound) ? "not as one process: " + apart(shared, alone) : "";
   }
 
@@ -78,9 +78,9 @@ class random_ranks {
                       count_, " ranks", memory_ ? " in memory" : "", ", ", threads_, " threads, ",
                       samples_, " samples in batches of ", batch_, ", ", epochs_, " epochs",
                       how_.reproducible ? glia::text(", reproducible in ", how_.pieces) : "",
-                      how_.synchronised_batch_norm ? ", synchronised" : "",
-                      how_.bfloat16_sums ? ", bfloat16" : "", ", buckets of ", how_.bucket_bytes,
-                      how_.overlap ? "" : ", no overlap", ", ", rule_, "\n",
+                      how_.sync_batch_norm ? ", synchronised" : "",
+                      how_.bfloat16_gradients ? ", bfloat16" : "", ", buckets of ",
+                      how_.bucket_bytes, how_.overlap ? "" : ", no overlap", ", ", rule_, "\n",
                       glia::layer_stack<B>{layers_}.description(), " on ", sample_, " to ",
                       classes_ ? "classes" : "values");
   }
@@ -97,17 +97,17 @@ class random_ranks {
     }
   };
 
-  [[nodiscard]] std::size_t below(std::size_t count) {
+  [[nodiscard]] std::size_t integer(std::size_t count) {
     return static_cast<std::size_t>(random_() % count);
   }
   [[nodiscard]] std::size_t from(std::size_t first, std::size_t last) {
-    return first + below(last - first + 1);
+    return first + integer(last - first + 1);
   }
-  [[nodiscard]] bool chance(std::size_t percent) { return below(100) < percent; }
+  [[nodiscard]] bool chance(std::size_t percent) { return integer(100) < percent; }
 
   [[nodiscard]] glia::activation any_activation() {
-    const glia::activation all[]{glia::linear, glia::tanh, glia::gelu, glia::sigmoid, glia::swish};
-    return all[below(5)];
+    const glia::activation all[]{glia::linear, glia::tanh, glia::gelu, glia::sigmoid, glia::silu};
+    return all[integer(5)];
   }
 
   void add(any_layer one) { layers_.push_back(std::move(one)); }
@@ -127,7 +127,7 @@ class random_ranks {
   void choose_network() {
     frozen_ = chance(20) ? from(1, 3) : 0;
     glia::shape now;
-    const std::size_t kind = below(10);
+    const std::size_t kind = integer(10);
     if (kind < 4) {
       now = {from(1, 70)};
     } else if (kind < 6) {
@@ -172,7 +172,7 @@ class random_ranks {
   [[nodiscard]] glia::shape add_to_vector(const glia::shape& now) {
     const std::size_t width = now[0];
     const std::size_t units = chance(20) ? from(100, 400) : from(1, 60);
-    switch (below(11)) {
+    switch (integer(11)) {
       case 0:
         add_batch_norm();
         return now;
@@ -207,7 +207,7 @@ class random_ranks {
   [[nodiscard]] glia::shape add_to_steps(const glia::shape& now) {
     const std::size_t steps = now[0];
     const std::size_t units = from(1, 12);
-    switch (below(11)) {
+    switch (integer(11)) {
       case 0:
         add_batch_norm();
         return now;
@@ -218,24 +218,24 @@ class random_ranks {
         add(own_biases{});
         return now;
       case 3:
-        add(glia::gru{.units = units, .sequences = true, .dropout = chance(30) ? 0.2 : 0.0});
+        add(glia::gru{.units = units, .return_sequences = true, .dropout = chance(30) ? 0.2 : 0.0});
         return {steps, units};
       case 4:
         add(glia::lstm{.units = units});
         return {units};
       case 5:
         add_maybe_frozen(
-            glia::simple_rnn{.units = units, .sequences = true, .backwards = chance(50)});
+            glia::simple_rnn{.units = units, .return_sequences = true, .go_backwards = chance(50)});
         return {steps, units};
       case 6:
         add_maybe_frozen(glia::conv1d{.filters = units,
-                                      .kernel = from(1, 3),
+                                      .kernel_size = from(1, 3),
                                       .padding = glia::same,
                                       .activation = any_activation()});
         return {steps, units};
       case 7:
         add(glia::positional_encoding{});
-        add(glia::multi_head_attention{.heads = from(1, 2), .key_size = from(1, 4)});
+        add(glia::multi_head_attention{.num_heads = from(1, 2), .key_dim = from(1, 4)});
         return now;
       case 8:
         add(glia::global_avg_pool1d{});
@@ -249,7 +249,7 @@ class random_ranks {
   [[nodiscard]] glia::shape add_to_image(const glia::shape& now) {
     const std::size_t channels = now[2];
     const std::size_t filters = from(1, 10);
-    switch (below(11)) {
+    switch (integer(11)) {
       case 0:
         add_batch_norm();
         return now;
@@ -269,19 +269,19 @@ class random_ranks {
         add(glia::avg_pool2d{});
         return {now[0] / 2, now[1] / 2, channels};
       case 5:
-        add(glia::depthwise_conv2d{.kernel = 3, .padding = glia::same});
+        add(glia::depthwise_conv2d{.kernel_size = 3, .padding = glia::same});
         return now;
       case 6:
-        add(glia::residual{
-            glia::sequential{glia::conv2d{.filters = channels, .kernel = 3, .padding = glia::same},
-                             glia::layer_norm{.epsilon = 0.1}, glia::gelu}});
+        add(glia::residual{glia::sequential{
+            glia::conv2d{.filters = channels, .kernel_size = 3, .padding = glia::same},
+            glia::layer_norm{.epsilon = 0.1}, glia::gelu}});
         return now;
       case 7:
         add(glia::global_avg_pool2d{});
         return {channels};
       default:
         add_maybe_frozen(glia::conv2d{.filters = filters,
-                                      .kernel = from(1, 3),
+                                      .kernel_size = from(1, 3),
                                       .padding = glia::same,
                                       .activation = any_activation()});
         return {now[0], now[1], filters};
@@ -298,12 +298,12 @@ class random_ranks {
     epochs_ = from(1, 2);
     how_.reproducible = chance(20);
     how_.pieces = from(count_, 9);
-    how_.bfloat16_sums = !how_.reproducible && chance(10);
-    how_.synchronised_batch_norm = !how_.reproducible && normalised_ && chance(75);
+    how_.bfloat16_gradients = !how_.reproducible && chance(10);
+    how_.sync_batch_norm = !how_.reproducible && normalised_ && chance(75);
     how_.bucket_bytes = std::size_t{64} << from(0, 14);
     how_.overlap = chance(85);
     how_.share_memory = memory_ || chance(50);
-    if (how_.synchronised_batch_norm) {  // no rank may be without samples
+    if (how_.sync_batch_norm) {  // no rank may be without samples
       batch_ = std::max(batch_, count_);
       samples_ = batch_ * from(1, 2) + (chance(50) ? from(count_, batch_) : 0);
     }
@@ -311,10 +311,11 @@ class random_ranks {
     keeps_frozen_ = chance(60);
     wait_ = std::chrono::microseconds(chance(60) ? 1000 : 0);
     if (chance(25)) {
-      gradients_.push_back(chance(50) ? glia::clip_by_norm(0.05) : glia::clip_by_value(0.02));
+      gradients_.push_back(chance(50) ? glia::clip_by_global_norm(0.05)
+                                      : glia::clip_by_value(0.02));
     }
     const char* const rules[]{"sgd", "momentum", "adam", "accumulated"};
-    rule_ = rules[below(4)];
+    rule_ = rules[integer(4)];
   }
 
   [[nodiscard]] std::vector<float> inputs(std::size_t count, std::uint32_t stream) const {
@@ -333,7 +334,7 @@ class random_ranks {
         .batch_size = batch_,
         .metrics = classes_ ? std::vector{glia::accuracy()} : std::vector<glia::metric>{},
         .progress = nullptr,
-        .frozen = {.keep = keeps_frozen_},
+        .frozen_outputs = {.cache = keeps_frozen_},
         .stop_at_interrupt = false};
     const auto run = [&](auto data_of) {
       const auto train = data_of(samples_, 10);
@@ -350,7 +351,7 @@ class random_ranks {
     if (!classes_) {
       return run([&](std::size_t count, std::uint32_t stream) {
         const glia::shape all = glia::batch_of(count, target_);
-        return glia::valued_arrays{x(count, stream),
+        return glia::target_arrays{x(count, stream),
                                    array(all, glia::testing::test_values(all, stream + 1))};
       });
     }
@@ -359,7 +360,7 @@ class random_ranks {
       for (const float value : glia::testing::test_values({count}, stream + 1)) {
         labels.push_back(static_cast<std::int32_t>((value + 1) / 2 * static_cast<float>(outputs_)));
       }
-      return glia::labelled_arrays{x(count, stream), xt::xarray<std::int32_t>(xt::adapt(labels))};
+      return glia::labeled_arrays{x(count, stream), xt::xarray<std::int32_t>(xt::adapt(labels))};
     });
   }
 
@@ -369,14 +370,17 @@ class random_ranks {
     glia::history history;
     const auto train_with = [&](const auto& loss, const auto& rule) {
       glia::trainer trainer{
-          net, loss, rule, {.seed = seed_, .gradients = gradients_, .over = std::move(over)}};
+          net,
+          loss,
+          rule,
+          {.seed = seed_, .gradient_transforms = gradients_, .distribution = std::move(over)}};
       history = fit(trainer);
     };
     const auto by_rule = [&](const auto& loss) {
       if (rule_ == "adam") {
         train_with(loss, glia::adam{.learning_rate = 0.01, .epsilon = 0.01});
       } else if (rule_ == "accumulated") {
-        train_with(loss, glia::accumulated{glia::sgd{.learning_rate = 0.1}, 2});
+        train_with(loss, glia::gradient_accumulation{glia::sgd{.learning_rate = 0.1}, 2});
       } else {
         const bool momentum = rule_ == "momentum";
         train_with(loss, glia::sgd{.learning_rate = momentum ? 0.02 : 0.1,

@@ -28,7 +28,7 @@ inline std::vector<float> random_values(network_source& source, std::size_t samp
                                         const glia::shape& sample, std::size_t integers = 0) {
   std::vector<float> values(samples * sample.size());
   for (float& value : values) {
-    value = integers > 0 ? static_cast<float>(source.below(integers)) : source.number();
+    value = integers > 0 ? static_cast<float>(source.integer(integers)) : source.number();
   }
   if (sample.rank() >= 2) {
     const std::size_t step = sample.size() / sample[0];
@@ -245,17 +245,18 @@ class network_on {
     same("again", net_.template predict<T>(x));
     const auto copy = net_;
     same("a copy", copy.template predict<T>(x));
-    same("prepared", net_.prepare({.batch = samples}).template operator()<T>(x));
+    same("prepared", net_.prepare({.batch_size = samples}).template operator()<T>(x));
     return whole;
   }
 
   /// Parameters after steps on batches.
   std::vector<T> train(const std::vector<glia::batch>& batches) {
     auto net = net_;
-    glia::trainer trainer{net,
-                          glia::mean_squared_error{},
-                          glia::sgd{rate},
-                          {.seed = training_seed, .gradients = {glia::clip_by_norm(1)}}};
+    glia::trainer trainer{
+        net,
+        glia::mean_squared_error{},
+        glia::sgd{rate},
+        {.seed = training_seed, .gradient_transforms = {glia::clip_by_global_norm(1)}}};
     for (const glia::batch& b : batches) {
       trainer.step(b);
     }
@@ -280,10 +281,10 @@ inline trial draw_trial(std::uint64_t seed, const draw_options& options, std::si
   const auto inputs = [&](std::size_t samples) {
     return random_values(source, samples, t.of.sample, t.of.integers);
   };
-  t.samples = 1 + source.below(most_samples);
+  t.samples = 1 + source.integer(most_samples);
   t.values = inputs(t.samples);
   for (int step = 0; step < 3; ++step) {
-    const std::size_t size = 1 + source.below(most_samples);
+    const std::size_t size = 1 + source.integer(most_samples);
     glia::batch b;
     b.size = size;
     b.input_shape = glia::batch_of(size, t.of.sample);

@@ -124,8 +124,8 @@ glia::history history_of(const std::vector<double>& validation_losses) {
     e.seconds = 0.5;
     e.samples_per_second = 2000;
     e.learning_rate = 0.001;
-    e.training = {.loss = 0.5, .metrics = {0.75, 0.125}};
-    e.validation = glia::scores{.loss = loss, .metrics = {0.9876, 0.25}};
+    e.training = {.loss = 0.5, .metric_values = {0.75, 0.125}};
+    e.validation = glia::scores{.loss = loss, .metric_values = {0.9876, 0.25}};
     h.epochs.push_back(e);
   }
   return h;
@@ -180,7 +180,7 @@ TEST_CASE("a report is one page that refers to nothing") {
   const glia::model net{glia::sequential{glia::dense{5, glia::relu}, glia::dense{3}}, {4}};
   page.add(net);
   page.add(history_of({0.5, 0.25, 0.3}));
-  page.add("test", {.loss = 0.2512, .metrics = {0.98}, .names = {"accuracy"}});
+  page.add("test", {.loss = 0.2512, .metric_values = {0.98}, .metric_names = {"accuracy"}});
   glia::confusion_matrix counts(2);
   counts.add(0, 1);
   page.add(counts, {"cat", "dog"});
@@ -224,11 +224,11 @@ TEST_CASE("hostile texts are only texts, wherever they stand") {
   glia::history h = history_of({0.5});
   h.metrics[0].name = hostile_text;
   h.notes = {hostile_text};
-  h.stopped = hostile_text;
+  h.stop_reason = hostile_text;
   h.frozen_layers = hostile_text;
   h.frozen_seconds = 1;
   page.add(h);
-  page.add(hostile_text, {.loss = 1, .metrics = {1}, .names = {hostile_text}});
+  page.add(hostile_text, {.loss = 1, .metric_values = {1}, .metric_names = {hostile_text}});
   glia::model_plan plan;
   plan.description = hostile_text;
   plan.layers.push_back({.name = hostile_text, .description = hostile_text, .output = {1, 2}});
@@ -243,7 +243,7 @@ TEST_CASE("hostile texts are only texts, wherever they stand") {
               .rows = {{hostile_text}},
               .note = hostile_text});
   page.add(hostile_text, glia::plot::curves_chart({{.name = hostile_text, .y = {1, 2}}}));
-  page.add(hostile_text, {.on = {.gnuplot = hostile_text}, .script = "plot 1"});
+  page.add(hostile_text, {.canvas = {.gnuplot = hostile_text}, .script = "plot 1"});
   glia::confusion_matrix many(31);
   many.add(30, 0);
   page.add(many, std::vector<std::string>(31, hostile_text));
@@ -318,8 +318,8 @@ TEST_CASE("the worst mistakes are those with the highest loss among the wrong on
       return [=] { (void)glia::worst_mistakes(y, t, 1); };
     };
     CHECK(contains(message_of<glia::shape_error>(of({{1, 2}}, {0, 1})), "outputs (2, K)"));
-    CHECK(contains(message_of<glia::data_error>(of({{1, 2}}, {2})), "sample 0 is of class 2"));
-    CHECK(contains(message_of<glia::data_error>(of({{NAN, 2}}, {0})), "not numbers"));
+    CHECK(contains(message_of<glia::data_error>(of({{1, 2}}, {2})), "sample 0 has the class 2"));
+    CHECK(contains(message_of<glia::data_error>(of({{NAN, 2}}, {0})), "not a number (NaN)"));
   }
 }
 
@@ -336,7 +336,7 @@ TEST_CASE("mistakes are shown as pictures that can be read again") {
   CHECK(grey[1].pixels[0] == 48);
   const std::string read = read_of(body_of(page));
   CHECK(contains(read, "2 mistakes among 4 samples"));
-  CHECK(contains(read, "cat taken for dog dog: 88.08 %cat: 11.92 %sample 1"));
+  CHECK(contains(read, "cat predicted as dog dog: 88.08 %cat: 11.92 %sample 1"));
 
   const xt::xarray<float> outputs{{0, 1}};
   const auto shown = [&](const numbered_pictures& data, const glia::mistakes_options& options) {
@@ -361,11 +361,11 @@ TEST_CASE("mistakes are shown as pictures that can be read again") {
   CHECK(contains(message_of<glia::shape_error>([&] {
                    (void)shown({{0}, {12}}, {.picture_shape = {3, 4, 2}});
                  }),
-                 "are no pictures (3, 4, 2)"));
+                 "with the size of samples (12,), got (3, 4, 2)"));
   CHECK(contains(message_of<glia::value_error>([&] { (void)shown({{0}}, {.black = 1}); }),
-                 "black and white differ"));
+                 "expected black and white to be different"));
   CHECK(contains(message_of<glia::value_error>([&] { (void)shown({{0}}, {.names = {"a"}}); }),
-                 "1 names of classes"));
+                 "expected one name for each class, got 1 names"));
 }
 
 TEST_CASE("a confusion matrix is shown with each class's precision and recall") {
@@ -382,11 +382,11 @@ TEST_CASE("a confusion matrix is shown with each class's precision and recall") 
   CHECK(contains(html, "<td class=\"wrong\" style=\"--depth:0.500\">1</td>"));
   CHECK(contains(html, "<td class=\"none\">0</td>"));
   const std::string read = read_of(html);
-  CHECK(contains(read, "5 samples, of which 80.00 % are taken"));
+  CHECK(contains(read, "5 samples, of which 80.00 % are predicted correctly"));
   CHECK(contains(read, "cat4100.00 %75.00 %"));
   CHECK(contains(read, "dog150.00 %100.00 %"));
   CHECK(contains(message_of<glia::value_error>([&] { page.add(counts, {"cat"}); }),
-                 "2 classes with 1 names"));
+                 "the 2 classes of the confusion matrix, got 1 names"));
 
   glia::confusion_matrix many(31);
   many.add(30, 29);
@@ -405,24 +405,24 @@ TEST_CASE("a history is shown with its last and its best scores") {
   glia::report page("training");
   glia::history h = history_of({0.5, 0.25, 0.3});
   h.notes = {"going on from step 5"};
-  h.stopped = "no better loss";
+  h.stop_reason = "no better loss";
   page.add(h);
   const std::string read = read_of(body_of(page));
   CHECK(contains(read, "training, epoch 30.575.00 %0.125\n"));
   CHECK(contains(read, "validation, lowest loss, epoch 20.2598.76 %0.25\n"));
   CHECK(contains(read, "validation, epoch 30.398.76 %0.25\n"));
-  CHECK(contains(read, "time of training1.5 s"));
+  CHECK(contains(read, "training time1.5 s"));
   CHECK(contains(read, "Stopped: no better loss"));
   CHECK(contains(read, "going on from step 5"));
   CHECK(occurrences(body_of(page), "<svg") == 3);
-  CHECK(occurrences(body_of(page), "aria-label=\"loss by epochs\"") == 1);
+  CHECK(occurrences(body_of(page), "aria-label=\"loss by epoch\"") == 1);
 
-  page.add("by hand", {.loss = 0.125, .metrics = {0.5}, .names = {"mae", "more"}});
+  page.add("by hand", {.loss = 0.125, .metric_values = {0.5}, .metric_names = {"mae", "more"}});
   CHECK(contains(read_of(body_of(page)), "by hand mae0.5"));
 
   glia::report empty("empty");
   empty.add(glia::history{});
-  CHECK(contains(empty.html(), "No epoch was finished"));
+  CHECK(contains(empty.html(), "No epoch was completed"));
 }
 
 TEST_CASE("times are as long as they are read") {
@@ -466,7 +466,7 @@ TEST_CASE("charts keep to themselves in a page") {
   CHECK(occurrences(page.html(), "<polygon fill='rgb(") == 2);
   CHECK(occurrences(page.html(), "points='") == occurrences(glia::plot::svg(bars), "points = '"));
 
-  page.add("three", {.on = {.gnuplot = "/nowhere/gnuplot"}, .script = "plot 1"});
+  page.add("three", {.canvas = {.gnuplot = "/nowhere/gnuplot"}, .script = "plot 1"});
   CHECK(contains(page.html(), "apt-get install gnuplot-nox"));
 }
 
@@ -486,9 +486,9 @@ TEST_CASE("tables of any kind stand in a report") {
   CHECK(contains(message_of<glia::value_error>([&] {
                    page.table({.caption = "T", .headers = {"a"}, .rows = {{"1"}, {"1", "2"}}});
                  }),
-                 "row 1 of table 'T' has 2 cells; expected one for each of the 1 headers"));
-  CHECK(
-      contains(message_of<glia::value_error>([&] { page.table({.caption = "T"}); }), "no columns"));
+                 "expected 1 cells, one for each header, in row 1 of table 'T', got 2"));
+  CHECK(contains(message_of<glia::value_error>([&] { page.table({.caption = "T"}); }),
+                 "expected headers for the columns of table 'T'"));
 }
 
 TEST_CASE("a report is written whole or not at all") {
@@ -524,7 +524,7 @@ TEST_CASE("a report of a profile has its bars and its tables") {
   CHECK_FALSE(test::contains(html, "a<b"));
   CHECK(test::contains(html, "Steps 4 to 5, 32 samples each"));
   CHECK(test::contains(html, "<td class=\"number\">60.0</td>"));  // of the steps' time
-  CHECK(test::contains(html, "What held memory"));
+  CHECK(test::contains(html, "<h2>Memory</h2>"));
   CHECK(test::contains(html, "not accounted for"));
   CHECK_THROWS_AS(page.add(glia::profile{}), glia::value_error);
 }

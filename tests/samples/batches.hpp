@@ -34,7 +34,7 @@ std::vector<std::int32_t> loaded_classes(const D& data, const std::vector<std::u
   while (const glia::batch* b = loader.next()) {
     CHECK(b->input_shape == glia::batch_of(b->size, data.input_shape()));
     CHECK(b->inputs == other.next()->inputs);
-    classes.insert(classes.end(), b->classes.begin(), b->classes.end());
+    classes.insert(classes.end(), b->labels.begin(), b->labels.end());
   }
   return classes;
 }

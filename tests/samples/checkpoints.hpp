@@ -56,7 +56,7 @@ training_file file_by(const Write& write) {
   state.samples = 45;
   state.batch_size = 10;
   state.shuffled = true;
-  state.metrics = {"accuracy", "f1"};
+  state.metrics = {"accuracy", "f1_score"};
   state.sums = {1, 2, 3};
   const glia::scores scores{0.5, {0.75, 0.5}, state.metrics};
   state.history = {

@@ -34,8 +34,8 @@ namespace test::samples {
 }
 
 /// Features of all kinds.
-[[nodiscard]] inline glia::example example(std::int64_t number) {
-  glia::example e;
+[[nodiscard]] inline glia::tf_example example(std::int64_t number) {
+  glia::tf_example e;
   e.features["class"] = std::vector<std::int64_t>{number};
   e.features["image"] = std::vector<std::string>{"\xFF\xD8\xFF bytes of a picture"};
   e.features["none"] = std::vector<std::int64_t>{};
@@ -47,7 +47,8 @@ namespace test::samples {
 
 [[nodiscard]] inline std::vector<std::vector<std::uint8_t>> tfrecord() {
   return {tfrecord_file({"abc", "", std::string(300, 'x')}),
-          tfrecord_file({encode(example(1)), encode(example(2))}), tfrecord_file({""})};
+          tfrecord_file({encode_example(example(1)), encode_example(example(2))}),
+          tfrecord_file({""})};
 }
 
 [[nodiscard]] inline std::vector<std::vector<std::uint8_t>> example_messages() {
@@ -55,8 +56,8 @@ namespace test::samples {
   const auto add = [&](const std::string& message) {
     messages.emplace_back(message.begin(), message.end());
   };
-  add(encode(glia::example{}));
-  add(encode(example(7)));
+  add(encode_example(glia::tf_example{}));
+  add(encode_example(example(7)));
   // Numbers one by one, a feature in two pieces, one of no kind and one twice; unknown fields.
   glia::detail::protobuf_message integers;
   integers.add_integer(1, 5);

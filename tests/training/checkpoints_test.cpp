@@ -5,7 +5,7 @@
 #include <glia/models/model_file.hpp>
 #include <glia/training/checkpoints.hpp>
 #include <glia/training/early_stopping.hpp>
-#include <glia/training/stop_at_nan.hpp>
+#include <glia/training/terminate_on_nan.hpp>
 #include <limits>
 #include <optional>
 
@@ -14,7 +14,7 @@
 #include "helpers.hpp"
 
 using glia::checkpoints;
-using glia::moment;
+using glia::event;
 using test::contains;
 using test::message_of;
 
@@ -33,7 +33,7 @@ struct checkpointed {
   glia::history last = {};
   glia::training_state state = {};
 
-  glia::history fit(std::size_t epochs, std::vector<glia::observer> observers, bool resume = true,
+  glia::history fit(std::size_t epochs, std::vector<glia::callback> callbacks, bool resume = true,
                     std::uint64_t seed = 1) {
     glia::model net{checkpointed_network(), {2}, glia::cpu<T>({.threads = 1}), {.seed = seed}};
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.02}, {.seed = seed}};
@@ -41,7 +41,7 @@ struct checkpointed {
                        {.epochs = epochs,
                         .batch_size = 10,
                         .progress = nullptr,
-                        .observers = std::move(observers),
+                        .callbacks = std::move(callbacks),
                         .resume = resume});
     state = trainer.state();
     return last;
@@ -61,9 +61,9 @@ struct checkpointed {
   }
 };
 
-glia::observer interrupt_at(std::size_t step) {
-  return glia::on(moment::step, [step](const glia::training& t) {
-    return t.step == step ? glia::interrupt("the test") : glia::go_on();
+glia::callback interrupt_at(std::size_t step) {
+  return glia::on_event(event::train_batch_end, [step](const glia::training& t) {
+    return t.step == step ? glia::interrupt_training("the test") : glia::keep_training();
   });
 }
 
@@ -73,11 +73,12 @@ TEMPLATE_TEST_CASE("a checkpoint is read as it was written, to the bit", "", flo
   checkpointed<TestType> run;
   glia::training_state written;
   std::map<std::string, std::string> identity;
-  run.fit(3, {glia::early_stopping{}, glia::on(moment::step, [&](const glia::training& t) {
+  run.fit(3, {glia::early_stopping{},
+              glia::on_event(event::train_batch_end, [&](const glia::training& t) {
                 if (t.step == 13) {
-                  t.scale_rate(0.1);
+                  t.scale_learning_rate(0.1);
                   written = t.state();
-                  identity = glia::model_identity(t.plan, t.sample);
+                  identity = glia::model_identity(t.plan, t.sample_shape);
                 }
               })});
   REQUIRE(written.history.size() == 2);
@@ -108,7 +109,7 @@ TEST_CASE("a training that is run again goes on from its newest checkpoint") {
                                                 "step-000000007.safetensors"});
   // Another initial model: all of it comes from the checkpoint, the seed as well.
   CHECK(run.fit(4, {keep, interrupt_at(10)}, true, 5).interrupted);
-  CHECK(contains(run.last.notes.at(0), "going on from "));
+  CHECK(contains(run.last.notes.at(0), "resumed from "));
   CHECK(contains(run.last.notes.at(0), "step-000000007.safetensors"));
   CHECK(run.fit(4, {keep}, true, 6).epochs.size() == 4);
   CHECK(run.state.tensors == whole.state.tensors);
@@ -122,11 +123,11 @@ TEST_CASE("a training that is run again goes on from its newest checkpoint") {
 TEST_CASE("checkpoints are written when they are asked for, and the last few and the best stay") {
   checkpointed<> run;
   std::vector<std::string> seen;
-  const auto look = glia::on(moment::epoch_begins, [&](const glia::training& t) {
+  const auto look = glia::on_event(event::epoch_begin, [&](const glia::training& t) {
     // The one of the epoch before may still be on its way.
     seen.push_back(glia::text(t.epoch, ':', run.files().size()));
   });
-  run.fit(6, {checkpoints(run.folder, {.keep_last = 2, .best = "validation_accuracy"}), look});
+  run.fit(6, {checkpoints(run.folder, {.keep_last = 2, .monitor = "validation_accuracy"}), look});
   CHECK(seen[0] == "1:1");
   CHECK(run.files() == std::vector<std::string>{"best.safetensors", "step-000000025.safetensors",
                                                 "step-000000030.safetensors"});
@@ -162,8 +163,8 @@ TEST_CASE("a damaged checkpoint is passed over for the one before it") {
   std::ofstream(run.folder / ".glia-part-1-2") << "half";
   run.fit(3, {keep});
   REQUIRE(run.last.notes.size() == 3);
-  CHECK(contains(run.last.notes[0], "passed over: "));
-  CHECK(contains(run.last.notes[0], "by its checksum; the file is damaged"));
+  CHECK(contains(run.last.notes[0], "skipped: "));
+  CHECK(contains(run.last.notes[0], "do not match the checksum; the file is damaged"));
   CHECK(contains(run.last.notes[1], "step-000000008.safetensors"));
   CHECK(contains(run.last.notes[2], "step-000000007.safetensors"));
   CHECK(run.state.tensors == whole.state.tensors);
@@ -173,7 +174,7 @@ TEST_CASE("a damaged checkpoint is passed over for the one before it") {
     std::filesystem::resize_file(run.folder / name, 10);
   }
   CHECK(contains(message_of<glia::data_error>([&] { run.fit(3, {keep}); }),
-                 "none of its 3 checkpoints can be read"));
+                 "none of the 3 checkpoints in the folder can be read"));
   CHECK(run.files().size() == 3);
 }
 
@@ -185,8 +186,9 @@ TEST_CASE("checkpoints that are damaged do not stand in for those that are kept"
   std::filesystem::resize_file(run.folder / "step-000000009.safetensors", 1000);
   // It goes on from step 8, and is ended before it comes to the damaged one.
   const checkpoints one(run.folder, {.every_epoch = false, .keep_last = 1});
-  run.fit(3, {one, glia::on(moment::begins,
-                            [](const glia::training&) { return glia::interrupt("the test"); })});
+  run.fit(3, {one, glia::on_event(event::train_begin, [](const glia::training&) {
+                return glia::interrupt_training("the test");
+              })});
   CHECK(run.files() ==
         std::vector<std::string>{"step-000000008.safetensors", "step-000000009.safetensors"});
   run.fit(3, {one});
@@ -201,36 +203,39 @@ TEST_CASE("checkpoints are not mixed up with those of another training") {
   run.fit(1, {keep});
   const auto files = run.files();
   CHECK(contains(message_of<glia::data_error>([&] { run.fit(2, {keep}, false); }),
-                 "holds the checkpoints of a training already; go on with it by"));
+                 "the folder already contains the checkpoints of a training; resume it with"));
   glia::model other{glia::dense{4}, {2}};
   glia::trainer trainer{other, glia::softmax_cross_entropy{}, glia::adam{}};
   const auto error = message_of<glia::data_error>([&] {
-    trainer.fit(test::quadrants{45}, {.progress = nullptr, .observers = {keep}, .resume = true});
+    trainer.fit(test::quadrants{45}, {.progress = nullptr, .callbacks = {keep}, .resume = true});
   });
-  CHECK(contains(error, "is of another network (layers)"));
+  CHECK(contains(error, "the file belongs to another network (layers)"));
   // The same network, but another optimizer.
   glia::model same{checkpointed_network(), {2}};
   glia::trainer slower{same, glia::softmax_cross_entropy{}, glia::sgd{}};
   CHECK_THROWS_AS(
-      slower.fit(test::quadrants{45}, {.progress = nullptr, .observers = {keep}, .resume = true}),
+      slower.fit(test::quadrants{45}, {.progress = nullptr, .callbacks = {keep}, .resume = true}),
       glia::value_error);
   CHECK(run.files() == files);
   // A model's file is no checkpoint.
   glia::save(same, run.folder / "step-000000099.safetensors");
-  CHECK(contains(message_of<glia::data_error>([&] { run.fit(2, {keep}); }), "it is no checkpoint"));
+  CHECK(contains(message_of<glia::data_error>([&] { run.fit(2, {keep}); }),
+                 "the file is not a checkpoint"));
 }
 
 TEST_CASE("a folder that cannot be written to shows before the first step") {
   checkpointed<> run;
   std::ofstream(run.folder) << "a file";
   std::size_t steps = 0;
-  const auto count = glia::on(moment::step, [&](const glia::training&) { ++steps; });
+  const auto count =
+      glia::on_event(event::train_batch_end, [&](const glia::training&) { ++steps; });
   CHECK(contains(message_of<glia::data_error>([&] {
                    run.fit(1, {checkpoints(run.folder), count});
                  }),
-                 "checkpoints need a folder to be written to"));
+                 "the folder for checkpoints cannot be created"));
   CHECK_THROWS_AS(run.fit(1, {checkpoints("/proc/none/run"), count}), glia::data_error);
-  CHECK_THROWS_AS(run.fit(1, {checkpoints("/proc", {.best = "f1"}), count}), glia::value_error);
+  CHECK_THROWS_AS(run.fit(1, {checkpoints("/proc", {.monitor = "f1_score"}), count}),
+                  glia::value_error);
   CHECK(steps == 0);
   CHECK_THROWS_AS(checkpoints("x", {.keep_last = 0}), glia::value_error);
 }
@@ -264,7 +269,7 @@ TEST_CASE("the names of metrics in a checkpoint are short") {
   const auto path = folder.path() / "state.safetensors";
   const std::map<std::string, std::string> identity{
       {"description", "d"}, {"sample", "s"}, {"layers", "l"}, {"fingerprint", "f:"}};
-  glia::training_state state{.tensors = {}, .metrics = {"f1", std::string(256, 'x')}};
+  glia::training_state state{.tensors = {}, .metrics = {"f1_score", std::string(256, 'x')}};
   glia::write_checkpoint(path, state, identity);
   CHECK(glia::read_checkpoint(path, identity) == state);
   // Each score of each epoch has the name: one of a megabyte would be thousands.
@@ -272,7 +277,7 @@ TEST_CASE("the names of metrics in a checkpoint are short") {
   content.metadata["metrics"] += "x\n" + std::string(257, 'y');
   glia::write_checked_content(path, content);
   const std::string expected =
-      path.string() + ": the name of a metric has 257 bytes, expected at most 256";
+      path.string() + ": expected names of metrics of at most 256 bytes, got one of 257";
   CHECK(message_of<glia::data_error>([&] { (void)glia::read_checkpoint(path, identity); }) ==
         expected);
   state.metrics[0] = std::string(257, 'y');
@@ -291,7 +296,7 @@ glia::history fit_with(const Optimizer& rule, const std::filesystem::path& folde
   return trainer.fit(test::quadrants{45}, {.epochs = epochs,
                                            .batch_size = batch_size,
                                            .progress = nullptr,
-                                           .observers = {checkpoints(folder)},
+                                           .callbacks = {checkpoints(folder)},
                                            .resume = true});
 }
 
@@ -308,14 +313,16 @@ TEST_CASE("a training is not gone on with by an optimizer that keeps other numbe
   const glia::sgd momentum{.learning_rate = 0.05, .momentum = 0.9};
   CHECK(contains(
       refused(glia::adam{0.01}, glia::rmsprop{.learning_rate = 0.01, .momentum = 0.9}),
-      "training cannot resume from it: trainer: the state is of adam, this training's optimizer "
-      "is rmsprop, which keeps other numbers; go on with the same optimizer"));
-  CHECK(contains(refused(momentum, glia::adagrad{0.01}), "the state is of sgd, this training's"));
+      "the training cannot resume from it: trainer: the state is of adam, but the optimizer of "
+      "this training is rmsprop, whose state differs; resume with the same optimizer"));
+  CHECK(contains(refused(momentum, glia::adagrad{0.01}),
+                 "the state is of sgd, but the optimizer of this training"));
   CHECK(contains(refused(glia::adagrad{0.01}, momentum), "the state is of adagrad"));
-  CHECK(contains(refused(glia::accumulated{momentum, 2}, glia::adam{}),
-                 "the state is of accumulated(sgd, 2 batches), this"));
-  CHECK(contains(refused(glia::accumulated{momentum, 2}, glia::accumulated{momentum, 3}),
-                 "optimizer is accumulated(sgd, 3 batches), which"));
+  CHECK(contains(refused(glia::gradient_accumulation{momentum, 2}, glia::adam{}),
+                 "the state is of accumulated(sgd, 2 batches), but"));
+  CHECK(contains(
+      refused(glia::gradient_accumulation{momentum, 2}, glia::gradient_accumulation{momentum, 3}),
+      "this training is accumulated(sgd, 3 batches), whose"));
 
   // Rates are the new ones, and adamw keeps what adam keeps.
   const auto folder = scratch.path() / "taken";
@@ -325,16 +332,16 @@ TEST_CASE("a training is not gone on with by an optimizer that keeps other numbe
   CHECK(
       contains(other.notes.at(1),
                "the training so far had softmax_cross_entropy, adam(0.01), shuffled batches of 10 "
-               "of 45 samples; it goes on with softmax_cross_entropy, adamw(0.002"));
+               "of 45 samples; it is resumed with softmax_cross_entropy, adamw(0.002"));
 }
 
 TEST_CASE("what has changed since a training was interrupted is noted") {
   const test::temporary_folder scratch;
   CHECK(fit_with(glia::adam{0.01}, scratch.path(), 1).notes.empty());
-  CHECK(fit_with(glia::adam{0.01}, scratch.path(), 2).notes.size() == 1);  // going on from ...
+  CHECK(fit_with(glia::adam{0.01}, scratch.path(), 2).notes.size() == 1);  // resumed from ...
   const glia::history larger = fit_with(glia::adam{0.01}, scratch.path(), 3, 15);
   REQUIRE(larger.notes.size() == 2);
-  CHECK(contains(larger.notes[1], "batches of 10 of 45 samples; it goes on with"));
+  CHECK(contains(larger.notes[1], "batches of 10 of 45 samples; it is resumed with"));
   const glia::history over = fit_with(glia::adam{0.01}, scratch.path(), 2, 15);
   REQUIRE(over.notes.size() == 2);
   CHECK(over.notes[1] == "nothing is left to do: 3 of 2 epochs are done");
@@ -346,8 +353,8 @@ TEST_CASE("a checkpoint of an older version, which does not name the optimizer, 
   checkpointed<> run;
   std::map<std::string, std::string> identity;
   run.fit(1, {checkpoints(run.folder, {.keep_last = 1}),
-              glia::on(moment::ends, [&](const glia::training& t) {
-                identity = glia::model_identity(t.plan, t.sample);
+              glia::on_event(event::train_end, [&](const glia::training& t) {
+                identity = glia::model_identity(t.plan, t.sample_shape);
               })});
   const auto path = run.folder / run.files().at(0);
   auto content = glia::read_checked_content(path);
@@ -376,15 +383,15 @@ struct exploding {
     const glia::schedule rate("explodes",
                               [=](std::size_t step) { return step + 1 == bad_step ? 3e38 : 1e-4; });
     glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{.learning_rate = rate}};
-    std::vector<glia::observer> observers{checkpoints{folder, options}};
+    std::vector<glia::callback> callbacks{checkpoints{folder, options}};
     if (stops) {
-      observers.emplace_back(glia::stop_at_nan{});
+      callbacks.emplace_back(glia::terminate_on_nan{});
     }
-    glia::history result = trainer.fit(glia::valued_arrays{x, y}, {.epochs = 4,
+    glia::history result = trainer.fit(glia::target_arrays{x, y}, {.epochs = 4,
                                                                    .batch_size = 2,
                                                                    .shuffle = false,
                                                                    .progress = nullptr,
-                                                                   .observers = observers,
+                                                                   .callbacks = callbacks,
                                                                    .resume = true});
     parameters = test::parameters_of(net);
     return result;
@@ -414,11 +421,11 @@ TEST_CASE("a checkpoint that is not finite is neither written nor gone on with")
         exploding run;
         const glia::checkpoint_options options{.every_steps = every, .keep_last = 100};
         const glia::history stopped = run.fit(bad_step, options, stops);
-        CHECK(stopped.stopped.empty() != stops);
+        CHECK(stopped.stop_reason.empty() != stops);
         CHECK(run.all_finite());
         // Once the cause is gone, it goes on as if nothing had been.
         const glia::history rest = run.fit(0, options);
-        CHECK(rest.stopped.empty());
+        CHECK(rest.stop_reason.empty());
         CHECK(rest.epochs.size() == 4);
         CHECK(run.parameters == right.parameters);
       }
@@ -444,9 +451,8 @@ TEST_CASE("checkpoints that are not finite, as others may have written them, are
   spoil(all.at(0));
   spoil(all.at(1));
   const glia::history rest = run.fit(0, {.keep_last = 100});
-  CHECK(
-      contains(rest.notes.at(0), "passed over: " + all[0].string() + ": 'dense_1.kernel' is not"));
-  CHECK(contains(rest.notes.at(2), "going on from " + all[2].string()));
+  CHECK(contains(rest.notes.at(0), "skipped: " + all[0].string() + ": 'dense_1.kernel' is not"));
+  CHECK(contains(rest.notes.at(2), "resumed from " + all[2].string()));
   CHECK(run.parameters == right.parameters);
   CHECK(run.all_finite());
 }
@@ -457,7 +463,8 @@ TEST_CASE("one training at a time writes to a folder, and others' files stay") {
   other.folder = run.folder;
   std::string message;
   std::size_t steps = 0;
-  run.fit(1, {checkpoints(run.folder), glia::on(moment::step, [&](const glia::training& t) {
+  run.fit(1, {checkpoints(run.folder),
+              glia::on_event(event::train_batch_end, [&](const glia::training& t) {
                 if (t.step == 2) {
                   message = message_of<glia::data_error>(
                       [&] { other.fit(1, {checkpoints(run.folder)}); });
@@ -466,7 +473,7 @@ TEST_CASE("one training at a time writes to a folder, and others' files stay") {
                   }
                 }
               })});
-  CHECK(contains(message, "another training that still runs writes its checkpoints here; wait"));
+  CHECK(contains(message, "another running training writes its checkpoints to this folder; wait"));
   CHECK(steps == 1);
   CHECK(other.fit(1, {checkpoints(run.folder)}).epochs.size() == 1);  // once it is over
   CHECK(std::filesystem::exists(run.folder / ".glia-lock"));
@@ -516,7 +523,7 @@ TEST_CASE("a child process neither ends the lock of a folder nor holds it any lo
 
 TEST_CASE("the best checkpoint of another training is not replaced") {
   checkpointed<> run;
-  const checkpoints keep(run.folder, {.best = "loss"});
+  const checkpoints keep(run.folder, {.monitor = "loss"});
   run.fit(1, {keep});
   for (const auto& path : checkpoints::newest_first(run.folder)) {
     std::filesystem::remove(path);
@@ -524,7 +531,7 @@ TEST_CASE("the best checkpoint of another training is not replaced") {
   const auto before = run.bytes("best.safetensors");
   for (const bool resume : {true, false}) {
     CHECK(contains(message_of<glia::data_error>([&] { run.fit(1, {keep}, resume, 9); }),
-                   "holds the best.safetensors of another training"));
+                   "the folder contains the best.safetensors of another training"));
   }
   CHECK(run.bytes("best.safetensors") == before);
 }
@@ -532,13 +539,13 @@ TEST_CASE("the best checkpoint of another training is not replaced") {
 TEST_CASE("a training that early stopping has ended says so again, whenever it is run") {
   for (const std::size_t epochs : {2U, 3U, 5U}) {
     checkpointed<> run;
-    const glia::early_stopping never{.score = "loss", .patience = 1, .least_change = 100};
+    const glia::early_stopping never{.monitor = "loss", .patience = 1, .min_delta = 100};
     run.fit(epochs, {never, checkpoints(run.folder)});
-    const std::string why = run.last.stopped;
+    const std::string why = run.last.stop_reason;
     const auto tensors = run.state.tensors;
     CHECK(contains(why, "no better loss than"));
     run.fit(epochs, {never, checkpoints(run.folder)});
-    CHECK(run.last.stopped == why);
+    CHECK(run.last.stop_reason == why);
     CHECK(run.last.epochs.size() == 2);
     CHECK(run.state.tensors == tensors);
   }

@@ -55,11 +55,12 @@ TEST_CASE("a confusion matrix refuses what does not fit") {
   const std::vector<std::int32_t> few{0, 1};
   CHECK(test::contains(
       test::message_of<glia::shape_error>([&] { glia::confusion_matrix(nine_outputs, few); }),
-      "expected outputs (2, K) for 2 classes"));
+      "expected outputs (2, K) for 2 class labels"));
   std::vector<std::int32_t> beyond = truth;
   beyond[4] = 3;
   CHECK(test::message_of<glia::data_error>([&] { glia::confusion_matrix(nine_outputs, beyond); }) ==
-        "confusion_matrix: sample 4 is of class 3, the outputs know 3");
+        "confusion_matrix: sample 4 has the class 3, but there are outputs for 3 classes; classes "
+        "count from 0");
   beyond[4] = -1;
   CHECK_THROWS_AS(glia::confusion_matrix(nine_outputs, beyond), glia::data_error);
   const std::vector<std::string> two{"ox", "ape"};
@@ -78,5 +79,5 @@ TEST_CASE("a confusion matrix knows its classes, and that what is no number is n
   const std::vector<std::int32_t> one{1};
   CHECK(test::message_of<glia::data_error>([&] {
           glia::confusion_matrix(xt::xarray<float>{{NAN, 1}}, one);
-        }) == "confusion_matrix: the outputs of sample 0 are not numbers");
+        }) == "confusion_matrix: an output of sample 0 is not a number (NaN)");
 }

@@ -28,7 +28,7 @@ struct sequences {
     }
     return all;
   }
-  [[nodiscard]] glia::valued_arrays data() const {
+  [[nodiscard]] glia::target_arrays data() const {
     const auto numbers = samples();
     xt::xarray<float> x = xt::zeros<float>({numbers.size(), steps, std::size_t{2}});
     xt::xarray<float> t = xt::zeros<float>({numbers.size(), steps});
@@ -39,7 +39,7 @@ struct sequences {
         x(n, step, 0) = static_cast<float>(random.normal());
         x(n, step, 1) = static_cast<float>(random.normal());
         const bool counts = !is_empty(sample) && (step == 0 || step % (1 + sample % 4) != 0);
-        t(n, step) = counts ? static_cast<float>(random.below(3)) : -1;
+        t(n, step) = counts ? static_cast<float>(random.integer(3)) : -1;
       }
     }
     return {x, t};
@@ -55,30 +55,31 @@ struct result {
 };
 
 const glia::metric how_many{.name = "how_many",
-                            .add = [](auto, const auto&, auto sums) { sums[0] += 1; },
-                            .finish = [](auto sums, double) { return sums[0]; }};
+                            .update_state = [](auto, const auto&, auto sums) { sums[0] += 1; },
+                            .result = [](auto sums, double) { return sums[0]; }};
 const glia::metric mean_class{
-    .name = "mean_class", .add = [](auto, const auto& t, auto sums) { sums[0] += t.values[0]; }};
+    .name = "mean_class",
+    .update_state = [](auto, const auto& t, auto sums) { sums[0] += t.values[0]; }};
 const glia::metric collected{
     .name = "collected",
     .per_sample = true,
-    .add = [](auto, const auto& t, auto sums) { sums[0] = t.values[0]; },
-    .finish = [](auto sums,
+    .update_state = [](auto, const auto& t, auto sums) { sums[0] = t.values[0]; },
+    .result = [](auto sums,
                  double samples) { return static_cast<double>(sums.size()) / samples + sums[0]; }};
 
 template <class Loss, class B>
-result train(const glia::valued_arrays& data, const Loss& loss, const B& device,
+result train(const glia::target_arrays& data, const Loss& loss, const B& device,
              std::size_t batch_size, const std::shared_ptr<glia::rank_group>& ranks = nullptr) {
   glia::model net{steps_to_classes, data.input_shape(), device, {.seed = 3}};
-  glia::trainer trainer{net, loss, glia::sgd{0.5}, {.seed = 3, .over = {.ranks = ranks}}};
+  glia::trainer trainer{net, loss, glia::sgd{0.5}, {.seed = 3, .distribution = {.ranks = ranks}}};
   result r;
-  r.history =
-      trainer.fit(data, data,
-                  {.epochs = 3,
-                   .batch_size = batch_size,
-                   .shuffle = false,
-                   .metrics = {glia::accuracy(), glia::top_k(2), how_many, mean_class, collected},
-                   .progress = nullptr});
+  r.history = trainer.fit(
+      data, data,
+      {.epochs = 3,
+       .batch_size = batch_size,
+       .shuffle = false,
+       .metrics = {glia::accuracy(), glia::top_k_accuracy(2), how_many, mean_class, collected},
+       .progress = nullptr});
   for (const auto value : test::parameters_of(net)) {
     r.parameters.push_back(static_cast<double>(value));
   }
@@ -91,13 +92,14 @@ result train(const glia::valued_arrays& data, const Loss& loss, const B& device,
 
 void require_same(const result& a, const result& b) {
   CHECK(test::distance(a.parameters, b.parameters) < 1e-6);
-  for (const char* score : {"loss", "accuracy", "top_2", "how_many", "mean_class", "collected"}) {
+  for (const char* score :
+       {"loss", "accuracy", "top_2_accuracy", "how_many", "mean_class", "collected"}) {
     INFO(score);
     CHECK(test::distance(a.history.training(score), b.history.training(score)) < 1e-6);
     CHECK(test::distance(a.history.validation(score), b.history.validation(score)) < 1e-6);
   }
   CHECK(std::abs(a.evaluated.loss - b.evaluated.loss) < 1e-6);
-  CHECK(test::distance(a.evaluated.metrics, b.evaluated.metrics) < 1e-6);
+  CHECK(test::distance(a.evaluated.metric_values, b.evaluated.metric_values) < 1e-6);
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ TEST_CASE("samples without a class are like samples that are not there") {
       CHECK(expected.history.training("how_many").back() == static_cast<double>(without.size()));
     };
     check(glia::softmax_cross_entropy{}, glia::cpu<float>({.threads = 2}));
-    check(glia::softmax_cross_entropy{.label_smoothing = 0.1, .class_weights = {1, 2, 0.5F}},
+    check(glia::softmax_cross_entropy{.label_smoothing = 0.1, .class_weight = {1, 2, 0.5F}},
           glia::cpu<float>());
     check(glia::softmax_cross_entropy{}, glia::cpu<double>());
     check(glia::softmax_cross_entropy{}, glia::reference<double>());
@@ -143,7 +145,7 @@ TEST_CASE("ranks divide by the samples that count on all of them") {
 
 TEST_CASE("a batch in which nothing counts changes nothing") {
   const xt::xarray<float> x = xt::ones<float>({4, 3, 2});
-  const glia::valued_arrays data{x, -xt::ones<float>({4, 3})};
+  const glia::target_arrays data{x, -xt::ones<float>({4, 3})};
   glia::model net{steps_to_classes, {3, 2}};
   const auto before = test::parameters_of(net);
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.5}};
@@ -209,15 +211,15 @@ TEST_CASE("a batch without the targets that a loss compares is refused, by sever
   labelled.size = 1;
   labelled.input_shape = {1, 2};
   labelled.inputs = {1, 2};
-  labelled.classes = {0};
+  labelled.labels = {0};
   glia::batch too_short = labelled;
-  too_short.classes.clear();
+  too_short.labels.clear();
   too_short.target_shape = {1, 3};
   too_short.targets = {0, 1, 2};
   for (const glia::batch& all : {labelled, too_short}) {
     const auto step = [&](const std::shared_ptr<glia::rank_group>& ranks) {
       glia::model net{description, {2}, glia::cpu<float>({.threads = 1})};
-      glia::trainer trainer{net, losses, glia::sgd{0.5}, {.over = {.ranks = ranks}}};
+      glia::trainer trainer{net, losses, glia::sgd{0.5}, {.distribution = {.ranks = ranks}}};
       glia::batch own = all;
       own.first = ranks == nullptr ? 0 : ranks->rank();
       own.whole = ranks == nullptr ? 1 : ranks->size();
@@ -235,22 +237,22 @@ TEST_CASE("a batch without the targets that a loss compares is refused, by sever
 
 TEST_CASE("a loss that is not finite is noted once, and says what helps") {
   const xt::xarray<float> x = xt::ones<float>({4, 2}) * std::nanf("");
-  const glia::labelled_arrays data{x, xt::xarray<int>{0, 1, 0, 1}};
+  const glia::labeled_arrays data{x, xt::xarray<int>{0, 1, 0, 1}};
   glia::model net{glia::dense{2}, {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
   const auto h = trainer.fit(data, {.epochs = 3, .progress = nullptr});
   REQUIRE(h.notes.size() == 1);
   CHECK(h.notes[0] ==
-        "the loss is not finite in epoch 1: add glia::stop_at_nan() to the observers, which stops "
-        "at the step and says which layer is the first to give such a number");
+        "the loss is not finite in epoch 1; add glia::terminate_on_nan() to the callbacks to stop "
+        "at that step and to find the layer that computes the number");
 }
 
 TEST_CASE("classes given as values are said to be labels") {
   glia::model net{glia::dense{3}, {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
-  const glia::valued_arrays data{xt::zeros<float>({4, 2}), xt::zeros<float>({4, 1})};
+  const glia::target_arrays data{xt::zeros<float>({4, 2}), xt::zeros<float>({4, 1})};
   CHECK(test::message_of<glia::shape_error>(
             [&] { (void)trainer.fit(data, {.progress = nullptr}); }) ==
-        "fit: the model gives (3,) for each sample, the data set's targets are (1,); a class for "
-        "each sample is given by labelled_arrays");
+        "fit: the model has outputs of shape (3,) for each sample, but the data set's targets have "
+        "shape (1,); pass class labels with labeled_arrays");
 }

@@ -102,10 +102,10 @@ static_assert(glia::varying_dataset<varying_images> && !glia::varying_dataset<la
 /// Layers that draw random numbers and keep statistics on both sides of the border.
 auto network() {
   return glia::model{
-      sequential{frozen{sequential{conv2d{.filters = 5, .kernel = 3, .activation = glia::relu},
+      sequential{frozen{sequential{conv2d{.filters = 5, .kernel_size = 3, .activation = glia::relu},
                                    batch_norm{}, dropout{0.5}}},
-                 glia::max_pool2d{.window = {2, 1}},
-                 conv2d{.filters = 6, .kernel = 1, .activation = glia::relu}, batch_norm{},
+                 glia::max_pool2d{.pool_size = {2, 1}},
+                 conv2d{.filters = 6, .kernel_size = 1, .activation = glia::relu}, batch_norm{},
                  glia::flatten{}, dropout{0.2}, dense{3}},
       {6, 5, 2}};
 }
@@ -123,7 +123,8 @@ outcome train(const Loss& loss, const Train& data, const Validation& validation,
   auto net = network();
   glia::trainer trainer{net, loss, glia::adam{0.01}};
   std::ostringstream out;
-  const glia::fit_options options{.epochs = 3, .batch_size = 8, .progress = &out, .frozen = how};
+  const glia::fit_options options{
+      .epochs = 3, .batch_size = 8, .progress = &out, .frozen_outputs = how};
   outcome result;
   result.history = trainer.fit(data, validation, options);
   result.again = trainer.fit(data, options);
@@ -139,7 +140,7 @@ double distance(const glia::history& a, const glia::history& b) {
   double worst = a.epochs.size() == b.epochs.size() ? 0 : INFINITY;
   const auto compare = [&](const glia::scores& one, const glia::scores& other) {
     worst = std::max({worst, std::abs(one.loss - other.loss) / std::max(1.0, std::abs(one.loss)),
-                      test::distance(one.metrics, other.metrics)});
+                      test::distance(one.metric_values, other.metric_values)});
   };
   for (std::size_t i = 0; i < a.epochs.size() && i < b.epochs.size(); ++i) {
     compare(a.epochs[i].training, b.epochs[i].training);
@@ -165,17 +166,17 @@ template <class Loss, class Data>
 void check_that_keeping_changes_nothing(const Loss& loss, const Data& data, const Data& validation,
                                         std::size_t metrics) {
   const test::temporary_folder folder;
-  const outcome every_step = train(loss, data, validation, {.keep = false});
+  const outcome every_step = train(loss, data, validation, {.cache = false});
   const outcome kept = train(loss, data, validation, {.batch_size = 7});
   REQUIRE(kept.history.epochs.size() == 3);
   CHECK(kept.history.metrics.size() == metrics);
-  CHECK(kept.history.epochs[0].validation->metrics.size() == metrics);
+  CHECK(kept.history.epochs[0].validation->metric_values.size() == metrics);
   CHECK(distance(every_step, kept) < 2e-5);
   CHECK(kept.history.epochs[2].training.loss < kept.history.epochs[0].training.loss);
   // From a file the very same bits come back.
   const outcome in_file =
       train(loss, data, validation,
-            {.store = {.memory_limit = 0, .folder = folder.path()}, .batch_size = 7});
+            {.storage = {.memory_limit = 0, .folder = folder.path()}, .batch_size = 7});
   CHECK(distance(in_file, kept) == 0);
   CHECK(contains(kept.printed, "kept in memory, "));
   CHECK(contains(in_file.printed, "kept in a file, "));
@@ -195,11 +196,11 @@ std::string without_times(const std::string& lines) {
   return result;
 }
 
-const std::string once = "the outputs of the frozen layers were computed once and kept";
-const std::string as_asked = "the frozen layers run in every step, as the options ask";
+const std::string once = "the outputs of the frozen layers were computed once and cached";
+const std::string as_asked = "the frozen layers run in every step, because the options say so";
 const std::string as_they_vary =
-    "the frozen layers run in every step, as the training samples vary from epoch to epoch (they "
-    "are augmented)";
+    "the frozen layers run in every step, because the training samples change from epoch to epoch "
+    "(they are augmented)";
 
 }  // namespace
 
@@ -218,9 +219,10 @@ TEST_CASE("a model that is frozen to its last layer has nothing to train") {
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
   for (const bool keep : {true, false}) {
     CHECK(contains(message_of<glia::error>([&] {
-                     trainer.fit(valued_images{}, {.progress = nullptr, .frozen = {.keep = keep}});
+                     trainer.fit(valued_images{},
+                                 {.progress = nullptr, .frozen_outputs = {.cache = keep}});
                    }),
-                   "the result depends on no parameter, so there is nothing to differentiate"));
+                   "expected a result that depends on a trainable parameter"));
   }
 }
 
@@ -230,9 +232,9 @@ TEST_CASE("frozen layers run once for each sample, unless the options ask for mo
     const labelled_images validation{20};
     auto net = network();
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
-    const auto history =
-        trainer.fit(data, validation,
-                    {.epochs = 4, .batch_size = 9, .progress = nullptr, .frozen = {.keep = keep}});
+    const auto history = trainer.fit(
+        data, validation,
+        {.epochs = 4, .batch_size = 9, .progress = nullptr, .frozen_outputs = {.cache = keep}});
     CHECK(history.frozen_layers == (keep ? once : as_asked));
     CHECK((history.frozen_seconds > 1e-5) == keep);
     CHECK(data.seen->first(50) == std::vector<std::size_t>(50, keep ? 1 : 4));
@@ -270,9 +272,9 @@ TEST_CASE("samples that vary are not kept, but the validation is") {
   // The same numbers as when nothing is kept.
   auto other = network();
   glia::trainer second{other, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
-  const auto every_step =
-      second.fit(varying_images{}, validation,
-                 {.epochs = 3, .batch_size = 25, .progress = nullptr, .frozen = {.keep = false}});
+  const auto every_step = second.fit(
+      varying_images{}, validation,
+      {.epochs = 3, .batch_size = 25, .progress = nullptr, .frozen_outputs = {.cache = false}});
   CHECK(every_step.frozen_layers == as_asked);
   CHECK(distance(history, every_step) < 2e-5);
 }
@@ -314,9 +316,9 @@ TEST_CASE("Ctrl-C while the frozen layers run ends without an epoch") {
     const auto before = net.get("dense_0.kernel");
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{0.1}};
     std::ostringstream out;
-    const auto history =
-        trainer.fit(data, validation,
-                    {.epochs = 4, .batch_size = 5, .progress = &out, .frozen = {.batch_size = 5}});
+    const auto history = trainer.fit(
+        data, validation,
+        {.epochs = 4, .batch_size = 5, .progress = &out, .frozen_outputs = {.batch_size = 5}});
     CHECK(history.interrupted);
     CHECK(history.epochs.empty());
     CHECK(trainer.step_count() == 0);
@@ -346,18 +348,23 @@ TEST_CASE("options of frozen outputs that cannot be are refused") {
   auto net = network();
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
   CHECK(message_of<glia::value_error>([&] {
-          trainer.fit(labelled_images{}, {.progress = nullptr, .frozen = {.batch_size = 0}});
+          trainer.fit(labelled_images{},
+                      {.progress = nullptr, .frozen_outputs = {.batch_size = 0}});
         }) == "fit: expected a batch size of at least 1 for the frozen layers");
   const glia::row_store::options nowhere{.memory_limit = 0, .folder = "/nowhere"};
-  CHECK(message_of<glia::data_error>([&] {
-          trainer.fit(labelled_images{}, {.progress = nullptr, .frozen = {.store = nowhere}});
-        }) ==
-        "row_store: a temporary file in /nowhere failed (No such file or directory); free some "
-        "room there, name another folder or raise the memory limit");
+  CHECK(
+      message_of<glia::data_error>([&] {
+        trainer.fit(labelled_images{},
+                    {.progress = nullptr, .frozen_outputs = {.storage = nowhere}});
+      }) ==
+      "row_store: the temporary file in /nowhere cannot be used (No such file or directory); free "
+      "disk space there, or set row_store::options::folder to another folder or a larger "
+      "memory_limit");
   // Neither is looked at where nothing is kept.
   CHECK(trainer
-            .fit(labelled_images{}, {.progress = nullptr,
-                                     .frozen = {.keep = false, .store = nowhere, .batch_size = 0}})
+            .fit(labelled_images{},
+                 {.progress = nullptr,
+                  .frozen_outputs = {.cache = false, .storage = nowhere, .batch_size = 0}})
             .epochs.size() == 1);
 }
 
@@ -370,7 +377,7 @@ TEST_CASE("fit says what it does with frozen layers, a line each") {
                 {.batch_size = 50,
                  .metrics = std::vector<glia::metric>{},
                  .progress = &out,
-                 .frozen = how});
+                 .frozen_outputs = how});
     const std::string all = without_times(out.str());
     return all.substr(0, all.rfind("  loss")) + '\n';  // without the losses
   };
@@ -379,11 +386,11 @@ TEST_CASE("fit says what it does with frozen layers, a line each") {
         "frozen layers, training ... images/s  kept in memory, 6.00 kB\n"
         "frozen layers, validation ... images/s  kept in memory, 2.40 kB\n"
         "epoch 1/1 ... images/s\n");
-  CHECK(lines({.store = {.memory_limit = 3000}}) ==
+  CHECK(lines({.storage = {.memory_limit = 3000}}) ==
         "frozen layers, training ... images/s  kept in a file, 6.00 kB\n"
         "frozen layers, validation ... images/s  kept in memory, 2.40 kB\n"
         "epoch 1/1 ... images/s\n");
-  CHECK(lines({.keep = false}) == as_asked + "\nepoch 1/1 ... images/s\n");
+  CHECK(lines({.cache = false}) == as_asked + "\nepoch 1/1 ... images/s\n");
 }
 
 TEST_CASE("on a terminal, the pass through frozen layers has a bar") {
@@ -414,8 +421,8 @@ TEST_CASE("outputs of frozen layers are a data set") {
   CHECK(kept->bytes() == 13 * 30 * sizeof(float));
   CHECK(kept->label(5) == labelled_images::label(5));
   // Against the frozen layers as a model of their own.
-  glia::model alone{sequential{conv2d{.filters = 5, .kernel = 3, .activation = glia::relu},
-                               batch_norm{}, glia::max_pool2d{.window = {2, 1}}},
+  glia::model alone{sequential{conv2d{.filters = 5, .kernel_size = 3, .activation = glia::relu},
+                               batch_norm{}, glia::max_pool2d{.pool_size = {2, 1}}},
                     {6, 5, 2}};
   for (const auto& p : alone.parameters()) {
     alone.set(p.spec.name, net.get(p.spec.name));
@@ -454,7 +461,7 @@ TEST_CASE("a model is fitted, evaluated and asked on outputs that were kept befo
   const glia::fit_options quiet{.epochs = 3, .batch_size = 8, .progress = nullptr};
   const auto history = trainer.fit(*kept, *kept_validation, quiet);
   // Options that would not keep them do not matter to what is kept already.
-  trainer.fit(*kept, {.batch_size = 8, .progress = nullptr, .frozen = {.keep = false}});
+  trainer.fit(*kept, {.batch_size = 8, .progress = nullptr, .frozen_outputs = {.cache = false}});
   CHECK(data.seen->first(50) == std::vector<std::size_t>(50, 1));
   CHECK(validation.seen->first(20) == std::vector<std::size_t>(20, 1));
   const auto expected = second.fit(labelled_images{}, labelled_images{20}, quiet);
@@ -466,7 +473,7 @@ TEST_CASE("a model is fitted, evaluated and asked on outputs that were kept befo
   const auto scores = glia::evaluate(net, *kept_validation, loss);
   const auto same = glia::evaluate(other, validation, loss);
   CHECK(std::abs(scores.loss - same.loss) < 1e-5);
-  CHECK(scores.metrics == same.metrics);
+  CHECK(scores.metric_values == same.metric_values);
   const auto outputs = glia::predict(net, *kept_validation);
   CHECK(outputs.dimension() == 2);
   CHECK(test::distance(outputs, glia::predict(other, validation, {.batch_size = 3})) < 1e-5);
@@ -481,7 +488,8 @@ TEST_CASE("outputs are not kept of data that do not fit, and not after Ctrl-C") 
         }) == "compute_frozen_outputs: the data set is empty");
   CHECK(contains(message_of<glia::shape_error>(
                      [&] { (void)glia::compute_frozen_outputs(net, points, "no", {}, nullptr); }),
-                 "the model takes samples of shape (6, 5, 2), the data set has (2,)"));
+                 "the model takes samples of shape (6, 5, 2), but the data set has samples of "
+                 "shape (2,)"));
   const labelled_images data;
   data.seen->interrupt_at = 3;
   CHECK_FALSE(glia::compute_frozen_outputs(net, data, "some", {.batch_size = 5}, nullptr));

@@ -19,8 +19,9 @@ auto fitted_line() {
   return net;
 }
 
-const std::vector<glia::metric> errors{glia::mae(), glia::r_squared(), glia::rmse()};
-const std::vector<glia::metric> binary{glia::precision(), glia::recall(), glia::f1(), glia::auc()};
+const std::vector<glia::metric> errors{glia::mae(), glia::r2_score(), glia::rmse()};
+const std::vector<glia::metric> binary{glia::precision(), glia::recall(), glia::f1_score(),
+                                       glia::auc()};
 
 /// Gives its inputs (N, outputs) as they are.
 auto passing_on(std::size_t outputs) {
@@ -37,11 +38,11 @@ struct scored_samples {
   explicit scored_samples(std::size_t count) {
     glia::random_stream random({.seed = 8});
     for (std::size_t n = 0; n < count; ++n) {
-      scores.push_back(static_cast<float>(random.below(40)) / 8 - 2);
+      scores.push_back(static_cast<float>(random.integer(40)) / 8 - 2);
       classes.push_back(random.uniform() * 8 - 4 < scores.back() ? 1 : 0);
     }
   }
-  [[nodiscard]] glia::labelled_arrays data() const {
+  [[nodiscard]] glia::labeled_arrays data() const {
     xt::xarray<std::int32_t> labels(xt::xarray<std::int32_t>::shape_type{classes.size()});
     std::copy(classes.begin(), classes.end(), labels.begin());
     return {column(scores), labels};
@@ -54,66 +55,68 @@ TEST_CASE("mean absolute error and coefficient of determination, by hand") {
   const auto net = fitted_line();
   for (const std::size_t batch : {1U, 2U, 5U}) {
     const glia::scores s =
-        glia::evaluate(net, glia::valued_arrays{five_inputs, five_targets},
+        glia::evaluate(net, glia::target_arrays{five_inputs, five_targets},
                        glia::mean_squared_error{}, {.batch_size = batch, .metrics = errors});
     // Outputs 2.8 3.4 4.0 4.6 5.2; errors 0.8 0.6 1.0 0.6 0.2, their squares 2.4 of 6.
     CHECK(s["mae"] == Approx(0.64).epsilon(1e-6));
-    CHECK(s["r_squared"] == Approx(0.6).epsilon(1e-6));
+    CHECK(s["r2_score"] == Approx(0.6).epsilon(1e-6));
     CHECK(s["rmse"] == Approx(std::sqrt(0.48)).epsilon(1e-6));
     CHECK(s["loss"] == Approx(0.48).epsilon(1e-6));
   }
   CHECK(test::contains(test::message_of<glia::value_error>([] {
                          (void)glia::scores{1, {2}, {"mae"}}["mse"];
                        }),
-                       "nothing is called 'mse'; there are: loss, mae"));
+                       "there is no score 'mse'; the scores are: loss, mae"));
 }
 
 TEST_CASE(
     "targets that are all alike have no spread to explain, targets far from 0 have "
     "theirs") {
   const auto net = fitted_line();
-  const auto r_squared = [&](const std::vector<float>& values) {
+  const auto r2_score = [&](const std::vector<float>& values) {
     const std::vector<float> x(values.size(), 1);
-    return glia::evaluate(net, glia::valued_arrays{column(x), column(values)},
-                          glia::mean_squared_error{}, {.metrics = errors})["r_squared"];
+    return glia::evaluate(net, glia::target_arrays{column(x), column(values)},
+                          glia::mean_squared_error{}, {.metrics = errors})["r2_score"];
   };
-  CHECK(std::isnan(r_squared(std::vector<float>(1000, 0.1F))));
-  CHECK(std::isnan(r_squared(std::vector<float>(6000, 123.4F))));
+  CHECK(std::isnan(r2_score(std::vector<float>(1000, 0.1F))));
+  CHECK(std::isnan(r2_score(std::vector<float>(6000, 123.4F))));
   std::vector<float> far;
   for (int i = 0; i < 1000; ++i) {
     far.push_back(i % 2 == 0 ? 8388607.0F : 8388609.0F);
   }
   // The outputs are 2.8 each: 1 - (8388608 - 2.8)^2 - 1.
-  CHECK(r_squared(far) == Approx(-std::pow(8388608.0 - 2.8, 2)).epsilon(1e-6));
+  CHECK(r2_score(far) == Approx(-std::pow(8388608.0 - 2.8, 2)).epsilon(1e-6));
 }
 
 TEST_CASE("a metric that throws leaves a whole step behind it") {
   auto net = fitted_line();
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{}};
-  const glia::metric broken{
-      .name = "broken", .add = [](auto, const auto&, auto) { throw std::runtime_error("broken"); }};
-  CHECK_THROWS_AS(trainer.fit(glia::valued_arrays{five_inputs, five_targets},
+  const glia::metric broken{.name = "broken", .update_state = [](auto, const auto&, auto) {
+                              throw std::runtime_error("broken");
+                            }};
+  CHECK_THROWS_AS(trainer.fit(glia::target_arrays{five_inputs, five_targets},
                               {.metrics = std::vector{broken}, .progress = nullptr}),
                   std::runtime_error);
   CHECK(trainer.step_count() == 1);
   CHECK_THROWS_AS(
-      trainer.fit(
-          glia::valued_arrays{five_inputs, five_targets},
-          {.metrics = std::vector{glia::metric{.name = "empty", .sums = 0, .add = broken.add}},
-           .progress = nullptr}),
+      trainer.fit(glia::target_arrays{five_inputs, five_targets},
+                  {.metrics = std::vector{glia::metric{
+                       .name = "empty", .state_size = 0, .update_state = broken.update_state}},
+                   .progress = nullptr}),
       glia::value_error);
 }
 
 TEST_CASE("a metric of one's own is a value, and stands in the history by its name") {
   // The largest error of all: what a sum cannot tell, the numbers that are kept can.
-  const glia::metric worst{
-      .name = "worst",
-      .add = [](auto y, const glia::sample_target& t,
-                auto sums) { sums[0] = std::max<double>(sums[0], std::abs(y[0] - t.values[0])); },
-      .finish = [](auto sums, double) { return sums[0]; }};
+  const glia::metric worst{.name = "worst",
+                           .update_state =
+                               [](auto y, const glia::sample_target& t, auto sums) {
+                                 sums[0] = std::max<double>(sums[0], std::abs(y[0] - t.values[0]));
+                               },
+                           .result = [](auto sums, double) { return sums[0]; }};
   auto net = fitted_line();
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{.learning_rate = 0.0}};
-  const glia::valued_arrays data{five_inputs, five_targets};
+  const glia::target_arrays data{five_inputs, five_targets};
   std::ostringstream shown;
   const glia::history history = trainer.fit(data, data,
                                             {.epochs = 3,
@@ -135,7 +138,7 @@ TEST_CASE("metrics that look at outputs stand beside those that count classes") 
   glia::model net{glia::dense{4}, {2}};
   const test::quadrants data{50};
   const glia::metric sure{.name = "sure",
-                          .add = [](auto y, const glia::sample_target& t, auto sums) {
+                          .update_state = [](auto y, const glia::sample_target& t, auto sums) {
                             sums[0] += y[static_cast<std::size_t>(t.label)];
                           }};
   const auto both =
@@ -160,52 +163,52 @@ TEST_CASE("metrics that look at outputs stand beside those that count classes") 
 TEST_CASE("metrics of two classes, by hand") {
   // Taken for class 1: 2, 1, 1 and 3, of which two are; of three that are there. Of the nine pairs,
   // 2 is above 1 and -1, 1 above -1 and as high as 1, -2 above none.
-  const glia::labelled_arrays one_output(column({2, 1, 1, -1, -2, 3}),
-                                         xt::xarray<float>{1, 1, 0, 0, 1, 0});
+  const glia::labeled_arrays one_output(column({2, 1, 1, -1, -2, 3}),
+                                        xt::xarray<float>{1, 1, 0, 0, 1, 0});
   for (const std::size_t batch : {1U, 4U, 6U}) {
-    const glia::scores s = glia::evaluate(passing_on(1), one_output, glia::binary_cross_entropy{},
+    const glia::scores s = glia::evaluate(passing_on(1), one_output, glia::sigmoid_cross_entropy{},
                                           {.batch_size = batch, .metrics = binary});
     CHECK(s["precision"] == 0.5);
     CHECK(s["recall"] == Approx(2.0 / 3).epsilon(1e-12));
-    CHECK(s["f1"] == Approx(4.0 / 7).epsilon(1e-12));
+    CHECK(s["f1_score"] == Approx(4.0 / 7).epsilon(1e-12));
     CHECK(s["auc"] == Approx(3.5 / 9).epsilon(1e-12));
   }
   // The second output is the higher one in the first two rows; the differences are 1, 2, -1 and 0.
-  const glia::labelled_arrays two_outputs(xt::xarray<float>{{9, 10}, {0, 2}, {9, 8}, {3, 3}},
-                                          xt::xarray<float>{0, 1, 1, 0});
+  const glia::labeled_arrays two_outputs(xt::xarray<float>{{9, 10}, {0, 2}, {9, 8}, {3, 3}},
+                                         xt::xarray<float>{0, 1, 1, 0});
   const glia::scores s = glia::evaluate(passing_on(2), two_outputs, glia::softmax_cross_entropy{},
                                         {.metrics = binary});
   CHECK(s["precision"] == 0.5);
   CHECK(s["recall"] == 0.5);
-  CHECK(s["f1"] == 0.5);
+  CHECK(s["f1_score"] == 0.5);
   CHECK(s["auc"] == 0.5);
 }
 
 TEST_CASE("a single output is class 1 above the border of its loss") {
-  const glia::labelled_arrays data(column({0.4F, 0.6F, 0.5F}), xt::xarray<float>{1, 1, 0});
+  const glia::labeled_arrays data(column({0.4F, 0.6F, 0.5F}), xt::xarray<float>{1, 1, 0});
   const auto recall = [&](const auto& loss) {
     return glia::evaluate(passing_on(1), data, loss, {.metrics = binary})["recall"];
   };
   CHECK(recall(glia::mean_squared_error{}) == 0.5);
-  CHECK(recall(glia::binary_cross_entropy{}) == 1);
+  CHECK(recall(glia::sigmoid_cross_entropy{}) == 1);
 }
 
 TEST_CASE("metrics of two classes where a class or a number is missing") {
   const auto scores = [](const std::vector<float>& x, const xt::xarray<float>& labels) {
-    return glia::evaluate(passing_on(1), glia::labelled_arrays(column(x), labels),
-                          glia::binary_cross_entropy{}, {.metrics = binary});
+    return glia::evaluate(passing_on(1), glia::labeled_arrays(column(x), labels),
+                          glia::sigmoid_cross_entropy{}, {.metrics = binary});
   };
   const glia::scores none_taken = scores({-1, -2}, {1, 0});
   CHECK(none_taken["precision"] == 0);
   CHECK(none_taken["recall"] == 0);
-  CHECK(none_taken["f1"] == 0);
+  CHECK(none_taken["f1_score"] == 0);
   CHECK(none_taken["auc"] == 1);
   const glia::scores none_there = scores({1, -2}, {0, 0});
   CHECK(none_there["precision"] == 0);
   CHECK(none_there["recall"] == 0);
-  CHECK(none_there["f1"] == 0);
+  CHECK(none_there["f1_score"] == 0);
   CHECK(std::isnan(none_there["auc"]));
-  CHECK(scores({-1, -2}, {0, 0})["f1"] == 0);
+  CHECK(scores({-1, -2}, {0, 0})["f1_score"] == 0);
   CHECK(std::isnan(scores({1, 2}, {1, 1})["auc"]));
   const glia::scores no_number = scores({NAN, 2}, {1, 0});
   CHECK(std::isnan(no_number["auc"]));
@@ -227,7 +230,7 @@ TEST_CASE("the area under the curve is the share of pairs in the right order") {
     }
   }
   CHECK(right / pairs > 0.6);
-  CHECK(glia::evaluate(passing_on(1), samples.data(), glia::binary_cross_entropy{},
+  CHECK(glia::evaluate(passing_on(1), samples.data(), glia::sigmoid_cross_entropy{},
                        {.batch_size = 37, .metrics = binary})["auc"] == right / pairs);
 }
 
@@ -244,25 +247,27 @@ TEST_CASE("metrics that a model or its data cannot have are refused before a ste
     CHECK(trainer.step_count() == (evaluating.empty() ? 1 : 0));
     return evaluating;
   };
-  const glia::labelled_arrays three(xt::xarray<float>(xt::ones<float>({4, 3})),
-                                    xt::xarray<float>{0, 1, 0, 1});
-  const glia::valued_arrays values(column({1, 2, 3, 4}), column({0, 1, 0, 1}));
+  const glia::labeled_arrays three(xt::xarray<float>(xt::ones<float>({4, 3})),
+                                   xt::xarray<float>{0, 1, 0, 1});
+  const glia::target_arrays values(column({1, 2, 3, 4}), column({0, 1, 0, 1}));
   for (const glia::metric& m : binary) {
     CHECK(message(3, three, glia::softmax_cross_entropy{}, m) ==
-          m.name + ": expected a model with one output or two, for the classes 0 and 1, got (3,)");
-    CHECK(message(1, values, glia::binary_cross_entropy{}, m) ==
           m.name +
-              ": expected samples with classes, the data have values; give those that are 0 and 1 "
-              "as classes, as by glia::labelled_arrays");
+              ": expected a model with one output or two outputs, for the classes 0 and 1, got "
+              "outputs of shape (3,)");
+    CHECK(message(1, values, glia::sigmoid_cross_entropy{}, m) ==
+          m.name +
+              ": expected samples with class labels, got real-valued targets; if the targets are 0 "
+              "and 1, pass them as labels, for example with glia::labeled_arrays");
   }
-  CHECK(message(3, three, glia::softmax_cross_entropy{}, glia::top_k(4)) ==
-        "top_4: expected k from 1 to the model's 3 outputs, got 4");
-  CHECK(message(3, three, glia::softmax_cross_entropy{}, glia::top_k(3)).empty());
+  CHECK(message(3, three, glia::softmax_cross_entropy{}, glia::top_k_accuracy(4)) ==
+        "top_4_accuracy: expected k from 1 to the model's 3 outputs, got 4");
+  CHECK(message(3, three, glia::softmax_cross_entropy{}, glia::top_k_accuracy(3)).empty());
 
   // What the validation data cannot have would only be found after an epoch.
   auto net = passing_on(1);
   const scored_samples samples(20);
-  glia::trainer trainer{net, glia::binary_cross_entropy{}, glia::sgd{}};
+  glia::trainer trainer{net, glia::sigmoid_cross_entropy{}, glia::sgd{}};
   const glia::fit_options options{.metrics = binary, .progress = nullptr};
   CHECK_THROWS_AS(trainer.fit(samples.data(), values, options), glia::value_error);
   CHECK(trainer.step_count() == 0);
@@ -280,33 +285,35 @@ TEST_CASE("metrics that a model or its data cannot have are refused before a ste
 
 TEST_CASE("numbers kept of each sample are those of all samples, in order") {
   const glia::metric last_two{.name = "last_two",
-                              .sums = 2,
+                              .state_size = 2,
                               .per_sample = true,
-                              .add =
+                              .update_state =
                                   [](auto y, const glia::sample_target& t, auto sums) {
                                     CHECK(sums.size() == 2);
                                     CHECK(sums[0] == 0);
                                     sums[0] += y[0];
                                     sums[1] += t.label;
                                   },
-                              .finish =
+                              .result =
                                   [](auto sums, double samples) {
                                     CHECK(static_cast<double>(sums.size()) == 2 * samples);
                                     return 100 * sums[sums.size() - 2] +
                                            10 * sums[sums.size() - 4] + sums.back();
                                   }};
-  const glia::labelled_arrays data(column({7, 8, 9}), xt::xarray<float>{0, 0, 1});
+  const glia::labeled_arrays data(column({7, 8, 9}), xt::xarray<float>{0, 0, 1});
   for (const std::size_t batch : {1U, 2U, 3U}) {
-    CHECK(glia::evaluate(passing_on(1), data, glia::binary_cross_entropy{},
+    CHECK(glia::evaluate(passing_on(1), data, glia::sigmoid_cross_entropy{},
                          {.batch_size = batch, .metrics = std::vector{last_two}})["last_two"] ==
           981);
   }
   glia::metric unfinished = last_two;
-  unfinished.finish = {};
+  unfinished.result = {};
   CHECK(test::message_of<glia::value_error>([&] {
-          (void)glia::evaluate(passing_on(1), data, glia::binary_cross_entropy{},
+          (void)glia::evaluate(passing_on(1), data, glia::sigmoid_cross_entropy{},
                                {.metrics = std::vector{unfinished}});
-        }) == "last_two: keeps numbers of each sample; expected a `finish` to make one of them");
+        }) ==
+        "last_two: a metric with .per_sample needs .result, a function that computes the metric "
+        "from the numbers of all samples");
   glia::metric summed = last_two;
   summed.per_sample = false;
   CHECK(!(summed == last_two));
@@ -319,27 +326,28 @@ TEST_CASE("sums go on from where others stopped, to the same bits") {
   constexpr std::size_t batches = 11;
   constexpr std::size_t size = 7;
   const scored_samples samples(batches * size);
-  const std::vector<glia::metric> metrics{glia::mae(),       glia::accuracy(), glia::auc(),
-                                          glia::r_squared(), glia::top_k(1),   glia::f1()};
+  const std::vector<glia::metric> metrics{
+      glia::mae(),      glia::accuracy(),        glia::auc(),
+      glia::r2_score(), glia::top_k_accuracy(1), glia::f1_score()};
   const auto add = [&](scores& sums, std::size_t number) {
     glia::batch b;
     b.size = size;
     const auto first = static_cast<std::ptrdiff_t>(number * size);
     const std::vector<float> y(samples.scores.begin() + first,
                                samples.scores.begin() + first + size);
-    b.classes.assign(samples.classes.begin() + first, samples.classes.begin() + first + size);
+    b.labels.assign(samples.classes.begin() + first, samples.classes.begin() + first + size);
     std::vector<float> losses;
     for (const float value : y) {
       losses.push_back(std::exp(value));
     }
     sums.add(test::tensor_of(device, {size}, losses), test::tensor_of(device, {size, 1}, y),
-             {device.from_host(std::span<const std::int32_t>(b.classes), {size}), {}}, b);
+             {device.from_host(std::span<const std::int32_t>(b.labels), {size}), {}}, b);
   };
   scores whole(device, metrics, 0.25);
   for (std::size_t n = 0; n < batches; ++n) {
     add(whole, n);
   }
-  // Count, loss and two counting metrics; then mae, auc, r_squared and f1.
+  // Count, loss and two counting metrics; then mae, auc, r2_score and f1.
   CHECK(whole.sums_so_far().size() == 4 + 1 + 2 * batches * size + 4 + 2);
   for (std::size_t border = 0; border <= batches; ++border) {
     scores before(device, metrics, 0.25);
@@ -355,7 +363,7 @@ TEST_CASE("sums go on from where others stopped, to the same bits") {
     }
     CHECK(after.sums_so_far() == whole.sums_so_far());
     CHECK(after.means().loss == whole.means().loss);
-    CHECK(after.means().metrics == whole.means().metrics);
+    CHECK(after.means().metric_values == whole.means().metric_values);
   }
 
   const auto message = [&](std::vector<double> numbers) {
@@ -365,7 +373,8 @@ TEST_CASE("sums go on from where others stopped, to the same bits") {
   auto numbers = good;
   numbers.pop_back();
   CHECK(message(numbers) ==
-        "running_scores: expected 165 numbers of 77 samples, got 164; they are of other metrics");
+        "running_scores: expected 165 values for 77 samples, got 164; the values belong to other "
+        "metrics");
   numbers = good;
   numbers.push_back(0);
   CHECK_FALSE(message(numbers).empty());
@@ -375,15 +384,14 @@ TEST_CASE("sums go on from where others stopped, to the same bits") {
   for (const double count : {-1.0, 0.5, 1e300, static_cast<double>(NAN)}) {
     numbers[0] = count;
     CHECK(test::contains(message(numbers),
-                         "running_scores: expected numbers that begin with how many samples they "
-                         "are of, got "));
+                         "running_scores: expected a number of samples as the first value, got "));
   }
   CHECK_FALSE(message({}).empty());
   CHECK(whole.sums_so_far() == good);
 }
 
 TEST_CASE("a loss gives one number for each sample, whatever else it could give") {
-  const glia::valued_arrays data(five_inputs, five_targets);
+  const glia::target_arrays data(five_inputs, five_targets);
   const auto refused = [&](const auto& loss) {
     glia::model net = fitted_line();
     const std::string of_evaluate =
@@ -393,14 +401,13 @@ TEST_CASE("a loss gives one number for each sample, whatever else it could give"
           of_evaluate);
     return of_evaluate;
   };
-  CHECK(
-      refused([](const auto& y, const auto& t) {
-        return glia::ops::mean(glia::ops::square(y - t.values));
-      }) ==
-      "the loss: expected one number for each sample, (5,), got (); mean_per_sample takes the mean "
-      "of a sample's");
+  CHECK(refused([](const auto& y, const auto& t) {
+          return glia::ops::mean(glia::ops::square(y - t.values));
+        }) ==
+        "the loss: expected one number for each sample, shape (5,), got shape (); "
+        "ops::mean_per_sample computes the mean of each sample");
   CHECK(test::contains(refused([](const auto& y, const auto& t) { return y - t.values; }),
-                       "(5,), got (5, 1)"));
+                       "(5,), got shape (5, 1)"));
 }
 
 TEST_CASE("errors of values are refused of logits, and of targets of another shape") {
@@ -408,15 +415,15 @@ TEST_CASE("errors of values are refused of logits, and of targets of another sha
   const xt::xarray<float> halves = five_targets / 10.0F;
   const auto refused = [&](const auto& data, const auto& loss) {
     return test::message_of<glia::value_error>(
-        [&] { (void)glia::evaluate(net, data, loss, {.metrics = {glia::r_squared()}}); });
+        [&] { (void)glia::evaluate(net, data, loss, {.metrics = {glia::r2_score()}}); });
   };
   CHECK(test::contains(
-      refused(glia::valued_arrays(five_inputs, halves), glia::binary_cross_entropy{}),
-      "r_squared: compares the model's outputs with the targets, and these are logits, "
-      "to which the loss applies a sigmoid"));
+      refused(glia::target_arrays(five_inputs, halves), glia::sigmoid_cross_entropy{}),
+      "r2_score: the metric compares outputs with targets, but the outputs are logits, to which "
+      "the loss applies sigmoid; remove the metric"));
   // Two targets for each sample: a loss of one's own may know what to do with them.
   const xt::xarray<float> pairs = xt::ones<float>({5, 2});
-  const glia::valued_arrays two(five_inputs, pairs);
+  const glia::target_arrays two(five_inputs, pairs);
   const auto first = [](const auto& y, const auto& t) {
     return glia::ops::mean_per_sample(glia::ops::square(
         y - glia::ops::slice(y.owner().constant(t.values), {.axis = 1, .begin = 0, .extent = 1})));
@@ -425,19 +432,20 @@ TEST_CASE("errors of values are refused of logits, and of targets of another sha
         Approx(xt::mean(xt::square(five_inputs * 0.6F + 1.2F))()).epsilon(1e-5));
   glia::trainer trainer{net, first, glia::sgd{0.01}};
   CHECK(trainer.fit(two, {.epochs = 2, .progress = nullptr}).epochs.size() == 2);
-  CHECK(test::contains(refused(two, first), "the model gives (1,), the targets are (2,)"));
+  CHECK(test::contains(refused(two, first),
+                       "the outputs have shape (1,) and the targets have shape (2,)"));
   CHECK(test::message_of<glia::shape_error>(
             [&] { (void)glia::evaluate(net, two, glia::mean_squared_error{}); }) ==
-        "evaluate: the model gives (1,) for each sample, the data set's targets are (2,); end the "
-        "model with as many outputs as a sample has targets");
+        "evaluate: the model has outputs of shape (1,) for each sample, but the data set's targets "
+        "have shape (2,); end the model with as many outputs as a sample has targets");
 }
 
 TEST_CASE("metrics are listed in braces, each name once") {
   glia::model net = fitted_line();
-  const glia::valued_arrays data(five_inputs, five_targets);
-  const auto names = [&](glia::metric_choice metrics) {
+  const glia::target_arrays data(five_inputs, five_targets);
+  const auto names = [&](glia::metric_list metrics) {
     return glia::evaluate(net, data, glia::mean_squared_error{}, {.metrics = std::move(metrics)})
-        .names;
+        .metric_names;
   };
   CHECK(names({glia::mae(), glia::rmse()}) == std::vector<std::string>{"mae", "rmse"});
   CHECK(names({glia::mae()}) == std::vector<std::string>{"mae"});
@@ -446,7 +454,8 @@ TEST_CASE("metrics are listed in braces, each name once") {
     return test::message_of<glia::value_error>([&] { (void)names(metrics); });
   };
   CHECK(error({glia::mae(), glia::rmse(), glia::mae()}) ==
-        "two scores are called 'mae'; metrics are told apart by name");
-  CHECK(test::contains(error({{.name = "loss", .add = glia::mae().add}}),
-                       "two scores are called 'loss'"));
+        "there are two scores with the name 'mae'; give each metric its own name, other than "
+        "'loss'");
+  CHECK(test::contains(error({{.name = "loss", .update_state = glia::mae().update_state}}),
+                       "there are two scores with the name 'loss'"));
 }

@@ -19,7 +19,7 @@ void step_by_hand(Model& net, State& state, const glia::batch& b, std::size_t st
     const auto y = net.forward(x, slots, glia::run_mode::training,
                                {.seed = 1, .step = static_cast<std::uint32_t>(step)});
     const glia::targets<B> t{
-        net.device().from_host(std::span(b.classes).subspan(first, at_a_time), {at_a_time}), {}};
+        net.device().from_host(std::span(b.labels).subspan(first, at_a_time), {at_a_time}), {}};
     tape.backward(glia::ops::mean(glia::softmax_cross_entropy{}(y, t)));
     state.add(tape, slots);
   }
@@ -44,9 +44,11 @@ TEST_CASE("steps by hand are the trainer's, for every optimizer and with clippin
     const glia::cpu<double> device;
     glia::model by_hand{network, {2}, device};
     glia::model trained{network, {2}, device};
-    glia::optimizer_state state{by_hand, rule, {glia::clip_by_norm(0.01)}};
-    glia::trainer trainer{
-        trained, glia::softmax_cross_entropy{}, rule, {.gradients = {glia::clip_by_norm(0.01)}}};
+    glia::optimizer_state state{by_hand, rule, {glia::clip_by_global_norm(0.01)}};
+    glia::trainer trainer{trained,
+                          glia::softmax_cross_entropy{},
+                          rule,
+                          {.gradient_transforms = {glia::clip_by_global_norm(0.01)}}};
     const glia::batch b = quadrant_batch();
     for (std::size_t step = 0; step < 4; ++step) {
       step_by_hand(by_hand, state, b, step, at_a_time);
@@ -59,7 +61,9 @@ TEST_CASE("steps by hand are the trainer's, for every optimizer and with clippin
     }
   };
   for (const std::size_t at_a_time : {12U, 3U}) {
-    compare(glia::sgd{.learning_rate = glia::step_decay(0.5, 0.5, 2), .momentum = 0.9}, at_a_time);
+    compare(glia::sgd{.learning_rate = glia::exponential_decay(0.5, 2, 0.5, {.staircase = true}),
+                      .momentum = 0.9},
+            at_a_time);
     compare(glia::adam{0.01}, at_a_time);
     compare(glia::adamw{0.01}, at_a_time);
     compare(glia::rmsprop{0.01}, at_a_time);
@@ -79,7 +83,7 @@ TEST_CASE("an optimizer's state refuses the slots of another model, and a factor
                        "expected 2 slots, one for each parameter, got 4"));
   CHECK_THROWS_AS(state.update(std::nan("")), glia::value_error);
   CHECK(test::contains(test::message_of<glia::value_error>([&] { state.update(); }),
-                       "no parameter has a gradient; run tape.backward"));
+                       "no parameter has a gradient; before each update, call tape.backward"));
   CHECK(state.step_count() == 0);
 }
 
@@ -95,8 +99,8 @@ TEST_CASE("slots of another model or tape change nothing, whatever the number of
   tape.backward(glia::ops::sum(other.forward(x, slots, glia::run_mode::training, {})));
   const auto kernel = net.get("dense_0.kernel");
   CHECK(test::message_of<glia::value_error>([&] { state.update(tape, slots); }) ==
-        "optimizer_state: parameter 'dense_0.kernel' is (2, 1), the gradient in its slot (4, 3); "
-        "these are the slots of another model");
+        "optimizer_state: parameter 'dense_0.kernel' has the shape (2, 1), but the gradient in its "
+        "slot has the shape (4, 3); the slots belong to another model");
   CHECK_THROWS_AS(state.update(elsewhere, slots), glia::value_error);
   CHECK((net.get("dense_0.kernel") == kernel));
   CHECK(state.step_count() == 0);

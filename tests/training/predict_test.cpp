@@ -37,8 +37,8 @@ TEST_CASE("more samples than can be numbered are refused") {
   glia::model net{frozen_start(), {2}};
   const test::quadrants data{std::size_t{1} << 32};
   const std::string expected =
-      ": the data set has 4294967296 samples, more than the 4294967295 that can be numbered; give "
-      "it in parts";
+      ": the data set has 4294967296 samples, more than the 4294967295 that 32-bit indices "
+      "can count; divide it into several data sets";
   const glia::softmax_cross_entropy loss;
   const auto error = [](const auto& call) { return test::message_of<glia::data_error>(call); };
   CHECK(error([&] { (void)glia::predict(net, data); }) == "predict" + expected);
@@ -87,5 +87,5 @@ TEST_CASE("frozen outputs stand in for their data set in predict, evaluate and f
   glia::model open{glia::dense{4}, {8}};
   CHECK(
       test::contains(test::message_of<glia::value_error>([&] { (void)glia::predict(open, *kept); }),
-                     "predict: the data are outputs of frozen layers"));
+                     "predict: the data set holds outputs of frozen layers"));
 }

@@ -10,7 +10,7 @@ namespace {
 /// A convolution that trains depth-first, and a product behind it.
 auto profiled_network() {
   using namespace glia;
-  return sequential{conv2d{.filters = 16, .kernel = 2},
+  return sequential{conv2d{.filters = 16, .kernel_size = 2},
                     dropout{0.5},
                     max_pool2d{3},
                     flatten{},
@@ -35,7 +35,7 @@ glia::profiler profiled(const glia::profiler& p, bool depth_first = true) {
       profiled_network(), {19, 19, 2}, glia::cpu<float>(), {.depth_first = depth_first}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   trainer.fit(bright_images{},
-              {.epochs = 4, .batch_size = 64, .progress = nullptr, .observers = {p}});
+              {.epochs = 4, .batch_size = 64, .progress = nullptr, .callbacks = {p}});
   return p;
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("the parts of a step add up to it, what is no kernel in a column of it
   REQUIRE(data != rows.end());
   CHECK((*data)[column("forward ms")].empty());
   CHECK_FALSE((*data)[column("other ms")].empty());
-  CHECK(test::contains(glia::profile{}.note(), "No step was looked at"));
+  CHECK(test::contains(glia::profile{}.note(), "No step was measured"));
 }
 
 TEST_CASE("what ran side by side in lanes counts for a profile as what ran one by one") {
@@ -130,10 +130,10 @@ TEST_CASE("a profile knows what the training keeps in memory") {
   const glia::profile found = profiled(glia::profiler{}).result();
   const std::size_t parameters = 2 * 2 * 2 * 16 + 16 + 6 * 6 * 16 * 5 + 5 + 5 * 4 + 4;
   CHECK(found.memory.training.parameters == parameters * sizeof(float));
-  CHECK(found.memory.training.slots == 2 * parameters * sizeof(float));
-  CHECK(found.memory.training.step > 0);
+  CHECK(found.memory.training.optimizer_state == 2 * parameters * sizeof(float));
+  CHECK(found.memory.training.graph > 0);
   CHECK(found.memory.peak >= found.memory.before);
-  CHECK(test::contains(found.memory_table(), "resident at most"));
+  CHECK(test::contains(found.memory_table(), "peak resident memory"));
 }
 
 TEST_CASE("the trace is JSON with a row for each thread, within its steps") {
@@ -187,7 +187,7 @@ TEST_CASE("a profile changes no number of the training") {
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
     glia::fit_options options{.epochs = 2, .batch_size = 50, .progress = nullptr};
     if (watched) {
-      options.observers = {glia::profiler{}};
+      options.callbacks = {glia::profiler{}};
     }
     trainer.fit(bright_images{}, options);
     return trainer.state().tensors;

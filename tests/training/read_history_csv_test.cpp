@@ -62,15 +62,15 @@ TEST_CASE("a history that was written is read back") {
 }
 
 TEST_CASE("what is no history is refused with its line") {
-  CHECK(test::contains(failure_of(""), "history.csv: expected columns epoch,seconds"));
+  CHECK(test::contains(failure_of(""),
+                       "history.csv: expected the columns of write_history_csv, epoch,seconds"));
   CHECK(test::contains(failure_of("label,pixel0\n"), "got 'label,pixel0'"));
   CHECK(test::contains(failure_of(csv_header + "\n1,2,3,4,5\n"),
-                       "line 2 has 5 values, its header 6 names"));
+                       "line 2 has 5 values, but the header has 6 columns"));
   CHECK(test::contains(failure_of(csv_header + "\n1,2,3,4,5,6\n2,2,3,4,5,six\n"),
                        "line 3: expected a number, got 'six'"));
   CHECK(test::contains(failure_of(csv_header + "\n1,2,3,4,5,6x\n"), "got '6x'"));
-  CHECK(test::contains(failure_of(csv_header + "\n-1,2,3,4,5,6\n"),
-                       "expected the number of an epoch"));
+  CHECK(test::contains(failure_of(csv_header + "\n-1,2,3,4,5,6\n"), "expected an epoch number"));
   CHECK(failure_of(csv_header + "\r\n1,2,3,4,5,6\r\n").empty());
   CHECK(test::contains(test::message_of<glia::data_error>(
                            [] { (void)glia::read_history_csv("/nowhere/history.csv"); }),

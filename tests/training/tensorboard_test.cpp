@@ -1,6 +1,6 @@
 #include <bit>
 #include <cmath>
-#include <glia/training/reduce_on_plateau.hpp>
+#include <glia/training/reduce_lr_on_plateau.hpp>
 #include <glia/training/tensorboard.hpp>
 #include <limits>
 #include <map>
@@ -9,7 +9,7 @@
 #include "helpers.hpp"
 #include "run_python.hpp"
 
-using glia::moment;
+using glia::event;
 using test::contains;
 using test::message_of;
 
@@ -151,13 +151,13 @@ struct logged : event_scratch {
       net{glia::sequential{glia::dense{8, glia::tanh}, glia::batch_norm{}, glia::dense{4}}, {2}};
   glia::trainer<decltype(net), glia::softmax_cross_entropy, glia::sgd> trainer{net, {}, {0.1}};
 
-  glia::history fit(std::size_t epochs, std::vector<glia::observer> observers,
+  glia::history fit(std::size_t epochs, std::vector<glia::callback> callbacks,
                     bool resume = false) {
     return trainer.fit(test::quadrants{25}, test::quadrants{5},
                        {.epochs = epochs,
                         .batch_size = 10,
                         .progress = nullptr,
-                        .observers = std::move(observers),
+                        .callbacks = std::move(callbacks),
                         .resume = resume});
   }
 };
@@ -264,7 +264,7 @@ TEST_CASE("tensorboard is told of each epoch, with the parameters' histograms") 
 TEST_CASE("what tensorboard is told can be chosen") {
   logged run;
   std::map<std::uint64_t, float> losses;
-  const auto note_loss = glia::on(moment::step, [&](const glia::training& t) {
+  const auto note_loss = glia::on_event(event::train_batch_end, [&](const glia::training& t) {
     losses[t.step] = static_cast<float>(t.loss());
   });
   run.fit(2, {note_loss,
@@ -281,7 +281,7 @@ TEST_CASE("what tensorboard is told can be chosen") {
   CHECK(contains(message_of<glia::value_error>([&] {
                    glia::tensorboard{bare.folder, {.histogram_buckets = 0}};
                  }),
-                 "at least 1 bucket"));
+                 "histogram_buckets of at least 1"));
 }
 
 TEST_CASE("parameters that are not finite are counted, and break no event file") {
@@ -299,8 +299,8 @@ TEST_CASE("parameters that are not finite are counted, and break no event file")
 TEST_CASE("a training that is gone on with has a file of its own in tensorboard's folder") {
   logged run;
   const glia::tensorboard to{run.folder};
-  const auto interrupted = glia::on(moment::step, [](const glia::training& t) {
-    return t.step == 5 ? glia::interrupt("the test") : glia::go_on();
+  const auto interrupted = glia::on_event(event::train_batch_end, [](const glia::training& t) {
+    return t.step == 5 ? glia::interrupt_training("the test") : glia::keep_training();
   });
   run.fit(3, {to, interrupted});
   run.fit(3, {to}, true);
@@ -318,13 +318,14 @@ TEST_CASE("a training that is gone on with has a file of its own in tensorboard'
 }
 
 TEST_CASE(
-    "a folder that tensorboard's observer cannot write to is an error before the first step") {
+    "a folder that tensorboard's callback cannot write to is an error before the first step") {
   logged run;
   run.scratch.write("file", {1});
   const std::filesystem::path folder = run.scratch.path() / "file" / "run";
   const std::string message =
       message_of<glia::data_error>([&] { run.fit(1, {glia::tensorboard{folder}}); });
-  CHECK(contains(message, folder.string() + ": cannot be made (Not a directory)"));
+  CHECK(contains(message, folder.string() +
+                              ": the folder for event files cannot be created (Not a directory)"));
   CHECK(run.trainer.step_count() == 0);
   // A folder that takes no files, also of root's.
   CHECK(contains(message_of<glia::data_error>([] { glia::event_file("/proc/self"); }),

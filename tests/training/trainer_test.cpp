@@ -34,7 +34,7 @@ TEST_CASE("a trainer fits a classification") {
   REQUIRE(history.epochs.size() == 30);
   CHECK(trainer.step_count() == 30 * 13);  // the last batch is short
   CHECK(history.epochs.front().training.loss > history.epochs.back().training.loss);
-  CHECK(history.epochs.back().validation->metrics.at(0) > 0.93);
+  CHECK(history.epochs.back().validation->metric_values.at(0) > 0.93);
   CHECK(history.metrics == std::vector{glia::accuracy()});
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("one seed gives bit-identical weights for 1, 2 and 3 threads") {
             glia::dense{160, glia::relu}, glia::dropout{0.3}, glia::dense{200, glia::relu},
             glia::batch_norm{}, glia::reshape{{10, 10, 2}},
             glia::conv2d{
-                .filters = 6, .kernel = 3, .padding = glia::same, .activation = glia::relu},
+                .filters = 6, .kernel_size = 3, .padding = glia::same, .activation = glia::relu},
             glia::max_pool2d{}, glia::flatten{}, glia::dense{4}},
         {2},
         glia::cpu<float>({.threads = threads}),
@@ -74,14 +74,16 @@ TEST_CASE("evaluate averages over all samples, the last short batch included") {
   glia::model net{glia::dense{4}, {2}};
   const test::quadrants data{50};
   const auto whole = glia::evaluate(net, data, glia::softmax_cross_entropy{}, {.batch_size = 50});
-  const auto parts = glia::evaluate(net, data, glia::softmax_cross_entropy{},
-                                    {.batch_size = 7, .metrics = std::vector{glia::top_k(2)}});
+  const auto parts =
+      glia::evaluate(net, data, glia::softmax_cross_entropy{},
+                     {.batch_size = 7, .metrics = std::vector{glia::top_k_accuracy(2)}});
   CHECK(std::abs(whole.loss - parts.loss) < 1e-5);
-  const auto all = glia::evaluate(net, data, glia::softmax_cross_entropy{},
-                                  {.metrics = std::vector{glia::top_k(4), glia::accuracy()}});
-  CHECK(all.metrics.at(0) == 1.0);
-  CHECK(all.metrics.at(1) <= parts.metrics.at(0));
-  CHECK_THROWS_AS(glia::top_k(0), glia::value_error);
+  const auto all =
+      glia::evaluate(net, data, glia::softmax_cross_entropy{},
+                     {.metrics = std::vector{glia::top_k_accuracy(4), glia::accuracy()}});
+  CHECK(all.metric_values.at(0) == 1.0);
+  CHECK(all.metric_values.at(1) <= parts.metric_values.at(0));
+  CHECK_THROWS_AS(glia::top_k_accuracy(0), glia::value_error);
 }
 
 TEST_CASE("accuracy of a single output goes by its sign, of one-hot targets by their class") {
@@ -91,15 +93,15 @@ TEST_CASE("accuracy of a single output goes by its sign, of one-hot targets by t
   const std::vector<std::int32_t> labels{1, 0, 1};
   single.add(device.run(kernels::full{{3}, 0}), test::tensor_of(device, {3, 1}, {0.5F, -0.5F, -2}),
              {device.from_host(std::span<const std::int32_t>(labels), {3}), {}});
-  CHECK(std::abs(single.means().metrics.at(0) - 2.0 / 3) < 1e-6);
+  CHECK(std::abs(single.means().metric_values.at(0) - 2.0 / 3) < 1e-6);
   scores no_number(device, {glia::accuracy()});
   no_number.add(device.run(kernels::full{{3}, 0}), test::tensor_of(device, {3, 1}, {NAN, NAN, 2}),
                 {device.from_host(std::span<const std::int32_t>(labels), {3}), {}});
-  CHECK(std::abs(no_number.means().metrics.at(0) - 1.0 / 3) < 1e-6);
+  CHECK(std::abs(no_number.means().metric_values.at(0) - 1.0 / 3) < 1e-6);
   scores one_hot(device, {glia::accuracy()});
   one_hot.add(device.run(kernels::full{{2}, 0}), test::tensor_of(device, {2, 2}, {1, 2, 4, 3}),
               {{}, test::tensor_of(device, {2, 2}, {0, 1, 0, 1})});
-  CHECK(one_hot.means().metrics.at(0) == 0.5);
+  CHECK(one_hot.means().metric_values.at(0) == 0.5);
 }
 
 TEST_CASE("without a terminal, fit prints one plain line per epoch") {
@@ -136,13 +138,13 @@ TEST_CASE("Ctrl-C stops after the step in progress and keeps the history") {
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   std::ostringstream out;
   const auto ctrl_c = [](const glia::training& t) {
-    if (t.at == glia::moment::step && t.step == 21) {
+    if (t.event == glia::event::train_batch_end && t.step == 21) {
       std::raise(SIGINT);
     }
   };
   const auto history =
       trainer.fit(test::quadrants{100},
-                  {.epochs = 50, .batch_size = 10, .progress = &out, .observers = {ctrl_c}});
+                  {.epochs = 50, .batch_size = 10, .progress = &out, .callbacks = {ctrl_c}});
   CHECK(history.interrupted);
   REQUIRE(history.epochs.size() == 3);
   CHECK(trainer.step_count() == 21);
@@ -157,25 +159,26 @@ TEST_CASE("fit says what does not fit") {
   CHECK(message_of<glia::data_error>([&] { trainer.fit(test::quadrants{0}, quiet); }) ==
         "fit: the data set is empty");
   CHECK(message_of<glia::shape_error>([&] { trainer.fit(line{}, quiet); }) ==
-        "fit: the model takes samples of shape (2,), the data set has (1,)");
-  const glia::labelled_arrays strange(xt::zeros<float>({1, 2}), xt::xarray<std::int32_t>{7});
+        "fit: the model takes samples of shape (2,), but the data set has samples of shape (1,)");
+  const glia::labeled_arrays strange(xt::zeros<float>({1, 2}), xt::xarray<std::int32_t>{7});
   CHECK(message_of<glia::data_error>([&] { trainer.fit(strange, quiet); }) ==
-        "the data hold class 7, but the model has outputs for classes 0 to 3; end it with more "
-        "units or mend the labels, which count from 0; values to come close to, which are no "
-        "classes, are valued_arrays");
+        "the data contain class 7, but the model has outputs for classes 0 to 3; end the model "
+        "with more units, or correct the labels, which count from 0; for real-valued targets, use "
+        "target_arrays");
   glia::model images{glia::sequential{glia::flatten{}, glia::dense{2}}, {4, 5, 3}};
   glia::trainer of_images{images, glia::softmax_cross_entropy{}, glia::adam{}};
-  const glia::labelled_arrays channels_first(xt::zeros<float>({1, 3, 4, 5}),
-                                             xt::xarray<std::int32_t>{0});
+  const glia::labeled_arrays channels_first(xt::zeros<float>({1, 3, 4, 5}),
+                                            xt::xarray<std::int32_t>{0});
   CHECK(message_of<glia::shape_error>([&] { of_images.fit(channels_first, quiet); }) ==
-        "fit: the model takes samples of shape (4, 5, 3), the data set has (3, 4, 5); transpose "
-        "the samples: glia's images have their channels last");
+        "fit: the model takes samples of shape (4, 5, 3), but the data set has samples of shape "
+        "(3, 4, 5); transpose the samples, because images have their channels last");
   CHECK_THROWS_AS(trainer.fit(test::quadrants{5}, {.batch_size = 0, .progress = nullptr}),
                   glia::value_error);
   glia::model wide{glia::dense{2}, {1}};
   glia::trainer regression{wide, glia::mean_squared_error{}, glia::sgd{}};
   CHECK(contains(message_of<glia::shape_error>([&] { regression.fit(line{}, quiet); }),
-                 "the model gives (2,) for each sample, the data set's targets are (1,)"));
+                 "the model has outputs of shape (2,) for each sample, but the data set's targets "
+                 "have shape (1,)"));
 }
 
 TEST_CASE("a user's own loss is a function of ops") {
@@ -197,17 +200,18 @@ TEST_CASE("a model that ends in a softmax or sigmoid is refused by losses that a
     });
   };
   const glia::softmax_cross_entropy softmax_loss;
-  const glia::binary_cross_entropy sigmoid_loss;
+  const glia::sigmoid_cross_entropy sigmoid_loss;
   const glia::sequential to_probabilities{glia::dense{8, glia::relu},
                                           glia::dense{3, glia::softmax}};
   CHECK(message(to_probabilities, softmax_loss) ==
         "sequential[1] dense(3, softmax): the model ends in a softmax, but softmax_cross_entropy "
-        "takes logits and applies a softmax itself; end the model without it, as by dense{3}; "
-        "probabilities are glia::softmax(net.predict(x)) then");
-  CHECK(message(glia::sequential{glia::dense{1}, glia::sigmoid}, sigmoid_loss) ==
-        "sequential[1] sigmoid: the model ends in a sigmoid, but binary_cross_entropy takes logits "
-        "and applies a sigmoid itself; end the model without it, as by dense{1}; probabilities are "
-        "glia::sigmoid(net.predict(x)) then");
+        "takes logits and applies a softmax itself; end the model without it, as with dense{3}, "
+        "and get probabilities with glia::softmax(net.predict(x))");
+  CHECK(
+      message(glia::sequential{glia::dense{1}, glia::sigmoid}, sigmoid_loss) ==
+      "sequential[1] sigmoid: the model ends in a sigmoid, but sigmoid_cross_entropy takes logits "
+      "and applies a sigmoid itself; end the model without it, as with dense{1}, and get "
+      "probabilities with glia::sigmoid(net.predict(x))");
   CHECK(contains(message(glia::dense{3, glia::sigmoid}, softmax_loss), "ends in a sigmoid"));
   CHECK(contains(message(to_probabilities, sigmoid_loss), "ends in a softmax"));
 
@@ -248,7 +252,8 @@ double accuracy_of(const Data& data, const Loss& loss, std::size_t outputs, floa
   bias(0) = offset;
   net.set("dense_0.kernel", kernel);
   net.set("dense_0.bias", bias);
-  return glia::evaluate(net, data, loss, {.metrics = std::vector{glia::accuracy()}}).metrics.at(0);
+  return glia::evaluate(net, data, loss, {.metrics = std::vector{glia::accuracy()}})
+      .metric_values.at(0);
 }
 
 }  // namespace
@@ -259,14 +264,14 @@ TEST_CASE("metrics that count classes refuse targets that are none") {
         [&] { (void)accuracy_of(data, loss, data.rows[0].size(), 1, 0); });
   };
   CHECK(refused({{{0}, {1}, {2.5F}}}, glia::mean_squared_error{}) ==
-        "accuracy: counts samples by their class, and the data's targets are no classes (2.5); "
-        "leave it out, or ask for another, such as glia::mae()");
-  CHECK(contains(refused({{{0.2F, 3}, {1, 2}}}, glia::huber{}), "no classes (0.2, ...)"));
+        "accuracy: the metric needs classes, but the data set has real-valued targets, such as "
+        "(2.5); remove the metric, or use another one, such as glia::mae()");
+  CHECK(contains(refused({{{0.2F, 3}, {1, 2}}}, glia::huber{}), "such as (0.2, ...)"));
   CHECK_FALSE(refused({{{0.3F}}}, glia::mean_squared_error{}).empty());
   CHECK_FALSE(refused({{{-1}, {1}}}, glia::mean_squared_error{}).empty());  // halfway is not 1/2
   CHECK(refused({{{-1}, {1}}}, glia::hinge{}).empty());
-  CHECK_FALSE(refused({{{1, 1, 0}}}, glia::binary_cross_entropy{}).empty());  // several at once
-  CHECK(refused({{{0.3F}, {1}, {0}}}, glia::binary_cross_entropy{}).empty());
+  CHECK_FALSE(refused({{{1, 1, 0}}}, glia::sigmoid_cross_entropy{}).empty());  // several at once
+  CHECK(refused({{{0.3F}, {1}, {0}}}, glia::sigmoid_cross_entropy{}).empty());
   CHECK(refused({{{0.1F, 0.9F}, {1, 0}}}, glia::softmax_cross_entropy{}).empty());
   CHECK(refused({{{0, 1}, {1, 0}}}, glia::mean_squared_error{}).empty());
   CHECK(refused({{{-1, 1, -1}}}, glia::hinge{}).empty());
@@ -286,8 +291,8 @@ TEST_CASE("a single output stands for class 1 above 0 as a logit, above 1/2 as a
   const valued ones{{{0}, {0}, {1}, {1}}};
   const valued signs{{{-1}, {-1}, {1}, {1}}};
   const valued soft{{{0.1F}, {0.4F}, {0.6F}, {0.9F}}};
-  CHECK(accuracy_of(ones, glia::binary_cross_entropy{}, 1, 1, -1.5F) == 1);
-  CHECK(accuracy_of(soft, glia::binary_cross_entropy{}, 1, 1, -1.5F) == 1);
+  CHECK(accuracy_of(ones, glia::sigmoid_cross_entropy{}, 1, 1, -1.5F) == 1);
+  CHECK(accuracy_of(soft, glia::sigmoid_cross_entropy{}, 1, 1, -1.5F) == 1);
   CHECK(accuracy_of(signs, glia::hinge{}, 1, 1, -1.5F) == 1);
   // Outputs 0.2, 0.4, 0.6, 0.8: what a regression to 0 and 1 comes to.
   CHECK(accuracy_of(ones, glia::mean_squared_error{}, 1, 0.2F, 0.2F) == 1);
@@ -305,11 +310,12 @@ TEST_CASE("metrics ask for no more classes than there are") {
                            {.metrics = std::vector{m}});
     });
   };
-  CHECK(message(glia::top_k(5)) == "top_5: expected k from 1 to the model's 4 outputs, got 5");
+  CHECK(message(glia::top_k_accuracy(5)) ==
+        "top_5_accuracy: expected k from 1 to the model's 4 outputs, got 5");
   CHECK(message({.name = "none", .k = 0}) ==
-        "none: expected .add, a function that adds to its sums, or a .k of at least 1, how many of "
-        "the likeliest classes count; got 0");
-  CHECK(message(glia::top_k(4)).empty());
+        "none: expected the metric to have .update_state, a function that adds to its sums, or .k "
+        "of at least 1, the number of highest scores in which a class counts");
+  CHECK(message(glia::top_k_accuracy(4)).empty());
 }
 
 TEST_CASE("scores are summed in double") {
@@ -341,29 +347,29 @@ TEST_CASE("targets that a loss does not take are refused") {
       trainer.fit(data, {.progress = nullptr});
     });
   };
-  CHECK(message({{{0}, {1}, {2}}}, glia::binary_cross_entropy{}) ==
-        "binary_cross_entropy: takes targets from 0 to 1, the data hold 2");
-  CHECK_FALSE(message({{{1, -1}}}, glia::binary_cross_entropy{}).empty());
-  CHECK_FALSE(message({{{NAN}}}, glia::binary_cross_entropy{}).empty());
-  CHECK(message({{{1}, {0}}}, glia::hinge{}) == "hinge: takes targets -1 and 1, the data hold 0");
-  CHECK(message({{{0}, {0.5F}, {1}}}, glia::binary_cross_entropy{}).empty());
+  CHECK(message({{{0}, {1}, {2}}}, glia::sigmoid_cross_entropy{}) ==
+        "sigmoid_cross_entropy: expected targets from 0 to 1, got 2");
+  CHECK_FALSE(message({{{1, -1}}}, glia::sigmoid_cross_entropy{}).empty());
+  CHECK_FALSE(message({{{NAN}}}, glia::sigmoid_cross_entropy{}).empty());
+  CHECK(message({{{1}, {0}}}, glia::hinge{}) == "hinge: expected targets -1 and 1, got 0");
+  CHECK(message({{{0}, {0.5F}, {1}}}, glia::sigmoid_cross_entropy{}).empty());
   CHECK(message({{{-1}, {1}}}, glia::hinge{}).empty());
   CHECK(message({{{7}}}, glia::mean_squared_error{}).empty());
   const std::string softmax =
-      "softmax_cross_entropy: takes distributions over classes, of values from 0 on that sum to 1, "
-      "the data hold a row ";
+      "softmax_cross_entropy: expected each target to be a probability distribution over the "
+      "classes, with values of at least 0 that sum to 1, got a row ";
   const std::string advice =
-      "; classes are labelled_arrays, and values to come close to need another loss, such as "
-      "mean_squared_error";
+      "; pass class labels with labeled_arrays, or use another loss for real-valued targets, such "
+      "as mean_squared_error";
   CHECK(message({{{0, 1}, {2, 1}}}, glia::softmax_cross_entropy{}) ==
-        softmax + "(2, ...) of the sum 3" + advice);
+        softmax + "(2, ...) with the sum 3" + advice);
   CHECK(message({{{1.5F, -0.5F}}}, glia::softmax_cross_entropy{}) ==
-        softmax + "(1.5, ...) with -0.5" + advice);
+        softmax + "(1.5, ...) that contains -0.5" + advice);
   CHECK_FALSE(message({{{0, 0}}}, glia::softmax_cross_entropy{}).empty());
   CHECK_FALSE(message({{{NAN, 1}}}, glia::softmax_cross_entropy{}).empty());
   CHECK(message({{{0.3333F, 0.3333F, 0.3333F}}}, glia::softmax_cross_entropy{}).empty());
   glia::model net{glia::dense{1}, {1}};
-  CHECK_THROWS_AS(glia::evaluate(net, valued{{{2}}}, glia::binary_cross_entropy{}),
+  CHECK_THROWS_AS(glia::evaluate(net, valued{{{2}}}, glia::sigmoid_cross_entropy{}),
                   glia::data_error);
 }
 
@@ -372,7 +378,7 @@ TEST_CASE("a trainer notices that its model has become another") {
   const auto message = [&](const auto& change) {
     glia::model net{glia::dense{3}, {2}};
     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
-    const glia::labelled_arrays data(xt::ones<float>({4, 2}), {0, 1, 2, 0});
+    const glia::labeled_arrays data(xt::ones<float>({4, 2}), {0, 1, 2, 0});
     trainer.fit(data, quiet);
     change(net);
     return message_of<glia::value_error>([&] { trainer.fit(data, quiet); });
@@ -382,7 +388,7 @@ TEST_CASE("a trainer notices that its model has become another") {
                  }),
                  "make a new trainer after assigning or moving a model"));
   CHECK(contains(message([](auto& net) { const auto other = std::move(net); }),
-                 "model: it was moved from"));
+                 "model: the model was moved from"));
   CHECK(message([](auto& net) { net = glia::model{glia::dense{3}, {2}}; }).empty());
 }
 
@@ -393,14 +399,14 @@ TEST_CASE("a step says what is wrong with a batch of one's own") {
   b.size = 3;
   b.input_shape = {3, 5};
   b.inputs.assign(15, 0);
-  b.classes.assign(3, 1);
+  b.labels.assign(3, 1);
   CHECK(message_of<glia::shape_error>([&] { trainer.step(b); }) ==
         "model: expected a batch (N, 2) of at least one sample, got (3, 5)");
   b.input_shape = {3, 2};
   b.inputs.resize(6);
   b.size = 0;
   CHECK(message_of<glia::value_error>([&] { trainer.step(b); }) ==
-        "trainer: the batch says that it has 0 samples, its inputs are (3, 2)");
+        "trainer: the batch has the size 0, but its inputs have the shape (3, 2)");
   b.size = 3;
   trainer.step(b);
   CHECK(trainer.step_count() == 1);
@@ -414,7 +420,7 @@ TEST_CASE("a model that has become another of the same parameters is trained as 
   b.size = 3;
   b.input_shape = {3, 2};
   b.inputs = {1, 2, -3, 4, 5, -6};
-  b.classes = {0, 1, 3};
+  b.labels = {0, 1, 3};
   auto net = described(glia::relu);
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::sgd{}};
   trainer.step(b);

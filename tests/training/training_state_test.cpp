@@ -16,7 +16,7 @@ glia::batch batch_of(std::size_t size, std::uint32_t seed) {
     b.inputs.push_back(static_cast<float>(glia::random_bits({.seed = seed}, i) * 0x1p-31 - 1));
   }
   for (std::size_t i = 0; i < size; ++i) {
-    b.classes.push_back(static_cast<std::int32_t>(i % 4));
+    b.labels.push_back(static_cast<std::int32_t>(i % 4));
   }
   return b;
 }
@@ -112,14 +112,15 @@ TEST_CASE("a state of another training is refused, and nothing changes") {
   const auto refused = [&](const glia::training_state& state) {
     return test::message_of<glia::value_error>([&] { plain.trainer.restore(state); });
   };
-  CHECK(test::contains(refused(one.trainer.state()), "expected the state of 'dense_0.bias'"));
-  CHECK(test::contains(refused(exact.trainer.state()), "in float, got 'dense_0.kernel'"));
+  CHECK(test::contains(refused(one.trainer.state()), "expected the tensor 'dense_0.bias'"));
+  CHECK(test::contains(refused(exact.trainer.state()), "and type float, got 'dense_0.kernel'"));
   auto fewer = before;
   fewer.tensors.pop_back();
   CHECK(test::contains(refused(fewer), "the state has no tensor 'head.bias'"));
   auto more = before;
   more.tensors.push_back(more.tensors[0]);
-  CHECK(test::contains(refused(more), "the state has 9 tensors, the model and its optimizer 8"));
+  CHECK(test::contains(refused(more),
+                       "the state has 9 tensors, but the model and its optimizer have 8"));
   auto torn = before;
   std::get<std::vector<float>>(torn.tensors[3].values).pop_back();
   CHECK_FALSE(refused(torn).empty());

@@ -68,7 +68,7 @@ TEST_CASE("batches of clips are the same on one, two and three threads") {
                                 {.frames = 5,
                                  .height = 16,
                                  .width = 24,
-                                 .augment = augmented ? clip_changes : glia::augmentation{},
+                                 .augmentation = augmented ? clip_changes : glia::augmentation{},
                                  .threads = threads});
     };
     const auto values = test::whole_batch(with(1));
@@ -92,8 +92,8 @@ TEST_CASE("all frames of a clip are augmented alike, another way in each epoch")
     writer.finish();
   }
   const std::vector<glia::clip_file> files(8, {folder.path() / "still.avi", 0});
-  const glia::clip_dataset data(files,
-                                {.frames = 4, .height = 48, .width = 64, .augment = clip_changes});
+  const glia::clip_dataset data(
+      files, {.frames = 4, .height = 48, .width = 64, .augmentation = clip_changes});
   CHECK(glia::varies(data));
   std::size_t alike = 0;
   for (std::size_t epoch = 0; epoch < 3; ++epoch) {
@@ -111,10 +111,10 @@ TEST_CASE("all frames of a clip are augmented alike, another way in each epoch")
   glia::write_png(folder.path() / "still.png", still);
   const glia::image_dataset photos(
       std::vector<glia::image_file>(8, {folder.path() / "still.png", 0}),
-      {.height = 48, .width = 64, .augment = clip_changes});
+      {.height = 48, .width = 64, .augmentation = clip_changes});
   CHECK(photos.picture(5, 2) == data.frames(5, 2)[0]);
   const glia::clip_dataset other(
-      files, {.frames = 4, .height = 48, .width = 64, .augment = clip_changes, .seed = 2});
+      files, {.frames = 4, .height = 48, .width = 64, .augmentation = clip_changes, .seed = 2});
   CHECK_FALSE(other.frames(0) == data.frames(0));
 }
 
@@ -134,8 +134,9 @@ TEST_CASE("the first clip of a batch that cannot be read is named") {
     };
     for (int round = 0; round < 10; ++round) {
       REQUIRE(test::contains(error({0, 1, 2, 3, 4}),
-                             c.files[2].path.string() + ": the clip is cut short"));
-      REQUIRE(test::contains(error({0, 4, 3, 2}), c.files[4].path.string() + ": empty"));
+                             c.files[2].path.string() + ": the clip is truncated"));
+      REQUIRE(test::contains(error({0, 4, 3, 2}),
+                             c.files[4].path.string() + ": expected a video, got an empty file"));
       REQUIRE(error({0, 1, 3}).empty());
     }
   }
@@ -154,11 +155,12 @@ TEST_CASE("options of clips outside their ranges are refused") {
   const auto error = [](const glia::clip_dataset_options& options) {
     return test::message_of<glia::value_error>([&] { (void)glia::clip_dataset({}, options); });
   };
-  CHECK(
-      test::contains(error({.frames = 0}), "at least one frame and extents of at least 1, got 0"));
+  CHECK(test::contains(error({.frames = 0}),
+                       "one or more frames and a height and a width of at least 1, got 0"));
   CHECK(test::contains(error({.width = 0}), "got 16 frames of 224 x 0"));
   CHECK(test::contains(error({.std = {1, 0, 1}}), "clip_dataset: expected finite means and"));
-  CHECK(test::contains(error({.augment = {.rotation = 400}}), "expected rotation in [0, 180]"));
+  CHECK(
+      test::contains(error({.augmentation = {.rotation = 400}}), "expected rotation in [0, 180]"));
   const labelled_clips c;
   const glia::clip_dataset data(c.files, {.frames = 2, .height = 8, .width = 8});
   std::vector<float> small(8 * 8 * 3);

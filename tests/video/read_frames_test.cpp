@@ -359,8 +359,8 @@ TEST_CASE("how many frames there are is counted, whatever the container declares
     }
     folder.write("lies.avi", avi_declaring(file, 21));
     CHECK(contains(error_of(path), path.string() +
-                                       ": the clip is cut short or damaged (its container declares "
-                                       "21 frames, the file has 20); fetch"));
+                                       ": the clip is truncated or damaged (its container declares "
+                                       "21 frames, the file has 20); get"));
     CHECK(test::numbers_of(glia::read_frames(path, 7, {.allow_damage = true})) ==
           glia::frame_numbers(7, 20));
   }
@@ -425,7 +425,8 @@ TEST_CASE("frames come in the size asked for") {
                  path.string() + ": the header declares 48 x 64 pixels"));
   CHECK(glia::read_frames(path, 1, {.max_pixels = 3072}).size() == 1);
   CHECK(glia::read_frames(path, 1, {.max_pixels = SIZE_MAX}).size() == 1);
-  CHECK(contains(error_of(path, {.max_packets = 9}), "more than 9 compressed pictures; raise"));
+  CHECK(contains(error_of(path, {.max_packets = 9}),
+                 "more than 9 compressed frames that are allowed"));
   CHECK(error_of(path, {.max_packets = 10}).empty());
 }
 
@@ -440,14 +441,14 @@ TEST_CASE("files that are no clips are named, and it is said why") {
   std::filesystem::create_directory(folder.path() / "folder.avi");
   CHECK(contains(error("folder.avi"), "is a folder; expected a file"));
   folder.write("empty.avi", {});
-  CHECK(contains(error("empty.avi"), "empty; expected a video"));
+  CHECK(contains(error("empty.avi"), "expected a video, got an empty file"));
   for (const std::string name : {"text.txt", "text.avi", "text.mp4"}) {
     folder.write(name, test::text_file("Some notes on the clips.\nThey are good.\n"));
-    CHECK(contains(error(name), "no video that FFmpeg reads"));
+    CHECK(contains(error(name), "expected a video that FFmpeg can read"));
   }
   for (std::size_t size : {1U, 11U, 1000U}) {
     folder.write("zeros.avi", test::bytes(size));
-    CHECK(contains(error("zeros.avi"), "no video that FFmpeg reads"));
+    CHECK(contains(error("zeros.avi"), "expected a video that FFmpeg can read"));
   }
 
   // A WAV file: sound alone.
@@ -464,8 +465,7 @@ TEST_CASE("files that are no clips are named, and it is said why") {
   put_little_endian(sound, 4, static_cast<std::uint32_t>(sound.size() - 8));
   folder.write("sound.avi", sound);
   CHECK(contains(error("sound.avi"),
-                 "no video stream in the file, which has 1 other streams (format "
-                 "wav)"));
+                 "expected a file with a video stream, got one with 1 other streams (format wav)"));
 
   // A FLAC file with the picture of a cover, which FFmpeg has as a video stream.
   const test::bytes cover = test::png_file(test::gradient(16, 16));
@@ -481,7 +481,7 @@ TEST_CASE("files that are no clips are named, and it is said why") {
   test::put_big_endian(flac, 83, 4, cover.size());
   flac.insert(flac.end(), cover.begin(), cover.end());
   folder.write("cover.flac", flac);
-  CHECK(contains(error("cover.flac"), "no video stream"));
+  CHECK(contains(error("cover.flac"), "expected a file with a video stream"));
 
   // Letters of a codec that nobody knows.
   test::bytes unknown = clip_bytes(folder, {}, 5);

@@ -66,7 +66,7 @@ TEST_CASE("a clip of UCF101 that is not there is named, or left out") {
   const small_ucf ucf;
   std::filesystem::remove(ucf.clips.path() / "Biking/v_Biking_g08_c01.avi");
   CHECK(
-      test::contains(ucf.error(), "trainlist01.txt, line 2: no such clip as " +
+      test::contains(ucf.error(), "trainlist01.txt, line 2: the clip " +
                                       (ucf.clips.path() / "Biking/v_Biking_g08_c01.avi").string()));
   const auto split = ucf.read({.allow_missing = true});
   CHECK(split.missing == 1);
@@ -85,7 +85,7 @@ TEST_CASE("lists of UCF101 that are damaged are named, with the line") {
     return ucf.error();
   };
   const auto classes = [&](const std::string& content) { return error("classInd.txt", content); };
-  CHECK(test::contains(classes(""), "classInd.txt: empty; fetch UCF101's lists again"));
+  CHECK(test::contains(classes(""), "classInd.txt: the file is empty; get UCF101's lists again"));
   CHECK(test::contains(classes("1 Archery\n3 YoYo\n"),
                        "classInd.txt, line 2: expected the class number 2, a space and its name, "
                        "got \"3 YoYo\""));
@@ -93,30 +93,31 @@ TEST_CASE("lists of UCF101 that are damaged are named, with the line") {
   CHECK(test::contains(classes("1 Archery\n2 \n"), "line 2: expected the class number 2"));
   CHECK(test::contains(classes("1 Archery\n2x Biking\n"), "line 2: expected the class number 2"));
   CHECK(test::contains(classes("1 Archery\n2 Archery\n"),
-                       "line 2: the class Archery is there twice"));
+                       "line 2: the class Archery is listed twice"));
   CHECK(test::contains(classes("1 Archery\n2 Biking\n"),
                        "trainlist01.txt, line 3: the class YoYo "
                        "is not in classInd.txt"));
   const auto train = [&](const std::string& content) { return error("trainlist01.txt", content); };
-  CHECK(test::contains(train(""), "trainlist01.txt: empty"));
+  CHECK(test::contains(train(""), "trainlist01.txt: the file is empty"));
   CHECK(test::contains(train("Archery/v_Archery_g08_c01.avi 2\n"),
                        "line 1: expected the number 1 of the class Archery, got \"2\""));
   CHECK(test::contains(train("Archery/v_Archery_g08_c01.avi 99999999999\n"),
                        "expected the number 1"));
   CHECK(test::contains(
       train("Archery/v_Archery_g08_c01.avi\n"),
-      "line 1: expected a class, a slash and a clip, a space and the class's number"));
+      "line 1: expected a class, a slash and a clip, a space and the number of the class"));
   CHECK(test::contains(train("v_Archery_g08_c01.avi 1\n"), "line 1: expected a class, a slash"));
   CHECK(test::contains(train("Archery/ 1\n"), "line 1: expected a class, a slash"));
   CHECK(test::contains(train("Archery/../../secret 1\n"), "line 1: expected a class, a slash"));
   CHECK(test::contains(train("/etc/passwd 1\n"), "line 1: the class  is not in"));
   CHECK(test::contains(train("Archery/v_Archery_g08_c01.avi 1\nArchery/v_Archery_g08_c01.avi 1\n"),
-                       "line 2: Archery/v_Archery_g08_c01.avi is there twice"));
-  CHECK(test::contains(train("Archery/v_Archery_g08_c01.avi 1\nBiking/v_Biking_g08_c01.avi 2\n"),
-                       "trainlist01.txt: expected clips of all classes, got none of YoYo"));
+                       "line 2: Archery/v_Archery_g08_c01.avi is listed twice"));
+  CHECK(
+      test::contains(train("Archery/v_Archery_g08_c01.avi 1\nBiking/v_Biking_g08_c01.avi 2\n"),
+                     "trainlist01.txt: expected clips of all classes, got none of the class YoYo"));
   // A clip to train and to test with.
   CHECK(test::contains(error("testlist01.txt", "Archery/v_Archery_g08_c01.avi\n"),
-                       "testlist01.txt, line 1: Archery/v_Archery_g08_c01.avi is there twice, in "
+                       "testlist01.txt, line 1: Archery/v_Archery_g08_c01.avi is listed twice, in "
                        "this list or in both"));
   CHECK(test::contains(error("testlist01.txt", "Archery/v_Archery_g01_c01.avi 1\n"),
                        "line 1: expected a class, a slash and a clip, got"));
@@ -124,14 +125,15 @@ TEST_CASE("lists of UCF101 that are damaged are named, with the line") {
 
 TEST_CASE("lists of UCF101 that are missing are named, and other splits refused") {
   const small_ucf ucf;
-  CHECK(test::contains(ucf.error({.split = 2}), "trainlist02.txt: cannot be opened for reading"));
+  CHECK(test::contains(ucf.error({.split = 2}),
+                       "trainlist02.txt: the file cannot be opened for reading"));
   CHECK_THROWS_AS(ucf.read({.split = 0}), glia::value_error);
   CHECK_THROWS_AS(ucf.read({.split = 4}), glia::value_error);
   std::filesystem::create_directory(ucf.lists.path() / "trainlist03.txt");
   CHECK(test::contains(ucf.error({.split = 3}), "trainlist03.txt: is a folder; expected a file"));
   std::filesystem::remove(ucf.lists.path() / "classInd.txt");
   CHECK(test::contains(ucf.error(),
-                       "classInd.txt: cannot be opened for reading; expected one of "
+                       "classInd.txt: the file cannot be opened for reading; expected one of "
                        "UCF101's lists"));
 }
 

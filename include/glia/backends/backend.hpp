@@ -12,8 +12,8 @@
 
 namespace glia {
 
-/// A handle that a backend gives out: cheap to copy, default-constructible to "no tensor", which
-/// its conversion to bool tells.
+/// A handle to a tensor, created by a backend. It is cheap to copy. A default-constructed handle
+/// refers to no tensor and converts to false.
 template <class H>
 concept tensor_handle = std::copyable<H> && std::default_initializable<H> &&
     requires(const H handle) {
@@ -22,13 +22,13 @@ concept tensor_handle = std::copyable<H> && std::default_initializable<H> &&
   { static_cast<bool>(handle) } -> std::same_as<bool>;
 };
 
-/// Shape and elements of a tensor.
+/// Returns the shape and element type of a tensor.
 template <tensor_handle H>
 [[nodiscard]] tensor_spec spec_of(const H& tensor) {
   return tensor ? tensor_spec{tensor.shape(), tensor.type()} : tensor_spec{};
 }
 
-/// Throws `value_error` where a tensor that is to be copied to the host is empty.
+/// Throws `value_error` if a tensor to be copied to the host is empty.
 template <tensor_handle H>
 void require_not_empty(const H& tensor) {
   require<value_error>(static_cast<bool>(tensor),
@@ -58,27 +58,29 @@ template <class B, class... Kernels>
 template <class B, class K>
 concept runs = kernel<K> && detail::takes<B, K>(std::make_index_sequence<K::operands>{});
 
-/// Whether a backend runs all of the basic kernels. Backends that take any kernel may say so by
-/// specialising it, which spares programs the check.
+/// Whether a backend runs all basic kernels. Backends that take any kernel may specialize it, which
+/// makes the check faster to compile.
 template <class B>
 inline constexpr bool runs_basic_kernels = detail::takes_all<B>(basic_kernels{});
 
-/// A backend: a tensor handle, copies between host and device, and `run`, which runs a kernel. It
-/// knows no layers, no models and no tape.
+/// The interface of a backend, the implementation of a device: a tensor handle, copies between host
+/// and device, and `run`, which runs a kernel. A backend knows nothing of layers, models or tapes.
 ///
 /// - Images are (N, H, W, C), convolution kernels (height, width, C / groups, O), dense kernels
 ///   (I, O). Tensors are row-major.
-/// - `run(kernel, operands...)` gives the kernel's result, or an array of several. Operands are
-///   handles by value; a kernel that receives the last handle of a tensor may reuse its storage for
-///   a result, so callers move what they no longer need.
-/// - No kernel reads a number back to decide what to do next: a backend may compute at once, only
-///   record, or only count. `to_host` alone waits for results.
-/// - Shapes follow the kernels' own rules, which also throw for operands that do not fit.
-/// - A gradient kernel takes the gradient of a scalar with respect to the forward kernel's result
-///   and returns that with respect to one (or, where they share work, each) of its operands.
-/// - The backend object itself is a cheap handle: copies refer to the same device and memory.
+/// - `run(kernel, operands...)` returns the kernel's result, or an array of several. Operands are
+///   passed by value. A kernel that receives the last handle of a tensor may reuse its memory for a
+/// result, so callers move handles that they no longer need.
+/// - No kernel reads a number to decide what to do next: a backend may compute at once, only
+/// record,
+///   or only count. Only `to_host` waits for results.
+/// - Shapes follow the rules of the kernels, which throw an exception for unsuitable operands.
+/// - A gradient kernel takes the gradient of a scalar with respect to the forward kernel's result.
+/// It
+///   returns the gradient with respect to one of the operands, or several if they share work.
+/// - The backend object is a cheap handle: copies refer to the same device and memory.
 ///
-/// `glia/testing/conformance.hpp` holds a backend to these words; docs/new_backend.md is the guide.
+/// `glia/testing/conformance.hpp` tests a backend; docs/how_to/new_backend.md is the guide.
 template <class B>
 concept backend = std::copyable<B> && std::floating_point<typename B::value_type> &&
     tensor_handle<typename B::tensor> &&
@@ -96,8 +98,8 @@ concept backend = std::copyable<B> && std::floating_point<typename B::value_type
   b.to_host(t, ints_out);
 } && runs_basic_kernels<B>;
 
-/// Copies what has a row for each sample to a device. Backends of several devices may give each of
-/// them some of the rows.
+/// Copies a tensor with one row for each sample to a device. A backend of several devices may split
+/// the rows among them.
 template <backend B, class Number>
 [[nodiscard]] typename B::tensor samples_from_host(const B& device, std::span<const Number> values,
                                                    const shape& s) {
@@ -108,8 +110,8 @@ template <backend B, class Number>
   }
 }
 
-/// Reads tensors of one number each. A backend with a `numbers_to_host` of its own can start all
-/// copies before it waits for the first one.
+/// Reads tensors of one number each. A backend with a member `numbers_to_host` can start all copies
+/// before it waits for the first one.
 template <backend B>
 void numbers_to_host(const B& device, std::span<const typename B::tensor> from,
                      std::span<double> to) {
@@ -122,34 +124,34 @@ void numbers_to_host(const B& device, std::span<const typename B::tensor> from,
   }
 }
 
-/// A backend whose kernels can be told where their results go: what a program needs that has
-/// planned its memory. Others run at once.
+/// A backend whose kernels can write to given memory, as compiled graphs with planned memory need.
+/// Other backends run kernels one by one.
 template <class B>
 concept placing_backend = backend<B> &&
     requires(const B& b, typename B::tensor t, const tensor_spec& s) {
-  // Elements of any value.
+  // A new tensor whose elements have any value.
   { b.uninitialized(s) } -> std::same_as<typename B::tensor>;
-  // Bytes, of which other tensors are made parts: t.part(offset, spec).
+  // A block of bytes, of which other tensors are parts: t.part(offset, spec).
   { b.scratch(std::size_t{}) } -> std::same_as<typename B::tensor>;
   { t.part(std::size_t{}, s) } -> std::same_as<typename B::tensor>;
-  // The same elements in memory of their own.
+  // A copy of the elements in new memory.
   { b.copy(t) } -> std::same_as<typename B::tensor>;
-  // A kernel's operands, then its results.
+  // Takes the operands of a kernel, followed by its results.
   b.run_into(kernels::unary{}, t, t);
 };
 
-/// A backend that runs pieces of a batch side by side, each lane on a device of its own whose
-/// kernels use one thread. How many lanes there are does not depend on the number of threads; on a
-/// lane there are none.
+/// A backend that runs batch tiles side by side on several lanes. Each lane is a device whose
+/// kernels use one thread. The number of lanes does not depend on the number of threads; a lane
+/// itself has none.
 template <class B>
 concept lane_backend = placing_backend<B> &&
     requires(const B& b, typename B::tensor t, std::size_t n, void (*body)(std::size_t lane)) {
   { b.lane_count() } -> std::same_as<std::size_t>;
   { b.lane(n) } -> std::same_as<const B&>;
-  // body(lane) for every lane; returns when all are done. A body must not throw.
+  // Calls body(lane) for every lane and returns when all calls are done. A body must not throw.
   b.for_each_lane(body);
-  // Rows first ... first + count - 1 of the leading axis, sharing t's elements: several lanes write
-  // to rows of one tensor at once.
+  // Rows first ... first + count - 1 of the leading axis, in t's memory: several lanes can write to
+  // rows of one tensor at the same time.
   { t.rows(/*first*/ n, /*count*/ n) } -> std::same_as<typename B::tensor>;
 };
 

@@ -9,9 +9,9 @@
 namespace glia {
 
 /// The loops of an element-wise operation over broadcast operands. The common cases (equal shapes,
-/// a row for every row, a number for every row) become one or two.
+/// one row for all rows, one number for each row) become one or two loops.
 ///
-/// The innermost step of each operand is 1 or 0 (repeated).
+/// The innermost step of each operand is 1 or, if it is repeated, 0.
 template <std::size_t Operands>
 class broadcast_plan {
  public:
@@ -37,14 +37,14 @@ class broadcast_plan {
     rows_ = inner() == 0 ? 0 : result.size() / inner();
   }
 
-  /// How often the innermost loop runs, its length, and an operand's step in it.
+  /// Number of runs of the innermost loop, its length, and an operand's step in it.
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::size_t inner() const noexcept { return loops_.inner().extent; }
   [[nodiscard]] std::size_t inner_step(std::size_t operand) const noexcept {
     return loops_.inner().step[operand];
   }
 
-  /// Where row `row` of the result begins in each operand.
+  /// Returns the offset of row `row` of the result in each operand.
   [[nodiscard]] steps row_offsets(std::size_t row) const noexcept { return loops_.offsets(row); }
 
  private:

@@ -14,24 +14,25 @@
 
 namespace glia {
 
-/// What a computation takes, counted and not measured.
+/// The cost of a computation, counted without running it.
 struct cost_totals {
-  double flops = 0;            ///< floating-point operations, a multiply-add being two
+  double flops = 0;            ///< floating-point operations; a multiply-add counts as two
   double bytes_moved = 0;      ///< operands read and results written, each once per kernel
-  std::size_t live_bytes = 0;  ///< in tensors that exist now
-  std::size_t peak_bytes = 0;  ///< highest live_bytes so far
+  std::size_t live_bytes = 0;  ///< bytes of the tensors that exist now
+  std::size_t peak_bytes = 0;  ///< highest value of live_bytes so far
 };
 
-/// A backend without numbers: its tensors are shapes and its kernels count what they would do.
+/// A device that computes no numbers: its tensors are shapes, and its kernels count their
+/// operations and bytes.
 ///
-/// The counts are nominal (see `kernel`), good for comparing and not for timing. Copies share the
-/// counters. Not for use from several threads.
+/// The counts are nominal (see `kernel`): use them for comparisons, not to predict times. Copies
+/// share the counters. Do not use it from several threads at once.
 template <class T = float>
 class cost {
  public:
   using value_type = T;
 
-  /// A shape together with its entry in the count of live bytes.
+  /// A shape, together with its entry in the count of live bytes.
   class tensor {
    public:
     tensor() = default;
@@ -46,12 +47,15 @@ class cost {
     tensor_spec spec_;
     std::shared_ptr<const void> storage_;
   };
+  /// Creates a device whose counts are zero.
   cost() : totals_(std::make_shared<cost_totals>()), section_(std::make_shared<section>()) {}
 
   [[nodiscard]] std::string_view name() const { return "cost"; }
+  /// Returns the counts so far.
   [[nodiscard]] const cost_totals& totals() const { return *totals_; }
 
-  /// The bytes of those tensors that exist now and were made from this call until the next one.
+  /// Starts a section and returns its count: the bytes of the existing tensors that were created
+  /// between this call and the next one.
   [[nodiscard]] std::shared_ptr<const std::size_t> start_section() const {
     *section_ = std::make_shared<std::size_t>(0);
     return *section_;
@@ -66,14 +70,14 @@ class cost {
   [[nodiscard]] tensor from_host(std::span<const std::int32_t>, const shape& s) const {
     return make({s, element::index});
   }
-  /// There are no numbers: the output is filled with zeros.
+  /// Fills `out` with zeros, since there are no numbers to copy.
   template <class Number>
   void to_host(const tensor&, std::span<Number> out) const {
     std::fill(out.begin(), out.end(), Number{0});
   }
 
-  /// Counts what the kernel takes. Results are written over operands that were given up where they
-  /// may be, as on other backends.
+  /// Counts the cost of a kernel. As on other devices, a result takes the memory of an operand that
+  /// nobody else uses, if the kernel allows it.
   template <kernel K, std::same_as<tensor>... Operands>
   requires(sizeof...(Operands) == K::operands && (is_basic<K> || is_fused<K>))
       [[nodiscard]] results_t<K, tensor> run(const K& k, Operands... operands) const {
@@ -116,7 +120,7 @@ class cost {
     if (of_section) {
       *of_section += size;
     }
-    // The pointer's deleter is what takes the bytes off the counts again.
+    // The pointer's deleter subtracts the bytes from the counts again.
     const auto forget = [totals = totals_, of_section, size](const void*) {
       totals->live_bytes -= size;
       if (of_section) {
@@ -128,7 +132,7 @@ class cost {
 
   using section = std::shared_ptr<std::size_t>;
   std::shared_ptr<cost_totals> totals_;
-  std::shared_ptr<section> section_;  // the one that is open, if any
+  std::shared_ptr<section> section_;  // the current section, if there is one
 };
 
 static_assert(backend<cost<float>>);

@@ -12,10 +12,11 @@
 
 namespace glia {
 
-/// How the cpu backend runs.
+/// Options of the `cpu` device.
 struct cpu_options {
-  std::size_t threads = 0;                     ///< counting the caller's; 0: one per core
-  cpu_loops::isa isa = cpu_loops::best_isa();  ///< instruction set of glia's own loops
+  std::size_t threads = 0;  ///< number of threads, including the caller; 0: one per core
+  cpu_loops::isa isa = cpu_loops::best_isa();  ///< instruction set of glia's loops; default: the
+                                               ///< best of this processor
 };
 
 namespace cpu_loops {
@@ -23,15 +24,15 @@ namespace cpu_loops {
 template <class T>
 class all_families;
 
-/// Runs a kernel: `tensors` are its operands, then its results.
+/// Runs a kernel. `tensors` are its operands, followed by its results.
 template <class T, kernel K>
 void run(const all_families<T>& families, const K& k, const memory_pool& memory,
          const host_tensor<T>* const* tensors);
 
 }  // namespace cpu_loops
 
-/// The loops of the cpu backend. What they are is in cpu_impl.hpp and the headers in cpu/, which a
-/// program need not see.
+/// The loops of the `cpu` device. Their implementation is in cpu_impl.hpp and in cpu/; programs do
+/// not have to include it.
 template <class T>
 class cpu_kernels {
  public:
@@ -46,7 +47,8 @@ class cpu_kernels {
   [[nodiscard]] std::size_t threads() const noexcept;
   [[nodiscard]] busy_log& log() const noexcept;
 
-  /// body(i) for i = 0 ... count - 1 on the threads, BLAS keeping to one thread each meanwhile.
+  /// Calls body(i) for i = 0 ... count - 1 on the threads. Meanwhile, each thread runs BLAS on
+  /// itself alone.
   template <class Body>
   void run_side_by_side(std::size_t count, const Body& body) const {
     run_side_by_side(
@@ -68,20 +70,22 @@ class cpu_kernels {
   std::unique_ptr<const cpu_loops::all_families<T>> families_;
 };
 
-/// The fast backend: OpenBLAS for matrix products, glia's own vectorised loops for the rest, glia's
-/// own threads for both, in `float` or `double`. One seed gives the same bits for any number of
-/// threads.
+/// The fast device of glia, the processor: OpenBLAS computes matrix products, glia's vectorized
+/// loops the rest. Both use glia's threads, in `float` or `double`. One seed gives the same bits
+/// for any number of threads.
 template <class T = float>
 class cpu : public host_backend<cpu_kernels<T>> {
  public:
+  /// Starts the threads. Throws `value_error` if the system cannot start so many.
   explicit cpu(const cpu_options& options = {});
 
+  /// Returns the number of threads, including the caller.
   [[nodiscard]] std::size_t threads() const { return this->loops().threads(); }
-  /// Which of its threads, other than the caller's, was busy when: for profiles.
+  /// Returns when each of the threads, except the caller's, was busy; used for profiles.
   [[nodiscard]] busy_log& log() const { return this->loops().log(); }
 
-  // See lane_backend. Lanes have memory of their own, so that what a step asks of it does not
-  // depend on how threads overlap.
+  // See lane_backend. Each lane has its own memory, so that the memory of a step does not depend on
+  // how the threads overlap.
   [[nodiscard]] std::size_t lane_count() const { return lanes_ ? lanes_->size() : 0; }
   [[nodiscard]] const cpu& lane(std::size_t i) const { return (*lanes_)[i]; }
   template <class Body>
@@ -93,7 +97,7 @@ class cpu : public host_backend<cpu_kernels<T>> {
   struct lane_tag {};
   cpu(lane_tag, cpu_loops::isa level);
 
-  // Enough for the threads of a large machine to share out, few enough that summing the gradients
+  // Enough for the threads of a large machine to share, and few enough that summing the gradients
   // of a step over them costs little.
   static constexpr std::size_t lanes = 16;
   std::shared_ptr<std::vector<cpu>> lanes_;

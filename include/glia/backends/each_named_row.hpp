@@ -6,8 +6,8 @@
 
 namespace glia {
 
-/// body(row, index) for every row of `indices` whose index is below `count`, in order. Rows with
-/// another index have no counterpart and are passed over.
+/// Calls body(row, index) for every row of `indices` whose index is below `count`, in order. Rows
+/// with other indices are skipped.
 template <class T, class Body>
 void for_each_named_row(const host_tensor<T>& indices, std::size_t count, const Body& body) {
   for (std::size_t row = 0; row < indices.size(); ++row) {

@@ -27,19 +27,19 @@ template <class Loops, class K, class Tensor, std::size_t... Operand, std::size_
   };
 }
 
-/// Whether there are loops for a kernel.
+/// Whether `Loops` implements a kernel.
 template <class Loops, class K, class Tensor>
 concept has_loops = computes<Loops, K, Tensor>(std::make_index_sequence<K::operands>{},
                                                std::make_index_sequence<K::results>{});
 
 }  // namespace detail
 
-/// A backend in host memory: checks operands, allocates or reuses storage and hands the tensors to
-/// `Loops`, which computes. `reference` and `cpu` differ in the loops alone.
+/// A backend in host memory. It checks operands, allocates or reuses memory, and passes the tensors
+/// to `Loops`, which computes. `reference` and `cpu` differ only in the loops.
 ///
-/// `Loops` provides `value_type`, `name` and, for every kernel that it has,
-/// `compute(kernel, memory, operands..., results...)`, a const member function that writes the
-/// results; operands that are left out are tensors without elements.
+/// `Loops` provides `value_type`, `name` and, for every kernel that it implements, the const member
+/// function `compute(kernel, memory, operands..., results...)`, which writes the results. An
+/// omitted operand is a tensor without elements.
 template <class Loops>
 class host_backend {
  public:
@@ -93,8 +93,8 @@ class host_backend {
     }
   }
 
-  /// Runs a kernel into results that are there already, of the shapes that its rule gives, and
-  /// checks nothing. Results of `updates` kernels hold what they start from.
+  /// Runs a kernel with existing result tensors, which must have the shapes of the kernel's rule.
+  /// Does not check anything. For `updates` kernels, the results contain the initial values.
   template <kernel K, std::same_as<tensor>... Tensors>
   requires(sizeof...(Tensors) ==
            K::operands + K::results) void run_into(const K& k,
@@ -102,9 +102,9 @@ class host_backend {
     loops().compute(k, memory(), operands_and_results...);
   }
 
-  /// Bytes that are needed for a short time.
+  /// Returns a block of bytes for short use.
   [[nodiscard]] tensor scratch(std::size_t bytes) const { return tensor::scratch(memory(), bytes); }
-  /// The same elements in memory of their own.
+  /// Returns a copy of a tensor in new memory.
   [[nodiscard]] tensor copy(const tensor& x) const {
     tensor y = make(spec_of(x));
     copy_elements(x, y);
@@ -120,11 +120,11 @@ class host_backend {
     template <class... Arguments>
     explicit state(Arguments&&... arguments)
         : loops(std::forward<Arguments>(arguments)...), pool(shards_for(loops)) {}
-    // Not in the cache line of the counter of owners, which copies of the device change.
+    // Not in the cache line of the reference count, which changes when the device is copied.
     alignas(64) Loops loops;
     memory_pool pool;
 
-    // Lanes, which different threads run from step to step, are to allocate as one thread does.
+    // Lanes run on different threads from step to step, but must allocate as one thread does.
     static std::size_t shards_for(const Loops& loops) {
       if constexpr (requires { loops.threads(); }) {
         return loops.threads() == 1 ? 1 : memory_pool::max_shards;
@@ -145,8 +145,8 @@ class host_backend {
     loops().compute(k, memory(), in[Operand]..., out[Result]...);
   }
 
-  /// The storage of an operand that the result may overwrite and that the caller gave up, else new
-  /// storage; with the operand's elements where the kernel starts from them.
+  /// Returns the memory of an operand that the result may overwrite and that the caller gave up, or
+  /// else new memory. If the kernel updates the operand, the memory contains its elements.
   template <class K>
   [[nodiscard]] tensor place_for(std::size_t result, const tensor_spec& spec,
                                  const std::array<tensor, K::operands>& in) const {
@@ -170,7 +170,7 @@ class host_backend {
   template <class T>
   [[nodiscard]] tensor copied(std::span<const T> values, const tensor_spec& s) const {
     require<shape_error>(values.size() == s.shape.size(), "from_host: ", values.size(),
-                         " values do not fill the shape ", s.shape);
+                         " values do not match the shape ", s.shape);
     tensor y = make(s);
     if constexpr (std::same_as<T, std::int32_t>) {
       std::copy_n(values.data(), values.size(), y.integers());
@@ -183,7 +183,7 @@ class host_backend {
   static void copy_out(const tensor& x, std::span<T> out) {
     require_not_empty(x);
     require<shape_error>(out.size() == x.size(), "to_host: ", x.size(),
-                         " values do not fill a buffer of ", out.size());
+                         " values do not match a destination of size ", out.size());
     constexpr bool integers = std::same_as<T, std::int32_t>;
     require_elements("to_host", spec_of(x), integers ? element::index : element::real);
     if constexpr (integers) {

@@ -17,8 +17,8 @@
 
 namespace glia {
 
-/// Loops that are the same on all backends in host memory, since nothing is to be won: they fill,
-/// or make and compare classes.
+/// Loops that are the same on all backends in host memory, because faster ones would not pay: they
+/// fill tensors, or create and compare class labels.
 template <class T>
 struct host_loops {
   using tensor = host_tensor<T>;
@@ -27,7 +27,7 @@ struct host_loops {
     std::fill_n(y.data(), y.size(), static_cast<T>(k.value));
   }
 
-  // Only relabels.
+  // Only changes the shape.
   void compute(const kernels::reshape&, const memory_pool&, const tensor& x,
                const tensor& y) const {
     std::copy_n(x.data(), x.size(), y.data());

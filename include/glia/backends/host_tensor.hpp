@@ -11,22 +11,22 @@
 
 namespace glia {
 
-/// A handle to a contiguous row-major tensor in host memory, of numbers of type T or of the other
-/// elements that there are. Copies share the elements; a kernel that receives the only handle may
-/// overwrite them and hand it back as its result.
+/// A handle to a contiguous row-major tensor in host memory, with numbers of type T, integers or
+/// bytes. Copies share the elements. A kernel that receives the only handle may overwrite the
+/// elements and return the handle as its result.
 template <class T>
 class host_tensor {
  public:
   using value_type = T;
 
   host_tensor() = default;
-  /// Throws `shape_error` for a shape that no memory holds.
+  /// Allocates a tensor. Throws `shape_error` if no memory is large enough for the shape.
   host_tensor(const memory_pool& pool, const glia::shape& extents, element type = element::real)
       : block_(pool.allocate(byte_size(extents, bytes_of<T>(type)))),
         shape_(extents),
         type_(type) {}
 
-  /// Bytes for parts of other tensors, needed for a short time; see memory_pool::borrow.
+  /// Allocates bytes for short use, which become parts of other tensors; see memory_pool::borrow.
   [[nodiscard]] static host_tensor scratch(const memory_pool& pool, std::size_t bytes) {
     host_tensor result;
     result.block_ = pool.borrow(bytes);
@@ -35,11 +35,11 @@ class host_tensor {
     return result;
   }
 
-  /// Elements that are in a block already.
+  /// Creates a tensor from an existing block.
   host_tensor(memory_block block, const tensor_spec& spec)
       : block_(std::move(block)), shape_(spec.shape), type_(spec.type) {}
 
-  /// Elements that lie in someone else's memory, good while that lasts; see
+  /// Creates a tensor in memory of another owner, valid as long as that memory; see
   /// memory_block::of_others.
   [[nodiscard]] static host_tensor over(void* memory, const tensor_spec& spec) {
     return {memory_block::of_others(memory), spec};
@@ -50,21 +50,21 @@ class host_tensor {
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
   [[nodiscard]] bool unique() const noexcept { return block_.unique(); }
 
-  /// The elements, which must be numbers; null without a tensor.
+  /// Returns the elements, which must be numbers; null if there is no tensor.
   [[nodiscard]] T* data() const noexcept { return at<T>(); }
-  /// The elements of tensors of integers and of bytes.
+  /// Returns the elements of a tensor of integers or bytes.
   [[nodiscard]] std::int32_t* integers() const noexcept { return at<std::int32_t>(); }
   [[nodiscard]] std::uint8_t* bytes() const noexcept { return at<std::uint8_t>(); }
 
-  /// Whether both refer to the same memory.
+  /// Returns whether both tensors are in the same memory.
   [[nodiscard]] bool shares_memory(const host_tensor& other) const noexcept {
     return static_cast<bool>(*this) == static_cast<bool>(other) && bytes() == other.bytes();
   }
 
-  /// Whether the handle refers to a tensor at all.
+  /// Returns whether the handle refers to a tensor.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(block_); }
 
-  /// A handle that others need not know of, good while this one lives; see memory_block.
+  /// Returns an uncounted handle, valid as long as this one; see memory_block.
   [[nodiscard]] host_tensor borrowed() const {
     host_tensor result;
     result.block_ = block_.borrowed();
@@ -73,21 +73,21 @@ class host_tensor {
     result.type_ = type_;
     return result;
   }
-  /// The same as any other handle again.
+  /// Turns it into a counted handle again.
   [[nodiscard]] host_tensor counted() && {
     block_ = block_.counted();
     return std::move(*this);
   }
 
-  /// The same elements under another shape of the same size.
+  /// Returns the same elements with another shape of the same size.
   [[nodiscard]] host_tensor reshaped(const glia::shape& extents) && {
     host_tensor result = std::move(*this);
     result.shape_ = extents;
     return result;
   }
 
-  /// A tensor that lies in this one's memory, `offset` bytes behind its beginning. It is good while
-  /// this one lives and has the memory to itself.
+  /// Returns a tensor in this tensor's memory, at an offset in bytes. It is valid as long as this
+  /// handle exists and is the only one.
   [[nodiscard]] host_tensor part(std::size_t offset, const tensor_spec& spec) const {
     host_tensor result = borrowed();
     result.offset_ += offset;
@@ -96,8 +96,8 @@ class host_tensor {
     return result;
   }
 
-  /// Rows first ... first + count - 1 of the leading axis. They share the elements, so neither this
-  /// handle nor the new one is the only one while both live.
+  /// Returns rows first ... first + count - 1 of the leading axis, in the same memory. While both
+  /// handles exist, neither is the only one.
   [[nodiscard]] host_tensor rows(std::size_t first, std::size_t count) const {
     host_tensor result = *this;
     result.offset_ += first * sample_of(shape_).size() * bytes_of<T>(type_);

@@ -5,50 +5,50 @@
 
 namespace glia {
 
-// How the backends in host memory add many numbers. Adding n numbers to one accumulator, one after
-// the other, may be off by n roundings. Here an accumulator takes a bounded number of terms (a
-// chain), a bounded number of such sums is added to the next accumulator, and the totals of those
-// are added with compensation, whose error does not depend on how many there are. So for any number
-// of terms t, in any order that a backend chooses,
+// Summation of many numbers on backends in host memory. Adding n numbers to one accumulator in
+// sequence can have an error of n roundings. Here, an accumulator takes a bounded number of terms
+// (a chain), and a bounded number of these sums is added to the next accumulator. Their totals are
+// added with compensation, whose error does not depend on their number. So for any number of terms
+// t, in any order that a backend selects,
 //
-//   |computed sum - exact sum| <= sum_error<T> * sum |t|
-//   |computed dot product - exact one| <= product_error<T> * sum |a b|
+//     |computed sum - exact sum| <= sum_error<T> * sum |t|
+//     |computed dot product - exact one| <= product_error<T> * sum |a b|
 //
-// as long as nothing overflows. Where cuts lie depends on sizes alone, never on threads.
+// unless there is an overflow. The division depends only on sizes, never on threads.
 
-/// Terms that one accumulator of a plain sum takes.
+/// Number of terms that one accumulator of a plain sum takes.
 inline constexpr std::size_t sum_chain = 128;
-/// Sums of chains that one accumulator takes before its total is added with compensation.
+/// Number of chain sums that one accumulator takes before its total is added with compensation.
 inline constexpr std::size_t chains_in_total = 64;
-/// Products that one accumulator of glia's own loops takes, and the most that BLAS is given, which
-/// may add them in any order.
+/// Number of products that one accumulator of glia's loops takes, and the largest number that is
+/// passed to BLAS, which may add them in any order.
 inline constexpr std::size_t product_chain = 512;
 inline constexpr std::size_t blas_chain = 2048;
 
-/// See above. A chain, its total, and a total of runs that do not lie side by side take 256
-/// roundings; the rest is for joining lanes and for a factor as that of a mean.
+/// The bound for sums; see above. A chain, its total, and a total of runs that are not adjacent
+/// take 256 roundings. The rest is for joining lanes and for a factor, such as that of a mean.
 template <class T>
 inline constexpr T sum_error = 320 * std::numeric_limits<T>::epsilon() / 2;
-/// See above, for matrix products and convolutions, and their gradients.
+/// The bound for matrix products, convolutions and their gradients; see above.
 template <class T>
 inline constexpr T product_error = 4096 * std::numeric_limits<T>::epsilon() / 2;
 
-/// A sum whose error does not depend on how many numbers are added. Knuth's two-sum; what does not
-/// fit the total is summed beside it.
+/// A sum whose error does not depend on the number of terms. Uses Knuth's two-sum; the rounding
+/// errors of the total are summed separately.
 template <class T>
 class compensated_sum {
  public:
   void add(T x) { add(x, total_, lost_); }
   [[nodiscard]] T value() const { return value(total_, lost_); }
 
-  /// The same for numbers that lie elsewhere.
+  /// Adds a number to a total that is stored elsewhere.
   [[gnu::always_inline]] static inline void add(T x, T& total, T& lost) {
     const T sum = total + x;
     const T added = sum - total;
     lost += (total - (sum - added)) + (x - added);
     total = sum;
   }
-  /// A total that is not finite is what a plain sum gives.
+  /// A total that is not finite is the result of a plain sum.
   [[nodiscard]] static T value(T total, T lost) {
     const bool finite = total - total == 0;  // NOLINT(misc-redundant-expression)
     return finite ? total + lost : total;

@@ -8,8 +8,8 @@
 
 namespace glia {
 
-/// Nested loops over the elements of some tensors, as few as can be: an axis along which every
-/// tensor goes on where the loop inside it ends is merged with that.
+/// Nested loops over the elements of several tensors, with as few loops as possible. Adjacent axes
+/// are merged if every tensor continues at the outer axis where the inner one ends.
 template <std::size_t Tensors>
 class merged_loops {
  public:
@@ -21,7 +21,7 @@ class merged_loops {
     steps step{};
   };
 
-  /// Puts a loop around those that are there.
+  /// Adds a loop around the existing ones.
   void enclose(std::size_t extent, const steps& step) {
     if (extent == 1) {
       return;
@@ -33,10 +33,10 @@ class merged_loops {
     }
   }
 
-  /// The innermost loop; one of extent 1 where there is none.
+  /// Returns the innermost loop, with extent 1 if there is none.
   [[nodiscard]] const loop& inner() const noexcept { return loops_[0]; }
 
-  /// Takes out the innermost loop in which a tensor's step is 1.
+  /// Removes and returns the innermost loop in which a tensor's step is 1.
   [[nodiscard]] loop take_contiguous(std::size_t tensor) {
     std::size_t at = 0;
     while (loops_[at].step[tensor] != 1) {
@@ -49,7 +49,7 @@ class merged_loops {
     return taken;
   }
 
-  /// Where the innermost loop begins when it runs for the `run`-th time.
+  /// Returns the offset of each tensor for the `run`-th run of the innermost loop.
   [[nodiscard]] steps offsets(std::size_t run) const noexcept {
     steps result{};
     for (std::size_t l = 1; l < count_; ++l) {
@@ -72,7 +72,7 @@ class merged_loops {
     return true;
   }
 
-  std::array<loop, shape::max_rank> loops_{};  // innermost first
+  std::array<loop, shape::max_rank> loops_{};  // innermost loop first
   std::size_t count_ = 0;
 };
 

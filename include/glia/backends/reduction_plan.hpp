@@ -7,11 +7,11 @@
 
 namespace glia {
 
-/// The loops of a sum over axes: those over results around those over the terms of one result, so
-/// that a result is complete before the next one begins.
+/// The loops of a sum over axes. The loops over results contain those over the terms of one result,
+/// so that each result is complete before the next one begins.
 class reduction_plan {
  public:
-  /// `sums` is broadcast against `terms`, from behind.
+  /// `sums` is broadcast to `terms`, aligned at the last axis.
   reduction_plan(const shape& terms, const shape& sums) : results_(sums.size()) {
     std::size_t term_step = 1;
     std::size_t result_step = 1;
@@ -29,15 +29,15 @@ class reduction_plan {
     terms_ = results_ == 0 ? 0 : terms.size() / results_;
   }
 
-  /// Whether neighbouring results have neighbouring terms.
+  /// Returns whether neighboring results have neighboring terms.
   [[nodiscard]] bool by_columns() const noexcept { return kept_.inner().step[0] == 1; }
 
-  /// The innermost loop over a result's terms, and whether it is all of them.
+  /// Length of the innermost loop over a result's terms, and whether it covers all of them.
   [[nodiscard]] std::size_t run_length() const noexcept { return summed_.inner().extent; }
   [[nodiscard]] std::size_t run_step() const noexcept { return summed_.inner().step[0]; }
   [[nodiscard]] bool one_run() const noexcept { return run_length() == terms_; }
 
-  /// visit(first term, terms' step, first result, count) for results that are neighbours.
+  /// Calls visit(first term, terms' step, first result, count) for groups of neighboring results.
   template <class Visit>
   void for_results(const Visit& visit) const {
     const auto& inner = kept_.inner();
@@ -46,7 +46,7 @@ class reduction_plan {
       visit(at[0], inner.step[0], at[1], inner.extent);
     }
   }
-  /// visit(first term, step, count) for the terms of a result, counted from its first one.
+  /// Calls visit(first term, step, count) for the terms of a result, counted from its first term.
   template <class Visit>
   void for_terms(const Visit& visit) const {
     const auto& inner = summed_.inner();
@@ -56,10 +56,10 @@ class reduction_plan {
   }
 
  private:
-  merged_loops<2> kept_;    // steps of terms and of results
+  merged_loops<2> kept_;    // steps of terms and results
   merged_loops<2> summed_;  // steps of terms
   std::size_t results_;
-  std::size_t terms_;  // of each result
+  std::size_t terms_;  // number of terms of each result
 };
 
 }  // namespace glia

@@ -16,7 +16,7 @@
 
 namespace glia {
 
-/// The loops of the reference backend, for all families of kernels.
+/// The loops of the `reference` device, for all families of kernels.
 template <class T>
 struct reference_kernels : host_loops<T>,
                            reference_loops::arrangement<T>,
@@ -41,8 +41,8 @@ struct reference_kernels : host_loops<T>,
   using reference_loops::updates<T>::compute;
 };
 
-/// The oracle that every other backend is held to: each kernel is the plain loop of its formula, on
-/// one thread, in `float` or `double`.
+/// The device that defines correct results, against which all other devices are tested: each kernel
+/// is the plain loop of its formula, on one thread, in `float` or `double`.
 template <class T = float>
 class reference : public host_backend<reference_kernels<T>> {
  public:

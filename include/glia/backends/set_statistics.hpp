@@ -10,29 +10,29 @@
 
 namespace glia {
 
-/// Whether a variance and its epsilon are far enough from the ends of T's range that squares of
-/// normalised numbers and of their deviation are exact to T's precision.
+/// Returns whether a variance and its epsilon are far enough from the limits of T's range. Then
+/// squares of normalized numbers and of their standard deviation are exact to T's precision.
 template <class T>
 [[nodiscard]] bool is_usual_variance(T widened) {
   constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
   return widened > least && widened < 1 / least;
 }
 
-/// What a mean, rounded to T, lacks to the mean of the numbers; `off` is their mean distance to it.
-/// A mean over several ranks differs from the mean of these numbers by more than rounding; it is
-/// used unchanged.
+/// Returns the difference between a mean, rounded to T, and the exact mean of the numbers; `off` is
+/// their mean distance from it. A mean over several ranks differs from the mean of these numbers by
+/// more than rounding; it is used unchanged.
 template <class T>
 [[nodiscard]] T rest_of_mean(T mean, T off) {
   return std::abs(off) <= std::numeric_limits<T>::epsilon() * std::abs(mean) ? off : T{0};
 }
 
-/// Mean and variance of a set of numbers that share their statistics, for numbers of any size: they
-/// are multiplied by a power of two before they are squared. Of numbers that are not all finite the
-/// mean and normalised values are what the formula gives.
+/// Mean and variance of a set of numbers that share their statistics, for numbers of any size. They
+/// are multiplied by a power of two before they are squared. If some numbers are not finite, the
+/// mean and the normalized values are the results of the formula.
 template <class T>
 class set_statistics {
  public:
-  /// x(i) for i < n are the numbers, n > 0. Without `centred` the mean is taken to be 0.
+  /// x(i) for i < n are the numbers, n > 0. If `centred` is false, the mean is taken as 0.
   template <class At>
   set_statistics(std::size_t n, const At& x, double epsilon, bool centred) {
     T largest = 0;
@@ -49,9 +49,10 @@ class set_statistics {
       inverse_ = 1 / std::sqrt(variance_);
       return;
     }
-    // Keeps the factor and its reciprocal normal numbers.
+    // Keeps the factor and its reciprocal in the range of normal numbers.
     constexpr int most = std::numeric_limits<T>::max_exponent - 8;
-    // Far below the root of epsilon the numbers' own factor would take epsilon out of the range.
+    // If the numbers are far below the root of epsilon, their own factor would move epsilon out of
+    // the range.
     const T size = std::max(largest, static_cast<T>(std::sqrt(epsilon)));
     const int power = size > 0 ? std::clamp(std::ilogb(size), -most, most) : 0;
     factor_ = std::ldexp(T{1}, -power);
@@ -82,11 +83,11 @@ class set_statistics {
   }
 
   [[nodiscard]] T mean() const { return mean_ / factor_; }
-  /// Infinite where T has no larger number.
+  /// Returns the variance; infinity if it is too large for T.
   [[nodiscard]] T variance() const { return variance_ / factor_ / factor_; }
-  /// 1 / sqrt(variance + epsilon)
+  /// Returns 1 / sqrt(variance + epsilon).
   [[nodiscard]] T inverse_deviation() const { return factor_ * inverse_; }
-  /// (x - mean) / sqrt(variance + epsilon)
+  /// Returns (x - mean) / sqrt(variance + epsilon).
   [[nodiscard]] T normalized(T x) const { return apart_from_mean(x) * inverse_; }
 
  private:
@@ -95,13 +96,13 @@ class set_statistics {
   // power of two by which x is multiplied; mean_, rest_ and variance_ are in these units
   T factor_ = 1;
   T mean_ = 0;
-  T rest_ = 0;  // of the mean
+  T rest_ = 0;  // rounding error of the mean
   T variance_ = 0;
   T inverse_ = 0;
 };
 
-/// Which elements of x share their statistics: `per_sample` sets in each of `samples` samples, each
-/// of `rows` runs of `run` neighbouring elements.
+/// The elements of x that share their statistics: `per_sample` sets in each of `samples` samples. A
+/// set consists of `rows` runs of `run` neighboring elements.
 struct normalized_sets {
   explicit normalized_sets(const shape& x, normalization kind, std::size_t groups)
       : columns(x.back()) {
@@ -121,14 +122,14 @@ struct normalized_sets {
   }
 
   [[nodiscard]] std::size_t count() const { return samples * per_sample; }
-  /// Elements of a set.
+  /// Returns the number of elements of a set.
   [[nodiscard]] std::size_t length() const { return rows * run; }
-  /// Where element i of a set is.
+  /// Returns the index of element i of a set.
   [[nodiscard]] std::size_t element(std::size_t set, std::size_t i) const {
     const std::size_t row = set / per_sample * rows + i / run;
     return row * columns + set % per_sample * run + i % run;
   }
-  /// The index into gamma and beta for element i of a set.
+  /// Returns the index into gamma and beta for element i of a set.
   [[nodiscard]] std::size_t column(std::size_t set, std::size_t i) const {
     return set % per_sample * run + i % run;
   }

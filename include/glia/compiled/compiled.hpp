@@ -1,7 +1,8 @@
 #pragma once
 
-// With -DGLIA_COMPILED, a program leaves to glia::compiled what stands in the lists below: models
-// and training on the cpu backend, in float and double. On other backends, it compiles them itself.
+// With -DGLIA_COMPILED, a program does not compile the templates in the lists below, because they
+// are in glia::compiled: models and training on the `cpu` device, in float and double. For other
+// devices, the program compiles them itself.
 
 #include "glia/backends/cpu.hpp"
 #include "glia/layers/layers.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// Instantiates the cpu backend's loops, some families of kernels in each source.
+// Instantiates the loops of the `cpu` device, some families of kernels in each source file.
 
 #include <cstddef>
 #include <tuple>
@@ -10,7 +10,7 @@
 
 namespace glia::cpu_loops {
 
-/// Whether kernel K is of a family of loops in numbers of type T.
+/// Whether kernel K belongs to a family of loops with numbers of type T.
 template <class Family, class T, class K, std::size_t... I>
 [[nodiscard]] constexpr bool is_of(std::index_sequence<I...>) {
   return requires(const Family& loops, const K& k, const memory_pool& memory,
@@ -19,7 +19,7 @@ template <class Family, class T, class K, std::size_t... I>
   };
 }
 
-/// The loops of kernel K; nullptr where it is of none of these families.
+/// Returns the loops of kernel K, or nullptr if it does not belong to these families.
 template <class T, class K, class... Families>
 [[nodiscard]] constexpr auto loops_of_kernel() {
   if constexpr ((is_of<Families, T, K>(std::make_index_sequence<K::operands + K::results>{}) ||
@@ -35,7 +35,7 @@ template <class T, class... Families, class... K>
   return std::tuple(loops_of_kernel<T, K, Families...>()...);
 }
 
-/// Pointers to the loops of all kernels of some families: what names them has them compiled.
+/// Pointers to the loops of all kernels of some families. Naming this array compiles them.
 template <class T, class... Families>
 [[nodiscard]] constexpr auto loops_of() {
   return std::tuple(loops_of_kernels<T, Families...>(basic_kernels{}),

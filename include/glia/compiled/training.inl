@@ -18,7 +18,7 @@ GLIA_TEMPLATE std::optional<row_store> detail::frozen_rows<GLIA_B>(
       const void*, variable<recorder<GLIA_B>>, const targets<recorder<GLIA_B>>&,       \
       const std::vector<row_part>&);
 GLIA_LOSS(softmax_cross_entropy)
-GLIA_LOSS(binary_cross_entropy)
+GLIA_LOSS(sigmoid_cross_entropy)
 GLIA_LOSS(mean_squared_error)
 GLIA_LOSS(mean_absolute_error)
 GLIA_LOSS(huber)

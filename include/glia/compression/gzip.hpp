@@ -18,18 +18,27 @@
 
 namespace glia {
 
-/// Reads files plain or compressed with gzip, whichever they are. Needs zlib: link
-/// `glia::compression`. Throws `data_error` for a file that cannot be opened or is a folder, and
-/// for compressed data that are damaged or cut short.
+/// The reader of files that may be compressed with gzip. It recognizes compressed files by their
+/// contents and reads other files unchanged.
+///
+/// Pass it to `load_mnist`, `read_idx`, `tfrecord_reader` or `tfrecord_stream`. Functions that look
+/// for a file by its name also try the name with `.gz`. Needs the library zlib: link
+/// `glia::compression`.
+///
+///     const auto sets = glia::load_mnist("data/mnist", glia::gzip_files{});
+///
+/// Throws `data_error` if a file cannot be opened or is a folder, or if compressed data are damaged
+/// or truncated.
 struct gzip_files {
-  /// One file, decompressed as it is read.
+  /// An open file, decompressed while it is read.
   class source {
    public:
     explicit source(const std::filesystem::path& path)
         : path_(path), file_(gzopen(path.c_str(), "rb"), &gzclose) {
       detail::require_no_folder(path);
-      require<data_error>(file_ != nullptr, path.string(), ": cannot be opened for reading");
-      // zlib takes three times as much, also for the smallest file.
+      require<data_error>(file_ != nullptr, path.string(),
+                          ": the file cannot be opened for reading");
+      // zlib allocates three times the size of its buffer, even for a small file.
       constexpr std::uintmax_t least = 8192;
       constexpr std::uintmax_t most = 262144;
       std::error_code unknown;
@@ -46,7 +55,7 @@ struct gzip_files {
         int code = Z_OK;
         const char* reason = gzerror(file_.get(), &code);
         require<data_error>(got >= 0 && (code == Z_OK || code == Z_STREAM_END), path_.string(),
-                            ": the compressed data are damaged or cut short (", reason, ")");
+                            ": the compressed data are damaged or truncated (", reason, ")");
         if (got == 0) {
           break;
         }

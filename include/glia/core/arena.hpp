@@ -7,9 +7,9 @@
 
 namespace glia {
 
-/// Memory for objects that all go at once: allocation advances a pointer, `reset` starts over in
-/// the memory of the round before, which after a few rounds is enough. Destructors are the
-/// caller's.
+/// Memory for objects that are all released together. `allocate` advances a pointer, and `reset`
+/// reuses the memory from the beginning, so that after a few rounds nothing more is requested from
+/// the system. The caller runs the destructors.
 class arena {
  public:
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {

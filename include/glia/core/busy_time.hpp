@@ -10,22 +10,22 @@
 
 namespace glia {
 
-/// Nanoseconds of a clock that only goes forward.
+/// Returns the time of a monotonic clock in nanoseconds.
 [[nodiscard]] inline std::int64_t nanoseconds_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-/// When a thread was busy with a part of a loop.
+/// The time during which a thread was busy with a part of a loop.
 struct busy_time {
   std::thread::id thread;
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-/// Where loops write down when which thread was busy, while someone wants to know. Safe to use from
-/// several threads.
+/// A log of the times during which threads were busy. Loops add to it while it is watched. Safe to
+/// use from several threads.
 class busy_log {
  public:
   [[nodiscard]] bool watched() const noexcept { return watched_.load(std::memory_order_relaxed); }
@@ -40,7 +40,7 @@ class busy_log {
       times_.push_back(one);
     }
   }
-  /// What was written down since the last call.
+  /// Returns the times that were logged since the last call.
   [[nodiscard]] std::vector<busy_time> take() {
     const std::lock_guard guard(lock_);
     return std::exchange(times_, {});

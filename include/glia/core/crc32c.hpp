@@ -11,8 +11,8 @@ namespace glia {
 
 namespace detail {
 
-/// What each byte does to the sum, for Castagnoli's polynomial with its bits reversed: in table i
-/// with i bytes behind it.
+/// The effect of each byte on the checksum, for Castagnoli's polynomial with reversed bits. Table i
+/// is for a byte followed by i others.
 inline constexpr auto crc32c_tables = [] {
   std::array<std::array<std::uint32_t, 256>, 8> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
@@ -33,9 +33,11 @@ inline constexpr auto crc32c_tables = [] {
 
 }  // namespace detail
 
-/// The cyclic redundancy check CRC32C (Castagnoli; RFC 3720, appendix B.4), eight bytes at a time,
-/// whose looking up need not wait for each other (Kounavis and Berry, "A systematic approach to
-/// building high performance software-based CRC generators", ISCC 2005).
+/// Returns the cyclic redundancy check CRC32C (Castagnoli; RFC 3720, appendix B.4) of `bytes`. It
+/// processes eight bytes at a time with independent table look-ups.
+///
+/// Kounavis and Berry, "A systematic approach to building high performance software-based CRC
+/// generators", ISCC 2005.
 [[nodiscard]] inline std::uint32_t crc32c(std::string_view bytes) {
   static_assert(std::endian::native == std::endian::little, "bytes are read as words");
   const auto& tables = detail::crc32c_tables;

@@ -6,7 +6,7 @@
 
 namespace glia {
 
-/// A layer, loss or optimizer says what it is: dense(400, relu).
+/// A layer, loss or optimizer with a description, such as dense(400, relu).
 template <class D>
 concept described = requires(const D& d) {
   { d.description() } -> std::convertible_to<std::string>;

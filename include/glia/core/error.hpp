@@ -8,35 +8,36 @@
 
 namespace glia {
 
-/// Base of everything that glia throws on purpose.
+/// Base class of all exceptions that glia throws.
 struct error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A tensor, batch or layer has a shape that does not fit where it is used.
+/// Thrown if a tensor, batch or layer has the wrong shape for its use.
 struct shape_error : error {
   using error::error;
 };
 
-/// A hyper-parameter or argument is outside its range.
+/// Thrown if an argument or hyper-parameter is outside its range.
 struct value_error : error {
   using error::error;
 };
 
-/// A file or a data set is missing, damaged or of another format than expected.
+/// Thrown if a file or data set is missing, damaged or in an unexpected format.
 struct data_error : error {
   using error::error;
 };
 
-/// A device, or the software that drives it, is missing or has failed.
+/// Thrown if a device, or the software that drives it, is missing or fails.
 struct device_error : error {
   using error::error;
 };
 
 namespace detail {
 
-/// A part of a message: refers to anything that can be streamed. Messages are put together by one
-/// function for all types, since programs hold hundreds of them and need none to be fast.
+/// A reference to one part of a message: any value that can be written to a stream. One function
+/// assembles the messages of all types, because programs contain hundreds of messages and none of
+/// them has to be fast.
 class text_part {
  public:
   text_part(const char* characters) : at_(characters), write_(&write_characters) {}
@@ -77,13 +78,14 @@ template <class Error>
 
 }  // namespace detail
 
-/// The parts, streamed one after the other into one string, alike in all of a program's locales.
+/// Writes the parts one after the other into one string. The result is independent of the program's
+/// locale.
 template <class... Parts>
 [[nodiscard]] std::string text(const Parts&... parts) {
   return detail::joined({parts...});
 }
 
-/// Throws `Error` with the parts as its message when `condition` does not hold.
+/// Throws `Error` with the concatenated parts as its message if `condition` is false.
 template <class Error, class... Parts>
 void require(bool condition, const Parts&... parts) {
   if (!condition) {

@@ -4,11 +4,11 @@
 
 namespace glia {
 
-/// While it lives, the calling thread takes numbers too small for full precision (below 1.2e-38 in
-/// single precision) for 0, as operands and as results.
+/// While an object of this class exists, the calling thread treats denormal numbers as 0, both as
+/// operands and as results. In single precision these are numbers below 1.2e-38.
 ///
-/// An optimizer's running means decay into that range wherever gradients stay away, and never leave
-/// it; there a product takes Intel's processors a hundred times as long.
+/// An optimizer's running means decay into that range if gradients are zero, and then stay there.
+/// On Intel processors, a product of such numbers takes a hundred times as long.
 class flush_denormals {
  public:
   flush_denormals() noexcept : before_(state()) {
@@ -27,12 +27,12 @@ class flush_denormals {
  private:
 #if defined(__x86_64__)
   using word = std::uint32_t;
-  static constexpr word flushing = 0x8040;  // of MXCSR: flush to zero, denormals are zeros
+  static constexpr word flushing = 0x8040;  // bits of MXCSR: flush to zero, denormals are zeros
   static word state() noexcept { return __builtin_ia32_stmxcsr(); }
   static void set_state(word value) noexcept { __builtin_ia32_ldmxcsr(value); }
 #elif defined(__aarch64__)
   using word = std::uint64_t;
-  static constexpr word flushing = word{1} << 24;  // of FPCR: flush to zero
+  static constexpr word flushing = word{1} << 24;  // bit of FPCR: flush to zero
   static word state() noexcept {
     word value = 0;
     asm volatile("mrs %0, fpcr" : "=r"(value));

@@ -9,8 +9,9 @@ namespace glia {
 template <class Signature>
 class function_ref;
 
-/// A reference to something callable, of any type: a parameter of functions that are to be compiled
-/// once and not for each callable. Good while what it refers to lives. (C++26 has one in std.)
+/// A reference to any callable object, used as a parameter of functions that are compiled only
+/// once, instead of once for each callable. It is valid while the callable exists. C++26 has
+/// std::function_ref.
 template <class Result, class... Arguments>
 class function_ref<Result(Arguments...)> {
  public:
@@ -23,7 +24,7 @@ class function_ref<Result(Arguments...)> {
             std::addressof(callable), [](const void* self, Arguments... arguments) -> Result {
               return (*static_cast<const Callable*>(self))(std::forward<Arguments>(arguments)...);
             }) {}
-  /// A function of an object and the arguments.
+  /// Refers to a function that takes an object and the arguments.
   function_ref(const void* self, Result (*call)(const void*, Arguments...)) noexcept
       : self_(self), call_(call) {}
 

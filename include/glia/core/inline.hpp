@@ -1,7 +1,7 @@
 #pragma once
 
-/// Stands before functions of glia's own types whose bodies glia::compiled holds: `inline` where a
-/// program compiles them itself.
+/// Marks functions whose bodies are in glia::compiled. It expands to `inline` if a program compiles
+/// them itself.
 #ifdef GLIA_COMPILED
 #define GLIA_INLINE
 #else

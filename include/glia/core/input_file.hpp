@@ -13,22 +13,23 @@
 
 namespace glia::detail {
 
-/// Throws `data_error` where a file is expected and the path is a folder's: systems open one as if
-/// it were a file, and what reading it then fails with tells nobody what is wrong.
+/// Throws `data_error` if the path is a folder instead of a file. Systems open a folder as if it
+/// were a file, and reading it then fails with an unhelpful message.
 inline void require_no_folder(const std::filesystem::path& path) {
   std::error_code ignored;
   require<data_error>(!std::filesystem::is_directory(path, ignored), path.string(),
                       ": is a folder; expected a file");
 }
 
-/// What `call` returns. Where it takes more memory than there is, throws `data_error` with the name
-/// of what it reads.
+/// Calls `call` and returns its result. If there is not enough memory, throws `data_error` with
+/// `name`, the data that it reads.
 template <class Call>
 auto within_memory(const std::string& name, const Call& call) {
   const auto failure = [&] {
-    return data_error(text(name,
-                           ": takes more memory than can be had; is the file damaged, or does "
-                           "the program have too little?"));
+    return data_error(
+        text(name,
+             ": needs more memory than is available; check that the file is not damaged "
+             "and that the program has enough memory"));
   };
   try {
     return call();
@@ -39,8 +40,8 @@ auto within_memory(const std::string& name, const Call& call) {
   }
 }
 
-/// What `call` returns. What it throws about data that have no name of their own, or for want of
-/// memory, gets this one put in front.
+/// Calls `call` and returns its result. If it throws `data_error` or there is not enough memory,
+/// throws `data_error` with `name` in front of the message.
 template <class Call>
 auto naming(const std::string& name, const Call& call) {
   return within_memory(name, [&] {
@@ -52,10 +53,12 @@ auto naming(const std::string& name, const Call& call) {
   });
 }
 
-/// As many bytes as a header announces, or as many of them as there are: `read(data, count)` puts
-/// the next ones there and returns how many it had. A header that lies about its size is found out
-/// in time: no more than five times what is there, and 4 kB, is taken. Of steps of less, more would
-/// be copied. They are put into the memory of `bytes`, where that is enough.
+/// Reads as many bytes as a file's header announces, or fewer if the data end earlier. `read(data,
+/// count)` writes the next bytes to `data` and returns their number. The memory of `bytes` is
+/// reused.
+///
+/// A header that announces a wrong size is detected early: the function never allocates more than
+/// five times the existing data plus 4 kB. Smaller steps would copy more.
 template <class Bytes, class Read>
 [[nodiscard]] Bytes read_announced(std::uint64_t announced, const Read& read, Bytes bytes = {}) {
   constexpr std::uint64_t first = 4096;

@@ -10,16 +10,16 @@
 
 namespace glia {
 
-/// Values of a model's samples that are to be whole numbers.
+/// Values of a model's samples that must be integers, such as class indices for an embedding.
 struct integer_range {
-  std::size_t first = 0;  ///< of the values of a sample
+  std::size_t first = 0;  ///< index of the first such value in a sample
   std::size_t end = 0;
-  std::size_t below = 0;  ///< they are 0 to this less 1
-  std::string wanted_by;  ///< sequential[0] embedding(1000, 16):
+  std::size_t below = 0;  ///< upper bound: the values are 0 to below - 1
+  std::string wanted_by;  ///< prefix of error messages: "sequential[0] embedding(1000, 16): "
 };
 
-/// Throws `data_error` for a value of samples, each of so many values, that is to be an integer of
-/// a range and is not.
+/// Throws `data_error` if a value in the ranges is not an integer from 0 to below - 1. Each sample
+/// has `each` values.
 template <class T>
 void require_integers(const std::vector<integer_range>& ranges, std::span<const T> samples,
                       std::size_t each) {
@@ -29,9 +29,9 @@ void require_integers(const std::vector<integer_range>& ranges, std::span<const 
         const T value = samples[begin + i];
         require<data_error>(
             value >= 0 && value < static_cast<T>(range.below) && value == std::floor(value),
-            range.wanted_by, "sample ", begin / each, " of the batch holds ", value, " at place ",
-            i, ", expected whole numbers from 0 to ", range.below - 1,
-            "; give the layer more rows or mend the data");
+            range.wanted_by, "sample ", begin / each, " of the batch has the value ", value,
+            " at index ", i, "; expected integers from 0 to ", range.below - 1,
+            "; increase the number of rows of the layer or correct the data");
       }
     }
   }

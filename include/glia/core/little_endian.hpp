@@ -7,14 +7,14 @@
 
 namespace glia::detail {
 
-/// Appends the low bytes of a word, the lowest first.
+/// Appends the `bytes` low bytes of a word, the lowest byte first.
 inline void append_little_endian(std::string& to, std::uint64_t word, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) {
     to += static_cast<char>(word >> (8 * i));
   }
 }
 
-/// The word of at most 8 bytes, the lowest first.
+/// Returns the word stored in up to 8 bytes, the lowest byte first.
 [[nodiscard]] inline std::uint64_t little_endian(std::string_view bytes) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -10,9 +10,9 @@
 
 namespace glia {
 
-/// A member by which `living_ref` knows whether an object still exists. A copy of the object, and
-/// one that it is moved to, is another object, so assignments change nothing here. Neither throws:
-/// memory is taken for the first reference.
+/// A member by which `living_ref` detects whether an object still exists. A copied or moved-to
+/// object is a different object, so assignments do not change its token. Copies do not throw,
+/// because memory is allocated only for the first reference.
 class alive_token {
  public:
   alive_token() = default;
@@ -25,7 +25,7 @@ class alive_token {
   friend class living_ref;
 
   [[nodiscard]] std::weak_ptr<const char> watched() const {
-    static std::mutex making;  // threads may refer to one object at the same time
+    static std::mutex making;  // threads may create references to one object at the same time
     const std::lock_guard lock(making);
     if (alive_ == nullptr) {
       alive_ = std::make_shared<const char>();
@@ -36,12 +36,13 @@ class alive_token {
   mutable std::shared_ptr<const char> alive_;
 };
 
-/// A reference to an object that must outlive its holder. Following it throws `value_error` once
-/// the object is gone.
+/// A reference to an object that must outlive its holder. Access throws `value_error` if the object
+/// no longer exists.
 template <class T>
 class living_ref {
  public:
-  /// `holder` says who refers to what in the error: "trainer: the model".
+  /// Refers to `object`. `holder` names the holder and the object in the error message: "trainer:
+  /// the model".
   living_ref(T& object, const alive_token& of_object, std::string_view holder)
       : object_(&object), alive_(of_object.watched()), holder_(holder) {}
 

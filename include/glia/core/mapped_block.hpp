@@ -11,29 +11,28 @@
 
 namespace glia::detail {
 
-/// Where bytes of a file have to begin to be a block of memory as they lie.
+/// Required alignment of the offset in the file, in bytes.
 inline constexpr std::size_t mapped_block_alignment = 64;
 
-/// A part of a file as a block of memory that may be written to: what is written is the block's
-/// own, page by page, and the file stays as it is. It must not become shorter meanwhile, nor be
-/// written over.
+/// Maps a part of a file as a block of writable memory. Writing copies the page and does not change
+/// the file. Until the block is released, the file must not be truncated or overwritten.
 ///
-/// Throws `data_error`, naming the file, where it cannot be read; `value_error` for an offset that
-/// is not aligned and for parts that reach beyond the file's end.
+/// Throws `data_error`, with the file's name, if the file cannot be read. Throws `value_error` if
+/// the offset is not aligned or the part exceeds the file.
 [[nodiscard]] inline memory_block map_block(const readable_file& file, std::size_t offset,
                                             std::size_t bytes) {
   require<value_error>(offset % mapped_block_alignment == 0 && bytes > 0 && offset <= file.size() &&
                            bytes <= file.size() - offset,
-                       "map_block: ", bytes, " bytes from ", offset, " on of the ", file.size(),
-                       " of ", file.path().string());
+                       "map_block: cannot map ", bytes, " bytes at offset ", offset, " of ",
+                       file.path().string(), ", which has ", file.size(), " bytes");
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t within = offset % page;
-  // A page before the file's own, for what a block keeps ahead of its bytes.
+  // One extra page before the data, for the header that a block has in front of its bytes.
   const std::size_t length = page + within + bytes;
   void* const room =
       mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  require<data_error>(room != MAP_FAILED, file.path().string(), ": no room in memory for ", bytes,
-                      " of its bytes");
+  require<data_error>(room != MAP_FAILED, file.path().string(),
+                      ": not enough address space to map ", bytes, " of its bytes");
   auto* const begin = static_cast<std::byte*>(room);
   try {
     file.map(offset - within, within + bytes, PROT_READ | PROT_WRITE, begin + page);

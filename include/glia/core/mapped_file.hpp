@@ -15,8 +15,8 @@
 
 #include "glia/core/error.hpp"
 
-// <sys/mman.h> defines this mask of flags, which nobody needs here, as a macro; it is the name of
-// an enumerator in ONNX's own headers, which may follow.
+// <sys/mman.h> defines this mask of flags as a macro. glia does not use it, and ONNX's headers,
+// which may be included later, have an enumerator of that name.
 #undef MAP_TYPE
 
 namespace glia::detail {
@@ -24,15 +24,15 @@ namespace glia::detail {
 /// A regular file that is open for reading.
 class readable_file {
  public:
-  /// Throws `data_error`, naming the path, where the file cannot be read, or is a folder, a pipe or
-  /// a device. A pipe is not waited for.
+  /// Opens the file. Throws `data_error`, with the path, if it cannot be read or is a folder, a
+  /// pipe or a device. Does not wait for a pipe.
   explicit readable_file(const std::filesystem::path& path)
       : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     require<data_error>(descriptor_ >= 0, path.string(), ": cannot be read (", reason(), ")");
     struct stat found {};
     if (fstat(descriptor_, &found) != 0 || !S_ISREG(found.st_mode)) {
       close(descriptor_);
-      fail<data_error>({path.string(), ": is no file with bytes of its own"});
+      fail<data_error>({path.string(), ": is not a regular file"});
     }
     size_ = static_cast<std::size_t>(found.st_size);
   }
@@ -50,8 +50,9 @@ class readable_file {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Maps its bytes from `offset`, a multiple of a page's, on: to `at`, in place of what is mapped
-  /// there, or where there is room. Throws `data_error`, naming the path, where it cannot be read.
+  /// Maps `bytes` bytes from `offset`, which must be a multiple of the page size. `at` replaces an
+  /// existing mapping; null lets the system select the address. Throws `data_error`, with the path,
+  /// if the file cannot be read.
   void* map(std::size_t offset, std::size_t bytes, int protection, void* at = nullptr) const {
     void* const mapped = mmap(at, bytes, protection, MAP_PRIVATE | (at != nullptr ? MAP_FIXED : 0),
                               descriptor_, static_cast<off_t>(offset));
@@ -67,11 +68,11 @@ class readable_file {
   std::size_t size_ = 0;
 };
 
-/// A file's bytes where the system keeps them, read when they are first looked at. The file must
-/// not become shorter while it lives.
+/// The mapped bytes of a file, which the system reads at the first access. The file must not become
+/// shorter while this object exists.
 class mapped_file {
  public:
-  /// Throws `data_error`, naming the path, where the file cannot be read.
+  /// Maps the file. Throws `data_error`, with the path, if the file cannot be read.
   explicit mapped_file(const std::filesystem::path& path) : mapped_file(readable_file(path)) {}
   explicit mapped_file(const readable_file& file) {
     if (file.size() > 0) {

@@ -17,37 +17,38 @@ namespace glia {
 
 class memory_block;
 
-/// Hands out blocks of memory and keeps those that come back for later requests, so that a training
-/// step, whose requests repeat, allocates from the system only the first time.
+/// Allocates blocks of memory and keeps released blocks for later requests. A training step repeats
+/// its requests, so only the first step allocates memory from the system.
 ///
-/// Sizes are rounded up to a multiple of an eighth of their power of two (at most 12.5 % is wasted)
-/// and each rounded size has a list of its own. What the pool keeps is bounded: where it would have
-/// more than four times of the most that was ever in use at once, summed over the threads' lists,
-/// it gives back what was not in use since it was last about to have so much. Blocks are aligned to
-/// 64 bytes, a cache line.
+/// Sizes are rounded up to a multiple of an eighth of their power of two, so at most 12.5 % is
+/// wasted. Each rounded size has a list of free blocks. Blocks are aligned to 64 bytes, a cache
+/// line. The pool's memory is limited: if it would exceed four times the largest amount in use at
+/// once (summed over the lists of all threads), the pool frees the blocks that have not been in use
+/// since it last reached this limit.
 ///
-/// A copy shares the pool; blocks keep it alive. Safe to use from several threads: each has lists
-/// of its own, and looks at the others' where these are empty.
+/// Copies share the pool, and blocks keep it alive. It is safe to use from several threads: each
+/// thread has its own lists, and looks into the others' if its own are empty.
 class memory_pool {
  public:
   static constexpr std::size_t max_shards = 8;
 
-  /// With lists for so many threads; with 1 what the system is asked for depends on the requests
-  /// alone, and not on which thread makes them.
+  /// Creates a pool with lists for `shards` threads, from 1 to max_shards. With 1, the memory taken
+  /// from the system depends only on the requests, not on the threads that make them.
   explicit memory_pool(std::size_t shards = max_shards)
       : state_(new state(std::clamp<std::size_t>(shards, 1, max_shards)),
                [](state* last) { last->close(); }) {}
 
-  /// Throws `value_error` for sizes that no machine has, `std::bad_alloc` where this one has not.
+  /// Returns a block of at least `bytes` bytes. Throws `value_error` for sizes that no machine has,
+  /// and `std::bad_alloc` if there is not enough memory.
   [[nodiscard]] memory_block allocate(std::size_t bytes) const;
-  /// The same for memory that is needed for a short time and in sizes that vary: a block that is
-  /// free and up to four times as large will do.
+  /// Returns a block for short use, for requests whose sizes vary. It may be a free block of up to
+  /// four times the size.
   [[nodiscard]] memory_block borrow(std::size_t bytes) const;
 
-  /// Bytes taken from the system so far and not given back.
+  /// Returns the number of bytes that the pool has taken from the system and not given back.
   [[nodiscard]] std::size_t reserved_bytes() const noexcept { return state_->reserved.load(); }
 
-  /// Gives back to the system what is not in use.
+  /// Gives all unused memory back to the system.
   void trim() const { state_->trim(); }
 
  private:
@@ -55,7 +56,7 @@ class memory_pool {
   static constexpr std::size_t alignment = 64;
   static constexpr std::size_t steps_per_power = 8;
   static constexpr std::size_t max_bytes = std::size_t{1} << 56;
-  // Enough for the tensors of a step one after the other, and for those of a smaller last batch.
+  // Enough for the tensors of successive steps and for those of a smaller last batch.
   static constexpr std::size_t max_kept = 4;
   static constexpr std::size_t classes = 57 * steps_per_power;
 
@@ -64,12 +65,12 @@ class memory_pool {
 
   struct header {
     std::atomic<std::size_t> owners;
-    std::size_t size_class;  // bytes, of what is none of a pool's
+    std::size_t size_class;  // bytes, if the block does not belong to a pool
     header* next_free;
-    state* home;  // null for those
+    state* home;  // null if the block does not belong to a pool
     void (*release)(void* memory, std::size_t bytes) noexcept;
     shard* from;
-    std::size_t round;  // of the shard, when the block came back
+    std::size_t round;  // round of the shard in which the block was released
   };
   static_assert(sizeof(header) <= alignment);
 
@@ -77,10 +78,10 @@ class memory_pool {
   struct alignas(64) shard {
     spin_lock lock;
     bool closed = false;
-    std::size_t round = 0;      // how often room was made
-    std::ptrdiff_t blocks = 0;  // in use
-    std::size_t bytes = 0;      // of these
-    std::size_t most = 0;       // bytes at once
+    std::size_t round = 0;      // number of times that memory was freed to stay within the limit
+    std::ptrdiff_t blocks = 0;  // blocks in use
+    std::size_t bytes = 0;      // bytes of the blocks in use
+    std::size_t most = 0;       // largest value of `bytes`
     std::array<header*, classes> free{};
 
     void hand_out(const header* head) noexcept {
@@ -91,12 +92,12 @@ class memory_pool {
   };
 
   struct state {
-    std::size_t used;                                      // of the shards
-    std::array<std::atomic<shard*>, max_shards> shards{};  // made when a thread comes for one
+    std::size_t used;                                      // number of shards
+    std::array<std::atomic<shard*>, max_shards> shards{};  // created when a thread first needs one
     spin_lock growing;
     bool closed = false;
     std::atomic<std::size_t> reserved{0};
-    std::atomic<std::ptrdiff_t> left{0};  // blocks that are still in use after the pool
+    std::atomic<std::ptrdiff_t> left{0};  // blocks that are still in use after the pool is closed
 
     explicit state(std::size_t count) : used(count) {}
     state(const state&) = delete;
@@ -143,7 +144,7 @@ class memory_pool {
       }
       return nullptr;
     }
-    /// A block of the class, or of one up to `last_class`: a free one or, if there is none, one
+    /// Returns a free block of the class, or of a class up to `last_class`, or else a new block
     /// from the system.
     header* take(std::size_t size_class, std::size_t last_class) {
       shard& mine = of_this_thread();
@@ -163,13 +164,14 @@ class memory_pool {
       if (found == nullptr) {
         found = make(size_class);
       }
-      // One that was another thread's stays here from now on, or both would always meet there.
+      // A block of another thread stays here from now on; otherwise both threads would always meet
+      // at that list.
       found->from = &mine;
       const std::lock_guard guard(mine.lock);
       mine.hand_out(found);
       return found;
     }
-    /// A block from the system.
+    /// Returns a new block from the system.
     header* make(std::size_t size_class) {
       const std::size_t total = total_of(size_class);
       make_room(total);
@@ -187,7 +189,7 @@ class memory_pool {
           --s.blocks;
           s.bytes -= total_of(head->size_class);
           head->round = s.round;
-          // In this order, also for a child that is forked in between: see spin_lock.
+          // This order is necessary for a child process that is forked in between: see spin_lock.
           head->next_free = s.free[head->size_class];
           std::atomic_signal_fence(std::memory_order_release);
           s.free[head->size_class] = head;
@@ -205,7 +207,7 @@ class memory_pool {
       head->~header();
       ::operator delete (head, std::align_val_t{alignment});
     }
-    /// Frees the idle blocks that came back before each shard's last `rounds` rounds.
+    /// Frees the unused blocks that were released before each shard's last `rounds` rounds.
     void trim(std::size_t rounds = 0) {
       for_each_shard([&](shard& s) {
         for (header*& list : s.free) {
@@ -220,7 +222,7 @@ class memory_pool {
         ++s.round;
       });
     }
-    /// Sees to it that `bytes` more keep within the bound, or nearly.
+    /// Frees memory, if necessary, so that `bytes` more stay approximately within the limit.
     void make_room(std::size_t bytes) {
       std::size_t most = bytes;
       for_each_shard([&](const shard& s) { most += s.most; });
@@ -229,14 +231,15 @@ class memory_pool {
       }
     }
 
-    /// No pool is left: what is in use goes when it comes back, the last block takes this along.
+    /// Called when the last copy of the pool is destroyed. Blocks in use are freed when they are
+    /// released, and the last one also deletes the state.
     void close() {
       trim();
       {
         const std::lock_guard guard(growing);
         closed = true;
       }
-      left.store(1);  // this call
+      left.store(1);  // counts this call
       for_each_shard([&](shard& s) {
         s.closed = true;
         left.fetch_add(s.blocks);
@@ -268,8 +271,8 @@ class memory_pool {
   std::shared_ptr<state> state_;
 };
 
-/// A counted reference to a block of a memory pool, or of memory from elsewhere; the last one to
-/// go hands the block back.
+/// A counted reference to a block of a memory pool, or to other memory. The last reference releases
+/// the block.
 class memory_block {
  public:
   memory_block() = default;
@@ -300,15 +303,15 @@ class memory_block {
     return reinterpret_cast<std::byte*>(head_) + memory_pool::alignment;
   }
 
-  /// Whether nobody else can see the memory, which is then free to be overwritten.
+  /// Returns whether this is the only reference, so that the memory may be overwritten.
   [[nodiscard]] bool unique() const noexcept {
     return counted_ && head_->owners.load(std::memory_order_acquire) == 1;
   }
 
-  /// A reference that is not counted, nor are its copies: for as long as this one lives. Counting
-  /// is what threads that read one block side by side would get into each other's way by.
+  /// Returns an uncounted reference, valid while this one exists; its copies are not counted
+  /// either. Threads that read one block at the same time would slow each other down by counting.
   [[nodiscard]] memory_block borrowed() const noexcept { return {head_, false}; }
-  /// A counted one, made while one that is lives.
+  /// Returns a counted reference to the same block. A counted one must exist during this call.
   [[nodiscard]] memory_block counted() const noexcept {
     if (head_ != nullptr) {
       head_->owners.fetch_add(1, std::memory_order_relaxed);
@@ -318,16 +321,16 @@ class memory_block {
 
   [[nodiscard]] explicit operator bool() const noexcept { return head_ != nullptr; }
 
-  /// Memory that someone else keeps, as a reference that is not counted. The `memory_block::ahead`
-  /// bytes before it must be there, too, and are nobody's.
+  /// Returns an uncounted reference to memory of another owner. The `memory_block::ahead` bytes
+  /// before it must exist and be unused.
   [[nodiscard]] static memory_block of_others(void* memory) noexcept {
     std::byte* const head = static_cast<std::byte*>(memory) - memory_pool::alignment;
     return {reinterpret_cast<memory_pool::header*>(head), false};
   }
   static constexpr std::size_t ahead = memory_pool::alignment;
 
-  /// Memory that is none of a pool's, with the `ahead` bytes before it, which must be there and are
-  /// written to. The last reference to go calls release(memory, bytes).
+  /// Returns a counted reference to memory outside of pools. The `ahead` bytes before it must exist
+  /// and are overwritten. The last reference calls release(memory, bytes).
   [[nodiscard]] static memory_block taken_over(void* memory, std::size_t bytes,
                                                void (*release)(void*,
                                                                std::size_t) noexcept) noexcept {
@@ -348,7 +351,7 @@ class memory_block {
 
 inline memory_block memory_pool::take(std::size_t bytes, std::size_t larger) const {
   require<value_error>(bytes <= max_bytes, "memory_pool: ", bytes,
-                       " bytes are more than any machine has; check the sizes asked for");
+                       " bytes are more than any machine has; check the requested sizes");
   const std::size_t size_class = class_of(bytes);
   header* const head = state_->take(size_class, std::min(size_class + larger, classes - 1));
   head->owners.store(1, std::memory_order_relaxed);

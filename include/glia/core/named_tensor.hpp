@@ -8,13 +8,13 @@
 
 namespace glia {
 
-/// A tensor in host memory, as a training's state and files hold it.
+/// A named tensor in host memory, as in files and in the state of a training.
 struct named_tensor {
-  std::string name;  ///< of a parameter: features.conv2d_0.kernel
+  std::string name;  ///< path of a parameter, such as features.conv2d_0.kernel
   glia::shape shape;
-  std::variant<std::vector<float>, std::vector<double>> values;  ///< row-major
+  std::variant<std::vector<float>, std::vector<double>> values;  ///< elements in row-major order
 
-  /// As numbers of type T, rounded where these have fewer digits.
+  /// Returns the elements as numbers of type T, rounded if T has fewer digits.
   template <class T>
   [[nodiscard]] std::vector<T> as() const {
     return std::visit([](const auto& all) { return std::vector<T>(all.begin(), all.end()); },

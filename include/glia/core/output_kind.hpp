@@ -6,10 +6,10 @@
 
 namespace glia {
 
-/// What a layer's outputs are, as far as losses and metrics have to know.
+/// The activation at the end of a layer, as far as losses and metrics need to know it.
 enum class output_kind : std::uint8_t { other, sigmoid, softmax };
 
-/// What the kind is called.
+/// Returns the name of an output kind.
 [[nodiscard]] constexpr std::string_view name_of(output_kind kind) noexcept {
   constexpr std::string_view names[] = {"other", "sigmoid", "softmax"};
   return names[static_cast<std::size_t>(kind)];

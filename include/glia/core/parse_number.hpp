@@ -13,8 +13,8 @@
 
 namespace glia::detail {
 
-/// A replacement for `std::from_chars` on floating-point numbers, built on strtod: libc++ 19 has
-/// `std::from_chars` for integers only.
+/// Parses a floating-point number like `std::from_chars`, by means of strtod. libc++ 19 has
+/// `std::from_chars` only for integers.
 template <std::floating_point T>
 [[nodiscard]] std::from_chars_result parse_number_by_strtod(const char* first, const char* last,
                                                             T& value) {
@@ -53,7 +53,7 @@ template <std::floating_point T>
   return {behind, std::errc()};
 }
 
-/// Parses a floating-point number as `std::from_chars` does, with any C++ library.
+/// Parses a floating-point number like `std::from_chars`, with any C++ library.
 template <std::floating_point T>
 [[nodiscard]] std::from_chars_result parse_number(const char* first, const char* last, T& value) {
 #ifdef __cpp_lib_to_chars

@@ -19,8 +19,9 @@ inline const int counting_forks =
 
 }  // namespace detail
 
-/// How often `fork` has led to this process. A child has only the thread that forked it: what was
-/// made under another number may have threads, or locks held by threads, that do not exist here.
+/// Returns the number of calls of `fork` that led to this process. A child process has only the
+/// thread that forked it, so threads and locks created under a smaller number may not exist or may
+/// never be released.
 [[nodiscard]] inline std::uint32_t process_number() noexcept {
   return detail::forks.load(std::memory_order_relaxed);
 }

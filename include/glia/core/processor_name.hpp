@@ -7,8 +7,8 @@
 
 namespace glia {
 
-/// What the system calls this machine's processor, as "Intel(R) Xeon(R) CPU @ 2.20GHz"; where it
-/// has no name for it, the architecture, as "aarch64".
+/// Returns the system's name of the processor, such as "Intel(R) Xeon(R) CPU @ 2.20GHz". If the
+/// system has no name, returns the architecture, such as "aarch64".
 [[nodiscard]] inline std::string processor_name() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {

@@ -10,17 +10,18 @@
 
 namespace glia {
 
-/// Names one sequence of random numbers: every element of it can be computed on its own, in any
-/// order and on any thread.
+/// The key of one random sequence. Every element can be computed on its own, in any order and on
+/// any thread.
 struct random_key {
-  std::uint64_t seed = 0;    ///< of the whole run
-  std::uint32_t stream = 0;  ///< which consumer: a layer, a parameter, the shuffling
-  std::uint32_t step = 0;    ///< training step, or epoch
+  std::uint64_t seed = 0;    ///< of the whole run, any value
+  std::uint32_t stream = 0;  ///< number of the consumer: a layer, a parameter or the shuffling
+  std::uint32_t step = 0;    ///< number of the training step or epoch
 
   friend constexpr bool operator==(const random_key&, const random_key&) = default;
 };
 
-/// Philox 4x32 with 10 rounds: block `index` of the sequence named by `key`, four random words.
+/// Block `index` of the sequence named by `key`: four random words of 32 bits from Philox 4x32 with
+/// 10 rounds.
 ///
 /// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 [[nodiscard]] constexpr std::array<std::uint32_t, 4> philox(const random_key& key,
@@ -44,14 +45,14 @@ struct random_key {
   return {c0, c1, c2, c3};
 }
 
-/// Random word number `index` of the sequence named by `key`.
+/// Random word `index`, of 32 bits, of the sequence named by `key`.
 [[nodiscard]] constexpr std::uint32_t random_bits(const random_key& key,
                                                   std::uint64_t index) noexcept {
   return philox(key, index / 4)[index % 4];
 }
 
-/// Half of a random word: the low half of word index / 2 for an even index, else the high one. For
-/// decisions that 16 bits are enough for, at half the price.
+/// Half of a random word, 16 bits: the low half of word index / 2 for an even index, else the high
+/// half. It costs half as much as a word, for decisions that need only 16 bits.
 [[nodiscard]] constexpr std::uint16_t random_half(const random_key& key,
                                                   std::uint64_t index) noexcept {
   return static_cast<std::uint16_t>(random_bits(key, index / 2) >> (index % 2 * 16));
@@ -59,8 +60,8 @@ struct random_key {
 
 namespace inverse_error_function {
 
-// erf^-1(u) = u p(x), polynomials in x = w - 5/2 where w = -ln(1 - u^2) is below 5 and in
-// x = sqrt(w) - 3 from there on, the highest power first.
+// erf^-1(u) = u p(x). The polynomial p has x = w - 5/2 if w = -ln(1 - u^2) is below 5, else x =
+// sqrt(w) - 3. The coefficients begin with that of the highest power.
 inline constexpr std::array<double, 9> near{2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
                                             -4.39150654e-06, 0.00021858087,  -0.00125372503,
                                             -0.00417768164,  0.246640727,    1.50140941};
@@ -70,12 +71,14 @@ inline constexpr std::array<double, 9> far{-0.000200214257, 0.000100950558, 0.00
 
 }  // namespace inverse_error_function
 
-/// A normally distributed number, of deviation 1, made of a random word: 24 bits of it are u, odd
-/// multiples of 2^-24 between -1 and 1, of which this is sqrt(2) erf^-1(u), at most 5.42 in size.
-/// Giles, "Approximating the erfinv function", GPU Computing Gems, 2011; 1e-6 relative.
+/// A standard normal number computed from one random word: sqrt(2) erf^-1(u), where 24 bits of the
+/// word select u among the odd multiples of 2^-24 between -1 and 1. Its absolute value is at most
+/// 5.42, its relative error 1e-6.
+///
+/// Giles, "Approximating the erfinv function", GPU Computing Gems, 2011.
 template <class T>
 [[nodiscard]] T normal_of(std::uint32_t word) noexcept {
-  // As an integer it is exact in float, too.
+  // Integers make this exact in float, too.
   const std::int32_t odd = 2 * static_cast<std::int32_t>(word >> 8) + 1 - (1 << 24);
   const T u = static_cast<T>(odd) * T{0x1p-24};
   const T w = -std::log((1 - u) * (1 + u));
@@ -88,11 +91,14 @@ template <class T>
   return static_cast<T>(std::numbers::sqrt2) * p * u;
 }
 
-/// Reads the sequence named by a key from its beginning. A value: copying it forks the position.
+/// A random number generator that reads the sequence of a key from its beginning. A copy continues
+/// independently from the same position.
 class random_stream {
  public:
+  /// Starts at the beginning of the sequence of `key`.
   constexpr explicit random_stream(random_key key) noexcept : key_(key) {}
 
+  /// Returns the next random word: 32 uniform bits.
   [[nodiscard]] constexpr std::uint32_t bits() noexcept {
     if (position_ % 4 == 0) {
       block_ = philox(key_, position_ / 4);
@@ -100,18 +106,19 @@ class random_stream {
     return block_[position_++ % 4];
   }
 
-  /// Uniform in [0, 1), a multiple of 2^-32.
+  /// Returns a uniform number in [0, 1), a multiple of 2^-32.
   [[nodiscard]] constexpr double uniform() noexcept { return bits() * 0x1p-32; }
 
-  /// Standard normal, by Box and Muller's transform.
+  /// Returns a standard normal number, computed with the Box-Muller transform from two words.
   [[nodiscard]] double normal() noexcept {
     const double radius = std::sqrt(-2.0 * std::log1p(-uniform()));
     return radius * std::cos(2.0 * std::numbers::pi * uniform());
   }
 
-  /// Uniform in {0, ..., bound - 1}, 0 < bound <= 2^32, by Lemire's multiplication; its bias of at
-  /// most bound / 2^32 is far below what a shuffle of a data set could show.
-  [[nodiscard]] constexpr std::size_t below(std::size_t bound) noexcept {
+  /// Returns a uniform integer in {0, ..., bound - 1}, for 0 < bound <= 2^32. Uses Lemire's
+  /// multiplication; its bias of at most bound / 2^32 is far too small to show in a shuffled data
+  /// set.
+  [[nodiscard]] constexpr std::size_t integer(std::size_t bound) noexcept {
     return static_cast<std::size_t>((std::uint64_t{bits()} * bound) >> 32);
   }
 
@@ -121,12 +128,13 @@ class random_stream {
   std::array<std::uint32_t, 4> block_{};
 };
 
-/// Fisher and Yates's shuffle; the order depends on the key alone.
+/// Shuffles `values` with the Fisher-Yates algorithm. The order depends only on the key and the
+/// number of values.
 template <class T>
 void shuffle(std::span<T> values, const random_key& key) noexcept {
   random_stream random(key);
   for (std::size_t i = values.size(); i > 1; --i) {
-    std::swap(values[i - 1], values[random.below(i)]);
+    std::swap(values[i - 1], values[random.integer(i)]);
   }
 }
 

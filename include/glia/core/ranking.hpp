@@ -6,8 +6,8 @@
 
 namespace glia {
 
-/// Whether a class has one of the k highest scores, of equal ones the first. There is none where a
-/// score is not a number, nor for a class that has no score.
+/// Returns whether the class `truth` has one of the k highest scores. Of equal scores, the first
+/// counts as higher. Returns false if a score is NaN or the class has no score.
 template <class T>
 [[nodiscard]] bool is_in_top_k(std::span<const T> scores, std::size_t truth, std::size_t k) {
   if (truth >= scores.size()) {

@@ -12,26 +12,28 @@
 
 namespace glia {
 
-/// One of several tensors with names that lie one behind the other in a row: an input or an output
-/// of a model that has several, or what an output should have been.
+/// One of several named tensors that are stored one after the other in a row: an input or output of
+/// a model with several of them, or the target of an output.
 struct row_part {
   std::string name;
-  shape extents;            ///< of one sample
-  std::size_t first = 0;    ///< where it begins in the row
-  std::size_t classes = 0;  ///< that the elements are to be one of, 0 to this less 1; 0: any values
+  shape extents;            ///< shape of one sample
+  std::size_t first = 0;    ///< index of its first element in the row
+  std::size_t classes = 0;  ///< number of classes, if the elements are class indices; 0: any values
   output_kind gives = output_kind::other;
-  std::string giver = {};  ///< of an output, the layer that made it so
+  std::string giver = {};  ///< layer that determines `gives`, for an output
 
+  /// Returns the number of elements of one sample.
   [[nodiscard]] std::size_t size() const { return extents.size(); }
+  /// Returns the index after its last element in the row.
   [[nodiscard]] std::size_t end() const { return first + size(); }
 };
 
-/// The number of elements of a row.
+/// Returns the number of elements of a row.
 [[nodiscard]] inline std::size_t row_size(const std::vector<row_part>& parts) {
   return parts.empty() ? 0 : parts.back().end();
 }
 
-/// What a row holds, in words: image (28, 28, 1), age (1).
+/// Describes the content of a row: image (28, 28, 1), age (1).
 [[nodiscard]] inline std::string parts_text(const std::vector<row_part>& parts) {
   std::string result;
   for (const row_part& part : parts) {
@@ -40,18 +42,19 @@ struct row_part {
   return result.empty() ? "none with a name" : result;
 }
 
-/// The part of this name. Throws `value_error`, saying which there are.
+/// Returns the part with this name. Throws `value_error`, which lists the existing names, if there
+/// is none.
 [[nodiscard]] inline const row_part& part_called(std::string_view name,
                                                  const std::vector<row_part>& parts,
                                                  std::string_view where) {
   const auto found = std::find_if(parts.begin(), parts.end(),
                                   [&](const row_part& part) { return part.name == name; });
-  require<value_error>(found != parts.end(), where, ": nothing is called '", name,
-                       "'; there are: ", parts_text(parts));
+  require<value_error>(found != parts.end(), where, ": there is no tensor named '", name,
+                       "'; the names are: ", parts_text(parts));
   return *found;
 }
 
-/// Throws `value_error` where rows do not hold what a model's inputs or targets are.
+/// Throws `value_error` if rows do not match the inputs or outputs of a model.
 inline void require_parts(std::string_view what, std::string_view of,
                           const std::vector<row_part>& expected, const std::vector<row_part>& got) {
   const bool alike = std::equal(expected.begin(), expected.end(), got.begin(), got.end(),

@@ -18,10 +18,10 @@
 
 namespace glia {
 
-/// How a program ended and what it wrote.
+/// The exit status and the output of a program.
 struct program_result {
-  static constexpr int not_found = 127;  ///< as shells have it
-  static constexpr int signalled = 128;  ///< to this a signal's number is added
+  static constexpr int not_found = 127;  ///< the same as in shells
+  static constexpr int signalled = 128;  ///< a signal's number is added to this
 
   int status = 0;
   std::string output;
@@ -30,15 +30,17 @@ struct program_result {
 
 namespace detail {
 
-/// A file without a name, which goes with the object. Programs get files and not pipes: none waits
-/// for another, and one that reads nothing raises no SIGPIPE.
+/// A temporary file that is deleted with this object. Programs get files instead of pipes: then no
+/// program waits for another, and a program that does not read its input raises no SIGPIPE.
 class unnamed_file {
  public:
   unnamed_file() : file_(std::tmpfile()) {
-    require<data_error>(file_ != nullptr,
-                        "run_program: no temporary file can be made; is the disk full, or /tmp "
-                        "not to be written to?");
-    // Above the three that a program's own are to replace, and not left open in other programs.
+    require<data_error>(
+        file_ != nullptr,
+        "run_program: cannot create a temporary file; check that the disk is not full "
+        "and that /tmp is writable");
+    // The number must be above those of the three standard streams that it replaces, and other
+    // programs must not inherit it.
     number_ = fcntl(fileno(file_), F_DUPFD_CLOEXEC, 3);
   }
   unnamed_file(const unnamed_file&) = delete;
@@ -54,8 +56,8 @@ class unnamed_file {
     const bool whole =
         (text.empty() || std::fwrite(text.data(), 1, text.size(), file_) == text.size()) &&
         std::fflush(file_) == 0 && std::fseek(file_, 0, SEEK_SET) == 0;
-    require<data_error>(whole,
-                        "run_program: a temporary file cannot be written; is the disk full?");
+    require<data_error>(
+        whole, "run_program: cannot write a temporary file; check that the disk is not full");
   }
   [[nodiscard]] std::string read() {
     std::string text;
@@ -74,11 +76,13 @@ class unnamed_file {
 
 }  // namespace detail
 
-/// Runs a program, found by PATH unless its name has a slash, with arguments that no shell reads,
-/// and waits for its end. `input` is what it reads from its standard input. A program that is not
-/// there, or that the system cannot start, has the status `not_found`.
+/// Runs a program, waits for its end and returns its status and output. The program is found by
+/// PATH unless its name contains a slash, and its arguments are not interpreted by a shell. `input`
+/// is its standard input. The status is `not_found` if the program does not exist or cannot be
+/// started.
 ///
-/// Throws `value_error` for no command, `data_error` where there is no room for temporary files.
+/// Throws `value_error` if `command` is empty, and `data_error` if temporary files cannot be
+/// written.
 [[nodiscard]] inline program_result run_program(const std::vector<std::string>& command,
                                                 std::string_view input = {}) {
   require<value_error>(!command.empty(), "run_program: expected a program and its arguments");
@@ -104,7 +108,7 @@ class unnamed_file {
   if (failure != 0) {
     return {.status = program_result::not_found, .output = {}, .errors = {}};
   }
-  int ended = 0;  // stays where the program ignores its children's ends, and none is told
+  int ended = 0;  // stays 0 if this process ignores SIGCHLD
   while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
   }
   return {.status =

@@ -11,19 +11,24 @@
 
 namespace glia {
 
-/// The extents of a tensor, outermost first. Storage is inline: shapes are made in every training
-/// step, which must not allocate.
+/// The extents of a tensor, outermost axis first, such as {32, 28, 28, 1}. It has up to `max_rank`
+/// (6) extents, which are stored inline: training creates shapes in every step and must not
+/// allocate.
 ///
 /// Throws `shape_error` for more than `max_rank` extents.
 class shape {
  public:
+  /// The largest number of extents.
   static constexpr std::size_t max_rank = 6;
 
+  /// Creates the empty shape of a scalar.
   constexpr shape() = default;
 
+  /// Creates a shape from a list of extents, outermost first.
   constexpr shape(std::initializer_list<std::size_t> extents)
       : shape(extents.begin(), extents.end()) {}
 
+  /// Creates a shape from a range of extents, outermost first.
   template <class Iterator>
   constexpr shape(Iterator first, Iterator last) {
     for (; first != last; ++first) {
@@ -31,6 +36,7 @@ class shape {
     }
   }
 
+  /// Appends an extent as the last axis. Throws `shape_error` if the shape has `max_rank` extents.
   constexpr void push_back(std::size_t extent) {
     if (rank_ == max_rank) {
       throw shape_error("shape: expected at most 6 extents, got more");
@@ -38,19 +44,23 @@ class shape {
     extents_[rank_++] = extent;
   }
 
+  /// Returns the number of extents (axes).
   [[nodiscard]] constexpr std::size_t rank() const noexcept { return rank_; }
 
-  /// The number of elements: the product of the extents, 1 for a scalar's empty shape.
+  /// Returns the number of elements: the product of the extents. It is 1 for the empty shape of a
+  /// scalar.
   [[nodiscard]] constexpr std::size_t size() const noexcept {
     return std::accumulate(begin(), end(), std::size_t{1}, std::multiplies<>{});
   }
 
+  /// Returns the extent of an axis, which must be below rank().
   [[nodiscard]] constexpr std::size_t operator[](std::size_t axis) const noexcept {
     return extents_[axis];
   }
   [[nodiscard]] constexpr std::size_t& operator[](std::size_t axis) noexcept {
     return extents_[axis];
   }
+  /// Returns the last extent. The shape must not be empty.
   [[nodiscard]] constexpr std::size_t back() const noexcept { return extents_[rank_ - 1]; }
 
   [[nodiscard]] constexpr const std::size_t* begin() const noexcept { return extents_.data(); }
@@ -60,6 +70,7 @@ class shape {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
+  /// Writes the extents in parentheses: (32, 10), or (10,) for one extent.
   friend std::ostream& operator<<(std::ostream& out, const shape& s) {
     out << '(';
     for (std::size_t axis = 0; axis < s.rank(); ++axis) {
@@ -73,8 +84,8 @@ class shape {
   std::size_t rank_ = 0;
 };
 
-/// Whether there is a machine whose memory holds a tensor of this shape: sizes beyond that would
-/// wrap around to small numbers.
+/// Returns whether a tensor of this shape can fit into any machine's memory, which is below 2^56
+/// bytes. Without this check, larger sizes would wrap around to small numbers.
 [[nodiscard]] constexpr bool fits_memory(const shape& s, std::size_t element_bytes) noexcept {
   std::size_t left = (std::size_t{1} << 56) / element_bytes;
   for (const std::size_t extent : s) {
@@ -86,14 +97,15 @@ class shape {
   return true;
 }
 
-/// What a tensor of this shape takes in memory. Throws `shape_error` where none holds it.
+/// Returns the bytes that a tensor of this shape takes in memory. Throws `shape_error` if no
+/// machine has enough memory.
 [[nodiscard]] inline std::size_t byte_size(const shape& s, std::size_t element_bytes) {
   require<shape_error>(fits_memory(s, element_bytes), "a tensor of shape ", s,
                        " is larger than any machine's memory; check its extents");
   return s.size() * element_bytes;
 }
 
-/// The shape of `count` samples of shape `sample`: (N, ...sample).
+/// Returns the shape of a batch of `count` samples of shape `sample`: (N, ...sample).
 [[nodiscard]] constexpr shape batch_of(std::size_t count, const shape& sample) {
   shape result{count};
   for (std::size_t extent : sample) {
@@ -102,23 +114,24 @@ class shape {
   return result;
 }
 
-/// The shape of one sample of a batch: everything but the first extent.
+/// Returns the shape of one sample of a batch: all extents except the first.
 [[nodiscard]] constexpr shape sample_of(const shape& batch) {
   return batch.rank() == 0 ? shape{} : shape(batch.begin() + 1, batch.end());
 }
 
-/// Everything but the last extent: the shape of what there is one of for each row.
+/// Returns all extents except the last: the shape of a tensor with one value for each row.
 [[nodiscard]] constexpr shape without_last_axis(const shape& s) {
   return s.rank() == 0 ? shape{} : shape(s.begin(), s.end() - 1);
 }
 
-/// All extents but the last multiplied: the number of rows when the last axis holds the features.
+/// Returns the product of all extents except the last: the number of rows if the last axis holds
+/// the features.
 [[nodiscard]] constexpr std::size_t row_count(const shape& s) noexcept {
   return s.rank() == 0 || s.back() == 0 ? 1 : s.size() / s.back();
 }
 
-/// A batch shape as error messages and summaries print it: (N, 28, 28, 1). Made into words only
-/// where it is printed, which errors that do not happen are not.
+/// A batch shape as error messages and summaries print it: (N, 28, 28, 1). The text is made only
+/// when it is printed, so that checks which succeed do not pay for it.
 class batch_text {
  public:
   explicit batch_text(const shape& batch) : batch_(batch) {}

@@ -8,7 +8,7 @@
 
 namespace glia {
 
-/// Tells the processor that a loop waits for another thread.
+/// Tells the processor that this loop waits for another thread.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -19,9 +19,9 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// A lock for sections of a few instructions, as `std::mutex` otherwise. A child process takes over
-/// a lock that a thread of its parent held when it was forked: what it guards must be usable after
-/// each of its writes.
+/// A lock for sections of a few instructions, otherwise like `std::mutex`. A child process can
+/// acquire a lock that was held by a thread of its parent at the time of the fork. Therefore, the
+/// protected data must be usable after every single write.
 class spin_lock {
  public:
   void lock() noexcept {
@@ -39,7 +39,7 @@ class spin_lock {
   void unlock() noexcept { holder_.store(0, std::memory_order_release); }
 
  private:
-  std::atomic<std::uint32_t> holder_{0};  // 0: nobody; else the number of its process, plus 1
+  std::atomic<std::uint32_t> holder_{0};  // 0: unlocked; else the holder's process number plus 1
 };
 
 }  // namespace glia

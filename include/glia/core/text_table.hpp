@@ -7,9 +7,9 @@
 
 namespace glia {
 
-/// Rows of cells as lines of text: the first row is a heading with a rule below it, and the last
-/// one has a rule above it if it is a total. The first `left` columns are set to the left, the
-/// others to the right.
+/// Formats rows of cells as a table of text. The first row is a heading with a line below it. If
+/// `total` is true, the last row has a line above it. The first `left` columns are aligned to the
+/// left, the others to the right.
 [[nodiscard]] inline std::string text_table(const std::vector<std::vector<std::string>>& rows,
                                             std::size_t left = 1, bool total = false) {
   std::vector<std::size_t> width;

@@ -17,21 +17,21 @@
 
 namespace glia {
 
-/// Runs loops over a fixed set of threads, the caller being one of them.
+/// Runs loops on a fixed set of threads, which includes the calling thread.
 ///
-/// The loop's indices are handed out one by one as threads become free, so callers cut their work
-/// into blocks whose borders do not depend on the number of threads; then the results do not
-/// either. A loop body must not throw; a loop is at most 2^32 - 2 indices long.
+/// The indices of a loop are handed out one by one as threads become free. Callers cut their work
+/// into blocks whose borders do not depend on the number of threads; then the results do not depend
+/// on it either. A loop body must not throw, and a loop has at most 2^32 - 2 indices.
 ///
-/// Any number of threads may call at the same time: a lone caller gets all threads, several share
-/// them, and one for whom none is left runs its loop alone. So does a child process that `fork`
-/// made, in which the pool's threads do not exist.
+/// Any number of threads may call at the same time. A single caller gets all threads, several
+/// callers share them, and a caller for which no thread is left runs its loop alone. A child
+/// process made by `fork`, in which the pool's threads do not exist, also runs loops alone.
 class thread_pool {
  public:
   static constexpr std::size_t max_threads = 1024;
 
-  /// `threads` counts the caller; 0 means one per core. Throws `value_error` for more than
-  /// max_threads, and where the system does not give so many.
+  /// Starts the threads. `threads` includes the caller; 0 means one for each core. Throws
+  /// `value_error` for more than max_threads threads, and if the system cannot start so many.
   explicit thread_pool(std::size_t threads = 0) : crew_(std::make_unique<crew>()) {
     if (threads == 0) {
       threads = std::max(1U, std::thread::hardware_concurrency());
@@ -47,8 +47,9 @@ class thread_pool {
     } catch (const std::system_error& failure) {
       const std::size_t made = crew_->threads.size() + 1;
       crew_->stop();
-      throw value_error(text("thread_pool: asked for ", threads, " threads, but the system gave ",
-                             made, " (", failure.what(), "); ask for fewer"));
+      throw value_error(text("thread_pool: expected ", threads,
+                             " threads, but the system started only ", made, " (", failure.what(),
+                             "); use fewer threads"));
     }
   }
 
@@ -57,7 +58,8 @@ class thread_pool {
 
   ~thread_pool() {
     if (forked()) {
-      // Neither can the threads be joined here, nor what they wait for be destroyed.
+      // After a fork, the threads cannot be joined and the objects they wait for cannot be
+      // destroyed.
       static_cast<void>(crew_.release());
     } else {
       crew_->stop();
@@ -66,9 +68,9 @@ class thread_pool {
 
   [[nodiscard]] std::size_t size() const noexcept { return crew_->loops.size() + 1; }
 
-  /// Calls body(i, thread) for i = 0, ..., count - 1, each once, and returns when all are done.
-  /// `thread` is below size(); within one loop no two calls with the same one overlap, so it can
-  /// number scratch memory, but must not show in results.
+  /// Calls body(i, thread) once for each i = 0, ..., count - 1, and returns when all calls are
+  /// done. `thread` is below size(). Two calls with the same `thread` never overlap within a loop,
+  /// so it can select scratch memory. Results must not depend on it.
   template <class Body>
   void parallel_for(std::size_t count, const Body& body) {
     if (count > 1 && size() > 1 && !forked()) {
@@ -91,29 +93,30 @@ class thread_pool {
   using function = void (*)(const void*, std::size_t, std::size_t);
 
   // A ticket is the loop's generation (high half) and its next index (low half). A thread takes an
-  // index by advancing the whole ticket, so one that comes late, with the ticket of a loop that is
-  // over, cannot take an index of the next loop, and nobody needs to wait for it.
+  // index by advancing the whole ticket. A late thread with the ticket of a finished loop therefore
+  // cannot take an index of the next loop, and nobody has to wait for it.
   static constexpr std::uint64_t closed = 0xFFFFFFFF;
   static constexpr std::uint64_t index_mask = 0xFFFFFFFF;
 
-  // A training step has some twenty short loops: a worker that slept between them would cost more
-  // in waking than a loop takes. About 50 microseconds of spinning bridges most gaps.
+  // A training step has about twenty short loops. Waking a worker that sleeps between them would
+  // take longer than a loop does. About 50 microseconds of spinning bridge most gaps.
   static constexpr int spins_before_sleep = 2000;
-  // A caller whose last index is with a worker that waits for a core must let go of its own.
+  // If the caller's last index is with a worker that waits for a core, the caller must release its
+  // own core.
   static constexpr int spins_before_yield = 4000;
 
-  /// One caller's loop. It can be used again as soon as it is done: see `ticket`.
+  /// The loop of one caller. It can be reused as soon as it is done: see `ticket`.
   struct alignas(64) loop {
     std::atomic<bool> taken{false};
     std::atomic<std::uint64_t> ticket{closed};
     std::atomic<function> call{nullptr};
     std::atomic<const void*> context{nullptr};
     std::atomic<std::size_t> count{0};
-    std::atomic<std::ptrdiff_t> helpers{0};  // threads that may still join the caller
+    std::atomic<std::ptrdiff_t> helpers{0};  // number of threads that may still join the caller
     std::atomic<std::size_t> done{0};
 
     void open(std::size_t n, function body, const void* with, std::ptrdiff_t places) {
-      // Closed first: a late thread that sees the new fields must fail to advance the ticket.
+      // Close the ticket first: a late thread that sees the new fields must fail to advance it.
       const std::uint64_t before = ticket.load(std::memory_order_relaxed) | closed;
       ticket.store(before, std::memory_order_relaxed);
       call.store(body, std::memory_order_release);
@@ -121,7 +124,7 @@ class thread_pool {
       count.store(n, std::memory_order_release);
       done.store(0, std::memory_order_relaxed);
       helpers.store(places, std::memory_order_release);
-      ticket.store(before + 1, std::memory_order_release);  // the next generation's index 0
+      ticket.store(before + 1, std::memory_order_release);  // index 0 of the next generation
     }
 
     void take_indices(std::size_t thread) {
@@ -144,22 +147,23 @@ class thread_pool {
     }
   };
 
-  /// What callers and workers share. It stays where it is, and is left alone after a fork.
+  /// The state that callers and workers share. Its address is fixed, and it is not used after a
+  /// fork.
   struct crew {
-    std::vector<loop> loops;  // one per worker: more could not be helped
+    std::vector<loop> loops;  // one for each worker, since more loops could not get a helper
     std::vector<std::thread> threads;
     std::atomic<std::size_t> callers{0};
-    std::atomic<std::uint64_t> opened{0};  // loops so far
+    std::atomic<std::uint64_t> opened{0};  // number of loops so far
     std::atomic<std::size_t> sleeping{0};
     std::atomic<bool> stopping{false};
     std::mutex mutex;
     std::condition_variable wake;
     std::uint32_t process = process_number();
 
-    /// False if this caller is to run its loop alone.
+    /// Returns false if the caller has to run its loop alone.
     bool share_out(std::size_t count, function body, const void* context) {
       const caller_count here(callers);
-      const std::size_t share = (threads.size() + 1) / here.all;  // of the threads, for this loop
+      const std::size_t share = (threads.size() + 1) / here.all;  // number of threads for this loop
       loop* mine = share > 1 ? free_loop() : nullptr;
       if (mine == nullptr) {
         return false;

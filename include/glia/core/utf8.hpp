@@ -5,8 +5,9 @@
 
 namespace glia {
 
-/// Bytes of the UTF-8 character that a text begins with; 0 where it begins with none. Overlong
-/// forms, surrogates and what lies beyond U+10FFFF are none (RFC 3629, section 4).
+/// Returns the length in bytes of the UTF-8 character at the beginning of `text`, or 0 if the text
+/// does not begin with one. Overlong forms, surrogates and code points above U+10FFFF are invalid
+/// (RFC 3629, section 4).
 [[nodiscard]] inline std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -27,7 +28,7 @@ namespace glia {
   return allowed ? count : 0;
 }
 
-/// Whether a text is characters of UTF-8 throughout.
+/// Returns whether a text is valid UTF-8.
 [[nodiscard]] inline bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t bytes = character_bytes(text);

@@ -25,32 +25,33 @@ namespace glia {
 
 namespace detail {
 
-/// Where symbolic links lead from a path, whether there is such a file yet or not.
+/// Returns the target of a path after following symbolic links. The target need not exist.
 [[nodiscard]] inline std::filesystem::path followed(const std::filesystem::path& path) {
   constexpr int most_links = 40;  // as Linux
   std::filesystem::path target = path;
   for (int links = 0; links < most_links; ++links) {
     std::error_code failure;
     const std::filesystem::path next = std::filesystem::read_symlink(target, failure);
-    if (failure) {  // no link: also where nothing is
+    if (failure) {  // not a link, or does not exist
       return target;
     }
     target = target.parent_path() / next;
   }
-  throw data_error(text(path.string(), ": its symbolic links lead in a circle"));
+  throw data_error(text(path.string(), ": its symbolic links form a loop"));
 }
 
-/// A new, empty file beside another one, which it may take the place of. Nothing else has its name,
-/// in this program or another; it goes with the object.
+/// A new, empty file in the same folder as another one, which it may replace later. Its name is
+/// unique among all programs, and the file is deleted with this object.
 class part_file {
  public:
-  /// `name` is what errors call the target. Throws `data_error` where the file cannot be made.
+  /// Creates the file. `name` is the target's name in error messages. Throws `data_error` if the
+  /// file cannot be created.
   part_file(const std::filesystem::path& target, std::string name) : name_(std::move(name)) {
     struct stat old {};
     replaces_ = stat(target.c_str(), &old) == 0;
     mode_ = replaces_ ? old.st_mode & 0777U : 0666U;
-    // Programs of other machines, or in containers, may have the same number, and one that was
-    // ended may have left its files: then the next name is tried.
+    // Programs on other machines or in containers may have the same process number, and a killed
+    // program may have left its files. Then the next name is tried.
     static std::atomic<std::uint64_t> made{0};
     do {
       path_ = target.parent_path() /
@@ -59,7 +60,7 @@ class part_file {
           open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_ | S_IRUSR | S_IWUSR);
     } while (file_ < 0 ? errno == EEXIST : !is_held());
     require<data_error>(file_ >= 0, name_, ": cannot be written (", reason(),
-                        "); is there such a folder, and the right to write to it?");
+                        "); check that the folder exists and is writable");
   }
   part_file(const part_file&) = delete;
   part_file& operator=(const part_file&) = delete;
@@ -70,12 +71,13 @@ class part_file {
     }
   }
 
-  /// The open file, for writing. It is locked: SMB shares refuse writes by another descriptor.
+  /// Returns the descriptor of the open file, for writing. The file is locked, and SMB shares
+  /// refuse to write through another descriptor.
   [[nodiscard]] int descriptor() const { return file_; }
 
-  /// Removes the part files of a folder that programs which have ended left half written. A file
-  /// that cannot be locked stays, since another program may be writing it: so on file systems
-  /// without locks all stay. The lock is a shared one, which NFS grants for reading as well.
+  /// Removes the unfinished part files that killed programs have left in a folder. A file that
+  /// cannot be locked stays, since another program may be writing it; on file systems without
+  /// locks, all files stay. The lock is shared, because NFS grants that for reading as well.
   static void remove_abandoned(const std::filesystem::path& folder) {
     std::error_code failure;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
@@ -92,11 +94,11 @@ class part_file {
     }
   }
 
-  /// Gives the file the target's name and rights, once its bytes are on the disk: else a loss of
-  /// power could leave the new name without them.
+  /// Gives the file the target's name and permissions, after its bytes are on the disk. Otherwise,
+  /// after a power failure the new name could exist without them.
   void replace(const std::filesystem::path& target) {
     if (replaces_) {
-      // Where the file system has no such rights, there are none to keep.
+      // Some file systems have no permissions to preserve.
       [[maybe_unused]] const int ignored = fchmod(file_, mode_);
     }
     const bool kept = fsync(file_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
@@ -104,8 +106,8 @@ class part_file {
     require<data_error>(std::rename(path_.c_str(), target.c_str()) == 0, name_,
                         ": cannot be replaced (", reason(), ")");
     replaced_ = true;
-    // The file is whole whichever name it has after a loss of power; a folder that may not be
-    // opened, or not be kept, is no error.
+    // After a power failure, the file is complete under either name. It is no error if the folder
+    // cannot be opened or synchronized.
     const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
     const int names = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (names >= 0) {
@@ -117,9 +119,9 @@ class part_file {
  private:
   static constexpr const char* part_name = ".glia-part-";
 
-  /// Locks the file so that other programs see that it is being written. Returns false, with the
-  /// file closed, if another program removed it before the lock was taken. On file systems without
-  /// locks it returns true.
+  /// Locks the file so that other programs see that it is being written. Returns false, and closes
+  /// the file, if another program removed it before it was locked. Returns true on file systems
+  /// without locks.
   [[nodiscard]] bool is_held() {
     while (flock(file_, LOCK_EX) != 0 && errno == EINTR) {
     }
@@ -141,7 +143,7 @@ class part_file {
   bool replaced_ = false;
 };
 
-/// Writes what a stream is given to an open file, which stays open.
+/// A stream buffer that writes to an open file, which it does not close.
 class descriptor_buffer : public std::streambuf {
  public:
   explicit descriptor_buffer(int file) : file_(file) { clear(); }
@@ -174,8 +176,8 @@ class descriptor_buffer : public std::streambuf {
   std::vector<char> bytes_ = std::vector<char>(std::size_t{1} << 16);
 };
 
-/// A file that is being written; see `write_whole_file`. It gets its name by `close`, and goes with
-/// the object where that is not called.
+/// A file that is being written; see `write_whole_file`. `close` gives it its name; without that
+/// call, it is deleted.
 class whole_file {
  public:
   explicit whole_file(const std::filesystem::path& path)
@@ -191,12 +193,12 @@ class whole_file {
 
   void close() {
     out_.flush();
-    require<data_error>(out_.good(), name_, ": writing failed; is the disk full?");
+    require<data_error>(out_.good(), name_, ": writing failed; check that the disk is not full");
     part_.replace(target_);
   }
 
  private:
-  /// What is to be replaced.
+  /// Returns the file that will be replaced. Throws `data_error` for folders, devices and pipes.
   [[nodiscard]] static std::filesystem::path replaceable(const std::filesystem::path& path) {
     std::filesystem::path target = followed(path);
     std::error_code ignored;
@@ -204,7 +206,7 @@ class whole_file {
     require<data_error>(!std::filesystem::is_directory(there), path.string(),
                         ": is a folder; expected a file");
     require<data_error>(!std::filesystem::exists(there) || std::filesystem::is_regular_file(there),
-                        path.string(), ": is no file that can be replaced, but a device or a pipe");
+                        path.string(), ": is a device or a pipe; expected a regular file");
     return target;
   }
 
@@ -217,14 +219,16 @@ class whole_file {
 
 }  // namespace detail
 
-/// Writes a file by `write(stream)`, under a name of its own in the same folder (.glia-part-...),
-/// and renames it when it is whole and on the disk: an interruption leaves the old file or none,
-/// never a half-written one of that name. Of several writers of one path, threads or programs, each
-/// succeeds, and the last one's file stays. Symbolic links stay, and what they lead to is replaced;
-/// a file that is replaced hands on its rights. The stream writes numbers in the same way whatever
-/// the program's locale.
+/// Writes a file with `write(stream)`, completely or not at all. The data go to a temporary file in
+/// the same folder (.glia-part-...), which is renamed when it is complete and on the disk. After an
+/// interruption, the old file or no file of that name exists, never an incomplete one.
 ///
-/// Throws `data_error`, naming the path, where that fails; what `write` throws is passed on.
+/// If several threads or programs write to one path, all of them succeed and the last file remains.
+/// Symbolic links stay, and their target is replaced. A replaced file passes its permissions on.
+/// The stream writes numbers independently of the program's locale.
+///
+/// Throws `data_error`, with the path, if the file cannot be written. Exceptions of `write` are
+/// passed on.
 template <class Write>
 void write_whole_file(const std::filesystem::path& path, const Write& write) {
   detail::whole_file file(path);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The only header that includes xtensor: everything else asks for this one, so the day a release
-// moves its files, one header changes. (backends/cpu/blas.hpp alone includes xtensor-blas.)
+// The only header that includes xtensor, so that only this file must change if a new release moves
+// its headers. Exception: backends/cpu/blas.hpp includes xtensor-blas.
 
 #if __has_include(<xtensor/containers/xarray.hpp>)
 #include <xtensor/containers/xadapt.hpp>
@@ -10,7 +10,7 @@
 #include <xtensor/io/xio.hpp>
 #else
 #if defined(__clang__) && __clang_major__ >= 19
-// From version 19, clang finds two partial specialisations of xtensor 0.24's for its shapes.
+// From version 19, clang finds two matching partial specializations for the shapes of xtensor 0.24.
 #include <cstddef>
 #include <xtensor/xstorage.hpp>
 namespace xt {

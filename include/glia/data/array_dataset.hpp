@@ -17,30 +17,36 @@ namespace glia {
 
 namespace detail {
 
-/// The shape of a sample of an array (N, ...), which has no axes where it was moved from.
+/// Returns the shape of one sample of an array (N, ...). A moved-from array has no axes.
 [[nodiscard]] inline shape sample_shape_of(const xt::xarray<float>& samples) {
   return sample_of(shape(samples.shape().begin(), samples.shape().end()));
 }
 
 }  // namespace detail
 
-/// Samples (N, ...) and their classes, counted from 0: (N) or (N, 1), both xtensor arrays. Labels
-/// may be of any type of numbers, as long as they are whole.
+/// A data set of samples with class labels, made of two xtensor arrays.
 ///
-/// Throws `shape_error` when the counts differ, `data_error` for labels that are no classes.
-class labelled_arrays {
+/// `inputs` has the shape (N, ...), one row for each of the N samples. `labels` has the shape (N)
+/// or (N, 1) and holds class indices, counted from 0. Its element type may be any number type, as
+/// long as the values are whole numbers. Use `target_arrays` for real-valued targets, one-hot rows
+/// and probabilities. The data set keeps its own copy of the arrays; `std::move` the inputs to
+/// avoid copying them.
+///
+/// Throws `shape_error` if the numbers of samples differ, and `data_error` if a label is negative,
+/// not a whole number or larger than 2147483647.
+class labeled_arrays {
  public:
   static constexpr bool writes_whole_rows = true;
 
   template <class Labels>
-  labelled_arrays(xt::xarray<float> inputs, const xt::xexpression<Labels>& labels)
+  labeled_arrays(xt::xarray<float> inputs, const xt::xexpression<Labels>& labels)
       : inputs_(std::move(inputs)) {
     using number = typename Labels::value_type;
     const xt::xarray<number> given = labels.derived_cast();
     take_labels(shape(given.shape().begin(), given.shape().end()),
                 std::span<const number>(given.data(), given.size()));
   }
-  labelled_arrays(xt::xarray<float> inputs, const xt::xarray<std::int32_t>& labels)
+  labeled_arrays(xt::xarray<float> inputs, const xt::xarray<std::int32_t>& labels)
       : inputs_(std::move(inputs)) {
     take_labels(shape(labels.shape().begin(), labels.shape().end()),
                 std::span<const std::int32_t>(labels.data(), labels.size()));
@@ -58,18 +64,20 @@ class labelled_arrays {
   void take_labels(const shape& s, std::span<const Number> given) {
     const shape inputs(inputs_.shape().begin(), inputs_.shape().end());
     const bool one_column = s.rank() == 1 || (s.rank() == 2 && s[1] == 1);
-    require<shape_error>(
-        inputs.rank() > 0 && one_column && s[0] == inputs[0],
-        "labelled_arrays: expected inputs (N, ...) and labels (N) or (N, 1), got ", inputs, " and ",
-        s, s.rank() == 2 && s[1] > 1 ? "; rows of scores or probabilities are valued_arrays" : "");
+    require<shape_error>(inputs.rank() > 0 && one_column && s[0] == inputs[0],
+                         "labeled_arrays: expected inputs (N, ...) and labels (N) or (N, 1), got ",
+                         inputs, " and ", s,
+                         s.rank() == 2 && s[1] > 1
+                             ? "; for rows of scores or probabilities, use target_arrays"
+                             : "");
     labels_.reserve(given.size());
     for (std::size_t i = 0; i < given.size(); ++i) {
       const auto label = static_cast<double>(given[i]);
       require<data_error>(label >= 0 && label <= std::numeric_limits<std::int32_t>::max() &&
                               label == std::floor(label),
-                          "labelled_arrays: sample ", i, " has the label ", label,
-                          "; expected a class, a whole number from 0 on; values to come close to "
-                          "are valued_arrays");
+                          "labeled_arrays: sample ", i, " has the label ", label,
+                          "; expected a class index, a whole number from 0 to 2147483647; for "
+                          "real-valued targets, use target_arrays");
       labels_.push_back(static_cast<std::int32_t>(label));
     }
   }
@@ -78,19 +86,25 @@ class labelled_arrays {
   std::vector<std::int32_t> labels_;
 };
 
-/// Samples (N, ...) and the values (N, ...) that a model should give for them, both xtensor arrays.
+/// A data set of samples with target values, made of two xtensor arrays.
 ///
-/// Throws `shape_error` when the counts differ.
-class valued_arrays {
+/// `inputs` has the shape (N, ...) and `targets` the shape (N, ...), one row for each of the N
+/// samples. The targets are the values that the model's output is compared with: numbers of a
+/// regression, one-hot rows, images, or a class index for each step of a sequence (N, T). Use
+/// `labeled_arrays` for one class index per sample. The data set keeps its own copy of the arrays;
+/// `std::move` them to avoid copying them.
+///
+/// Throws `shape_error` if the numbers of samples differ.
+class target_arrays {
  public:
   static constexpr bool writes_whole_rows = true;
 
-  valued_arrays(xt::xarray<float> inputs, xt::xarray<float> targets)
+  target_arrays(xt::xarray<float> inputs, xt::xarray<float> targets)
       : inputs_(std::move(inputs)), targets_(std::move(targets)) {
     const shape x(inputs_.shape().begin(), inputs_.shape().end());
     const shape t(targets_.shape().begin(), targets_.shape().end());
     require<shape_error>(x.rank() > 0 && t.rank() > 0 && t[0] == x[0],
-                         "valued_arrays: expected inputs (N, ...) and targets (N, ...), got ", x,
+                         "target_arrays: expected inputs (N, ...) and targets (N, ...), got ", x,
                          " and ", t);
   }
 

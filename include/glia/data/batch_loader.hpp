@@ -16,14 +16,14 @@
 
 namespace glia {
 
-/// Prepares batches one step ahead on a background thread: while one is being trained on, the next
-/// is gathered. Their memory is reused.
+/// Prepares batches on a background thread: while the caller works with one batch, the loader reads
+/// the next one. It reuses the memory of two batches.
 ///
-/// The data set, and an epoch's order while it runs, must outlive the loader. What the data set
-/// throws comes out of `next`.
+/// The data set must outlive the loader, and the order passed to `start` must live until the end of
+/// the epoch. `next` rethrows exceptions of the data set.
 class batch_loader {
  public:
-  /// Of each batch only a share is gathered, which may be empty.
+  /// With `share`, the loader reads only this rank's part of each batch, which may be empty.
   batch_loader(const dataset_view& data, std::size_t batch_size, const piece_share& share = {})
       : data_(data), batch_size_(batch_size), share_(share), thread_([this] { work(); }) {}
 
@@ -39,11 +39,10 @@ class batch_loader {
     thread_.join();
   }
 
-  /// Begins a pass over the samples in this order, as they are in this epoch; the last batch may be
-  /// short.
+  /// Begins an epoch: the samples are read in this order. The last batch may be smaller.
   void start(std::span<const std::uint32_t> order, std::size_t epoch = 0) {
     std::unique_lock lock(mutex_);
-    // An abandoned pass: what the thread is at work on must be finished before its order goes away.
+    // The thread may still read a batch of an unfinished epoch, whose order must live until then.
     order_ = {};
     changed_.wait(lock, [&] { return !gathering_; });
     order_ = order;
@@ -56,7 +55,8 @@ class batch_loader {
     changed_.notify_all();
   }
 
-  /// The next batch, good until the next call, or nullptr when the pass is over.
+  /// Returns the next batch, which is valid until the next call, or nullptr at the end of the
+  /// epoch.
   [[nodiscard]] const batch* next() {
     std::unique_lock lock(mutex_);
     returned_ = taken_;
@@ -65,7 +65,7 @@ class batch_loader {
       return nullptr;
     }
     changed_.wait(lock, [&] { return prepared_ > taken_ || failure_ != nullptr; });
-    // What was gathered before the failure is handed out first, however fast the failure came.
+    // Batches that were complete before a failure are returned first.
     if (prepared_ == taken_) {
       order_ = {};
       std::rethrow_exception(std::exchange(failure_, nullptr));

@@ -12,11 +12,12 @@
 
 namespace glia::detail {
 
-/// Rows of samples that a data set is to write: finds elements that it leaves out, and whether it
-/// writes beyond the last row. Both would train in silence on what the memory held before.
+/// Checks the rows that a user's data set writes: finds elements that were not written, and values
+/// written beyond the last row. Without the check, training would silently use stale memory.
 class checked_rows {
  public:
-  /// Gives `values` room for a row of `size` values for each sample, and marks it.
+  /// Resizes `values` to one row of `size` elements for each sample, plus a margin, and fills it
+  /// with a marker.
   checked_rows(std::vector<float>& values, std::size_t samples, std::size_t size)
       : values_(values), used_(samples * size), size_(size) {
     constexpr std::size_t least = 16;
@@ -26,26 +27,26 @@ class checked_rows {
 
   [[nodiscard]] std::span<float> rows() { return std::span(values_).first(used_); }
 
-  /// Throws `data_error` for what is wrong with the rows of these samples: `what` says what they
-  /// hold. Takes the room behind them away.
+  /// Throws `data_error` if an element is missing or if values were written beyond the last row.
+  /// `what` names the contents of the rows in messages. Removes the margin.
   void check(std::span<const std::uint32_t> samples, std::string_view what) {
     const bool beyond = std::any_of(values_.begin() + static_cast<std::ptrdiff_t>(used_),
                                     values_.end(), [](float v) { return !is_mark(v); });
     values_.resize(used_);
-    require<data_error>(!beyond, "data set: more than the ", size_, " values of the ", what,
+    require<data_error>(!beyond, "data set: expected ", size_, " values for the ", what,
                         " of sample ", samples.empty() ? 0 : samples.back(),
-                        " were written; write as many as the span has");
+                        ", but more were written; write exactly as many as the span has");
     if (std::count_if(values_.begin(), values_.end(), is_mark) > 0) {
       const auto at = static_cast<std::size_t>(
           std::find_if(values_.begin(), values_.end(), is_mark) - values_.begin());
-      throw data_error(text("data set: value ", at % size_, " of the ", size_, " of the ", what,
-                            " of sample ", samples[at / size_],
-                            " was not written; write as many as the span has"));
+      throw data_error(text("data set: expected ", size_, " values for the ", what, " of sample ",
+                            samples[at / size_], ", but value ", at % size_,
+                            " was not written; write exactly as many as the span has"));
     }
   }
 
  private:
-  // A NaN with bits that no arithmetic gives.
+  // A NaN with bits that no arithmetic produces.
   static constexpr std::uint32_t mark = 0x7FE5C3E1;
 
   [[nodiscard]] static bool is_mark(float value) {

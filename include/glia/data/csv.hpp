@@ -24,24 +24,26 @@
 
 namespace glia {
 
-/// How a file of separated values is read.
+/// Options of `read_csv`.
 struct csv_options {
-  /// Between cells: any character but quotes, line breaks and what numbers consist of.
+  /// The character between cells. Any character except letters, digits, quotes, line breaks and
+  /// `.`, `+`, `-`.
   char delimiter = ',';
-  bool header = true;  ///< the first line has the columns' names; false: they are "0", "1", ...
-  std::vector<std::string> text = {};  ///< columns that hold text, such as names of classes
-  /// What an empty cell stands for where numbers are expected; text may then be empty, too. None:
-  /// an empty cell is an error.
-  std::optional<float> missing = {};
-  bool special_values = false;  ///< NaN and infinity are numbers, too
-  /// Whether an integer that a float cannot hold, such as 16777217, is rounded to the nearest one.
-  /// If not, it is an error: identifiers would run together.
+  /// Whether the first line holds the names of the columns. If false, the names are "0", "1", ...
+  bool header = true;
+  std::vector<std::string> text_columns = {};  ///< names of the columns that hold text, not numbers
+  /// The number that replaces an empty cell. If it is set, cells of text columns may be empty, too.
+  /// By default, an empty cell is an error. Texts such as `NA` do not count as empty.
+  std::optional<float> filling_value = {};
+  bool allow_non_finite = false;  ///< whether NaN and infinity are accepted as numbers
+  /// Whether an integer that a float cannot represent, such as 16777217, is rounded to the nearest
+  /// float. By default it is an error, because different identifiers could become equal.
   bool round_integers = false;
 };
 
 namespace detail {
 
-/// Reads a table from a text of comma-separated values.
+/// Parses a text of comma-separated values into a table.
 class csv_parser {
  public:
   csv_parser(std::string_view text, const std::string& file, const csv_options& options)
@@ -51,7 +53,7 @@ class csv_parser {
 
   [[nodiscard]] csv_contents read() && {
     require_utf8();
-    require<data_error>(!cells_.done(), table_.file, ": is empty");
+    require<data_error>(!cells_.done(), table_.file, ": the file is empty");
     read_names();
     place_columns();
     require<data_error>(!cells_.done(), table_.file, ": expected rows below the header, got none");
@@ -63,15 +65,18 @@ class csv_parser {
   }
 
  private:
-  /// Other encodings have zero bytes, since each character takes two bytes or four.
+  /// Throws `data_error` for a text in UTF-16 or UTF-32. Such texts contain zero bytes, because
+  /// each character takes two or four bytes.
   void require_utf8() const {
     const bool marked = text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF");
-    require<data_error>(!marked, table_.file, ": is UTF-16; save it as UTF-8");
+    require<data_error>(!marked, table_.file,
+                        ": expected a file in UTF-8, got one in UTF-16; save it as UTF-8");
     if (const auto zero = text_.find('\0'); zero != std::string_view::npos) {
       const auto lines =
           std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
       throw data_error(text(table_.file, ':', lines + 1,
-                            ": a zero byte; the file is UTF-16 or no text; save it as UTF-8"));
+                            ": expected text in UTF-8, got a zero byte; the file is in UTF-16 or "
+                            "is not a text file; save it as UTF-8"));
     }
   }
 
@@ -89,14 +94,15 @@ class csv_parser {
       table_.names.emplace_back(cells_.next());
       if (const std::string& name = table_.names.back(); !known.insert(name).second) {
         throw data_error(text(table_.file, ":1: two columns have the name '", shown_cell(name),
-                              "'; a file without a line of names is read with header = false"));
+                              "'; if the file has no line of names, set csv_options::header to "
+                              "false"));
       }
     } while (!cells_.line_ended());
   }
 
   void place_columns() {
     table_.places.resize(table_.names.size());
-    for (const std::string& name : options_.text) {
+    for (const std::string& name : options_.text_columns) {
       table_.places[table_.find(name)].text = true;
     }
     for (csv_contents::place& place : table_.places) {
@@ -106,7 +112,7 @@ class csv_parser {
       }
     }
     known_.resize(table_.texts.size());
-    // There are at most as many rows as lines, and of bytes at least one for each cell.
+    // There are at most as many rows as lines, and each cell takes at least one byte.
     const std::size_t columns = table_.names.size();
     const auto lines = static_cast<std::size_t>(std::count(text_.begin(), text_.end(), '\n')) + 1;
     const std::size_t rows = std::min(lines, text_.size() / columns + 1);
@@ -125,14 +131,14 @@ class csv_parser {
       }
       ++count;
     } while (!cells_.line_ended());
-    // Where a cell is missing, those behind it are in the wrong columns.
+    // Checked first: if a cell is missing, the cells after it are in the wrong columns.
     require<data_error>(count == table_.places.size(), table_.file, ':', row_, ": expected ",
                         table_.places.size(), " cells, got ", count);
     require<data_error>(wrong == nullptr, problem_);
     ++table_.rows;
   }
 
-  /// Null, or what is wrong with the cell.
+  /// Reads a cell of the given column. Returns null, or the error message for a wrong cell.
   [[nodiscard]] const std::string* read_cell(std::size_t column) {
     const auto [is_text, index] = table_.places[column];
     if (float number = 0; !is_text && cells_.next_short_number(number)) {
@@ -143,8 +149,9 @@ class csv_parser {
     const std::string_view cell = cells_.next();
     const bool empty = is_text ? cell.empty() : trimmed(cell).empty();
     const char* const expected = is_text ? "text" : "a number";
-    if (empty && !options_.missing) {
-      return problem(line, column, expected, "an empty cell; csv_options::missing allows for them");
+    if (empty && !options_.filling_value) {
+      return problem(line, column, expected,
+                     "an empty cell; set csv_options::filling_value to accept empty cells");
     }
     if (is_text) {
       read_text(index, cell);
@@ -152,7 +159,7 @@ class csv_parser {
     }
     float number = 0;
     if (empty) {
-      number = *options_.missing;
+      number = *options_.filling_value;
     } else if (const std::string wrong = wrong_number(cell, number); !wrong.empty()) {
       return problem(line, column, expected, wrong);
     }
@@ -160,23 +167,25 @@ class csv_parser {
     return nullptr;
   }
 
-  /// What a cell holds instead of a number; empty for a number, which goes to `value`.
+  /// Reads a number into `value`. Returns an empty text, or the end of the error message for a cell
+  /// that is not an accepted number.
   [[nodiscard]] std::string wrong_number(std::string_view cell, float& value) const {
     const auto got = [&](const std::string& why) { return text("'", shown_cell(cell), "'", why); };
     switch (number_in(cell, value)) {
       case cell_kind::no_number:
         return got(advice_for(cell, options_.delimiter));
       case cell_kind::too_large:
-        return got("; it does not fit a float, the largest of which is 3.4028235e38");
+        return got("; the largest number that a float can hold is 3.4028235e38");
       case cell_kind::rounded_integer:
         return options_.round_integers
                    ? ""
-                   : got("; the nearest float is another integer; csv_options::round_integers "
-                         "allows for it, and csv_options::text keeps identifiers apart");
+                   : got("; a float cannot hold this integer exactly; set "
+                         "csv_options::round_integers to round it, or list the column in "
+                         "csv_options::text_columns if it holds identifiers");
       default:
-        return options_.special_values || std::isfinite(value)
+        return options_.allow_non_finite || std::isfinite(value)
                    ? ""
-                   : got("; csv_options::special_values allows for it");
+                   : got("; set csv_options::allow_non_finite to accept it");
     }
   }
 
@@ -196,7 +205,7 @@ class csv_parser {
     table_.texts[index].classes.push_back(at->second);
   }
 
-  /// Numbers classes, so far in the order in which they came, in that of their names.
+  /// Renumbers the classes, which are numbered by first appearance, in the order of their names.
   void sort_classes() {
     for (std::size_t i = 0; i < known_.size(); ++i) {
       std::vector<std::int32_t> sorted(known_[i].size());
@@ -215,26 +224,33 @@ class csv_parser {
   std::string_view text_;
   csv_cells cells_;
   csv_contents table_;
-  std::vector<std::map<std::string, std::int32_t, std::less<>>> known_;  // of each column of text
-  std::size_t row_ = 0;                                                  // the line it begins in
+  std::vector<std::map<std::string, std::int32_t, std::less<>>> known_;  // for each text column
+  std::size_t row_ = 0;  // the line in which the current row begins
   std::string problem_;
 };
 
 }  // namespace detail
 
-/// Reads a table of comma-separated values: RFC 4180 in UTF-8, with quoted cells, lines that end in
-/// LF or CR LF, or in semicolons or tabs as the options say. Cells are numbers, the nearest float
-/// being taken and spaces around them left out, but for the columns of `text`, taken as they are. A
-/// number too small for a float is 0; one that is too large is an error, and so is an integer that
-/// a float cannot hold, unless the options say otherwise.
+/// Reads a table from a CSV file.
 ///
-///     const glia::csv_table flowers = glia::read_csv("flowers.csv", {.text = {"species"}});
-///     trainer.fit(flowers.labelled("species"));
+/// The format is RFC 4180 in UTF-8: cells may be quoted, and lines end in LF or CR LF. Other
+/// delimiters, such as semicolons and tabs, are set in the options. Cells hold numbers, except
+/// those of the columns in `text_columns`. A number becomes the nearest float, and spaces around it
+/// are ignored; text is taken unchanged. A number too small for a float becomes 0; a number too
+/// large for a float is an error. An integer that a float cannot hold exactly is an error unless
+/// `round_integers` is set. Unlike in pandas, a text column becomes class indices: its distinct
+/// texts in sorted order are the classes.
 ///
-/// The memory that it takes grows with the file alone. Throws `data_error`, naming the file, the
-/// line and the column, for a file that cannot be read or has no rows, names that are there twice
-/// or are missed, rows of another number of cells and cells that are not what the options say;
-/// `value_error` for a delimiter that is none.
+///     const auto flowers = glia::read_csv("flowers.csv", {.text_columns = {"species"}});
+///     trainer.fit(flowers.with_labels("species"));
+///
+/// The memory needed is proportional to the size of the file.
+///
+/// Throws `data_error` if the file cannot be read or has no rows, if two columns have the same
+/// name, or if the file has no column with a name from the options. Throws `data_error`, with file,
+/// line and column, if a row has a wrong number of cells, or if a cell does not contain a value of
+/// its column's type. Throws `value_error` if the delimiter is a letter, a digit, a quote, a line
+/// break or one of `.`, `+`, `-`.
 [[nodiscard]] inline csv_table read_csv(const std::filesystem::path& path,
                                         const csv_options& options = {}) {
   constexpr std::string_view of_numbers = "\"\r\n.+-";
@@ -242,7 +258,9 @@ class csv_parser {
   const bool alphanumeric =
       (d >= '0' && d <= '9') || (d >= 'a' && d <= 'z') || (d >= 'A' && d <= 'Z');
   require<value_error>(!alphanumeric && of_numbers.find(d) == std::string_view::npos,
-                       "read_csv: expected a delimiter that is no part of a number, got '", d, "'");
+                       "read_csv: expected a delimiter other than letters, digits, quotes, line "
+                       "breaks and the characters . + -, got '",
+                       d, "'");
   const std::string name = path.string();
   detail::require_no_folder(path);
   require<data_error>(std::filesystem::is_regular_file(path), name, ": no such file");

@@ -18,14 +18,13 @@
 
 namespace glia::detail {
 
-/// Walks over the cells of comma-separated values, one after the other: RFC 4180, with lines that
-/// end in LF or CR LF, and without the mark that UTF-8 may begin with. Empty lines at the end are
-/// passed over.
+/// Iterates over the cells of a CSV text (RFC 4180). Lines end in LF or CR LF. A UTF-8 byte order
+/// mark at the beginning and empty lines at the end are skipped.
 ///
-/// Throws `data_error`, naming the file and the line, for what is not quoted as it should be.
+/// Throws `data_error`, with file and line, for a cell with wrong quotes.
 class csv_cells {
  public:
-  /// The text must outlive the object; `file` is its name.
+  /// `file` is the name of the file, for messages. The text must outlive the object.
   csv_cells(std::string_view text, char delimiter, std::string file)
       : delimiter_(delimiter), file_(std::move(file)) {
     if (constexpr std::string_view mark = "\xEF\xBB\xBF"; text.substr(0, mark.size()) == mark) {
@@ -39,12 +38,12 @@ class csv_cells {
   }
 
   [[nodiscard]] bool done() const { return at_ == end_ && line_ended_; }
-  /// Whether the last cell was the last one of its line, or there was none yet.
+  /// Whether the next cell begins a line.
   [[nodiscard]] bool line_ended() const { return line_ended_; }
-  /// The number, from 1, of the line that the next cell begins in.
+  /// The number of the line in which the next cell begins, counted from 1.
   [[nodiscard]] std::size_t line() const { return line_; }
 
-  /// The next cell, good until the one after it is asked for.
+  /// Returns the next cell. The view is valid until the next call.
   [[nodiscard]] std::string_view next() {
     if (at_ != end_ && *at_ == '"') {
       return quoted();
@@ -52,11 +51,11 @@ class csv_cells {
     const char* from = at_;
     while (!at_cell_end()) {
       require<data_error>(*at_ != '"', file_, ':', line_,
-                          ": a quote within a cell; expected all of the cell in quotes, and a "
-                          "quote in it as two");
+                          ": a quote within a cell; put the whole cell in quotes and write each "
+                          "quote in it twice");
       require<data_error>(*at_ != '\r', file_, ':', line_,
                           ": a carriage return (CR) within a cell; expected lines that end in LF "
-                          "or CR LF");
+                          "or CR LF, or the cell in quotes");
       ++at_;
     }
     const std::string_view cell(from, static_cast<std::size_t>(at_ - from));
@@ -64,11 +63,11 @@ class csv_cells {
     return cell;
   }
 
-  /// The next cell where it is a number of few digits, as most are, at a fraction of the time.
-  /// False for any other cell, which `next` gives then.
+  /// Reads the next cell if it is a number with at most seven digits, much faster than `next`.
+  /// Returns false for any other cell, which stays the next one.
   [[nodiscard]] bool next_short_number(float& value) {
-    // Up to here, the digits are a whole number and the power of ten another that a float holds
-    // exactly, and what dividing them gives is the nearest float (Clinger, PLDI 1990).
+    // A float holds whole numbers of seven digits and powers of ten up to 1e7 exactly, so that
+    // their quotient is the nearest float (Clinger, PLDI 1990).
     constexpr int most_digits = 7;
     constexpr std::array<float, most_digits + 1> powers{1, 10, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
     const char* from = at_;
@@ -120,15 +119,15 @@ class csv_cells {
       const auto* quote =
           left == 0 ? nullptr : static_cast<const char*>(std::memchr(at_, '"', left));
       require<data_error>(quote != nullptr, file_, ':', began,
-                          ": a cell in quotes begins here that does not end");
-      // Of two quotes, the first is the cell's and the second is passed over.
+                          ": a cell begins with a quote here, but its closing quote is missing");
+      // Two quotes stand for one quote within the cell.
       const bool doubled = end_ - quote > 1 && quote[1] == '"';
       line_ += static_cast<std::size_t>(std::count(at_, quote, '\n'));
       unquoted_.append(at_, doubled ? quote + 1 : quote);
       at_ = quote + 1;
     } while (at_ != end_ && *at_ == '"');
     require<data_error>(at_cell_end(), file_, ':', line_,
-                        ": expected the cell to end behind its closing quote");
+                        ": expected the end of the cell after its closing quote");
     pass_cell_end();
     return unquoted_;
   }
@@ -142,7 +141,7 @@ class csv_cells {
   std::string unquoted_;
 };
 
-/// Without the spaces and tabs around it.
+/// Returns a cell without the spaces and tabs around its text.
 [[nodiscard]] inline std::string_view trimmed(std::string_view cell) {
   const std::size_t first = cell.find_first_not_of(" \t");
   return first == std::string_view::npos
@@ -150,11 +149,11 @@ class csv_cells {
              : cell.substr(first, cell.find_last_not_of(" \t") - first + 1);
 }
 
-/// What a cell holds where a number is expected.
+/// The kind of text found in a cell of a number column.
 enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_number };
 
-/// A decimal number is smaller than 1 where its first digit that is not 0 stands behind the point,
-/// once the exponent has moved that. For numbers beyond the range of double.
+/// Returns whether the absolute value of a decimal number is below 1, from its digits and exponent.
+/// It tells tiny from huge numbers outside the range of double.
 [[nodiscard]] inline bool is_below_one(std::string_view number) {
   const std::size_t e = std::min(number.find_first_of("eE"), number.size());
   const std::string_view digits = number.substr(0, e);
@@ -176,13 +175,13 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
   return power < -before_point;
 }
 
-/// Whether a number is an integer, written in full, that the float nearest to it is not.
+/// Returns whether a number is an integer, written with all digits, that a float cannot hold.
 [[nodiscard]] inline bool is_rounded_integer(std::string_view number, float nearest) {
   if (!number.empty() && number[0] == '-') {
     number.remove_prefix(1);
   }
   const std::size_t digits = std::min(number.find_first_not_of("0123456789"), number.size());
-  // 123.0, as programs write a column of integers some of which are missing.
+  // 123.0 counts as an integer: some programs write integers so if a column has missing values.
   const bool whole = digits == number.size() ||
                      (number[digits] == '.' &&
                       number.find_first_not_of('0', digits + 1) == std::string_view::npos);
@@ -199,7 +198,8 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
   return number != std::string_view(exact.data(), static_cast<std::size_t>(end - exact.data()));
 }
 
-/// The float nearest to a cell's number goes to `value`; one too small for a float is 0.
+/// Reads the number in a cell, as the nearest float, into `value`. A number too small for a float
+/// becomes 0.
 [[nodiscard]] inline cell_kind number_in(std::string_view cell, float& value) {
   cell = trimmed(cell);
   if (cell.size() > 1 && cell[0] == '+' && cell[1] != '-') {
@@ -224,8 +224,8 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
   return is_rounded_integer(cell, value) ? cell_kind::rounded_integer : cell_kind::number;
 }
 
-/// What may be wrong with a cell that is no number, as the end of a message; empty where nothing is
-/// known.
+/// Returns advice about a cell that is not a number, as the end of an error message. Empty if the
+/// cause is unknown.
 [[nodiscard]] inline std::string advice_for(std::string_view cell, char delimiter) {
   cell = trimmed(cell);
   const auto holds = [&](char c) {
@@ -234,31 +234,31 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
   constexpr std::string_view of_missing[] = {"NA",   "N/A",  "n/a",  "na", "#N/A", "NULL", "Null",
                                              "null", "None", "none", "?",  "-",    "--",   "."};
   if (std::find(std::begin(of_missing), std::end(of_missing), cell) != std::end(of_missing)) {
-    return "; a missing value is an empty cell, which csv_options::missing allows for";
+    return "; for a missing value, leave the cell empty and set csv_options::filling_value";
   }
   for (const auto& [character, name] :
        {std::pair('\t', "tabs"), std::pair(';', "semicolons"), std::pair('|', "bars")}) {
     if (holds(character)) {
-      return text("; if ", name, " separate the cells, csv_options::delimiter says so");
+      return text("; if ", name, " separate the cells, set csv_options::delimiter");
     }
   }
   if (cell.starts_with("0x") || cell.starts_with("0X")) {
-    return "; numbers are decimal";
+    return "; expected a decimal number";
   }
   if (cell.find_first_of("0123456789") != std::string_view::npos &&
       cell.find_first_not_of("+-0123456789.,' _eE") == std::string_view::npos &&
       cell.find_first_of(",' _") != std::string_view::npos) {
-    return "; numbers have a decimal point, and nothing between groups of digits";
+    return "; write numbers with a decimal point and without separators between digits";
   }
   return "";
 }
 
-/// A cell as errors show it: not all of a long one, and without line breaks.
+/// Returns a cell as error messages show it: at most 40 bytes, without line breaks.
 [[nodiscard]] inline std::string shown_cell(std::string_view cell) {
   constexpr std::size_t most = 40;
   std::string result(cell.substr(0, most));
   if (cell.size() > most) {
-    // The bytes behind the first of a letter in UTF-8 begin with the bits 10.
+    // In UTF-8, all bytes of a character but its first begin with the bits 10.
     while (!result.empty() && (static_cast<unsigned char>(cell[result.size()]) & 0xC0U) == 0x80U) {
       result.pop_back();
     }

@@ -15,22 +15,24 @@
 
 namespace glia {
 
-/// Which columns of a table are inputs.
+/// The columns of a table that a model receives as inputs.
 struct csv_selection {
-  std::vector<std::string> inputs = {};  ///< in this order; empty: all but what is to be learned
+  /// Names of the input columns, in the order of the model's inputs. If empty, all columns except
+  /// those of labels or targets.
+  std::vector<std::string> inputs = {};
 };
 
 namespace detail {
 
-/// A column of text: each row's class, the classes being the texts in sorted order.
+/// A column of text as class indices. The classes are the distinct texts in sorted order.
 struct csv_text {
   std::vector<std::string> class_names;
   std::vector<std::int32_t> classes;  // (N)
 };
 
-/// What a file of comma-separated values holds.
+/// The contents of a CSV file.
 struct csv_contents {
-  /// Where a column's values are: among the texts, or among the numbers of a row.
+  /// The position of a column's values: an index into `texts`, or an index into a row of `numbers`.
   struct place {
     bool text = false;
     std::size_t index = 0;
@@ -44,7 +46,7 @@ struct csv_contents {
   std::vector<float> numbers;  // (N, number_columns)
   std::vector<csv_text> texts;
 
-  /// Throws `data_error` where there is no such column.
+  /// Returns the index of a column. Throws `data_error` if there is no column of this name.
   [[nodiscard]] std::size_t find(std::string_view name) const {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) {
@@ -53,7 +55,7 @@ struct csv_contents {
       for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
         known += (i == 0 ? "" : ", ") + names[i];
       }
-      throw data_error(text(file, ": has no column '", name, "'; there are: ", known,
+      throw data_error(text(file, ": there is no column '", name, "'; the columns are: ", known,
                             names.size() > most ? ", ..." : ""));
     }
     return static_cast<std::size_t>(at - names.begin());
@@ -62,61 +64,76 @@ struct csv_contents {
 
 }  // namespace detail
 
-/// A table as `read_csv` gives it: N rows, columns of numbers and of text. Where a number is asked
-/// of text, it is that of its class.
+/// A table of N rows with columns of numbers and of text, as returned by `read_csv`.
 ///
-/// Members throw `data_error`, naming the file, for a column that there is not.
+/// In a column of text, each distinct text is a class. The classes are numbered from 0 in sorted
+/// order of the texts. Members that return numbers return these class indices for text.
+///
+/// All members that take a column's name throw `data_error`, with the name of the file, if the
+/// table has no such column.
 class csv_table {
  public:
   explicit csv_table(detail::csv_contents contents) : contents_(std::move(contents)) {}
 
+  /// The names of all columns, in the order of the file.
   [[nodiscard]] const std::vector<std::string>& names() const { return contents_.names; }
+  /// The number of rows, N, without the header.
   [[nodiscard]] std::size_t rows() const { return contents_.rows; }
 
-  /// A column (N).
+  /// Returns one column as an array (N).
   [[nodiscard]] xt::xarray<float> column(std::string_view name) const {
     xt::xarray<float> values = side_by_side({contents_.find(name)});
     values.reshape({rows()});
     return values;
   }
 
-  /// Several side by side, (N, columns), in the order in which they are named. Throws `value_error`
-  /// for none.
+  /// Returns several columns as an array (N, number of names), in the order of the names. Throws
+  /// `value_error` if the list of names is empty.
   [[nodiscard]] xt::xarray<float> columns(const std::vector<std::string>& names) const {
-    require<value_error>(!names.empty(), "columns: expected the name of at least one column");
+    require<value_error>(!names.empty(),
+                         "columns: expected the names of one or more columns, got an empty list");
     return side_by_side(places_of(names));
   }
 
-  /// The texts of a column in sorted order: the name of each class. Throws `value_error` for a
-  /// column of numbers.
+  /// Returns the class names of a text column: its distinct texts in sorted order. Throws
+  /// `value_error` if the column holds numbers.
   [[nodiscard]] const std::vector<std::string>& class_names(std::string_view name) const {
     const auto place = contents_.places[contents_.find(name)];
-    require<value_error>(place.text, "class_names: the column '", name,
-                         "' holds numbers; read_csv reads it as text where csv_options::text has "
-                         "its name");
+    require<value_error>(
+        place.text, "class_names: the column '", name,
+        "' holds numbers; to read it as text, add its name to csv_options::text_columns");
     return contents_.texts[place.index].class_names;
   }
 
-  /// Samples whose inputs (N, columns) are all columns but one, which holds their classes: text, or
-  /// whole numbers from 0 on.
+  /// Returns a data set whose labels are one column of the table. The inputs (N, columns) are all
+  /// other columns, or those in `selection`. The label column holds text, or whole numbers from 0
+  /// to 16777216.
   ///
-  ///     table.labelled("species", {.inputs = {"width", "length"}})
+  ///     table.with_labels("species", {.inputs = {"width", "length"}})
   ///
-  /// Throws `data_error`, naming column and row, for a number that is no class, `value_error` for
-  /// inputs that hold what is to be learned, for none and for text that was not asked for.
-  [[nodiscard]] labelled_arrays labelled(std::string_view label,
-                                         const csv_selection& which = {}) const {
-    const std::size_t at = contents_.find(label);
-    return {inputs("labelled", {at}, which), classes(at)};
+  /// Throws `data_error`, with column and row, if a number is not a class index. Throws
+  /// `value_error` if the label column is also an input, or if there are no input columns. A text
+  /// column is only an input if `selection` lists it; without `selection`, other text columns are
+  /// an error, too.
+  [[nodiscard]] labeled_arrays with_labels(std::string_view label,
+                                           const csv_selection& selection = {}) const {
+    const std::size_t column = contents_.find(label);
+    return {inputs("with_labels", {column}, selection), classes(column)};
   }
 
-  /// Samples whose inputs (N, columns) are all columns but those of their target values (N,
-  /// targets). Throws as `labelled` does.
-  [[nodiscard]] valued_arrays valued(const std::vector<std::string>& targets,
-                                     const csv_selection& which = {}) const {
+  /// Returns a data set whose targets (N, number of names) are columns of the table. The inputs
+  /// (N, columns) are all other columns, or those in `selection`.
+  ///
+  /// Throws `value_error` if `targets` is empty, if one of its columns is also an input, or if
+  /// there are no input columns. A text column is only an input if `selection` lists it; without
+  /// `selection`, other text columns are an error, too.
+  [[nodiscard]] target_arrays with_targets(const std::vector<std::string>& targets,
+                                           const csv_selection& selection = {}) const {
     const std::vector<std::size_t> columns = places_of(targets);
-    require<value_error>(!columns.empty(), "valued: expected at least one column of targets");
-    return {inputs("valued", columns, which), side_by_side(columns)};
+    require<value_error>(!columns.empty(),
+                         "with_targets: expected the names of one or more columns, got an empty "
+                         "list");
+    return {inputs("with_targets", columns, selection), side_by_side(columns)};
   }
 
  private:
@@ -126,7 +143,7 @@ class csv_table {
                    [&](const std::string& name) { return contents_.find(name); });
     return places;
   }
-  /// (N, columns)
+  /// Returns the given columns as an array (N, columns).
   [[nodiscard]] xt::xarray<float> side_by_side(const std::vector<std::size_t>& columns) const {
     struct source {
       const float* numbers;
@@ -151,26 +168,26 @@ class csv_table {
 
   [[nodiscard]] xt::xarray<float> inputs(std::string_view what,
                                          const std::vector<std::size_t>& learned,
-                                         const csv_selection& which) const {
+                                         const csv_selection& selection) const {
     const auto is_learned = [&](std::size_t column) {
       return std::find(learned.begin(), learned.end(), column) != learned.end();
     };
     std::vector<std::size_t> columns;
-    for (const std::string& name : which.inputs) {
+    for (const std::string& name : selection.inputs) {
       columns.push_back(contents_.find(name));
       require<value_error>(!is_learned(columns.back()), what, ": the column '", name,
-                           "' is to be learned and cannot be an input");
+                           "' holds labels or targets and cannot be an input");
     }
-    for (std::size_t i = 0; which.inputs.empty() && i < names().size(); ++i) {
+    for (std::size_t i = 0; selection.inputs.empty() && i < names().size(); ++i) {
       if (!is_learned(i)) {
         require<value_error>(!contents_.places[i].text, what, ": the column '", names()[i],
-                             "' holds text; list the columns that are inputs, as by {.inputs = "
-                             "{...}}; text that is among them gives the numbers of its classes");
+                             "' holds text; list the input columns with {.inputs = {...}}; a text "
+                             "column in this list is read as class indices");
         columns.push_back(i);
       }
     }
     require<value_error>(!columns.empty(), what, ": ", contents_.file,
-                         " has no columns beside what is to be learned");
+                         " has no input columns left beside those of labels or targets");
     return side_by_side(columns);
   }
 
@@ -184,11 +201,11 @@ class csv_table {
     const xt::xarray<float> numbers = this->column(names()[column]);
     for (std::size_t n = 0; n < rows(); ++n) {
       const float k = numbers.data()[n];
-      constexpr float most = 1 << 24;  // beyond it, a float does not hold every whole number
+      constexpr float most = 1 << 24;  // a float holds every whole number up to here
       require<data_error>(k >= 0 && k <= most && k == std::floor(k), contents_.file, ": column '",
                           names()[column], "', row ", n + 1,
-                          ": expected a class, a whole number from 0 on, got ", k,
-                          "; values to come close to are `valued`");
+                          ": expected a class index, a whole number from 0 to 16777216, got ", k,
+                          "; for real-valued targets, use with_targets");
       labels.data()[n] = static_cast<std::int32_t>(k);
     }
     return labels;

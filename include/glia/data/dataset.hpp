@@ -14,10 +14,17 @@
 
 namespace glia {
 
-/// A set of samples of one shape, each of which can be written into a buffer. A user's own type
-/// meets the concept with these members and one of the two kinds of targets below. Members are
-/// called from a background thread, one at a time. They write all of the span that they are given:
-/// a value that is left out, and one behind the end, are an error.
+/// A type that provides samples of one shape. Any type with these members works as a data set;
+/// there is no base class to inherit from.
+///
+/// - `size()`: the number of samples.
+/// - `input_shape()`: the shape of one sample, without the batch axis.
+/// - `input(i, values)`: writes sample `i`, counted from 0, into `values`.
+///
+/// To train or evaluate with it, add the members of `labeled_dataset` or `target_dataset`. The
+/// members are called from a background thread, one call at a time. `input` and `target` have to
+/// write every element of the span that they receive, and nothing beyond its end; otherwise
+/// `data_error` is thrown.
 template <class D>
 concept dataset = requires(const D& d, std::size_t i, std::span<float> values) {
   { d.size() } -> std::convertible_to<std::size_t>;
@@ -25,39 +32,45 @@ concept dataset = requires(const D& d, std::size_t i, std::span<float> values) {
   d.input(i, values);
 };
 
-/// Every sample belongs to a class, counted from 0.
+/// A data set whose samples have class labels: `label(i)` returns the class index of sample `i`,
+/// counted from 0.
 template <class D>
-concept labelled_dataset = dataset<D> && requires(const D& d, std::size_t i) {
+concept labeled_dataset = dataset<D> && requires(const D& d, std::size_t i) {
   { d.label(i) } -> std::convertible_to<std::int32_t>;
 };
 
-/// Every sample has values that a model's output should come to.
+/// A data set whose samples have target values, which the model's output is compared with.
+/// `target_shape()` returns the shape of one sample's targets, without the batch axis;
+/// `target(i, values)` writes the targets of sample `i` into `values`.
 template <class D>
-concept valued_dataset = dataset<D> &&
+concept target_dataset = dataset<D> &&
     requires(const D& d, std::size_t i, std::span<float> values) {
   { d.target_shape() } -> std::convertible_to<shape>;
   d.target(i, values);
 };
 
-/// Samples and targets are rows of several tensors with names, for models of several inputs or
-/// outputs. No parts: it is one tensor, without a name.
+/// A data set for models with several inputs or outputs. Each row of inputs or targets consists of
+/// several named tensors, one after the other. `input_parts()` and `target_parts()` return their
+/// names, shapes and positions. An empty list means that the row is one tensor without a name.
 template <class D>
 concept named_dataset = dataset<D> && requires(const D& d) {
   { d.input_parts() } -> std::same_as<const std::vector<row_part>&>;
   { d.target_parts() } -> std::same_as<const std::vector<row_part>&>;
 };
 
-/// A data set that is quicker at whole batches, for instance because it reads files on several
-/// threads: it writes the samples with these numbers side by side, as `input` would each.
+/// A data set that can write a whole batch at once, for instance because it reads files on several
+/// threads. `inputs(samples, values)` writes the samples with the given indices one after the
+/// other, each as `input` writes it.
 template <class D>
 concept batched_dataset = dataset<D> &&
     requires(const D& d, std::span<const std::uint32_t> samples, std::span<float> values) {
   d.inputs(samples, values);
 };
 
-/// A data set whose samples may differ from epoch to epoch, because they are changed at random:
-/// `inputs` is told the epoch, counted from 0, and gives the same for the same epoch. `varies` says
-/// whether they do differ; where it is false, what was computed from a sample may be kept.
+/// A data set whose samples may differ between epochs, for instance by random augmentation.
+/// `inputs(samples, values, epoch)` receives the epoch, counted from 0, and always writes the same
+/// values for the same epoch. `varies()` tells whether the samples really differ. If it is false,
+/// results computed from a sample can be cached and reused in later epochs.
 template <class D>
 concept varying_dataset = batched_dataset<D> &&
     requires(const D& d, std::span<const std::uint32_t> samples, std::span<float> values,
@@ -68,25 +81,25 @@ concept varying_dataset = batched_dataset<D> &&
 
 namespace detail {
 
-/// A data set whose members are known to write each row in full and nothing beyond, as those of
-/// the library do: they say so in a static member `writes_whole_rows`. What others write is
-/// checked.
+/// A data set that is trusted to write each row completely and nothing beyond its end. The data
+/// sets of the library declare this with a static member `writes_whole_rows`. The rows of all other
+/// data sets are checked.
 template <class D>
 concept writes_whole_rows = requires {
   requires D::writes_whole_rows;
 };
 
-/// Throws `data_error` for more samples than their 32-bit numbers tell apart: they would be
-/// numbered from 0 again.
+/// Throws `data_error` if there are more samples than 32-bit indices can count.
 inline void require_numbered(std::string_view what, std::size_t samples) {
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
   require<data_error>(samples <= most, what, ": the data set has ", samples,
-                      " samples, more than the ", most, " that can be numbered; give it in parts");
+                      " samples, more than the ", most,
+                      " that 32-bit indices can count; divide it into several data sets");
 }
 
 }  // namespace detail
 
-/// Whether a sample of the data set may differ from epoch to epoch.
+/// Returns whether the samples of a data set may differ between epochs.
 template <dataset D>
 [[nodiscard]] bool varies(const D& data) {
   if constexpr (varying_dataset<D>) {
@@ -96,32 +109,33 @@ template <dataset D>
   }
 }
 
-/// A data set to train on or to evaluate with.
+/// A data set with labels or targets, as training and evaluation need it.
 template <class D>
-concept supervised_dataset = labelled_dataset<D> || valued_dataset<D>;
+concept supervised_dataset = labeled_dataset<D> || target_dataset<D>;
 
-/// Samples of a data set side by side in host memory.
+/// A batch of samples with their labels or targets, in host memory.
 struct batch {
   std::size_t size = 0;
   shape input_shape;  ///< (N, ...)
   std::vector<float> inputs;
-  std::vector<std::int32_t> classes;  ///< (N), for labelled data
-  shape target_shape;                 ///< (N, ...), for valued data
-  std::vector<float> targets;
+  std::vector<std::int32_t> labels;  ///< class indices (N) of a labeled data set, else empty
+  shape target_shape;                ///< (N, ...) for a data set with targets, else no axes
+  std::vector<float> targets;        ///< target values of a data set with targets, else empty
 
-  // Where several ranks train together, and these are this one's samples of a larger batch:
-  std::size_t first = 0;  ///< which of its samples the first one is
-  std::size_t whole = 0;  ///< how many it has; 0: these are all
+  // In distributed training, a batch is this rank's part of a larger one:
+  std::size_t first = 0;  ///< index of this batch's first sample in the larger batch
+  std::size_t whole = 0;  ///< number of samples of the larger batch; 0 if this is the whole batch
 
+  /// The number of samples of the whole batch, over all ranks.
   [[nodiscard]] std::size_t whole_size() const noexcept { return whole == 0 ? size : whole; }
-  /// The values that sample `n` should come to; none where it has a class.
+  /// The target values of sample `n`; empty for a labeled data set.
   [[nodiscard]] std::span<const float> target_of(std::size_t n) const {
     const std::size_t each = targets.size() / size;
     return std::span<const float>(targets).subspan(n * each, each);
   }
-  /// Whether it is of labelled data, also where it has no samples.
+  /// Whether the batch comes from a labeled data set. Also correct for a batch without samples.
   [[nodiscard]] bool is_labelled() const noexcept {
-    return !classes.empty() || (size == 0 && target_shape.rank() == 0);
+    return !labels.empty() || (size == 0 && target_shape.rank() == 0);
   }
 };
 

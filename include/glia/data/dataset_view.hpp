@@ -15,20 +15,21 @@
 
 namespace glia {
 
-/// A data set of any type, which must outlive the view: what is compiled once for all of them takes
-/// their samples from it.
+/// A type-erased reference to a data set, which must outlive it. Functions that are compiled once
+/// for all types of data sets take this.
 class dataset_view {
  public:
   template <class D>
   requires(!std::same_as<D, dataset_view>) dataset_view(const D& data)
       : inputs_(&data), targets_(&data) {
     static_assert(supervised_dataset<D>,
-                  "expected a data set: make one of arrays by glia::labelled_arrays{x, classes} or "
-                  "glia::valued_arrays{x, values}; of a type of your own, see data/dataset.hpp");
+                  "expected a data set; for arrays, pass glia::labeled_arrays{inputs, labels} or "
+                  "glia::target_arrays{inputs, targets}; for a type of your own, the members that "
+                  "it needs are in glia/data/dataset.hpp");
     if constexpr (supervised_dataset<D>) {
       size_ = data.size();
       input_shape_ = data.input_shape();
-      if constexpr (labelled_dataset<D>) {
+      if constexpr (labeled_dataset<D>) {
         write_labels_ = &write_labels<D>;
       } else {
         target_shape_ = data.target_shape();
@@ -47,18 +48,19 @@ class dataset_view {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] const shape& input_shape() const noexcept { return input_shape_; }
-  /// The shape of a sample's target values; none where samples belong to classes.
+  /// The shape of one sample's targets; empty for a data set with class labels.
   [[nodiscard]] const std::optional<shape>& target_shape() const noexcept { return target_shape_; }
-  /// What the rows that are samples or targets hold, of a data set that says it; else null.
+  /// The named tensors in each row of inputs; null for data sets without named tensors.
   [[nodiscard]] const std::vector<row_part>* input_parts() const noexcept { return input_parts_; }
+  /// The named tensors in each row of targets; null for data sets without named tensors.
   [[nodiscard]] const std::vector<row_part>* target_parts() const noexcept { return target_parts_; }
-  /// Whether a sample may differ from epoch to epoch.
+  /// Whether a sample may differ between epochs.
   [[nodiscard]] bool varies() const noexcept { return varies_; }
-  /// Whether the samples have gone through a model's frozen layers already; see frozen_outputs.
+  /// Whether the inputs are already outputs of a model's frozen layers; see `frozen_outputs`.
   [[nodiscard]] bool behind_frozen_layers() const noexcept { return behind_frozen_layers_; }
 
-  /// The same targets for what a model's frozen layers gave for each sample, of the shape `each`:
-  /// `outputs.read(sample, values)` writes it.
+  /// Returns a data set with the same targets whose inputs are the outputs of a model's frozen
+  /// layers. `outputs.read(sample, values)` writes those of one sample; `each` is their shape.
   template <class Outputs>
   [[nodiscard]] dataset_view with_frozen_outputs(const Outputs& outputs, const shape& each) const {
     dataset_view result = *this;
@@ -72,12 +74,12 @@ class dataset_view {
     result.input_shape_ = each;
     result.varies_ = false;
     result.behind_frozen_layers_ = true;
-    result.checked_ = false;  // as its samples were when these outputs were computed
+    result.checked_ = false;  // the inputs were checked when these outputs were computed
     return result;
   }
 
-  /// Writes the samples with these numbers, as they are in this epoch, into `out`, reusing its
-  /// memory. Throws `data_error` where the data set does not write all of a row, or more.
+  /// Reads the samples with the given indices into `out` and reuses its memory. Throws `data_error`
+  /// if the data set does not write a complete row, or writes beyond its end.
   void gather(std::span<const std::uint32_t> samples, batch& out, std::size_t epoch = 0) const {
     out.size = samples.size();
     out.input_shape = batch_of(samples.size(), input_shape_);
@@ -91,8 +93,8 @@ class dataset_view {
       write_rows(out.targets, samples, target_shape_->size(), "target",
                  [&](std::span<float> rows) { write_targets_(targets_, samples, rows); });
     } else {
-      out.classes.resize(samples.size());
-      write_labels_(targets_, samples, out.classes);
+      out.labels.resize(samples.size());
+      write_labels_(targets_, samples, out.labels);
     }
   }
 
@@ -104,7 +106,7 @@ class dataset_view {
   using label_writer = void (*)(const void* self, std::span<const std::uint32_t> samples,
                                 std::span<std::int32_t> labels);
 
-  /// Has `write(rows)` write a row of `size` values for each sample.
+  /// Calls `write(rows)`, which writes one row of `size` values for each sample.
   template <class Write>
   void write_rows(std::vector<float>& values, std::span<const std::uint32_t> samples,
                   std::size_t size, std::string_view what, const Write& write) const {
@@ -118,7 +120,7 @@ class dataset_view {
     }
   }
 
-  /// write(sample, row) for each sample's row of values.
+  /// Calls write(sample, row) for each sample.
   template <class Write>
   static void for_each_row(std::span<const std::uint32_t> samples, std::span<float> values,
                            const Write& write) {
@@ -141,14 +143,14 @@ class dataset_view {
                    [&](std::size_t i, std::span<float> row) { data.input(i, row); });
     }
   }
-  template <valued_dataset D>
+  template <target_dataset D>
   static void write_targets(const void* self, std::span<const std::uint32_t> samples,
                             std::span<float> values) {
     for_each_row(samples, values, [&](std::size_t i, std::span<float> row) {
       static_cast<const D*>(self)->target(i, row);
     });
   }
-  template <labelled_dataset D>
+  template <labeled_dataset D>
   static void write_labels(const void* self, std::span<const std::uint32_t> samples,
                            std::span<std::int32_t> labels) {
     for (std::size_t n = 0; n < samples.size(); ++n) {
@@ -165,10 +167,10 @@ class dataset_view {
   const std::vector<row_part>* target_parts_ = nullptr;
   bool varies_ = false;
   bool behind_frozen_layers_ = false;
-  bool checked_ = false;  // whether what it writes is
+  bool checked_ = false;  // whether the rows that the data set writes are checked
   input_writer write_inputs_ = nullptr;
-  target_writer write_targets_ = nullptr;  // of samples with values
-  label_writer write_labels_ = nullptr;    // of samples with classes
+  target_writer write_targets_ = nullptr;  // null for a data set with labels
+  label_writer write_labels_ = nullptr;    // null for a data set with targets
 };
 
 }  // namespace glia

@@ -14,32 +14,34 @@
 
 namespace glia {
 
-/// A file being read front to back: `read` fills as much of the buffer as the file still has and
-/// returns how many bytes that was.
+/// A file that is read from beginning to end. `read(buffer)` reads the next bytes into the buffer
+/// and returns their number, which is smaller than the buffer only at the end of the file.
 template <class S>
 concept byte_source = requires(S& s, std::span<std::uint8_t> buffer) {
   { s.read(buffer) } -> std::convertible_to<std::size_t>;
 };
 
-/// Opens files. `suffixes` lists the endings, tried in order, under which it looks for a file.
+/// A type that opens files, possibly compressed ones. `suffixes()` lists the suffixes that are
+/// appended to a file's name, in the order in which they are tried; `open(path)` returns a
+/// `byte_source`.
 template <class R>
 concept file_reader = requires(const R& r, const std::filesystem::path& path) {
   { r.suffixes() } -> std::convertible_to<std::span<const std::string_view>>;
   { r.open(path) } -> byte_source;
 };
 
-/// Reads files as they are. Throws `data_error` for one that cannot be opened, or is a folder.
+/// The reader of uncompressed files. Throws `data_error` if a file cannot be opened or is a folder.
 struct plain_files {
-  /// One file, read as it is.
+  /// An open file.
   class source {
    public:
     explicit source(const std::filesystem::path& path) : path_(path), in_(path, std::ios::binary) {
       detail::require_no_folder(path);
-      require<data_error>(in_.is_open(), path.string(), ": cannot be opened for reading");
+      require<data_error>(in_.is_open(), path.string(), ": the file cannot be opened for reading");
     }
     [[nodiscard]] std::size_t read(std::span<std::uint8_t> buffer) {
       in_.read(reinterpret_cast<char*>(buffer.data()), static_cast<std::streamsize>(buffer.size()));
-      require<data_error>(!in_.bad(), path_.string(), ": reading failed");
+      require<data_error>(!in_.bad(), path_.string(), ": reading the file failed");
       return static_cast<std::size_t>(in_.gcount());
     }
 

@@ -20,20 +20,21 @@ namespace glia {
 
 /// The contents of an IDX file of unsigned bytes.
 struct idx_bytes {
-  shape extents;
-  std::vector<std::uint8_t> values;
+  shape extents;                     ///< the shape of the array
+  std::vector<std::uint8_t> values;  ///< the elements in row-major order
 };
 
-/// How much a file of the IDX format may hold.
+/// Options of `read_idx`.
 struct idx_options {
-  /// Data that come to more than this, and to more than the file itself has, which may be
-  /// compressed without a bound, are refused before memory is taken for them.
+  /// The largest array that is read, in bytes; 1 GiB by default. The limit protects against
+  /// compressed files that expand without a bound: an array that is larger than this limit and
+  /// larger than the file itself is refused before memory is allocated.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
 namespace detail {
 
-/// The product of the extents, or the largest number where it is larger than that.
+/// Returns the product of the extents, or the largest 64-bit number if the product exceeds it.
 [[nodiscard]] inline std::uint64_t announced_size(const shape& extents) {
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t size = 1;
@@ -48,12 +49,15 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads an IDX file of unsigned bytes: two zero bytes, the type 0x08, the number of axes, each
-/// extent as a big-endian 32-bit number, then the elements, last axis fastest.
-/// Format: LeCun, Cortes and Burges, "The MNIST database of handwritten digits".
+/// Reads an IDX file of unsigned bytes, the format of the MNIST files.
 ///
-/// Throws `data_error`, naming the file, for one that cannot be read, is of another format, is
-/// shorter or longer than it says or larger than allowed.
+/// The header has two zero bytes, the type 0x08, the number of axes (1 to 4), and each extent as a
+/// big-endian 32-bit number. The elements follow in row-major order. Format: LeCun, Cortes and
+/// Burges, "The MNIST database of handwritten digits". To read files compressed with gzip, pass
+/// `glia::gzip_files{}` as the reader.
+///
+/// Throws `data_error`, with the name of the file, if the file cannot be read, is in another format
+/// or larger than allowed, or does not have the length that its header declares.
 template <file_reader Reader = plain_files>
 [[nodiscard]] idx_bytes read_idx(const std::filesystem::path& path, const Reader& reader = {},
                                  const idx_options& options = {}) {
@@ -64,12 +68,12 @@ template <file_reader Reader = plain_files>
 
   std::array<std::uint8_t, 4> magic{};
   require<data_error>(source.read(magic) == magic.size(), name,
-                      ": cut short: not even the 4 bytes of an IDX header are there");
+                      ": the file is truncated: expected the 4 bytes that begin an IDX header");
   require<data_error>(!(magic[0] == 0x1F && magic[1] == 0x8B), name,
-                      ": compressed with gzip; pass glia::gzip_files{} as the reader (header "
-                      "glia/compression/gzip.hpp, target glia::compression)");
+                      ": the file is compressed with gzip; pass glia::gzip_files{} as the reader "
+                      "(header glia/compression/gzip.hpp, target glia::compression)");
   require<data_error>(magic[0] == 0 && magic[1] == 0, name,
-                      ": no IDX file: it must begin with two zero bytes");
+                      ": expected an IDX file, which begins with two zero bytes, got other bytes");
   require<data_error>(magic[2] == 0x08, name,
                       ": expected IDX data of type 0x08 (unsigned bytes), "
                       "got type ",
@@ -81,8 +85,8 @@ template <file_reader Reader = plain_files>
   for (std::size_t axis = 0; axis < magic[3]; ++axis) {
     std::array<std::uint8_t, 4> extent{};
     require<data_error>(source.read(extent) == extent.size(), name,
-                        ": cut short in the header, which announces ", static_cast<int>(magic[3]),
-                        " axes");
+                        ": the file is truncated: its header ends before the extents of ",
+                        static_cast<int>(magic[3]), " axes");
     std::size_t value = 0;
     for (std::uint8_t byte : extent) {
       value = value << 8 | byte;
@@ -94,7 +98,8 @@ template <file_reader Reader = plain_files>
   std::error_code unknown;
   const std::uint64_t stored = std::filesystem::file_size(path, unknown);
   const bool allowed = expected <= std::max(options.max_bytes, unknown ? 0 : stored);
-  // What is not allowed is read a little way, to tell data without a bound from a damaged header.
+  // Of an array that is too large, the first MiB is read: if the file ends before, its header is
+  // damaged or the file is truncated, and that is what the error reports.
   constexpr std::uint64_t little = 1 << 20;
   const std::uint64_t wanted = allowed ? expected : std::min(expected, little);
   result.values = detail::within_memory(name, [&] {
@@ -104,17 +109,17 @@ template <file_reader Reader = plain_files>
         });
   });
   const std::string announced =
-      text("the header announces ", result.extents, ", that is ",
+      text("the header announces the shape ", result.extents, ", that is ",
            expected == std::numeric_limits<std::uint64_t>::max() ? "more bytes than can be counted"
                                                                  : text(expected, " bytes"));
-  require<data_error>(result.values.size() == wanted, name, ": cut short: ", announced,
-                      ", but only ", result.values.size(), " follow it");
+  require<data_error>(result.values.size() == wanted, name, ": the file is truncated: ", announced,
+                      ", but only ", result.values.size(), " bytes follow");
   require<data_error>(allowed, name, ": ", announced, ", more than the ", options.max_bytes,
-                      " that are allowed; fetch the file again or, if it is to be trusted, raise "
-                      "max_bytes");
+                      " that are allowed; get the file again or, if you trust it, raise "
+                      "idx_options::max_bytes");
   std::array<std::uint8_t, 1> surplus{};
-  require<data_error>(source.read(surplus) == 0, name, ": longer than the ", expected,
-                      " bytes that its header announces with ", result.extents);
+  require<data_error>(source.read(surplus) == 0, name, ": the file has more than the ", expected,
+                      " bytes of data that its header announces with the shape ", result.extents);
   return result;
 }
 

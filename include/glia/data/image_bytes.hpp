@@ -11,21 +11,25 @@
 
 namespace glia {
 
-/// Labelled images kept as bytes, a quarter of what floats would take, and turned into floats in
-/// [0, 1], pixel / 255, as they are read. Copies share nothing; move it where you can.
+/// A data set of images with class labels that keeps the pixels as bytes. Bytes take a quarter of
+/// the memory of floats.
 ///
-/// Throws `data_error` when images and labels disagree in number.
+/// Reading an image converts its pixels to floats in [0, 1], pixel / 255. A copy of the data set
+/// copies all pixels; use `std::move` where you can.
+///
+/// Throws `data_error` if the numbers of images and labels differ.
 class image_bytes {
  public:
   static constexpr bool writes_whole_rows = true;
 
-  /// `pixels` (N, ...sample), `labels` (N).
+  /// Takes the pixels (N, ...), one image of the shape `sample` after the other, and the labels
+  /// (N).
   image_bytes(const shape& sample, std::vector<std::uint8_t> pixels,
               std::vector<std::uint8_t> labels)
       : sample_(sample), pixels_(std::move(pixels)), labels_(std::move(labels)) {
     require<data_error>(pixels_.size() == labels_.size() * sample_.size(),
-                        "image_bytes: ", labels_.size(), " labels, but ", pixels_.size(),
-                        " pixels for images ", sample_);
+                        "image_bytes: expected an image of the shape ", sample_, " for each of ",
+                        labels_.size(), " labels, got ", pixels_.size(), " bytes in all");
   }
 
   [[nodiscard]] std::size_t size() const { return labels_.size(); }
@@ -36,8 +40,8 @@ class image_bytes {
     write_brightness(pixels_.data() + i * values.size(), values.data(), values.size());
   }
 
-  /// Several images side by side. Those of a shuffled order lie far apart, so that each is fetched
-  /// from memory while others are read: 2.5 times as fast as to wait for it.
+  /// Writes several images one after the other. In a shuffled order the images are far apart in
+  /// memory, so each one is prefetched while others are converted: 2.5 times as fast.
   void inputs(std::span<const std::uint32_t> samples, std::span<float> values) const {
     constexpr std::size_t ahead = 2;
     constexpr std::size_t cache_line = 64;
@@ -45,7 +49,7 @@ class image_bytes {
     for (std::size_t n = 0; n < samples.size(); ++n) {
       if (n + ahead < samples.size()) {
         const std::span<const std::uint8_t> later = pixels(samples[n + ahead]);
-        // Here and not in a function, which g++ 12 takes for one that does nothing.
+        // Not in a function of its own: g++ 12 would remove the calls, as without effect.
         for (std::size_t at = 0; at < size; at += cache_line) {
           __builtin_prefetch(later.data() + at);
         }
@@ -54,20 +58,21 @@ class image_bytes {
     }
   }
 
-  /// The bytes of image i.
+  /// The bytes of image `i`.
   [[nodiscard]] std::span<const std::uint8_t> pixels(std::size_t i) const {
     return std::span(pixels_).subspan(i * sample_.size(), sample_.size());
   }
 
-  /// The same images under another shape of equal size, such as (784) for (28, 28).
+  /// Returns the same images with another shape of equal size, such as (784) for (28, 28). Throws
+  /// `shape_error` if the sizes differ.
   [[nodiscard]] image_bytes reshaped(const shape& sample) && {
-    require<shape_error>(sample.size() == sample_.size(), "image_bytes: images of shape ", sample_,
-                         " cannot be read as ", sample);
+    require<shape_error>(sample.size() == sample_.size(), "image_bytes: images of the shape ",
+                         sample_, " cannot be reshaped to ", sample);
     sample_ = sample;
     return std::move(*this);
   }
 
-  /// Only the first `count` images.
+  /// Removes all images but the first `count`.
   void keep_first(std::size_t count) {
     if (count < labels_.size()) {
       labels_.resize(count);
@@ -76,15 +81,15 @@ class image_bytes {
   }
 
  private:
-  /// pixel / 255 to the last bit, without the division: the first product is exact, and the second
-  /// too small for its rounding to matter.
+  /// Returns pixel / 255, correctly rounded, without a division. The first product is exact, and
+  /// the second is too small for its rounding error to matter.
   [[nodiscard]] static constexpr float brightness(std::uint8_t pixel) {
     const auto p = static_cast<float>(pixel);
-    return p * 0x1.01p-8F + p * 0x1.010102p-24F;  // factors that add up to 1 / 255
+    return p * 0x1.01p-8F + p * 0x1.010102p-24F;  // the factors add up to 1 / 255
   }
 
-  /// Blocks of a size that is known become vectors with g++ and clang alike, whatever instructions
-  /// they may use.
+  /// Converts pixels to floats. g++ and clang vectorize the blocks of constant size for every
+  /// instruction set.
   static void write_brightness(const std::uint8_t* __restrict from, float* __restrict to,
                                std::size_t count) {
     constexpr std::size_t width = 32;

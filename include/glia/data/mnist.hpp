@@ -13,16 +13,16 @@
 
 namespace glia {
 
-/// The training and the test set of an MNIST-like collection.
+/// The training and the test set of MNIST or of another collection in its format.
 struct mnist_sets {
-  image_bytes train;
-  image_bytes test;
+  image_bytes train;  ///< training set; MNIST has 60000 images
+  image_bytes test;   ///< test set; MNIST has 10000 images
 };
 
 namespace detail {
 
-/// The first of the reader's endings under which the file exists. A folder of that name, as some
-/// unpackers make one, is passed over.
+/// Returns the path of the file with the first of the reader's suffixes that exists. Folders of
+/// that name, which some unpacking programs create, are skipped.
 template <file_reader Reader>
 [[nodiscard]] std::filesystem::path find_file(const std::filesystem::path& folder,
                                               std::string_view name, const Reader& reader) {
@@ -36,14 +36,14 @@ template <file_reader Reader>
   }
   const std::filesystem::path compressed = folder / (std::string(name) + ".gz");
   require<data_error>(!std::filesystem::exists(compressed), compressed.string(),
-                      ": compressed with gzip; pass glia::gzip_files{} as the reader (header "
-                      "glia/compression/gzip.hpp, target glia::compression)");
+                      ": the file is compressed with gzip; pass glia::gzip_files{} as the reader "
+                      "(header glia/compression/gzip.hpp, target glia::compression)");
   for (std::string_view ending : reader.suffixes()) {
     require_no_folder(folder / (std::string(name) + std::string(ending)));
   }
-  throw data_error(text(folder.string(), ": holds neither ", tried,
-                        "; expected the four files of MNIST's names, as Debian's "
-                        "dataset-fashion-mnist has them, too"));
+  throw data_error(text(folder.string(), ": the folder holds neither ", tried,
+                        "; expected the four files of MNIST under their original names, as the "
+                        "Debian package dataset-fashion-mnist has them, too"));
 }
 
 template <file_reader Reader>
@@ -66,21 +66,27 @@ template <file_reader Reader>
 
 }  // namespace detail
 
-/// Reads MNIST, or another collection in its four files, from a folder: images as bytes of shape
-/// (H, W), labels 0 to 255. `glia::gzip_files{}` as the reader also reads the compressed files.
+/// Reads MNIST, or another collection in the same format, from a folder.
 ///
-/// Throws `data_error`, naming the file, for files that are missing, cut short, of another format,
-/// larger than allowed or disagree in their counts or image sizes.
+/// The folder holds the four files `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`,
+/// `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`. Fashion-MNIST, for instance, has the same
+/// names. The images are kept as bytes of the shape (H, W), (28, 28) for MNIST, and
+/// become floats in [0, 1] when they are read; labels are 0 to 255. To read files compressed with
+/// gzip, pass `glia::gzip_files{}` as the reader.
+///
+/// Throws `data_error`, with the name of the file, if a file is missing, truncated, in another
+/// format or larger than allowed. Throws `data_error`, too, if the numbers of images and labels
+/// differ, or the sizes of training and test images.
 template <file_reader Reader = plain_files>
 [[nodiscard]] mnist_sets load_mnist(const std::filesystem::path& folder, const Reader& reader = {},
                                     const idx_options& options = {}) {
   require<data_error>(std::filesystem::is_directory(folder), folder.string(),
-                      ": no such folder; expected one with the four MNIST files");
+                      ": no such folder; expected a folder with the four MNIST files");
   mnist_sets sets{detail::load_labelled(folder, "train", reader, options),
                   detail::load_labelled(folder, "t10k", reader, options)};
   require<data_error>(sets.train.input_shape() == sets.test.input_shape(), folder.string(),
-                      ": training images are ", sets.train.input_shape(), ", test images ",
-                      sets.test.input_shape());
+                      ": expected training and test images of one shape, got ",
+                      sets.train.input_shape(), " and ", sets.test.input_shape());
   return sets;
 }
 

@@ -16,16 +16,16 @@
 
 namespace glia {
 
-/// An array (N, ...) of numbers with a name.
+/// An array with a name, one row for each sample.
 struct named_array {
-  std::string name;
-  xt::xarray<float> values;
+  std::string name;          ///< the name of an input or output of the model
+  xt::xarray<float> values;  ///< (N, ...)
 };
 
 namespace detail {
 
-/// The parts of rows that hold one sample of each array. Throws where they are of no samples or of
-/// different numbers of them, or where two have one name.
+/// Returns the parts of a row that holds one sample of each array. Throws `shape_error` if an array
+/// does not have `samples` rows, and `value_error` if two arrays have the same name.
 [[nodiscard]] inline std::vector<row_part> parts_of(std::string_view what,
                                                     const std::vector<named_array>& arrays,
                                                     std::size_t samples) {
@@ -37,7 +37,7 @@ namespace detail {
     require<value_error>(
         std::none_of(parts.begin(), parts.end(),
                      [&](const row_part& other) { return other.name == array.name; }),
-        what, ": two arrays are called '", array.name, "'");
+        what, ": two arrays have the name '", array.name, "'");
     parts.push_back({array.name, sample_of(s), row_size(parts)});
   }
   return parts;
@@ -58,15 +58,17 @@ inline void write_row(const std::vector<named_array>& arrays, std::size_t sample
 
 }  // namespace detail
 
-/// Samples of several tensors and what their outputs should have been, for models that begin with
-/// `inputs` or end in `outputs`: arrays (N, ...) by name, in the model's order. Classes are whole
-/// numbers (N), or (N, T) for the steps of sequences.
+/// A data set for models with several inputs or outputs, that is for models that begin with
+/// `inputs` or end in `outputs`.
+///
+/// It holds one named array (N, ...) for each input and one for each output, in the order of the
+/// model. Class labels are whole numbers (N), or (N, T) for each step of a sequence.
 ///
 ///     const glia::named_arrays data({{"image", images}, {"age", ages}},
 ///                                   {{"digit", labels}, {"slant", slants}});
 ///
-/// Throws `shape_error` for arrays of different numbers of samples, `value_error` for two of one
-/// name and for none.
+/// Throws `shape_error` if the numbers of samples differ. Throws `value_error` if two inputs or two
+/// targets have the same name, or if there is no input or no target.
 class named_arrays {
  public:
   static constexpr bool writes_whole_rows = true;
@@ -74,7 +76,8 @@ class named_arrays {
   named_arrays(std::vector<named_array> inputs, std::vector<named_array> targets)
       : inputs_(std::move(inputs)), targets_(std::move(targets)) {
     require<value_error>(!inputs_.empty() && !targets_.empty(),
-                         "named_arrays: expected at least one input and one target");
+                         "named_arrays: expected one or more inputs and one or more targets, got ",
+                         inputs_.size(), " and ", targets_.size());
     const std::size_t samples = detail::sample_count(inputs_);
     input_parts_ = detail::parts_of("named_arrays: inputs", inputs_, samples);
     target_parts_ = detail::parts_of("named_arrays: targets", targets_, samples);
@@ -99,9 +102,17 @@ class named_arrays {
   std::vector<row_part> target_parts_;
 };
 
-static_assert(valued_dataset<named_arrays> && named_dataset<named_arrays>);
+static_assert(target_dataset<named_arrays> && named_dataset<named_arrays>);
 
-/// Arrays (N, ...) one behind the other as rows (N, I), and what is called so of such rows.
+/// Joins named arrays (N, ...) into rows (N, I). Each row holds one sample of every array, one
+/// after the other.
+///
+/// Use it to make the inputs of another data set for a model with several inputs, such as
+/// `labeled_arrays{rows_of({{"left", left}, {"right", right}}), labels}`. `named_arrays` and
+/// `predict` do it by themselves.
+///
+/// Throws `shape_error` if the numbers of samples differ, and `value_error` if two arrays have the
+/// same name.
 [[nodiscard]] inline xt::xarray<float> rows_of(const std::vector<named_array>& arrays) {
   const std::size_t samples = detail::sample_count(arrays);
   const std::size_t size = row_size(detail::parts_of("rows_of", arrays, samples));
@@ -111,7 +122,12 @@ static_assert(valued_dataset<named_arrays> && named_dataset<named_arrays>);
   }
   return rows;
 }
-/// Throws `value_error` for a name that there is not, `shape_error` for other rows.
+
+/// Returns one named array (N, ...) of the rows (N, I) in which several arrays are joined by
+/// `rows_of`. `parts` describes the rows.
+///
+/// Throws `value_error` if no part has this name, and `shape_error` if the rows do not have the
+/// size of all parts together.
 [[nodiscard]] inline xt::xarray<float> part_of(const xt::xarray<float>& rows, std::string_view name,
                                                const std::vector<row_part>& parts) {
   const row_part& part = part_called(name, parts, "part_of");

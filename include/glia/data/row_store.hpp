@@ -20,29 +20,35 @@
 
 namespace glia {
 
-/// Rows of floats of equal size, kept in memory or, where they are to take more than a limit, in a
-/// file without a name, which the system removes with the program, however it ends.
+/// Stores rows of floats of equal size in memory, or in a temporary file if they exceed a limit.
+/// The file has no name, so that the system removes it at the end of the program, even after a
+/// crash.
 ///
-/// Different rows may be written from several threads. Programs that are started meanwhile do not
-/// inherit the file. Throws `value_error` for more rows than can be counted in bytes, `data_error`,
-/// naming the folder, where the file cannot be made, written or read.
+/// Several threads may write different rows at the same time. Child processes do not inherit the
+/// file.
+///
+/// Throws `value_error` if the size in bytes exceeds the largest file size. Throws `data_error`,
+/// with the name of the folder, if the file cannot be created, written or read.
 class row_store {
  public:
-  /// Where rows are kept, and how many at most.
+  /// Options of `row_store`.
   struct options {
-    std::size_t memory_limit = std::size_t{1} << 30;  ///< bytes
-    std::filesystem::path folder = {};  ///< of the file; empty: the system's temporary
+    /// The largest size in bytes of rows kept in memory; 1 GiB by default.
+    std::size_t memory_limit = std::size_t{1} << 30;
+    /// The folder of the temporary file. If empty, the system's folder for temporary files.
+    std::filesystem::path folder = {};
   };
 
-  row_store(std::size_t rows, std::size_t row_size, const options& how)
-      : row_size_(row_size), folder_(how.folder) {
-    // A file has as many bytes as a signed number can count.
+  /// Allocates memory, or disk space, for `rows` rows of `row_size` floats.
+  row_store(std::size_t rows, std::size_t row_size, const options& storage)
+      : row_size_(row_size), folder_(storage.folder) {
+    // File sizes are signed numbers.
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<off_t>::max());
     require<value_error>(row_size == 0 || rows <= most / sizeof(float) / row_size,
                          "row_store: ", rows, " rows of ", row_size,
-                         " floats are more than any memory or file holds");
+                         " floats exceed the largest size of a file");
     const std::size_t bytes = rows * row_size * sizeof(float);
-    if (bytes <= how.memory_limit) {
+    if (bytes <= storage.memory_limit) {
       values_.resize(rows * row_size);
     } else {
       open_file(bytes);
@@ -66,9 +72,10 @@ class row_store {
     }
   }
 
+  /// Whether the rows are in memory and not in a file.
   [[nodiscard]] bool in_memory() const { return file_ < 0; }
 
-  /// `values` may be several rows, the first being number `row`.
+  /// Writes one or several rows, beginning with row number `row`.
   void write(std::size_t row, std::span<const float> values) {
     if (in_memory()) {
       std::copy(values.begin(), values.end(), values_.data() + row * row_size_);
@@ -78,6 +85,7 @@ class row_store {
       return pwrite(file_, from, n, at);
     });
   }
+  /// Reads one or several rows, beginning with row number `row`.
   void read(std::size_t row, std::span<float> values) const {
     if (in_memory()) {
       std::copy_n(values_.data() + row * row_size_, values.size(), values.data());
@@ -92,16 +100,16 @@ class row_store {
     if (folder_.empty()) {
       std::error_code failure;
       folder_ = std::filesystem::temp_directory_path(failure);
-      require<data_error>(!failure,
-                          "row_store: the system's temporary folder, which TMPDIR names, ",
-                          "cannot be used (", failure.message(),
-                          "); name another folder or raise the memory limit");
+      require<data_error>(!failure, "row_store: the system's temporary folder cannot be used (",
+                          failure.message(),
+                          "); set the environment variable TMPDIR to another folder, or set "
+                          "row_store::options::folder or a larger memory_limit");
     }
     std::string name = (folder_ / "glia-rows-XXXXXX").string();
     file_ = mkostemp(name.data(), O_CLOEXEC);
     check(file_ >= 0);
     unlink(name.c_str());
-    // The room is taken now, so that a full disk is found before the work and not after it.
+    // Allocate the disk space now, so that a full disk is found before the work and not after it.
     int failure = EINTR;
     while (failure == EINTR) {
       failure = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
@@ -128,9 +136,10 @@ class row_store {
   }
 
   void check(bool good) const {
-    require<data_error>(good, "row_store: a temporary file in ", folder_.string(), " failed (",
-                        std::strerror(errno),
-                        "); free some room there, name another folder or raise the memory limit");
+    require<data_error>(good, "row_store: the temporary file in ", folder_.string(),
+                        " cannot be used (", std::strerror(errno),
+                        "); free disk space there, or set row_store::options::folder to another "
+                        "folder or a larger memory_limit");
   }
 
   std::size_t row_size_;

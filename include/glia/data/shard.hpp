@@ -16,18 +16,22 @@
 
 namespace glia {
 
-/// The samples of a data set that one of several ranks has: each sample is one rank's, and ranks
-/// have as many as each other, or one more. With a seed they are drawn from the whole set, the same
-/// for every number of ranks, else they lie side by side. Only what a rank has is read there. For
-/// loops of one's own: a trainer that is shared by ranks cuts its batches itself. The data set must
-/// outlive it.
+/// Returns the samples of a data set that belong to one of several ranks, for a distributed
+/// training loop that you write yourself. (A `trainer` with `distributed` divides its batches
+/// itself.)
 ///
-/// Throws `value_error` for a rank that there is not.
+/// Each sample belongs to exactly one rank, and the numbers of samples differ by at most one.
+/// Without a seed, rank 0 gets the first samples, rank 1 the next ones, and so on. TensorFlow's
+/// `Dataset.shard(num_shards, index)` takes every n-th sample instead. With a seed, all samples are
+/// shuffled first. The shuffled order does not depend on the number of ranks. A rank reads only its
+/// own samples. The result is a view of `data`, which must outlive it.
+///
+/// Throws `value_error` if `rank` is not smaller than `ranks`.
 template <dataset D>
 [[nodiscard]] subset<D> shard(const D& data, std::size_t rank, std::size_t ranks,
                               std::optional<std::uint64_t> seed = std::nullopt) {
-  require<value_error>(rank < ranks, "shard: expected one of ", ranks, " ranks, from 0 on, got ",
-                       rank);
+  require<value_error>(rank < ranks, "shard: expected a rank below ", ranks,
+                       ", the number of ranks, got ", rank);
   detail::require_numbered("shard", data.size());
   std::vector<std::uint32_t> order(data.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -43,14 +47,18 @@ template <dataset D>
 subset<D> shard(const D&& data, std::size_t rank, std::size_t ranks,
                 std::optional<std::uint64_t> seed = std::nullopt) = delete;
 
-/// The same for files that each hold many samples, as those of a stream of TFRecords.
+/// Returns the files that belong to one of several ranks, such as the TFRecord files of a stream.
+/// Each rank gets every `ranks`-th file, beginning with file `rank`.
+///
+/// Throws `value_error` if `rank` is not smaller than `ranks`, or if there are fewer files than
+/// ranks.
 [[nodiscard]] inline std::vector<std::filesystem::path> shard(
     const std::vector<std::filesystem::path>& files, std::size_t rank, std::size_t ranks) {
-  require<value_error>(rank < ranks, "shard: expected one of ", ranks, " ranks, from 0 on, got ",
-                       rank);
-  require<value_error>(files.size() >= ranks, "shard: ", files.size(),
-                       " files cannot be shared by ", ranks,
-                       " ranks; write the samples into at least as many files");
+  require<value_error>(rank < ranks, "shard: expected a rank below ", ranks,
+                       ", the number of ranks, got ", rank);
+  require<value_error>(files.size() >= ranks, "shard: expected one or more files for each of ",
+                       ranks, " ranks, got ", files.size(),
+                       " files; divide the samples into more files");
   std::vector<std::filesystem::path> own;
   for (std::size_t i = rank; i < files.size(); i += ranks) {
     own.push_back(files[i]);

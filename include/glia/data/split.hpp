@@ -18,34 +18,40 @@
 
 namespace glia {
 
-/// The two parts of a data set, which must outlive them. In both, samples are in the data set's
-/// order.
+/// A data set divided into samples for training and samples for testing. Both parts are views,
+/// without copies of samples: the data set must outlive them. Within each part, the samples keep
+/// the order of the data set.
 template <dataset D>
 struct train_and_test {
-  subset<D> train;
-  subset<D> test;
+  subset<D> train;  ///< samples for training
+  subset<D> test;   ///< samples for testing
 };
 
-/// How `split` cuts a data set.
-struct split_options {
-  double share = 0.2;  ///< of the samples that `test` gets; between 0 and 1
-  std::uint64_t seed = 1;
-  bool shuffle = true;    ///< false: `test` gets the last samples, with `stratify` of each class
-  bool stratify = false;  ///< `test` gets that share of each class, up to one sample
+/// Options of `train_test_split`.
+struct train_test_split_options {
+  double test_size = 0.2;  ///< fraction of the samples in `test`, between 0 and 1
+  std::uint64_t seed = 1;  ///< seed of the shuffling
+  /// Whether the samples in `test` are drawn at random. If false, they are the last samples of the
+  /// data set, or with `stratify` the last samples of each class.
+  bool shuffle = true;
+  /// Whether each class has the same fraction of its samples in `test`, up to one sample. Needs a
+  /// data set with class labels.
+  bool stratify = false;
 };
 
-/// How `k_fold` cuts a data set.
-struct fold_options {
-  std::uint64_t seed = 1;
-  bool shuffle = true;  ///< false: each part is a run of samples that follow each other
+/// Options of `k_fold`.
+struct k_fold_options {
+  std::uint64_t seed = 1;  ///< seed of the shuffling
+  bool shuffle = true;     ///< whether samples are drawn at random; if false, folds are contiguous
 };
 
 namespace detail {
 
-/// The numbers of all samples, shuffled if asked for. Throws `value_error` for an empty data set.
+/// Returns the indices of all samples, shuffled if `shuffled` is true. Throws `value_error` for an
+/// empty data set.
 [[nodiscard]] inline std::vector<std::uint32_t> order_of(std::string_view what, std::size_t samples,
                                                          bool shuffled, std::uint64_t seed) {
-  // Apart from a trainer's shuffling and from augmentation, which may have the same seed.
+  // A stream of its own: a trainer's shuffling and augmentation may use the same seed.
   constexpr std::uint32_t split_stream = 0xFFFFFFFD;
   require<value_error>(samples > 0, what, ": the data set is empty");
   require_numbered(what, samples);
@@ -57,7 +63,8 @@ namespace detail {
   return order;
 }
 
-/// `test` gets what stands from `first` to before `last` in an order of all samples.
+/// Divides the samples in two: `test` gets the positions [first, last) of `order`, `train` the
+/// rest.
 template <dataset D>
 [[nodiscard]] train_and_test<D> parts_of(const D& data, std::span<const std::uint32_t> order,
                                          std::size_t first, std::size_t last) {
@@ -71,15 +78,16 @@ template <dataset D>
   return {subset<D>(data, std::move(train)), subset<D>(data, std::move(test))};
 }
 
-/// Moves `held_out` samples to the end of an order, from the end of each class as many as its share
-/// of them: what rounding down leaves goes to the classes that lose most by it (Hamilton's method).
-template <labelled_dataset D>
+/// Moves `held_out` samples to the end of `order`, taken from each class in proportion to its size.
+/// The last samples of a class are moved. Numbers are rounded down; the samples that are then still
+/// missing come from the classes with the largest remainders (Hamilton's method).
+template <labeled_dataset D>
 void hold_out_of_each_class(const D& data, std::size_t held_out,
                             std::vector<std::uint32_t>& order) {
   struct group {
     std::vector<std::uint32_t> samples;
     std::size_t held_out = 0;
-    std::size_t rest = 0;  // what rounding down leaves, times the number of samples
+    std::size_t rest = 0;  // the remainder of rounding down, times the number of samples
   };
   std::map<std::int32_t, group> classes;
   for (const std::uint32_t sample : order) {
@@ -110,27 +118,34 @@ void hold_out_of_each_class(const D& data, std::size_t held_out,
 
 }  // namespace detail
 
-/// Splits a data set in two, `test` having round(share N) of the N samples. The parts depend on the
-/// options and N alone, and with `stratify` on the classes.
+/// Splits a data set at random into samples for training and samples for testing.
 ///
-///     const auto [train, test] = glia::split(data, {.share = 0.2});
+/// Of N samples, `test` gets round(test_size * N) and `train` the rest. (scikit-learn's function of
+/// the same name rounds up, and its default for `test_size` is 0.25.) The same options and the same
+/// N always give the same parts; with `stratify` they also depend on the labels. The parts are
+/// views of `data`, which must outlive them.
 ///
-/// Throws `value_error` for an empty data set, a share outside (0, 1) or one that leaves a part
-/// without samples, and where samples without classes are to be stratified.
+///     const auto [train, test] = glia::train_test_split(data, {.test_size = 0.2});
+///
+/// Throws `value_error` if the data set is empty, or if `test_size` is not between 0 and 1 or
+/// leaves a part without samples. Throws `value_error`, too, if `stratify` is set for a data set
+/// without class labels.
 template <dataset D>
-[[nodiscard]] train_and_test<D> split(const D& data, const split_options& options = {}) {
-  require<value_error>(options.share > 0 && options.share < 1,
-                       "split: expected a share between 0 and 1, got ", options.share);
-  require<value_error>(labelled_dataset<D> || !options.stratify,
-                       "split: only samples with classes can be stratified, and these have none; "
-                       "leave it out");
-  auto order = detail::order_of("split", data.size(), options.shuffle, options.seed);
+[[nodiscard]] train_and_test<D> train_test_split(const D& data,
+                                                 const train_test_split_options& options = {}) {
+  require<value_error>(options.test_size > 0 && options.test_size < 1,
+                       "train_test_split: expected a test_size between 0 and 1, got ",
+                       options.test_size);
+  require<value_error>(labeled_dataset<D> || !options.stratify,
+                       "train_test_split: stratify needs class labels, but this data set has "
+                       "target values; set stratify to false");
+  auto order = detail::order_of("train_test_split", data.size(), options.shuffle, options.seed);
   const auto held_out =
-      static_cast<std::size_t>(std::round(options.share * static_cast<double>(order.size())));
-  require<value_error>(held_out > 0 && held_out < order.size(), "split: a share of ", options.share,
-                       " of ", order.size(), " samples leaves ",
-                       held_out == 0 ? "none to test" : "none to train", " with");
-  if constexpr (labelled_dataset<D>) {
+      static_cast<std::size_t>(std::round(options.test_size * static_cast<double>(order.size())));
+  require<value_error>(held_out > 0 && held_out < order.size(), "train_test_split: a test_size of ",
+                       options.test_size, " of ", order.size(), " samples leaves ",
+                       "no sample for ", held_out == 0 ? "testing" : "training");
+  if constexpr (labeled_dataset<D>) {
     if (options.stratify) {
       detail::hold_out_of_each_class(data, held_out, order);
     }
@@ -138,21 +153,25 @@ template <dataset D>
   return detail::parts_of(data, order, order.size() - held_out, order.size());
 }
 template <dataset D>
-train_and_test<D> split(const D&& data, const split_options& options = {}) = delete;
+train_and_test<D> train_test_split(const D&& data,
+                                   const train_test_split_options& options = {}) = delete;
 
-/// The k ways to test with one part of a data set and to train with the others, for
-/// cross-validation: every sample is in exactly one `test`, and their sizes differ by at most 1.
+/// Divides a data set into k folds for cross-validation and returns k splits of it. Each fold is
+/// the `test` part of one split, and the other folds are its `train` part.
+///
+/// The sizes of the folds differ by at most one sample. Samples are shuffled by default, in
+/// contrast to scikit-learn's `KFold`. The parts are views of `data`, which must outlive them.
 ///
 ///     for (const auto& [train, test] : glia::k_fold(data, 5)) {
 ///
-/// Throws `value_error` for an empty data set and for k that is not from 2 to its size.
+/// Throws `value_error` if the data set is empty or k is not between 2 and the number of samples.
 template <dataset D>
 [[nodiscard]] std::vector<train_and_test<D>> k_fold(const D& data, std::size_t k,
-                                                    const fold_options& options = {}) {
+                                                    const k_fold_options& options = {}) {
   const auto order = detail::order_of("k_fold", data.size(), options.shuffle, options.seed);
   const std::size_t size = order.size();
-  require<value_error>(k >= 2 && k <= size, "k_fold: expected k from 2 to the ", size,
-                       " samples, got ", k);
+  require<value_error>(k >= 2 && k <= size, "k_fold: expected k from 2 to ", size,
+                       ", the number of samples, got ", k);
   std::vector<train_and_test<D>> result;
   result.reserve(k);
   for (std::size_t i = 0; i < k; ++i) {
@@ -162,6 +181,6 @@ template <dataset D>
 }
 template <dataset D>
 std::vector<train_and_test<D>> k_fold(const D&& data, std::size_t k,
-                                      const fold_options& options = {}) = delete;
+                                      const k_fold_options& options = {}) = delete;
 
 }  // namespace glia

@@ -13,12 +13,13 @@
 
 namespace glia {
 
-/// The samples of a data set that have these numbers, in this order; one may be there several
-/// times. Whatever the data set can do, the subset can. The data set must outlive it.
+/// A view of selected samples of a data set, in the order of a list of indices. An index may occur
+/// several times. The subset has the same labels, targets and other abilities as the data set,
+/// which must outlive it.
 ///
 ///     const glia::subset first_three(data, {0, 1, 2});
 ///
-/// Throws `value_error` for a number that the data set has no sample for.
+/// Throws `value_error` if an index is not smaller than the size of the data set.
 template <dataset D>
 class subset {
  public:
@@ -30,26 +31,26 @@ class subset {
     const std::size_t size = data.size();
     const auto beyond = std::find_if(samples_.begin(), samples_.end(),
                                      [&](std::uint32_t sample) { return sample >= size; });
-    require<value_error>(beyond == samples_.end(), "subset: expected numbers of the data set's ",
-                         size, " samples, counted from 0, got ",
+    require<value_error>(beyond == samples_.end(), "subset: expected indices below ", size,
+                         ", the number of samples of the data set, got ",
                          beyond == samples_.end() ? 0 : *beyond);
   }
   subset(const D&& data, std::vector<std::uint32_t> samples) = delete;
 
-  /// The samples' numbers in the data set.
+  /// The indices of the samples in the original data set.
   [[nodiscard]] const std::vector<std::uint32_t>& samples() const { return samples_; }
 
   [[nodiscard]] std::size_t size() const { return samples_.size(); }
   [[nodiscard]] shape input_shape() const { return data_->input_shape(); }
   void input(std::size_t i, std::span<float> values) const { data_->input(samples_[i], values); }
 
-  [[nodiscard]] std::int32_t label(std::size_t i) const requires labelled_dataset<D> {
+  [[nodiscard]] std::int32_t label(std::size_t i) const requires labeled_dataset<D> {
     return data_->label(samples_[i]);
   }
-  [[nodiscard]] shape target_shape() const requires valued_dataset<D> {
+  [[nodiscard]] shape target_shape() const requires target_dataset<D> {
     return data_->target_shape();
   }
-  void target(std::size_t i, std::span<float> values) const requires valued_dataset<D> {
+  void target(std::size_t i, std::span<float> values) const requires target_dataset<D> {
     data_->target(samples_[i], values);
   }
 

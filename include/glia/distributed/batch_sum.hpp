@@ -20,32 +20,34 @@
 
 namespace glia {
 
-/// How sums over the ranks are cut and sent.
+/// Options of sums over ranks.
 struct batch_sum_options {
-  std::size_t pieces = 1;  ///< that a batch is cut into; at least as many as ranks
-  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< that are sent at once
-  std::size_t rounded = 0;   ///< of the first so many numbers only 8 bits are sent, as bfloat16
-  bool overlap = true;       ///< false: sends begin once all is there
-  bool share_memory = true;  ///< where all ranks are on one machine, and nothing is rounded
+  std::size_t pieces = 1;  ///< number of pieces of a batch, at least the number of ranks
+  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< bytes that are sent together
+  std::size_t rounded = 0;  ///< number of leading values that are sent as bfloat16
+  bool overlap = true;      ///< start sending before the whole vector is computed
+  /// Use shared memory if all ranks are on one machine and `rounded` is 0.
+  bool share_memory = true;
 };
 
-/// What the last sum took.
+/// Measurements of the last sum, on this rank.
 struct batch_sum_record {
-  double waited_seconds = 0;  ///< while there was nothing else to do
+  double waited_seconds = 0;  ///< time spent waiting in `finish`
   double seconds = 0;         ///< from the first bucket's start to the end
-  std::size_t bytes = 0;      ///< that this rank sent
-  std::size_t messages = 0;   ///< that it sent
+  std::size_t bytes = 0;      ///< bytes that this rank sent
+  std::size_t messages = 0;   ///< messages that this rank sent
 };
 
-/// The sum of a vector over the pieces of a batch, which ranks share: each rank computes it for its
-/// pieces, one after the other, and all have the whole sum in the end, to the same bits whoever
-/// computed which piece. It is cut into buckets, which travel while the next ones are computed.
+/// The sum of a vector over the pieces of a batch, which ranks share. Each rank computes the vector
+/// of its pieces, one after the other, and all ranks get the sum. It has the same bits for every
+/// assignment of pieces to ranks. The vector is cut into buckets, which are sent while the next
+/// ones are computed.
 template <class T>
 class batch_sum {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Of `size` numbers. Throws `value_error` for fewer pieces than ranks.
+  /// Creates a sum of `size` numbers. Throws `value_error` if there are fewer pieces than ranks.
   batch_sum(rank_group& ranks, std::size_t size, const batch_sum_options& options)
       : ranks_(&ranks),
         overlap_(options.overlap),
@@ -80,14 +82,14 @@ class batch_sum {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return plan_.size; }
-  /// Those that this rank computes.
+  /// Returns the pieces that this rank computes.
   [[nodiscard]] index_range pieces() const noexcept { return mine_; }
-  /// Where a piece's numbers are to be written, zeros at first. Before and behind it there is room
-  /// for memory_block::ahead bytes.
+  /// Returns the memory for a piece's numbers, initially zeros. There are memory_block::ahead
+  /// unused bytes before and after it.
   [[nodiscard]] T* memory_for(std::size_t piece) const {
     return way_->vector(arrivals_[piece - mine_.first].depth);
   }
-  /// Where the whole sum is once it is finished, until the next one begins on any rank.
+  /// Returns the memory of the sum. It is valid after `finish`, until any rank begins the next sum.
   [[nodiscard]] T* sum() const noexcept { return way_->sum(); }
   [[nodiscard]] bool shares_memory() const noexcept { return shares_memory_; }
 
@@ -104,8 +106,8 @@ class batch_sum {
     record_ = {};
   }
 
-  /// Numbers first ... end - 1 of a piece are in their vector. Each is to be told of once for each
-  /// piece of this rank, the pieces one after the other.
+  /// Reports that numbers first ... end - 1 of a piece are computed. Each number must be reported
+  /// once for each piece of this rank, one piece after the other.
   void add(std::size_t piece, std::size_t first, std::size_t end) {
     const auto [depth, joins] = arrivals_[piece - mine_.first];
     for (std::size_t i = 0; i < joins; ++i) {
@@ -131,7 +133,7 @@ class batch_sum {
     }
   }
 
-  /// Waits until all is summed. Throws what went wrong, such as `rank_error`.
+  /// Waits until the sum is complete. Throws the failure, such as `rank_error`, if there is one.
   void finish() {
     const auto start = clock::now();
     std::unique_lock lock(mutex_);
@@ -155,10 +157,10 @@ class batch_sum {
   [[nodiscard]] const batch_sum_record& record() const noexcept { return record_; }
 
  private:
-  /// How long the thread in the background leaves the cores to what is computed.
+  /// Pause of the background thread, which leaves the cores to the computation.
   static constexpr std::chrono::microseconds pause{200};
 
-  /// Buckets of a range, as even as they can be.
+  /// Cuts a range into buckets of nearly equal size.
   void cut(const index_range& range, std::size_t bucket_bytes) {
     const std::size_t most = std::max(bucket_bytes / sizeof(T), slice_alignment);
     const std::size_t count = std::max<std::size_t>((range.size() + most - 1) / most, 1);
@@ -182,7 +184,8 @@ class batch_sum {
     }
   }
 
-  /// Takes every bucket as far as it comes; false where nothing moved. What goes wrong is kept.
+  /// Advances every bucket as far as possible; returns false if nothing changed. Stores a failure
+  /// for `finish`.
   bool move_on() {
     bool moved = false;
     try {
@@ -205,7 +208,7 @@ class batch_sum {
     return moved;
   }
 
-  /// In the background.
+  /// The loop of the background thread.
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -227,7 +230,7 @@ class batch_sum {
   bool shares_memory_ = false;
   sum_plan plan_;
   index_range mine_;
-  std::vector<piece_stack::arrival> arrivals_;  // of each of this rank's pieces
+  std::vector<piece_stack::arrival> arrivals_;  // one for each of this rank's pieces
   std::unique_ptr<sum_transport<T>> way_;
   clock::time_point begun_{};
   batch_sum_record record_;
@@ -235,8 +238,8 @@ class batch_sum {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::size_t> missing_;  // numbers of each bucket that are not computed yet
-  std::size_t started_ = 0;           // buckets whose parts travel, or have
-  std::size_t finished_ = 0;          // buckets that are done, up to the first that is not
+  std::size_t started_ = 0;           // buckets whose transfers have started
+  std::size_t finished_ = 0;          // buckets that are done, up to the first unfinished one
   std::exception_ptr failure_;
   bool waiting_ = false;
   bool stopping_ = false;

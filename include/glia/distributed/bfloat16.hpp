@@ -6,13 +6,13 @@
 
 namespace glia {
 
-/// A number in bfloat16: the upper half of one in single precision, so 8 bits of fraction, the
-/// first of which is implied, and the same range.
+/// A number in bfloat16 format: the upper half of a single-precision number. It has the same range
+/// and 8 significant bits, of which the first is implied.
 struct bfloat16 {
   std::uint16_t bits = 0;
 
   constexpr bfloat16() = default;
-  /// The nearest one, of two as near the even one; what is no number stays none.
+  /// Rounds to the nearest number; ties go to the even one. A NaN stays a NaN.
   constexpr explicit bfloat16(float x) noexcept {
     const auto word = std::bit_cast<std::uint32_t>(x);
     constexpr std::uint32_t infinity = 0x7F800000U;

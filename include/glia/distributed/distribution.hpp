@@ -8,38 +8,43 @@
 
 namespace glia {
 
-/// What ranks that train together agree on.
+/// Options of a distributed training. They must be the same on all ranks.
 struct distributed_options {
-  /// Whether the weights are to be the same, bit for bit, for every number of ranks: each batch is
-  /// cut into so many pieces, which ranks share and whose sums are added along one tree. Pieces are
-  /// computed one after the other, which takes longer where they are small.
+  /// True: parameters are bit for bit the same for any number of ranks. Each batch is cut into
+  /// `pieces`, which the ranks share, and the sums of the pieces are added along a fixed tree. A
+  /// rank computes its pieces one after the other, which takes longer if they are small.
   bool reproducible = false;
-  std::size_t pieces = 8;  ///< at least as many as ranks; only where reproducible
-  /// Whether batch normalisation takes mean and variance of the whole batch rather than of this
-  /// rank's samples: two messages more for each such layer, and no rank may be without samples. Not
-  /// where reproducible.
-  bool synchronised_batch_norm = false;
-  /// Sends gradients rounded to 8 bits of fraction, half as many bytes, for slow networks. Not
-  /// where reproducible.
-  bool bfloat16_sums = false;
-  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< of gradients that are sent at once
-  bool share_memory = true;  ///< of ranks on one machine, in place of messages
-  bool overlap = true;  ///< false: nothing is sent before the backward pass is over, to compare
+  /// Number of pieces of a batch, at least the number of ranks. Used only if `reproducible`.
+  std::size_t pieces = 8;
+  /// True: batch normalization computes mean and variance over the whole batch instead of this
+  /// rank's samples. This costs two more messages for each such layer, and every rank needs at
+  /// least one sample. Cannot be combined with `reproducible`.
+  bool sync_batch_norm = false;
+  /// True: gradients are sent as bfloat16, with half as many bytes, for slow networks. Cannot be
+  /// combined with `reproducible`.
+  bool bfloat16_gradients = false;
+  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< bytes of gradients that are sent together
+  bool share_memory = true;  ///< ranks on one machine exchange gradients in shared memory
+  /// True: gradients are sent during the backward pass. False: after it, for comparison.
+  bool overlap = true;
 };
 
-/// Among which ranks a training is shared, and how.
+/// The ranks that share a training, and its options.
 struct distribution {
-  std::shared_ptr<rank_group> ranks = nullptr;  ///< nullptr: this process trains alone
-  distributed_options how = {};
+  std::shared_ptr<rank_group> ranks = nullptr;  ///< the ranks; nullptr: this process trains alone
+  distributed_options options = {};
 
-  [[nodiscard]] bool is_shared() const noexcept { return ranks != nullptr || how.reproducible; }
+  /// Returns whether the training is cut into pieces, for several ranks or to be reproducible.
+  [[nodiscard]] bool is_shared() const noexcept { return ranks != nullptr || options.reproducible; }
+  /// Returns the number of this rank; 0 without ranks.
   [[nodiscard]] std::size_t rank() const noexcept { return ranks ? ranks->rank() : 0; }
+  /// Returns the number of ranks; 1 without ranks.
   [[nodiscard]] std::size_t size() const noexcept { return ranks ? ranks->size() : 1; }
-  /// Into how many pieces a batch is cut.
+  /// Returns the number of pieces of a batch.
   [[nodiscard]] std::size_t pieces() const noexcept {
-    return how.reproducible ? how.pieces : size();
+    return options.reproducible ? options.pieces : size();
   }
-  /// Those of this rank.
+  /// Returns the pieces of this rank.
   [[nodiscard]] piece_share share() const noexcept {
     return {part_of(pieces(), rank(), size()), pieces()};
   }

@@ -15,12 +15,12 @@
 
 #include "glia/distributed/rank_group.hpp"
 
-// What all ranks call together, in one order.
+// Functions that all ranks must call in the same order.
 namespace glia {
 
 namespace detail {
 
-/// Blocks of all ranks, one behind the other, and where they lie.
+/// The blocks of all ranks, one after the other, and their positions.
 struct gathered {
   std::vector<int> bytes;
   std::vector<int> offsets;
@@ -32,7 +32,7 @@ struct gathered {
   }
 };
 
-/// Gathers a block of each rank, of which all know how many bytes it has.
+/// Gathers one block from each rank. All ranks know the sizes, `bytes`.
 [[nodiscard]] inline std::shared_ptr<const gathered> gather_blocks(rank_group& ranks,
                                                                    std::vector<int> bytes,
                                                                    const void* own) {
@@ -56,7 +56,7 @@ struct gathered {
       std::this_thread::yield();  // there may be more ranks than cores
     }
   } catch (...) {
-    ranks.keep(all);  // others may still write to it
+    ranks.keep(all);  // other ranks may still write to it
     throw;
   }
   return all;
@@ -64,14 +64,14 @@ struct gathered {
 
 }  // namespace detail
 
-/// Fills the blocks of all ranks, each of so many bytes, of which this one's is there.
+/// Gathers blocks of `bytes` bytes in `memory`. This rank's block is already at its place.
 inline void gather_blocks(rank_group& ranks, std::byte* memory, int bytes) {
   const std::byte* const own = memory + ranks.rank() * static_cast<std::size_t>(bytes);
   const auto all = detail::gather_blocks(ranks, std::vector<int>(ranks.size(), bytes), own);
   std::copy(all->memory.begin(), all->memory.end(), memory);
 }
 
-/// One value of each rank, on every rank.
+/// Gathers one value from each rank, on every rank.
 template <class T>
 requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
     [[nodiscard]] std::vector<T> gather_values(rank_group& ranks, const T& own) {
@@ -81,8 +81,8 @@ requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
   return all;
 }
 
-/// What every rank gives, on every rank, by rank: each gives as many bytes as it likes, which are
-/// sent at most so many bytes of all ranks at a time.
+/// Gathers a string of any length from each rank, on every rank, in the order of the ranks. At most
+/// `at_a_time` bytes of all ranks together are sent at once.
 [[nodiscard]] inline std::vector<std::string> gather(
     rank_group& ranks, std::string_view own,
     std::size_t at_a_time = std::numeric_limits<int>::max()) {
@@ -103,12 +103,12 @@ requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
   return result;
 }
 
-/// What rank 0 holds, on all ranks.
+/// Returns rank 0's text on all ranks.
 [[nodiscard]] inline std::string from_first(rank_group& ranks, std::string_view text) {
   return gather(ranks, ranks.rank() == 0 ? text : std::string_view())[0];
 }
 
-/// Numbers of each rank, as many as it likes.
+/// Gathers a vector of any length from each rank, in the order of the ranks.
 template <class T>
 [[nodiscard]] std::vector<std::vector<T>> gather_each(rank_group& ranks,
                                                       const std::vector<T>& own) {
@@ -122,7 +122,7 @@ template <class T>
   }
   return all;
 }
-/// The same, one behind the other.
+/// Gathers a vector of any length from each rank and concatenates them, in the order of the ranks.
 template <class T>
 [[nodiscard]] std::vector<T> gather_all(rank_group& ranks, const std::vector<T>& own) {
   std::vector<T> all;

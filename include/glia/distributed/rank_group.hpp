@@ -13,38 +13,39 @@
 
 namespace glia {
 
-/// One of the processes that train a model together has failed, or is gone. Every rank throws it,
-/// with the number, the machine and the reason of the one that failed.
+/// Thrown on every rank if one of the processes that train together fails or disappears. The
+/// message contains that rank's number, machine and reason.
 struct rank_error : error {
   using error::error;
 };
 
-/// A block of bytes for each rank, in one piece of memory.
+/// One block of bytes for each rank, in one piece of memory.
 struct rank_blocks {
   std::byte* memory;
-  const int* bytes;    ///< of each rank's block
-  const int* offsets;  ///< where it begins
+  const int* bytes;    ///< size of each rank's block
+  const int* offsets;  ///< begin of each rank's block, in bytes
 };
 
-/// Transfers of one kind begin in the same order on every rank; kinds do not wait for each other.
+/// The kind of a transfer. All ranks start the transfers of one kind in the same order; different
+/// kinds do not wait for each other.
 enum class transfer_kind : std::uint8_t { parts, sums, messages };
 
-/// Memory that ranks on one machine all see: where each rank's part lies for this one. Begins at a
-/// line of the cache, with zeros.
+/// Memory that all ranks on one machine can access: the address of each rank's part in this
+/// process. A part begins at a cache line and is filled with zeros.
 struct shared_memory {
   std::vector<std::byte*> of_rank;
 };
 
-/// Processes that train one model together, each with a copy of it, numbered from 0: their ranks.
-/// What sends bytes between them, such as `glia::mpi::communicator`, meets this interface; all else
-/// of glia knows no more of other machines.
+/// The processes that train one model together. Each has a copy of the model and a number, its
+/// rank, from 0. Classes that send bytes between processes, such as `glia::mpi::communicator`,
+/// implement this interface; the rest of glia knows nothing else about other machines.
 ///
-/// Transfers run while other work is done; memory given to one stays until it is done, or is given
-/// to `keep` where nobody waits for it any more. Any thread may call, one at a time for each kind
-/// of transfer.
+/// Transfers run while other work continues. Their memory must remain valid until they are done; if
+/// nobody waits for them any more, pass it to `keep`. Any thread may call the functions, one thread
+/// at a time for each kind of transfer.
 class rank_group {
  public:
-  /// Bytes on their way to ranks or from them.
+  /// A transfer of bytes to or from other ranks.
   struct transfer {
     std::uint64_t handle = 0;
   };
@@ -54,32 +55,36 @@ class rank_group {
   rank_group& operator=(const rank_group&) = delete;
   virtual ~rank_group() = default;
 
+  /// Returns the number of this rank, from 0 to size() - 1.
   [[nodiscard]] virtual std::size_t rank() const noexcept = 0;
+  /// Returns the number of ranks.
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;
-  /// "rank 2 on node17"
+  /// Returns a name for messages, such as "rank 2 on node17".
   [[nodiscard]] virtual std::string name_of(std::size_t rank) const = 0;
 
-  /// Sends a block to each rank and takes one from each. A rank's own blocks are empty.
+  /// Starts to send one block to each rank and to receive one from each. A rank's own block is
+  /// empty.
   [[nodiscard]] virtual transfer start_exchange(transfer_kind kind, rank_blocks send,
                                                 rank_blocks receive) = 0;
-  /// Sends this rank's block, which lies in its place, to all, and takes theirs.
+  /// Starts to send this rank's block to all ranks and to receive theirs. This rank's block is
+  /// already at its place.
   [[nodiscard]] virtual transfer start_gather(transfer_kind kind, rank_blocks all) = 0;
-  /// Moves a transfer on, and says whether it is over; then it is forgotten. Throws `rank_error`
-  /// once a rank has failed.
+  /// Advances a transfer and returns whether it is complete; a complete transfer must not be used
+  /// again. Throws `rank_error` if a rank has failed.
   [[nodiscard]] virtual bool is_done(transfer& one) = 0;
 
-  /// As many bytes for each rank, which lie in one machine's memory; null where the ranks do not,
-  /// or where there is not enough. All ranks ask alike.
+  /// Returns `bytes` bytes of shared memory for each rank. Returns null if the ranks are on several
+  /// machines or there is not enough memory. All ranks must call it with the same size.
   [[nodiscard]] virtual std::shared_ptr<const shared_memory> share_memory(std::size_t bytes) = 0;
 
-  /// Throws `rank_error` once a rank has failed.
+  /// Throws `rank_error` if a rank has failed.
   virtual void look_for_failures() = 0;
 
-  /// Tells all ranks that this one cannot go on, and why.
+  /// Tells all ranks that this rank cannot continue, and the reason.
   virtual void fail(std::string_view reason) noexcept = 0;
 
-  /// Keeps the memory of transfers that a failure has left unfinished as long as the ranks: they
-  /// cannot be taken back.
+  /// Keeps memory alive as long as this object. Used for transfers that a failure has left
+  /// unfinished, since they cannot be canceled.
   void keep(std::shared_ptr<const void> memory) {
     const std::lock_guard lock(kept_mutex_);
     kept_.push_back(std::move(memory));
@@ -90,7 +95,7 @@ class rank_group {
   std::vector<std::shared_ptr<const void>> kept_;
 };
 
-/// A process on its own.
+/// A process without other ranks.
 class lone_rank final : public rank_group {
  public:
   [[nodiscard]] std::size_t rank() const noexcept override { return 0; }

@@ -9,7 +9,8 @@
 
 namespace glia {
 
-/// Tells the program that runs from others: a sum of its file, "unknown" where there is none.
+/// Returns a checksum of the running program's file, to compare programs; "unknown" if the file
+/// cannot be read.
 [[nodiscard]] inline std::string running_build() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   if (!file) {

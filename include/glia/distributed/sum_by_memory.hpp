@@ -14,11 +14,12 @@
 
 namespace glia {
 
-/// Ranks on one machine read each other's vectors, and all read one sum: nothing is sent.
+/// A sum over ranks on one machine, which read each other's vectors in shared memory and share one
+/// sum. Nothing is sent.
 template <class T>
 class sum_by_memory final : public sum_transport<T> {
  public:
-  /// nullptr where ranks have no memory to share.
+  /// Creates a sum, or returns nullptr if the ranks cannot share memory.
   [[nodiscard]] static std::unique_ptr<sum_by_memory> make(rank_group& ranks,
                                                            const sum_plan& plan) {
     const std::size_t bytes = words_at(plan) + plan.buckets.size() * sizeof(bucket_word);
@@ -58,7 +59,8 @@ class sum_by_memory final : public sum_transport<T> {
   static constexpr std::size_t line = 64;
   enum class stage : std::uint8_t { computed, summed, done };
 
-  /// The last sum for which a rank has computed its numbers of a bucket, and added up its slice.
+  /// The number of the last sum for which a rank has computed its numbers of a bucket, and added
+  /// its slice.
   struct alignas(line) bucket_word {
     std::uint64_t computed = 0;
     std::uint64_t summed = 0;
@@ -75,8 +77,8 @@ class sum_by_memory final : public sum_transport<T> {
     }
   }
 
-  // Each rank's memory: a line, its vectors, the sum (of rank 0 alone it is used), a line, and what
-  // it tells of the buckets.
+  // The memory of each rank: a cache line, its vectors, the sum (used only for rank 0), a cache
+  // line, and its bucket words.
   [[nodiscard]] T* of(std::size_t rank, std::size_t i) const noexcept {
     return reinterpret_cast<T*>(memory_->of_rank[rank] + line + i * line_bytes<T>(plan_->size));
   }
@@ -95,7 +97,7 @@ class sum_by_memory final : public sum_transport<T> {
 
   void add_slice(const index_range& slice) const {
     T* const to = sum() + slice.first;
-    if (plan_->order.additions().size() == 2) {  // as below, without copies
+    if (plan_->order.additions().size() == 2) {  // the same as below, without copies
       add_numbers(of(0, 0) + slice.first, of(1, 0) + slice.first, slice.size(), to);
       return;
     }
@@ -109,9 +111,9 @@ class sum_by_memory final : public sum_transport<T> {
   const sum_plan* plan_;
   std::size_t rank_;
   std::shared_ptr<const shared_memory> memory_;
-  std::vector<bucket_word*> words_;  // of each rank
-  std::vector<stage> stages_;        // of each bucket
-  std::uint64_t turn_ = 0;           // sums begun
+  std::vector<bucket_word*> words_;  // one for each rank
+  std::vector<stage> stages_;        // one for each bucket
+  std::uint64_t turn_ = 0;           // number of sums begun so far
 };
 
 }  // namespace glia

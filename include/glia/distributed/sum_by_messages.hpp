@@ -16,9 +16,9 @@
 
 namespace glia {
 
-/// Each rank sends the others their slices of what it has, and then its slice of the sum: of each
-/// rank 2 (ranks - 1) / ranks times the vector, the least that any way takes. What the plan says is
-/// to be rounded travels as bfloat16.
+/// A sum over ranks by messages. Each rank sends the others their slices of its vectors, and then
+/// its slice of the sum. Each rank sends 2 (ranks - 1) / ranks times the vector, the minimum of any
+/// method. The rounded part of the plan is sent as bfloat16.
 template <class T>
 class sum_by_messages final : public sum_transport<T> {
  public:
@@ -45,7 +45,7 @@ class sum_by_messages final : public sum_transport<T> {
   [[nodiscard]] T* vector(std::size_t i) const noexcept override {
     return reinterpret_cast<T*>(room_->memory.get() + line + i * line_bytes<T>(plan_->size));
   }
-  /// In place of the first vector.
+  /// The sum replaces the first vector.
   [[nodiscard]] T* sum() const noexcept override { return vector(0); }
 
   void begin() override {
@@ -72,7 +72,7 @@ class sum_by_messages final : public sum_transport<T> {
       add_slice(one);
       one.now = stage::has_parts;
     }
-    // All ranks send sums back in the same order, however the parts came.
+    // All ranks send sums back in the same order, in whatever order the parts arrived.
     if (one.now == stage::has_parts && sent_back_ == k) {
       ++sent_back_;
       sent_.messages += ranks_->size() - 1;
@@ -99,8 +99,8 @@ class sum_by_messages final : public sum_transport<T> {
   static constexpr std::size_t line = 64;
   enum class stage : std::uint8_t { sends_parts, has_parts, sends_sums, done };
 
-  /// What one kind of transfer of a bucket sends or takes. Throws `value_error` for 2^31 bytes or
-  /// more, which MPI cannot count.
+  /// The blocks of one kind of transfer of a bucket. Throws `value_error` for 2^31 bytes or more,
+  /// which MPI cannot count.
   struct layout {
     std::vector<int> bytes;
     std::vector<int> offsets;
@@ -109,8 +109,8 @@ class sum_by_messages final : public sum_transport<T> {
     void add(std::size_t count) {
       constexpr std::size_t most = std::numeric_limits<int>::max();
       require<value_error>(count <= most - total, "distributed: a bucket of gradients takes ",
-                           total + count, " bytes for all pieces, at most ", most,
-                           " can be sent; ask for smaller bucket_bytes or for fewer pieces");
+                           total + count, " bytes for all pieces, but MPI can send at most ", most,
+                           "; use smaller bucket_bytes or fewer pieces");
       offsets.push_back(static_cast<int>(total));
       bytes.push_back(static_cast<int>(count));
       total += count;
@@ -123,9 +123,9 @@ class sum_by_messages final : public sum_transport<T> {
   struct bucket {
     index_range range;
     bool rounds = false;
-    std::vector<index_range> slices;  // of each rank
+    std::vector<index_range> slices;  // one for each rank
     layout sent_parts, taken_parts, sums;
-    std::vector<std::byte> sent, taken;  // memory of parts, and of sums where they are rounded
+    std::vector<std::byte> sent, taken;  // memory of parts, and of sums if they are rounded
     stage now = stage::done;
     rank_group::transfer moving{};
 
@@ -134,9 +134,9 @@ class sum_by_messages final : public sum_transport<T> {
     }
   };
 
-  /// How many sums this rank sends slices of.
+  /// Returns the number of sums of which this rank sends slices.
   [[nodiscard]] std::size_t held() const { return plan_->order.held_by(ranks_->rank()); }
-  /// Whether parts are sent from where they were computed.
+  /// Returns whether parts are sent from the memory in which they were computed.
   [[nodiscard]] bool sends_in_place(const bucket& one) const { return !one.rounds && held() == 1; }
   [[nodiscard]] const index_range& own_slice(const bucket& one) const {
     return one.slices[ranks_->rank()];
@@ -168,7 +168,7 @@ class sum_by_messages final : public sum_transport<T> {
     return result;
   }
 
-  /// For each other rank its slice of each of this rank's sums.
+  /// Packs, for each other rank, its slice of each of this rank's sums.
   void pack(bucket& one) {
     std::byte* to = one.sent.data();
     for (std::size_t i = 0; i < one.slices.size(); ++i) {
@@ -201,7 +201,7 @@ class sum_by_messages final : public sum_transport<T> {
     }
   }
 
-  /// Numbers as they are sent; where the next ones begin.
+  /// Writes numbers in the format in which they are sent. Returns the end of the output.
   static std::byte* write(const bucket& one, const T* from, std::size_t count, std::byte* to) {
     if (one.rounds) {
       auto* const rounded = reinterpret_cast<bfloat16*>(to);
@@ -228,16 +228,16 @@ class sum_by_messages final : public sum_transport<T> {
     void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{line}); }
   };
 
-  /// What transfers read and write, which may outlive the sum.
+  /// The memory that transfers read and write. It may outlive the sum.
   struct room {
-    std::unique_ptr<std::byte[], free_memory> memory;  // a line, the vectors, a line
+    std::unique_ptr<std::byte[], free_memory> memory;  // a cache line, the vectors, a cache line
     std::vector<bucket> buckets;
   };
 
   rank_group* ranks_;
   const sum_plan* plan_;
   std::shared_ptr<room> room_;
-  std::size_t sent_back_ = 0;  // buckets whose sums travel, or have
+  std::size_t sent_back_ = 0;  // buckets whose sums are being or have been sent
   sum_traffic sent_;
 };
 

@@ -10,10 +10,10 @@
 
 namespace glia {
 
-/// to[n] = a[n] + b[n]; `to` may be one of the two.
+/// Computes to[n] = a[n] + b[n]. `to` may be `a` or `b`.
 template <class T>
 void add_numbers(const T* a, const T* b, std::size_t count, T* to) {
-  constexpr std::size_t block = 16;  // of known size: compilers make vectors of it unasked
+  constexpr std::size_t block = 16;  // a constant size, for which compilers vectorize the loop
   std::size_t n = 0;
   for (; n + block <= count; n += block) {
     std::array<T, block> sums;
@@ -27,23 +27,24 @@ void add_numbers(const T* a, const T* b, std::size_t count, T* to) {
   }
 }
 
-/// The one order in which vectors of the pieces of a batch are added, whoever has which pieces:
-/// along a binary tree. A rank adds those of its pieces as far as they are neighbours in it; what
-/// it then holds, one sum or a few, is added to the others' sums.
+/// The fixed order in which the vectors of the pieces of a batch are added, along a binary tree. It
+/// does not depend on which rank has which pieces. A rank first adds its own pieces that are
+/// neighbors in the tree. The remaining sums, one or a few for each rank, are then added to those
+/// of the other ranks.
 class sum_order {
  public:
-  /// A sum that a rank holds, and how it is added to those before it.
+  /// A sum that a rank holds, and the way in which it is added to those before it.
   struct addition {
     std::size_t rank;
     std::size_t sum;
     piece_stack::arrival where;
   };
 
-  /// Throws `value_error` for fewer pieces than ranks.
+  /// Throws `value_error` if there are fewer pieces than ranks.
   sum_order(std::size_t pieces, std::size_t ranks) : pieces_(pieces), ranks_(ranks) {
     require<value_error>(pieces >= ranks, "distributed: a batch of ", pieces,
                          " pieces cannot be shared by ", ranks,
-                         " ranks; ask for as many pieces as there are ranks, or more");
+                         " ranks; use at least as many pieces as ranks");
     piece_stack all;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       const std::vector<partial_sum> sums = sums_of(pieces_of(rank));
@@ -61,11 +62,12 @@ class sum_order {
   [[nodiscard]] index_range pieces_of(std::size_t rank) const noexcept {
     return part_of(pieces_, rank, ranks_);
   }
-  /// How many sums a rank holds once it has its pieces.
+  /// Returns the number of sums that a rank holds after it has added its pieces.
   [[nodiscard]] std::size_t held_by(std::size_t rank) const { return held_[rank]; }
-  /// How many vectors any rank needs for its pieces at most.
+  /// Returns the largest number of vectors that any rank needs.
   [[nodiscard]] std::size_t depth() const noexcept { return depth_; }
-  /// In which of them each of a rank's pieces lies, and how it is added to the one before.
+  /// Returns, for each piece of a rank, the vector that holds it and the way in which it is added
+  /// to the piece before.
   [[nodiscard]] std::vector<piece_stack::arrival> arrivals(std::size_t rank) const {
     const auto [first, end] = pieces_of(rank);
     piece_stack own;
@@ -75,11 +77,11 @@ class sum_order {
     }
     return result;
   }
-  /// Of the sums of all ranks, one after the other.
+  /// Returns the additions of the sums of all ranks, in their order.
   [[nodiscard]] const std::vector<addition>& additions() const noexcept { return additions_; }
 
-  /// Adds `count` numbers of the sums of all ranks: take(addition, at, n, into) copies numbers
-  /// at ... at + n - 1 of one. `to` may be where one of them lies.
+  /// Adds `count` numbers of the sums of all ranks. take(addition, at, n, into) copies numbers at
+  /// ... at + n - 1 of one sum. `to` may be the memory of one of the sums.
   template <class T, class Take>
   void add(std::size_t count, const Take& take, T* to) const {
     std::vector<T> room(additions_.size() * chunk);
@@ -103,7 +105,7 @@ class sum_order {
   }
 
  private:
-  /// Numbers at a time, so that they stay in the first cache.
+  /// The numbers that are added at a time, few enough to stay in the first-level cache.
   static constexpr std::size_t chunk = 1024;
 
   std::size_t pieces_;
@@ -111,7 +113,7 @@ class sum_order {
   std::size_t depth_ = 0;
   std::vector<std::size_t> held_;
   std::vector<addition> additions_;
-  std::size_t left_ = 0;  // sums that have no neighbour in the end
+  std::size_t left_ = 0;  // sums without a neighbor at the end
 };
 
 }  // namespace glia

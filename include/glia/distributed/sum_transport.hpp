@@ -8,8 +8,8 @@
 
 namespace glia {
 
-/// A vector that ranks sum: of how many numbers, of which the first ones are sent rounded, in which
-/// buckets, in which order.
+/// A vector that ranks sum: its size, the number of its leading values that are sent rounded, its
+/// buckets, and the order of additions.
 struct sum_plan {
   std::size_t size;
   std::size_t rounded;
@@ -17,10 +17,10 @@ struct sum_plan {
   sum_order order;
 };
 
-/// Slices of buckets begin at multiples of so many numbers.
+/// The alignment of slices of buckets, in numbers.
 inline constexpr std::size_t slice_alignment = 16;
 
-/// The part of a bucket that one rank adds up.
+/// Returns the part of a bucket that one rank adds up.
 [[nodiscard]] inline index_range slice_of(const index_range& bucket, std::size_t rank,
                                           std::size_t ranks) {
   const auto cut = [&](std::size_t part) {
@@ -30,14 +30,14 @@ inline constexpr std::size_t slice_alignment = 16;
   return {cut(rank), cut(rank + 1)};
 }
 
-/// What a sum has sent so far.
+/// The number of messages and bytes that a sum has sent so far.
 struct sum_traffic {
   std::size_t bytes = 0;
   std::size_t messages = 0;
 };
 
-/// How the vectors of ranks come together, bucket by bucket: each rank adds up its slice of each,
-/// and all get all slices.
+/// The way in which the vectors of ranks are combined, bucket by bucket: each rank adds up its
+/// slice of a bucket, and all ranks get all slices.
 template <class T>
 class sum_transport {
  public:
@@ -46,24 +46,26 @@ class sum_transport {
   sum_transport& operator=(const sum_transport&) = delete;
   virtual ~sum_transport() = default;
 
-  /// This rank's vectors, zeros at first, with a line of the cache before and behind them.
+  /// Returns this rank's vector `i`, initially zeros, with a cache line of unused memory on both
+  /// sides.
   [[nodiscard]] virtual T* vector(std::size_t i) const noexcept = 0;
-  /// The sum, once all buckets are done.
+  /// Returns the sum, which is valid after all buckets are done.
   [[nodiscard]] virtual T* sum() const noexcept = 0;
 
-  /// Begins the next sum; the one before is done.
+  /// Begins the next sum, after the previous one is done.
   virtual void begin() = 0;
-  /// This rank's numbers of a bucket are there. Buckets start in their order, on all ranks.
+  /// Reports that this rank's numbers of a bucket are computed. All ranks start the buckets in
+  /// their order.
   virtual void start(std::size_t bucket) = 0;
-  /// Takes a bucket that has started as far as it comes; false where nothing moved.
+  /// Advances a started bucket as far as possible; returns false if nothing changed.
   virtual bool move_on(std::size_t bucket) = 0;
   [[nodiscard]] virtual bool is_done(std::size_t bucket) const = 0;
-  /// Whether buckets move on only while this rank looks after them.
+  /// Returns whether buckets advance only while this rank calls `move_on`.
   [[nodiscard]] virtual bool needs_looking_after() const noexcept = 0;
   [[nodiscard]] virtual sum_traffic sent() const noexcept = 0;
 };
 
-/// Bytes of a vector of so many numbers, in whole lines of the cache.
+/// Returns the bytes of a vector of `count` numbers, rounded up to whole cache lines.
 template <class T>
 [[nodiscard]] constexpr std::size_t line_bytes(std::size_t count) noexcept {
   constexpr std::size_t line = 64;

@@ -17,15 +17,15 @@ class any_kernel;
 
 namespace detail {
 
-/// Tells a type by its address, without what is known of it. Not a constant: linkers may fold those
-/// that are alike.
+/// Identifies a type by an address. The object is not constant, because linkers may merge equal
+/// constants.
 template <class K>
 inline char id_of = 0;
 
 }  // namespace detail
 
-/// What is known of all kernels of one type, without the type: see `kernel` for each of it. What a
-/// type does not say is null.
+/// The functions and properties of a kernel type, without the type: see `kernel`. Optional members
+/// are null if the type does not have them.
 struct kernel_type {
   const char* id;
   std::string_view name;
@@ -43,7 +43,7 @@ struct kernel_type {
   any_kernel (*for_rows)(const any_kernel& kernel, std::size_t rows);
 };
 
-/// A kernel of any type: what a graph is made of. Copies share the value, which does not change.
+/// A kernel of any type, as in the nodes of a graph. Copies share the value, which does not change.
 class any_kernel {
  public:
   template <class K>
@@ -53,11 +53,11 @@ class any_kernel {
   [[nodiscard]] const void* value() const noexcept { return value_.get(); }
   [[nodiscard]] std::string_view name() const noexcept { return type_->name; }
 
-  /// The kernel if it is of this type, else null.
+  /// Returns the kernel if it has this type, else null.
   template <kernel K>
   [[nodiscard]] const K* as() const noexcept;
 
-  /// The specs of the results, written to a span of as many.
+  /// Writes the specs of the results to `results`, which has one element for each result.
   void specs(std::span<const tensor_spec> operands, std::span<tensor_spec> results) const {
     type_->specs(value(), operands, results);
   }
@@ -71,8 +71,8 @@ class any_kernel {
             std::span<batch_axis> of_results) const {
     type_->axes(value(), operands, of_operands, of_results);
   }
-  /// The same for another number of samples, where they show in the attributes, of a kernel whose
-  /// result has them as its rows.
+  /// Returns the same kernel for another batch size, for kernels whose attributes contain it and
+  /// whose result has the samples as rows.
   [[nodiscard]] any_kernel for_rows(std::size_t rows) const {
     return type_->for_rows == nullptr ? *this : type_->for_rows(*this, rows);
   }
@@ -88,7 +88,7 @@ class any_kernel {
 
 namespace detail {
 
-// Null where a kernel's type does not say it: a function less for each.
+// Null if a kernel's type does not have the member, which saves a function.
 template <kernel K>
 [[nodiscard]] constexpr auto relabels_function() -> decltype(kernel_type::relabels) {
   if constexpr (requires(const K& k, const tensor_spec& x) { k.relabels(x); }) {
@@ -163,7 +163,7 @@ const K* any_kernel::as() const noexcept {
   return type_->id == &detail::id_of<K> ? static_cast<const K*>(value_.get()) : nullptr;
 }
 
-/// Calls with(k) for a kernel k of one of these types; false for one of another.
+/// Calls with(k) if the kernel has one of these types; returns false for other types.
 template <class... Kernels, class With>
 bool visit_kernel(const any_kernel& kernel, kernel_list<Kernels...>, const With& with) {
   const auto tried = [&]<class K>(std::type_identity<K>) {

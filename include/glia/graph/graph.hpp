@@ -17,55 +17,57 @@
 
 namespace glia {
 
-/// Names a tensor of a graph.
+/// The number of a value, which is a tensor of a graph.
 using value_id = std::uint32_t;
-/// An operand that is left out.
+/// The number that stands for an omitted operand.
 inline constexpr value_id no_value = std::numeric_limits<value_id>::max();
 
-/// What of a training step a node is for.
+/// The part of a training step that a node belongs to.
 enum class step_phase : std::uint8_t { forward, backward, update };
 
-/// Where in a model, and in a step, a node belongs.
+/// The layer of a model, and the part of a training step, that a node belongs to.
 struct graph_place {
-  std::string name;  ///< of the layer: features.blocks.3.expand; "loss"; or empty
+  std::string name;  ///< path of the layer, such as features.blocks.3.expand; "loss"; or empty
   step_phase phase = step_phase::forward;
 
   friend bool operator==(const graph_place&, const graph_place&) = default;
 };
 
-/// One call of a kernel.
+/// A node of a graph: one call of a kernel.
 struct graph_node {
   any_kernel kernel;
   std::vector<value_id> operands;
   std::vector<value_id> results;
-  std::uint32_t place = 0;  ///< which of the graph's places it belongs to
+  std::uint32_t place = 0;  ///< index of its place in the graph's list
 };
 
-/// A tensor that comes from outside. Where the graph changes it, as a parameter, `next` is what it
-/// is after the run; its memory may then be used for that.
+/// An input of a graph. If the graph changes it, as it changes a parameter, `next` is its value
+/// after the run, which may use the same memory.
 struct graph_input {
   std::string name;
   value_id value = no_value;
   value_id next = no_value;
-  bool of_samples = false;  ///< whether it has a row for each sample
+  bool of_samples = false;  ///< whether it has one row for each sample
 
-  /// Whether a run makes another tensor of it.
+  /// Returns whether a run replaces it by another tensor.
   [[nodiscard]] bool changes() const noexcept { return next != no_value && next != value; }
 };
 
+/// An output of a graph.
 struct graph_output {
   std::string name;
   value_id value = no_value;
 };
 
-/// A tensor that is the same in every run.
+/// A tensor of a graph that is the same in every run.
 struct graph_constant {
   value_id value = no_value;
   std::variant<std::vector<double>, std::vector<std::int32_t>> elements;
 };
 
-/// Nodes first ... end - 1, which treat every one of `rows` samples on its own: they may run on
-/// `piece` samples at a time, one after the other while what passes between them is in the cache.
+/// Nodes first ... end - 1, which treat each of `rows` samples independently. They can run on batch
+/// tiles: `piece` samples go through all of them while their intermediate tensors stay in the
+/// cache.
 struct stretch {
   std::size_t first = 0;
   std::size_t end = 0;
@@ -73,26 +75,28 @@ struct stretch {
   std::size_t piece = 0;
 };
 
-/// What a description left on a recorder: calls of kernels in an order in which they can run, and
-/// the tensors that go between them. A value: it can be copied, printed, improved by passes and run
-/// by a `program` on any backend.
+/// A recorded computation: its nodes, in an order in which they can run, and the values that they
+/// exchange. A graph can be copied, printed, optimized by passes, and compiled by `program` for any
+/// device.
 class graph {
  public:
   graph() : places_{graph_place{}} {}
 
-  /// A tensor from outside.
+  /// Adds an input and returns its value.
   value_id add_input(std::string name, const tensor_spec& spec, bool of_samples = false) {
     const value_id id = add_value(spec);
     inputs_.push_back({.name = std::move(name), .value = id, .of_samples = of_samples});
     return id;
   }
+  /// Adds a constant and returns its value. `elements` are in row-major order.
   value_id add_constant(const tensor_spec& spec,
                         std::variant<std::vector<double>, std::vector<std::int32_t>> elements) {
     const value_id id = add_value(spec);
     constants_.push_back({id, std::move(elements)});
     return id;
   }
-  /// A call of a kernel, at the current place. Throws where the operands do not fit.
+  /// Adds a node at the current place. Throws `shape_error` or `value_error` if the operands do not
+  /// fit the kernel.
   const graph_node& add(const any_kernel& kernel, std::vector<value_id> operands) {
     std::vector<tensor_spec> specs(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -106,10 +110,12 @@ class graph {
     }
     return nodes_.emplace_back(std::move(node));
   }
+  /// Marks a value as an output of the graph.
   void add_output(std::string name, value_id value) {
     outputs_.push_back({std::move(name), value});
   }
-  /// Says what an input is after the run.
+  /// Sets the value that an input has after the run. Throws `value_error` if `input` is not an
+  /// input.
   void set_next(value_id input, value_id next) {
     // Inputs are nearly always in the order of their values.
     auto at = std::partition_point(inputs_.begin(), inputs_.end(),
@@ -118,14 +124,15 @@ class graph {
       at = std::find_if(inputs_.begin(), inputs_.end(),
                         [&](const graph_input& one) { return one.value == input; });
     }
-    require<value_error>(at != inputs_.end(), "graph: only an input can have a next value");
+    require<value_error>(at != inputs_.end(),
+                         "graph: only an input can have a next value, got the value of a node");
     at->next = next;
   }
 
-  /// Where nodes that are added from now on belong.
+  /// Sets the place of the nodes that are added from now on.
   void set_place(graph_place wanted) {
     std::uint32_t& number =
-        place_numbers_[wanted.name][static_cast<std::size_t>(wanted.phase)];  // 0: not known
+        place_numbers_[wanted.name][static_cast<std::size_t>(wanted.phase)];  // 0: unknown
     if (number == 0 && wanted != graph_place{}) {
       number = static_cast<std::uint32_t>(places_.size());
       places_.push_back(std::move(wanted));
@@ -139,8 +146,9 @@ class graph {
   }
   [[nodiscard]] const std::vector<graph_place>& places() const noexcept { return places_; }
 
+  /// Returns the number of values.
   [[nodiscard]] std::size_t value_count() const noexcept { return specs_.size(); }
-  /// Shape and elements of a tensor; those of no tensor for `no_value`.
+  /// Returns the shape and element type of a value. For `no_value`, the element type is `none`.
   [[nodiscard]] tensor_spec spec(value_id id) const {
     return id == no_value ? tensor_spec{} : specs_[id];
   }
@@ -151,6 +159,7 @@ class graph {
     }
     return result;
   }
+  /// Adds a value that no node computes yet.
   value_id add_value(const tensor_spec& spec) {
     specs_.push_back(spec);
     return static_cast<value_id>(specs_.size() - 1);
@@ -174,11 +183,12 @@ class graph {
   std::vector<stretch> stretches_;
   std::vector<graph_constant> constants_;
   std::vector<graph_place> places_;
-  std::unordered_map<std::string, std::array<std::uint32_t, 3>> place_numbers_;  // by phase; or 0
+  // One number for each phase; 0: unknown.
+  std::unordered_map<std::string, std::array<std::uint32_t, 3>> place_numbers_;
   std::uint32_t place_ = 0;
 };
 
-/// Whether a run of the graph gives anything: an output, or the next value of an input.
+/// Returns whether a run has a result: an output, or the next value of an input.
 [[nodiscard]] inline bool gives_something(const graph& calls) {
   return !calls.outputs().empty() ||
          std::any_of(calls.inputs().begin(), calls.inputs().end(),

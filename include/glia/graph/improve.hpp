@@ -10,13 +10,13 @@
 
 namespace glia {
 
-/// Lets the kernels of a graph do more at once, as far as the backend B has kernels for it. The
-/// results are the same up to rounding. `varying` are the numbers of the inputs that are not the
-/// same in every run. What is to be quantised is, first.
+/// Applies passes that fuse kernels of a graph, as far as the backend B has the fused kernels. The
+/// results are the same up to rounding. `varying` contains the numbers of the inputs that differ
+/// from run to run. Quantization must be done before.
 template <backend B>
 void fuse_kernels(graph& g, const std::vector<std::size_t>& varying,
                   const quantization* quantized = nullptr) {
-  prune(g);  // what nobody wants would count as wanting what it takes
+  prune(g);  // unused nodes would count as users of their operands
   passes::fold_scaling(g, fixed_values(g, varying));
   if (quantized != nullptr) {
     passes::quantize_products(g, fixed_values(g, varying), *quantized);
@@ -33,7 +33,7 @@ void fuse_kernels(graph& g, const std::vector<std::size_t>& varying,
   }
 }
 
-/// Marks what can run depth-first on batches of `rows` samples, on backends with lanes.
+/// Marks nodes that can run on batch tiles, for batches of `rows` samples, on backends with lanes.
 template <backend B>
 void cut_for_lanes(graph& g, const B& device, std::size_t rows) {
   if constexpr (lane_backend<B>) {

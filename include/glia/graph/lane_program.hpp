@@ -19,7 +19,7 @@
 
 namespace glia {
 
-/// Stretches are only marked for backends with lanes; others have no programs for them.
+/// Stretches are only marked for backends with lanes; other backends have no lane programs.
 template <backend B>
 class lane_program {
  public:
@@ -33,21 +33,21 @@ class lane_program {
            timeline*) const {}
 };
 
-/// One stretch of a program: a few samples at a time go through all of its kernels, so that what
-/// passes between them stays in the cache.
+/// A compiled stretch: batch tiles of a few samples go through all of its kernels, so that
+/// intermediate tensors stay in the cache.
 ///
-/// The samples belong to the backend's lanes, whose number is fixed. Each lane sums its own part of
-/// what is a sum over the samples, piece after piece, and the lanes are summed in order, so the
-/// threads do not show.
+/// The samples are divided among the backend's lanes, whose number is fixed. Each lane adds its own
+/// part of a sum over the samples, tile after tile, and the lanes' sums are added in order.
+/// Therefore the results do not depend on the number of threads.
 template <lane_backend B>
 class lane_program<B> {
  public:
   using tensor = typename B::tensor;
 
-  /// What one lane needs while it runs.
+  /// The memory of one lane during a run.
   struct workspace {
-    tensor memory;              // while the stretch runs
-    std::vector<tensor> views;  // of the piece at hand
+    tensor memory;              // used while the stretch runs
+    std::vector<tensor> views;  // of the current batch tile
     std::exception_ptr failure;
   };
 
@@ -60,7 +60,7 @@ class lane_program<B> {
     }
   }
 
-  /// What each lane needs.
+  /// Returns the memory of each lane in bytes.
   [[nodiscard]] std::size_t lane_bytes() const noexcept { return memory_.bytes + key_bytes; }
 
   [[nodiscard]] std::vector<workspace> make_workspaces(const B& device) const {
@@ -71,8 +71,8 @@ class lane_program<B> {
     return result;
   }
 
-  /// Runs the stretch. `values` are the run's tensors; those of whole batches are read and written
-  /// row by row. `calls` is the graph that it is of, for the times.
+  /// Runs the stretch. `values` are the tensors of the run; those of whole batches are read and
+  /// written row by row. `calls` is the graph of the stretch, for the timeline.
   void run(const B& device, const std::vector<tensor>& values, std::vector<workspace>& lanes,
            const graph& calls, timeline* times) const {
     if (times != nullptr && times->lanes.size() < lanes.size()) {
@@ -108,30 +108,30 @@ class lane_program<B> {
   }
 
  private:
-  // At the end of a lane's memory: the random words of the piece at hand.
+  // At the end of a lane's memory: the random words of the current batch tile.
   static constexpr std::size_t key_bytes = 64;
 
-  /// A tensor as a piece sees it.
+  /// A tensor as a batch tile uses it.
   struct local {
     enum class kind : std::uint8_t { rows, shared, key, in_lane, sum };
     kind what;
     value_id value;
-    tensor_spec spec;       // of the whole batch
-    std::size_t index = 0;  // where it lies in a lane's memory; of a sum, its number
+    tensor_spec spec;       // spec for the whole batch
+    std::size_t index = 0;  // offset in a lane's memory; for a sum, its number
   };
 
   struct call {
     typename runners<B>::function run;
-    std::size_t node;                   // of the graph
-    std::vector<any_kernel> kernels;    // for each count of samples
-    std::vector<std::size_t> operands;  // locals
+    std::size_t node;                   // index of the node in the graph
+    std::vector<any_kernel> kernels;    // one for each size of batch tiles
+    std::vector<std::size_t> operands;  // indices of locals
     std::vector<std::size_t> results;
-    std::vector<std::size_t> sums;  // results that are sums: locals
+    std::vector<std::size_t> sums;  // indices of locals that are sums
   };
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-  /// How many samples pieces have: few different numbers.
+  /// Determines the sizes of batch tiles, with few different values.
   void find_counts(std::size_t lanes) {
     for (std::size_t i = 0; i < lanes; ++i) {
       std::size_t left = (i + 1) * range_.rows / lanes - i * range_.rows / lanes;
@@ -160,7 +160,7 @@ class lane_program<B> {
       }
     }
     if (node.kernel.relabels(calls.specs(node.operands))) {
-      return;  // the same memory
+      return;  // both are in the same memory
     }
     const bool gives_rows = roles.results[0] == batch_axis::rows;
     for (const std::size_t count : counts_) {

@@ -8,21 +8,22 @@
 
 namespace glia {
 
-/// A block of memory that is needed from one step of a program to another, both included.
+/// A block of memory that is needed from one step of a compiled graph to another, both included.
 struct lifetime {
   std::size_t bytes = 0;
   std::size_t first = 0;
   std::size_t last = 0;
 };
 
-/// Where each block lies in one piece of memory.
+/// The offset of each block in one piece of memory.
 struct memory_layout {
   std::vector<std::size_t> offsets;
   std::size_t bytes = 0;
 };
 
-/// Lays blocks out so that those which are needed at the same time do not overlap: the largest
-/// first, each as far to the front as it fits. Blocks begin at cache lines.
+/// Assigns offsets to blocks so that blocks which are needed at the same time do not overlap. The
+/// largest block comes first, and each gets the lowest possible offset. Blocks begin at cache
+/// lines.
 [[nodiscard]] inline memory_layout lay_out(std::span<const lifetime> blocks) {
   constexpr std::size_t alignment = 64;
   const auto aligned = [](std::size_t bytes) {
@@ -33,7 +34,7 @@ struct memory_layout {
   std::stable_sort(by_size.begin(), by_size.end(),
                    [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
   memory_layout result{std::vector<std::size_t>(blocks.size()), 0};
-  std::vector<std::size_t> placed;  // by their offsets
+  std::vector<std::size_t> placed;  // sorted by offset
   for (const std::size_t block : by_size) {
     std::size_t offset = 0;
     for (const std::size_t other : placed) {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Rewrites of graphs: what fuses kernels, finds frozen parts, packs weights, cuts batches.
+/// Passes: functions that rewrite graphs. They fuse kernels, find frozen parts, pack weights, and
+/// cut batches into tiles.
 
 #include <cstddef>
 #include <optional>
@@ -12,60 +13,66 @@
 
 namespace glia::passes {
 
-/// A product or convolution whose outputs are multiplied by one number each and shifted by another,
-/// as a batch normalisation in inference does, gets other weights and another bias instead:
-/// (x w + b) s + t = x (w s) + (b s + t). All of these must be `fixed`, so that it is done once and
-/// not for each sample.
+/// Folds a scale and a shift of each output of a product or convolution into its weights and bias,
+/// as for batch normalization in inference: (x w + b) s + t = x (w s) + (b s + t). All of these
+/// tensors must be `fixed`, so that this is computed once and not for every batch.
 void fold_scaling(graph& g, const std::vector<bool>& fixed);
 
-/// Products and convolutions apply the function that comes behind them themselves, while their
-/// results are in the cache, where nobody else wants these. Products of quantised numbers do so
-/// where it only bounds them.
+/// Fuses products and convolutions with the activation that follows, so that it is applied while
+/// the results are in the cache. The results must have no other use. For products of quantized
+/// numbers, the activation must only bound its operand.
 void fuse_activation(graph& g);
 
-/// A convolution, its activation and the max-pooling behind it become one kernel, and so do their
-/// gradients, where nobody else wants what is between them.
+/// Fuses a convolution, its activation and the max-pooling that follows into one kernel, and their
+/// gradients likewise. The intermediate results must have no other use.
 void fuse_pooling(graph& g);
 
-/// Convolutions that follow each other become one kernel, where nobody else wants what is between
-/// them. One that widens its input begins a chain: between two, the narrowest tensor is stored.
+/// Fuses consecutive convolutions into one kernel. The intermediate results must have no other use.
+/// A chain begins with a convolution that has more output than input channels: between two chains,
+/// the narrowest tensor is stored.
 void chain_convolutions(graph& g);
 
-/// How `cut_batch` cuts.
+/// Options of `cut_batch`.
 struct cut_options {
-  std::size_t lanes = 16;                  ///< batches of fewer samples are not cut
-  std::size_t worthwhile_bytes = 2 << 20;  ///< of what passes between nodes; some caches' worth
-  std::size_t cache_bytes = 2 << 20;       ///< what a kernel may read and write of a piece
-  std::size_t most_samples = 8;            ///< of a piece
-  double packing_cost = 4;  ///< of weights, which are read, mostly packed, and read for each piece
+  /// Number of lanes; batches with fewer samples are not cut.
+  std::size_t lanes = 16;
+  /// Least size of the intermediate tensors; several caches.
+  std::size_t worthwhile_bytes = 2 << 20;
+  /// Bytes that a kernel may read and write for a batch tile.
+  std::size_t cache_bytes = 2 << 20;
+  std::size_t most_samples = 8;  ///< largest number of samples in a batch tile
+  double packing_cost = 4;  ///< cost per byte of weights, which are read and packed for each tile
   std::size_t real_bytes = sizeof(float);
 };
 
-/// Finds the nodes that treat samples on their own and can so run depth-first: a few samples at a
-/// time through all of them, while what passes between them is in the cache. They are put next to
-/// each other and marked as stretches. `rows` is the number of samples.
+/// Finds nodes that treat samples independently, so that batch tiles can go through all of them
+/// while intermediate tensors stay in the cache. Moves these nodes next to each other and marks
+/// them as stretches. `rows` is the number of samples.
 void cut_batch(graph& g, std::size_t rows, const cut_options& options);
 
-/// Whether a node gives rows for rows: nothing of one sample goes into another one's result.
+/// Returns whether a node treats samples independently: no sample affects the result of another
+/// one.
 [[nodiscard]] bool keeps_samples_apart(const graph& g, const graph_node& node,
                                        const std::vector<bool>& of_samples);
 
-/// Whether samples meet in the forward part of what was recorded, as in a batch normalisation: one
-/// more or less in the batch then changes what the others give.
+/// Returns whether the forward part of a recorded step mixes samples, as batch normalization does.
+/// Then the batch size affects the result of every sample.
 [[nodiscard]] bool mixes_samples(const graph& step);
 
-/// The last tensor that is always the same for a sample, however a model is trained, and through
-/// which alone the rest of the graph sees the samples: what frozen layers give. `samples` is their
-/// input, `varying` are the inputs that change from step to step. None where there is no such
-/// tensor, or it is the samples themselves.
+/// Returns the output of the frozen prefix of a model: the last tensor that is always the same for
+/// a sample and through which all other nodes depend on the samples. `samples` is the number of the
+/// input that contains them, `varying` the numbers of the inputs that change from step to step.
+/// Returns nothing if there is no such tensor or it is the input itself.
 [[nodiscard]] std::optional<value_id> frozen_frontier(const graph& g, std::size_t samples,
                                                       const std::vector<std::size_t>& varying);
 
-/// Lets a graph begin at one of its tensors, which takes the place of input `number`. False where
-/// others take that input, too, or something else that its maker gives; the graph is no good then.
+/// Cuts a graph so that it begins at one of its values, which replaces input `number`. Returns
+/// false if other nodes use that input, or use another result of the value's node; the graph is
+/// then unusable.
 [[nodiscard]] bool begin_at(graph& g, std::size_t number, value_id value);
 
-/// Finds tensors of one graph in another, by how they come from inputs of the same names.
+/// Finds the values of one graph in another one. Values correspond if they are computed in the same
+/// way from inputs with the same names.
 class counterpart {
  public:
   counterpart(const graph& from, const graph& in);
@@ -77,51 +84,51 @@ class counterpart {
  private:
   static constexpr value_id unknown = no_value - 1;
 
-  std::vector<value_id> in_from_;  // what each tensor of the first graph is in the other
+  std::vector<value_id> in_from_;  // the counterpart of each value of the first graph
 };
 
-/// A graph in two: what is the same in every run with the same parameters, which has no other
-/// inputs, and the rest, whose last inputs are what the first gives.
+/// A graph in two parts. `once` has the same result in all runs with the same parameters and has no
+/// other inputs. `each` is the rest; its last inputs are the outputs of `once`.
 struct hoisted {
   graph once;
   graph each;
 };
 
-/// Takes out of a graph what does not depend on the `varying` inputs, by their numbers, nor on what
-/// cannot be fixed.
+/// Splits a graph: `once` contains the nodes that do not depend on the `varying` inputs, given by
+/// number, nor on values that cannot be fixed.
 [[nodiscard]] hoisted hoist(graph g, const std::vector<std::size_t>& varying,
                             std::vector<bool> can_be_fixed = {});
 
-/// Packs the weights of products and convolutions for their loops where they are `fixed`, so that
-/// `hoist` can take the packing out of what runs for each batch.
+/// Packs the weights of products and convolutions in the order in which loops read them, if they
+/// are `fixed`. Then `hoist` can move the packing out of the part that runs for every batch.
 void pack_weights(graph& g, const std::vector<bool>& fixed);
 
-/// A product or convolution with fixed weights: by which layer's name and number a quantization
-/// finds it.
+/// The node of a product or convolution with fixed weights, and the layer and number that identify
+/// it in a quantization.
 struct product_place {
   std::size_t node;
   std::string layer;
   std::size_t number;
 };
 
-/// Those of a graph, in their order.
+/// Returns the products of a graph with fixed weights, in their order.
 [[nodiscard]] std::vector<product_place> fixed_products(const graph& g,
                                                         const std::vector<bool>& fixed);
 
-/// Throws `value_error` for scales that are not above 0, and for a zero that is no byte.
+/// Throws `value_error` for scales that are not above 0 or a zero outside 0 to 255.
 void require_scales(const quantized_product& one);
 
-/// Quantises the inputs and weights of a graph's products as `how` says. Throws `value_error` for
-/// one that the graph does not have, and for scales that are none.
+/// Quantizes the inputs and weights of a graph's products as listed in `how`. Throws `value_error`
+/// if the graph does not have one of the products or a scale is invalid.
 void quantize_products(graph& g, const std::vector<bool>& fixed, const quantization& how);
 
-/// Where what has been quantised is pooled, turned or nothing, and quantised by the same scale once
-/// more, as exporters write it around each of these, the last time is enough.
+/// Removes redundant quantization. Exporters quantize a value again, with the same scale, after a
+/// pooling or permutation; the last one is sufficient.
 void merge_quantizers(graph& g);
 
-/// Products and convolutions of numbers that `fake_quantize` gives, with weights that it gives too,
-/// are computed with integers, those that follow each other as one kernel. All but the samples must
-/// be `fixed`, so that weights are packed once.
+/// Computes products and convolutions of values quantized by `fake_quantize`, with quantized
+/// weights, as integers, and fuses consecutive ones into one kernel. All tensors except the samples
+/// must be `fixed`, so that weights are packed once.
 void fuse_quantized(graph& g, const std::vector<bool>& fixed);
 
 }  // namespace glia::passes

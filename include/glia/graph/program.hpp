@@ -16,63 +16,70 @@
 
 namespace glia {
 
-/// A backend that makes a program of its own of a whole graph: see program for what it must give.
+/// A backend that compiles whole graphs itself. It specializes `program`, which lists the members
+/// it needs.
 template <class B>
 concept compiling_backend = backend<B> && requires(const B& b, const graph& calls) {
   b.compiled(calls);
   { b.compilations() } -> std::same_as<compilations>;
 };
 
-/// A backend on which graphs run as a whole. On others, models run kernel by kernel.
+/// A backend on which graphs run as a whole. On other backends, models run kernel by kernel.
 template <class B>
 concept program_backend = placing_backend<B> || compiling_backend<B>;
 
-/// A graph made ready to run on a backend in host memory, again and again: which function runs each
-/// kernel, and where every tensor lies, is settled. A run allocates its results from the backend's
-/// pool and nothing else. Any number of threads may run a program side by side; copies share it.
-/// Compiling backends specialise it.
+/// A compiled graph: a graph that is ready to run on a device, any number of times. The function
+/// for each node and the memory of every value are planned in advance, so a run allocates only its
+/// results. Any number of threads may run it at the same time, and copies share it. Compiling
+/// backends specialize this class.
 template <backend B>
 class program {
  public:
   using tensor = typename B::tensor;
 
-  /// Throws `value_error` where there is no function for one of the kernels.
+  /// Plans the graph for a device. Throws `value_error` if there is no function for one of its
+  /// kernels.
   program(graph calls, const runners<B>& how, B device);
 
+  /// Returns the graph.
   [[nodiscard]] const graph& calls() const noexcept;
+  /// Returns the device.
   [[nodiscard]] const B& device() const noexcept;
-  /// What a run needs beside its inputs and outputs.
+  /// Returns the memory that a run needs in addition to its inputs and outputs, in bytes.
   [[nodiscard]] std::size_t scratch_bytes() const noexcept;
-  /// What the lanes of its stretches need then, all of them together.
+  /// Returns the memory that the lanes need for batch tiles during a run, all lanes together, in
+  /// bytes.
   [[nodiscard]] std::size_t lane_bytes() const noexcept;
 
-  /// Tensors that are the inputs behind those that a run is given. What has the same version, which
-  /// is not 0, has the same tensors.
+  /// Inputs appended to those passed to `run`. Equal non-zero versions promise identical tensors,
+  /// so rebinding is skipped.
   struct fixed_inputs {
     std::span<const tensor> tensors{};
     std::uint64_t version = 0;
   };
 
-  /// Runs the graph. `inputs` are the tensors of its inputs, in their order; those that have a next
-  /// value are replaced by it, in their own memory where nobody else holds it. `outputs` are
-  /// written.
+  /// Runs the graph. `inputs` are the tensors of its inputs, in their order. An input with a next
+  /// value is replaced by it, in the same memory if nobody else holds the tensor. The results are
+  /// assigned to `outputs`.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs,
            const fixed_inputs& fixed = {}) const;
 
-  /// Looks at what a kernel gave.
+  /// A function that is called with the results of a node.
   using probe_function =
       function_ref<void(const graph_node&, std::span<const tensor* const> results)>;
 
-  /// The same with a look at what each kernel gave, though not within stretches, if there is a
-  /// probe, and with times written down if there is a timeline.
+  /// Runs the graph, with a probe and a timeline, either of which may be null. The probe is called
+  /// with the results of every node that does not run on batch tiles. Times are added to the
+  /// timeline.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
            const probe_function* probe, timeline* times = nullptr) const;
 
-  /// Told that an output has its numbers, and that no later kernel of the run reads its memory.
+  /// A function that is called when an output is complete and no later node of the run reads its
+  /// memory.
   using finished_function = function_ref<void(std::size_t output)>;
 
-  /// The same with outputs written into tensors that are there already, and with word of each as
-  /// soon as it is, while the rest is computed.
+  /// Runs the graph and writes the outputs to existing tensors. `finished` is called for each
+  /// output as soon as it is complete, while the rest is being computed.
   void run_into(std::span<tensor* const> inputs, std::span<const tensor> outputs,
                 finished_function finished, timeline* times = nullptr) const;
 

@@ -23,21 +23,21 @@ namespace glia {
 
 template <backend B>
 struct program<B>::step {
-  typename runners<B>::function run = nullptr;  // none for a stretch
+  typename runners<B>::function run = nullptr;  // null for a stretch
   const graph_node* node = nullptr;
   std::size_t stretch = 0;
-  std::vector<std::size_t> finishes;  // outputs whose memory no later step touches
+  std::vector<std::size_t> finishes;  // outputs whose memory no later step uses
 };
 
-/// The memory of one run, which nobody else uses meanwhile.
+/// The memory of one run, which no other run uses at the same time.
 template <backend B>
 struct program<B>::workspace {
-  tensor arena;                    // while a run lasts
-  const void* arena_at = nullptr;  // where that was which the values are parts of
-  std::vector<tensor> values;  // parts of other tensors: of the arena, the inputs, the owned ones
-  std::vector<tensor> owned;   // copies of inputs that are changed; outputs
-  std::vector<std::vector<typename lane_program<B>::workspace>> lanes;  // of each stretch
-  std::uint64_t fixed = 0;  // version of the inputs that the values are parts of
+  tensor arena;                    // allocated during a run
+  const void* arena_at = nullptr;  // address of the arena for which the values were made
+  std::vector<tensor> values;      // parts of the arena, the inputs and the owned tensors
+  std::vector<tensor> owned;       // copies of changed inputs, and outputs
+  std::vector<std::vector<typename lane_program<B>::workspace>> lanes;  // one for each stretch
+  std::uint64_t fixed = 0;  // version of the fixed inputs for which the values were made
 
   [[nodiscard]] const tensor* at(value_id id) const {
     static const tensor nothing;
@@ -55,10 +55,10 @@ struct program<B>::state {
   std::vector<step> steps;
   std::vector<lane_program<B>> stretches;
   std::vector<tensor> constants;
-  std::vector<value_id> of_inputs;   // values that lie in the caller's inputs
-  std::vector<value_id> of_outputs;  // and in memory that the caller gets
+  std::vector<value_id> of_inputs;   // values in the memory of the caller's inputs
+  std::vector<value_id> of_outputs;  // values in memory that the caller gets
   std::vector<value_id> of_arena;
-  std::vector<bool> changed_in_place;  // of each input
+  std::vector<bool> changed_in_place;  // one for each input
   std::size_t owned = 0;
   mutable spin_lock lock;
   mutable std::vector<std::unique_ptr<workspace>> free;
@@ -94,7 +94,7 @@ struct program<B>::state {
   }
 
   void add_steps(const runners<B>& how) {
-    std::vector<std::size_t> last_use(plan.storages(), 0);  // the last step that touches a storage
+    std::vector<std::size_t> last_use(plan.storages(), 0);  // the last step that uses each storage
     std::size_t next = 0;
     for (std::size_t n = 0; n < calls.nodes().size(); ++n) {
       if (next < calls.stretches().size() && calls.stretches()[next].first == n) {
@@ -109,18 +109,18 @@ struct program<B>::state {
       }
       const graph_node& node = calls.nodes()[n];
       if (node.kernel.relabels(calls.specs(node.operands))) {
-        continue;  // the same memory
+        continue;  // both are in the same memory
       }
       steps.push_back({how.of(node.kernel.type(), device), &node, 0, {}});
       note_uses(node, last_use);
     }
-    // An output may share its memory with values that later steps still read, as the gradient of a
-    // bias does for one sample. Nobody may write to it before the last of them has run.
+    // An output may share its memory with values that later steps still read, such as the gradient
+    // of a bias for one sample. Nobody may write to it before the last of them has run.
     for (std::size_t i = 0; i < calls.outputs().size() && !steps.empty(); ++i) {
       steps[last_use[plan.storage_of(calls.outputs()[i].value)]].finishes.push_back(i);
     }
   }
-  /// The last step that is there touches what a node takes and gives.
+  /// Notes that the current last step uses the operands and results of a node.
   void note_uses(const graph_node& node, std::vector<std::size_t>& last_use) const {
     for (const auto* const values : {&node.operands, &node.results}) {
       for (const value_id id : *values) {
@@ -135,10 +135,10 @@ struct program<B>::state {
     const graph_input& input = calls.inputs()[number];
     const tensor_spec expected = calls.spec(input.value);
     require<shape_error>(got.shape() == expected.shape && got.type() == expected.type,
-                         "program: expected for '", input.name, "' a tensor ", expected.shape,
-                         ", got ", got.shape(),
-                         got.shape() == expected.shape ? " of other elements" : "",
-                         "; a program runs for the shapes that it was recorded with");
+                         "compiled graph: expected for the input '", input.name,
+                         "' a tensor of shape ", expected.shape, ", got ", got.shape(),
+                         got.shape() == expected.shape ? " with another element type" : "",
+                         "; a compiled graph runs only for the shapes with which it was recorded");
   }
 
   [[nodiscard]] std::unique_ptr<workspace> make_workspace() const {
@@ -157,12 +157,12 @@ struct program<B>::state {
     return w;
   }
 
-  /// Makes the values that lie with the caller parts of what the caller gave.
+  /// Makes the values in the caller's memory parts of the caller's tensors.
   void bind(workspace& w, std::span<tensor* const> inputs, const fixed_inputs& fixed,
             std::size_t outputs) const {
     require<value_error>(inputs.size() + fixed.tensors.size() == calls.inputs().size() &&
                              outputs == calls.outputs().size(),
-                         "program: expected ", calls.inputs().size(), " inputs and ",
+                         "compiled graph: expected ", calls.inputs().size(), " inputs and ",
                          calls.outputs().size(), " outputs, got ",
                          inputs.size() + fixed.tensors.size(), " and ", outputs);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -205,7 +205,7 @@ struct program<B>::state {
     }
   }
 
-  /// Hands the results over.
+  /// Passes the results to the caller.
   void release(workspace& w, std::span<tensor* const> inputs, std::span<tensor> outputs) const {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = tensor(w.values[calls.outputs()[i].value]).counted();
@@ -235,7 +235,7 @@ struct program<B>::state {
   }
 };
 
-/// A workspace while a run lasts.
+/// Holds a workspace during a run.
 template <backend B>
 class program<B>::lease {
  public:
@@ -258,7 +258,7 @@ class program<B>::lease {
     std::fill(workspace_->owned.begin(), workspace_->owned.end(), tensor{});
     workspace_->arena = tensor{};
     const std::lock_guard guard(state_->lock);
-    state_->free.push_back(std::move(workspace_));  // has room
+    state_->free.push_back(std::move(workspace_));  // does not allocate
   }
   [[nodiscard]] workspace& operator*() const noexcept { return *workspace_; }
 
@@ -325,7 +325,7 @@ void program<B>::run_into(std::span<tensor* const> inputs, std::span<const tenso
   }
   s.bind(w, inputs, {}, outputs.size());
   const auto tell = [&](std::span<const std::size_t> made) {
-    for (const std::size_t i : made) {  // before anybody writes to the memory that outputs share
+    for (const std::size_t i : made) {  // before the caller can write to memory that outputs share
       if (const tensor& value = w.values[s.calls.outputs()[i].value];
           !value.shares_memory(outputs[i])) {
         s.device.copy_into(value, outputs[i]);

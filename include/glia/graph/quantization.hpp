@@ -9,24 +9,28 @@
 
 namespace glia {
 
-/// How one product or convolution of a model is computed with integers of 8 bits.
+/// The quantization of one product or convolution of a model, which is computed with integers of 8
+/// bits.
 struct quantized_product {
-  std::string layer;                   ///< of the model, by its name
-  std::size_t number = 0;              ///< of the layer's products, counted from 0
-  float input_scale = 1;               ///< its inputs are (byte - zero) * scale
-  std::int32_t input_zero = 0;         ///< 0 to 255
-  std::vector<float> weight_scales{};  ///< of each output: its weights are whole numbers times it
-  double error = 0;  ///< how far it alone moves the model's outputs, against their size
+  std::string layer;       ///< path of the layer in the model
+  std::size_t number = 0;  ///< index among the layer's products, from 0
+  /// Scale of the inputs, above 0: an input is (byte - input_zero) * input_scale.
+  float input_scale = 1;
+  std::int32_t input_zero = 0;  ///< byte of the input 0, from 0 to 255
+  /// Scale of each output's weights, which are integers times it.
+  std::vector<float> weight_scales{};
+  double error = 0;  ///< relative change of the model's outputs if only this product is quantized
 
   friend bool operator==(const quantized_product&, const quantized_product&) = default;
 };
 
-/// Which products of a model are computed with integers of 8 bits, and how: what `calibrate` finds.
-/// A value: it can be looked at, changed, and given to `prepare` and `write_onnx`.
+/// The products of a model that are computed with integers of 8 bits; the result of `calibrate`. It
+/// can be inspected, changed, and passed to `prepare` and `write_onnx`.
 struct quantization {
   std::vector<quantized_product> products{};
-  std::size_t left_in_float = 0;  ///< products that are not listed
-  double error = 0;               ///< how far all together move the outputs, against their size
+  std::size_t left_in_float = 0;  ///< number of products that are not listed
+  /// Relative change of the model's outputs if all listed products are quantized.
+  double error = 0;
 
   friend bool operator==(const quantization&, const quantization&) = default;
 };

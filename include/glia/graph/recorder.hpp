@@ -17,18 +17,18 @@
 
 namespace glia {
 
-/// A backend that computes nothing and writes down what it is asked to: each kernel becomes a node
-/// of a graph, to be replayed on the backend B. What runs on it runs once for each shape, and not
-/// for each batch.
+/// A backend that computes nothing and records kernels as nodes of a graph, which is later compiled
+/// for the backend B. Code that runs on it runs once for each shape, instead of once for each
+/// batch.
 ///
-/// Constants are what `from_host` makes; tensors that vary from run to run are `input`s. Copies
-/// record into the same graph. Not for use from several threads.
+/// Tensors from `from_host` are constants; tensors that vary from run to run are `input`s. Copies
+/// record into the same graph. Do not use it from several threads at once.
 template <class B>
 class recorder {
  public:
   using value_type = typename B::value_type;
 
-  /// Names a tensor of the graph.
+  /// A value of the graph.
   class tensor {
    public:
     tensor() = default;
@@ -49,31 +49,32 @@ class recorder {
   [[nodiscard]] std::string_view name() const { return "recorder"; }
   [[nodiscard]] const graph& recorded() const { return recording_->calls; }
   [[nodiscard]] graph& recorded() { return recording_->calls; }
-  /// How B runs the kernels of the graph, and those that passes may make of them.
+  /// Returns the functions with which B runs the kernels of the graph, and those that passes may
+  /// turn them into.
   [[nodiscard]] const runners<B>& how() const { return recording_->how; }
 
-  /// Says that passes may put kernels of this type, and what they become, into the graph.
+  /// Registers a kernel type that passes may put into the graph, and the types that it may become.
   template <kernel K>
   void expect() const {
     recording_->how.template add<K>();
   }
 
-  /// A tensor that is given to each run.
+  /// Adds an input, a tensor that is given to each run.
   [[nodiscard]] tensor input(std::string name, const tensor_spec& spec) const {
     return {recording_->calls.add_input(std::move(name), spec), spec};
   }
-  /// The same for one with a row for each sample.
+  /// Adds an input with one row for each sample.
   [[nodiscard]] tensor samples(std::string name, const tensor_spec& spec) const {
     return {recording_->calls.add_input(std::move(name), spec, true), spec};
   }
-  /// A tensor of the graph, by its name there.
+  /// Returns the tensor with this number in the graph.
   [[nodiscard]] tensor value(value_id id) const { return {id, recording_->calls.spec(id)}; }
-  /// Makes a tensor a result of each run.
+  /// Makes a tensor an output of each run.
   void output(std::string name, const tensor& value) const {
     recording_->calls.add_output(std::move(name), value.id());
   }
 
-  /// Says what an input is after each run; it may also stay what it is.
+  /// Sets the value of an input after each run, which may be the input itself.
   void next(const tensor& input, const tensor& value) const {
     if (value.id() != input.id()) {
       recording_->calls.set_next(input.id(), value.id());
@@ -83,7 +84,7 @@ class recorder {
   [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const;
   [[nodiscard]] tensor from_host(std::span<const double> values, const shape& s) const;
   [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const;
-  /// There are no numbers yet: always throws `value_error`.
+  /// Always throws `value_error`, because there are no numbers yet.
   template <class Number>
   void to_host(const tensor& x, std::span<Number>) const {
     throw value_error(text("recorder: a tensor ", x.shape(),
@@ -104,12 +105,12 @@ class recorder {
     }
   }
 
-  // Where what is recorded now belongs; see graph.
+  // Sets the place of the nodes that are recorded from now on; see graph.
   void set_place(std::string_view name, step_phase phase = step_phase::forward) const {
     recording_->calls.set_place(graph_place{std::string(name), phase});
   }
   void set_place(std::uint32_t number) const { recording_->calls.set_place(number); }
-  /// The place of the adjoint of what has this one.
+  /// Sets the place for the gradient of the node with this place.
   void set_adjoint_place(std::uint32_t number) const {
     graph& calls = recording_->calls;
     calls.set_place(graph_place{calls.places()[number].name, step_phase::backward});
@@ -163,11 +164,11 @@ template <class T>
 typename recorder<B>::tensor recorder<B>::constant(const tensor_spec& spec,
                                                    std::vector<T> values) const {
   require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
-                       " values do not fill the shape ", spec.shape);
+                       " values do not match the shape ", spec.shape);
   return {recording_->calls.add_constant(spec, std::move(values)), spec};
 }
 
-/// Stands for a backend where nothing is to be replayed: a recorder of it finds shapes and costs.
+/// A backend type for recorders whose graph is never run, which only compute shapes and costs.
 struct shapes_only {
   using value_type = float;
   struct tensor {};

@@ -10,9 +10,9 @@
 
 namespace glia {
 
-/// How a backend runs kernels of types that are known only when a program runs: a function for each
-/// type that was asked for when it was compiled, so that a program holds the loops that it may need
-/// and no others.
+/// The functions with which a backend runs kernels whose types are only known at run time. There is
+/// one for each type that was requested at compile time, so that a program contains only the loops
+/// that it may need.
 template <class B>
 class runners {
  public:
@@ -21,12 +21,12 @@ class runners {
   static constexpr std::size_t most_operands = 16;
   static constexpr std::size_t most_results = 4;
 
-  /// Runs a kernel into tensors that are there already.
+  /// A function that runs a kernel with existing result tensors.
   using function = void (*)(const B& device, const void* kernel, const tensor* const* operands,
                             const tensor* const* results);
 
-  /// Adds a kernel's type, and those of the kernels that passes may make of it, on a backend that
-  /// runs programs.
+  /// Adds a kernel's type, and those of the kernels into which passes may turn it, if the backend
+  /// runs compiled graphs.
   template <kernel K>
   void add() {
     if (find(detail::type_of<K>) != nullptr) {
@@ -42,11 +42,11 @@ class runners {
     }
   }
 
-  /// The function for kernels of this type. Throws `value_error` where the backend has none.
+  /// Returns the function for kernels of this type. Throws `value_error` if the backend has none.
   [[nodiscard]] function of(const kernel_type& type, const B& device) const {
     const function found = find(type);
-    require<value_error>(found != nullptr, "program: the backend ", device.name(),
-                         " does not run the kernel '", type.name, "'");
+    require<value_error>(found != nullptr, "compiled graph: the device ", device.name(),
+                         " has no implementation of the kernel '", type.name, "'");
     return found;
   }
 
@@ -77,7 +77,7 @@ class runners {
     (std::make_index_sequence<K::operands>{}, std::make_index_sequence<K::results>{});
   }
 
-  /// What an update begins with stands in its place already, where nothing else needs it.
+  /// Copies the initial value of an update to the result, unless it is already there.
   static void start_from(const B& device, const tensor& operand, const tensor& result) {
     if (operand && operand.bytes() != result.bytes()) {
       device.copy_into(operand, result);

@@ -12,18 +12,18 @@
 
 namespace glia {
 
-/// Where the elements of a graph's tensors lie while it runs. Tensors that are one and the same
-/// memory, such as a parameter before and after its update, share a storage.
+/// The plan of the memory of a graph's values during a run. Values in the same memory, such as a
+/// parameter before and after its update, share a storage.
 class storage_plan {
  public:
   enum class home : std::uint8_t {
-    unused,    ///< no kernel gives or takes the tensor
-    input,     ///< with the caller; `index` is the input's number
-    constant,  ///< with the program; `index` is the constant's number
-    output,    ///< in memory of its own, which the caller gets; `index` is the output's number, or
-               ///< that of the inputs behind all outputs, for what such an input is afterwards
-    arena,     ///< in the memory of the run, `index` bytes from its beginning
-    lane,      ///< within a stretch, in the memory of each lane, `index` bytes from its beginning
+    unused,    ///< no node uses the value
+    input,     ///< memory of the caller; `index` is the number of the input
+    constant,  ///< memory of the compiled graph; `index` is the number of the constant
+    output,    ///< new memory that the caller gets; `index` is the number of the output, or, after
+               ///< all outputs, of an input with a next value
+    arena,     ///< memory of the run, at offset `index` in bytes
+    lane,      ///< memory of each lane in a stretch, at offset `index` in bytes
   };
   struct location {
     home where = home::unused;
@@ -38,13 +38,13 @@ class storage_plan {
 
   [[nodiscard]] const location& of(value_id id) const { return locations_[id]; }
   [[nodiscard]] std::size_t arena_bytes() const noexcept { return arena_bytes_; }
-  /// The number of a tensor's storage, which all values that are the same memory have in common;
-  /// below `storages()`, and only of tensors that are inputs, constants or results of a kernel.
+  /// Returns the number of a value's storage, below `storages()`. All values in the same memory
+  /// have the same number. Only inputs, constants and results of kernels have a storage.
   [[nodiscard]] std::size_t storage_of(value_id id) const { return storage_of_[id]; }
   [[nodiscard]] std::size_t storages() const noexcept { return storages_.size(); }
 
-  /// For a stretch: what each lane needs, and where it keeps its part of a sum over the samples and
-  /// what another piece adds to it.
+  /// The memory of a stretch: the bytes of each lane, and the offsets of its part of a sum over the
+  /// samples and of the term that the next tile adds.
   struct lane_memory {
     std::size_t bytes = 0;
     struct sum {
@@ -56,7 +56,7 @@ class storage_plan {
   };
   [[nodiscard]] const lane_memory& lane(std::size_t stretch) const { return lanes_[stretch]; }
 
-  /// What each operand and result of a node is to the samples of a batch.
+  /// The relations of the operands and results of a node to the samples of a batch.
   struct roles {
     std::vector<batch_axis> operands;
     std::vector<batch_axis> results;
@@ -75,10 +75,10 @@ class storage_plan {
     home where = home::arena;
     std::size_t index = 0;
     std::size_t bytes = 0;
-    std::size_t uses = 0;      // that are still to come while values are united
-    std::size_t first = none;  // step in which it is first needed, and last
+    std::size_t uses = 0;      // number of remaining uses while values are united
+    std::size_t first = none;  // first step that needs it; `last` is the last one
     std::size_t last = 0;
-    std::size_t stretch = none;  // the only one that needs it, if any
+    std::size_t stretch = none;  // the stretch that uses it, if there is only one
     bool one_stretch = true;
   };
 
@@ -87,7 +87,7 @@ class storage_plan {
     return byte_size(s.shape, bytes_of(s.type, real_bytes_));
   }
 
-  /// The stretch of each node, and the step that it runs in.
+  /// Determines the stretch of each node, and the step in which it runs.
   void find_stretches() {
     const std::size_t nodes = graph_->nodes().size();
     stretch_of_.assign(nodes, none);
@@ -104,11 +104,11 @@ class storage_plan {
     }
   }
 
-  /// Gives each value a storage, new or that of an operand.
+  /// Gives each value a storage: a new one or that of an operand.
   void unite_values() {
     storage_of_.assign(graph_->value_count(), none);
     const graph_uses uses(*graph_);
-    // Who gets a tensor in the end is never done with it.
+    // A value that the caller gets remains in use after the last node.
     const auto uses_of = [&](value_id id) {
       return uses.takers(id).size() + (uses.leaves(id) ? 1U : 0U);
     };
@@ -146,7 +146,7 @@ class storage_plan {
     }
   }
 
-  /// The storage of an operand that a result takes over; `none` if it needs its own.
+  /// Returns the storage of an operand that a result takes over, or `none` if it needs a new one.
   [[nodiscard]] std::size_t taken_over(const graph_node& node, std::size_t result,
                                        std::size_t stretch, const graph_uses& uses) const {
     const kernel_type& type = node.kernel.type();
@@ -160,7 +160,7 @@ class storage_plan {
         continue;
       }
       const storage& s = storages_[storage_of_[operand]];
-      // What an input is afterwards may be written over it; other inputs are left alone.
+      // An input may only be overwritten by its next value; other inputs are not changed.
       const bool mine = s.where == home::arena || (s.where == home::input && type.updates &&
                                                    graph_->inputs()[s.index].value == operand &&
                                                    graph_->inputs()[s.index].next == id);
@@ -235,7 +235,7 @@ class storage_plan {
     }
   }
 
-  /// Lays out what lies within one stretch, for as many samples as it takes at a time.
+  /// Assigns memory to the values within one stretch, for the samples of one batch tile.
   void place_in_lanes(std::size_t number) {
     const stretch& range = graph_->stretches()[number];
     std::vector<lifetime> blocks;
@@ -269,7 +269,7 @@ class storage_plan {
           continue;
         }
         if (role.results[r] == batch_axis::summed) {
-          // All lanes are needed for the sum, which is a tensor of the run.
+          // The sum needs all lanes, so it is a tensor of the run.
           storages_[storage_of_[id]].one_stretch = false;
           memory.sums.push_back({id, blocks.size(), blocks.size() + 1});
           blocks.push_back({bytes_of_value(id), 0, range.end});
@@ -298,9 +298,9 @@ class storage_plan {
 
   const graph* graph_;
   std::size_t real_bytes_;
-  std::vector<std::size_t> stretch_of_;  // of each node
+  std::vector<std::size_t> stretch_of_;  // one for each node
   std::vector<std::size_t> step_of_;
-  std::vector<std::size_t> storage_of_;  // of each value
+  std::vector<std::size_t> storage_of_;  // one for each value
   std::vector<storage> storages_;
   std::vector<location> locations_;
   std::vector<lane_memory> lanes_;

@@ -11,37 +11,40 @@
 
 namespace glia {
 
-/// A kernel of a graph that ran, or a whole stretch of them.
+/// The time of one node of a graph, or of a whole stretch of nodes that run on batch tiles.
 struct kernel_time {
   static constexpr std::size_t no_node = std::numeric_limits<std::size_t>::max();
 
-  const graph* calls = nullptr;  ///< good while the program is
-  std::size_t node = no_node;    ///< none: the stretch
-  std::size_t stretch = 0;
-  std::size_t rows = 0;  ///< samples, where it is a part of a stretch
+  const graph* calls = nullptr;  ///< valid as long as the compiled graph
+  std::size_t node = no_node;    ///< index of the node; no_node: the stretch
+  std::size_t stretch = 0;       ///< index of the stretch
+  std::size_t rows = 0;          ///< number of samples in the batch tile, for a node of a stretch
   std::thread::id thread;
-  std::int64_t begin = 0;  ///< nanoseconds of timeline::now
+  std::int64_t begin = 0;  ///< in nanoseconds of timeline::now
   std::int64_t end = 0;
 };
 
-/// Something else that took time, by its name.
+/// The time of another operation, with its name.
 struct named_time {
   const char* name = "";
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-/// What programs, and those who run them, write down of when they did what, if they are given one.
-/// For one run at a time.
+/// A record of the times of compiled graphs and the code that runs them. It belongs to one run at a
+/// time.
 struct timeline {
-  std::vector<kernel_time> kernels;             ///< one after the other; a stretch is one of them
-  std::vector<std::vector<kernel_time>> lanes;  ///< what ran in each lane of stretches
+  /// In the order of execution; a stretch is one entry.
+  std::vector<kernel_time> kernels;
+  std::vector<std::vector<kernel_time>> lanes;  ///< nodes that ran in each lane
   std::vector<named_time> others;
 
-  std::vector<busy_time> helpers;  ///< threads that took part in kernels
+  std::vector<busy_time> helpers;  ///< threads that helped in kernels
 
+  /// Returns the current time in nanoseconds.
   [[nodiscard]] static std::int64_t now() { return nanoseconds_now(); }
 
+  /// Removes all times.
   void clear() {
     kernels.clear();
     others.clear();
@@ -51,7 +54,8 @@ struct timeline {
     }
   }
 
-  /// Writes down how long something takes, to the end of a block; nothing without a timeline.
+  /// Adds the time from its construction to its destruction to a timeline; does nothing without a
+  /// timeline.
   class span {
    public:
     span(timeline* to, const char* name)

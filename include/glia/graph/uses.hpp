@@ -10,8 +10,8 @@
 
 namespace glia {
 
-/// Who gives and who takes each tensor of a graph; what passes look patterns up in. Good as long as
-/// the graph is not changed.
+/// The node that computes each value of a graph, and the nodes that use it. Passes search for
+/// patterns with it. It is valid as long as the graph does not change.
 class graph_uses {
  public:
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
@@ -43,17 +43,17 @@ class graph_uses {
     }
   }
 
-  /// The node that gives a value; `none` for inputs and constants.
+  /// Returns the node that computes a value; `none` for inputs and constants.
   [[nodiscard]] std::size_t maker(value_id id) const { return makers_[id]; }
-  /// The nodes that take it, in order, one as often as it does.
+  /// Returns the nodes that use a value, in order. A node appears once for each operand.
   [[nodiscard]] const std::vector<std::size_t>& takers(value_id id) const { return takers_[id]; }
-  /// Whether it is a result of the graph.
+  /// Returns whether a value is an output of the graph.
   [[nodiscard]] bool leaves(value_id id) const { return leaves_[id]; }
-  /// Whether a single node takes it, and nobody else gets it.
+  /// Returns whether a value has exactly one use and is not an output.
   [[nodiscard]] bool taken_once(value_id id) const {
     return takers_[id].size() == 1 && !leaves_[id];
   }
-  /// The kernel that gives a value if it is of this type, else null.
+  /// Returns the kernel that computes a value if it has this type, else null.
   template <kernel K>
   [[nodiscard]] const K* made_by(value_id id) const {
     return id == no_value || makers_[id] == none ? nullptr
@@ -67,8 +67,9 @@ class graph_uses {
   std::vector<bool> leaves_;
 };
 
-/// Whether each value is the same in every run with the same parameters: it depends on none of the
-/// inputs whose number is in `varying`, and of what is not `fixed` to begin with.
+/// Returns whether each value is the same in every run with the same parameters. It then depends
+/// neither on the inputs whose numbers are in `varying`, nor on values that are not `fixed`
+/// initially.
 [[nodiscard]] inline std::vector<bool> fixed_values(const graph& g,
                                                     const std::vector<std::size_t>& varying,
                                                     std::vector<bool> fixed = {}) {
@@ -88,7 +89,7 @@ class graph_uses {
   return fixed;
 }
 
-/// Takes out the nodes that are marked.
+/// Removes the marked nodes.
 inline void remove_nodes(graph& g, const std::vector<bool>& marked) {
   std::vector<graph_node> kept;
   for (std::size_t n = 0; n < marked.size(); ++n) {
@@ -99,7 +100,7 @@ inline void remove_nodes(graph& g, const std::vector<bool>& marked) {
   g.nodes() = std::move(kept);
 }
 
-/// Takes out the nodes whose results nobody wants.
+/// Removes nodes whose results are not used.
 inline void prune(graph& g) {
   std::vector<bool> wanted(g.value_count(), false);
   for (const graph_output& output : g.outputs()) {

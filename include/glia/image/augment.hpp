@@ -15,26 +15,34 @@
 
 namespace glia {
 
-/// Bounds that a factor is drawn between, uniformly.
+/// The range from which a factor is drawn at random, uniformly.
 struct factor_range {
-  double low = 1;
-  double high = 1;
+  double low = 1;   ///< smallest factor
+  double high = 1;  ///< largest factor
 
   friend bool operator==(const factor_range&, const factor_range&) = default;
 };
 
-/// Random changes that leave a photo's class as it is. All are off by default.
+/// Random changes of training images, which do not change their classes. All of them are off by
+/// default.
 ///
-///     .augment = {.horizontal_flip = 0.5, .rotation = 15, .zoom = {0.9, 1.2}, .shift = 0.1}
+///     .augmentation = {.horizontal_flip = 0.5, .rotation = 15, .zoom = {0.9, 1.2}, .shift = 0.1}
+///
+/// Some options differ from Keras's. `horizontal_flip` is a probability and not a boolean.
+/// `rotation` is in degrees and not a fraction of a turn. A `zoom` above 1 enlarges the image; in
+/// Keras it shrinks it. `brightness` is a factor, as in torchvision; Keras's `RandomBrightness`
+/// adds a value.
 struct augmentation {
-  double horizontal_flip = 0;  ///< probability of a mirror image, in [0, 1]
-  double rotation = 0;         ///< degrees: drawn from [-rotation, rotation], in [0, 180]
-  factor_range zoom{};         ///< above 1 enlarges; 0.01 <= low <= high <= 100
-  double shift = 0;            ///< of each extent: drawn from [-shift, shift], in [0, 1]
-  factor_range saturation{};   ///< 0 is grey, 1 as it was; 0 <= low <= high <= 100
-  factor_range brightness{};   ///< 0 is black, 1 as it was; 0 <= low <= high <= 100
+  double horizontal_flip = 0;  ///< probability of mirroring the image, in [0, 1]
+  double rotation = 0;  ///< largest angle in degrees, in [0, 180]; drawn from [-rotation, rotation]
+  factor_range zoom{};  ///< range of the zoom factor, in [0.01, 100]; above 1 enlarges
+  /// Largest shift as a fraction of the height and the width, in [0, 1]; drawn from [-shift, shift]
+  /// for each axis.
+  double shift = 0;
+  factor_range saturation{};  ///< range of the saturation factor, in [0, 100]; 0: gray
+  factor_range brightness{};  ///< range of the brightness factor, in [0, 100]; 0: black
 
-  /// Whether a picture may come out other than it went in.
+  /// Whether any change is on.
   [[nodiscard]] bool varies() const { return *this != augmentation{}; }
 
   friend bool operator==(const augmentation&, const augmentation&) = default;
@@ -60,16 +68,16 @@ inline void require_valid(const augmentation& options) {
   ordered("brightness", options.brightness, 0);
 }
 
-/// Where the pixels of a result come from: result pixel (y, x) is at height
-/// yy y + yx x + y0 and width xy y + xx x + x0 of the source, in pixel numbers.
+/// A mapping from the pixels of a result to positions in the source: pixel (y, x) comes from row
+/// yy y + yx x + y0 and column xy y + xx x + x0, in pixels.
 struct affine_map {
   double yy = 1, yx = 0, y0 = 0;
   double xy = 0, xx = 1, x0 = 0;
 };
 
-/// Bilinear samples of the picture; beyond its edges their pixels are repeated. Places are kept in
-/// 2^-24 of a pixel and advance by integers, and are rounded to 1/256 for the weights: quicker than
-/// floats, and within one grey level of them.
+/// Samples an image at mapped positions with bilinear interpolation. Beyond the edges, the edge
+/// pixels are repeated. Positions are integers in units of 2^-24 pixel, rounded to 1/256 for the
+/// weights. This is faster than floats, and the results differ by at most one gray level.
 [[nodiscard]] inline image warp(const image& picture, const affine_map& map) {
   const auto fixed = [](double value) { return std::int64_t{std::llround(value * 0x1p24)}; };
   const auto last_row = static_cast<std::int64_t>(picture.height - 1);
@@ -77,7 +85,7 @@ struct affine_map {
   const auto stride = static_cast<std::ptrdiff_t>(picture.width * 3);
   const std::int64_t down = fixed(map.yx);
   const std::int64_t right = fixed(map.xx);
-  constexpr std::int64_t half = 1 << 15;  // of 1/256
+  constexpr std::int64_t half = 1 << 15;  // half of 1/256 pixel
   image result = picture;
   std::uint8_t* to = result.pixels.data();
   for (std::size_t y = 0; y < picture.height; ++y) {
@@ -113,8 +121,8 @@ inline void mirror(image& picture) {
   }
 }
 
-/// Each pixel as brightness (luma + saturation (pixel - luma)), where luma = 0.299 R + 0.587 G +
-/// 0.114 B (ITU-R BT.601), held within [0, 255].
+/// Changes each pixel to brightness (luma + saturation (pixel - luma)), clamped to [0, 255], where
+/// luma = 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
 inline void recolour(image& picture, double saturation, double brightness) {
   const auto of_pixel = static_cast<float>(brightness * saturation);
   const auto of_luma = static_cast<float>(brightness * (1 - saturation));
@@ -133,14 +141,18 @@ inline void recolour(image& picture, double saturation, double brightness) {
 
 }  // namespace detail
 
-/// A random variant of a picture, of the same size. What happens depends on the options and the key
-/// alone; each change has draws of its own, so that turning one on leaves the others as they were.
+/// Returns a randomly changed image of the same size.
 ///
-/// In this order: mirrored, rotated about the middle (counter-clockwise for positive angles),
-/// zoomed about the middle, shifted (all in one bilinear sampling, edge pixels repeated); then
-/// saturation (interpolation with the luma of ITU-R BT.601) and brightness (a factor).
+/// The changes are applied in this order: mirror; rotate about the center, counter-clockwise for
+/// positive angles; zoom about the center; shift; saturation; brightness. Rotation, zoom and shift
+/// are one bilinear resampling, which repeats the edge pixels beyond the edges. Saturation
+/// interpolates between the image and its luma (ITU-R BT.601).
 ///
-/// Throws `value_error` for options outside their ranges.
+/// The result depends only on the image, the options and the key. Each change has its own random
+/// numbers: turning one change on does not alter the others.
+///
+/// Throws `value_error` if an option is outside its range, and `shape_error` for an image without
+/// pixels.
 [[nodiscard]] inline image augment(image picture, const augmentation& options,
                                    const random_key& key) {
   detail::require_picture("augment", picture);
@@ -163,7 +175,7 @@ inline void recolour(image& picture, double saturation, double brightness) {
     detail::mirror(picture);
   }
   if (angle != 0 || zoom != 1 || down != 0 || right != 0) {
-    // The inverse of rotating, zooming and shifting, about the middle. Height counts downwards.
+    // The inverse of rotating, zooming and shifting, about the center. Rows count downwards.
     const double cosine = std::cos(angle) / zoom;
     const double sine = std::sin(angle) / zoom;
     const double y = (height - 1) / 2;

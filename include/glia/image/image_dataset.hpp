@@ -15,18 +15,20 @@
 
 namespace glia {
 
-/// Photos with their classes as samples (H, W, 3): read from their files when they are asked for,
-/// resized, augmented and normalised to (v / 255 - mean) / std.
+/// A data set of image files with class labels. Each sample has the shape (H, W, 3).
+///
+/// The files are JPEG or PNG. They are read when their samples are needed, on several threads:
+/// decoded, resized, augmented, and normalized to (pixel / 255 - mean) / std.
 ///
 ///     const auto [training, validation] = glia::image_folder("flowers").split(0.2);
 ///     const glia::image_dataset train(training, {.mean = glia::imagenet_mean,
 ///                                                .std = glia::imagenet_std});
 ///
-/// How a sample is augmented depends on the seed, the epoch and the sample's number alone. Batches
-/// are decoded on several threads; copies share these and take turns.
+/// The random augmentation of a sample depends only on the seed, the epoch and the index of the
+/// sample. Copies of a data set share their threads and use them in turn.
 ///
-/// Throws `value_error` for options outside their ranges; what cannot be read throws `data_error`,
-/// naming the file, when it is asked for.
+/// Throws `value_error` if an option is outside its range. Reading a sample throws `data_error`,
+/// with the name of the file, if the file cannot be read.
 class image_dataset {
  public:
   static constexpr bool writes_whole_rows = true;
@@ -37,24 +39,26 @@ class image_dataset {
   [[nodiscard]] std::size_t size() const { return files_.size(); }
   [[nodiscard]] shape input_shape() const { return samples_.sample_shape(); }
   [[nodiscard]] std::int32_t label(std::size_t i) const { return files_[i].label; }
+  /// The files of the samples.
   [[nodiscard]] const std::vector<image_file>& files() const { return files_; }
 
-  /// Whether samples differ from epoch to epoch, because they are augmented.
+  /// Whether samples differ between epochs, that is whether they are augmented.
   [[nodiscard]] bool varies() const { return samples_.varies(); }
 
-  /// Sample i as a picture, before it is normalised.
+  /// Returns sample `i` as an image, resized and augmented but not normalized.
   [[nodiscard]] image picture(std::size_t i, std::size_t epoch = 0) const {
     return detail::naming_file(files_[i].path, [&] {
       return samples_.picture(detail::load_image_file(files_[i].path).bytes, i, epoch);
     });
   }
 
+  /// Writes sample `i` of an epoch.
   void input(std::size_t i, std::span<float> values, std::size_t epoch = 0) const {
     samples_.normalise(picture(i, epoch), values);
   }
 
-  /// A batch: the samples with these numbers side by side, each as `input` gives it. When several
-  /// cannot be read, the first of them is the one that is thrown for.
+  /// Writes the samples with the given indices one after the other, on several threads. If several
+  /// samples cannot be read, the error of the first one is thrown.
   void inputs(std::span<const std::uint32_t> samples, std::span<float> values,
               std::size_t epoch = 0) const {
     samples_.write_batch(samples, values,
@@ -66,7 +70,7 @@ class image_dataset {
   detail::photo_samples samples_;
 };
 
-static_assert(labelled_dataset<image_dataset>);
+static_assert(labeled_dataset<image_dataset>);
 static_assert(varying_dataset<image_dataset>);
 
 }  // namespace glia

@@ -7,10 +7,10 @@
 
 namespace glia {
 
-/// How a picture of other proportions is brought to the size asked for.
+/// The way in which an image is resized to other proportions.
 enum class image_fit {
-  stretch,  ///< both axes on their own, as Keras does
-  crop,     ///< the shorter side to its extent, the longer one cut on both sides
+  stretch,  ///< resize each axis separately, as Keras does; distorts the image
+  crop,     ///< keep the proportions, and cut off both ends of the longer side
 };
 
 namespace detail {

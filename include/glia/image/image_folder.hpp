@@ -21,43 +21,44 @@
 
 namespace glia {
 
-/// An image file and the class it belongs to, counted from 0.
+/// An image file with its class label.
 struct image_file {
-  std::filesystem::path path;
-  std::int32_t label = 0;
+  std::filesystem::path path;  ///< path of the file
+  std::int32_t label = 0;      ///< class index, counted from 0
 
   friend bool operator==(const image_file&, const image_file&) = default;
 };
 
-/// A file that was left out, and why.
+/// A file that `image_folder` skipped, with the reason.
 struct skipped_file {
-  std::filesystem::path path;
-  std::string reason;
+  std::filesystem::path path;  ///< path of the file
+  std::string reason;          ///< message of the error
 };
 
-/// Files to train with and files held out.
+/// The files of a folder, divided into files for training and files for validation.
 struct image_split {
-  std::vector<image_file> training;
-  std::vector<image_file> validation;
+  std::vector<image_file> training;    ///< files for training
+  std::vector<image_file> validation;  ///< files for validation
 };
 
-/// Which files of a folder are taken, and as which classes.
+/// Options of `image_folder`.
 struct image_folder_options {
-  /// The classes in their order, each a folder of that name or of that name with an s added, as
-  /// collections differ in this; other folders are left alone. Empty: every folder is a class, in
-  /// the order of the names.
-  std::vector<std::string> classes = {};
-  /// Decodes every file (JPEG at the smallest scale) and leaves out those that cannot be read. Else
-  /// a file that cannot be read is an error when it is read.
+  /// Names of the classes, in the order of their labels. The folder of a class has the class's name
+  /// or its plural (the name with an s), because collections differ in this. Other folders are
+  /// ignored. If empty, every folder is a class, in alphabetical order.
+  std::vector<std::string> class_names = {};
+  /// Whether files that cannot be decoded are skipped. If true, the constructor decodes all files
+  /// (JPEG at the smallest scale). If false, such a file is an error when it is read later.
   bool skip_broken = false;
-  std::size_t threads = 0;               ///< that `skip_broken` decodes on; 0: one per core
-  std::size_t max_pixels = 100'000'000;  ///< of a file that `skip_broken` lets pass
+  std::size_t threads = 0;  ///< number of threads for `skip_broken`; 0: one per core
+  /// The largest image that `skip_broken` accepts, in pixels (height x width).
+  std::size_t max_pixels = 100'000'000;
 };
 
 namespace detail {
 
-/// What a folder holds, sorted by name, symbolic links followed and hidden entries left out:
-/// folders, or everything else, which includes links that lead nowhere.
+/// Returns the entries of a folder, sorted by name: only folders, or only other entries. Symbolic
+/// links are followed, and dangling ones count as other entries. Hidden entries are left out.
 [[nodiscard]] inline std::vector<std::filesystem::path> entries_of(
     const std::filesystem::path& folder, bool folders) {
   std::error_code failure;
@@ -69,7 +70,8 @@ namespace detail {
       found.push_back(at->path());
     }
   }
-  require<data_error>(!failure, folder.string(), ": cannot be listed (", failure.message(), ")");
+  require<data_error>(!failure, folder.string(), ": the folder cannot be read (", failure.message(),
+                      ")");
   std::sort(found.begin(), found.end(),
             [](const auto& a, const auto& b) { return a.native() < b.native(); });
   return found;
@@ -77,32 +79,36 @@ namespace detail {
 
 }  // namespace detail
 
-/// A folder with one folder of images for each class, which is how most collections of photos come.
+/// Lists the files of an image collection: a folder that contains one folder of images for each
+/// class.
 ///
 ///     const glia::image_folder flowers("flowers");
 ///     const auto [training, validation] = flowers.split(0.2);
 ///
-/// Files are listed class by class, sorted by name. Hidden files and folders inside those of the
-/// classes are not looked at; any other file counts as an image.
+/// The files are listed class by class, sorted by name. Hidden files and folders within a class's
+/// folder are ignored. Any other file counts as an image. Pass the files to `image_dataset` to read
+/// them.
 ///
-/// Throws `data_error` for a folder that is missing or holds fewer than two classes, for a class
-/// without images, and for one of `classes` that has no folder.
+/// Throws `data_error` if the folder is missing or holds fewer than two classes, if a class has no
+/// images, or if there is no folder for one of `class_names`.
 class image_folder {
  public:
+  /// Lists the files of `folder`.
   explicit image_folder(const std::filesystem::path& folder,
                         const image_folder_options& options = {})
-      : class_names_(options.classes) {
+      : class_names_(options.class_names) {
     std::error_code ignored;
     require<data_error>(std::filesystem::is_directory(folder, ignored), folder.string(),
-                        ": no such folder; expected one with a folder of images for each class");
+                        ": no such folder; expected a folder with one folder of images for each "
+                        "class");
     const auto class_folders = find_classes(folder);
     require<data_error>(class_folders.size() >= 2, folder.string(),
-                        ": expected at least two classes, that is folders of images, found ",
+                        ": expected two or more classes, each a folder of images, found ",
                         class_folders.size());
     for (std::size_t label = 0; label < class_folders.size(); ++label) {
       const auto paths = detail::entries_of(class_folders[label], false);
       require<data_error>(!paths.empty(), class_folders[label].string(),
-                          ": a class without images; add some or remove the folder");
+                          ": the class has no images; add images or remove the folder");
       for (const std::filesystem::path& path : paths) {
         files_.push_back({path, static_cast<std::int32_t>(label)});
       }
@@ -113,16 +119,23 @@ class image_folder {
     }
   }
 
+  /// The names of the classes, in the order of their labels.
   [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
+  /// The image files with their labels, class by class.
   [[nodiscard]] const std::vector<image_file>& files() const { return files_; }
+  /// The files that were skipped because of `skip_broken`, with the reasons.
   [[nodiscard]] const std::vector<skipped_file>& skipped() const { return skipped_; }
 
-  /// Holds out the first floor(fraction n) of the n files of each class for validation, as Keras's
-  /// `ImageDataGenerator` does with `validation_split`; with a seed, after shuffling the files of
-  /// each class. Throws `value_error` unless 0 < fraction < 1.
+  /// Divides the files of each class into files for training and files for validation.
+  ///
+  /// Of the n files of a class, the first floor(fraction n) are for validation, as in Keras's
+  /// `ImageDataGenerator` with `validation_split`. With a seed, the files of each class are
+  /// shuffled first.
+  ///
+  /// Throws `value_error` if the fraction is not between 0 and 1.
   [[nodiscard]] image_split split(double fraction, std::optional<std::uint64_t> seed = {}) const {
     require<value_error>(fraction > 0 && fraction < 1,
-                         "image_folder: expected a fraction between 0 and 1 to hold out, got ",
+                         "image_folder: expected a fraction between 0 and 1 for validation, got ",
                          fraction);
     image_split result;
     for (std::size_t label = 0; label < class_names_.size(); ++label) {
@@ -164,10 +177,11 @@ class image_folder {
         }
         throw data_error(text(folder.string(), ": expected a folder ", name, " or ", name,
                               "s for the class ", name, ", found ",
-                              there.empty() ? "no folders" : there));
+                              there.empty() ? "no folders" : "the folders " + there));
       }
       require<data_error>(std::find(matches.begin(), matches.end(), *at) == matches.end(),
-                          at->string(), ": would be two classes; expected distinct names");
+                          at->string(),
+                          ": the folder belongs to two classes of class_names; use distinct names");
       matches.push_back(*at);
     }
     return matches;
@@ -194,8 +208,9 @@ class image_folder {
         continue;
       }
       const bool last = i + 1 == files_.size() || files_[i + 1].label != files_[i].label;
-      require<data_error>(!last || counts[label] > 0, "class ", class_names_[label],
-                          ": none of its files can be read; the last of them: ", reasons[i]);
+      require<data_error>(
+          !last || counts[label] > 0, "class ", class_names_[label],
+          ": none of the files can be read; the error of the last file: ", reasons[i]);
       skipped_.push_back({std::move(files_[i].path), std::move(reasons[i])});
     }
     files_ = std::move(whole);
@@ -210,7 +225,7 @@ class image_folder {
   }
 
   std::vector<std::string> class_names_;
-  std::vector<image_file> files_;  // by class
+  std::vector<image_file> files_;  // class by class
   std::vector<skipped_file> skipped_;
 };
 

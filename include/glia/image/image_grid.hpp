@@ -11,23 +11,23 @@
 
 namespace glia {
 
-/// A picture and the colour of the frame around it.
+/// An image and the color of the frame around it.
 struct framed_image {
-  image picture;
-  rgb frame{255, 255, 255};
+  image picture;             ///< the image
+  rgb frame{255, 255, 255};  ///< color of the frame; white by default
 };
 
-/// How pictures are laid out side by side.
+/// Options of `image_grid`.
 struct image_grid_options {
-  std::size_t columns = 5;  ///< at least 1
-  std::size_t border = 4;   ///< width of a frame, in pixels
-  std::size_t gap = 8;      ///< between frames and around all of them, in pixels
-  rgb background{255, 255, 255};
+  std::size_t columns = 5;        ///< largest number of columns, at least 1
+  std::size_t border = 4;         ///< width of the frames in pixels
+  std::size_t gap = 8;            ///< distance between frames, and to the edges, in pixels
+  rgb background{255, 255, 255};  ///< color between the frames; white by default
 };
 
 namespace detail {
 
-/// Copies one picture into another, where it must have room.
+/// Copies an image into a larger one.
 inline void paste(const image& picture, image& into, std::size_t top, std::size_t left) {
   for (std::size_t y = 0; y < picture.height; ++y) {
     std::copy_n(picture.pixels.data() + y * picture.width * 3, picture.width * 3,
@@ -37,15 +37,18 @@ inline void paste(const image& picture, image& into, std::size_t top, std::size_
 
 }  // namespace detail
 
-/// Pictures side by side in one, row after row, each in its frame: to look at predictions, framed
-/// in one colour where they are right and in another where they are wrong. Cells are as large as
-/// the largest picture; smaller ones stand at their upper left.
+/// Arranges framed images in a grid, row by row, and returns the grid as one image. It is useful to
+/// look at predictions: give the right ones one color of frame, and the wrong ones another.
 ///
-/// Throws `value_error` for no pictures or no columns, `shape_error` for one without pixels.
+/// All cells have the size of the largest image. Smaller images are at the upper left of their
+/// cells.
+///
+/// Throws `value_error` if there are no images or no columns, and `shape_error` for an image
+/// without pixels.
 [[nodiscard]] inline image image_grid(std::span<const framed_image> cells,
                                       const image_grid_options& options = {}) {
   require<value_error>(!cells.empty() && options.columns > 0,
-                       "image_grid: expected at least one picture and one column, got ",
+                       "image_grid: expected one or more images and one or more columns, got ",
                        cells.size(), " and ", options.columns);
   std::size_t height = 0;
   std::size_t width = 0;

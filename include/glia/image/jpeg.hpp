@@ -18,9 +18,10 @@ namespace glia {
 
 namespace detail {
 
-/// Whether a JPEG image has a marker, 0xFF left out, for which `found(marker)` holds. Segments are
-/// skipped by their lengths, so that those of a thumbnail inside one do not count. Compressed
-/// data are passed over byte by byte: there, 0xFF is followed by 0 or is a restart marker.
+/// Returns whether a JPEG image has a marker for which `found(marker)` is true; markers are passed
+/// without 0xFF. Segments are skipped by their lengths, so that markers of a thumbnail within a
+/// segment do not count. Compressed data are skipped byte by byte: there, 0xFF is followed by 0 or
+/// is part of a restart marker.
 template <class Found>
 [[nodiscard]] bool has_jpeg_marker(std::span<const std::uint8_t> bytes, const Found& found) {
   for (std::size_t i = 2; i + 1 < bytes.size();) {
@@ -51,8 +52,8 @@ class jpeg_decoder {
     judge(tjDecompressHeader3(handle_.get(), bytes_.data(), bytes_.size(), &width_, &height_,
                               &subsampling, &colours_));
     require<data_error>(height_ > 0 && width_ > 0,
-                        "expected a whole JPEG image, but there are no pixels: the data are cut "
-                        "short or hold tables alone; fetch the file again or leave it out");
+                        "expected a complete JPEG image, but it has no pixels: the data are "
+                        "truncated or hold only tables; get the file again or leave it out");
   }
 
   [[nodiscard]] std::size_t height() const { return static_cast<std::size_t>(height_); }
@@ -67,7 +68,7 @@ class jpeg_decoder {
       result.pixels.resize(height * width * 3);
       for (std::size_t i = 0; i < height * width; ++i) {
         for (std::size_t c = 0; c < 3; ++c) {
-          // Adobe's convention, which all such files follow: 255 is no ink.
+          // All such files follow Adobe's convention: 255 means no ink.
           result.pixels[i * 3 + c] =
               static_cast<std::uint8_t>((inks[i * 4 + c] * inks[i * 4 + 3] + 127) / 255);
         }
@@ -79,18 +80,19 @@ class jpeg_decoder {
   }
 
  private:
-  /// Huffman's codes take at least a bit for the first of each 8 x 8 coefficients. So a header that
-  /// declares what the file cannot hold is found out before memory is taken for it. Arithmetic
-  /// coding (the markers C9 and on) has no such bound.
+  /// Throws `data_error` if the header declares more pixels than the file can hold, before memory
+  /// is allocated. Huffman codes take at least one bit for each block of 8 x 8 coefficients.
+  /// Arithmetic coding (markers from C9 on) has no such bound.
   void require_enough_bytes() const {
     const auto arithmetic = [](std::uint8_t marker) {
       return marker >= 0xC9 && marker <= 0xCF && marker != 0xCC;
     };
     require<data_error>(
         height() * width() / 64 / 8 <= bytes_.size() || has_jpeg_marker(bytes_, arithmetic),
-        "expected a whole JPEG image, but the data are damaged or cut short (the header declares ",
+        "expected a complete JPEG image, but the data are damaged or truncated (the header "
+        "declares ",
         height(), " x ", width(), " pixels, more than ", bytes_.size(),
-        " bytes can hold); fetch the file again or leave it out");
+        " bytes can hold); get the file again or leave it out");
   }
 
   [[nodiscard]] std::array<std::size_t, 2> scaled_extents(const decode_options& options) const {
@@ -116,16 +118,16 @@ class jpeg_decoder {
                                                      int format) const {
     std::vector<std::uint8_t> values(height * width *
                                      static_cast<std::size_t>(tjPixelSize[format]));
-    // The limit stops files of thousands of scans, each of which would be a pass over the image.
+    // The limit refuses files with thousands of scans, each of which would process the whole image.
     judge(tjDecompress2(handle_.get(), bytes_.data(), bytes_.size(), values.data(),
                         static_cast<int>(width), 0, static_cast<int>(height), format,
                         TJFLAG_LIMITSCANS));
     return values;
   }
 
-  /// Most of what libjpeg only warns of means that pixels are missing or wrong. The warnings let
-  /// pass leave the pixels as they were written. libjpeg words only its first warning, which may
-  /// hide that the data are cut short; so the end is then looked for.
+  /// Throws `data_error` for errors and for most warnings of libjpeg, which mean that pixels are
+  /// missing or wrong. Four harmless warnings are accepted. libjpeg reports only its first warning,
+  /// which may hide that the data are truncated, so the end marker is searched, too.
   void judge(int status) const {
     if (status == 0) {
       return;
@@ -140,9 +142,9 @@ class jpeg_decoder {
           return reason.find(part) != std::string_view::npos;
         });
     require<data_error>(warning_only && has_jpeg_end(bytes_),
-                        "expected a whole JPEG image, but the data are damaged, cut short or of a "
-                        "kind that TurboJPEG does not decode (",
-                        reason, "); fetch the file again or leave it out");
+                        "expected a complete JPEG image, but the data are damaged, truncated or of "
+                        "a kind that TurboJPEG does not decode (",
+                        reason, "); get the file again or leave it out");
   }
 
   std::span<const std::uint8_t> bytes_;
@@ -154,14 +156,16 @@ class jpeg_decoder {
 
 }  // namespace detail
 
-/// Decodes a JPEG image, sequential or progressive. Grey becomes RGB of three equal values, CMYK
-/// and YCCK become RGB by R = C K / 255 of the stored, inverted inks. Colour profiles are ignored,
-/// and so is EXIF's orientation: a photo taken with the camera turned comes out as it was stored.
-/// Needs TurboJPEG: link `glia::image`.
+/// Decodes a JPEG image, sequential or progressive, to 8-bit RGB.
 ///
-/// Throws `data_error` for data that are damaged or cut short, and for an image of more than
-/// `max_pixels`. What is no more than untidy (bytes that belong to nothing between two markers, an
-/// unknown revision number) is let pass.
+/// Gray images get three equal channels. CMYK and YCCK images are converted by R = C K / 255 from
+/// the stored, inverted inks. Color profiles are ignored. The EXIF orientation is ignored, too: a
+/// photo that was taken with a turned camera is returned as it is stored. Needs the library
+/// TurboJPEG: link `glia::image`.
+///
+/// Throws `data_error` if the data are damaged or truncated, or if the image has more than
+/// `max_pixels` pixels. Harmless irregularities, such as extra bytes between two markers or an
+/// unknown revision number, are accepted.
 [[nodiscard]] inline image decode_jpeg(std::span<const std::uint8_t> bytes,
                                        const decode_options& options = {}) {
   const detail::jpeg_decoder decoder(bytes);

@@ -12,75 +12,75 @@
 #include "glia/image/augment.hpp"
 #include "glia/image/image.hpp"
 #include "glia/image/image_fit.hpp"
-#include "glia/image/normalisation.hpp"
+#include "glia/image/normalization.hpp"
 #include "glia/image/read_image.hpp"
 #include "glia/image/sample_decoding.hpp"
 
 namespace glia {
 
-/// How photos become samples: size, normalisation, augmentation, threads.
+/// Options of `image_dataset`.
 struct image_dataset_options {
-  std::size_t height = 224;  ///< at least 1
-  std::size_t width = 224;   ///< at least 1
-  image_fit fit = image_fit::stretch;
-  augmentation augment{};              ///< of training data; off by default
-  std::uint64_t seed = 1;              ///< of the augmentation
-  std::array<float, 3> mean{0, 0, 0};  ///< of each colour in [0, 1]
-  std::array<float, 3> std{1, 1, 1};   ///< of each colour in [0, 1]; above 0
-  std::size_t threads = 0;             ///< to decode on; 0: one per core
-  std::size_t max_pixels = 100'000'000;
+  std::size_t height = 224;              ///< height of the samples in pixels, at least 1
+  std::size_t width = 224;               ///< width of the samples in pixels, at least 1
+  image_fit fit = image_fit::stretch;    ///< stretch or crop images of other proportions
+  glia::augmentation augmentation{};     ///< random changes of training images; none by default
+  std::uint64_t seed = 1;                ///< seed of the augmentation
+  std::array<float, 3> mean{0, 0, 0};    ///< means of red, green and blue, for values in [0, 1]
+  std::array<float, 3> std{1, 1, 1};     ///< standard deviations of red, green and blue, above 0
+  std::size_t threads = 0;               ///< number of decoding threads; 0: one per core
+  std::size_t max_pixels = 100'000'000;  ///< largest image accepted, in pixels (height x width)
 };
 
 namespace detail {
 
-/// What data sets of photos have in common: how the bytes of a JPEG or PNG file become a sample
-/// (H, W, 3), and the threads on which those of a batch do. Copies share the threads and take
-/// turns.
+/// The common part of image data sets: converts the bytes of a JPEG or PNG file to a sample
+/// (H, W, 3), and those of a batch on several threads. Copies share the threads and use them in
+/// turn.
 class photo_samples {
  public:
-  /// `what` names the data set in errors.
+  /// `what` names the data set in error messages.
   photo_samples(std::string what, const image_dataset_options& options)
       : what_(std::move(what)),
         options_(options),
         decoders_(options.threads),
         normalisation_(what_, options.mean, options.std) {
     require<value_error>(options.height > 0 && options.width > 0, what_,
-                         ": expected extents of at least 1, got ", options.height, " x ",
-                         options.width);
-    require_valid(options.augment);
+                         ": expected a height and a width of at least 1, got ", options.height,
+                         " x ", options.width);
+    require_valid(options.augmentation);
   }
 
   [[nodiscard]] shape sample_shape() const { return {options_.height, options_.width, 3}; }
 
-  /// Whether samples differ from epoch to epoch, because they are augmented.
-  [[nodiscard]] bool varies() const { return options_.augment.varies(); }
+  /// Whether samples differ between epochs, that is whether they are augmented.
+  [[nodiscard]] bool varies() const { return options_.augmentation.varies(); }
 
-  /// Sample i as a picture, before it is normalised, of the bytes of its file.
+  /// Returns sample `i` as an image, not normalized, from the bytes of its file.
   [[nodiscard]] image picture(std::span<const std::uint8_t> file, std::size_t i,
                               std::size_t epoch) const {
     const image photo = decode_image(file, {.max_pixels = options_.max_pixels,
                                             .min_height = options_.height,
                                             .min_width = options_.width});
     image result = fitted(photo, options_.height, options_.width, options_.fit);
-    return varies() ? augment(std::move(result), options_.augment,
+    return varies() ? augment(std::move(result), options_.augmentation,
                               augmentation_key(options_.seed, i, epoch))
                     : result;
   }
 
   void normalise(const image& picture, std::span<float> values) const {
-    require<shape_error>(values.size() == picture.pixels.size(), what_, ": expected room for ",
+    require<shape_error>(values.size() == picture.pixels.size(), what_, ": expected a span of ",
                          picture.pixels.size(), " values, got ", values.size());
     normalisation_.apply(picture.pixels, values);
   }
 
-  /// Calls `write(sample, values)` for each of these samples, with the values side by side, on all
-  /// threads. When several fail, the first of them is the one that is thrown for.
+  /// Calls `write(sample, values)` for each sample on several threads; the samples follow one after
+  /// the other in `values`. If several calls fail, the error of the first sample is thrown.
   template <class Write>
   void write_batch(std::span<const std::uint32_t> samples, std::span<float> values,
                    const Write& write) const {
     const std::size_t sample_size = sample_shape().size();
     require<shape_error>(values.size() == samples.size() * sample_size, what_,
-                         ": expected room for ", samples.size() * sample_size, " values, got ",
+                         ": expected a span of ", samples.size() * sample_size, " values, got ",
                          values.size());
     decoders_.for_each(samples.size(), [&](std::size_t n) {
       write(samples[n], values.subspan(n * sample_size, sample_size));

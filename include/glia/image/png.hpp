@@ -26,7 +26,7 @@ class png_decoder {
     control_.version = PNG_IMAGE_VERSION;
     judge(png_image_begin_read_from_memory(&control_, bytes_.data(), bytes_.size()));
     control_.format = PNG_FORMAT_RGB;
-    // Else libpng would take the samples of 16-bit files without a colour space for linear light.
+    // Otherwise, libpng would assume linear light for 16-bit files without a color space.
     control_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   }
   png_decoder(const png_decoder&) = delete;
@@ -46,15 +46,17 @@ class png_decoder {
 
  private:
   void judge(int status) const {
-    require<data_error>(status != 0, "expected a whole PNG image, but the data are damaged or cut ",
-                        "short (", control_.message, "); fetch the file again or leave it out");
+    require<data_error>(status != 0,
+                        "expected a complete PNG image, but the data are damaged or truncated (",
+                        control_.message, "); get the file again or leave it out");
   }
 
-  /// What libpng is to read. It takes the memory that a chunk declares before it looks whether the
-  /// file has as much, and it unpacks texts, to a thousand times their size, that nobody asks for.
+  /// Returns the bytes for libpng, without compressed texts. libpng allocates the declared size of
+  /// a chunk before it checks that the file has as many bytes, so the sizes are checked here. It
+  /// would also unpack texts that nobody needs, to a thousand times their size.
   [[nodiscard]] std::span<const std::uint8_t> for_libpng(std::span<const std::uint8_t> bytes) {
-    constexpr std::size_t head = 8;     // the length, big-endian, and the kind
-    constexpr std::size_t around = 12;  // with the sum behind the content
+    constexpr std::size_t head = 8;     // length (big-endian) and kind of a chunk
+    constexpr std::size_t around = 12;  // length, kind and checksum
     std::size_t done = 0;
     const auto keep = [&](std::size_t end) {
       kept_.insert(kept_.end(), bytes.data() + done, bytes.data() + end);
@@ -69,13 +71,13 @@ class png_decoder {
         break;
       }
       require<data_error>(at > 8 || kind == "IHDR",
-                          "expected a PNG image, but what it begins with is not its header; fetch "
-                          "the file again or leave it out");
+                          "expected a PNG image, but it does not begin with a header; get the file "
+                          "again or leave it out");
       require<data_error>(length + around <= bytes.size() - at,
-                          "expected a whole PNG image, but the data are damaged or cut short (a "
-                          "part of ",
+                          "expected a complete PNG image, but the data are damaged or truncated (a "
+                          "chunk of ",
                           length, " bytes begins at byte ", at, " of ", bytes.size(),
-                          "); fetch the file again or leave it out");
+                          "); get the file again or leave it out");
       const std::size_t next = at + around + length;
       if (kind == "zTXt" || kind == "iTXt") {
         keep(at);
@@ -90,33 +92,34 @@ class png_decoder {
     return kept_;
   }
 
-  /// Deflate packs at most 1032 bytes into one: 258 into two bits. So a header that declares what
-  /// the file cannot hold is found out before memory is taken for it.
+  /// Throws `data_error` if the header declares more pixels than the file can hold, before memory
+  /// is allocated. Deflate compresses at most 1032 bytes into one: 258 bytes into two bits.
   void require_enough_bytes() const {
-    // Of the header, which stands first: the bits of a sample and the kind of colours, whose
-    // pixels have 1, 3, 1, 2 and 4 samples for 0, 2, 3, 4 and 6.
+    // The header has the bits of a sample and the color type. The color types 0, 2, 3, 4 and 6 have
+    // 1, 3, 1, 2 and 4 samples per pixel.
     constexpr std::array<std::size_t, 7> samples{1, 0, 3, 1, 2, 0, 4};
     const std::size_t bits = bytes_[24] * samples[bytes_[25]];
     require<data_error>(height() * width() <= bytes_.size() * 1032 * 8 / bits,
-                        "expected a whole PNG image, but the data are damaged or cut short (the "
+                        "expected a complete PNG image, but the data are damaged or truncated (the "
                         "header declares ",
                         height(), " x ", width(), " pixels, more than ", bytes_.size(),
-                        " bytes can hold); fetch the file again or leave it out");
+                        " bytes can hold); get the file again or leave it out");
   }
 
-  std::vector<std::uint8_t> kept_;  // what is left of a file with texts
+  std::vector<std::uint8_t> kept_;  // the file without its compressed texts, if it has any
   std::span<const std::uint8_t> bytes_;
   png_image control_{};
 };
 
 }  // namespace detail
 
-/// Decodes a PNG image of any colour type and bit depth to 8 bits. What is transparent is blended
-/// with white, in linear light as libpng does it; a gamma that the file states is converted to
-/// sRGB's. Needs libpng: link `glia::image`.
+/// Decodes a PNG image of any color type and bit depth to 8-bit RGB.
 ///
-/// Throws `data_error` for data that are damaged or cut short, and for an image of more than
-/// `max_pixels`.
+/// Transparent pixels are blended with white, in linear light as libpng does it. If the file has a
+/// gamma value, colors are converted to sRGB. Needs the library libpng: link `glia::image`.
+///
+/// Throws `data_error` if the data are damaged or truncated, or if the image has more than
+/// `max_pixels` pixels.
 [[nodiscard]] inline image decode_png(std::span<const std::uint8_t> bytes,
                                       const decode_options& options = {}) {
   detail::png_decoder decoder(bytes);
@@ -124,7 +127,8 @@ class png_decoder {
   return decoder.decode();
 }
 
-/// A picture as the bytes of an 8-bit RGB PNG file. Throws `shape_error` for one without pixels.
+/// Returns an image as the bytes of an 8-bit RGB PNG file. Throws `shape_error` for an image
+/// without pixels.
 [[nodiscard]] inline std::string encode_png(const image& picture) {
   detail::require_picture("encode_png", picture);
   png_image control{};
@@ -136,15 +140,16 @@ class png_decoder {
   std::string bytes(size, '\0');
   const int status = png_image_write_to_memory(&control, bytes.data(), &size, 0,
                                                picture.pixels.data(), 0, nullptr);
-  require<data_error>(status != 0, "encode_png: libpng cannot encode the picture (",
-                      control.message, ")");
+  require<data_error>(status != 0, "encode_png: libpng cannot encode the image (", control.message,
+                      ")");
   bytes.resize(size);
   return bytes;
 }
 
-/// Writes a picture as an 8-bit RGB PNG file, which is there whole or not at all.
+/// Writes an image as an 8-bit RGB PNG file. The file replaces an existing one only after it is
+/// complete. Needs the library libpng: link `glia::image`.
 ///
-/// Throws `shape_error` for a picture without pixels, `data_error`, naming the path, where the file
+/// Throws `shape_error` for an image without pixels, and `data_error`, with the path, if the file
 /// cannot be written.
 inline void write_png(const std::filesystem::path& path, const image& picture) {
   detail::require_picture("write_png", picture);

@@ -21,14 +21,14 @@
 
 namespace glia {
 
-/// The formats of pictures that are read.
+/// The image file formats that glia reads.
 enum class image_format { jpeg, png };
 
-/// What an image file declares of itself.
+/// The format and size of an image file, from its header.
 struct image_info {
-  image_format format = image_format::jpeg;
-  std::size_t height = 0;  ///< in pixels, at full size
-  std::size_t width = 0;
+  image_format format = image_format::jpeg;  ///< JPEG or PNG
+  std::size_t height = 0;                    ///< full height in pixels
+  std::size_t width = 0;                     ///< full width in pixels
 };
 
 namespace detail {
@@ -38,10 +38,10 @@ struct image_file_bytes {
   std::vector<std::uint8_t> bytes;
 };
 
-/// How many bytes show an image's format.
+/// The number of bytes that identify an image's format.
 inline constexpr std::size_t format_bytes = 8;
 
-/// The format that the first bytes show; the name of a file may be wrong.
+/// Returns the format from the first bytes of a file, because the suffix of its name may be wrong.
 [[nodiscard]] inline image_format format_of(std::span<const std::uint8_t> head) {
   static constexpr std::array<std::uint8_t, 3> jpeg{0xFF, 0xD8, 0xFF};
   static constexpr std::array<std::uint8_t, 8> png{0x89, 'P', 'N', 'G', 0x0D, 0x0A, 0x1A, 0x0A};
@@ -60,8 +60,8 @@ inline constexpr std::size_t format_bytes = 8;
     got << ' ' << std::setw(2) << static_cast<int>(byte);
   }
   throw data_error(
-      text("no image that glia reads: expected a JPEG, which begins with the bytes "
-           "FF D8 FF, or a PNG, 89 50 4E 47 0D 0A 1A 0A; got",
+      text("expected a JPEG, which begins with the bytes FF D8 FF, or a PNG, which begins with "
+           "89 50 4E 47 0D 0A 1A 0A; got",
            got.str(), "; convert the file or leave it out"));
 }
 
@@ -70,18 +70,20 @@ inline constexpr std::size_t format_bytes = 8;
   require<data_error>(std::filesystem::is_regular_file(path, failure), "no such file");
   const auto size = static_cast<std::size_t>(std::filesystem::file_size(path, failure));
   std::ifstream in(path, std::ios::binary);
-  require<data_error>(!failure && in.is_open(), "cannot be opened for reading");
-  require<data_error>(size > 0, "empty; expected a JPEG or PNG image; fetch the file again or ",
-                      "leave it out");
+  require<data_error>(!failure && in.is_open(), "the file cannot be opened for reading");
+  require<data_error>(
+      size > 0,
+      "expected a JPEG or PNG image, got an empty file; get the file again or leave "
+      "it out");
   image_file_bytes file;
   const auto read = [&](std::size_t first, std::size_t last) {
     file.bytes.resize(last);
     in.read(reinterpret_cast<char*>(file.bytes.data() + first),
             static_cast<std::streamsize>(last - first));
     require<data_error>(static_cast<std::size_t>(in.gcount()) == last - first,
-                        "reading failed before byte ", last, " of ", size);
+                        "reading the file failed before byte ", last, " of ", size);
   };
-  // A large file that is no image is found out before it is in memory.
+  // The format is checked before a large file is read into memory.
   const std::size_t head = std::min(size, format_bytes);
   read(0, head);
   file.format = format_of(file.bytes);
@@ -89,7 +91,7 @@ inline constexpr std::size_t format_bytes = 8;
   return file;
 }
 
-/// What `call` returns, which reads the file; what it throws gets the file's name put in front.
+/// Returns the result of `call`, which reads the file, and adds the file's name to its errors.
 template <class Call>
 auto naming_file(const std::filesystem::path& path, const Call& call) {
   require_no_folder(path);
@@ -98,11 +100,11 @@ auto naming_file(const std::filesystem::path& path, const Call& call) {
 
 }  // namespace detail
 
-/// Decodes a JPEG or PNG image, whichever its first bytes show, to 8-bit RGB: see `decode_jpeg` and
-/// `decode_png`.
+/// Decodes a JPEG or PNG image from memory to 8-bit RGB. The first bytes tell the format. See
+/// `decode_jpeg` and `decode_png` for details.
 ///
-/// Throws `data_error` for bytes that are no such image, damaged or cut short, and for an image of
-/// more than `max_pixels`.
+/// Throws `data_error` if the bytes are not a JPEG or PNG image, are damaged or truncated, or if
+/// the image has more than `max_pixels` pixels.
 [[nodiscard]] inline image decode_image(std::span<const std::uint8_t> bytes,
                                         const decode_options& options = {}) {
   const auto head = bytes.first(std::min(bytes.size(), detail::format_bytes));
@@ -110,23 +112,25 @@ auto naming_file(const std::filesystem::path& path, const Call& call) {
                                                        : decode_png(bytes, options);
 }
 
-/// Reads a JPEG or PNG file, whichever its first bytes show, as 8-bit RGB: see `decode_jpeg` and
-/// `decode_png`.
+/// Reads a JPEG or PNG file as an image with 8-bit RGB. The first bytes of the file tell the
+/// format, not its name. See `decode_jpeg` and `decode_png` for details.
 ///
 ///     const glia::image photo = glia::read_image("rose.jpg");
 ///
-/// Throws `data_error`, naming the file, for one that is missing, empty, no such image, damaged or
-/// cut short, declares more than `max_pixels` or takes more memory than can be had.
+/// Throws `data_error`, with the name of the file, if the file is missing, empty, damaged,
+/// truncated or not a JPEG or PNG image. Throws `data_error`, too, if the image has more than
+/// `max_pixels` pixels, or if there is not enough memory.
 [[nodiscard]] inline image read_image(const std::filesystem::path& path,
                                       const decode_options& options = {}) {
   return detail::naming_file(
       path, [&] { return decode_image(detail::load_image_file(path).bytes, options); });
 }
 
-/// Reads an image file's format and extents without decoding its pixels, which may be damaged.
+/// Reads the format and the size of a JPEG or PNG file without decoding its pixels. Damaged pixels
+/// are not detected.
 ///
-/// Throws `data_error`, naming the file, for one that is missing, empty or no such image, or whose
-/// header is damaged.
+/// Throws `data_error`, with the name of the file, if the file is missing, empty or not a JPEG or
+/// PNG image, or if its header is damaged.
 [[nodiscard]] inline image_info read_image_info(const std::filesystem::path& path) {
   return detail::naming_file(path, [&] {
     const detail::image_file_bytes file = detail::load_image_file(path);

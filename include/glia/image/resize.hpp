@@ -15,28 +15,28 @@ namespace glia {
 
 namespace detail {
 
-/// A part of an axis, in pixels.
+/// A range of pixels of an axis.
 struct pixel_range {
   std::size_t first = 0;
   std::size_t size = 0;
 };
 
-/// One axis of a resize: pixel i of the result is the sum over t < count of
-/// weights[i count + t] times pixel first[i] + t of the source. `first` rises, or stays the same.
+/// The weights for resizing one axis: pixel i of the result is the sum over t < count of
+/// weights[i count + t] times pixel first[i] + t of the source. `first` never decreases.
 struct resize_axis {
   std::size_t count = 0;
   std::vector<std::size_t> first;
   std::vector<float> weights;
 };
 
-/// The part `wanted` of an axis that is resized from `from` to `to` pixels.
+/// Returns the weights for the range `wanted` of an axis that is resized from `from` to `to`
+/// pixels.
 [[nodiscard]] inline resize_axis plan_resize(std::size_t from, std::size_t to,
                                              const pixel_range& wanted) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
   const double support = std::max(1.0, scale);
   resize_axis axis;
-  // Windows at the borders are moved inwards, weights outside the filter being 0, so that all are
-  // equally long.
+  // All windows have equal length: those at the borders are moved inwards and get weights of 0.
   axis.count = from == to ? 1 : std::min(from, static_cast<std::size_t>(std::ceil(2 * support)));
   axis.first.resize(wanted.size);
   axis.weights.resize(wanted.size * axis.count);
@@ -60,7 +60,7 @@ struct resize_axis {
   return axis;
 }
 
-/// How many pixels of the result take from one pixel of the source, at most.
+/// Returns the largest number of result pixels that use one pixel of the source.
 [[nodiscard]] inline std::size_t overlap_of(const resize_axis& axis) {
   std::size_t most = 1;
   for (std::size_t i = 0, oldest = 0; i < axis.first.size(); ++i) {
@@ -72,8 +72,8 @@ struct resize_axis {
   return most;
 }
 
-// Four values side by side, in loops of a constant length: those compilers vectorise at -O2, too,
-// and keep in a register.
+// Four values in loops of constant length, which compilers vectorize even at -O2 and keep in a
+// register.
 using four = std::array<float, 4>;
 
 inline void add(four& sum, float weight, const float* values) {
@@ -86,7 +86,7 @@ inline void widen(std::span<const std::uint8_t> bytes, float* values) {
   constexpr std::size_t block = 16;
   std::size_t i = 0;
   for (; i + block <= bytes.size(); i += block) {
-    // Copied first: bytes may alias anything, and then nothing is vectorised.
+    // Copied first: bytes may alias anything, which would prevent vectorization.
     std::array<std::uint8_t, block> some;
     std::copy_n(bytes.data() + i, block, some.begin());
     for (std::size_t lane = 0; lane < block; ++lane) {
@@ -98,9 +98,8 @@ inline void widen(std::span<const std::uint8_t> bytes, float* values) {
   }
 }
 
-/// A row of pixels, of which the first is number `left` of the source's, to a row of the result.
-/// Four lanes hold one pixel and one value that is not used, so both rows have room for one value
-/// more.
+/// Resizes a row of pixels that begins at column `left` of the source. Four lanes hold one pixel
+/// and one unused value, so both rows need space for one more value.
 inline void resize_row(const resize_axis& axis, std::size_t left, const float* from, float* to) {
   for (std::size_t i = 0; i < axis.first.size(); ++i) {
     const float* weights = axis.weights.data() + i * axis.count;
@@ -113,9 +112,9 @@ inline void resize_row(const resize_axis& axis, std::size_t left, const float* f
   }
 }
 
-/// The weighted sum of some of the rows of a window, of `stride` values, a multiple of 16. Begins
-/// with what `sums` has of the window's rows before these, unless these are its First; the sums of
-/// its Last ones are rounded to `bytes`, others are left in `sums`.
+/// Adds some rows of a window with their weights. A row has `stride` values, a multiple of 16. The
+/// sums start from `sums`, which has those of the window's rows before, or from 0 for its First
+/// rows. After its Last rows they are rounded to `bytes`, otherwise stored in `sums`.
 template <bool First, bool Last>
 void blend_rows(std::span<const float> weights, const float* from, std::size_t stride, float* sums,
                 std::uint8_t* bytes) {
@@ -155,13 +154,12 @@ void blend_rows(std::span<const float> weights, const float* from, std::size_t s
   }
 }
 
-/// The part of a picture that begins at (down.first, right.first), of (down.size, right.size),
-/// after the picture was resized to height x width. Nothing but this part is computed or takes
-/// memory, and of the source a few rows at a time are there as floats: windows that reach beyond
-/// them are kept as sums.
+/// Returns a part of an image that is resized to height x width: the rows `down` and the columns
+/// `right`. Only this part is computed. A few rows of the source at a time are converted to floats;
+/// windows that need more rows are kept as partial sums.
 [[nodiscard]] inline image resize_part(const image& picture, std::size_t height, std::size_t width,
                                        const pixel_range& down, const pixel_range& right) {
-  constexpr std::size_t rows_at_a_time = 8;  // of 224 pixels, these stay in the nearest cache
+  constexpr std::size_t rows_at_a_time = 8;  // for 224 pixels, these fit into the first-level cache
   const resize_axis rows = plan_resize(picture.height, height, down);
   const resize_axis columns = plan_resize(picture.width, width, right);
   const std::size_t left = columns.first.front();
@@ -209,31 +207,38 @@ void blend_rows(std::span<const float> weights, const float* from, std::size_t s
 
 }  // namespace detail
 
-/// The picture at another size, by bilinear interpolation between half-pixel centres. Where an axis
-/// shrinks, the triangle of weights is widened by the factor, so that every pixel counts
-/// (antialiasing): as `Image.resize(size, BILINEAR)` of Pillow and `tf.image.resize` with
-/// `antialias=True`, within one grey level of the former.
+/// Resizes an image with bilinear interpolation and antialiasing.
 ///
-/// Throws `shape_error` for a picture without pixels, `value_error` for an extent of 0.
+/// Pixel centers are at half-pixel positions. If an axis shrinks, the triangle of weights is
+/// widened by the same factor, so that every pixel counts. This is the method of Pillow's
+/// `Image.resize(size, BILINEAR)` and of `tf.image.resize` with `antialias=True`. Results differ
+/// from Pillow's by at most one gray level.
+///
+/// Throws `shape_error` for an image without pixels, and `value_error` for a height or width of 0.
 [[nodiscard]] inline image resize(const image& picture, std::size_t height, std::size_t width) {
   detail::require_picture("resize", picture);
-  require<value_error>(height > 0 && width > 0, "resize: expected extents of at least 1, got ",
-                       height, " x ", width);
+  require<value_error>(height > 0 && width > 0,
+                       "resize: expected a height and a width of at least 1, got ", height, " x ",
+                       width);
   if (picture.height == height && picture.width == width) {
     return picture;
   }
   return detail::resize_part(picture, height, width, {0, height}, {0, width});
 }
 
-/// The middle of a picture; where what is cut off is odd, one pixel more goes at the bottom or the
-/// right. Throws `shape_error` for a picture smaller than what is to be cut out.
+/// Cuts a part of the given size out of the center of an image. If an odd number of pixels is cut
+/// off, one pixel more is cut off at the bottom or the right.
+///
+/// Throws `shape_error` if the image is smaller than the part, and `value_error` for a height or
+/// width of 0.
 [[nodiscard]] inline image center_crop(const image& picture, std::size_t height,
                                        std::size_t width) {
   detail::require_picture("center_crop", picture);
-  require<value_error>(height > 0 && width > 0, "center_crop: expected extents of at least 1, got ",
-                       height, " x ", width);
+  require<value_error>(height > 0 && width > 0,
+                       "center_crop: expected a height and a width of at least 1, got ", height,
+                       " x ", width);
   require<shape_error>(picture.height >= height && picture.width >= width,
-                       "center_crop: cannot cut ", height, " x ", width, " out of a picture of ",
+                       "center_crop: cannot cut ", height, " x ", width, " out of an image of ",
                        picture.height, " x ", picture.width, "; resize it first");
   image result{height, width, std::vector<std::uint8_t>(height * width * 3)};
   const std::size_t top = (picture.height - height) / 2;
@@ -245,15 +250,16 @@ void blend_rows(std::span<const float> weights, const float* from, std::size_t s
   return result;
 }
 
-/// The largest middle part of a picture that has the proportions height : width, at that size: the
-/// picture is resized, keeping its own proportions, until it just covers height x width, and
-/// cropped. Throws as `resize` does.
+/// Resizes an image and crops it to the given size without distortion. The image keeps its
+/// proportions: it is resized until it just covers height x width, and the center is cut out.
+///
+/// Throws `shape_error` for an image without pixels, and `value_error` for a height or width of 0.
 [[nodiscard]] inline image resize_and_crop(const image& picture, std::size_t height,
                                            std::size_t width) {
   detail::require_picture("resize_and_crop", picture);
   require<value_error>(height > 0 && width > 0,
-                       "resize_and_crop: expected extents of at least 1, got ", height, " x ",
-                       width);
+                       "resize_and_crop: expected a height and a width of at least 1, got ", height,
+                       " x ", width);
   const double factor = std::max(static_cast<double>(height) / static_cast<double>(picture.height),
                                  static_cast<double>(width) / static_cast<double>(picture.width));
   const auto scaled = [&](std::size_t extent, std::size_t needed) {

@@ -11,14 +11,14 @@
 
 namespace glia::detail {
 
-/// Threads that decode the samples of a batch. Copies share them and take turns.
+/// The threads that decode the samples of a batch. Copies share them and use them in turn.
 class sample_decoders {
  public:
-  /// `threads` as `thread_pool` has it, which throws `value_error` for too many.
+  /// `threads` is the number of threads; 0: one per core. Throws `value_error` as `thread_pool`.
   explicit sample_decoders(std::size_t threads) : shared_(std::make_shared<shared>(threads)) {}
 
-  /// Calls decode(n) for all n < count. When several throw, what the first of them threw is thrown
-  /// again, whichever came to it first.
+  /// Calls decode(n) for all n < count. If several calls throw, the exception of the smallest n is
+  /// rethrown.
   template <class Decode>
   void for_each(std::size_t count, const Decode& decode) const {
     const std::lock_guard lock(shared_->in_use);
@@ -51,8 +51,8 @@ class sample_decoders {
   std::shared_ptr<shared> shared_;
 };
 
-/// What sample i is augmented with in an epoch. Each sample of each epoch has a seed of its own, so
-/// that its sequence is no other consumer's.
+/// Returns the random key for the augmentation of sample `i` in an epoch. Each sample of each epoch
+/// has a different seed, so that no other part of the program uses the same random numbers.
 [[nodiscard]] inline random_key augmentation_key(std::uint64_t seed, std::size_t i,
                                                  std::size_t epoch) {
   constexpr std::uint32_t augmentation_stream = 0xFFFFFFFE;

@@ -22,28 +22,32 @@
 
 namespace glia {
 
-/// How photos in TFRecord files become samples.
+/// Options of `tfrecord_dataset`.
 struct tfrecord_dataset_options {
-  image_dataset_options photos{};       ///< how they are decoded, resized, augmented, normalised
-  std::string image_feature = "image";  ///< the bytes of a JPEG or PNG file
-  std::string class_feature = "class";  ///< one integer, counted from 0
-  bool interleaved = false;             ///< samples are numbered across the files, not file by file
+  image_dataset_options images{};       ///< size, augmentation and normalization of the images
+  std::string image_feature = "image";  ///< feature with the bytes of a JPEG or PNG file
+  std::string class_feature = "class";  ///< feature with the class index, from 0
+  /// Whether the records of the files alternate. If false, the files follow one after the other.
+  bool interleaved = false;
 };
 
-/// Photos with their classes as samples (H, W, 3), read from the Examples of TFRecord files when
-/// they are asked for; else as `image_dataset`.
+/// A data set of images with class labels that are stored as `tf.train.Example` records in TFRecord
+/// files. Each sample has the shape (H, W, 3).
+///
+/// The images are JPEG or PNG. They are read when their samples are needed, on several threads, and
+/// resized, augmented and normalized as by `image_dataset`.
 ///
 ///     const glia::tfrecord_dataset train(
 ///         glia::sharded_files("flowers/train"),
-///         {.photos = {.mean = glia::imagenet_mean, .std = glia::imagenet_std}});
+///         {.images = {.mean = glia::imagenet_mean, .std = glia::imagenet_std}});
 ///
-/// Samples are numbered file by file, or, where `interleaved`, as `tfrecord_index` says; a trainer
-/// shuffles them all. At first only the records' places are found; a class is known once its record
-/// was read, be it by `label`.
+/// The constructor only finds the positions of the records. A label is read with its record, when
+/// it is first needed. A trainer shuffles the samples of all files.
 ///
-/// Throws `value_error` for options outside their ranges and for no files; `data_error`, naming
-/// file, record and byte, as `tfrecord_index` does; when a sample is asked for, also for one that
-/// is damaged, is no Example, lacks a feature, or whose image cannot be decoded.
+/// Throws `value_error` if an option is outside its range or the list of files is empty. Throws
+/// `data_error`, with file, record and byte, as `tfrecord_index` does. Reading a sample throws
+/// `data_error` if its record is damaged or not an Example, if a feature is missing, or if the
+/// image cannot be decoded.
 class tfrecord_dataset {
  public:
   static constexpr bool writes_whole_rows = true;
@@ -51,7 +55,7 @@ class tfrecord_dataset {
   explicit tfrecord_dataset(std::vector<std::filesystem::path> files,
                             const tfrecord_dataset_options& options = {})
       : options_(options),
-        samples_("tfrecord_dataset", options.photos),
+        samples_("tfrecord_dataset", options.images),
         records_(std::move(files), {.interleaved = options.interleaved}),
         labels_(std::make_shared<std::vector<std::atomic<std::uint32_t>>>(records_.size())) {
     detail::require_numbered("tfrecord_dataset", records_.size());
@@ -59,8 +63,10 @@ class tfrecord_dataset {
 
   [[nodiscard]] std::size_t size() const { return records_.size(); }
   [[nodiscard]] shape input_shape() const { return samples_.sample_shape(); }
+  /// The index of the records.
   [[nodiscard]] const tfrecord_index& records() const { return records_; }
 
+  /// Returns the class index of sample `i`, and reads its record if necessary.
   [[nodiscard]] std::int32_t label(std::size_t i) const {
     if ((*labels_)[i] == unknown) {
       static_cast<void>(read(i));
@@ -68,26 +74,26 @@ class tfrecord_dataset {
     return static_cast<std::int32_t>((*labels_)[i] - 1);
   }
 
-  /// Whether samples differ from epoch to epoch, because they are augmented.
+  /// Whether samples differ between epochs, that is whether they are augmented.
   [[nodiscard]] bool varies() const { return samples_.varies(); }
 
-  /// The example of sample i, with whatever other features it has.
-  [[nodiscard]] example read(std::size_t i) const {
+  /// Returns the example of sample `i` with all its features.
+  [[nodiscard]] tf_example read(std::size_t i) const {
     const std::string record = records_.read(i);
     return detail::naming(records_.name(i), [&] {
-      example e = decode_example(record);
+      tf_example e = decode_example(record);
       const auto label = detail::value_in<std::int64_t>(e, options_.class_feature);
       require<data_error>(label >= 0 && label <= std::numeric_limits<std::int32_t>::max(),
-                          "expected a class counted from 0 as the feature '",
+                          "expected a class index from 0 to 2147483647 in the feature '",
                           options_.class_feature, "', found ", label);
       (*labels_)[i] = static_cast<std::uint32_t>(label) + 1;
       return e;
     });
   }
 
-  /// Sample i as a picture, before it is normalised.
+  /// Returns sample `i` as an image, resized and augmented but not normalized.
   [[nodiscard]] image picture(std::size_t i, std::size_t epoch = 0) const {
-    const example e = read(i);
+    const tf_example e = read(i);
     return detail::naming(records_.name(i), [&] {
       const auto& file = detail::value_in<std::string>(e, options_.image_feature);
       return samples_.picture({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()}, i,
@@ -95,12 +101,13 @@ class tfrecord_dataset {
     });
   }
 
+  /// Writes sample `i` of an epoch.
   void input(std::size_t i, std::span<float> values, std::size_t epoch = 0) const {
     samples_.normalise(picture(i, epoch), values);
   }
 
-  /// A batch: the samples with these numbers side by side, each as `input` gives it. When several
-  /// cannot be read, the first of them is the one that is thrown for.
+  /// Writes the samples with the given indices one after the other, on several threads. If several
+  /// samples cannot be read, the error of the first one is thrown.
   void inputs(std::span<const std::uint32_t> samples, std::span<float> values,
               std::size_t epoch = 0) const {
     samples_.write_batch(samples, values,
@@ -108,7 +115,7 @@ class tfrecord_dataset {
   }
 
  private:
-  /// In place of a label that was not yet read; else one more than the label is kept.
+  /// Marks a label that was not read yet; known labels are stored plus one.
   static constexpr std::uint32_t unknown = 0;
 
   tfrecord_dataset_options options_;
@@ -117,7 +124,7 @@ class tfrecord_dataset {
   std::shared_ptr<std::vector<std::atomic<std::uint32_t>>> labels_;
 };
 
-static_assert(labelled_dataset<tfrecord_dataset>);
+static_assert(labeled_dataset<tfrecord_dataset>);
 static_assert(varying_dataset<tfrecord_dataset>);
 
 }  // namespace glia

@@ -14,28 +14,30 @@
 
 namespace glia {
 
-/// Which values are shown as black and as white; black may be the larger one.
+/// The values that `to_image` shows as black and as white. `black` may be larger than `white`.
 struct image_levels {
-  float black = 0;
-  float white = 1;
+  float black = 0;  ///< value shown as black
+  float white = 1;  ///< value shown as white
 };
 
-/// Values of shape (H, W), (H, W, 1) or (H, W, 3), one sample of a batch, as a picture. Values
-/// beyond black and white are shown as these, what is not a number as black.
+/// Converts values to an image. The shape is (H, W), (H, W, 1) or (H, W, 3), without a batch axis.
 ///
-/// Throws `shape_error` for another shape or another number of values, `value_error` where black is
-/// white.
+/// Values between `black` and `white` are mapped linearly to 0 to 255. Values outside this range
+/// are clamped, and NaN becomes black.
+///
+/// Throws `shape_error` for another shape or another number of values, and `value_error` if `black`
+/// equals `white`.
 [[nodiscard]] inline image to_image(std::span<const float> values, const shape& s,
                                     const image_levels& levels = {}) {
   require<shape_error>(s.rank() == 2 || (s.rank() == 3 && (s[2] == 1 || s[2] == 3)),
                        "to_image: expected values (H, W), (H, W, 1) or (H, W, 3), got ", s,
-                       "; of a batch, give one sample");
+                       "; to convert a batch, pass one sample at a time");
   require<shape_error>(s.size() > 0 && values.size() == s.size(), "to_image: ", values.size(),
-                       " values do not fill a picture ", s);
+                       " values do not fill an image ", s);
   const float range = levels.white - levels.black;
   require<value_error>(range != 0 && std::isfinite(range),
-                       "to_image: expected black and white that differ, got ", levels.black,
-                       " and ", levels.white);
+                       "to_image: expected different values for black and white, got ",
+                       levels.black, " and ", levels.white);
   image result{s[0], s[1], std::vector<std::uint8_t>(s[0] * s[1] * 3)};
   const std::size_t channels = s.rank() == 3 ? s[2] : 1;
   for (std::size_t i = 0; i < result.pixels.size(); ++i) {
@@ -46,9 +48,12 @@ struct image_levels {
   return result;
 }
 
-/// The same for an array of xtensor's, such as a row of what a model predicted:
+/// Converts an xtensor array or expression to an image, such as one sample of a model's
+/// predictions. The shape is (H, W), (H, W, 1) or (H, W, 3).
 ///
 ///     glia::to_image(xt::view(outputs, 0, xt::all(), xt::all()))
+///
+/// Throws `shape_error` for another shape, and `value_error` if `black` equals `white`.
 template <class E>
 [[nodiscard]] image to_image(const xt::xexpression<E>& values, const image_levels& levels = {}) {
   const xt::xarray<float> elements = values.derived_cast();

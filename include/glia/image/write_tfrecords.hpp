@@ -19,17 +19,17 @@
 
 namespace glia {
 
-/// How photos are written into TFRecord files.
+/// Options of `write_tfrecords`.
 struct write_tfrecords_options {
-  std::size_t shards = 1;  ///< files; at least 1, at most as many as photos
-  /// The names of the classes, such as those of an `image_folder`; empty: none are written.
+  std::size_t shards = 1;  ///< number of files, from 1 to the number of images and at most 99999
+  /// The names of the classes, such as those of an `image_folder`. If empty, no names are written.
   std::vector<std::string> class_names = {};
-  /// Shuffles the photos before; else they are written in their order.
+  /// Seed for shuffling the images. Without a seed, they are written in their order.
   std::optional<std::uint64_t> seed = {};
-  std::string image_feature = "image";  ///< the bytes of the photo's file
-  std::string class_feature = "class";  ///< its class
-  std::string name_feature = "label";   ///< the name of its class
-  std::string suffix = ".tfrecord";
+  std::string image_feature = "image";  ///< name of the feature with the bytes of the image file
+  std::string class_feature = "class";  ///< name of the feature with the class index
+  std::string name_feature = "label";   ///< name of the feature with the class name
+  std::string suffix = ".tfrecord";     ///< suffix of the files' names
 };
 
 namespace detail {
@@ -41,35 +41,39 @@ namespace detail {
 
 }  // namespace detail
 
-/// Writes photos, their files' bytes as they are, with their classes to TFRecord files: photo i to
-/// file i mod `shards`, so that read interleaved they have their order. The files are named after
-/// the beginning of a path and their number, as TensorFlow names them, and are returned in order.
+/// Writes image files with their class labels to TFRecord files, and returns the paths of the
+/// TFRecord files.
+///
+/// The bytes of the image files are stored unchanged. Image i goes to file i mod `shards`, so that
+/// reading with `interleaved` restores the order. The names consist of `beginning` and the number
+/// of the file, as in TensorFlow.
 ///
 ///     const glia::image_folder flowers("flowers");
 ///     write_tfrecords(flowers.files(), "records/flowers",
 ///                     {.shards = 4, .class_names = flowers.class_names(), .seed = 1});
 ///     // records/flowers-00000-of-00004.tfrecord, ...
 ///
-/// Each file is there whole or not at all. Where something fails, those before it stay;
-/// `sharded_files` finds out that others are missing.
+/// A file appears only after it is complete. After an error, the files written before it stay;
+/// `sharded_files` reports that others are missing.
 ///
-/// Throws `data_error`, naming the file, for a photo that cannot be read or is neither JPEG nor
-/// PNG, and where a file cannot be written; `value_error` for options outside their ranges and for
-/// a class below 0 or without a name.
+/// Throws `data_error`, with the name of the file, if an image cannot be read or is neither JPEG
+/// nor PNG, or if a file cannot be written. Throws `value_error` if an option is outside its range,
+/// or if a label is negative or has no class name.
 inline std::vector<std::filesystem::path> write_tfrecords(
     std::span<const image_file> photos, const std::filesystem::path& beginning,
     const write_tfrecords_options& options = {}) {
-  constexpr std::size_t most = 99999;  // that five digits number
+  constexpr std::size_t most = 99999;  // the largest number with five digits
   require<value_error>(options.shards > 0 && options.shards <= std::min(photos.size(), most),
-                       "write_tfrecords: expected from 1 to ", std::min(photos.size(), most),
-                       " shards of ", photos.size(), " photos, got ", options.shards);
+                       "write_tfrecords: expected 1 to ", std::min(photos.size(), most),
+                       " shards for ", photos.size(), " images, got ", options.shards);
   const std::size_t names = options.class_names.size();
   for (const image_file& photo : photos) {
     const auto label = static_cast<std::size_t>(photo.label);
     require<value_error>(
         photo.label >= 0 && (names == 0 || label < names), "write_tfrecords: ", photo.path.string(),
-        " has the class ", photo.label, ", expected one ",
-        names == 0 ? "counted from 0" : text("of the ", names, " that have names"));
+        " has the label ", photo.label, ", expected ",
+        names == 0 ? "a class index of at least 0"
+                   : text("a class index below ", names, ", the number of class_names"));
   }
   std::vector<std::size_t> order(photos.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -86,7 +90,7 @@ inline std::vector<std::filesystem::path> write_tfrecords(
       const image_file& photo = photos[order[i]];
       const auto bytes = detail::naming_file(
           photo.path, [&] { return detail::load_image_file(photo.path).bytes; });
-      example e;
+      tf_example e;
       e.features[options.image_feature] =
           std::vector<std::string>{std::string(bytes.begin(), bytes.end())};
       e.features[options.class_feature] = std::vector<std::int64_t>{photo.label};
@@ -94,7 +98,7 @@ inline std::vector<std::filesystem::path> write_tfrecords(
         e.features[options.name_feature] =
             std::vector<std::string>{options.class_names[static_cast<std::size_t>(photo.label)]};
       }
-      out.write(encode(e));
+      out.write(encode_example(e));
     }
     out.close();
   }

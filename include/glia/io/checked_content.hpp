@@ -16,7 +16,7 @@ namespace glia {
 
 namespace detail {
 
-/// Of all that a file says, whatever the order of its tensors.
+/// Returns the checksum of a file's tensors and metadata, independent of the order of the tensors.
 [[nodiscard]] inline std::string checksum_of(const safetensors_content& content) {
   checksum sum;
   for (const auto& [name, value] : content.metadata) {
@@ -46,19 +46,21 @@ namespace detail {
 
 }  // namespace detail
 
-/// Writes a safetensors file with a checksum of all that it says among its metadata.
+/// Writes a safetensors file with a checksum of its contents, as the metadata entry `checksum`.
 inline void write_checked_content(const std::filesystem::path& path, safetensors_content content) {
   content.metadata["checksum"] = detail::checksum_of(content);
   write_safetensors_content(path, content);
 }
 
-/// Reads such a file. Throws `data_error`, too, where a number or a letter of it has changed since.
+/// Reads a safetensors file and compares its contents with the checksum in its metadata, if there
+/// is one. Throws `data_error` if they differ, and as `read_safetensors_content` does.
 [[nodiscard]] inline safetensors_content read_checked_content(const std::filesystem::path& path) {
   safetensors_content content = read_safetensors_content(path);
   const auto said = content.metadata.find("checksum");
   require<data_error>(
       said == content.metadata.end() || said->second == detail::checksum_of(content), path.string(),
-      ": is not what was written, by its checksum; the file is damaged");
+      ": the contents do not match the checksum; the file is damaged or was changed by another "
+      "program");
   return content;
 }
 

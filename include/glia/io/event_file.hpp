@@ -20,28 +20,30 @@
 
 namespace glia {
 
-/// A new file of events in a folder, as TensorBoard reads it: TFRecords (tensorflow/core/lib/io) of
-/// Event messages (tensorflow/core/util/event.proto). Its name has the time to the microsecond:
-/// files are read in the order of their names. Each event is with the system once `add` returns, so
-/// the file is readable at any time; at its end it may lack a part of a record after a loss of
-/// power, which readers wait for.
+/// Writes an event file for TensorBoard.
 ///
-/// Throws `data_error`, naming the folder or the file, where it cannot be made or written.
+/// The file consists of TFRecords (tensorflow/core/lib/io) with Event messages
+/// (tensorflow/core/util/event.proto). Its name contains the time in microseconds, because
+/// TensorBoard reads files in the order of their names. Each event is passed to the operating
+/// system before `add` returns, so that the file can be read at any time. After a power failure,
+/// the last record may be incomplete; readers then wait for the rest.
+///
+/// Throws `data_error`, with the name of the folder or file, if the file cannot be created or
+/// written.
 class event_file {
  public:
-  /// Makes the folder, too.
+  /// Creates a new file in the folder, and the folder if it does not exist.
   explicit event_file(const std::filesystem::path& folder) {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
     require<data_error>(std::filesystem::is_directory(folder), folder.string(),
-                        ": cannot be made (", failure.message(),
-                        "); event files need a folder to be written to");
+                        ": the folder for event files cannot be created (", failure.message(), ")");
     do {
       path_ = folder / name_now();
       file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     } while (file_ < 0 && errno == EEXIST);
-    require<data_error>(file_ >= 0, path_.string(), ": cannot be written (", reason(),
-                        "); is there the right to write to the folder, and room on the disk?");
+    require<data_error>(file_ >= 0, path_.string(), ": the file cannot be written (", reason(),
+                        "); check the permissions of the folder and the space on the disk");
     try {
       detail::protobuf_message version = stamped();
       version.add_bytes(3, "brain.Event:2");
@@ -55,9 +57,10 @@ class event_file {
   event_file& operator=(const event_file&) = delete;
   ~event_file() { close(file_); }
 
+  /// The path of the file.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  /// What there is to show of a step.
+  /// Appends the scalars and histograms of one step.
   void add(std::size_t step, const event_summary& summary) {
     detail::protobuf_message event = stamped();
     event.add_integer(2, step);
@@ -65,8 +68,8 @@ class event_file {
     append(event);
   }
 
-  /// Says that steps from this one on, in files before this one, were taken anew: TensorBoard then
-  /// forgets them.
+  /// Marks that the training starts again at this step. TensorBoard then drops the events of this
+  /// and later steps in earlier files.
   void begin_at(std::size_t step) {
     detail::protobuf_message session;
     session.add_integer(1, 1);  // SessionLog.START
@@ -89,7 +92,7 @@ class event_file {
                   static_cast<long long>(now.count() % second));
     return name.data();
   }
-  /// An event with the time alone.
+  /// Returns an event with the current time and no other fields.
   [[nodiscard]] static detail::protobuf_message stamped() {
     detail::protobuf_message event;
     event.add_double(1, std::chrono::duration<double>(clock::now().time_since_epoch()).count());
@@ -101,8 +104,8 @@ class event_file {
     const std::string record = detail::framed_record(event.bytes());
     for (std::size_t done = 0; done < record.size();) {
       const ssize_t count = write(file_, record.data() + done, record.size() - done);
-      require<data_error>(count >= 0 || errno == EINTR, path_.string(), ": writing failed (",
-                          reason(), ")");
+      require<data_error>(count >= 0 || errno == EINTR, path_.string(),
+                          ": writing the file failed (", reason(), ")");
       done += count > 0 ? static_cast<std::size_t>(count) : 0;
     }
   }

@@ -13,20 +13,20 @@
 
 namespace glia {
 
-/// How values are distributed, as TensorFlow's HistogramProto has it: bucket i counts what is above
-/// limit i - 1 and up to limit i, the first one what is up to limit 0.
+/// A histogram as in TensorFlow's message HistogramProto. Bucket i counts the values above limit
+/// i - 1 and up to limit i; bucket 0 counts the values up to limit 0.
 struct value_histogram {
   double min = 0;
   double max = 0;
   double count = 0;
   double sum = 0;
   double sum_of_squares = 0;
-  std::vector<double> limits = {};   ///< rising; the last one is the largest value
-  std::vector<double> buckets = {};  ///< as many
+  std::vector<double> limits = {};   ///< upper limits in ascending order; the last is the maximum
+  std::vector<double> buckets = {};  ///< number of values for each limit
 };
 
-/// The histogram of those of the values that are finite, in buckets of one width, or in a single
-/// one where all values are the same; none without a finite value. `buckets` is at least 1.
+/// Returns the histogram of the finite values, with `buckets` (at least 1) buckets of equal width.
+/// If all values are equal, there is one bucket; without a finite value, there is none.
 template <class Values>
 [[nodiscard]] value_histogram histogram_of(const Values& values, std::size_t buckets) {
   value_histogram h{.min = std::numeric_limits<double>::infinity(),
@@ -47,7 +47,8 @@ template <class Values>
   h.buckets.resize(h.min < h.max ? buckets : 1);
   for (std::size_t i = 1; i < h.buckets.size(); ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(h.buckets.size());
-    // Of two products: the difference of two doubles may be none. Rounded, they may go back.
+    // A sum of two products, because max - min may overflow. Rounding may make a limit smaller than
+    // the one before.
     const double limit = std::min(h.min * (1 - share) + h.max * share, h.max);
     h.limits.push_back(h.limits.empty() ? limit : std::max(limit, h.limits.back()));
   }
@@ -62,12 +63,13 @@ template <class Values>
   return h;
 }
 
-/// What TensorBoard shows of one step: scalars and histograms under their tags. As TensorFlow's
+/// The scalars and histograms of one step, by tag, for TensorBoard. It corresponds to TensorFlow's
 /// message Summary (tensorflow/core/framework/summary.proto).
 class event_summary {
  public:
+  /// Adds a scalar.
   void add(std::string_view tag, double scalar) {
-    // A double that no float holds would be undefined.
+    // Converting a double outside the range of float would be undefined.
     constexpr double most = std::numeric_limits<float>::max();
     const double held = std::abs(scalar) > most ? std::copysign(INFINITY, scalar) : scalar;
     detail::protobuf_message value;
@@ -75,6 +77,7 @@ class event_summary {
     value.add_float(2, static_cast<float>(held));
     summary_.add_bytes(1, value.bytes());
   }
+  /// Adds a histogram.
   void add(std::string_view tag, const value_histogram& h) {
     detail::protobuf_message histogram;
     histogram.add_double(1, h.min);
@@ -89,6 +92,7 @@ class event_summary {
     value.add_bytes(5, histogram.bytes());
     summary_.add_bytes(1, value.bytes());
   }
+  /// The serialized message.
   [[nodiscard]] const std::string& bytes() const { return summary_.bytes(); }
 
  private:

@@ -22,27 +22,28 @@
 
 namespace glia {
 
-/// What an example knows of one thing: texts or bytes, floats, or integers.
-using feature =
+/// The values of one feature of a `tf_example`: texts or bytes, floats, or integers. Equivalent to
+/// TensorFlow's `tf.train.Feature`.
+using tf_feature =
     std::variant<std::vector<std::string>, std::vector<float>, std::vector<std::int64_t>>;
 
-/// What TensorFlow's message Example (tensorflow/core/example/example.proto) says: named features.
-/// Records of TFRecord files are mostly such messages.
+/// A sample with named features: TensorFlow's message `tf.train.Example`
+/// (tensorflow/core/example/example.proto). Most TFRecord files consist of such messages.
 ///
-///     glia::example e;
+///     glia::tf_example e;
 ///     e.features["class"] = std::vector<std::int64_t>{3};
 ///     e.features["image"] = std::vector<std::string>{bytes_of_a_jpeg};
-///     out.write(encode(e));
-struct example {
-  std::map<std::string, feature, std::less<>> features;
+///     out.write(encode_example(e));
+struct tf_example {
+  std::map<std::string, tf_feature, std::less<>> features;  ///< values by name
 
-  friend bool operator==(const example&, const example&) = default;
+  friend bool operator==(const tf_example&, const tf_example&) = default;
 };
 
 namespace detail {
 
 template <class T>
-inline constexpr unsigned feature_field = 0;  // of the message Feature
+inline constexpr unsigned feature_field = 0;  // the field's number in the message Feature
 template <>
 inline constexpr unsigned feature_field<std::string> = 1;
 template <>
@@ -50,12 +51,12 @@ inline constexpr unsigned feature_field<float> = 2;
 template <>
 inline constexpr unsigned feature_field<std::int64_t> = 3;
 
-[[nodiscard]] inline std::string_view name_of(const feature& f) {
+[[nodiscard]] inline std::string_view name_of(const tf_feature& f) {
   constexpr std::string_view names[] = {"bytes", "floats", "integers"};
   return names[f.index()];
 }
 
-// A list's values are its field 1. One list may come in several pieces, packed ones or not.
+// The values of a list are in its field 1. A list may consist of several parts, packed or not.
 
 inline void append_values(protobuf_reader list, std::vector<std::string>& to) {
   while (list.next()) {
@@ -66,8 +67,9 @@ inline void append_values(protobuf_reader list, std::vector<std::string>& to) {
   }
 }
 
-/// For numbers, which stand one by one in fields of this kind or packed into bytes; `read(values)`
-/// takes the next. `count(bytes)` is how many there are in some.
+/// Appends the numbers of a list. Each number is a field of this kind, or several are packed into a
+/// field of bytes. `read(values)` reads the next number; `count(bytes)` returns how many numbers
+/// are packed in `bytes`.
 template <class T, class Count, class Read>
 void append_numbers(protobuf_reader list, std::vector<T>& to, protobuf_kind kind,
                     const Count& count, const Read& read) {
@@ -107,10 +109,10 @@ inline void append_values(const protobuf_reader& list, std::vector<std::int64_t>
       [](protobuf_reader& values) { return static_cast<std::int64_t>(values.integer()); });
 }
 
-/// Reads on in a feature, of which a message may have several pieces. Of several kinds, the last
-/// one is meant.
+/// Appends values to a feature. A message may hold a feature in several parts; if they are of
+/// different kinds, the last kind counts.
 template <class T>
-void append_list(const protobuf_reader& message, std::optional<feature>& to) {
+void append_list(const protobuf_reader& message, std::optional<tf_feature>& to) {
   message.expect(protobuf_kind::bytes);
   if (!to || !std::holds_alternative<std::vector<T>>(*to)) {
     to = std::vector<T>();
@@ -118,7 +120,7 @@ void append_list(const protobuf_reader& message, std::optional<feature>& to) {
   append_values(message.in_value(), std::get<std::vector<T>>(*to));
 }
 
-inline void append_feature(protobuf_reader message, std::optional<feature>& to) {
+inline void append_feature(protobuf_reader message, std::optional<tf_feature>& to) {
   while (message.next()) {
     switch (message.field()) {
       case feature_field<std::string>:
@@ -136,10 +138,10 @@ inline void append_feature(protobuf_reader message, std::optional<feature>& to) 
   }
 }
 
-/// Reads one feature with its name. It takes the place of an earlier one of this name.
-inline void read_entry(protobuf_reader entry, example& to) {
+/// Reads one feature with its name. It replaces an earlier feature of the same name.
+inline void read_entry(protobuf_reader entry, tf_example& to) {
   std::string name;
-  std::optional<feature> value;
+  std::optional<tf_feature> value;
   while (entry.next()) {
     if (entry.field() == 1) {
       entry.expect(protobuf_kind::bytes);
@@ -150,8 +152,7 @@ inline void read_entry(protobuf_reader entry, example& to) {
     }
   }
   require<data_error>(is_utf8(name),
-                      "expected a tf.train.Example, but the name of a feature is no "
-                      "UTF-8");
+                      "expected a tf.train.Example, but the name of a feature is not in UTF-8");
   if (value) {
     to.features.insert_or_assign(std::move(name), std::move(*value));
   } else {
@@ -159,7 +160,7 @@ inline void read_entry(protobuf_reader entry, example& to) {
   }
 }
 
-/// Calls `read(reader)` in each value of field 1.
+/// Calls `read(reader)` for each value of field 1.
 template <class Read>
 void for_each_message(protobuf_reader message, const Read& read) {
   while (message.next()) {
@@ -170,8 +171,8 @@ void for_each_message(protobuf_reader message, const Read& read) {
   }
 }
 
-/// The names of an example's features, or the first of them.
-[[nodiscard]] inline std::string names_in(const example& e) {
+/// Returns the names of an example's features, at most 20 of them, for a message.
+[[nodiscard]] inline std::string names_in(const tf_example& e) {
   constexpr std::size_t most = 20;
   std::string names;
   std::size_t count = 0;
@@ -185,56 +186,61 @@ void for_each_message(protobuf_reader message, const Read& read) {
 }
 
 template <class T>
-[[nodiscard]] const std::vector<T>& values_in(const example& e, std::string_view name) {
+[[nodiscard]] const std::vector<T>& values_in(const tf_example& e, std::string_view name) {
   const auto found = e.features.find(name);
   if (found == e.features.end()) {
     throw data_error(text("expected a feature '", name, "', found ", names_in(e)));
   }
   const auto* values = std::get_if<std::vector<T>>(&found->second);
-  require<data_error>(values != nullptr, "expected ", name_of(feature(std::vector<T>())),
-                      " as the feature '", name, "', found ", name_of(found->second));
+  require<data_error>(values != nullptr, "expected ", name_of(tf_feature(std::vector<T>())),
+                      " in the feature '", name, "', found ", name_of(found->second));
   return *values;
 }
 
-/// The one value of a feature.
+/// Returns the value of a feature that has exactly one.
 template <class T>
-[[nodiscard]] const T& value_in(const example& e, std::string_view name) {
+[[nodiscard]] const T& value_in(const tf_example& e, std::string_view name) {
   const std::vector<T>& values = values_in<T>(e, name);
-  require<data_error>(values.size() == 1, "expected one value as the feature '", name, "', found ",
+  require<data_error>(values.size() == 1, "expected one value in the feature '", name, "', found ",
                       values.size());
   return values.front();
 }
 
 }  // namespace detail
 
-/// The integers, floats, or texts or bytes of a feature. Throws `data_error` where the example has
-/// none of this name, and says which it has, or one of another kind.
-[[nodiscard]] inline const std::vector<std::int64_t>& ints(const example& e,
-                                                           std::string_view name) {
+/// Returns the values of a feature of integers. Throws `data_error` if the example has no feature
+/// of this name, with the names that it has, or if the feature is of another kind.
+[[nodiscard]] inline const std::vector<std::int64_t>& int64_list(const tf_example& e,
+                                                                 std::string_view name) {
   return detail::values_in<std::int64_t>(e, name);
 }
-/// The values of a feature that holds floats; see `ints`.
-[[nodiscard]] inline const std::vector<float>& floats(const example& e, std::string_view name) {
+/// Returns the values of a feature of floats. Throws `data_error` if the example has no feature of
+/// this name, with the names that it has, or if the feature is of another kind.
+[[nodiscard]] inline const std::vector<float>& float_list(const tf_example& e,
+                                                          std::string_view name) {
   return detail::values_in<float>(e, name);
 }
-/// The texts or bytes of a feature; see `ints`.
-[[nodiscard]] inline const std::vector<std::string>& bytes(const example& e,
-                                                           std::string_view name) {
+/// Returns the values of a feature of texts or bytes. Throws `data_error` if the example has no
+/// feature of this name, with the names that it has, or if the feature is of another kind.
+[[nodiscard]] inline const std::vector<std::string>& bytes_list(const tf_example& e,
+                                                                std::string_view name) {
   return detail::values_in<std::string>(e, name);
 }
-// What they return would be gone.
-const std::vector<std::int64_t>& ints(const example&& e, std::string_view name) = delete;
-const std::vector<float>& floats(const example&& e, std::string_view name) = delete;
-const std::vector<std::string>& bytes(const example&& e, std::string_view name) = delete;
+// Not for temporary examples: the returned references would dangle.
+const std::vector<std::int64_t>& int64_list(const tf_example&& e, std::string_view name) = delete;
+const std::vector<float>& float_list(const tf_example&& e, std::string_view name) = delete;
+const std::vector<std::string>& bytes_list(const tf_example&& e, std::string_view name) = delete;
 
-/// An example as the bytes of a message, numbers packed, features in the order of their names: what
-/// TensorFlow writes, which leaves the order open.
+/// Serializes an example to a `tf.train.Example` message that TensorFlow can read. Numbers are
+/// packed, and the features are in the order of their names.
 ///
-/// Throws `value_error` for names that are no UTF-8, and for more than the 2 GiB of a message.
-[[nodiscard]] inline std::string encode(const example& e) {
+/// Throws `value_error` if the name of a feature is not UTF-8, or if the message exceeds 2 GiB, the
+/// limit of protocol buffers.
+[[nodiscard]] inline std::string encode_example(const tf_example& e) {
   detail::protobuf_message features;
   for (const auto& [name, value] : e.features) {
-    require<value_error>(is_utf8(name), "example: the name of a feature is no UTF-8");
+    require<value_error>(is_utf8(name),
+                         "encode_example: expected names of features in UTF-8, got other bytes");
     detail::protobuf_message list;
     unsigned kind = 0;
     std::visit(
@@ -263,20 +269,23 @@ const std::vector<std::string>& bytes(const example&& e, std::string_view name) 
   detail::protobuf_message message;
   message.add_bytes(1, features.bytes());
   constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
-  require<value_error>(message.bytes().size() <= most, "example: takes ", message.bytes().size(),
-                       " bytes, more than the ", most, " that protocol buffers allow");
+  require<value_error>(message.bytes().size() <= most, "encode_example: the example takes ",
+                       message.bytes().size(), " bytes, more than the ", most,
+                       " that protocol buffers allow");
   return message.bytes();
 }
 
-/// The example that a message says. As protocol buffers ask, numbers may be packed or not, unknown
-/// fields are passed over, of two features of one name the later one is meant, and a feature in
-/// several pieces is put together. A feature of no kind is left out, as TensorFlow's parser takes
-/// it to be missing.
+/// Parses a `tf.train.Example` message.
 ///
-/// Throws `data_error`, with the byte, for what is cut short or no such message, and where the name
-/// of a feature is no UTF-8. A message has no checksum: that is the record's.
-[[nodiscard]] inline example decode_example(std::string_view message) {
-  example result;
+/// The rules are those of protocol buffers: numbers may be packed or not, unknown fields are
+/// skipped, the last of several features with one name counts, and a feature in several parts is
+/// joined. A feature without values of any kind is left out, as in TensorFlow's parser.
+///
+/// Throws `data_error`, with the position of the byte, if the message is truncated or not a
+/// `tf.train.Example`, or if the name of a feature is not UTF-8. A message has no checksum of its
+/// own; the TFRecord file has one for each record.
+[[nodiscard]] inline tf_example decode_example(std::string_view message) {
+  tf_example result;
   detail::for_each_message({message, "tf.train.Example"}, [&](const auto& features) {
     detail::for_each_message(features,
                              [&](const auto& entry) { detail::read_entry(entry, result); });

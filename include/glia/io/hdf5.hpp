@@ -11,40 +11,45 @@
 
 namespace glia {
 
-/// How much `read_hdf5` takes.
+/// Options of `read_hdf5`.
 struct hdf5_options {
-  /// Data sets that together declare to be larger, as floats, are refused before any memory is
-  /// taken for them.
+  /// The largest total size of the data sets as floats, in bytes; 4 GiB by default. A larger file
+  /// is refused before memory is allocated.
   std::size_t max_bytes = std::size_t{1} << 32;
 };
 
-/// Reads all data sets of numbers of an HDF5 file as floats, by their full names without the first
-/// slash: `layers/dense/vars/0`. Needs the HDF5 library, 1.10.7 or newer: link `glia::hdf5`. For
-/// files of Keras there is `read_keras_weights`, too.
+/// Reads all numeric data sets of an HDF5 file as floats. They are returned by their full names
+/// without the leading slash, such as `layers/dense/vars/0`.
 ///
-/// Numbers are integers, floats and enumerations (such as the truth values of h5py) of any width
-/// and byte order, and bfloat16 as Keras 3 stores it. Floats are rounded to the nearest one. A data
-/// set with a number that a float cannot hold, such as 2^24 + 1 or 1e300, is an error where it is
-/// asked for. They may be compressed by any filter that the library has. Data sets of texts,
-/// compounds and other kinds are left out.
+/// Needs the HDF5 library, 1.10.7 or newer: link `glia::hdf5`. For weights of Keras models, use
+/// `read_keras_weights`.
 ///
-/// No other file is opened. External links are left out, and so are soft links, which may lead
-/// through them; a data set whose elements lie in other files is an error where it is asked for,
-/// and so is one of more axes than a shape has, or one that is packed with a filter that the
-/// library does not have. A data set with several names (hard links) is read under each; a group
-/// with several under the one that the fewest groups lead to, of these the first in the order of
-/// letters.
+/// **Types.** Integers, floating-point numbers and enumerations (such as the booleans of h5py) of
+/// any width and byte order are read, and bfloat16 as Keras 3 stores it. Floating-point numbers are
+/// rounded to the nearest float. Data sets of texts, compounds and other types are skipped. Data
+/// may be compressed with any filter that the library has.
 ///
-/// Calls from several threads are made one after the other, as most builds of the library are not
-/// made for more. Only a program that calls the library itself meanwhile must see to that. Errors
-/// that the library would print are in what is thrown; what the program has set for printing them
-/// is as before afterwards.
+/// **Data sets that cannot be converted.** Some data sets are kept out of the map, and only `at`
+/// with their name throws an error. One reason is a number that a float cannot hold, such as
+/// 2^24 + 1 or 1e300. Others are more axes than a `shape` supports, a filter that the library does
+/// not have, and elements in other files.
 ///
-/// Throws `data_error`, naming file and data set, for a file that cannot be opened, is of another
-/// format, damaged or cut short, and for more bytes than allowed. Read only files that you trust,
-/// nevertheless: the library makes what it can of a file before glia sees it, and one may be made
-/// to crash it (of 100,000 with random damage, 5 crashed its release 1.10.8), or to unpack to far
-/// more than its elements take.
+/// **Links.** No other file is opened. External links and soft links are skipped. A data set with
+/// several names (hard links) is read under each name. A group with several names is read under the
+/// name with the fewest parent groups; of several such names, under the first in alphabetical
+/// order.
+///
+/// **Threads.** Calls from several threads run one after the other, because most builds of the
+/// library are not thread-safe. A program that also calls the library directly has to prevent
+/// simultaneous calls itself. Errors that the library would print are part of the exception's
+/// message. The program's own settings for printing them are restored.
+///
+/// **Security.** Read only files that you trust. The library parses a file before glia can check
+/// it. A file can be made to crash the library: 5 of 100,000 files with random damage crashed
+/// release 1.10.8. A file can also be made to unpack to much more memory than its elements need.
+///
+/// Throws `data_error`, with file and data set, if the file cannot be opened, is in another format,
+/// damaged, truncated or larger than allowed.
 [[nodiscard]] inline tensor_map read_hdf5(const std::filesystem::path& path,
                                           const hdf5_options& options = {}) {
   const detail::hdf5_session session;

@@ -8,7 +8,8 @@
 
 namespace glia::detail {
 
-/// An identifier of the HDF5 library, closed when it goes; negative where the library gave none.
+/// Owns an identifier of the HDF5 library and closes it at the end. The identifier is negative if
+/// the call that should create it failed.
 class hdf5_id {
  public:
   hdf5_id(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
@@ -33,8 +34,8 @@ class hdf5_id {
   herr_t (*close_)(hid_t);
 };
 
-/// While it lives, its thread alone calls the library, which prints no errors; afterwards it prints
-/// them as the program had it before.
+/// Gives its thread exclusive access to the HDF5 library and turns off the library's printing of
+/// errors. The destructor restores the program's settings for printing.
 class hdf5_session {
  public:
   hdf5_session() : alone_(calls()) {
@@ -46,7 +47,7 @@ class hdf5_session {
       H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     }
 #ifndef H5_NO_DEPRECATED_SYMBOLS
-    // Where a program has set what HDF5 1.6 prints with, the newer functions only fail.
+    // If a program has set an error handler of HDF5 1.6, the newer functions fail.
     if (!second_) {
       H5Eget_auto1(&first_print_, &print_to_);
       H5Eset_auto1(nullptr, nullptr);
@@ -67,7 +68,7 @@ class hdf5_session {
   }
 
  private:
-  // Most builds of the library are not made for calls from several threads.
+  // Most builds of the library are not thread-safe.
   [[nodiscard]] static std::mutex& calls() {
     static std::mutex mutex;
     return mutex;
@@ -82,20 +83,20 @@ class hdf5_session {
 #endif
 };
 
-/// Why the library's last call failed, as the innermost of its functions says it.
+/// Returns the reason why the library's last call failed, from its innermost function.
 [[nodiscard]] inline std::string hdf5_failure() {
-  const char* reason = "for no reason given";
+  const char* reason = "no reason given";
   const auto innermost = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
     if (error->desc != nullptr) {
       *static_cast<const char**>(to) = error->desc;
     }
-    return 1;  // no further
+    return 1;  // stop here
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &reason);
   return reason;
 }
 
-// Structs and functions that releases since 1.12 have in a newer form.
+// Structs and functions that have newer versions since release 1.12.
 #if H5_VERSION_GE(1, 12, 0)
 using hdf5_link = H5L_info2_t;
 
@@ -105,7 +106,7 @@ inline herr_t hdf5_for_each_link(hid_t group,
   return H5Literate2(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, call, to);
 }
 
-/// What tells an object of a file from all others of it; empty where that cannot be had.
+/// Returns bytes that identify an object within its file; empty after an error.
 [[nodiscard]] inline std::string hdf5_identity(hid_t object) {
   H5O_info2_t info;
   if (H5Oget_info3(object, &info, H5O_INFO_BASIC) < 0) {
@@ -122,7 +123,7 @@ inline herr_t hdf5_for_each_link(hid_t group,
   return H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, call, to);
 }
 
-/// What tells an object of a file from all others of it; empty where that cannot be had.
+/// Returns bytes that identify an object within its file; empty after an error.
 [[nodiscard]] inline std::string hdf5_identity(hid_t object) {
   H5O_info_t info;
   if (H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0) {

@@ -25,28 +25,30 @@
 
 namespace glia::detail {
 
-/// Reads the data sets of one file. What a file says of itself is checked before it takes memory,
-/// and no other file is opened, whatever this one asks for.
+/// Reads the data sets of one HDF5 file. Declared sizes are checked before memory is allocated. No
+/// other file is opened, even if this one refers to others.
 class hdf5_reader {
  public:
   explicit hdf5_reader(const std::filesystem::path& path) : path_(path.string()) {
     require_no_folder(path);
     require<data_error>(std::ifstream(path, std::ios::binary).is_open(), path_,
-                        ": cannot be opened for reading");
+                        ": the file cannot be opened for reading");
     const hdf5_id access(H5Pcreate(H5P_FILE_ACCESS), &H5Pclose);
-    // File systems without locks would have no file opened at all.
+    // On file systems without locks, no file could be opened otherwise.
     H5Pset_file_locking(access.get(), true, true);
     file_ = hdf5_id(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access.get()), &H5Fclose);
     if (!file_) {
-      throw data_error(text(path_, ": expected an HDF5 file; it is of another format, damaged or ",
-                            "cut short (", hdf5_failure(), ")"));
+      throw data_error(text(path_,
+                            ": expected an HDF5 file; the file is in another format, damaged or "
+                            "truncated (",
+                            hdf5_failure(), ")"));
     }
     std::error_code unknown;
     size_ = std::filesystem::file_size(path, unknown);
     find_data_sets();
   }
 
-  /// The data sets of numbers, under their full names.
+  /// Returns the full names of the numeric data sets.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (const data_set& d : found_) {
@@ -55,7 +57,7 @@ class hdf5_reader {
     return result;
   }
 
-  /// Reads the data sets that `name_in_result(name)` has a name for.
+  /// Reads the data sets for which `name_in_result(name)` returns a name.
   template <class Rename>
   [[nodiscard]] tensor_map read(std::size_t max_bytes, const Rename& name_in_result) const {
     tensor_map tensors;
@@ -65,8 +67,8 @@ class hdf5_reader {
       if (std::optional<std::string> name = name_in_result(d.name)) {
         try {
           require<unreadable_elements>(d.kind != element_kind::elsewhere, called(d.name),
-                                       ": has its elements in other files, which are not opened; "
-                                       "make a file that holds them itself");
+                                       ": the elements are in other files, which glia does not "
+                                       "open; write them into this file");
           wanted.push_back({*name, &d, extents_of(d)});
           require_sizes(wanted.back(), max_bytes, total);
         } catch (const unreadable_elements& e) {
@@ -77,7 +79,7 @@ class hdf5_reader {
     for (place& p : wanted) {
       const std::string where = called(p.from->name);
       require<data_error>(!tensors.is_in_file(p.name), where,
-                          ": there is another one that is called '", p.name, "'");
+                          ": another data set gets the same name, '", p.name, "'");
       try {
         tensors.emplace(p.name, within_memory(where, [&] { return elements(p, where); }));
       } catch (const unreadable_elements& e) {
@@ -88,7 +90,7 @@ class hdf5_reader {
   }
 
  private:
-  static constexpr std::size_t max_name = 4096;   // bytes, with the groups before it
+  static constexpr std::size_t max_name = 4096;   // bytes, including the groups' names
   static constexpr std::size_t max_element = 16;  // bytes
 
   enum class element_kind : std::uint8_t {
@@ -97,7 +99,7 @@ class hdf5_reader {
     integer,
     wide_integer,
     bfloat16,
-    elsewhere  ///< in other files
+    elsewhere  ///< elements in other files
   };
 
   struct data_set {
@@ -106,9 +108,9 @@ class hdf5_reader {
     element_kind kind;
   };
 
-  /// A data set that is to be read.
+  /// A data set to be read.
   struct place {
-    std::string name;  // in the result
+    std::string name;  // name in the result
     const data_set* from;
     shape extents;
   };
@@ -122,7 +124,7 @@ class hdf5_reader {
   }
 
   [[nodiscard]] static data_error failure_of(const std::string& where) {
-    return data_error(text(where, ": cannot be read (", hdf5_failure(), "); is the file damaged?"));
+    return data_error(text(where, ": reading failed (", hdf5_failure(), "); is the file damaged?"));
   }
 
   [[nodiscard]] static hdf5_id known(hdf5_id id, const std::string& where) {
@@ -132,8 +134,8 @@ class hdf5_reader {
     return id;
   }
 
-  /// Breadth first, so that of several names of a group the shortest is taken; each group once, so
-  /// that rings of them end.
+  /// Finds all data sets, breadth first, so that a group with several names gets the shortest. Each
+  /// group is visited once, so that cycles end.
   void find_data_sets() {
     std::set<std::string> seen;
     std::deque<std::pair<std::string, hdf5_id>> groups;
@@ -150,9 +152,10 @@ class hdf5_reader {
       for (const std::string& link : links(prefix, group)) {
         const std::string name = prefix + link;
         require<data_error>(name.size() <= max_name && link.find('/') == std::string::npos, path_,
-                            ": expected names without '/' and, with the groups before them, ",
-                            "of at most ", max_name, " bytes, got one of ", name.size(),
-                            "; the file is damaged");
+                            ": expected names without '/' and, including the groups' names, of at "
+                            "most ",
+                            max_name, " bytes, got one of ", name.size(),
+                            " bytes; the file is damaged");
         hdf5_id object = known({H5Oopen(group.get(), link.c_str(), H5P_DEFAULT), &H5Oclose},
                                path_ + ": '" + name + "'");
         const H5I_type_t type = H5Iget_type(object.get());
@@ -167,7 +170,8 @@ class hdf5_reader {
     }
   }
 
-  /// The hard links of a group: soft links may lead through external ones, and those elsewhere.
+  /// Returns the names of the hard links of a group. Soft links are skipped because they may lead
+  /// through external links to other files.
   [[nodiscard]] std::vector<std::string> links(const std::string& prefix,
                                                const hdf5_id& group) const {
     std::vector<std::string> names;
@@ -177,24 +181,24 @@ class hdf5_reader {
           static_cast<std::vector<std::string>*>(to)->emplace_back(name);
         }
         return 0;
-      } catch (const std::bad_alloc&) {  // must not pass through the library
+      } catch (const std::bad_alloc&) {  // exceptions must not pass through the C library
         return -1;
       }
     };
     if (hdf5_for_each_link(group.get(), add, &names) < 0) {
       throw failure_of(called_group(prefix));
     }
-    // Not by the library, which fills tables for that, of damaged files not to their end.
+    // Sorted here: the library's own sorting leaves parts of its tables unset for damaged files.
     std::sort(names.begin(), names.end());
     return names;
   }
 
-  /// None for data sets that hold no numbers.
+  /// Returns the kind of a data set's elements, or `std::nullopt` if they are not numbers.
   [[nodiscard]] std::optional<element_kind> kind_of(const std::string& name,
                                                     const hdf5_id& object) const {
     const std::string where = called(name);
     const hdf5_id created = known({H5Dget_create_plist(object.get()), &H5Pclose}, where);
-    // Before anything is asked of it that would have the library open those files.
+    // Checked first, because other calls would make the library open these files.
     if (H5Pget_external_count(created.get()) != 0 || H5Pget_layout(created.get()) == H5D_VIRTUAL) {
       return element_kind::elsewhere;
     }
@@ -208,15 +212,15 @@ class hdf5_reader {
     if (kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_ENUM) {
       require<data_error>(size <= max_element, where, ": expected numbers of at most ", max_element,
                           " bytes, got ", size, "; the file is damaged");
-      // Of shorter integers and floats a float has all, and enumerations are small.
+      // A float holds all values of shorter integers and floats; enumerations are small.
       if (kind == H5T_INTEGER && size > 2) {
         return size > sizeof(std::int64_t) ? element_kind::wide_integer : element_kind::integer;
       }
       return kind == H5T_FLOAT && size > sizeof(float) ? element_kind::wide_float
                                                        : element_kind::number;
     }
-    // How Keras 3 writes them, and with an attribute that says so; nothing else that it writes is
-    // opaque. The text itself is not read: of damaged ones the library's 1.10.8 crashes.
+    // Keras 3 writes bfloat16 as opaque elements with the attribute "dtype", and nothing else as
+    // opaque. The text of the attribute is not read: release 1.10.8 crashes on damaged texts.
     const bool bfloat16 =
         kind == H5T_OPAQUE && size == sizeof(std::uint16_t) && H5Aexists(object.get(), "dtype") > 0;
     return bfloat16 ? std::optional(element_kind::bfloat16) : std::nullopt;
@@ -238,16 +242,16 @@ class hdf5_reader {
     return {extents.begin(), extents.begin() + rank};
   }
 
-  /// Throws for a data set that declares more than there is, or more than is allowed.
+  /// Throws `data_error` if a data set declares more bytes than the file has or than are allowed.
   void require_sizes(const place& p, std::size_t max_bytes, std::size_t& total) const {
     const std::string where = called(p.from->name);
-    require<data_error>(fits_memory(p.extents, sizeof(float)), where, ": its shape ", p.extents,
+    require<data_error>(fits_memory(p.extents, sizeof(float)), where, ": the shape ", p.extents,
                         " is larger than any machine's memory; the file is damaged");
     const std::size_t bytes = p.extents.size() * sizeof(float);
-    require<data_error>(bytes <= max_bytes - total, where, ": takes ", bytes, " bytes as floats, ",
+    require<data_error>(bytes <= max_bytes - total, where, " takes ", bytes, " bytes as floats, ",
                         total == 0 ? "" : "with the data sets before it ", "more than the ",
                         max_bytes,
-                        " that are allowed; raise max_bytes if the file is to be trusted");
+                        " that are allowed; if you trust the file, raise hdf5_options::max_bytes");
     total += bytes;
 
     const hid_t id = p.from->id.get();
@@ -266,24 +270,25 @@ class hdf5_reader {
       for (std::size_t axis = 0; axis < p.extents.rank(); ++axis) {
         fits = fits && chunk[axis] <= most[axis];
       }
-      // The library believes a chunk's shape, whatever there is to unpack.
+      // The library trusts the declared shape of chunks and does not compare it with their data.
       const shape extents(chunk.begin(), chunk.begin() + rank);
-      require<data_error>(fits, where, ": its elements lie in chunks of the shape ", extents,
-                          ", larger than it can be; the file is damaged");
+      require<data_error>(fits, where, ": the elements are in chunks of the shape ", extents,
+                          ", larger than the data set can be; the file is damaged");
       require<data_error>(fits_memory(extents, element) && extents.size() * element <= max_bytes,
-                          where, ": its elements lie in chunks of the shape ", extents,
+                          where, ": the elements are in chunks of the shape ", extents,
                           ", which take more than the ", max_bytes, " bytes that are allowed");
     } else {
       // Elements that were never written take no bytes.
       whole = whole && (stored == 0 || stored / element == p.extents.size());
     }
-    require<data_error>(whole, where, ": its shape ", p.extents, ", with ", element,
+    require<data_error>(whole, where, ": the shape ", p.extents, ", with ", element,
                         " bytes for each element, does not match the ", stored,
-                        " bytes that it is said to have in a file of ", size_,
-                        "; the file is damaged");
+                        " bytes that it declares in a file of ", size_,
+                        " bytes; the file is damaged");
   }
 
-  /// Throws for a data set that is packed with a filter that the library does not have.
+  /// Throws `unreadable_elements` if a data set is compressed with a filter that the library does
+  /// not have.
   static void require_filters(const place& p, const std::string& where) {
     const hdf5_id created = known({H5Dget_create_plist(p.from->id.get()), &H5Pclose}, where);
     for (int i = 0; i < H5Pget_nfilters(created.get()); ++i) {
@@ -291,9 +296,9 @@ class hdf5_reader {
       const H5Z_filter_t filter = H5Pget_filter2(created.get(), static_cast<unsigned>(i), nullptr,
                                                  &values, nullptr, 0, nullptr, nullptr);
       require<unreadable_elements>(
-          filter < 0 || H5Zfilter_avail(filter) > 0, where, ": is packed with filter ", filter,
-          " of HDF5's registry, which the library does not have; pack it with gzip "
-          "or not at all");
+          filter < 0 || H5Zfilter_avail(filter) > 0, where, " is compressed with filter ", filter,
+          " of HDF5's registry, which this HDF5 library does not have; compress it with gzip or "
+          "not at all");
     }
   }
 
@@ -304,7 +309,7 @@ class hdf5_reader {
     }
     const auto read = [&](hid_t as, void* to) {
       if (H5Dread(p.from->id.get(), as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) {
-        const std::string failure = failure_of(where).what();  // before other calls replace it
+        const std::string failure = failure_of(where).what();  // other calls would overwrite it
         require_filters(p, where);
         throw data_error(failure);
       }
@@ -314,11 +319,10 @@ class hdf5_reader {
       read(as, stored.data());
       convert_numbers(
           stored.size(), [&](std::size_t i) { return stored[i]; }, values.data(), where, type,
-          "a model's parameters are floats; leave the data set out or convert it "
-          "before");
+          "glia reads data sets as floats; leave the data set out or convert it before saving");
     };
     if (p.from->kind == element_kind::wide_float) {
-      // The library makes some of them, near the largest and the least of floats, others.
+      // Converted here: the library rounds some values near the limits of float incorrectly.
       convert(double{}, H5T_NATIVE_DOUBLE, "a double");
     } else if (p.from->kind == element_kind::integer) {
       const hdf5_id type = known({H5Dget_type(p.from->id.get()), &H5Tclose}, where);
@@ -328,7 +332,10 @@ class hdf5_reader {
         convert(std::int64_t{}, H5T_NATIVE_INT64, "an integer");
       }
     } else if (p.from->kind == element_kind::wide_integer) {
-      throw unreadable_elements(where + ": holds integers of more than 64 bits; convert it before");
+      throw unreadable_elements(
+          where +
+          ": expected integers of at most 64 bits, got wider ones; convert the data set "
+          "before saving");
     } else if (p.from->kind == element_kind::bfloat16) {
       std::vector<std::uint16_t> halves(values.size());
       const hdf5_id type = known({H5Dget_type(p.from->id.get()), &H5Tclose}, where);

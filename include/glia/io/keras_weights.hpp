@@ -18,7 +18,7 @@ namespace glia {
 
 namespace detail {
 
-/// layers, dense, vars and 0 of layers/dense/vars/0.
+/// Splits a path at its slashes: layers/dense/vars/0 becomes layers, dense, vars and 0.
 [[nodiscard]] inline std::vector<std::string> parts_of_path(std::string_view path) {
   std::vector<std::string> parts;
   for (std::size_t end = 0; end != std::string_view::npos;) {
@@ -37,7 +37,7 @@ namespace detail {
   return path;
 }
 
-/// Whether this is the name of a weight as Keras 3 numbers them: .../vars/0.
+/// Returns whether this is the name of a numbered weight of Keras 3: .../vars/0.
 [[nodiscard]] inline bool is_numbered_weight(const std::string& name) {
   const std::vector<std::string> parts = parts_of_path(name);
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -45,21 +45,22 @@ namespace detail {
          std::all_of(parts.back().begin(), parts.back().end(), digit);
 }
 
-/// dense/0 of layers/dense/vars/0.
+/// Shortens the name of a numbered weight: layers/dense/vars/0 becomes dense/0.
 [[nodiscard]] inline std::string name_of_numbered_weight(const std::string& name) {
   std::vector<std::string> parts = parts_of_path(name);
   const std::string number = parts.back();
   parts.resize(parts.size() - 2);
   if (parts.empty()) {
-    return name;  // the model's own, which belongs to no layer
+    return name;  // a weight of the model, not of a layer
   }
-  // A list of layers stands before each of them; the last part is a layer, whatever its name.
+  // Lists of layers are called "layers". The last part is a layer, even if it has this name.
   parts.erase(std::remove(parts.begin(), parts.end() - 1, "layers"), parts.end() - 1);
   parts.push_back(number);
   return path_of(parts);
 }
 
-/// dense/kernel of dense/dense/kernel:0 and of dense/sequential/dense/kernel.
+/// Shortens the name of a named weight: dense/dense/kernel:0 and dense/sequential/dense/kernel
+/// become dense/kernel.
 [[nodiscard]] inline std::string name_of_named_weight(const std::string& name) {
   std::vector<std::string> parts = parts_of_path(name);
   const auto again = std::find(parts.begin() + 1, parts.end() - 1, parts.front());
@@ -72,11 +73,11 @@ namespace detail {
   return path_of(parts);
 }
 
-/// Gives the data sets of a file of Keras the names of `read_keras_weights`; none to those that are
-/// no weights.
+/// Maps the data sets of a Keras file to the names of `read_keras_weights`. Returns no name for
+/// data sets that are not weights.
 class keras_names {
  public:
-  /// `where` names the file in errors.
+  /// `where` names the file in error messages.
   keras_names(const std::vector<std::string>& names, std::string where) : where_(std::move(where)) {
     for (const std::string& name : names) {
       numbered_ = numbered_ || is_numbered_weight(name);
@@ -98,10 +99,10 @@ class keras_names {
     }
     const bool known =
         numbered_ ? is_numbered_weight(weight) : weight.find('/') != std::string::npos;
-    require<data_error>(known, where_, ": expected a file of weights of Keras, but its data set '",
-                        name, "' is ",
-                        numbered_ ? "not in a group 'vars', as the others are" : "of no layer",
-                        "; read_hdf5 reads any file");
+    require<data_error>(known, where_, ": expected weights of a Keras model, but the data set '",
+                        name, "' is not in a group ",
+                        numbered_ ? "'vars', as the others are" : "of a layer",
+                        "; use read_hdf5, which reads any HDF5 file");
     return numbered_ ? name_of_numbered_weight(weight) : name_of_named_weight(weight);
   }
 
@@ -109,25 +110,28 @@ class keras_names {
   static constexpr std::string_view in_whole_model = "model_weights/";
 
   std::string where_;
-  bool numbered_ = false;     // as by Keras 3
-  bool whole_model_ = false;  // as by model.save
+  bool numbered_ = false;     // written by save_weights of Keras 3
+  bool whole_model_ = false;  // written by model.save
 };
 
 }  // namespace detail
 
-/// Reads the weights of a file of Keras by the names of their layers, as `<layer>/<weight>`; the
-/// optimizer's state is left out. Needs the HDF5 library: link `glia::hdf5`.
+/// Reads the weights of a Keras model from an HDF5 file. They are returned by the names of their
+/// layers, as `<layer>/<weight>`. The optimizer's state is skipped. Needs the HDF5 library: link
+/// `glia::hdf5`.
 ///
-/// `.weights.h5` of Keras 3 (`save_weights`, and model.weights.h5 in a `.keras` file, which is a
-/// zip archive) numbers the weights of a layer and names layers after their classes:
-/// `layers/conv2d_1/vars/0` becomes `conv2d_1/0`, `layers/sequential/layers/dense/vars/0` becomes
-/// `sequential/dense/0`. The numbers are those of `layer.weights`: for most layers 0 is the kernel
-/// and 1 the bias, for BatchNormalization 0 to 3 are gamma, beta, moving_mean and moving_variance.
+/// **Numbered weights.** A `.weights.h5` file of Keras 3 is written by `save_weights`, or is part
+/// of a `.keras` file, which is a zip archive. It numbers the weights of each layer and names the
+/// layers after their classes: `layers/conv2d_1/vars/0` becomes `conv2d_1/0`, and
+/// `layers/sequential/layers/dense/vars/0` becomes `sequential/dense/0`. The numbers are those of
+/// `layer.weights`: for most layers 0 is the kernel and 1 the bias; for BatchNormalization 0 to 3
+/// are gamma, beta, moving_mean and moving_variance.
 ///
-/// `.h5` of Keras 1 and 2 and of keras.applications, and what `model.save("model.h5")` writes in
-/// Keras 3, has names: `block1_conv1/block1_conv1/kernel:0`, with `model_weights/` before it where
-/// the file holds the whole model, becomes `block1_conv1/kernel`. All up to the layer's name where
-/// it comes again is left away; a nested model is a layer whose weights have longer names.
+/// **Named weights.** A `.h5` file of Keras 1 and 2, of keras.applications, or of
+/// `model.save("model.h5")` in Keras 3 has names: `block1_conv1/block1_conv1/kernel:0` becomes
+/// `block1_conv1/kernel`. If the file holds the whole model, `model_weights/` in front of the name
+/// is removed, too. If the layer's name occurs again within the path, everything before the
+/// repetition is removed. A nested model counts as a layer whose weights have longer names.
 ///
 ///     const glia::name_map names{{{"conv2d_0.kernel", "block1_conv1/kernel"},  // or "conv2d/0"
 ///                                 {"conv2d_0.bias", "block1_conv1/bias"},      // "conv2d/1"
@@ -136,12 +140,12 @@ class keras_names {
 ///                                {}};
 ///     glia::load_parameters(net, glia::read_keras_weights("model.h5"), names);
 ///
-/// Kernels of convolutions and dense layers lie in Keras as in glia, which is `as_is`, also behind
-/// a flatten; those of depthwise convolutions are `tensor_layout::hwim`. Kernels of Theano, which
-/// old files have, are laid out otherwise.
+/// Kernels of convolutions and dense layers, also after a flatten, have the same order of axes in
+/// Keras as in glia: `tensor_layout::as_is`. Kernels of depthwise convolutions have the layout
+/// `tensor_layout::hwim`. Old files with kernels of the Theano backend have other layouts.
 ///
-/// Throws what `read_hdf5` throws, and `data_error` for a file of other data sets, and for two that
-/// get the same name.
+/// Throws `data_error` as `read_hdf5` does. Throws `data_error`, too, if the file has data sets
+/// that are not weights of a Keras model, or if two weights get the same name.
 [[nodiscard]] inline tensor_map read_keras_weights(const std::filesystem::path& path,
                                                    const hdf5_options& options = {}) {
   const detail::hdf5_session session;

@@ -28,19 +28,21 @@
 
 namespace glia {
 
-/// What the elements of a file can be read as: float, double, or integers of 8 to 64 bits.
+/// The element types as which a NumPy file can be read: float, double, and integers of 8 to 64
+/// bits.
 template <class T>
 concept npy_element = std::same_as<T, float> || std::same_as<T, double> ||
     (std::integral<T> && !std::same_as<T, bool>);
 
 namespace detail {
 
-static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "glia reads binary files on little-endian processors only");
 
-// What a file says of itself is checked before it takes any memory.
+/// Reads one array in NumPy's format. The header is checked before memory is allocated.
 class npy_reader {
  public:
-  /// `where` names the array in errors.
+  /// `where` names the array in error messages.
   npy_reader(std::istream& in, std::string where) : path_(std::move(where)), in_(in) {}
 
   template <npy_element T>
@@ -81,24 +83,25 @@ class npy_reader {
         return elements<T, std::uint64_t>();
       }
       throw unreadable_elements(text(path_,
-                                     ": expected elements that are floats (f2, f4, f8), integers "
-                                     "(i1, u1, i2, u2, i4, u4, i8, u8) or truth values (b1), got ",
-                                     descr_, "; convert it before"));
+                                     ": expected elements of a floating-point type (f2, f4, f8), "
+                                     "an integer type (i1, u1, i2, u2, i4, u4, i8, u8) or booleans "
+                                     "(b1), got ",
+                                     descr_, "; convert the array before saving it"));
     });
   }
 
  private:
-  // Beside the dictionary there is only padding; version 1.0 has no room for more.
+  // The header is a dictionary with padding; version 1.0 allows at most this many bytes.
   static constexpr std::size_t max_header = 0xFFFF;
 
-  /// Finds out elements, order and shape, and leaves the file where the elements begin.
+  /// Reads element type, order and shape. The stream is then at the first element.
   void read_header() {
     // Bytes: the magic, the version, the header's length in 2 bytes or, since version 2.0, in 4.
     std::string start(10, '\0');
     in_.read(start.data(), 10);
     require<data_error>(in_.good() && start.starts_with("\x93NUMPY"), path_,
-                        ": expected a file of numpy.save, which begins with \\x93NUMPY; it is of "
-                        "another format or cut short");
+                        ": expected a file written by numpy.save, which begins with \\x93NUMPY; "
+                        "the file is in another format or truncated");
     const auto byte = [&](std::size_t i) {
       return std::size_t{static_cast<std::uint8_t>(start[i])};
     };
@@ -108,29 +111,29 @@ class npy_reader {
     if (byte(6) > 1) {
       start.resize(12);
       in_.read(start.data() + 10, 2);
-      require<data_error>(in_.good(), path_, ": cut short before its header");
+      require<data_error>(in_.good(), path_, ": the file is truncated before its header");
     }
     const std::uint64_t length = little_endian(std::string_view(start).substr(8));
     require<data_error>(length <= max_header, path_, ": expected a header of at most ", max_header,
-                        " bytes, got one of ", length);
+                        " bytes, got one of ", length, " bytes");
     const auto header = read_announced<std::string>(length, [&](char* to, std::size_t count) {
       in_.read(to, static_cast<std::streamsize>(count));
       return in_.gcount();
     });
-    require<data_error>(header.size() == length, path_, ": cut short in its header of ", length,
-                        " bytes");
+    require<data_error>(header.size() == length, path_,
+                        ": the file is truncated within its header of ", length, " bytes");
     if (!parse(header)) {
       constexpr std::size_t shown = 200;
       const std::string all = header.substr(0, header.find_last_not_of(" \n") + 1);
       throw data_error(text(path_,
-                            ": expected a header as numpy.save writes it, with descr, "
-                            "fortran_order and shape, got ",
+                            ": expected a header with descr, fortran_order and shape, as "
+                            "numpy.save writes it, got ",
                             all.substr(0, shown), all.size() > shown ? "..." : ""));
     }
   }
 
-  /// Takes elements, order and shape from a header, which is a dictionary of Python; false for one
-  /// that is none, or that lacks one of the three.
+  /// Parses a header, a Python dictionary with element type, order and shape. Returns false for any
+  /// other text.
   [[nodiscard]] bool parse(std::string_view left) {
     const auto pass = [&](std::string_view part) {
       left.remove_prefix(std::min(left.find_first_not_of(" \n"), left.size()));
@@ -138,7 +141,7 @@ class npy_reader {
       left.remove_prefix(there ? part.size() : 0);
       return there;
     };
-    // A text in quotes of either kind.
+    // A text in single or double quotes.
     const auto quoted = [&](std::string& to) {
       const char quote = pass("'") ? '\'' : pass("\"") ? '"' : '\0';
       const std::size_t end = quote == '\0' ? std::string_view::npos : left.find(quote);
@@ -172,7 +175,7 @@ class npy_reader {
     return pass("") && left.empty() && known.size() == 3;
   }
 
-  /// <f4: the order of bytes, what the elements are, and how many bytes they have.
+  /// Parses an element type such as <f4: byte order, kind and number of bytes.
   template <class Quoted>
   [[nodiscard]] bool parse_elements(std::string_view& left, const Quoted& quoted) {
     if (const std::size_t list = left.find_first_not_of(' ');
@@ -210,7 +213,7 @@ class npy_reader {
     while (!pass(")")) {
       constexpr std::ptrdiff_t most_digits = 18;
       std::uint64_t extent = 0;
-      // A stream would read numbers as the program's locale writes them, commas and all.
+      // Not with a stream, which would depend on the program's locale.
       const auto [end, failure] = std::from_chars(left.data(), left.data() + left.size(), extent);
       if (!comma || failure != std::errc() || end - left.data() > most_digits) {
         return false;
@@ -224,8 +227,8 @@ class npy_reader {
     return shape_.size() != 1 || comma;
   }
 
-  /// Throws unless the rest of the file is as many elements as the shape says. The product of the
-  /// extents is compared by division, as a product could overflow.
+  /// Throws `data_error` unless the rest of the file has exactly as many elements as the shape.
+  /// Divides instead of multiplying the extents, whose product could overflow.
   void require_size(std::size_t element) {
     const std::streamoff first = in_.tellg();
     in_.seekg(0, std::ios::end);
@@ -239,8 +242,8 @@ class npy_reader {
       left = empty ? left : left / extent;
     }
     require<data_error>(whole && left == (empty ? 0U : 1U), path_, ": expected elements ", descr_,
-                        " of the shape (", shape_text_, ") behind the header, got ", bytes,
-                        " bytes, which are not as many; the file is damaged or cut short");
+                        " of the shape (", shape_text_, ") after the header, got ", bytes,
+                        " bytes, a different number; the file is damaged or truncated");
   }
 
   template <class T, class Stored>
@@ -262,11 +265,11 @@ class npy_reader {
       stored.resize(std::min(stored.size(), values.size() - done));
       in_.read(reinterpret_cast<char*>(stored.data()),
                static_cast<std::streamsize>(stored.size() * sizeof(Stored)));
-      require<data_error>(in_.good(), path_, ": reading failed");
+      require<data_error>(in_.good(), path_, ": reading the file failed");
       convert_numbers(stored.size(), number, values.data() + done, path_, descr_,
-                      std::integral<Stored> ? "name another type to read it as, such as "
+                      std::integral<Stored> ? "read the array as another type, for instance with "
                                               "read_npy<std::int64_t>"
-                                            : "name another type to read it as, such as "
+                                            : "read the array as another type, for instance with "
                                               "read_npy<double>",
                       done);
     }
@@ -296,8 +299,8 @@ class npy_reader {
 
   std::string path_;
   std::istream& in_;
-  std::string descr_;     // of the elements, as NumPy says it: <f4
-  std::string elements_;  // the same without the order of bytes: f4
+  std::string descr_;     // element type as NumPy writes it: <f4
+  std::string elements_;  // element type without the byte order: f4
   bool big_endian_ = false;
   bool first_axis_fastest_ = false;
   std::string shape_text_;  // without the parentheses
@@ -306,21 +309,23 @@ class npy_reader {
 
 }  // namespace detail
 
-/// Reads a NumPy array of floats, doubles, integers or truth values, as numpy.save writes it, as
-/// floats or as another type that is named: `read_npy<double>(path)`. Versions 1.0 to 3.0 of the
-/// format and both orders of bytes are read.
+/// Reads an array from a NumPy file (`.npy`), as `numpy.save` writes it.
 ///
-/// Doubles that are read as floats are rounded. Everything else comes exactly as it is stored or
-/// not at all: an integer that a float cannot represent, such as 2^24 + 1, a fraction that is to be
-/// an integer, or a number outside the range of the type, such as 1e300, is an error.
+/// The elements become floats, or the type given: `read_npy<double>(path)`. The file may hold
+/// floating-point numbers of 16 to 64 bits, integers of 8 to 64 bits, or booleans. Both byte orders
+/// are supported, row-major and column-major arrays, and the versions 1.0 to 3.0 of the format.
 ///
-/// Throws `data_error`, naming the file, for one that cannot be opened, is of another format,
-/// damaged or cut short, or has other elements.
+/// Doubles read as floats are rounded. All other conversions are exact or an error. Examples of
+/// errors are the integer 2^24 + 1 read as a float, a fraction read as an integer, and 1e300 read
+/// as a float.
+///
+/// Throws `data_error`, with the name of the file, if the file cannot be opened, is in another
+/// format, damaged or truncated. Throws `data_error`, too, if the type cannot represent an element.
 template <npy_element T = float>
 [[nodiscard]] xt::xarray<T> read_npy(const std::filesystem::path& path) {
   detail::require_no_folder(path);
   std::ifstream in(path, std::ios::binary);
-  require<data_error>(in.is_open(), path.string(), ": cannot be opened for reading");
+  require<data_error>(in.is_open(), path.string(), ": the file cannot be opened for reading");
   return detail::npy_reader(in, path.string()).read<T>();
 }
 

@@ -22,22 +22,23 @@
 
 namespace glia {
 
-/// How much `read_npz` takes.
+/// Options of `read_npz`.
 struct npz_options {
-  /// Arrays that together declare to be larger are refused before any memory is taken for them.
+  /// The largest total size of the unpacked arrays, in bytes; 4 GiB by default. A larger file is
+  /// refused before memory is allocated.
   std::size_t max_bytes = std::size_t{1} << 32;
 };
 
 namespace detail {
 
-/// One array of an archive.
+/// An array of an archive.
 struct npz_entry {
   zip_uint64_t index = 0;
   std::string name;
-  std::uint64_t size = 0;  // in bytes, as it declares
+  std::uint64_t size = 0;  // unpacked size in bytes, as the archive declares it
 };
 
-/// What an archive holds; all of it is looked at before anything is unpacked.
+/// Returns the entries of an archive. All of them are checked before anything is unpacked.
 [[nodiscard]] inline std::vector<npz_entry> npz_entries(zip_t* archive, const std::string& path,
                                                         const npz_options& options) {
   std::vector<npz_entry> entries;
@@ -48,16 +49,16 @@ struct npz_entry {
     zip_stat_t entry;
     const bool known = zip_stat_index(archive, i, 0, &entry) == 0 &&
                        (entry.valid & ZIP_STAT_NAME) != 0 && (entry.valid & ZIP_STAT_SIZE) != 0;
-    require<data_error>(known, path, ": entry ", i, " has no name or size");
+    require<data_error>(known, path, ": entry ", i, " of the archive has no name or no size");
     const std::string where = path + ": " + entry.name;
     require<data_error>(where.ends_with(".npy"), where,
-                        ": expected arrays only, whose names end in .npy");
+                        ": expected only arrays, whose names end in .npy");
     require<data_error>(names.insert(entry.name).second, where,
-                        ": there are two arrays of this name; the file is damaged");
-    require<data_error>(entry.size <= options.max_bytes - total, where, ": declares ", entry.size,
-                        " bytes, ", total == 0 ? "" : "with the arrays before it ",
+                        ": two arrays have this name; the file is damaged");
+    require<data_error>(entry.size <= options.max_bytes - total, where, ": the array declares ",
+                        entry.size, " bytes, ", total == 0 ? "" : "with the arrays before it ",
                         "more than the ", options.max_bytes,
-                        " that are allowed; raise max_bytes if the file is to be trusted");
+                        " that are allowed; if you trust the file, raise npz_options::max_bytes");
     total += entry.size;
     entries.push_back({i, entry.name, entry.size});
   }
@@ -76,23 +77,25 @@ struct npz_entry {
       });
     });
   }
-  // Reading on to the end is what checks the sum over all bytes.
+  // libzip compares the checksum when the end of the entry is read.
   char beyond = 0;
   require<data_error>(
       file != nullptr && bytes.size() == entry.size && zip_fread(file.get(), &beyond, 1) == 0,
-      where, ": cannot be unpacked; the file is damaged, cut short or encrypted");
+      where, ": the array cannot be unpacked; the file is damaged, truncated or encrypted");
   return bytes;
 }
 
 }  // namespace detail
 
-/// Reads all arrays of a file of numpy.savez or numpy.savez_compressed by their names, as floats or
-/// as another type that is named: `read_npz<double>(path)`; as floats it is a `tensor_map`.
-/// Elements are those of `read_npy`. An array of others, or of numbers that the type cannot
-/// represent, is an error where it is asked for. Needs libzip: link `glia::npz`.
+/// Reads all arrays of a NumPy archive (`.npz`), as `numpy.savez` and `numpy.savez_compressed`
+/// write it, and returns them by name.
 ///
-/// Throws `data_error`, naming file and array, for what cannot be opened, is of another format,
-/// damaged, cut short or larger than allowed.
+/// The elements become floats, or the type given: `read_npz<double>(path)`. The conversions are
+/// those of `read_npy`. An array that cannot be converted is kept out of the map; only `at` with
+/// its name throws an error. Needs the library libzip: link `glia::npz`.
+///
+/// Throws `data_error`, with file and array, if the file cannot be opened, is in another format,
+/// damaged, truncated or larger than allowed.
 template <npy_element T = float>
 [[nodiscard]] basic_tensor_map<T> read_npz(const std::filesystem::path& path,
                                            const npz_options& options = {}) {
@@ -102,9 +105,9 @@ template <npy_element T = float>
       zip_open(path.c_str(), ZIP_RDONLY, &failure), &zip_discard);
   require<data_error>(archive != nullptr, path.string(),
                       failure == ZIP_ER_NOENT
-                          ? ": cannot be opened for reading"
-                          : ": expected a file of numpy.savez, which is a zip archive; it is of "
-                            "another format or cut short");
+                          ? ": the file cannot be opened for reading"
+                          : ": expected a file written by numpy.savez, which is a zip archive; "
+                            "the file is in another format or truncated");
   basic_tensor_map<T> arrays;
   for (detail::npz_entry& entry : detail::npz_entries(archive.get(), path.string(), options)) {
     const std::string where = path.string() + ": " + entry.name;

@@ -15,29 +15,34 @@
 
 namespace glia {
 
-/// How a tensor's axes lie in a file. glia's own kernels are HWIO and IO.
+/// The order of a tensor's axes in a file. In glia, convolution kernels are HWIO (height, width,
+/// inputs, outputs) and dense kernels are IO.
 enum class tensor_layout : std::uint8_t {
-  as_is,  ///< as in glia
-  oihw,   ///< convolution kernels of PyTorch and ONNX
-  oi,     ///< dense kernels of PyTorch and ONNX
-  o_chw,  ///< those behind a flatten of images, whose inputs lie channel by channel there
-  hwim,   ///< depthwise convolution kernels of Keras: M filters for each input
+  as_is,  ///< same order as in glia; also that of Keras, except for depthwise kernels
+  oihw,   ///< convolution kernels (outputs, inputs, height, width) of PyTorch and ONNX
+  oi,     ///< dense kernels (outputs, inputs) of PyTorch and ONNX
+  /// dense kernels of PyTorch and ONNX after a flatten of channels-first images: the inputs are
+  /// ordered by channel, row and column
+  o_chw,
+  hwim,  ///< depthwise kernels (height, width, inputs, multiplier) of Keras
 };
 
-/// Where one parameter of a model comes from: a tensor of a file or, where `tensor` is empty, one
-/// value for all elements.
+/// The source of one parameter of a model: a tensor of a file or, if `tensor` is empty, one value
+/// for all elements.
 struct parameter_source {
-  std::string parameter;  ///< conv2d_0.kernel
-  std::string tensor;     ///< features.0.0.weight
-  tensor_layout layout = tensor_layout::as_is;
-  float value = 0;
-  std::size_t channels = 0;  ///< of the images that were flattened, for o_chw
+  std::string parameter;  ///< path of the parameter in the model, such as "conv2d_0.kernel"
+  std::string tensor;     ///< name of the tensor in the file, such as "features.0.0.weight"
+  tensor_layout layout = tensor_layout::as_is;  ///< order of the tensor's axes in the file
+  float value = 0;                              ///< value of all elements if `tensor` is empty
+  std::size_t channels = 0;  ///< number of channels of the flattened images; needed for `o_chw`
 };
 
-/// Which tensors of a file become which parameters of a model.
+/// A mapping from the tensors of a file to the parameters of a model.
 struct name_map {
-  std::vector<parameter_source> sources;
-  std::vector<std::string> ignored;  ///< ends of the names of tensors that are not wanted
+  std::vector<parameter_source> sources;  ///< one entry for each parameter to be set
+  /// Suffixes of the names of tensors to ignore. Without them, a tensor of the file that no entry
+  /// names is an error.
+  std::vector<std::string> ignored_suffixes;
 };
 
 namespace detail {
@@ -60,9 +65,10 @@ namespace detail {
     const std::size_t outputs = x.shape(0);
     const std::size_t inputs = x.shape(1);
     const std::size_t channels = source.channels;
-    require<value_error>(channels > 0 && inputs % channels == 0, "load_parameters: expected for '",
-                         source.parameter, "' channels that divide its ", inputs,
-                         " inputs, as it has the layout o_chw, got ", channels);
+    require<value_error>(channels > 0 && inputs % channels == 0, "load_parameters: parameter '",
+                         source.parameter, "' has the layout o_chw and ", inputs,
+                         " inputs: expected a number of channels that divides them, got ",
+                         channels);
     xt::xarray<float> apart = x;
     apart.reshape({outputs, channels, inputs / channels});
     xt::xarray<float> mine = xt::transpose(apart, {2, 1, 0});
@@ -72,7 +78,7 @@ namespace detail {
   return x;
 }
 
-/// So many of the names as are of use in a message.
+/// Returns at most five of the names, and the number of the others, for a message.
 [[nodiscard]] inline std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 5;
   std::string result;
@@ -84,17 +90,24 @@ namespace detail {
 
 }  // namespace detail
 
-/// Gives a model's parameters the values that `tensors` has for them; parameters that the map does
-/// not name keep theirs. All is checked before anything is set. A dense kernel behind a flatten of
-/// images has the right shape in either order of its inputs: PyTorch's is `o_chw`, not `oi`.
+/// Sets a model's parameters to tensors of a file. `names` maps the names of the tensors to the
+/// parameters of the model. Parameters that it does not list keep their values.
 ///
-/// Throws `value_error` for channels that o_chw cannot have, `data_error` for tensors that are
-/// missing, that cannot be read, or that are there and neither named nor ignored by the map, and
-/// `shape_error` for one of another shape than its parameter, naming each.
+/// Everything is checked before any parameter changes. One mistake cannot be detected: a dense
+/// kernel after a flatten of images has the same shape in either order of its inputs. For a file of
+/// PyTorch, its layout is `o_chw`, not `oi`.
+///
+///     glia::load_parameters(net, glia::read_safetensors("net.safetensors"),
+///                           glia::same_names(net));
+///
+/// Throws `data_error` if tensors are missing or cannot be read, or if the file has tensors that
+/// `names` neither lists nor ignores. Throws `shape_error` if a tensor does not have the shape of
+/// its parameter. Throws `value_error` if the model has no parameter of a given name, or if
+/// `channels` does not divide the inputs of a kernel with the layout `o_chw`.
 template <class Model>
 void load_parameters(Model& net, const tensor_map& tensors, const name_map& names) {
   using access = std::remove_cvref_t<decltype(net.access())>;
-  const typename access::training alone(net.access());  // all of them between the same two steps
+  const typename access::training alone(net.access());  // no training step while this runs
   std::vector<std::string> missing;
   std::set<std::string> used;
   for (const parameter_source& source : names.sources) {
@@ -107,7 +120,7 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
   const auto look = [&](const auto& named) {
     for (const auto& one : named) {
       const std::string& name = one.first;
-      const bool ignored = std::any_of(names.ignored.begin(), names.ignored.end(),
+      const bool ignored = std::any_of(names.ignored_suffixes.begin(), names.ignored_suffixes.end(),
                                        [&](const std::string& end) { return name.ends_with(end); });
       if (!ignored && !used.contains(name)) {
         surplus.push_back(name);
@@ -116,14 +129,16 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
   };
   look(tensors);
   look(tensors.unreadable());
-  const std::string advice = "; is the file of this network, and the name map of this file?";
-  require<data_error>(missing.empty(), "load_parameters: ", missing.size(),
-                      " tensors are missing: ", detail::some_of(missing),
-                      surplus.empty() ? "" : "; there are others: " + detail::some_of(surplus),
+  const std::string advice =
+      "; check that the file belongs to this model, and the name map to this file";
+  require<data_error>(missing.empty(), "load_parameters: the file lacks ", missing.size(),
+                      " tensors of the name map: ", detail::some_of(missing),
+                      surplus.empty() ? "" : "; it has others: " + detail::some_of(surplus),
                       advice);
-  require<data_error>(surplus.empty(), "load_parameters: ", surplus.size(),
-                      " tensors belong to no parameter: ", detail::some_of(surplus),
-                      "; list those that are not wanted in name_map::ignored", advice);
+  require<data_error>(surplus.empty(), "load_parameters: the file has ", surplus.size(),
+                      " tensors that the name map does not list: ", detail::some_of(surplus),
+                      "; to ignore tensors, add ends of their names to name_map::ignored_suffixes",
+                      advice);
 
   std::vector<std::pair<std::string, xt::xarray<float>>> values;
   for (const parameter_source& source : names.sources) {
@@ -138,8 +153,8 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
     require<shape_error>(
         shape(mine.shape().begin(), mine.shape().end()) == wanted, "load_parameters: tensor '",
         source.tensor, "' has the shape ", shape(stored.shape().begin(), stored.shape().end()),
-        source.layout == tensor_layout::as_is ? "" : ", its axes in another order,", " but '",
-        source.parameter, "' of the model has ", wanted);
+        source.layout == tensor_layout::as_is ? "" : ", in another order of axes,",
+        " but the model's parameter '", source.parameter, "' has the shape ", wanted);
     values.emplace_back(source.parameter, std::move(mine));
   }
   for (const auto& [name, value] : values) {
@@ -147,11 +162,12 @@ void load_parameters(Model& net, const tensor_map& tensors, const name_map& name
   }
 }
 
-/// The parameters of a model by name: what `write_safetensors` takes.
+/// Returns copies of all parameters of a model by name, for instance for `write_safetensors`. A
+/// training that runs at the same time cannot change the copies.
 template <class Model>
 [[nodiscard]] tensor_map parameters_of(const Model& net) {
   tensor_map result;
-  // A training beside this leaves a copy alone.
+  // A simultaneous training does not change a copy.
   const Model now(net);  // NOLINT(performance-unnecessary-copy-initialization)
   for (const auto& p : now.parameters()) {
     result.emplace(p.spec.name, now.get(p.spec.name));
@@ -159,7 +175,8 @@ template <class Model>
   return result;
 }
 
-/// The map for a file in which every parameter stands under its own name.
+/// Returns the name map for a file whose tensors have the same names as the model's parameters,
+/// such as one that was written from `parameters_of`.
 template <class Model>
 [[nodiscard]] name_map same_names(const Model& net) {
   name_map result;

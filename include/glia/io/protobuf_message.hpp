@@ -11,16 +11,15 @@
 
 namespace glia::detail {
 
-/// What stands behind a field's number in a message of protocol buffers, and what its value is.
+/// The wire type of a field in a protocol buffers message.
 enum class protobuf_kind : std::uint8_t {
-  integer = 0,      ///< of as many bytes as it needs
-  eight_bytes = 1,  ///< a double, or an integer
-  bytes = 2,        ///< behind their length: a text, a message or a list of numbers
-  four_bytes = 5,   ///< a float, or an integer
+  integer = 0,      ///< a varint
+  eight_bytes = 1,  ///< a double, or an integer of 64 bits
+  bytes = 2,        ///< length and bytes: a text, a message or a packed list of numbers
+  four_bytes = 5,   ///< a float, or an integer of 32 bits
 };
 
-/// A message of protocol buffers, written field by field (protobuf.dev, "Encoding"); integers are
-/// little-endian.
+/// Writes a protocol buffers message field by field (protobuf.dev, "Encoding").
 class protobuf_message {
  public:
   void add_integer(unsigned field, std::uint64_t value) {
@@ -35,7 +34,7 @@ class protobuf_message {
     add_key(field, protobuf_kind::four_bytes);
     add_word(std::bit_cast<std::uint32_t>(value), sizeof(float));
   }
-  /// A text, or a message in the message.
+  /// Adds a text, or a message within the message.
   void add_bytes(unsigned field, std::string_view bytes) {
     add_key(field, protobuf_kind::bytes);
     add_varint(bytes.size());
@@ -55,7 +54,7 @@ class protobuf_message {
       add_word(std::bit_cast<std::uint32_t>(value), sizeof(float));
     }
   }
-  /// Negative ones take ten bytes each.
+  /// Adds a packed list of integers. Negative integers take ten bytes each.
   void add_integers(unsigned field, const std::vector<std::int64_t>& values) {
     protobuf_message list;
     for (const std::int64_t value : values) {

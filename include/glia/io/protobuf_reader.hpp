@@ -11,18 +11,18 @@
 
 namespace glia::detail {
 
-/// Reads a message of protocol buffers field by field (protobuf.dev, "Encoding"); a field that
-/// nobody asks about is passed over. Groups, which alone could be nested without an end, are an
-/// error: proto3 has none.
+/// Reads a protocol buffers message field by field (protobuf.dev, "Encoding"). Fields whose value
+/// is not read are skipped. Groups, which proto3 does not have, are an error; without them,
+/// messages cannot be nested without limit.
 ///
-/// Throws `data_error`, with the byte, for what is cut short or is no such message.
+/// Throws `data_error`, with the position of the byte, if the message is truncated or invalid.
 class protobuf_reader {
  public:
-  /// `what` names the message in errors; `at` is where it begins in what is read altogether.
+  /// `what` names the message in error messages; `at` is its position in the outermost message.
   protobuf_reader(std::string_view bytes, std::string_view what, std::size_t at = 0)
       : left_(bytes), what_(what), at_(at) {}
 
-  /// Goes on to the next field; false behind the last.
+  /// Moves to the next field. Returns false after the last one.
   [[nodiscard]] bool next() {
     if (done()) {
       return false;
@@ -30,7 +30,7 @@ class protobuf_reader {
     field_at_ = at_;
     const std::uint64_t key = integer();
     check(key >> 3U > 0 && key <= std::numeric_limits<std::uint32_t>::max(), field_at_,
-          "a field has a number that none can have");
+          "a field has an invalid number");
     field_ = static_cast<unsigned>(key >> 3U);
     kind_ = static_cast<protobuf_kind>(key & 7U);
     switch (kind_) {
@@ -48,27 +48,27 @@ class protobuf_reader {
         return true;
     }
     throw data_error(text("expected a ", what_, ", but at byte ", field_at_, ": field ", field_,
-                          " is of kind ", key & 7U, ", which proto3 does not have"));
+                          " has the wire type ", key & 7U, ", which proto3 does not have"));
   }
 
   /// The field's number.
   [[nodiscard]] unsigned field() const { return field_; }
   [[nodiscard]] protobuf_kind kind() const { return kind_; }
-  /// The bytes of its value, without their length.
+  /// The bytes of the field's value, without their length.
   [[nodiscard]] std::string_view value() const { return value_; }
-  /// Reads in its value: the fields of a message, or numbers.
+  /// Returns a reader of the field's value: the fields of a message, or packed numbers.
   [[nodiscard]] protobuf_reader in_value() const { return {value_, what_, value_at_}; }
 
-  /// Throws unless the field is of this kind.
+  /// Throws `data_error` unless the field has this wire type.
   void expect(protobuf_kind kind) const {
-    check(kind_ == kind, field_at_, "field ", field_, " is of kind ", static_cast<int>(kind_),
-          ", expected kind ", static_cast<int>(kind));
+    check(kind_ == kind, field_at_, "field ", field_, ": expected the wire type ",
+          static_cast<int>(kind), ", got ", static_cast<int>(kind_));
   }
 
-  /// Whether nothing is left to be read.
+  /// Whether the end of the message is reached.
   [[nodiscard]] bool done() const { return left_.empty(); }
 
-  /// The next number of as many bytes as it needs.
+  /// Reads the next varint.
   [[nodiscard]] std::uint64_t integer() {
     const std::size_t at = at_;
     const std::string_view bytes = take(bytes_of_integer());
@@ -79,14 +79,14 @@ class protobuf_reader {
     }
     return value;
   }
-  /// The next number of 4 or 8 bytes.
+  /// Reads the next number of 4 or 8 bytes.
   [[nodiscard]] std::uint64_t word(std::size_t bytes) { return little_endian(take(bytes)); }
 
  private:
-  // Seven bits of a number in each.
+  // The largest size of a varint: each byte holds seven bits.
   static constexpr std::size_t most_bytes = 10;
 
-  /// Of the next number: each of its bytes but the last has its highest bit set.
+  /// Returns the size of the next varint. Each of its bytes but the last has the highest bit set.
   [[nodiscard]] std::size_t bytes_of_integer() const {
     for (std::size_t i = 0; i < left_.size() && i < most_bytes; ++i) {
       if (static_cast<unsigned char>(left_[i]) < 0x80) {
@@ -94,12 +94,12 @@ class protobuf_reader {
       }
     }
     check(left_.size() < most_bytes, at_, "a number has more than 64 bits");
-    return left_.size() + 1;  // cut short
+    return left_.size() + 1;  // truncated
   }
 
   [[nodiscard]] std::string_view take(std::uint64_t bytes) {
-    check(bytes <= left_.size(), at_, bytes, " bytes or more should follow, but only ",
-          left_.size(), " are left");
+    check(bytes <= left_.size(), at_, "expected ", bytes, " or more bytes, but only ", left_.size(),
+          " are left");
     const std::string_view taken = left_.substr(0, bytes);
     left_.remove_prefix(bytes);
     at_ += bytes;

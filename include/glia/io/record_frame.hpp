@@ -11,20 +11,22 @@
 #include "glia/core/little_endian.hpp"
 
 // A record of a TFRecord file (tensorflow/core/lib/io/record_writer.h): its length in 8 bytes, the
-// length's check in 4, the bytes and their check; all numbers are little-endian.
+// checksum of the length in 4 bytes, the data, and the checksum of the data in 4 bytes. All numbers
+// are little-endian.
 
 namespace glia::detail {
 
 inline constexpr std::size_t record_check_bytes = 4;
 inline constexpr std::size_t record_head_bytes = sizeof(std::uint64_t) + record_check_bytes;
 
-/// A CRC32C that is turned and moved, so that checks of bytes that hold checks are none the worse.
+/// Returns TFRecord's masked CRC32C: rotated and offset, so that checksumming data which itself
+/// contains checksums stays safe.
 [[nodiscard]] inline std::uint32_t record_check(std::string_view bytes) {
   const std::uint32_t sum = crc32c(bytes);
   return ((sum >> 15U) | (sum << 17U)) + 0xA282EAD8U;
 }
 
-/// What stands in front of a record's bytes.
+/// Returns the header of a record: its length and the checksum of the length.
 [[nodiscard]] inline std::string record_head(std::uint64_t length) {
   std::string head;
   append_little_endian(head, length, sizeof(length));
@@ -32,18 +34,19 @@ inline constexpr std::size_t record_head_bytes = sizeof(std::uint64_t) + record_
   return head;
 }
 
-/// What stands behind a record's bytes.
+/// Returns the checksum that follows the data of a record.
 [[nodiscard]] inline std::string record_tail(std::string_view bytes) {
   std::string tail;
   append_little_endian(tail, record_check(bytes), record_check_bytes);
   return tail;
 }
 
+/// Returns a record with its header and checksum.
 [[nodiscard]] inline std::string framed_record(std::string_view bytes) {
   return record_head(bytes.size()).append(bytes).append(record_tail(bytes));
 }
 
-/// What errors call a record: its number in the file and the byte that it begins at, both counted
+/// The name of a record in error messages: its number in the file and its first byte, both counted
 /// from 0.
 struct record_name {
   std::string_view file;
@@ -55,39 +58,39 @@ struct record_name {
   }
 };
 
-/// The length that a record's head says, or as much of the head as there is. Throws `data_error`
-/// for a head that is cut short, and where its check does not hold.
+/// Returns the length of a record from its header. Throws `data_error` if the header is truncated
+/// or its checksum is wrong.
 [[nodiscard]] inline std::uint64_t checked_length(std::string_view head, const record_name& name) {
   require<data_error>(head.size() == record_head_bytes, name,
-                      ": cut short: of its length and the length's checksum, ", record_head_bytes,
-                      " bytes, only ", head.size(), " are there");
+                      ": the file is truncated: expected a record's header of ", record_head_bytes,
+                      " bytes, got ", head.size());
   const std::string_view length = head.substr(0, sizeof(std::uint64_t));
   const bool holds = little_endian(head.substr(length.size())) == record_check(length);
-  // Looked at last: there are records of a length that begins like gzip.
+  // Checked after the checksum: the length of a valid record can begin with gzip's magic number.
   require<data_error>(holds || name.number > 0 || !head.starts_with("\x1F\x8B"), name.file,
-                      ": compressed with gzip; unpack it, or read it front to back with "
-                      "glia::gzip_files{} (header glia/compression/gzip.hpp, target "
-                      "glia::compression)");
+                      ": the file is compressed with gzip; decompress it, or read it with "
+                      "tfrecord_reader or tfrecord_stream and glia::gzip_files{} (header "
+                      "glia/compression/gzip.hpp, target glia::compression)");
   require<data_error>(holds, name,
-                      ": its length does not match the length's checksum; the file is damaged or "
-                      "of another format than TFRecord");
+                      ": the length of the record does not match its checksum; the file is damaged "
+                      "or is not a TFRecord file");
   return little_endian(length);
 }
 
-/// Throws `data_error` unless as many bytes follow a record's head as it says.
+/// Throws `data_error` if fewer bytes follow a record's header than its length says.
 inline void require_whole_record(std::uint64_t length, std::uint64_t left,
                                  const record_name& name) {
   require<data_error>(left >= record_check_bytes && length <= left - record_check_bytes, name,
-                      ": cut short: its ", length, " bytes and their checksum of ",
-                      record_check_bytes, " should follow, but only ", left,
-                      " bytes are left of the file");
+                      ": the file is truncated: the record declares ", length,
+                      " bytes and a checksum of ", record_check_bytes, " bytes, but only ", left,
+                      " bytes follow");
 }
 
-/// Throws `data_error` unless the bytes are those that the check was made of.
+/// Throws `data_error` if the data of a record do not match their checksum.
 inline void require_undamaged_record(std::string_view bytes, std::string_view tail,
                                      const record_name& name) {
-  require<data_error>(little_endian(tail) == record_check(bytes), name, ": its ", bytes.size(),
-                      " bytes do not match their checksum; the file is damaged");
+  require<data_error>(little_endian(tail) == record_check(bytes), name, ": the ", bytes.size(),
+                      " bytes of the record do not match their checksum; the file is damaged");
 }
 
 }  // namespace glia::detail

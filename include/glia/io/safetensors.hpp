@@ -20,25 +20,25 @@
 
 namespace glia {
 
-/// All that a safetensors file holds: tensors, and texts that its writer put beside them, by name.
+/// The contents of a safetensors file: its tensors and its metadata.
 struct safetensors_content {
-  std::vector<named_tensor> tensors;
-  std::map<std::string, std::string> metadata;
+  std::vector<named_tensor> tensors;            ///< tensors of floats or doubles
+  std::map<std::string, std::string> metadata;  ///< texts by name, the format's `__metadata__`
 };
 
 namespace detail {
 
-/// Puts a file together, whose elements stay where they are.
+/// Writes a safetensors file from tensors in memory, without copying their elements.
 class safetensors_writer {
  public:
   explicit safetensors_writer(std::filesystem::path path) : path_(std::move(path)) {}
 
   void add(const std::string& name, const char* dtype, const std::vector<std::size_t>& extents,
            const void* elements, std::size_t bytes) {
-    require<data_error>(name != "__metadata__", path_.string(), ": a tensor cannot be called '",
-                        name, "', which is the format's own");
-    require<data_error>(!header_.contains(name), path_.string(), ": two tensors are called '", name,
-                        "'");
+    require<data_error>(name != "__metadata__", path_.string(), ": a tensor cannot have the name '",
+                        name, "', which the safetensors format reserves");
+    require<data_error>(!header_.contains(name), path_.string(), ": two tensors have the name '",
+                        name, "'");
     header_[name] = {
         {"dtype", dtype}, {"shape", extents}, {"data_offsets", {size_, size_ + bytes}}};
     size_ += bytes;
@@ -55,7 +55,9 @@ class safetensors_writer {
     try {
       head = header_.dump();
     } catch (const nlohmann::json::exception& e) {
-      throw data_error(text(path_.string(), ": a tensor's name is no UTF-8 (", e.what(), ")"));
+      throw data_error(text(path_.string(),
+                            ": expected names and metadata in UTF-8, got other bytes (", e.what(),
+                            ")"));
     }
     head.resize((head.size() + 7) / 8 * 8, ' ');  // so that the elements are aligned
     write_whole_file(path_, [&](std::ostream& out) {
@@ -77,21 +79,26 @@ class safetensors_writer {
 
 }  // namespace detail
 
-/// Reads all tensors of a safetensors file as floats: floating-point numbers of 8 to 64 bits, which
-/// are rounded, integers and truth values. A tensor of another dtype, such as complex numbers, and
-/// one with a number that a float cannot hold, such as 2^24 + 1 or 1e300, is an error where it is
-/// asked for. Needs nlohmann-json: link `glia::safetensors`.
+/// Reads all tensors of a safetensors file as floats.
 ///
-/// Throws `data_error`, naming file and tensor, for a file that cannot be opened, is of another
-/// format, damaged or cut short, and for what the format forbids: a name given twice, tensors that
-/// overlap, and bytes that belong to none.
+/// Tensors may hold floating-point numbers of 8 to 64 bits, integers and booleans. Doubles are
+/// rounded to the nearest float. Tensors of other dtypes, such as complex numbers, are kept out of
+/// the map. The same applies to a tensor with a number that a float cannot hold, such as 2^24 + 1
+/// or 1e300. Only `at` with the name of such a tensor throws an error. Needs the library
+/// nlohmann-json: link `glia::safetensors`.
+///
+/// Throws `data_error`, with file and tensor, if the file cannot be opened, is in another format,
+/// damaged or truncated, or violates the format: if a name occurs twice, if tensors overlap, or if
+/// bytes belong to no tensor.
 [[nodiscard]] inline tensor_map read_safetensors(const std::filesystem::path& path) {
   return detail::safetensors_reader(path).read();
 }
 
-/// The same with all that the file holds, doubles as they are, in the order of their bytes. Throws
-/// `data_error`, too, for tensors that cannot be read, for metadata that is not texts, and for
-/// tensors of more axes than a shape has.
+/// Reads the tensors and the metadata of a safetensors file. Doubles stay doubles; all other types
+/// become floats. The tensors are in the order of their data in the file.
+///
+/// Throws `data_error` as `read_safetensors` does. Throws `data_error`, too, if a tensor cannot be
+/// read or has more axes than a `shape` supports, or if the metadata are not texts.
 [[nodiscard]] inline safetensors_content read_safetensors_content(
     const std::filesystem::path& path) {
   detail::safetensors_reader reader(path);
@@ -99,10 +106,11 @@ class safetensors_writer {
   return {reader.read_exactly(), std::move(metadata)};
 }
 
-/// Writes tensors as floats to a safetensors file, which is there whole or not at all.
+/// Writes tensors as floats to a safetensors file. The file replaces an existing one only after it
+/// is complete. Needs the library nlohmann-json: link `glia::safetensors`.
 ///
-/// Throws `data_error`, naming the file, where it cannot be written, and for names that the format
-/// does not have: `__metadata__`, and what is no UTF-8.
+/// Throws `data_error`, with the name of the file, if the file cannot be written, or if a tensor's
+/// name is `__metadata__` or not UTF-8.
 inline void write_safetensors(const std::filesystem::path& path, const tensor_map& tensors) {
   detail::safetensors_writer writer(path);
   for (const auto& [name, values] : tensors) {
@@ -112,7 +120,10 @@ inline void write_safetensors(const std::filesystem::path& path, const tensor_ma
   writer.write();
 }
 
-/// The same for tensors of floats and doubles, with metadata; also throws for a name given twice.
+/// Writes tensors of floats and doubles, with metadata, to a safetensors file. The file replaces an
+/// existing one only after it is complete.
+///
+/// Throws `data_error` as `write_safetensors` does, and also if two tensors have the same name.
 inline void write_safetensors_content(const std::filesystem::path& path,
                                       const safetensors_content& content) {
   detail::safetensors_writer writer(path);

@@ -26,19 +26,20 @@
 #include "glia/core/shape.hpp"
 #include "glia/io/tensor_map.hpp"
 
-// The format: 8 bytes with the header's length, little-endian; the header, a JSON object that gives
-// every tensor its dtype, shape and place; the elements, row-major. The format's own description,
-// github.com/huggingface/safetensors, also gives the limits that are checked here.
+// The safetensors format: 8 bytes with the length of the header, little-endian; the header, a JSON
+// object with dtype, shape and position of each tensor; the elements in row-major order. The limits
+// that are checked here are those of the specification, github.com/huggingface/safetensors.
 
 namespace glia::detail {
 
-static_assert(std::endian::native == std::endian::little, "files are read as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "glia reads binary files on little-endian processors only");
 
-/// Parses a header; where it is no JSON, the result is discarded. A name that is given twice in one
-/// object, of which the parser would keep the later one, goes to `repeated`.
+/// Parses a header. The result is a discarded value if the header is not valid JSON. A name that
+/// occurs twice in one object, of which the parser would keep only the last, goes to `repeated`.
 [[nodiscard]] inline nlohmann::json parse_header(const std::string& text,
                                                  std::optional<std::string>& repeated) {
-  // The tensors' names stand at depth 1, what is said of one at depth 2.
+  // The names of the tensors are at depth 1, the properties of a tensor at depth 2.
   std::array<std::set<std::string>, 2> names;
   const auto note = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
     const auto level = static_cast<std::size_t>(depth);
@@ -55,8 +56,8 @@ static_assert(std::endian::native == std::endian::little, "files are read as the
   return nlohmann::json::parse(text, note, false);
 }
 
-/// Elements of some dtype: their size in bytes, and how they become floats. Without a size it is a
-/// dtype that is not read.
+/// A dtype: the size of its elements in bytes, and a function that converts them to floats. The
+/// size is 0 for an unsupported dtype.
 struct element_kind {
   std::string dtype;
   std::size_t size = 0;
@@ -64,7 +65,7 @@ struct element_kind {
                const std::string& dtype) = nullptr;
 };
 
-/// Of elements that are stored as T and whose number is `number(stored)`.
+/// Converts elements that are stored as T to floats; `number(stored)` returns the value of one.
 template <class T, auto number>
 void read_elements(const char* bytes, float* to, std::size_t count, const std::string& where,
                    const std::string& dtype) {
@@ -74,7 +75,7 @@ void read_elements(const char* bytes, float* to, std::size_t count, const std::s
     return number(stored);
   };
   convert_numbers(count, number_at, to, where, dtype,
-                  "a model's parameters are floats; leave the tensor out or convert it before");
+                  "glia reads tensors as floats; leave the tensor out or convert it before saving");
 }
 
 template <class T>
@@ -86,12 +87,12 @@ inline float bfloat16_value(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16U);
 }
 inline float truth_value(std::uint8_t bits) { return bits != 0 ? 1.0F : 0.0F; }
-/// The upper byte of a half.
+/// Returns the value of an 8-bit float E5M2, which is the upper byte of a half.
 inline float e5m2_value(std::uint8_t bits) {
   return half{static_cast<std::uint16_t>(bits << 8U)}.value();
 }
-/// 1 bit of sign, 4 of exponent, 3 of fraction, without infinities (Micikevicius et al., "FP8
-/// formats for deep learning", 2022).
+/// Returns the value of an 8-bit float E4M3: 1 sign bit, 4 exponent bits, 3 fraction bits, without
+/// infinities (Micikevicius et al., "FP8 formats for deep learning", 2022).
 inline float e4m3_value(std::uint8_t bits) {
   const int exponent = (bits >> 3) & 0xF;
   const int fraction = bits & 7;
@@ -125,40 +126,42 @@ inline float e4m3_value(std::uint8_t bits) {
   return found == known.end() ? element_kind{dtype} : *found;
 }
 
+/// Reads a safetensors file.
 class safetensors_reader {
  public:
   explicit safetensors_reader(const std::filesystem::path& path)
       : path_(path.string()), in_(path, std::ios::binary) {
     require_no_folder(path);
-    require<data_error>(in_.is_open(), path_, ": cannot be opened for reading");
+    require<data_error>(in_.is_open(), path_, ": the file cannot be opened for reading");
     in_.seekg(0, std::ios::end);
     const auto size = static_cast<std::uint64_t>(in_.tellg());
     in_.seekg(0);
     std::uint64_t header = 0;
     in_.read(reinterpret_cast<char*>(&header), sizeof(header));
     require<data_error>(in_.good() && header <= max_header && header + sizeof(header) <= size,
-                        path_, ": expected a safetensors file, which begins with its header's ",
-                        "length, at most ", max_header, " bytes; it is of another format or cut ",
-                        "short");
+                        path_,
+                        ": expected a safetensors file, which begins with the length of its "
+                        "header, at most ",
+                        max_header, " bytes; the file is in another format or truncated");
     std::string text(header, '\0');
     in_.read(text.data(), static_cast<std::streamsize>(header));
     std::optional<std::string> repeated;
     header_ = parse_header(text, repeated);
     require<data_error>(in_.good() && header_.is_object(), path_,
-                        ": expected a safetensors file, but its header is no JSON object");
-    require<data_error>(!repeated, path_, ": its header has the name '", repeated.value_or(""),
+                        ": expected a safetensors file, but its header is not a JSON object");
+    require<data_error>(!repeated, path_, ": the header has the name '", repeated.value_or(""),
                         "' twice; the file is damaged");
     data_ = sizeof(header) + header;
     data_size_ = size - data_;
   }
 
-  /// The tensors in the order of their bytes, doubles as such. All is checked before any elements
-  /// are read.
+  /// Reads all tensors in the order of their data. Doubles stay doubles. The header is checked
+  /// before elements are read.
   [[nodiscard]] std::vector<named_tensor> read_exactly() {
     std::vector<named_tensor> tensors;
     for (const place& p : places()) {
-      require<data_error>(p.extents.size() <= shape::max_rank, called(p.name), ": has ",
-                          p.extents.size(), " axes, expected at most ", shape::max_rank);
+      require<data_error>(p.extents.size() <= shape::max_rank, called(p.name),
+                          ": expected at most ", shape::max_rank, " axes, got ", p.extents.size());
       const shape extents(p.extents.begin(), p.extents.end());
       within_memory(called(p.name), [&] {
         require_readable(p);
@@ -180,6 +183,7 @@ class safetensors_reader {
     return tensors;
   }
 
+  /// Reads all tensors as floats.
   [[nodiscard]] tensor_map read() {
     tensor_map tensors;
     for (const place& p : places()) {
@@ -192,17 +196,18 @@ class safetensors_reader {
     return tensors;
   }
 
-  /// What else the header says, by name.
+  /// Returns the metadata of the header by name.
   [[nodiscard]] std::map<std::string, std::string> metadata() const {
     std::map<std::string, std::string> result;
     const auto found = header_.find("__metadata__");
     if (found == header_.end()) {
       return result;
     }
-    require<data_error>(found->is_object(), path_, ": its __metadata__ is no JSON object");
+    require<data_error>(found->is_object(), path_, ": expected a JSON object as __metadata__, got ",
+                        found->type_name());
     for (const auto& [name, value] : found->items()) {
-      require<data_error>(value.is_string(), path_, ": of its __metadata__, '", name,
-                          "' is no text");
+      require<data_error>(value.is_string(), path_, ": expected a text as '", name,
+                          "' of __metadata__, got ", value.type_name());
       result.emplace(name, value.get<std::string>());
     }
     return result;
@@ -211,7 +216,7 @@ class safetensors_reader {
  private:
   static constexpr std::uint64_t max_header = 100'000'000;
 
-  /// Where one tensor lies, in bytes behind the header.
+  /// The position of a tensor, in bytes after the header.
   struct place {
     std::string name;
     element_kind kind{};
@@ -231,7 +236,7 @@ class safetensors_reader {
     try {
       const auto offsets = whole_numbers(entry, "data_offsets", where);
       require<data_error>(offsets.size() == 2 && offsets[0] <= offsets[1], where,
-                          ": expected two rising data_offsets");
+                          ": expected two data_offsets in ascending order");
       result.first = offsets[0];
       result.end = offsets[1];
       result.extents = whole_numbers(entry, "shape", where);
@@ -239,8 +244,8 @@ class safetensors_reader {
     } catch (const nlohmann::json::exception& e) {
       throw data_error(text(where, ": expected dtype, shape and data_offsets (", e.what(), ")"));
     }
-    // The product of the extents is compared by division, as a product could overflow. Elements of
-    // a dtype that is not read may be of any size.
+    // Divides instead of multiplying the extents, whose product could overflow. Elements of an
+    // unsupported dtype may have any size.
     const auto& [ignored, kind, extents, first, end] = result;
     const std::size_t size = std::max<std::size_t>(kind.size, 1);
     std::uint64_t left = (end - first) / size;
@@ -252,17 +257,18 @@ class safetensors_reader {
     }
     whole = kind.size == 0 || (whole && left == (empty ? 0U : 1U));
     require<data_error>(whole && end <= data_size_, where,
-                        ": its shape and dtype do not match the ", end - first,
-                        " bytes that it is said to have, or these lie outside the file; the file ",
-                        "is damaged or cut short");
+                        ": the shape and dtype do not match the ", end - first,
+                        " bytes of the data_offsets, or these are outside the file; the file is "
+                        "damaged or truncated");
     return result;
   }
 
   void require_readable(const place& p) const {
     require<unreadable_elements>(
-        p.kind.size > 0, called(p.name), ": has the dtype ", p.kind.dtype,
-        ", expected F64, F32, F16, BF16, F8_E5M2, F8_E4M3, BOOL, or integers, I8 to I64 and U8 to "
-        "U64; convert it before");
+        p.kind.size > 0, called(p.name),
+        ": expected one of the dtypes F64, F32, F16, BF16, F8_E5M2, F8_E4M3, BOOL, I8 to I64 and "
+        "U8 to U64, got ",
+        p.kind.dtype, "; convert the tensor before saving");
   }
 
   [[nodiscard]] xt::xarray<float> elements_of(const place& p) {
@@ -273,7 +279,8 @@ class safetensors_reader {
     return values;
   }
 
-  /// The parser would make whole numbers of fractions, truth values and negative numbers.
+  /// Returns a list of whole numbers. Checks it, because the parser would also convert fractions,
+  /// booleans and negative numbers.
   [[nodiscard]] static std::vector<std::uint64_t> whole_numbers(const nlohmann::json& entry,
                                                                 const char* key,
                                                                 const std::string& where) {
@@ -282,26 +289,27 @@ class safetensors_reader {
                        std::all_of(numbers.begin(), numbers.end(),
                                    [](const auto& number) { return number.is_number_unsigned(); });
     require<data_error>(whole, where, ": expected dtype, shape and data_offsets (", key,
-                        " must be a list of whole numbers of at least 0)");
+                        " must be a list of non-negative integers)");
     return numbers.get<std::vector<std::uint64_t>>();
   }
 
-  /// Each byte behind the header belongs to one tensor, as the format asks: in a file with holes or
-  /// overlapping tensors something is not what its writer meant.
+  /// Sorts the tensors by position. Throws `data_error` unless each byte after the header belongs
+  /// to exactly one tensor, as the format requires.
   void require_contiguous(std::vector<place>& places) const {
     std::sort(places.begin(), places.end(), [](const place& a, const place& b) {
       return std::pair(a.first, a.end) < std::pair(b.first, b.end);
     });
     std::uint64_t at = 0;
     for (const place& p : places) {
-      require<data_error>(p.first == at, called(p.name), ": begins at byte ", p.first,
-                          " of the data, expected ", at, ", where the one before it ends; the ",
-                          p.first < at ? "tensors overlap" : "bytes between them are nobody's",
-                          ", and the file is damaged");
+      require<data_error>(
+          p.first == at, called(p.name), ": expected it to begin at byte ", at,
+          " of the data, where the tensor before it ends, got byte ", p.first, "; the ",
+          p.first < at ? "tensors overlap" : "bytes between them belong to no tensor",
+          ", so the file is damaged");
       at = p.end;
     }
-    require<data_error>(at == data_size_, path_, ": its tensors end at byte ", at, " of the ",
-                        data_size_, " bytes behind the header; the file is damaged");
+    require<data_error>(at == data_size_, path_, ": the tensors end at byte ", at, " of the ",
+                        data_size_, " bytes after the header; the file is damaged");
   }
 
   [[nodiscard]] std::vector<place> places() const {
@@ -319,15 +327,15 @@ class safetensors_reader {
     std::vector<char> bytes(p.end - p.first);
     in_.seekg(static_cast<std::streamoff>(data_ + p.first));
     in_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    require<data_error>(in_.good(), called(p.name), ": reading failed");
+    require<data_error>(in_.good(), called(p.name), ": reading the file failed");
     return bytes;
   }
 
   std::string path_;
   std::ifstream in_;
   nlohmann::json header_;
-  std::uint64_t data_ = 0;  // where the elements begin
-  std::uint64_t data_size_ = 0;
+  std::uint64_t data_ = 0;       // position of the first element in the file
+  std::uint64_t data_size_ = 0;  // number of bytes after the header
 };
 
 }  // namespace glia::detail

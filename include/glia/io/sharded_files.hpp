@@ -15,7 +15,7 @@ namespace glia {
 
 namespace detail {
 
-/// The n of a name that ends in -of-n, but for its suffix; 0 for other names.
+/// Returns n for a name that ends in -of-n, without its suffix, and 0 for other names.
 [[nodiscard]] inline std::size_t announced_shards(std::string_view name) {
   const std::size_t at = name.rfind("-of-");
   std::size_t count = 0;
@@ -29,14 +29,15 @@ namespace detail {
 
 }  // namespace detail
 
-/// The files that a data set is cut into, sorted by name: those of a folder that begin and end in
-/// this way.
+/// Returns the files of a data set that is divided into several files, sorted by name: all files
+/// whose paths begin with `beginning` and end with `suffix`.
 ///
 ///     glia::sharded_files("flowers/train")   // flowers/train-00000-of-00004.tfrecord, ...
 ///     glia::sharded_files("flowers/", ".tfrec")   // flowers/flowers00-230.tfrec, ...
 ///
-/// Throws `data_error`, naming the folder, where there are none, and where names end in -of-n but
-/// there are not n: some are missing, or two data sets are mixed up.
+/// Throws `data_error`, with the name of the folder, if there are no such files or the folder
+/// cannot be read. Also throws if a name ends in -of-n and the number of files is not n, because
+/// some files are missing or two data sets are mixed.
 [[nodiscard]] inline std::vector<std::filesystem::path> sharded_files(
     const std::filesystem::path& beginning, std::string_view suffix = ".tfrecord") {
   const std::filesystem::path folder = beginning.has_parent_path() ? beginning.parent_path() : ".";
@@ -52,7 +53,8 @@ namespace detail {
       files.push_back(at->path());
     }
   }
-  require<data_error>(!failure, folder.string(), ": cannot be listed (", failure.message(), ")");
+  require<data_error>(!failure, folder.string(), ": the folder cannot be read (", failure.message(),
+                      ")");
   require<data_error>(!files.empty(), folder.string(), ": expected files ", name, "*", suffix,
                       ", found none");
   std::sort(files.begin(), files.end());
@@ -60,9 +62,9 @@ namespace detail {
     const std::string stem = file.filename().string();
     const std::size_t count =
         detail::announced_shards(std::string_view(stem).substr(0, stem.size() - suffix.size()));
-    require<data_error>(count == 0 || count == files.size(), file.string(), ": is one of ", count,
-                        " files by its name, but there are ", files.size(), " ", name, "*", suffix,
-                        "; some are missing, or of another data set");
+    require<data_error>(count == 0 || count == files.size(), file.string(), ": expected ", count,
+                        " files, by this file's name, but there are ", files.size(), " files ",
+                        name, "*", suffix, "; some are missing or belong to another data set");
   }
   return files;
 }

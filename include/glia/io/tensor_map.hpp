@@ -9,10 +9,11 @@
 
 namespace glia {
 
-/// The tensors of a file, by name, as a `std::map`.
+/// A map from names to the tensors of a file, derived from `std::map`.
 ///
-/// A tensor whose elements T cannot hold, such as complex numbers or integers that would lose
-/// digits, does no harm to the others: only asking for it is an error, which says why.
+/// A file may hold tensors that cannot be converted to the element type T, such as complex numbers
+/// or integers that would lose digits. These are kept out of the map, so that the others can be
+/// used. `at` with the name of such a tensor throws an error with the reason.
 template <class T>
 class basic_tensor_map : public std::map<std::string, xt::xarray<T>> {
   using map = std::map<std::string, xt::xarray<T>>;
@@ -21,14 +22,14 @@ class basic_tensor_map : public std::map<std::string, xt::xarray<T>> {
   using map::map;
   basic_tensor_map(map tensors) : map(std::move(tensors)) {}
 
-  /// Whether the file has a tensor of this name, readable or not. The map itself (`contains`,
-  /// `find`, `size`, a loop) has those that can be read.
+  /// Returns whether the file has a tensor of this name, convertible or not. In contrast,
+  /// `contains`, `find`, `size` and iterators only see tensors that could be converted.
   [[nodiscard]] bool is_in_file(const std::string& name) const {
     return this->contains(name) || unreadable_.contains(name);
   }
 
-  /// Throws `data_error`, saying why, for a tensor that cannot be read, and `std::out_of_range` for
-  /// a name that the file does not have.
+  /// Returns the tensor of this name. Throws `data_error`, with the reason, if the tensor could not
+  /// be converted, and `std::out_of_range` if the file has no tensor of this name.
   [[nodiscard]] xt::xarray<T>& at(const std::string& name) {
     require_readable(name);
     return map::at(name);
@@ -38,8 +39,9 @@ class basic_tensor_map : public std::map<std::string, xt::xarray<T>> {
     return map::at(name);
   }
 
-  /// The tensors that cannot be read: the reason for each name.
+  /// The names of the tensors that could not be converted, with the reasons.
   [[nodiscard]] const std::map<std::string, std::string>& unreadable() const { return unreadable_; }
+  /// Adds the name of a tensor that could not be converted, with the reason.
   void add_unreadable(const std::string& name, const std::string& reason) {
     unreadable_.emplace(name, reason);
   }
@@ -54,7 +56,7 @@ class basic_tensor_map : public std::map<std::string, xt::xarray<T>> {
   std::map<std::string, std::string> unreadable_;
 };
 
-/// The tensors of a file as floats.
+/// A map from names to tensors of floats, as the readers of weight files return it.
 using tensor_map = basic_tensor_map<float>;
 
 }  // namespace glia

@@ -25,44 +25,49 @@
 
 namespace glia {
 
-/// Writes a TFRecord file, record by record. It is there, whole, once `close` has returned; without
-/// that, as when something is thrown meanwhile, nothing is, or what was there before.
+/// Writes records to a TFRecord file, the file format of TensorFlow's data pipelines.
+///
+/// The complete file appears under its name when `close` returns. Without `close`, for instance
+/// after an exception, no file appears, and an existing file is unchanged.
 ///
 ///     glia::tfrecord_writer out("flowers.tfrecord");
-///     out.write(encode(e));
+///     out.write(encode_example(e));
 ///     out.close();
 ///
-/// Throws `data_error`, naming the file, where it cannot be written, `value_error` for a file
-/// without records, and for what is called after `close`.
+/// Throws `data_error`, with the name of the file, if the file cannot be written. Throws
+/// `value_error` for a file without records and for calls after `close`.
 class tfrecord_writer {
  public:
   explicit tfrecord_writer(const std::filesystem::path& path) : name_(path.string()), file_(path) {}
 
+  /// Appends a record.
   void write(std::string_view record) {
     require_open();
     std::ostream& out = file_.stream();
     out << detail::record_head(record.size());
     out.write(record.data(), static_cast<std::streamsize>(record.size()));
     out << detail::record_tail(record);
-    require<data_error>(out.good(), name_, ": writing failed; is the disk full?");
+    require<data_error>(out.good(), name_, ": writing the file failed; is the disk full?");
     ++records_;
   }
   void write(std::span<const std::uint8_t> record) {
     write(std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
   }
 
+  /// Completes the file.
   void close() {
     require_open();
     require<value_error>(records_ > 0, name_,
-                         ": expected at least one record; an empty file could not be told from "
-                         "one that was lost");
+                         ": expected one or more records before close; an empty file would look "
+                         "like a lost one");
     closed_ = true;
     file_.close();
   }
 
  private:
   void require_open() const {
-    require<value_error>(!closed_, name_, ": the TFRecord file is closed; begin another one");
+    require<value_error>(!closed_, name_,
+                         ": the TFRecord file is closed; use another tfrecord_writer");
   }
 
   std::string name_;
@@ -71,28 +76,29 @@ class tfrecord_writer {
   bool closed_ = false;
 };
 
-/// How much a record may hold, and whether checksums are looked at.
+/// Options of `tfrecord_reader`.
 struct tfrecord_options {
-  /// A record that declares more bytes than this in a compressed file, or in a pipe, of which
-  /// nobody knows how much is left, is refused before memory is taken for it.
+  /// The largest record in bytes, for compressed files and pipes; 1 GiB by default. A larger record
+  /// is refused before memory is allocated. Uncompressed files need no limit: a record cannot be
+  /// larger than the rest of the file.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
-/// Reads a TFRecord file from its first record to its last; `glia::gzip_files{}` as the reader also
-/// reads compressed ones. All checksums are checked.
+/// Reads the records of a TFRecord file from the first to the last, and verifies their checksums.
+/// To read files compressed with gzip, pass `glia::gzip_files{}` as the reader.
 ///
 ///     glia::tfrecord_reader in("flowers.tfrecord");
 ///     while (const auto record = in.next()) {
-///       const glia::example e = glia::decode_example(*record);
+///       const glia::tf_example e = glia::decode_example(*record);
 ///     }
 ///
-/// The format says nowhere how many records there are: a file that was cut between two of them is a
-/// whole file of fewer, and nothing tells. Compare the count with what it should be where that
-/// matters.
+/// The format does not store the number of records. A file that was truncated between two records
+/// looks like a complete file with fewer records. If that matters, compare the number of records
+/// with the expected one.
 ///
-/// Throws `data_error`, naming the file, the record and the byte (of what is unpacked) that it
-/// begins at, for what is damaged, cut short or larger than allowed; for a file that is empty or
-/// cannot be opened, and a folder. After an error, `next` throws it again.
+/// Throws `data_error` if the file is empty or cannot be opened, is a folder, or if a record is
+/// damaged, truncated or larger than allowed. The message has the file, the number of the record
+/// and its first byte in the uncompressed data. After an error, `next` throws the same error again.
 template <file_reader Reader = plain_files>
 class tfrecord_reader {
  public:
@@ -100,7 +106,7 @@ class tfrecord_reader {
                            const tfrecord_options& options = {})
       : name_(path.string()),
         source_(reader.open(path)),
-        // So that the check's bytes can be added.
+        // The checksum's bytes are added to the length, which must not overflow.
         most_(std::min(options.max_bytes,
                        std::numeric_limits<std::uint64_t>::max() - detail::record_check_bytes)) {
     std::error_code unknown;
@@ -109,7 +115,8 @@ class tfrecord_reader {
     }
   }
 
-  /// The next record, good until the next call; none behind the last.
+  /// Returns the next record, or `std::nullopt` after the last one. The view is valid until the
+  /// next call.
   [[nodiscard]] std::optional<std::string_view> next() {
     require<data_error>(failure_.empty(), failure_);
     try {
@@ -126,7 +133,7 @@ class tfrecord_reader {
     std::array<std::uint8_t, detail::record_head_bytes> head{};
     const std::size_t got = source_.read(head);
     require<data_error>(got > 0 || number_ > 0, name_,
-                        ": is empty; expected a TFRecord file of at least one record");
+                        ": expected a TFRecord file with one or more records, got an empty file");
     if (got == 0) {
       return std::nullopt;
     }
@@ -135,9 +142,10 @@ class tfrecord_reader {
       const std::uint64_t begin = at_ + head.size();
       detail::require_whole_record(length, *stored_ - std::min(*stored_, begin), name);
     }
-    require<data_error>(stored_ || length <= most_, name, ": declares ", length,
+    require<data_error>(stored_ || length <= most_, name, ": the record declares ", length,
                         " bytes, more than the ", most_,
-                        " that are allowed; raise max_bytes if the file is to be trusted");
+                        " that are allowed; if you trust the file, raise "
+                        "tfrecord_options::max_bytes");
     bytes_ = detail::read_announced(
         length + detail::record_check_bytes,
         [&](std::uint8_t* to, std::size_t count) {
@@ -161,10 +169,10 @@ class tfrecord_reader {
   std::string name_;
   source source_;
   std::uint64_t most_;
-  std::optional<std::uint64_t> stored_;  // bytes of a file that is read as it lies on the disk
-  std::uint64_t number_ = 0;             // of the next record
-  std::uint64_t at_ = 0;                 // the byte that it begins at
-  std::vector<std::uint8_t> bytes_;      // of a record, and its check
+  std::optional<std::uint64_t> stored_;  // size of an uncompressed file in bytes
+  std::uint64_t number_ = 0;             // number of the next record
+  std::uint64_t at_ = 0;                 // first byte of the next record
+  std::vector<std::uint8_t> bytes_;      // the current record with its checksum
   std::string failure_;
 };
 

@@ -19,29 +19,33 @@
 
 namespace glia {
 
-/// How an index of TFRecord files is made.
+/// Options of `tfrecord_index`.
 struct tfrecord_index_options {
-  /// One record of each file after the other (the first ones, then the second ones, ...), until all
-  /// are through; else one file after the other.
+  /// Whether the records of the files alternate: the first record of each file, then the second of
+  /// each, and so on. If false, the files follow one after the other.
   bool interleaved = false;
 };
 
-/// The records of TFRecord files, of which each can be read at any time: their places are found by
-/// going from one record's length to the next one's, without reading what is between. They take 32
-/// bytes each. Several threads may read.
+/// Gives random access to the records of TFRecord files.
+///
+/// The constructor finds the positions of all records from their lengths, without reading their
+/// contents. Each record takes 32 bytes in memory. Several threads may call `read` at the same
+/// time. Compressed files have no random access; read them with `tfrecord_stream`.
 ///
 ///     const glia::tfrecord_index records(glia::sharded_files("flowers/train"));
-///     const glia::example e = glia::decode_example(records.read(7));
+///     const glia::tf_example e = glia::decode_example(records.read(7));
 ///
-/// Throws `data_error`, naming the file, the record and the byte that it begins at, for a file that
-/// is missing, empty, cut short, compressed or has a damaged length, and for a folder; `read` for a
-/// record that is damaged or has changed since; `value_error` for no files.
+/// The constructor throws `value_error` if the list of files is empty. It throws `data_error` if a
+/// file is missing, empty, truncated, compressed or a folder, or if the length of a record is
+/// damaged. `read` throws `data_error` if the record is damaged or has changed. The messages have
+/// the file and the record's number and first byte.
 class tfrecord_index {
  public:
   explicit tfrecord_index(std::vector<std::filesystem::path> files,
                           const tfrecord_index_options& options = {})
       : files_(std::move(files)) {
-    require<value_error>(!files_.empty(), "tfrecord_index: expected at least one file");
+    require<value_error>(!files_.empty(),
+                         "tfrecord_index: expected one or more files, got an empty list");
     for (std::size_t file = 0; file < files_.size(); ++file) {
       detail::within_memory(files_[file].string(), [&] { add_places(file); });
     }
@@ -52,15 +56,19 @@ class tfrecord_index {
     }
   }
 
+  /// The number of records in all files.
   [[nodiscard]] std::size_t size() const { return places_.size(); }
+  /// The files.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
 
-  /// What errors call record i: its file, its number there and its byte.
+  /// Returns the name of record `i` for error messages: its file, its number in the file and its
+  /// first byte.
   [[nodiscard]] std::string name(std::size_t i) const {
     const place& p = places_[i];
     return text(detail::record_name{files_[p.file].native(), p.number, p.at});
   }
 
+  /// Reads record `i`, counted from 0.
   [[nodiscard]] std::string read(std::size_t i) const {
     const place& p = places_[i];
     const std::string& file = files_[p.file].native();
@@ -69,26 +77,27 @@ class tfrecord_index {
       std::ifstream in(files_[p.file], std::ios::binary);
       in.seekg(static_cast<std::streamoff>(p.at));
       const std::uint64_t length = read_length(in, name);
-      require<data_error>(length == p.length, name, ": had ", p.length,
-                          " bytes when the file's records were counted, and has ", length,
-                          " now; do not change files that are in use");
+      require<data_error>(length == p.length, name, ": the record had ", p.length,
+                          " bytes when the index was made, and has ", length,
+                          " bytes now; do not change files that are in use");
       std::string record(length, '\0');
       std::array<char, detail::record_check_bytes> tail{};
       in.read(record.data(), static_cast<std::streamsize>(length)).read(tail.data(), tail.size());
-      require<data_error>(in.good(), name, ": reading failed; is the file cut short since its ",
-                          "records were counted?");
+      require<data_error>(in.good(), name,
+                          ": reading the record failed; was the file truncated after the index was "
+                          "made?");
       detail::require_undamaged_record(record, {tail.data(), tail.size()}, name);
       return record;
     });
   }
 
  private:
-  /// Where a record is.
+  /// The position of a record.
   struct place {
-    std::size_t file = 0;
-    std::uint64_t number = 0;  // in its file
-    std::uint64_t at = 0;      // its head's first byte
-    std::uint64_t length = 0;
+    std::size_t file = 0;      // index of its file
+    std::uint64_t number = 0;  // number of the record in its file
+    std::uint64_t at = 0;      // first byte of its header
+    std::uint64_t length = 0;  // number of bytes
   };
 
   [[nodiscard]] static std::uint64_t read_length(std::ifstream& in,
@@ -105,10 +114,10 @@ class tfrecord_index {
     std::error_code unknown;
     require<data_error>(std::filesystem::is_regular_file(path, unknown), name, ": no such file");
     std::ifstream in(path, std::ios::binary);
-    require<data_error>(in.is_open(), name, ": cannot be opened for reading");
+    require<data_error>(in.is_open(), name, ": the file cannot be opened for reading");
     const std::uint64_t size = std::filesystem::file_size(path);
     require<data_error>(size > 0, name,
-                        ": is empty; expected a TFRecord file of at least one record");
+                        ": expected a TFRecord file with one or more records, got an empty file");
     std::uint64_t number = 0;
     for (std::uint64_t at = 0; at < size; ++number) {
       const detail::record_name record{name, number, at};

@@ -16,30 +16,33 @@
 
 namespace glia {
 
-/// How several TFRecord files are read together.
+/// Options of `tfrecord_stream`.
 struct tfrecord_stream_options {
-  std::size_t interleave = 1;      ///< files that are read at a time, a record of each in turn
-  std::size_t shuffle_buffer = 1;  ///< records in memory, one of which is drawn; 1: as they come
-  std::uint64_t seed = 1;          ///< of the drawing
-  tfrecord_options records{};
+  std::size_t interleave = 1;      ///< number of files read in turn, one record each; at least 1
+  std::size_t shuffle_buffer = 1;  ///< number of records to draw from; 1: no shuffling
+  std::uint64_t seed = 1;          ///< seed of the shuffling
+  tfrecord_options records{};      ///< options of the reader of each file
 };
 
-/// Reads the records of TFRecord files once, several files at a time and roughly shuffled: for
-/// files that are too slow to be read here and there, and for compressed ones, with
-/// `glia::gzip_files{}` as the reader.
+/// Reads the records of several TFRecord files once, from beginning to end, and shuffles them with
+/// a buffer.
+///
+/// Use it for files on slow disks or networks, where the random access of `tfrecord_index` is too
+/// slow, and for compressed files, with `glia::gzip_files{}` as the reader.
 ///
 ///     glia::tfrecord_stream records(files, {.interleave = 4, .shuffle_buffer = 1000, .seed = 1});
 ///     while (const auto record = records.next()) {
-///       const glia::example e = glia::decode_example(*record);
+///       const glia::tf_example e = glia::decode_example(*record);
 ///     }
 ///
-/// The first `interleave` files are read in turn; when one is through, the next file takes its
-/// place in the round after: the order of `interleave` of tf.data with `block_length` 1. Each
-/// record that is given is drawn from `shuffle_buffer` of them, whose place the next one takes. The
-/// order depends on the options alone; another pass, with another seed, is another stream.
+/// The first `interleave` files are read in turn, one record each. When a file ends, the next file
+/// takes its place in the following round. This is the order of `interleave` in tf.data with
+/// `block_length` 1. `next` draws at random from the next `shuffle_buffer` records. The order
+/// depends only on the files and the options. For another epoch, make another stream with another
+/// seed.
 ///
-/// Throws as `tfrecord_reader` does, for a file when it is its turn, and again when asked again;
-/// `value_error` for no files and for options below 1.
+/// Throws `value_error` if the list of files is empty or an option is below 1. `next` throws
+/// `data_error` as `tfrecord_reader` does when it opens or reads a file.
 template <file_reader Reader = plain_files>
 class tfrecord_stream {
  public:
@@ -49,15 +52,16 @@ class tfrecord_stream {
         options_(options),
         reader_(reader),
         random_({.seed = options.seed, .stream = drawing_stream}) {
-    require<value_error>(!files_.empty(), "tfrecord_stream: expected at least one file");
+    require<value_error>(!files_.empty(),
+                         "tfrecord_stream: expected one or more files, got an empty list");
     require<value_error>(options.interleave > 0 && options.shuffle_buffer > 0,
-                         "tfrecord_stream: expected interleave and shuffle_buffer of at least 1, "
-                         "got ",
+                         "tfrecord_stream: expected an interleave and a shuffle_buffer of at least "
+                         "1, got ",
                          options.interleave, " and ", options.shuffle_buffer);
     open_.resize(std::min(options.interleave, files_.size()));
   }
 
-  /// The next record; none when all files are through.
+  /// Returns the next record, or `std::nullopt` after the last record of all files.
   [[nodiscard]] std::optional<std::string> next() {
     while (waiting_.size() < options_.shuffle_buffer) {
       std::optional<std::string> record = read();
@@ -69,17 +73,17 @@ class tfrecord_stream {
     if (waiting_.empty()) {
       return std::nullopt;
     }
-    std::swap(waiting_[random_.below(waiting_.size())], waiting_.back());
+    std::swap(waiting_[random_.integer(waiting_.size())], waiting_.back());
     std::optional<std::string> drawn = std::move(waiting_.back());
     waiting_.pop_back();
     return drawn;
   }
 
  private:
-  // Apart from those of a trainer, of splits and of augmentation.
+  // Different from the random streams of trainers, splits and augmentation.
   static constexpr std::uint32_t drawing_stream = 0xFFFFFFFC;
 
-  /// The next record of the files, in turn.
+  /// Reads the next record of the files, which take turns.
   [[nodiscard]] std::optional<std::string> read() {
     for (std::size_t idle = 0; idle < open_.size(); turn_ = (turn_ + 1) % open_.size()) {
       std::optional<tfrecord_reader<Reader>>& file = open_[turn_];
@@ -102,8 +106,8 @@ class tfrecord_stream {
   Reader reader_;
   random_stream random_;
   std::vector<std::optional<tfrecord_reader<Reader>>> open_;
-  std::size_t opened_ = 0;  // files so far
-  std::size_t turn_ = 0;    // whose it is, of `open_`
+  std::size_t opened_ = 0;  // number of files opened so far
+  std::size_t turn_ = 0;    // index in open_ of the file to be read next
   std::vector<std::string> waiting_;
 };
 

@@ -17,18 +17,18 @@ inline void require_broadcastable_to(const shape& from, const shape& to) {
 }
 
 inline void require_axis(std::string_view what, const shape& s, std::size_t axis) {
-  require<shape_error>(axis < s.rank(), what, ": axis ", axis, " of a tensor of shape ", s,
+  require<shape_error>(axis < s.rank(), what, ": got axis ", axis, " for a tensor of shape ", s,
                        "; axes are counted from 0");
 }
 
-/// Numbers of axes, which are kept as extents are.
+/// A list of axes by their numbers, stored like extents.
 using axis_list = shape;
 
 }  // namespace glia
 
 namespace glia::kernels {
 
-/// A tensor with `value` at every element.
+/// Creates a tensor with `value` at every element.
 struct full {
   shape to;
   double value = 0;
@@ -43,7 +43,7 @@ struct full {
   friend bool operator==(const full&, const full&) = default;
 };
 
-/// The same elements in another shape of equal size.
+/// Returns the same elements in another shape of equal size.
 struct reshape {
   shape to;
 
@@ -52,8 +52,8 @@ struct reshape {
   static constexpr std::size_t results = 1;
 
   [[nodiscard]] tensor_spec result(const tensor_spec& x) const {
-    require<shape_error>(x.shape.size() == to.size(), "reshape: ", x.shape, " has ", x.shape.size(),
-                         " elements, ", to, " has ", to.size());
+    require<shape_error>(x.shape.size() == to.size(), "reshape: the shape ", x.shape, " has ",
+                         x.shape.size(), " elements, but ", to, " has ", to.size());
     return {to, x.type};
   }
   [[nodiscard]] static bool relabels(const tensor_spec&) { return true; }
@@ -62,12 +62,12 @@ struct reshape {
     const bool keeps_samples = x.shape.rank() > 0 && to.rank() > 0 && x.shape[0] == to[0];
     return keeps_samples ? detail::by_rows<reshape>() : batch_axes<1, 1>::whole();
   }
-  /// The same for `rows` samples.
+  /// Returns the same kernel for `rows` samples.
   [[nodiscard]] reshape for_rows(std::size_t rows) const { return {batch_of(rows, sample_of(to))}; }
   friend bool operator==(const reshape&, const reshape&) = default;
 };
 
-/// x repeated along the axes in which it is shorter than `to`.
+/// Repeats x along the axes in which it is shorter than `to`.
 struct broadcast_to {
   shape to;
 
@@ -93,7 +93,7 @@ struct broadcast_to {
   friend bool operator==(const broadcast_to&, const broadcast_to&) = default;
 };
 
-/// x summed over the axes in which `to` is shorter; the adjoint of `broadcast_to`.
+/// Sums x over the axes in which `to` is shorter; the gradient of `broadcast_to`.
 struct sum_to {
   shape to;
 
@@ -119,8 +119,8 @@ struct sum_to {
   friend bool operator==(const sum_to&, const sum_to&) = default;
 };
 
-/// The square root of the sum of x^2 over all elements, a number: neither squares nor their sum
-/// leave the range of numbers where the root does not.
+/// Computes the square root of the sum of x^2 over all elements. Neither the squares nor their sum
+/// overflow unless the root does.
 struct norm {
   static constexpr std::string_view name = "norm";
   static constexpr std::size_t operands = 1;
@@ -134,7 +134,7 @@ struct norm {
   friend bool operator==(const norm&, const norm&) = default;
 };
 
-/// Tensors of any elements one behind the other along an axis. Operands may be left out.
+/// Concatenates tensors of any element type along an axis. Operands may be omitted.
 struct concat {
   std::size_t axis = 0;
 
@@ -157,8 +157,9 @@ struct concat {
       require_elements("concat", part, y.type);
       shape expected = y.shape;
       expected[axis] = part.shape[axis];
-      require<shape_error>(part.shape == expected, "concat along axis ", axis, ": ", part.shape,
-                           " does not fit behind ", y.shape, "; their other extents must be equal");
+      require<shape_error>(part.shape == expected, "concat along axis ", axis, ": the shape ",
+                           part.shape, " cannot be joined to ", y.shape,
+                           "; their other extents must be equal");
       y.shape[axis] += part.shape[axis];
     }
     require<value_error>(static_cast<bool>(y), "concat: expected at least one tensor, got none");
@@ -175,7 +176,7 @@ struct concat {
   friend bool operator==(const concat&, const concat&) = default;
 };
 
-/// Elements begin ... begin + extent - 1 of x along an axis; of any elements.
+/// Returns elements begin ... begin + extent - 1 of x along an axis, for any element type.
 struct slice {
   std::size_t axis = 0;
   std::size_t begin = 0;
@@ -188,8 +189,9 @@ struct slice {
   [[nodiscard]] tensor_spec result(const tensor_spec& x) const {
     require_axis("slice", x.shape, axis);
     const std::size_t n = x.shape[axis];
-    require<shape_error>(begin <= n && extent <= n - begin, "slice: ", extent, " elements from ",
-                         begin, " on reach beyond axis ", axis, " of ", x.shape);
+    require<shape_error>(begin <= n && extent <= n - begin, "slice: ", extent,
+                         " elements from index ", begin, " exceed axis ", axis, " of the shape ",
+                         x.shape);
     tensor_spec y = x;
     y.shape[axis] = extent;
     return y;
@@ -202,7 +204,8 @@ struct slice {
   friend bool operator==(const slice&, const slice&) = default;
 };
 
-/// x with `value` before and after it along an axis: so many elements of each.
+/// Adds `before` elements before x and `after` elements after it along an axis, all equal to
+/// `value`.
 struct pad {
   std::size_t axis = 0;
   std::size_t before = 0;
@@ -218,8 +221,7 @@ struct pad {
     require_axis("pad", x.shape, axis);
     const std::size_t room = std::numeric_limits<std::size_t>::max() - x.shape[axis];
     require<shape_error>(before <= room && after <= room - before, "pad: ", before, " and ", after,
-                         " elements around axis ", axis, " of ", x.shape,
-                         " are more than can be counted");
+                         " elements around axis ", axis, " of ", x.shape, " are too many to count");
     tensor_spec y = x;
     y.shape[axis] += before + after;
     return y;
@@ -232,8 +234,8 @@ struct pad {
   friend bool operator==(const pad&, const pad&) = default;
 };
 
-/// x with its axes in another order, as numpy.transpose: axis i of the result is axis order[i] of
-/// x; of any elements.
+/// Permutes the axes of x, like numpy.transpose: axis i of the result is axis order[i] of x. Any
+/// element type.
 struct permute_axes {
   axis_list order;
 
@@ -253,7 +255,7 @@ struct permute_axes {
                          " once, counted from 0, got ", order);
     return y;
   }
-  /// What puts the axes back.
+  /// Returns the inverse permutation.
   [[nodiscard]] permute_axes inverse() const {
     permute_axes back{order};
     for (std::size_t i = 0; i < order.rank(); ++i) {
@@ -261,7 +263,7 @@ struct permute_axes {
     }
     return back;
   }
-  /// Axes of extent 1 may stand anywhere.
+  /// Axes of extent 1 may be at any position.
   [[nodiscard]] bool relabels(const tensor_spec& x) const {
     std::size_t last = 0;
     for (const std::size_t axis : order) {

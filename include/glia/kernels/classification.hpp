@@ -8,7 +8,7 @@
 
 namespace glia::kernels {
 
-/// exp(x) / sum(exp(x)) over the last axis.
+/// Computes exp(x) / sum(exp(x)) over the last axis.
 struct softmax {
   static constexpr std::string_view name = "softmax";
   static constexpr std::size_t operands = 1;
@@ -27,7 +27,7 @@ struct softmax {
   friend bool operator==(const softmax&, const softmax&) = default;
 };
 
-/// Its adjoint; y is its result.
+/// Computes the gradient of `softmax` from its result y.
 struct softmax_gradient {
   static constexpr std::string_view name = "softmax_gradient";
   static constexpr std::size_t operands = 2;  // dy, y
@@ -48,10 +48,12 @@ struct softmax_gradient {
   friend bool operator==(const softmax_gradient&, const softmax_gradient&) = default;
 };
 
-/// -sum_k targets_k ln softmax(logits)_k over the last axis, one number per row: (..., K) to (...),
-/// and the softmax (..., K). Targets need not sum to 1. Classes whose target is 0 do not count, and
-/// rows of such classes alone have neither loss nor gradient, whatever their logits are. One
-/// infinite logit makes its class certain; with several the row is not a number.
+/// Computes -sum_k targets_k ln softmax(logits)_k over the last axis, one number for each row:
+/// (..., K) to (...). Also returns the softmax (..., K).
+///
+/// Targets need not sum to 1. Classes with a target of 0 are ignored, and rows with only such
+/// classes have neither loss nor gradient, whatever their logits are. One infinite logit makes its
+/// class certain; with several, the loss of the row is NaN.
 struct softmax_cross_entropy {
   static constexpr std::string_view name = "softmax_cross_entropy";
   static constexpr std::size_t operands = 2;  // logits, targets
@@ -76,7 +78,8 @@ struct softmax_cross_entropy {
   friend bool operator==(const softmax_cross_entropy&, const softmax_cross_entropy&) = default;
 };
 
-/// Its adjoint to the logits, from the gradient of each row's loss.
+/// Computes the gradient of `softmax_cross_entropy` with respect to the logits, from the gradient
+/// of each row's loss.
 struct softmax_cross_entropy_gradient {
   static constexpr std::string_view name = "softmax_cross_entropy_gradient";
   static constexpr std::size_t operands = 3;  // dloss, probabilities, targets
@@ -105,10 +108,10 @@ struct softmax_cross_entropy_gradient {
                          const softmax_cross_entropy_gradient&) = default;
 };
 
-/// Rows (..., K) with `on` at each class (...) and `off` elsewhere, or everywhere for a class that
-/// is not one of 0 ... K - 1.
+/// Returns rows (..., K) with `on` at each class (...) and `off` elsewhere. Rows whose class is not
+/// in 0 ... K - 1 have `off` everywhere.
 struct one_hot {
-  std::size_t count = 0;  ///< K
+  std::size_t count = 0;  ///< number of classes, K
   double on = 1;
   double off = 0;
 
@@ -118,8 +121,8 @@ struct one_hot {
 
   [[nodiscard]] tensor_spec result(const tensor_spec& classes) const {
     require_elements("one_hot", classes, element::index);
-    require<shape_error>(classes.shape.rank() < shape::max_rank, "one_hot: classes of ",
-                         classes.shape, " have no room for another axis");
+    require<shape_error>(classes.shape.rank() < shape::max_rank, "one_hot: classes of shape ",
+                         classes.shape, " cannot have another axis");
     shape rows = classes.shape;
     rows.push_back(count);
     return real_of(rows);
@@ -131,7 +134,7 @@ struct one_hot {
   friend bool operator==(const one_hot&, const one_hot&) = default;
 };
 
-/// The column of each row's highest score; of equal ones the first.
+/// Returns the column of each row's highest score; of equal ones, the first.
 struct argmax {
   static constexpr std::string_view name = "argmax";
   static constexpr std::size_t operands = 1;
@@ -149,8 +152,8 @@ struct argmax {
   friend bool operator==(const argmax&, const argmax&) = default;
 };
 
-/// (N): 1 where the class has one of the k highest scores of its row, of equal ones the first, else
-/// 0; rows with a score that is not a number have none.
+/// Returns, for each row (N), 1 if the class has one of the k highest scores, else 0. Of equal
+/// scores, the first counts as higher. Rows with a NaN have 0.
 struct in_top_k {
   std::size_t k = 1;
 

@@ -10,7 +10,8 @@
 
 namespace glia {
 
-/// A convolution of images x (N, H, W, C) with weights w (height, width, C / groups, O).
+/// Returns the sizes of a convolution of images x (N, H, W, C) with weights w (height, width, C /
+/// groups, O). Throws `shape_error` or `value_error` if they do not fit.
 [[nodiscard]] inline window_sizes conv2d_rule(const shape& x, const shape& w,
                                               const window2d& window, std::size_t groups) {
   require<shape_error>(x.rank() == 4, "conv2d: expected images (N, H, W, C), got ", x);
@@ -19,11 +20,11 @@ namespace glia {
                        "conv2d: expected a kernel (", window.height, ", ", window.width,
                        ", C / groups, O), got ", w);
   require<value_error>(groups > 0 && x[3] % groups == 0 && w[3] % groups == 0,
-                       "conv2d: groups must divide the channels: ", x[3], " inputs and ", w[3],
-                       " outputs in ", groups, " groups");
+                       "conv2d: the number of groups must divide the channels, got ", x[3],
+                       " inputs and ", w[3], " outputs with ", groups, " groups");
   require<shape_error>(w[2] == x[3] / groups, "conv2d: the kernel ", w, " takes ", w[2],
-                       " channels a group, but the images ", x, " in ", groups, " groups have ",
-                       x[3] / groups);
+                       " channels for each group, but the images ", x, " with ", groups,
+                       " groups have ", x[3] / groups);
   window_sizes sizes = pool_rule(x, window);
   sizes.o = w[3];
   sizes.groups = groups;
@@ -49,8 +50,8 @@ struct conv2d_chain;
 struct packed_dense;
 struct reshape;
 
-/// map(x * w + bias), the cross-correlation that neural networks call convolution: x (N, H, W, C),
-/// w (height, width, C / groups, O), bias (O) or no tensor.
+/// Computes map(x * w + bias), where * is the cross-correlation that neural networks call
+/// convolution: x (N, H, W, C), w (height, width, C / groups, O), bias (O) or no tensor.
 struct conv2d {
   window2d window;
   std::size_t groups = 1;
@@ -81,7 +82,7 @@ struct conv2d {
   friend bool operator==(const conv2d&, const conv2d&) = default;
 };
 
-/// Its adjoint to the input, images of shape `image` (H, W, C).
+/// Computes the gradient of `conv2d` with respect to the input, images of shape `image` (H, W, C).
 struct conv2d_input_gradient {
   window2d window;
   std::size_t groups = 1;
@@ -110,7 +111,7 @@ struct conv2d_input_gradient {
   friend bool operator==(const conv2d_input_gradient&, const conv2d_input_gradient&) = default;
 };
 
-/// Its adjoint to the weights.
+/// Computes the gradient of `conv2d` with respect to the weights.
 struct conv2d_kernel_gradient {
   window2d window;
   std::size_t groups = 1;

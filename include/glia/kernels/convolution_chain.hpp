@@ -9,11 +9,11 @@
 
 namespace glia {
 
-/// The most convolutions of a chain.
+/// The largest number of convolutions in a chain.
 inline constexpr std::size_t max_chain = 4;
 
-/// Whether the chained kernel takes this convolution as a link of a chain: activations that clamp;
-/// behind the first, nothing but depthwise and pointwise convolutions.
+/// Returns whether the chained kernel supports this convolution as a link. Its activation must only
+/// clamp, and after the first link there may be only depthwise and pointwise convolutions.
 [[nodiscard]] inline bool chains(const unary_map& map, const window_sizes& s, bool first) {
   const bool depthwise = s.groups == s.c && s.groups == s.o && s.groups > 1;
   const bool pointwise = s.groups == 1 && s.window == window2d{};
@@ -25,13 +25,14 @@ inline constexpr std::size_t max_chain = 4;
 
 namespace glia::kernels {
 
-/// Several convolutions one after the other, each map(x * w + bias); operands are x and then the
-/// weights and bias of each or, where the weights' shapes are attributes, what `pack_panels` made
-/// of both, and no bias. Optional for a backend; where `chains`.
+/// Computes consecutive convolutions, each map(x * w + bias). The operands are x and the weights
+/// and bias of each link. If the shapes of a link's weights are attributes, the operand is the
+/// result of `pack_panels`, without a bias. Optional for a backend; the links must satisfy
+/// `chains`.
 struct conv2d_chain {
   std::size_t count = 0;
   std::array<conv2d, max_chain> links{};
-  std::array<shape, max_chain> packed{};  ///< shapes of the weights that are packed
+  std::array<shape, max_chain> packed{};  ///< shapes of the packed weights
 
   [[nodiscard]] bool is_packed() const { return packed[0].rank() > 0; }
 
@@ -40,7 +41,8 @@ struct conv2d_chain {
   static constexpr std::size_t operands = 1 + 2 * max_chain;  // x, w, bias, w, bias, ...
   static constexpr std::size_t results = 1;
 
-  /// The sizes of each convolution. Throws where one is not for a chain.
+  /// Returns the sizes of each convolution. Throws `value_error` if one of them is unsuitable for a
+  /// chain.
   template <class... Weights>
   [[nodiscard]] std::array<window_sizes, max_chain> sizes(const tensor_spec& x,
                                                           const Weights&... weights) const {
@@ -53,7 +55,7 @@ struct conv2d_chain {
       const tensor_spec out = links[i].result(in, all[2 * i], all[2 * i + 1]);
       result[i] = conv2d_rule(in.shape, all[2 * i].shape, links[i].window, links[i].groups);
       require<value_error>(chains(links[i].map, result[i], i == 0), "conv2d_chain: convolution ", i,
-                           " is not one that a chain takes; run it on its own");
+                           " cannot be part of a chain; run it separately");
       in = out;
     }
     return result;
@@ -80,7 +82,7 @@ struct conv2d_chain {
   friend bool operator==(const conv2d_chain&, const conv2d_chain&) = default;
 
  private:
-  /// The weights and biases of the links, as if they were not packed.
+  /// Returns the specs of the links' weights and biases, as if they were not packed.
   [[nodiscard]] std::array<tensor_spec, 2 * max_chain> unpacked(
       std::array<tensor_spec, 2 * max_chain> all) const {
     for (std::size_t i = 0; is_packed() && i < count; ++i) {

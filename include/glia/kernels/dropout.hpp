@@ -10,8 +10,9 @@
 
 namespace glia {
 
-/// What random numbers of a training step depend on beside the stream, as a tensor of integers: the
-/// seed in two words, the step, and the first sample at hand of the whole batch.
+/// The values on which random numbers of a training step depend, in addition to the stream, as a
+/// tensor of integers: the seed in two words, the step, and the number of the first sample in the
+/// whole batch.
 struct step_key {
   std::uint64_t seed = 0;
   std::uint32_t step = 0;
@@ -30,11 +31,11 @@ struct step_key {
     return {low | high << 32, static_cast<std::uint32_t>(from[2]),
             static_cast<std::uint32_t>(from[3])};
   }
-  /// The sequence of one of its streams.
+  /// Returns the key of one of the step's streams.
   [[nodiscard]] constexpr random_key stream(std::uint32_t number) const noexcept {
     return {seed, number, step};
   }
-  /// The number of the first element of x among those of the whole batch.
+  /// Returns the index of x's first element in the whole batch.
   [[nodiscard]] std::uint64_t first_element(const shape& x) const {
     return std::uint64_t{first_sample} * sample_of(x).size();
   }
@@ -45,11 +46,11 @@ struct step_key {
 
 namespace glia::kernels {
 
-/// Element i of the batch is kept, and divided by 1 - rate, where random_half(key, i), times 2^-16,
-/// is at least `rate`; the others become 0. Its own adjoint. Elements are counted over the whole
+/// Keeps element i of the batch, divided by 1 - rate, if random_half(key, i) 2^-16 is at least
+/// `rate`; other elements become 0. It is its own gradient. Elements are counted over the whole
 /// batch, from the key's first sample on.
 struct dropout {
-  double rate = 0;  ///< in [0, 1)
+  double rate = 0;  ///< fraction of elements that become 0, in [0, 1)
   std::uint32_t stream = 0;
 
   static constexpr std::string_view name = "dropout";

@@ -9,31 +9,31 @@
 
 namespace glia {
 
-/// The functions that are applied element by element; `a` and `b` are the parameters of the
-/// `unary_map` that names the function.
+/// The functions that are applied element by element. `a` and `b` are the parameters of the
+/// `unary_map` that contains the function.
 enum class unary_function : std::uint8_t {
-  affine,       ///< a x + b
-  clamp,        ///< min(max(x, a), b)
-  absolute,     ///< |x|
-  square,       ///< x^2
-  square_root,  ///< sqrt(x)
-  exponential,  ///< exp(x)
-  logarithm,    ///< ln(x)
-  reciprocal,   ///< 1 / x
-  softplus,     ///< ln(1 + exp(x)), computed without overflow
-  floor,        ///< the largest whole number that is not above x; its slope is 0
-  relu,         ///< max(x, 0)
-  relu6,        ///< min(max(x, 0), 6)
-  leaky_relu,   ///< x for x > 0, a x otherwise; a >= 0
-  elu,          ///< x for x > 0, a (exp(x) - 1) otherwise; a >= 0
-  sigmoid,      ///< 1 / (1 + exp(-x))
-  tanh,         ///< hyperbolic tangent
-  swish,        ///< x sigmoid(x), also called SiLU
-  erf,          ///< the error function
-  gelu,         ///< x Phi(x) with Phi the normal distribution function, by erf
+  affine,      ///< a x + b
+  clamp,       ///< min(max(x, a), b)
+  abs,         ///< |x|
+  square,      ///< x^2
+  sqrt,        ///< sqrt(x)
+  exp,         ///< exp(x)
+  log,         ///< ln(x)
+  reciprocal,  ///< 1 / x
+  softplus,    ///< ln(1 + exp(x)), computed without overflow
+  floor,       ///< the largest integer not above x; its derivative is 0
+  relu,        ///< max(x, 0)
+  relu6,       ///< min(max(x, 0), 6)
+  leaky_relu,  ///< x for x > 0, a x otherwise; a >= 0
+  elu,         ///< x for x > 0, a (exp(x) - 1) otherwise; a >= 0
+  sigmoid,     ///< 1 / (1 + exp(-x))
+  tanh,        ///< hyperbolic tangent
+  silu,        ///< x sigmoid(x), also called swish
+  erf,         ///< the error function
+  gelu,        ///< x Phi(x), where Phi is the normal distribution function, computed by erf
 };
 
-/// A unary function together with its parameters.
+/// A unary function and its parameters.
 struct unary_map {
   unary_function function = unary_function::affine;
   double a = 1;
@@ -42,25 +42,25 @@ struct unary_map {
   friend constexpr bool operator==(const unary_map&, const unary_map&) = default;
 };
 
-/// The map that leaves its operand as it is.
+/// The map that does not change its operand.
 inline constexpr unary_map identity_map{};
 
-/// Whether the map only bounds its operand, which loops then do in registers.
+/// Returns whether the map only bounds its operand, which loops can do in registers.
 [[nodiscard]] constexpr bool clamps(const unary_map& map) noexcept {
   return map == identity_map || map.function == unary_function::relu ||
          map.function == unary_function::relu6;
 }
 
 [[nodiscard]] constexpr std::string_view name_of(unary_function function) noexcept {
-  constexpr std::string_view names[] = {
-      "affine",     "clamp",    "absolute", "square", "square_root", "exponential", "logarithm",
-      "reciprocal", "softplus", "floor",    "relu",   "relu6",       "leaky_relu",  "elu",
-      "sigmoid",    "tanh",     "swish",    "erf",    "gelu"};
+  constexpr std::string_view names[] = {"affine", "clamp", "abs",        "square",   "sqrt",
+                                        "exp",    "log",   "reciprocal", "softplus", "floor",
+                                        "relu",   "relu6", "leaky_relu", "elu",      "sigmoid",
+                                        "tanh",   "silu",  "erf",        "gelu"};
   return names[static_cast<std::size_t>(function)];
 }
 
-/// What the derivative of a unary function is computed from. The choice decides what is kept for
-/// the backward pass: functions that can do with their output share it with whoever consumes that.
+/// The tensor from which the derivative of a unary function is computed: nothing, its input or its
+/// output. It is kept for the backward pass; an output is shared with its other users.
 enum class saved_operand : std::uint8_t { none, input, output };
 
 [[nodiscard]] constexpr saved_operand saved_for_gradient(unary_function function) noexcept {
@@ -68,8 +68,8 @@ enum class saved_operand : std::uint8_t { none, input, output };
     case unary_function::affine:
     case unary_function::floor:
       return saved_operand::none;
-    case unary_function::square_root:
-    case unary_function::exponential:
+    case unary_function::sqrt:
+    case unary_function::exp:
     case unary_function::reciprocal:
     case unary_function::relu:
     case unary_function::relu6:
@@ -83,19 +83,19 @@ enum class saved_operand : std::uint8_t { none, input, output };
   }
 }
 
-/// Operations per element; a nominal count, good for comparing and not for timing.
+/// Returns the operations per element: a nominal count for comparisons, not for predicting times.
 [[nodiscard]] constexpr double flops_of(const unary_map& map) noexcept {
   if (map == identity_map) {
     return 0;
   }
   switch (map.function) {
-    case unary_function::exponential:
-    case unary_function::logarithm:
+    case unary_function::exp:
+    case unary_function::log:
     case unary_function::softplus:
     case unary_function::elu:
     case unary_function::sigmoid:
     case unary_function::tanh:
-    case unary_function::swish:
+    case unary_function::silu:
     case unary_function::erf:
     case unary_function::gelu:
       return 10;
@@ -104,8 +104,8 @@ enum class saved_operand : std::uint8_t { none, input, output };
   }
 }
 
-/// Functions of two operands, applied element by element with broadcasting. `greater` and `equal`
-/// give 1 where they hold and 0 elsewhere.
+/// Functions of two operands that are applied element by element with broadcasting. `greater` and
+/// `equal` return 1 if the condition is true, else 0.
 enum class binary_function : std::uint8_t {
   add,
   subtract,
@@ -117,8 +117,9 @@ enum class binary_function : std::uint8_t {
   equal,
 };
 
-/// The shape of a op b under NumPy's broadcasting: axes are aligned at the last one, and an axis of
-/// extent 1 (or absent) is repeated. Throws `shape_error` where extents disagree.
+/// Returns the shape of a op b according to NumPy's broadcasting: axes are aligned at the last one,
+/// and an axis of extent 1 (or a missing one) is repeated. Throws `shape_error` if the extents do
+/// not match.
 [[nodiscard]] inline shape broadcast_shape(const shape& a, const shape& b) {
   const std::size_t rank = std::max(a.rank(), b.rank());
   shape result;
@@ -126,8 +127,8 @@ enum class binary_function : std::uint8_t {
     const std::size_t from_a = axis + a.rank() < rank ? 1 : a[axis + a.rank() - rank];
     const std::size_t from_b = axis + b.rank() < rank ? 1 : b[axis + b.rank() - rank];
     require<shape_error>(
-        from_a == from_b || from_a == 1 || from_b == 1, "element-wise operation: shapes ", a,
-        " and ", b, " do not broadcast: extents must be equal or 1, counted from the last axis");
+        from_a == from_b || from_a == 1 || from_b == 1, "element-wise operation: the shapes ", a,
+        " and ", b, " cannot be broadcast: counted from the last axis, extents must be equal or 1");
     result.push_back(from_a == 1 ? from_b : from_a);
   }
   return result;
@@ -135,7 +136,8 @@ enum class binary_function : std::uint8_t {
 
 namespace detail {
 
-/// What an operand is to the samples of a batch of shape `batch` that it is broadcast to.
+/// Returns the relation of an operand to the samples of a batch of shape `batch`, to which it is
+/// broadcast.
 [[nodiscard]] constexpr batch_axis broadcast_axis(const tensor_spec& operand, const shape& batch) {
   return has_rows_of(operand.shape, batch) ? batch_axis::rows : batch_axis::shared;
 }
@@ -146,7 +148,7 @@ namespace detail {
 
 namespace glia::kernels {
 
-/// map(x), element by element.
+/// Computes map(x), element by element.
 struct unary {
   unary_map map;
 
@@ -168,7 +170,8 @@ struct unary {
   friend bool operator==(const unary&, const unary&) = default;
 };
 
-/// dy map'(x); `saved` is the operand or the result of `unary`, as saved_for_gradient says.
+/// Computes dy map'(x). `saved` is the operand or the result of `unary`, according to
+/// saved_for_gradient.
 struct unary_gradient {
   unary_map map;
 
@@ -183,7 +186,7 @@ struct unary_gradient {
   [[nodiscard]] tensor_spec result(const tensor_spec& dy, const tensor_spec& saved) const {
     require_elements("unary_gradient", dy, element::real);
     if (needs_saved()) {
-      require_elements("unary_gradient: what was saved", saved, element::real);
+      require_elements("unary_gradient: saved tensor", saved, element::real);
       require_same_shape("unary_gradient", dy.shape, saved.shape);
     }
     return dy;
@@ -197,7 +200,7 @@ struct unary_gradient {
   friend bool operator==(const unary_gradient&, const unary_gradient&) = default;
 };
 
-/// function(a, b), element by element, broadcast as NumPy does.
+/// Computes function(a, b), element by element, with NumPy's broadcasting.
 struct binary {
   binary_function function = binary_function::add;
 
@@ -221,9 +224,9 @@ struct binary {
   friend bool operator==(const binary&, const binary&) = default;
 };
 
-/// a where the condition is not 0, and b elsewhere, element by element, all three broadcast as
-/// NumPy does. As there, a condition that is not a number holds. What is not chosen does not show,
-/// whatever it is.
+/// Selects a if the condition is not 0, else b, element by element, with NumPy's broadcasting of
+/// all three. As in NumPy, a condition of NaN counts as true. The other value does not affect the
+/// result, even if it is NaN.
 struct select {
   static constexpr std::string_view name = "select";
   static constexpr std::size_t operands = 3;  // condition, a, b

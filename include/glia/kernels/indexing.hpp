@@ -8,7 +8,7 @@
 
 namespace glia::kernels {
 
-/// Numbers as integers: those that are whole, from 0 to 2^31 - 1; -1 for all others.
+/// Converts numbers to integers: integers from 0 to 2^31 - 1 stay, all other numbers become -1.
 struct to_index {
   static constexpr std::string_view name = "to_index";
   static constexpr std::size_t operands = 1;
@@ -25,8 +25,8 @@ struct to_index {
   friend bool operator==(const to_index&, const to_index&) = default;
 };
 
-/// Rows of a table (V, ...), one for each index: an embedding. An index that is not one of
-/// 0 ... V - 1 gets a row of zeros, as from a product with `one_hot`.
+/// Returns rows of a table (V, ...), one for each index, as for an embedding. An index that is not
+/// in 0 ... V - 1 gives a row of zeros, as a product with `one_hot` does.
 struct gather {
   static constexpr std::string_view name = "gather";
   static constexpr std::size_t operands = 2;  // table, indices
@@ -39,7 +39,7 @@ struct gather {
     shape rows = indices.shape;
     require<shape_error>(rows.rank() + table.shape.rank() - 1 <= shape::max_rank,
                          "gather: a row of a table ", table.shape, " for each index of ", rows,
-                         " makes more than ", shape::max_rank, " axes");
+                         " would need more than ", shape::max_rank, " axes");
     for (const std::size_t extent : sample_of(table.shape)) {
       rows.push_back(extent);
     }
@@ -55,8 +55,8 @@ struct gather {
   friend bool operator==(const gather&, const gather&) = default;
 };
 
-/// A table of `count` rows, each the sum of the rows whose index names it, in their order; the
-/// adjoint of `gather`. Rows whose index is not one of 0 ... count - 1 are left out.
+/// Returns a table of `count` rows, each the sum of the rows with its index, in their order; the
+/// gradient of `gather`. Rows whose index is not in 0 ... count - 1 are ignored.
 struct scatter_add {
   std::size_t count = 0;
 

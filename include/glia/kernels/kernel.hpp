@@ -13,12 +13,11 @@
 
 namespace glia {
 
-/// What the elements of a tensor are: numbers of the backend's own floating-point type, 32-bit
-/// integers, or bytes.
+/// The type of a tensor's elements: numbers of the device's floating-point type (`real`), 32-bit
+/// integers (`index`), or bytes.
 enum class element : std::uint8_t { none, real, index, byte };
 
-/// Shape and elements of a tensor; by default that of no tensor, which stands for an operand that
-/// is left out.
+/// The shape and element type of a tensor. By default there is no tensor, for omitted operands.
 struct tensor_spec {
   glia::shape shape{};
   element type = element::none;
@@ -27,19 +26,19 @@ struct tensor_spec {
   friend constexpr bool operator==(const tensor_spec&, const tensor_spec&) = default;
 };
 
-/// The spec of a tensor of numbers.
+/// Returns the spec of a tensor of floating-point numbers.
 [[nodiscard]] constexpr tensor_spec real_of(const shape& s) { return {s, element::real}; }
 
-/// What an operand or a result of a kernel is to the samples of a batch:
+/// The relation of an operand or result of a kernel to the samples of a batch.
 enum class batch_axis : std::uint8_t {
   shared,  ///< the same for all samples
-  rows,    ///< its leading axis counts the samples, each of which is treated on its own
-  summed,  ///< a sum over the samples: pieces of the batch give parts of it
-  whole,   ///< the kernel must see all samples at once
-  key,     ///< random words that name the first sample at hand; see step_key
+  rows,    ///< the leading axis is the batch axis, and samples are independent
+  summed,  ///< a sum over the samples; batch tiles give parts of it
+  whole,   ///< the kernel needs all samples at once
+  key,     ///< random words with the number of the first sample; see step_key
 };
 
-/// The same for all operands and results of one call.
+/// The relations of all operands and results of one kernel call to the samples.
 template <std::size_t Operands, std::size_t Results>
 struct batch_axes {
   std::array<batch_axis, Operands> operands;
@@ -53,7 +52,7 @@ struct batch_axes {
   }
 };
 
-/// That a result may be written over an operand which the caller has given up.
+/// A result that may overwrite an operand which the caller has given up.
 struct overwrite {
   std::size_t result;
   std::size_t operand;
@@ -61,7 +60,7 @@ struct overwrite {
 
 namespace detail {
 
-/// Calls f(operands[0], operands[1], ...) for all operands of a kernel.
+/// Calls f(operands[0], operands[1], ...) with all operands of a kernel.
 template <class K, class Operands, class F>
 constexpr decltype(auto) with_operands(const Operands& operands, const F& f) {
   return [&]<std::size_t... I>(std::index_sequence<I...>)->decltype(auto) {
@@ -70,7 +69,7 @@ constexpr decltype(auto) with_operands(const Operands& operands, const F& f) {
   (std::make_index_sequence<K::operands>{});
 }
 
-/// Looked at first: whether types can be compared may depend on whether they are kernels.
+/// Checked first, because comparing types may require knowing whether they are kernels.
 template <class K>
 concept has_kernel_constants = requires {
   { K::name } -> std::convertible_to<std::string_view>;
@@ -80,35 +79,38 @@ concept has_kernel_constants = requires {
 
 }  // namespace detail
 
-/// A call of a backend's primitive function as a value: its attributes, and all that is known of it
-/// but the loops. A number that is an attribute is a constant of the program; what may change from
-/// step to step is an operand.
+/// A primitive operation of a device as a value: its attributes and its rules, but not the loops
+/// that compute it. A number that is an attribute is a constant of the graph. Values that change
+/// from step to step are operands.
 ///
 /// Every kernel has
-/// - `name`, and how many `operands` it takes and `results` it gives;
-/// - `result(specs...)`: shape and elements of the result, or an array of several. Throws
-///   `shape_error` or `value_error` for operands that do not fit;
-/// - `flops(specs...)`: floating-point operations, a multiply-add being two, 1 for simple functions
-///   of an element and 10 for those with an exponential or logarithm;
-/// - maybe `axes(specs...)`: what it does to the samples of a batch, if it need not see all;
-/// - maybe `becomes`, a list of the kernels that passes over a graph may make of it and others;
-/// - maybe `overwrites`, and `updates`: its results start from what the operands hold that they
-///   overwrite; and `relabels(spec)`: whether the result has its operand's elements, in order.
+/// - `name`, and the numbers of its `operands` and `results`;
+/// - `result(specs...)`: shape and element type of the result, or an array of several. Throws
+///   `shape_error` or `value_error` for unsuitable operands;
+/// - `flops(specs...)`: floating-point operations. A multiply-add counts as 2, a simple function of
+///   an element as 1, and a function with an exponential or logarithm as 10;
+/// - optionally `axes(specs...)`: the relations to the samples of a batch, if it does not need all
+/// of
+///   them at once;
+/// - optionally `becomes`: the list of kernels into which passes may turn it;
+/// - optionally `overwrites`, and `updates`: the results start from the values of the operands that
+///   they overwrite; and `relabels(spec)`: whether the result has the same elements as its operand,
+/// in the same order.
 template <class K>
 concept kernel = detail::has_kernel_constants<K> && std::copyable<K> && std::equality_comparable<K>;
 
 template <class... Kernels>
 struct kernel_list {};
 
-/// What running a kernel gives: a tensor, or an array of several.
+/// The result of running a kernel: a tensor, or an array of several.
 template <kernel K, class Tensor>
 using results_t = std::conditional_t<K::results == 1, Tensor, std::array<Tensor, K::results>>;
 
-/// The specs of a kernel's results as an array, whatever their number.
+/// Returns the specs of a kernel's results as an array, whatever their number.
 template <kernel K, class... Specs>
 [[nodiscard]] constexpr std::array<tensor_spec, K::results> result_specs(const K& k,
                                                                          const Specs&... operands) {
-  static_assert(sizeof...(Specs) == K::operands, "the kernel takes another number of operands");
+  static_assert(sizeof...(Specs) == K::operands, "wrong number of operands for this kernel");
   if constexpr (K::results == 1) {
     return {k.result(operands...)};
   } else {
@@ -116,7 +118,8 @@ template <kernel K, class... Specs>
   }
 }
 
-/// Which operand a result may overwrite, by order of choice; `operands` if none is left.
+/// Returns the operand that a result may overwrite, in order of preference; returns `operands` if
+/// there are no more.
 template <kernel K>
 [[nodiscard]] constexpr std::size_t overwritten_by(std::size_t result, std::size_t choice = 0) {
   if constexpr (requires { K::overwrites; }) {
@@ -129,7 +132,7 @@ template <kernel K>
   return K::operands;
 }
 
-/// Whether a kernel's results start from what the operands hold that they overwrite.
+/// Returns whether a kernel's results start from the values of the operands that they overwrite.
 template <kernel K>
 [[nodiscard]] constexpr bool updates() {
   if constexpr (requires { K::updates; }) {
@@ -139,7 +142,7 @@ template <kernel K>
   }
 }
 
-/// Whether a kernel's result has its only operand's elements, in order.
+/// Returns whether a kernel's result has the same elements as its only operand, in the same order.
 template <kernel K, class... Specs>
 [[nodiscard]] constexpr bool relabels(const K& k, const Specs&... operands) {
   if constexpr (requires { k.relabels(operands...); }) {
@@ -149,7 +152,7 @@ template <kernel K, class... Specs>
   }
 }
 
-/// What a kernel does to the samples of a batch.
+/// Returns the relations of a kernel's operands and results to the samples of a batch.
 template <kernel K, class... Specs>
 [[nodiscard]] constexpr batch_axes<K::operands, K::results> axes_of(const K& k,
                                                                     const Specs&... operands) {
@@ -160,17 +163,18 @@ template <kernel K, class... Specs>
   }
 }
 
-/// What an element takes, numbers taking `real_bytes`.
+/// Returns the size of an element in bytes, if a floating-point number takes `real_bytes`.
 [[nodiscard]] constexpr std::size_t bytes_of(element type, std::size_t real_bytes) noexcept {
   return type == element::index ? sizeof(std::int32_t) : type == element::byte ? 1 : real_bytes;
 }
-/// The same, numbers being of type T.
+/// Returns the size of an element in bytes, if floating-point numbers have type T.
 template <class T>
 [[nodiscard]] constexpr std::size_t bytes_of(element type) noexcept {
   return bytes_of(type, sizeof(T));
 }
 
-/// Operands read and results written by one call, each once; 0 for a kernel that only relabels.
+/// Returns the bytes of the operands and results of one call, each counted once; 0 for a kernel
+/// that only relabels.
 template <class T, kernel K, class... Specs>
 [[nodiscard]] constexpr double bytes_moved(const K& k, const Specs&... operands) {
   if (relabels(k, operands...)) {
@@ -186,12 +190,13 @@ template <class T, kernel K, class... Specs>
   return sum;
 }
 
-/// Throws where operand `what` is not there or does not hold elements of this type.
+/// Throws `value_error` if a tensor is missing or has another element type. `what` names the
+/// operand.
 inline void require_elements(std::string_view what, const tensor_spec& got, element expected) {
   constexpr std::string_view names[] = {"no tensor", "numbers", "integers", "bytes"};
   require<value_error>(got.type == expected, what, ": expected a tensor of ",
-                       names[static_cast<std::size_t>(expected)], ", got ", got ? "one of " : "",
-                       names[static_cast<std::size_t>(got.type)]);
+                       names[static_cast<std::size_t>(expected)], ", got ",
+                       got ? "a tensor of " : "", names[static_cast<std::size_t>(got.type)]);
 }
 
 inline void require_same_shape(std::string_view what, const shape& expected, const shape& got) {
@@ -202,13 +207,13 @@ namespace detail {
 
 [[nodiscard]] constexpr double count(const shape& s) { return static_cast<double>(s.size()); }
 
-/// Whether a tensor of this shape has the samples of a batch of shape `batch` as its rows.
+/// Returns whether a tensor of this shape has the samples of a batch of shape `batch` as its rows.
 [[nodiscard]] constexpr bool has_rows_of(const shape& s, const shape& batch) {
   return batch.rank() > 0 && s.rank() == batch.rank() && s[0] == batch[0];
 }
 
-/// For kernels that treat each row of their first operand on its own, together with the same row of
-/// the next operands; the last `shared` ones are the same for all.
+/// Returns the relations for kernels that compute each row of the first operand from the same row
+/// of the other operands. The last `shared` operands are the same for all rows.
 template <class K>
 [[nodiscard]] constexpr batch_axes<K::operands, K::results> by_rows(std::size_t shared = 0) {
   batch_axes<K::operands, K::results> result{};

@@ -23,7 +23,7 @@
 
 namespace glia {
 
-/// The kernels that every backend runs.
+/// The basic kernels, which every backend implements.
 using basic_kernels = kernel_list<
     kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to, kernels::norm,
     kernels::concat, kernels::slice, kernels::pad, kernels::permute_axes, kernels::to_index,
@@ -36,7 +36,8 @@ using basic_kernels = kernel_list<
     kernels::softmax_cross_entropy_gradient, kernels::one_hot, kernels::argmax, kernels::in_top_k,
     kernels::fake_quantize, kernels::sgd, kernels::adam, kernels::rmsprop, kernels::adagrad>;
 
-/// Several of those in one, and one for several machines: a backend may run them or not.
+/// The fused kernels, each of which replaces several basic ones, and the kernels for several
+/// machines. They are optional for a backend.
 using fused_kernels =
     kernel_list<kernels::conv2d_max_pool2d, kernels::conv2d_max_pool2d_gradient,
                 kernels::conv2d_chain, kernels::pack_panels, kernels::pack_transformed,
@@ -53,10 +54,10 @@ template <class K, class... Kernels>
 
 }  // namespace detail
 
-/// Whether every backend runs this kernel.
+/// Whether a kernel is basic, so that every backend implements it.
 template <class K>
 inline constexpr bool is_basic = detail::is_listed<K>(basic_kernels{});
-/// Whether it does what several of those do.
+/// Whether a kernel is fused, that is, replaces several basic kernels.
 template <class K>
 inline constexpr bool is_fused = detail::is_listed<K>(fused_kernels{});
 

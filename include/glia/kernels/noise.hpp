@@ -9,10 +9,10 @@
 
 namespace glia::kernels {
 
-/// Element i of the batch plus `deviation` times normal_of(random_bits(key, i)). Elements are
+/// Adds `deviation` times normal_of(random_bits(key, i)) to element i of the batch. Elements are
 /// counted over the whole batch, from the key's first sample on.
 struct gaussian_noise {
-  double deviation = 0;  ///< at least 0
+  double deviation = 0;  ///< standard deviation, at least 0
   std::uint32_t stream = 0;
 
   static constexpr std::string_view name = "gaussian_noise";

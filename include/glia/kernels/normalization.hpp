@@ -9,23 +9,23 @@
 
 namespace glia {
 
-/// Which elements share a mean and a variance: `batch` normalises every channel (last axis) over
-/// all rows, `layer` every row over its features (last axis), `group` every group of channels of a
-/// sample over all positions. `rms` is `layer` with a mean of 0, whatever the mean is.
+/// The elements that share a mean and a variance. `batch` normalizes every channel (last axis) over
+/// all rows, `layer` every row over its features (last axis), and `group` every group of channels
+/// of a sample over all positions. `rms` is `layer` with the mean taken as 0.
 enum class normalization : std::uint8_t { batch, layer, group, rms };
 
-/// Whether the elements of a row, and no others, share their statistics.
+/// Returns whether exactly the elements of a row share their statistics.
 [[nodiscard]] constexpr bool is_by_rows(normalization kind) {
   return kind == normalization::layer || kind == normalization::rms;
 }
 
-/// The shape of the statistics of `normalize`: (C) for batch, one a row for layer, (N, groups) for
-/// group, (N, ...) without the features for rms.
+/// Returns the shape of the statistics of `normalize`: (C) for batch, one for each row for layer,
+/// (N, groups) for group, and (N, ...) without the last axis for rms.
 [[nodiscard]] inline shape statistics_shape(const shape& x, normalization kind,
                                             std::size_t groups = 1) {
   require<shape_error>(x.rank() >= 2 && x.size() > 0,
-                       "normalisation: expected a non-empty batch of at least 2 axes, got ", x);
-  require<value_error>(groups > 0 && x.back() % groups == 0, "normalisation: ", groups,
+                       "normalization: expected a non-empty batch with at least 2 axes, got ", x);
+  require<value_error>(groups > 0 && x.back() % groups == 0, "normalization: ", groups,
                        " groups do not divide ", x.back(), " channels");
   switch (kind) {
     case normalization::batch:
@@ -44,8 +44,8 @@ enum class normalization : std::uint8_t { batch, layer, group, rms };
   return rows;
 }
 
-/// Whether the statistics' leading axis counts samples. Those of layer lie in rows of their own
-/// only where a sample is one row.
+/// Returns whether the leading axis of the statistics is the batch axis. For `layer`, this holds
+/// only if a sample is one row.
 [[nodiscard]] constexpr bool has_statistics_by_sample(normalization kind, std::size_t rank) {
   return kind == normalization::group || kind == normalization::rms ||
          (kind == normalization::layer && rank == 2);
@@ -55,16 +55,16 @@ enum class normalization : std::uint8_t { batch, layer, group, rms };
 
 namespace glia::kernels {
 
-/// gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x itself, the variance
-/// being divided by the count; gamma and beta have the extent of the last axis.
+/// Computes gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x. The
+/// variance is divided by the count; gamma and beta have the extent of the last axis.
 ///
-/// Numbers of any size have their normalised values, where their mean is far larger than their
-/// deviation and where squares leave the range of numbers as well. A variance that does not fit is
+/// The results are accurate for numbers of any size, even if the mean is much larger than the
+/// standard deviation or squares would overflow. A variance that is too large for the type is
 /// infinity. Equal numbers give beta.
 struct normalize {
   normalization kind = normalization::batch;
   double epsilon = 0;
-  std::size_t groups = 1;  ///< of `group`
+  std::size_t groups = 1;  ///< number of groups, for `group`
 
   static constexpr std::string_view name = "normalize";
   static constexpr std::size_t operands = 3;  // x, gamma, beta
@@ -89,11 +89,11 @@ struct normalize {
   friend bool operator==(const normalize&, const normalize&) = default;
 };
 
-/// Its adjoints to x, gamma and beta.
+/// Computes the gradients of `normalize` with respect to x, gamma and beta.
 struct normalize_gradient {
   normalization kind = normalization::batch;
   double epsilon = 0;
-  std::size_t groups = 1;  ///< of `group`
+  std::size_t groups = 1;  ///< number of groups, for `group`
 
   static constexpr std::string_view name = "normalize_gradient";
   static constexpr std::size_t operands = 5;  // dy, x, gamma, mean, variance

@@ -9,8 +9,8 @@
 
 namespace glia {
 
-/// Whether a convolution with weights of this shape and its pooling can do with fewer products than
-/// they have, by Winograd's transforms.
+/// Returns whether Winograd's transforms need fewer multiplications for a convolution with weights
+/// of this shape and its pooling.
 [[nodiscard]] inline bool transforms(const convolution_pooling& how, const shape& w) {
   return how.groups == 1 && kernels::pack_transformed::applies(w) &&
          kernels::pack_transformed::fits(how.window, how.pool);
@@ -20,8 +20,9 @@ namespace glia {
 
 namespace glia::kernels {
 
-/// `dense` whose weights are there as `pack_panels` made them, without a bias, as well: for sizes
-/// or zeros that other loops are better for they are as they were. Optional for a backend.
+/// Computes `dense` with an additional operand: the weights packed by `pack_panels`, without a
+/// bias. The original weights are used for sizes or zeros for which other loops are faster.
+/// Optional for a backend.
 struct packed_dense {
   unary_map map = identity_map;
 
@@ -47,8 +48,8 @@ struct packed_dense {
   friend bool operator==(const packed_dense&, const packed_dense&) = default;
 };
 
-/// `conv2d_max_pool2d` without positions whose weights are there as `pack_panels` made them with
-/// the bias, or `pack_transformed`, as well. Optional for a backend.
+/// Computes `conv2d_max_pool2d` without positions, with an additional operand: the weights packed
+/// by `pack_panels` with the bias, or by `pack_transformed`. Optional for a backend.
 struct packed_conv2d_max_pool2d {
   convolution_pooling how;
   unary_map map = identity_map;
@@ -59,7 +60,7 @@ struct packed_conv2d_max_pool2d {
 
   [[nodiscard]] tensor_spec result(const tensor_spec& x, const tensor_spec& w,
                                    const tensor_spec& bias, const tensor_spec& packed) const {
-    require<value_error>(how.groups == 1, "packed_conv2d_max_pool2d: takes one group, got ",
+    require<value_error>(how.groups == 1, "packed_conv2d_max_pool2d: expected one group, got ",
                          how.groups);
     require_same_shape("packed_conv2d_max_pool2d: packed weights",
                        is_transformed(packed.shape) ? pack_transformed::result(w).shape

@@ -9,14 +9,14 @@
 
 namespace glia::kernels {
 
-/// The weights (..., O) and bias (O), or none, of a product in the order in which loops read them,
-/// which is the backend's own: made once for weights that stay as they are. Optional for a backend.
+/// Packs the weights (..., O) and bias (O), if any, of a product in the order in which the device's
+/// loops read them. This is done once for weights that do not change. Optional for a backend.
 struct pack_panels {
   static constexpr std::string_view name = "pack_panels";
   static constexpr std::size_t operands = 2;  // w, bias
   static constexpr std::size_t results = 1;
 
-  // As wide as the widest panels of outputs there are, or a multiple.
+  // As wide as the widest panels of outputs, or a multiple.
   static constexpr std::size_t outputs_at_a_time = 32;
 
   [[nodiscard]] static tensor_spec result(const tensor_spec& w, const tensor_spec& bias) {
@@ -38,18 +38,18 @@ struct pack_panels {
   }
 };
 
-/// The weights (2, 2, C, O) of a convolution as the nine matrices that Winograd's F(2 x 2, 2 x 2)
-/// multiplies tiles with. Like `pack_panels` in all else.
+/// Packs the weights (2, 2, C, O) of a convolution as the nine matrices that Winograd's F(2 x 2, 2
+/// x 2) multiplies tiles with; otherwise like `pack_panels`.
 struct pack_transformed {
   static constexpr std::string_view name = "pack_transformed";
   static constexpr std::size_t operands = 1;  // w
   static constexpr std::size_t results = 1;
 
   static constexpr std::size_t products = 9;
-  // As wide as the widest registers there are.
+  // As wide as the widest registers.
   static constexpr std::size_t channels_at_a_time = 16;
 
-  /// Whether the products give the outputs of a convolution that a pooling window sees.
+  /// Returns whether the products give the outputs of a convolution that a pooling window covers.
   [[nodiscard]] static constexpr bool fits(const window2d& k, const window2d& pool) {
     return k.height == 2 && k.width == 2 && k.stride_height == 1 && k.stride_width == 1 &&
            k.dilation_height == 1 && k.dilation_width == 1 && pool.height == 2 && pool.width == 2;

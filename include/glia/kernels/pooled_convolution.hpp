@@ -19,8 +19,9 @@ struct convolution_pooling {
                                    const convolution_pooling&) = default;
 };
 
-/// Whether the fused kernels take this activation and pooling: one that clamps, so that a byte can
-/// say where no gradient gets through, and windows that neither overlap nor hang over the border.
+/// Returns whether the fused kernels support this activation and pooling. The activation must
+/// clamp, so that a byte can mark outputs without a gradient. Windows must neither overlap nor
+/// exceed the border.
 [[nodiscard]] constexpr bool pools_fuse(const unary_map& map, const window2d& pool) noexcept {
   return clamps(map) && pool.height * pool.width < 255 && pool.stride_height >= pool.height &&
          pool.stride_width >= pool.width && pool.dilation_height == 1 && pool.dilation_width == 1 &&
@@ -35,9 +36,9 @@ struct packed_conv2d_max_pool2d;
 struct pack_panels;
 struct pack_transformed;
 
-/// max_pool2d(map(x * w + bias)), and for the gradient, if it is wanted, a byte for each output:
-/// the winner's position in its window, or a value of the backend's own where the map cuts the
-/// gradient off. Optional for a backend; where `pools_fuse`.
+/// Computes max_pool2d(map(x * w + bias)) and, if the gradient needs it, a byte for each output:
+/// the position of the maximum in its window, or a value chosen by the backend if the map has no
+/// gradient there. Optional for a backend; the pooling must satisfy `pools_fuse`.
 struct conv2d_max_pool2d {
   convolution_pooling how;
   unary_map map = identity_map;
@@ -67,12 +68,13 @@ struct conv2d_max_pool2d {
                                              const tensor_spec&) {
     return detail::by_rows<conv2d_max_pool2d>(2);
   }
-  /// What it is without the pooling.
+  /// Returns the convolution without the pooling.
   [[nodiscard]] conv2d convolution() const { return {how.window, how.groups, map}; }
   friend bool operator==(const conv2d_max_pool2d&, const conv2d_max_pool2d&) = default;
 };
 
-/// Its adjoints to the input, the weights and the bias; no tensor for the input if not wanted.
+/// Computes the gradients with respect to the input, the weights and the bias. The input's gradient
+/// is optional.
 struct conv2d_max_pool2d_gradient {
   convolution_pooling how;
   bool to_input = true;

@@ -9,7 +9,7 @@
 
 namespace glia::detail {
 
-/// One operation for each element that a window covers.
+/// Returns one operation for each element that a window covers.
 [[nodiscard]] inline double pool_flops(const window_sizes& s) {
   return count(s.output()) * static_cast<double>(s.window.height * s.window.width);
 }
@@ -18,9 +18,9 @@ namespace glia::detail {
 
 namespace glia::kernels {
 
-/// The largest value of every window of x (N, H, W, C), and which of a window's positions won, row
-/// by row. Padding never wins; the first of equal values does, what is not a number over all
-/// others.
+/// Computes the largest value of every window of x (N, H, W, C), and its position in the window,
+/// counted row by row. Padding is ignored. Of equal values, the first is selected; a NaN is
+/// selected over all other values.
 struct max_pool2d {
   window2d window;
 
@@ -42,7 +42,8 @@ struct max_pool2d {
   friend bool operator==(const max_pool2d&, const max_pool2d&) = default;
 };
 
-/// Its adjoint: dy goes to where each maximum stood in images of shape `image` (H, W, C).
+/// Computes the gradient of `max_pool2d`: adds dy at the position of each maximum, in images of
+/// shape `image` (H, W, C).
 struct max_pool2d_gradient {
   window2d window;
   shape image;
@@ -71,7 +72,7 @@ struct max_pool2d_gradient {
   friend bool operator==(const max_pool2d_gradient&, const max_pool2d_gradient&) = default;
 };
 
-/// The mean of every window of x (N, H, W, C), padding not counted.
+/// Computes the mean of every window of x (N, H, W, C), without the padding.
 struct avg_pool2d {
   window2d window;
 
@@ -92,7 +93,7 @@ struct avg_pool2d {
   friend bool operator==(const avg_pool2d&, const avg_pool2d&) = default;
 };
 
-/// Its adjoint, to images of shape `image` (H, W, C).
+/// Computes the gradient of `avg_pool2d`, for images of shape `image` (H, W, C).
 struct avg_pool2d_gradient {
   window2d window;
   shape image;

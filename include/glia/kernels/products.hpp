@@ -10,10 +10,10 @@
 
 namespace glia {
 
-/// Which of the two factors of a matrix product is used transposed.
+/// The factor of a matrix product that is transposed, if any.
 enum class transpose : std::uint8_t { none, first, second };
 
-/// The sizes of one matrix product C (m, n) = A (m, k) B (k, n), the transposes already resolved.
+/// The sizes of one matrix product C (m, n) = A (m, k) B (k, n), after transposing.
 struct matmul_sizes {
   std::size_t m;
   std::size_t n;
@@ -26,7 +26,7 @@ struct matmul_sizes {
 
 namespace detail {
 
-/// The sizes of the products of matrices in the last two axes.
+/// Returns the sizes of the products of matrices in the last two axes.
 [[nodiscard]] inline matmul_sizes last_axes_rule(std::string_view what, const shape& a,
                                                  const shape& b, transpose which) {
   const std::size_t row = a.rank() - 2;
@@ -34,7 +34,7 @@ namespace detail {
   const bool ta = which == transpose::first;
   const bool tb = which == transpose::second;
   const matmul_sizes sizes{a[ta ? column : row], b[tb ? row : column], a[ta ? row : column]};
-  require<shape_error>(sizes.k == b[tb ? column : row], what, ": inner extents disagree: ", a,
+  require<shape_error>(sizes.k == b[tb ? column : row], what, ": the inner extents differ: ", a,
                        ta ? " transposed" : "", " times ", b, tb ? " transposed" : "");
   return sizes;
 }
@@ -47,19 +47,19 @@ namespace detail {
   return detail::last_axes_rule("matmul", a, b, which);
 }
 
-/// The sizes of each of a batch of products.
+/// Returns the sizes of each product of a batch.
 [[nodiscard]] inline matmul_sizes batched_matmul_rule(const shape& a, const shape& b,
                                                       transpose which) {
   const std::size_t rank = a.rank();
   require<shape_error>(
       rank > 2 && b.rank() == rank && std::equal(a.begin(), a.end() - 2, b.begin()),
-      "batched_matmul: expected two batches of matrices (..., m, k) and (..., k, n), alike in all "
-      "axes but the last two, got shapes ",
-      a, " and ", b, "; broadcast_to repeats one, matmul takes two matrices");
+      "batched_matmul: expected two batches of matrices (..., m, k) and (..., k, n), with the same "
+      "extents in all axes but the last two, got shapes ",
+      a, " and ", b, "; use broadcast_to to repeat one of them, or matmul for two matrices");
   return detail::last_axes_rule("batched_matmul", a, b, which);
 }
 
-/// Throws for a bias that is there and does not have one number for each output.
+/// Throws `shape_error` if a bias exists and does not have one number for each output.
 inline void require_bias(std::string_view what, const tensor_spec& bias, std::size_t outputs) {
   require<shape_error>(!bias || bias == real_of({outputs}), what, ": expected a bias of shape ",
                        shape{outputs}, ", got ", bias.shape);
@@ -69,7 +69,8 @@ inline void require_bias(std::string_view what, const tensor_spec& bias, std::si
 
 namespace glia::kernels {
 
-/// A (m, k) times B (k, n), one of them stored transposed if asked.
+/// Computes the matrix product of A (m, k) and B (k, n). `which` tells which factor is stored
+/// transposed, if any.
 struct matmul {
   transpose which = transpose::none;
 
@@ -95,7 +96,7 @@ struct matmul {
   friend bool operator==(const matmul&, const matmul&) = default;
 };
 
-/// The same for batches (..., m, k) and (..., k, n) of matrices, each with its own.
+/// Computes the matrix products of two batches of matrices, (..., m, k) and (..., k, n).
 struct batched_matmul {
   transpose which = transpose::none;
 
@@ -125,7 +126,7 @@ struct batched_matmul {
 struct packed_dense;
 struct pack_panels;
 
-/// map(x w + bias): x (N, I), w (I, O), bias (O) or no tensor.
+/// Computes map(x w + bias): x (N, I), w (I, O), bias (O) or no tensor.
 struct dense {
   unary_map map = identity_map;
 

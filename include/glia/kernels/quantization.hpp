@@ -14,8 +14,8 @@
 
 namespace glia {
 
-/// Which whole numbers stand for numbers: x is min(max(round(x / scale) + zero, least), most), and
-/// back it is (that - zero) * scale.
+/// The integers that represent numbers: x is stored as min(max(round(x / scale) + zero, least),
+/// most), and an integer i represents (i - zero) * scale.
 struct byte_range {
   std::int32_t zero = 0;
   std::int32_t least = 0;
@@ -24,21 +24,21 @@ struct byte_range {
   friend bool operator==(const byte_range&, const byte_range&) = default;
 };
 
-/// Numbers symmetric around 0, as weights are stored.
+/// The range of stored weights, symmetric around 0.
 inline constexpr byte_range signed_bytes{0, -127, 127};
 
-/// The same range in bytes without signs.
+/// Returns the same range in unsigned bytes.
 [[nodiscard]] constexpr byte_range without_signs(const byte_range& r) {
   const std::int32_t up = r.least < 0 ? 128 : 0;
   return {r.zero + up, r.least + up, r.most + up};
 }
 
-/// Throws where a range is not one of bytes, with or without signs.
+/// Throws `value_error` if a range does not fit signed or unsigned bytes.
 inline void require_bytes(std::string_view what, const byte_range& r) {
   const std::int32_t lowest = r.least < 0 ? -128 : 0;
   require<value_error>(lowest <= r.least && r.least < r.most && r.most <= lowest + 255 &&
                            r.least <= r.zero && r.zero <= r.most,
-                       what, ": expected a range of bytes with its zero in it, got ", r.least,
+                       what, ": expected a range of bytes that contains its zero, got ", r.least,
                        " to ", r.most, " with the zero ", r.zero);
 }
 
@@ -49,9 +49,9 @@ namespace glia::kernels {
 struct quantized_chain;
 struct pack_quantized;
 
-/// Numbers as near as whole numbers of 8 bits come to them: (min(max(round(x / s) + zero, least),
-/// most) - zero) * s, halves rounded to the even number. The scales s are one number or one for
-/// each index of the last axis, above 0. What is no number stays so.
+/// Rounds numbers to those that 8-bit integers can represent: (min(max(round(x / s) + zero, least),
+/// most) - zero) * s, where halves are rounded to the even number. The scales s, above 0, are one
+/// number or one for each index of the last axis. A NaN stays a NaN.
 ///
 /// Products and convolutions of such numbers may be computed with integers: see `quantized_chain`.
 struct fake_quantize {
@@ -87,8 +87,8 @@ struct fake_quantize {
 
 namespace glia {
 
-/// One product of a chain of them in integers: a convolution, its weights' shape and range, and the
-/// range of what it takes, in bytes without signs. Behind it may be a max-pooling.
+/// One product of a chain in integers: a convolution, the shape and range of its weights, and the
+/// range of its inputs, in unsigned bytes. A max-pooling may follow it.
 struct quantized_link {
   kernels::conv2d product;
   shape weights;
@@ -101,19 +101,19 @@ struct quantized_link {
   friend bool operator==(const quantized_link&, const quantized_link&) = default;
 };
 
-/// How the packed weights of such a link lie, in bytes: for every 64 outputs the multiplier and the
-/// shift of each, as floats, and then the weights, four bytes of each output in turn, behind bounds
-/// of the results.
+/// The layout of the packed weights of a link, in bytes: first bounds of the results; then, for
+/// every 64 outputs, the multiplier and the shift of each as floats, followed by the weights, with
+/// four bytes of each output in turn.
 struct quantized_weights {
   std::size_t outputs;
-  std::size_t steps;  ///< fours of weights of each output
+  std::size_t steps;  ///< number of groups of four weights of each output
 
-  // As many as the widest registers there are hold, or a multiple.
+  // As many as the widest registers hold, or a multiple.
   static constexpr std::size_t outputs_at_a_time = 64;
   static constexpr std::size_t bounds = 64;
 
-  /// `first` is whether the link reads an image, where runs of a window's columns and channels
-  /// follow each other, and not what another link made.
+  /// `first` is true if the link reads an image, in which the columns and channels of a window are
+  /// adjacent, and false if it reads the result of another link.
   explicit quantized_weights(const quantized_link& link, bool first) : outputs(link.weights[3]) {
     const shape& w = link.weights;
     if (link.depthwise()) {
@@ -134,12 +134,13 @@ struct quantized_weights {
   [[nodiscard]] tensor_spec spec() const { return {{bytes()}, element::byte}; }
 };
 
-/// The most products of two bytes that a sum of 32 bits holds for certain.
+/// The largest number of products of two bytes whose sum always fits 32 bits.
 inline constexpr std::size_t max_integer_products =
     (std::size_t{1} << 31) / (std::size_t{255} * 128) - 1;
 
-/// Whether a chain in integers takes this link; behind the first, windows over several channels
-/// only of images that a first-level cache nearly holds, and padding only where it is the byte 0.
+/// Returns whether a chain in integers supports this link. After the first link, windows over
+/// several channels need images that almost fit the first-level cache, and padding needs the zero
+/// byte 0.
 [[nodiscard]] inline bool chains_quantized(const quantized_link& link, const window_sizes& s,
                                            bool first) {
   constexpr std::size_t small_image = 64 << 10;
@@ -160,9 +161,10 @@ inline constexpr std::size_t max_integer_products =
 
 namespace glia::kernels {
 
-/// The weights w (height, width, C / groups, O) of a link as whole numbers in the order in which
-/// loops read them, with what turns sums into results. `out` is the range of these, where they are
-/// bytes for the next link; else they are numbers. Optional for a backend.
+/// Packs the weights w (height, width, C / groups, O) of a link as integers, in the order in which
+/// loops read them, together with the factors that convert sums to results. `out` is the range of
+/// the results if they are bytes for the next link; otherwise they are floating-point numbers.
+/// Optional for a backend.
 struct pack_quantized {
   quantized_link link;
   bool first = true;
@@ -181,7 +183,8 @@ struct pack_quantized {
     require_bias("pack_quantized", bias, link.weights[3]);
     require_same_shape("pack_quantized: scale of inputs", {1}, x_scale.shape);
     require<shape_error>(static_cast<bool>(y_scale) == to_bytes,
-                         "pack_quantized: results have a scale where they are bytes");
+                         "pack_quantized: expected a scale of the results if they are bytes, and "
+                         "no scale otherwise");
     return quantized_weights(link, first).spec();
   }
   [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec&, const tensor_spec&,
@@ -199,11 +202,13 @@ struct pack_quantized {
   friend bool operator==(const pack_quantized&, const pack_quantized&) = default;
 };
 
-/// Convolutions one after the other, computed with integers: x (N, H, W, C) becomes bytes, products
-/// of bytes are added up exactly, and sums become the bytes of the next convolution or of a pooling
-/// and, in the end, numbers. Operands are x, its scale, the scale of the bytes that the last link
-/// pools, if it does, and what `pack_quantized` made for each. A byte holds nothing that is no
-/// number: that becomes the least. Optional for a backend; where `chains_quantized`.
+/// Computes consecutive convolutions with integers. x (N, H, W, C) is converted to bytes, products
+/// of bytes are summed exactly, and the sums become the bytes of the next convolution or pooling
+/// and, at the end, floating-point numbers.
+///
+/// The operands are x, its scale, the scale of the bytes that the last link pools (if it pools),
+/// and the result of `pack_quantized` for each link. A NaN becomes the least byte. Optional for a
+/// backend; the links must satisfy `chains_quantized`.
 struct quantized_chain {
   std::size_t count = 0;
   std::array<quantized_link, max_chain> links{};
@@ -213,7 +218,8 @@ struct quantized_chain {
   static constexpr std::size_t operands = 3 + max_chain;  // x, scale, scale, packed, packed, ...
   static constexpr std::size_t results = 1;
 
-  /// The sizes of each convolution. Throws where one is not for a chain.
+  /// Returns the sizes of each convolution. Throws `value_error` if one of them is unsuitable for a
+  /// chain.
   [[nodiscard]] std::array<window_sizes, max_chain> sizes(const shape& x) const {
     require<value_error>(count > 0 && count <= max_chain, "quantized_chain: expected 1 to ",
                          max_chain, " convolutions, got ", count);
@@ -223,12 +229,12 @@ struct quantized_chain {
       all[i] = conv2d_rule(in, links[i].weights, links[i].product.window, links[i].product.groups);
       require<value_error>(chains_quantized(links[i], all[i], i == 0),
                            "quantized_chain: convolution ", i,
-                           " is not one that a chain takes; run it on its own");
+                           " cannot be part of a chain; run it separately");
       in = shape_behind(i, all[i]);
     }
     return all;
   }
-  /// What link i gives.
+  /// Returns the shape of the result of link i.
   [[nodiscard]] shape shape_behind(std::size_t i, const window_sizes& product) const {
     return links[i].pools() ? pool_rule(product.output(), links[i].pool).output()
                             : product.output();
@@ -239,11 +245,12 @@ struct quantized_chain {
     require_elements("quantized_chain", x, element::real);
     require_same_shape("quantized_chain: scale", {1}, scale.shape);
     require<shape_error>(static_cast<bool>(pooled_scale) == (count > 0 && links[count - 1].pools()),
-                         "quantized_chain: what is pooled in the end has a scale");
+                         "quantized_chain: expected a scale of the pooled bytes if the last link "
+                         "pools, and no scale otherwise");
     const std::array<tensor_spec, max_chain> all{packed...};
     for (std::size_t i = 0; i < count; ++i) {
       require<shape_error>(all[i] == quantized_weights(links[i], i == 0).spec(),
-                           "quantized_chain: the packed weights ", i, " are those of another link");
+                           "quantized_chain: the packed weights ", i, " belong to another link");
     }
     return real_of(shape_behind(count - 1, sizes(x.shape)[count - 1]));
   }

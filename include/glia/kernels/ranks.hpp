@@ -8,8 +8,8 @@
 
 namespace glia::kernels {
 
-/// x (C) of every rank, on every rank: (ranks, C). All ranks run it, and nothing else of them in
-/// between. Optional for a backend.
+/// Gathers x (C) of every rank on every rank: (ranks, C). All ranks must run it, with no other
+/// communication in between. Optional for a backend.
 struct gather_over_ranks {
   rank_group* ranks = nullptr;
 

@@ -10,15 +10,16 @@
 
 namespace glia {
 
-/// The recurrent layers whose steps one kernel runs; `layers/` has their formulas.
+/// The recurrent layers whose steps one kernel can run; see layers/ for their formulas.
 enum class recurrent_cell : std::uint8_t { simple, gru, lstm };
 
-/// What a cell multiplies its state to, in units: the columns of its products.
+/// Returns the number of products of a cell with its state, in units: the columns of the products
+/// divided by the number of units.
 [[nodiscard]] constexpr std::size_t products_of(recurrent_cell cell) noexcept {
   return cell == recurrent_cell::lstm ? 4 : cell == recurrent_cell::gru ? 3 : 1;
 }
-/// What its gradient needs of a step beside the state that it gives: z, r and c and what the state
-/// adds to it for a GRU, i, f, g, o and c for an LSTM.
+/// Returns the number of values of each unit and step that the gradient needs in addition to the
+/// state. For a GRU: z, r, c and the state's contribution to c. For an LSTM: i, f, g, o and c.
 [[nodiscard]] constexpr std::size_t kept_of(recurrent_cell cell) noexcept {
   return cell == recurrent_cell::lstm ? 5 : cell == recurrent_cell::gru ? 4 : 0;
 }
@@ -27,17 +28,19 @@ enum class recurrent_cell : std::uint8_t { simple, gru, lstm };
 
 namespace glia::kernels {
 
-/// All steps of a recurrent layer of U units, from states of zeros: x (N, T, G U) is what each step
-/// adds to the products of the state before with w (U, G U); tanh and the logistic function are its
-/// activations, and a GRU's reset comes after its product, to which bias (G U) is added, if there
-/// is one. States are multiplied by `scale` (N, U) before their products, if there is one. A step
-/// whose `counts` (N, T) is 0 leaves the state as it was. Optional for a backend. The weights may
-/// be there as `pack_panels` made them, without a bias.
+/// Runs all steps of a recurrent layer of U units, starting from states of zeros. x (N, T, G U) is
+/// added, at each step, to the product of the previous state with w (U, G U). The activations are
+/// tanh and the logistic function. A GRU applies its reset gate after its product, to which bias (G
+/// U) is added, if there is one.
+///
+/// States are multiplied by `scale` (N, U) before their products, if there is one. A step with
+/// `counts` (N, T) = 0 does not change the state. The weights may be packed by `pack_panels`,
+/// without a bias. Optional for a backend.
 struct recurrence {
   recurrent_cell cell = recurrent_cell::simple;
-  bool backwards = false;  ///< begins with the last step
-  bool keeps = true;       ///< what the gradient needs
-  bool packed = false;     ///< the weights
+  bool backwards = false;  ///< begin with the last step
+  bool keeps = true;       ///< keep the values that the gradient needs
+  bool packed = false;     ///< the weights are packed
 
   using becomes = kernel_list<pack_panels>;
   static constexpr std::string_view name = "recurrence";
@@ -82,8 +85,9 @@ struct recurrence {
   friend bool operator==(const recurrence&, const recurrence&) = default;
 };
 
-/// Its adjoints to the steps x and, where they are others, as a GRU's are, to the products of the
-/// states before. What they are to w and the bias are products and sums of these.
+/// Computes the gradients of `recurrence` with respect to the steps x and, for a GRU, with respect
+/// to the products of the states, where they differ. The gradients of w and the bias are products
+/// and sums of these.
 struct recurrence_gradient {
   recurrent_cell cell = recurrent_cell::simple;
   bool backwards = false;
@@ -107,7 +111,7 @@ struct recurrence_gradient {
   [[nodiscard]] static double flops(const tensor_spec&, const tensor_spec& states,
                                     const tensor_spec&, const tensor_spec& w, const tensor_spec&,
                                     const tensor_spec&) {
-    constexpr double for_each = 12;  // of the elements of dx
+    constexpr double for_each = 12;  // operations for each element of dx
     return detail::count(states.shape) / static_cast<double>(w.shape[0]) *
            static_cast<double>(w.shape[1]) * (2 * static_cast<double>(w.shape[0]) + for_each);
   }

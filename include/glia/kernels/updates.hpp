@@ -6,8 +6,8 @@
 
 #include "glia/kernels/kernel.hpp"
 
-// One optimizer step for one parameter p with gradient g. Slots are what the optimizer keeps beside
-// the parameter; `numbers` are those that vary from step to step, a tensor of as many numbers.
+// One optimizer step for one parameter p with gradient g. The optimizer state consists of further
+// tensors for each parameter. `numbers` is a tensor of the numbers that vary from step to step.
 
 namespace glia::detail {
 
@@ -23,8 +23,8 @@ inline void require_update(const tensor_spec& p, const tensor_spec& g, const ten
 
 namespace glia::kernels {
 
-/// g' = g + decay p; v = momentum v + g'; p -= rate (nesterov ? g' + momentum v : v). Without a
-/// velocity v it is p -= rate g'. Numbers: rate.
+/// SGD: g' = g + decay p; v = momentum v + g'; p -= rate (nesterov ? g' + momentum v : v). Without
+/// a velocity v: p -= rate g'. Numbers: rate.
 struct sgd {
   double momentum = 0;
   double decay = 0;
@@ -49,9 +49,9 @@ struct sgd {
   friend bool operator==(const sgd&, const sgd&) = default;
 };
 
-/// g' = g + coupled_decay p; m += (1 - beta1)(g' - m); v += (1 - beta2)(g'^2 - v);
-/// p = kept p - rate m / (sqrt(v) + epsilon). Numbers: rate and epsilon, the bias corrections
-/// worked in, and kept, which is 1 less what a decoupled weight decay takes.
+/// Adam: g' = g + coupled_decay p; m += (1 - beta1)(g' - m); v += (1 - beta2)(g'^2 - v); p = kept p
+/// - rate m / (sqrt(v) + epsilon). Numbers: rate and epsilon, which include the bias corrections,
+/// and kept, which is 1 minus the decoupled weight decay.
 struct adam {
   double beta1 = 0;
   double beta2 = 0;
@@ -78,8 +78,8 @@ struct adam {
   friend bool operator==(const adam&, const adam&) = default;
 };
 
-/// g' = g + decay p; v += (1 - rho)(g'^2 - v); u = momentum u + rate g' / sqrt(v + epsilon); p -=
-/// u. u may be no tensor. Numbers: rate.
+/// RMSprop: g' = g + decay p; v += (1 - rho)(g'^2 - v); u = momentum u + rate g' / sqrt(v +
+/// epsilon); p -= u. u is optional. Numbers: rate.
 struct rmsprop {
   double rho = 0;
   double momentum = 0;
@@ -106,7 +106,7 @@ struct rmsprop {
   friend bool operator==(const rmsprop&, const rmsprop&) = default;
 };
 
-/// g' = g + decay p; v += g'^2; p -= rate g' / sqrt(v + epsilon). Numbers: rate.
+/// Adagrad: g' = g + decay p; v += g'^2; p -= rate g' / sqrt(v + epsilon). Numbers: rate.
 struct adagrad {
   double epsilon = 0;
   double decay = 0;

@@ -7,8 +7,8 @@
 
 namespace glia {
 
-/// How a window of height x width slides over an (N, H, W, C) tensor. Padding is in rows and
-/// columns; what `same` and `valid` mean has been settled by whoever calls the backend.
+/// The way in which a window of height x width moves over a tensor (N, H, W, C). Padding is given
+/// in rows and columns; callers convert `same` and `valid` to these numbers.
 struct window2d {
   std::size_t height = 1;
   std::size_t width = 1;
@@ -24,15 +24,15 @@ struct window2d {
   friend constexpr bool operator==(const window2d&, const window2d&) = default;
 };
 
-/// Whether there is padding around what windows slide over.
+/// Returns whether the input is padded.
 [[nodiscard]] constexpr bool is_padded(const window2d& k) {
   return k.pad_top + k.pad_bottom + k.pad_left + k.pad_right > 0;
 }
 
-/// Rows of a window that loops treating every channel on its own take, and chains with them.
+/// Largest number of rows of a window in the loops for separate channels, and in chains with them.
 inline constexpr std::size_t max_window_rows = 16;
 
-/// Where a sliding window fits: output rows or columns along one axis.
+/// Returns the number of positions of a window along one axis: the output's rows or columns.
 [[nodiscard]] inline std::size_t window_steps(std::size_t extent, std::size_t window,
                                               std::size_t stride, std::size_t dilation,
                                               std::size_t padding) {
@@ -40,13 +40,13 @@ inline constexpr std::size_t max_window_rows = 16;
                        "window: expected size, stride and dilation of at least 1, got ", window,
                        ", ", stride, " and ", dilation);
   const std::size_t reach = (window - 1) * dilation + 1;
-  require<shape_error>(extent + padding >= reach, "window: reaches over ", reach,
+  require<shape_error>(extent + padding >= reach, "window: the window covers ", reach,
                        " positions, but the input has only ", extent, " and ", padding,
                        " of padding; use a smaller window, less dilation or more padding");
   return (extent + padding - reach) / stride + 1;
 }
 
-/// Everything the loops of a convolution or a pooling need to know of their sizes.
+/// The sizes that loops of convolutions and poolings need.
 struct window_sizes {
   std::size_t n;       ///< images
   std::size_t h;       ///< input rows

@@ -19,15 +19,15 @@ namespace glia {
 
 namespace detail {
 
-/// Stands before an activation's name, where a string that is meant as a function, "relu", would
-/// else become the name of one that does nothing.
+/// The first member of an activation, which refuses a string at compile time: without it,
+/// activation{"relu"} would be a function without effect named "relu".
 struct not_a_string {
   not_a_string() = default;
   template <std::convertible_to<std::string_view> Text>
   constexpr not_a_string(const Text&) {
     static_assert(!std::convertible_to<Text, std::string_view>,
-                  "an activation is no string but a value: write glia::relu, not \"relu\"; one of "
-                  "your own is activation{.name = ..., .map = ...}");
+                  "expected an activation, got a string: write glia::relu instead of \"relu\"; to "
+                  "define an activation, write activation{.name = ..., .map = ...}");
   }
 
   friend constexpr bool operator==(const not_a_string&, const not_a_string&) = default;
@@ -43,51 +43,59 @@ concept host_array = std::semiregular<A> && std::floating_point<typename A::valu
 
 }  // namespace detail
 
-/// An activation function: a layer of its own, or a member of the layers that end in one, which
-/// then compute it in the same pass: dense{400, relu}. Called with an array it gives the function's
-/// values: softmax(net.predict(x)) are the probabilities of a model that ends in logits.
+/// An activation function, used as a layer or as the `activation` option of another layer.
 ///
-/// Another than those below is made by naming its members:
-/// activation{.name = "softplus", .map = {unary_function::softplus}}.
+/// - As a layer, `sequential{dense{400}, relu}`, it accepts inputs of every shape.
+/// - As an option, `dense{400, relu}`, it is computed together with that layer.
+/// - Called with an array, `softmax(net.predict(x))`, it returns the function's values; here, the
+///   probabilities of a model whose outputs are logits.
+/// - Called with a variable it records the function for automatic differentiation.
+///
+/// The constants `linear`, `relu`, `sigmoid`, `softmax` and so on are values of this type. For
+/// other functions name the members: `activation{.name = "softplus", .map =
+/// {unary_function::softplus}}`.
 struct activation {
   static constexpr std::string_view linear_name = "linear";
 
   detail::not_a_string no_string{};
-  std::string_view name = linear_name;
-  unary_map map = identity_map;
-  bool over_last_axis = false;  ///< softmax, the one that is no element-wise map
+  std::string_view name = linear_name;  ///< Name in descriptions and error messages.
+  unary_map map = identity_map;         ///< The function, applied to every element.
+  bool over_last_axis = false;  ///< Whether it is softmax over the last axis, without `map`.
 
   static constexpr std::string_view type_name = "activation";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {
-    return apply(std::move(x));
+    return (*this)(std::move(x));
   }
 
-  /// Throws `value_error` for one that has a name and no function.
+  /// Returns the activation of a variable. Throws `value_error` if the activation has a name but no
+  /// function.
   template <backend B>
-  [[nodiscard]] variable<B> apply(variable<B> x) const {
+  [[nodiscard]] variable<B> operator()(variable<B> x) const {
     require<value_error>(over_last_axis || map != identity_map || name == linear_name,
                          "activation: '", name,
-                         "' has no function; say it by .map, as in "
+                         "' has no function; set .map, as in "
                          "{.name = \"softplus\", .map = {unary_function::softplus}}");
     return over_last_axis ? ops::softmax(std::move(x)) : ops::unary(map, std::move(x));
   }
 
-  /// What the outputs of a layer that ends in it are.
-  [[nodiscard]] constexpr output_kind gives() const {
-    return over_last_axis                            ? output_kind::softmax
-           : map.function == unary_function::sigmoid ? output_kind::sigmoid
-                                                     : output_kind::other;
+  /// Returns the kind of output of a layer with this activation, which losses check.
+  [[nodiscard]] constexpr glia::output_kind output_kind() const {
+    return over_last_axis                            ? glia::output_kind::softmax
+           : map.function == unary_function::sigmoid ? glia::output_kind::sigmoid
+                                                     : glia::output_kind::other;
   }
 
-  /// The function's values for those of an array of at least one axis.
+  /// Returns the function's values for an array in host memory. Softmax is over the last axis; it
+  /// throws `shape_error` if the array has no axis.
   template <detail::host_array Array>
   [[nodiscard]] Array operator()(Array x) const {
     using T = typename Array::value_type;
     std::vector<T> values(x.begin(), x.end());
     if (over_last_axis) {
-      require<shape_error>(x.dimension() > 0, name, ": expected an array (..., K), got a number");
+      require<shape_error>(x.dimension() > 0, name,
+                           ": expected an array of shape (..., K), got one without axes");
       const auto columns = static_cast<std::size_t>(x.shape().back());
       if (!values.empty()) {
         reference_loops::classification<T>{}.softmax(values.data(), values.data(),
@@ -101,13 +109,13 @@ struct activation {
     return x;
   }
 
-  /// The same function with another parameter, at least 0: leaky_relu(0.2). Throws `value_error`
-  /// for one that is negative or not finite, and for functions without a parameter.
+  /// Returns the same function with another parameter: leaky_relu(0.2) or elu(0.5). Throws
+  /// `value_error` if the parameter is negative or not finite, and if the function has none.
   [[nodiscard]] constexpr activation operator()(double a) const {
     if (!has_parameter() || !(a >= 0) || a > std::numeric_limits<double>::max()) {
-      throw value_error(text(
-          name, '(', a, "): expected ",
-          has_parameter() ? "a finite parameter of at least 0" : "no number; it has no parameter"));
+      throw value_error(text(name, '(', a, "): expected ",
+                             has_parameter() ? "a finite parameter of at least 0"
+                                             : "no number, since the function has no parameter"));
     }
     activation result = *this;
     result.map.a = a;
@@ -126,27 +134,32 @@ struct activation {
   }
 };
 
-/// x
+/// The identity, x; the default activation of most layers.
 inline constexpr activation linear{};
-/// max(x, 0)
+/// The rectified linear unit, max(x, 0).
 inline constexpr activation relu{.name = "relu", .map = {unary_function::relu}};
-/// min(max(x, 0), 6). Krizhevsky, Convolutional deep belief networks on CIFAR-10, 2010.
+/// The rectified linear unit with an upper bound of 6, min(max(x, 0), 6). Krizhevsky, Convolutional
+/// deep belief networks on CIFAR-10, 2010.
 inline constexpr activation relu6{.name = "relu6", .map = {unary_function::relu6}};
-/// x for x > 0, a x otherwise; a = 0.01, leaky_relu(a) for another. Maas, Hannun and Ng, 2013.
+/// The leaky rectified linear unit: x for x > 0, a x otherwise. The slope a is 0.01 as in PyTorch
+/// (Keras's layer has 0.3); leaky_relu(0.2) has another slope. Maas, Hannun and Ng, 2013.
 inline constexpr activation leaky_relu{.name = "leaky_relu",
                                        .map = {unary_function::leaky_relu, 0.01}};
-/// x for x > 0, a (exp(x) - 1) otherwise; a = 1. Clevert, Unterthiner and Hochreiter, 2016.
+/// The exponential linear unit: x for x > 0, a (exp(x) - 1) otherwise. The parameter a is 1;
+/// elu(0.5) has a = 0.5. Clevert, Unterthiner and Hochreiter, 2016.
 inline constexpr activation elu{.name = "elu", .map = {unary_function::elu, 1}};
-/// x Phi(x), exact, by erf. Hendrycks and Gimpel, 2016.
+/// The Gaussian error linear unit, x Phi(x), where Phi is the normal distribution function. It is
+/// computed with erf, without the approximation by tanh. Hendrycks and Gimpel, 2016.
 inline constexpr activation gelu{.name = "gelu", .map = {unary_function::gelu}};
-/// x / (1 + exp(-x)), also called SiLU. Ramachandran, Zoph and Le, 2017.
-inline constexpr activation swish{.name = "swish", .map = {unary_function::swish}};
-/// 1 / (1 + exp(-x))
+/// The sigmoid linear unit, x / (1 + exp(-x)), also called swish. Descriptions and files name it
+/// `swish`. Ramachandran, Zoph and Le, 2017.
+inline constexpr activation silu{.name = "swish", .map = {unary_function::silu}};
+/// The logistic function, 1 / (1 + exp(-x)).
 inline constexpr activation sigmoid{.name = "sigmoid", .map = {unary_function::sigmoid}};
-/// The hyperbolic tangent.
+/// The hyperbolic tangent, tanh(x).
 inline constexpr activation tanh{.name = "tanh", .map = {unary_function::tanh}};
-/// exp(x) / sum(exp(x)) over the last axis. Losses with "softmax" in their name apply it
-/// themselves, to a model that ends without it.
+/// The softmax over the last axis, exp(x) / sum(exp(x)). `softmax_cross_entropy` applies it itself
+/// and expects a model that ends without it.
 inline constexpr activation softmax{.name = "softmax", .over_last_axis = true};
 
 }  // namespace glia

@@ -6,14 +6,18 @@
 
 namespace glia {
 
-/// A recurrent layer that reads its sequences from both ends, each way with parameters of its own:
-/// bidirectional(gru{.units = 64}) gives (N, 128), with `sequences` (N, T, 128), what was read from
-/// the first step on in front. Another way to join both is given as for `parallel`.
+/// Runs two copies of a recurrent layer, one from the first step to the last and one in the
+/// opposite direction.
+///
+/// The copies have separate parameters. By default their outputs are concatenated, the forward
+/// direction first: bidirectional(gru{.units = 64}) returns (N, 128). With `return_sequences` it
+/// returns (N, T, 128), and both halves of a step belong to that step. `join` is another way to
+/// combine the outputs, as for `parallel`: bidirectional(gru{.units = 64}, join::add{}).
 template <class Layer, branch_join Join = join::concat>
 [[nodiscard]] auto bidirectional(Layer layer, Join join = {}) {
-  layer.zero_output_for_mask = layer.sequences;
+  layer.zero_output_for_mask = layer.return_sequences;
   Layer back = layer;
-  back.backwards = !layer.backwards;
+  back.go_backwards = !layer.go_backwards;
   return parallel{std::move(join), std::move(layer), std::move(back)};
 }
 

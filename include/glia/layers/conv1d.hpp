@@ -14,23 +14,39 @@
 
 namespace glia {
 
-/// A convolution of sequences: y = activation(x * kernel + bias), x (N, T, C), kernel
-/// (steps, C / groups, O), bias (O). The kernel is not mirrored. With padding `causal` an output
-/// depends on no later step.
+/// A one-dimensional convolution of sequences.
 ///
-/// Throws `shape_error` for inputs that are no sequences or shorter than the kernel, `value_error`
-/// for a kernel that is not given, sizes of 0, and groups that do not divide the channels.
+///     y = activation(x * kernel + bias)
+///
+/// The input x is (N, T, C): N samples, T steps, C channels. The output y is (N, T', O) with
+/// O = `filters`. The parameters are `kernel` (kernel steps, C / groups, O) and `bias` (O). As in
+/// Keras and PyTorch the operation is a cross-correlation: the kernel is not mirrored.
+///
+/// With R = (kernel_size - 1) * dilation_rate + 1, the number of output steps T' is
+/// ceil(T / strides) for padding `same`, and otherwise
+/// floor((T + padding before and after - R) / strides) + 1.
+///
+/// Throws `shape_error` if the input does not have three axes or is shorter than the kernel.
+/// Throws `value_error` if `filters` or `kernel_size` is missing, if a size is 0, or if `groups`
+/// does not divide the input's channels and the filters.
 struct conv1d {
-  std::size_t filters = 0;  ///< O, at least 1
-  std::size_t kernel = 0;   ///< steps, at least 1
-  std::size_t stride = 1;
+  std::size_t filters = 0;      ///< Number of output channels O, at least 1. Required.
+  std::size_t kernel_size = 0;  ///< Number of steps of the kernel, at least 1. Required.
+  std::size_t strides = 1;      ///< Steps between neighboring positions of the kernel, at least 1.
+  /// Zeros around the sequences: `valid` (none), `same` (an output of ceil(T / strides) steps),
+  /// `causal` (all before the first step, so that an output depends on no later step), a number of
+  /// steps for both ends, or {before, after}.
   padding1d padding = valid;
-  std::size_t dilation = 1;
+  /// Distance in steps between neighboring kernel elements, at least 1; 1 means no gaps. Unlike in
+  /// Keras, it can be combined with strides.
+  std::size_t dilation_rate = 1;
+  /// Number of groups of channels that are convolved separately, at least 1. Divides the input's
+  /// channels and the filters.
   std::size_t groups = 1;
-  glia::activation activation = linear;
-  bool bias = true;
-  initializer kernel_initializer = glorot_uniform();
-  initializer bias_initializer = constant(0);
+  glia::activation activation = linear;               ///< Activation function of the output.
+  bool use_bias = true;                               ///< Whether a bias is added.
+  initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
+  initializer bias_initializer = constant(0);         ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "conv1d";
 
@@ -38,31 +54,31 @@ struct conv1d {
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     const shape in = x.shape();
     const window2d window =
-        detail::window_on_row(s, in, "kernel", kernel, stride, dilation, padding);
+        detail::window_on_row(s, in, "kernel_size", kernel_size, strides, dilation_rate, padding);
     s.expect_value(filters > 0, "expected at least 1 filter");
     s.expect_value(filters > 1 || !activation.over_last_axis, "a ", activation.name,
-                   " over 1 filter is always 1; use sigmoid, or 2 filters");
+                   " over 1 filter is always 1; use sigmoid, or at least 2 filters");
     s.expect_value(groups > 0 && in[2] % groups == 0 && filters % groups == 0, "groups (", groups,
                    ") must divide the input's channels (", in[2], ") and the filters (", filters,
                    ")");
     const std::size_t channels = in[2] / groups;
     const variable<B> weights =
-        s.parameter("kernel", {kernel, channels, filters}, kernel_initializer);
+        s.parameter("kernel", {kernel_size, channels, filters}, kernel_initializer);
     std::optional<variable<B>> shift;
-    if (bias) {
+    if (use_bias) {
       shift = s.parameter("bias", {filters}, bias_initializer);
     }
-    const variable<B> y =
-        ops::conv2d(ops::reshape(std::move(x), detail::as_row(in)),
-                    ops::reshape(weights, {1, kernel, channels, filters}), shift, window, groups);
-    return activation.apply(ops::reshape(y, detail::without_row(y.shape())));
+    const variable<B> y = ops::conv2d(ops::reshape(std::move(x), detail::as_row(in)),
+                                      ops::reshape(weights, {1, kernel_size, channels, filters}),
+                                      shift, window, groups);
+    return activation(ops::reshape(y, detail::without_row(y.shape())));
   }
 
-  [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }
+  [[nodiscard]] constexpr glia::output_kind output_kind() const { return activation.output_kind(); }
   [[nodiscard]] std::string description() const {
-    std::string result = text("conv1d(", filters, ", ", kernel, ", ", padding);
-    result += stride == 1 ? "" : text(", stride ", stride);
-    result += dilation == 1 ? "" : text(", dilation ", dilation);
+    std::string result = text("conv1d(", filters, ", ", kernel_size, ", ", padding);
+    result += strides == 1 ? "" : text(", stride ", strides);
+    result += dilation_rate == 1 ? "" : text(", dilation ", dilation_rate);
     result += groups == 1 ? "" : text(", ", groups, " groups");
     result += activation == linear ? "" : text(", ", activation);
     return result + ")";

@@ -16,53 +16,76 @@ namespace glia {
 
 namespace detail {
 
-/// What a kernel's window looks like on these images; throws if it does not fit.
+/// Returns the kernel's window with its padding in numbers; throws if it does not fit the images.
 template <backend B>
-[[nodiscard]] window2d kernel_window(const scope<B>& s, const shape& x, extent2d kernel,
-                                     extent2d stride, extent2d dilation, const padding2d& padding) {
+[[nodiscard]] window2d kernel_window(const scope<B>& s, const shape& x, extent2d kernel_size,
+                                     extent2d strides, extent2d dilation_rate,
+                                     const padding2d& padding) {
   s.expect(x.rank() == 4, "expected images (N, H, W, C), got ", batch_text(x),
            "; add reshape{{H, W, C}} before it");
-  if (kernel.height > 1 || kernel.width == 1) {  // not along rows alone, which are not taken for
-    s.expect_channels_last(x);                   // channels then
+  // A kernel of one row and several columns is for sequences, whose single row is no channel.
+  if (kernel_size.height > 1 || kernel_size.width == 1) {
+    s.expect_channels_last(x);
   }
-  s.expect_value(!(kernel == 0), "expected a kernel; give .kernel = 3, or 1 for one of 1x1");
-  s.expect_value(kernel.height > 0 && kernel.width > 0 && stride.height > 0 && stride.width > 0 &&
-                     dilation.height > 0 && dilation.width > 0,
-                 "expected filters, kernel, stride and dilation of at least 1");
-  const window2d window = resolve_window(x, kernel, stride, dilation, padding);
+  s.expect_value(!(kernel_size == 0),
+                 "expected a kernel_size, got 0; write .kernel_size = 3, or 1 for a 1x1 kernel");
+  s.expect_value(kernel_size.height > 0 && kernel_size.width > 0 && strides.height > 0 &&
+                     strides.width > 0 && dilation_rate.height > 0 && dilation_rate.width > 0,
+                 "expected filters, kernel_size, strides and dilation_rate of at least 1");
+  const window2d window = resolve_window(x, kernel_size, strides, dilation_rate, padding);
   s.expect_value(within_largest_window(window),
-                 "expected a kernel, stride, dilation and padding of "
+                 "expected kernel_size, strides, dilation_rate and padding of "
                  "at most ",
                  largest_window);
-  s.expect(
-      x[1] + window.pad_top + window.pad_bottom >= (kernel.height - 1) * dilation.height + 1 &&
-          x[2] + window.pad_left + window.pad_right >= (kernel.width - 1) * dilation.width + 1,
-      "the kernel is larger than the padded input ", batch_text(x),
-      "; images are (N, H, W, C), channels last; if these are, use a smaller kernel or padding "
-      "same");
+  s.expect(x[1] + window.pad_top + window.pad_bottom >=
+                   (kernel_size.height - 1) * dilation_rate.height + 1 &&
+               x[2] + window.pad_left + window.pad_right >=
+                   (kernel_size.width - 1) * dilation_rate.width + 1,
+           "the kernel is larger than the padded input ", batch_text(x),
+           "; use a smaller kernel or .padding = same, and check that the images are (N, H, W, C), "
+           "channels last");
   return window;
 }
 
 }  // namespace detail
 
-/// A convolution of images: y = activation(x * kernel + bias), x (N, H, W, C), kernel
-/// (height, width, C / groups, O), bias (O). As everywhere in neural networks it is a
-/// cross-correlation: the kernel is not mirrored.
+/// A two-dimensional convolution of images.
 ///
-/// Throws `shape_error` for inputs that are no images or smaller than the kernel, and for samples
-/// that look like images with their channels first (see scope::expect_channels_last); `value_error`
-/// for a kernel that is not given, sizes of 0, and groups that do not divide the channels.
+///     y = activation(x * kernel + bias)
+///
+/// The input x is (N, H, W, C): N samples, H rows, W columns, C channels. The output y is
+/// (N, H', W', O) with O = `filters`. The parameters are `kernel`
+/// (kernel rows, kernel columns, C / groups, O) and `bias` (O). As in Keras and PyTorch the
+/// operation is a cross-correlation: the kernel is not mirrored.
+///
+/// With R = (kernel rows - 1) * dilation_rate + 1, the number of output rows H' is ceil(H /
+/// strides) for padding `same`, and otherwise floor((H + padding above and below - R) / strides)
+/// + 1. Columns follow the same rule.
+///
+/// Throws `shape_error` if the input does not have four axes or is smaller than the kernel, and if
+/// the samples look like images with their channels first (see `scope::expect_channels_last`).
+/// Throws `value_error` if `filters` or `kernel_size` is missing, if a size is 0, or if `groups`
+/// does not divide the input's channels and the filters.
 struct conv2d {
-  std::size_t filters = 0;  ///< O, at least 1
-  extent2d kernel = 0;      ///< rows and columns, at least 1 each
-  extent2d stride = 1;
+  std::size_t filters = 0;  ///< Number of output channels O, at least 1. Required.
+  /// Rows and columns of the kernel, at least 1 each; one number sets both. Required.
+  extent2d kernel_size = 0;
+  /// Rows and columns between neighboring positions of the kernel, at least 1; one number sets
+  /// both.
+  extent2d strides = 1;
+  /// Zeros around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
+  /// of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
-  extent2d dilation = 1;
-  std::size_t groups = 1;  ///< C for a depthwise convolution
-  glia::activation activation = linear;
-  bool bias = true;
-  initializer kernel_initializer = glorot_uniform();
-  initializer bias_initializer = constant(0);
+  /// Distance between neighboring kernel elements in the image, at least 1; 1 means no gaps. Unlike
+  /// in Keras, it can be combined with strides.
+  extent2d dilation_rate = 1;
+  /// Number of groups of channels that are convolved separately, at least 1; C for a depthwise
+  /// convolution. Divides the input's channels and the filters.
+  std::size_t groups = 1;
+  glia::activation activation = linear;               ///< Activation function of the output.
+  bool use_bias = true;                               ///< Whether a bias is added.
+  initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
+  initializer bias_initializer = constant(0);         ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "conv2d";
 
@@ -70,14 +93,14 @@ struct conv2d {
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     const window2d window = window_on(s, x.shape());
     const auto [weights, shift] = parameters(s, x.shape()[3]);
-    return activation.apply(ops::conv2d(x, weights, shift, window, groups));
+    return activation(ops::conv2d(x, weights, shift, window, groups));
   }
 
-  [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }
+  [[nodiscard]] constexpr glia::output_kind output_kind() const { return activation.output_kind(); }
   [[nodiscard]] std::string description() const {
-    std::string result = text("conv2d(", filters, ", ", kernel, ", ", padding);
-    result += stride == 1 ? "" : text(", stride ", stride);
-    result += dilation == 1 ? "" : text(", dilation ", dilation);
+    std::string result = text("conv2d(", filters, ", ", kernel_size, ", ", padding);
+    result += strides == 1 ? "" : text(", stride ", strides);
+    result += dilation_rate == 1 ? "" : text(", dilation ", dilation_rate);
     result += groups == 1 ? "" : text(", ", groups, " groups");
     result += activation == linear ? "" : text(", ", activation);
     return result + ")";
@@ -95,22 +118,25 @@ struct conv2d {
   template <backend B>
   [[nodiscard]] variables<B> parameters(scope<B>& s, std::size_t channels) const {
     variables<B> result{
-        s.parameter("kernel", {kernel.height, kernel.width, channels / groups, filters},
+        s.parameter("kernel", {kernel_size.height, kernel_size.width, channels / groups, filters},
                     kernel_initializer),
         {}};
-    if (bias) {
+    if (use_bias) {
       result.bias = s.parameter("bias", {filters}, bias_initializer);
     }
     return result;
   }
 
-  /// What the kernel's window looks like on these images; throws if it does not fit.
+  /// Checks the options and returns the window, with the padding as numbers of rows and columns.
+  /// Throws `value_error` if an option is invalid.
   template <backend B>
   [[nodiscard]] window2d window_on(const scope<B>& s, const shape& x) const {
-    const window2d window = detail::kernel_window(s, x, kernel, stride, dilation, padding);
-    s.expect_value(filters > 0, "expected filters, kernel, stride and dilation of at least 1");
+    const window2d window =
+        detail::kernel_window(s, x, kernel_size, strides, dilation_rate, padding);
+    s.expect_value(filters > 0,
+                   "expected filters, kernel_size, strides and dilation_rate of at least 1");
     s.expect_value(filters > 1 || !activation.over_last_axis, "a ", activation.name,
-                   " over 1 filter is always 1; use sigmoid, or 2 filters");
+                   " over 1 filter is always 1; use sigmoid, or at least 2 filters");
     s.expect_value(groups > 0 && x[3] % groups == 0 && filters % groups == 0, "groups (", groups,
                    ") must divide the input's channels (", x[3], ") and the filters (", filters,
                    ")");

@@ -14,25 +14,48 @@
 
 namespace glia {
 
-/// What undoes the shape of a convolution, its adjoint: every element of x (N, H, W, C) adds the
-/// kernel (height, width, O, C), times itself, to the images, y (N, H', W', O), at steps of
-/// `stride`; bias (O). H' is H stride for padding `same`, and otherwise (H - 1) stride + kernel +
-/// output_padding less what padding is given, for `valid` at least H stride. Dilation counts as a
-/// larger kernel.
+/// A transposed convolution of images, which enlarges them by the factor `strides`.
 ///
-/// Throws `shape_error` for inputs that are no images and where nothing is left, `value_error` for
-/// a kernel that is not given and sizes of 0.
+/// It is the adjoint of `conv2d`: every element of the input adds the kernel, multiplied by that
+/// element, to the output, at distances of `strides`. Then the bias is added and the activation
+/// applied.
+///
+/// The input is (N, H, W, C): N samples, H rows, W columns, C channels. The output is
+/// (N, H', W', O) with O = `filters`. The parameters are `kernel`
+/// (kernel rows, kernel columns, O, C) and `bias` (O).
+///
+/// With R = (kernel rows - 1) * dilation + 1, the number of output rows H' is
+///
+/// - H * stride for padding `same`,
+/// - (H - 1) * stride + max(R + output_padding, stride) for padding `valid`,
+/// - (H - 1) * stride + R + output_padding - padding above and below for padding in numbers.
+///
+/// Columns follow the same rule. For `same` and `valid`, the output has the size that Keras
+/// computes if its `output_padding` is not set. Padding in numbers and `output_padding` have
+/// PyTorch's meaning.
+///
+/// Throws `shape_error` if the input does not have four axes or has no rows or columns, and if
+/// padding removes the whole output. Throws `value_error` if `filters` or `kernel_size` is missing
+/// or a size is 0, if `output_padding` is not less than `strides`, and if it is given with padding
+/// `same`.
 struct conv2d_transpose {
-  std::size_t filters = 0;  ///< O, at least 1
-  extent2d kernel = 0;      ///< rows and columns, at least 1 each
-  extent2d stride = 1;
+  std::size_t filters = 0;  ///< Number of output channels O, at least 1. Required.
+  /// Rows and columns of the kernel, at least 1 each; one number sets both. Required.
+  extent2d kernel_size = 0;
+  /// Factor by which rows and columns grow, at least 1; one number sets both.
+  extent2d strides = 1;
+  /// Part of the output that is cut off: `valid` (nothing), `same` (an output of size * strides), a
+  /// number of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
-  extent2d dilation = 1;
-  extent2d output_padding = 0;  ///< less than the stride
-  glia::activation activation = linear;
-  bool bias = true;
-  initializer kernel_initializer = glorot_uniform();
-  initializer bias_initializer = constant(0);
+  /// Distance between neighboring kernel elements in the output, at least 1; 1 means no gaps.
+  extent2d dilation_rate = 1;
+  /// Rows and columns added at the bottom and right of the output, less than `strides`; 0 with
+  /// padding `same`, where Keras accepts other values.
+  extent2d output_padding = 0;
+  glia::activation activation = linear;               ///< Activation function of the output.
+  bool use_bias = true;                               ///< Whether a bias is added.
+  initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
+  initializer bias_initializer = constant(0);         ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "conv2d_transpose";
 
@@ -41,37 +64,40 @@ struct conv2d_transpose {
     const shape in = x.shape();
     s.expect(in.rank() == 4 && in[1] > 0 && in[2] > 0, "expected images (N, H, W, C), got ",
              batch_text(in), "; add reshape{{H, W, C}} before it");
-    s.expect_value(filters > 0 && kernel.height > 0 && kernel.width > 0 && stride.height > 0 &&
-                       stride.width > 0 && dilation.height > 0 && dilation.width > 0,
-                   "expected filters, kernel, stride and dilation of at least 1");
-    s.expect_value(within_largest_window({kernel.height, kernel.width, stride.height, stride.width,
-                                          dilation.height, dilation.width, padding.top,
-                                          padding.bottom, padding.left, padding.right}),
-                   "expected a kernel, stride, dilation and padding of at most ", largest_window);
-    s.expect_value(output_padding.height < stride.height && output_padding.width < stride.width &&
+    s.expect_value(filters > 0 && kernel_size.height > 0 && kernel_size.width > 0 &&
+                       strides.height > 0 && strides.width > 0 && dilation_rate.height > 0 &&
+                       dilation_rate.width > 0,
+                   "expected filters, kernel_size, strides and dilation_rate of at least 1");
+    s.expect_value(
+        within_largest_window({kernel_size.height, kernel_size.width, strides.height, strides.width,
+                               dilation_rate.height, dilation_rate.width, padding.top,
+                               padding.bottom, padding.left, padding.right}),
+        "expected kernel_size, strides, dilation_rate and padding of at most ", largest_window);
+    s.expect_value(output_padding.height < strides.height && output_padding.width < strides.width &&
                        (output_padding == 0 || padding.kind != padding2d::mode::same),
-                   "expected an output_padding less than the stride, and none with padding same, "
-                   "which says how large the output is");
-    const shape out{extent(s, in[1], kernel.height, stride.height, dilation.height, padding.top,
-                           padding.bottom, output_padding.height),
-                    extent(s, in[2], kernel.width, stride.width, dilation.width, padding.left,
-                           padding.right, output_padding.width),
+                   "expected an output_padding smaller than strides, and 0 with padding same, "
+                   "which determines the size of the output");
+    const shape out{extent(s, in[1], kernel_size.height, strides.height, dilation_rate.height,
+                           padding.top, padding.bottom, output_padding.height),
+                    extent(s, in[2], kernel_size.width, strides.width, dilation_rate.width,
+                           padding.left, padding.right, output_padding.width),
                     filters};
-    const window2d window = resolve_window(batch_of(in[0], out), kernel, stride, dilation, padding);
-    const variable<B> weights =
-        s.parameter("kernel", {kernel.height, kernel.width, filters, in[3]}, kernel_initializer);
+    const window2d window =
+        resolve_window(batch_of(in[0], out), kernel_size, strides, dilation_rate, padding);
+    const variable<B> weights = s.parameter(
+        "kernel", {kernel_size.height, kernel_size.width, filters, in[3]}, kernel_initializer);
     variable<B> y = ops::conv2d_transpose(x, weights, window, out);
-    if (bias) {
+    if (use_bias) {
       y = std::move(y) + s.parameter("bias", {filters}, bias_initializer);
     }
-    return activation.apply(std::move(y));
+    return activation(std::move(y));
   }
 
-  [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }
+  [[nodiscard]] constexpr glia::output_kind output_kind() const { return activation.output_kind(); }
   [[nodiscard]] std::string description() const {
-    std::string result = text("conv2d_transpose(", filters, ", ", kernel, ", ", padding);
-    result += stride == 1 ? "" : text(", stride ", stride);
-    result += dilation == 1 ? "" : text(", dilation ", dilation);
+    std::string result = text("conv2d_transpose(", filters, ", ", kernel_size, ", ", padding);
+    result += strides == 1 ? "" : text(", stride ", strides);
+    result += dilation_rate == 1 ? "" : text(", dilation ", dilation_rate);
     result += output_padding == 0 ? "" : text(", output padding ", output_padding);
     result += activation == linear ? "" : text(", ", activation);
     return result + ")";
@@ -80,7 +106,7 @@ struct conv2d_transpose {
   friend bool operator==(const conv2d_transpose&, const conv2d_transpose&) = default;
 
  private:
-  /// Rows or columns of the output.
+  /// The number of rows or columns of the output.
   template <backend B>
   [[nodiscard]] std::size_t extent(const scope<B>& s, std::size_t in, std::size_t size,
                                    std::size_t step, std::size_t spread, std::size_t before,
@@ -92,8 +118,9 @@ struct conv2d_transpose {
       case padding2d::mode::valid:
         return (in - 1) * step + std::max(reach + more, step);
       default:
-        s.expect((in - 1) * step + reach + more > before + after, "padding ", before, " and ",
-                 after, " leaves nothing of ", (in - 1) * step + reach, " rows or columns");
+        s.expect((in - 1) * step + reach + more > before + after, "padding of ", before, " and ",
+                 after, " leaves none of the output's ", (in - 1) * step + reach,
+                 " rows or columns; use less padding");
         return (in - 1) * step + reach + more - before - after;
     }
   }

@@ -12,34 +12,40 @@
 
 namespace glia {
 
-/// A fully connected layer: y = activation(x kernel + bias), x (N, I), kernel (I, O), bias (O).
+/// A fully connected layer.
 ///
-/// Throws `shape_error` for inputs that are not (N, I), `value_error` for 0 units.
+///     y = activation(x kernel + bias)
+///
+/// The input x is (N, I): N samples with I features each. The output y is (N, O) with O = `units`.
+/// The parameters are `kernel` (I, O) and `bias` (O). Unlike Keras's layer it takes no other
+/// shapes: put `flatten` before it, or use `time_distributed` for sequences.
+///
+/// Throws `shape_error` if the input is not (N, I), and `value_error` if `units` is 0.
 struct dense {
-  std::size_t units = 0;  ///< O, at least 1
-  glia::activation activation = linear;
-  bool bias = true;
-  initializer kernel_initializer = glorot_uniform();
-  initializer bias_initializer = constant(0);
+  std::size_t units = 0;                 ///< Number of outputs O, at least 1. Required.
+  glia::activation activation = linear;  ///< Activation function of the output.
+  bool use_bias = true;                  ///< Whether a bias is added.
+  initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
+  initializer bias_initializer = constant(0);         ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "dense";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect(x.shape().rank() == 2, "expected input (N, I), got ", batch_text(x.shape()),
+    s.expect(x.shape().rank() == 2, "expected an input (N, I), got ", batch_text(x.shape()),
              "; add flatten{} before it");
-    s.expect_value(units > 0, "expected at least 1 unit");
+    s.expect_value(units > 0, "expected at least 1 unit, got 0; write .units = 10, for instance");
     s.expect_value(units > 1 || !activation.over_last_axis, "a ", activation.name,
-                   " over 1 unit is always 1; use sigmoid, or 2 units");
+                   " over 1 unit is always 1; use sigmoid, or at least 2 units");
     const variable<B> kernel = s.parameter("kernel", {x.shape()[1], units}, kernel_initializer);
     std::optional<variable<B>> shift;
-    if (bias) {
+    if (use_bias) {
       shift = s.parameter("bias", {units}, bias_initializer);
     }
-    return activation.apply(ops::dense(x, kernel, shift));
+    return activation(ops::dense(x, kernel, shift));
   }
 
-  [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }
+  [[nodiscard]] constexpr glia::output_kind output_kind() const { return activation.output_kind(); }
   [[nodiscard]] std::string description() const {
     return activation == linear ? text("dense(", units, ')')
                                 : text("dense(", units, ", ", activation, ')');

@@ -9,22 +9,25 @@
 
 namespace glia {
 
-/// While training, sets each element to 0 with probability `rate` and divides the others by
-/// 1 - rate; otherwise passes its input on. The mask is a function of the model's seed, the step
-/// and the element, the same on every backend. Srivastava et al., JMLR 2014 (there without the
-/// division).
+/// Sets random elements of its input to 0 during training.
 ///
-/// Throws `value_error` for a rate outside its range.
+/// In training, each element becomes 0 with probability `rate`, and the others are divided by
+/// 1 - rate. In inference the layer returns its input. Inputs of every shape are accepted. The mask
+/// depends only on the model's seed, the training step and the element, so it is the same on every
+/// device. Srivastava et al., JMLR 2014 (there without the division).
+///
+/// Throws `value_error` if `rate` is outside [0, 1).
 struct dropout {
-  double rate = 0.5;  ///< in [0, 1); rounded up to a multiple of 2^-16 for the decision
+  /// Probability that an element becomes 0, in [0, 1); rounded up to a multiple of 2^-16.
+  double rate = 0.5;
 
   static constexpr std::string_view type_name = "dropout";
-  static constexpr bool hands_on = true;
+  static constexpr bool preserves_output_kind = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1)");
-    if (!s.training() || rate == 0) {
+    s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1), got ", rate);
+    if (!s.is_training() || rate == 0) {
       return x;
     }
     return ops::dropout(std::move(x), rate, s.next_random());

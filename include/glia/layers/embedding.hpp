@@ -10,21 +10,23 @@
 
 namespace glia {
 
-/// For each integer, such as the number of a word, a row of a table that is trained: x (N, ...),
-/// whole numbers from 0 to input_dim - 1, to (N, ..., output_dim). The table is `embeddings`
-/// (input_dim, output_dim). Samples are floats, which tell integers up to 2^24 apart.
+/// Replaces each integer, such as the index of a word, by a trained vector.
 ///
-/// With `mask_zero` 0 is no word but fills sequences (N, T) up to the length of others; layers
-/// after it pass over such steps, see `masking`.
+/// The input is (N, ...) and holds integers from 0 to input_dim - 1. The output is
+/// (N, ..., output_dim). The parameter is `embeddings` (input_dim, output_dim); row i is the vector
+/// of integer i. Samples are floats, which represent integers exactly up to 2^24.
 ///
-/// Throws `value_error` for sizes of 0 and more integers than floats tell apart. Where the model's
-/// samples come to it as they are, one that holds another number throws `data_error`; elsewhere
-/// such a number gets a row of zeros.
+/// Throws `value_error` if a size is 0 or `input_dim` is above 2^24, and `shape_error` if
+/// `mask_zero` is set and the input is not (N, T). If the layer reads the model's samples directly,
+/// a sample with any other number throws `data_error`; elsewhere such a number results in a vector
+/// of zeros.
 struct embedding {
-  std::size_t input_dim = 0;   ///< how many integers there are, 1 to 2^24
-  std::size_t output_dim = 0;  ///< at least 1
+  std::size_t input_dim = 0;   ///< Number of different integers, 1 to 2^24. Required.
+  std::size_t output_dim = 0;  ///< Length of the vectors, at least 1. Required.
+  /// Whether 0 marks padding steps of sequences (N, T), which later layers ignore; see `masking`.
   bool mask_zero = false;
-  initializer embeddings_initializer = uniform(0.05);
+  /// Initial values of the vectors, by default uniform in [-0.05, 0.05] as in Keras.
+  initializer embeddings_initializer = random_uniform(0.05);
 
   static constexpr std::string_view type_name = "embedding";
 
@@ -33,8 +35,8 @@ struct embedding {
     constexpr std::size_t most = std::size_t{1} << 24;
     s.expect_value(input_dim > 0 && input_dim <= most && output_dim > 0,
                    "expected an input_dim of 1 to 2^24 and an output_dim of at least 1");
-    s.expect(!mask_zero || x.shape().rank() == 2, "mask_zero is for sequences of integers (N, T), ",
-             "got ", batch_text(x.shape()));
+    s.expect(!mask_zero || x.shape().rank() == 2,
+             "mask_zero expects sequences of integers (N, T), got ", batch_text(x.shape()));
     s.expect_integers(x.shape(), input_dim);
     const variable<B> table =
         s.parameter("embeddings", {input_dim, output_dim}, embeddings_initializer);

@@ -11,14 +11,14 @@
 
 namespace glia::detail {
 
-/// Drops features (last axis) of a sample, in training, at all positions alike, and as often as it
-/// is called the same ones: x (N, ..., C).
+/// A dropout mask over the features (last axis) of each sample of x (N, ..., C). It is the same at
+/// all positions and in all calls. In inference nothing is dropped.
 template <backend B>
 class feature_mask {
  public:
-  /// For samples of so many features; random numbers are asked for now.
+  /// Draws the mask for `samples` samples with `features` features each.
   feature_mask(scope<B>& s, tape<B>& on, double rate, std::size_t samples, std::size_t features) {
-    if (s.training() && rate > 0) {
+    if (s.is_training() && rate > 0) {
       const auto ones = on.constant(s.device().run(kernels::full{{samples, features}, 1}));
       mask_ = ops::dropout(ones, rate, s.next_random());
     }
@@ -33,7 +33,7 @@ class feature_mask {
     }
     return std::move(x) * ops::reshape(*mask_, at_all_positions);
   }
-  /// What features are multiplied by, (N, C), or no tensor.
+  /// Returns the factors of the features, (N, C), or an empty tensor if nothing is dropped.
   [[nodiscard]] typename B::tensor factors() const {
     return mask_ ? mask_->value() : typename B::tensor{};
   }

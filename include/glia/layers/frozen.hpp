@@ -7,24 +7,28 @@
 
 namespace glia {
 
-/// Runs what it holds as in inference also while the rest is trained, its parameters being left as
-/// they are: a network trained elsewhere whose features another is trained on.
+/// Excludes a layer from training: its parameters do not change, and it runs as in inference.
+///
+/// Use it for transfer learning, where a pretrained network provides the features for new layers:
+/// sequential{frozen{named{"features", mobilenet_v2{}}}, dense{5}}. Inside it dropout does nothing
+/// and batch normalization uses and keeps its running statistics. In Keras, `trainable = False`
+/// leaves dropout active.
 template <class Body>
 struct frozen {
   static_assert(layer<Body>, "frozen: expected a layer, such as glia::sequential{...}");
 
-  Body body;
+  Body body;  ///< The layer or composition to exclude.
 
-  using holds_layers = void;
-  static constexpr bool hands_on = true;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     const typename scope<B>::freeze as_in_inference(s);
     return s.run(body, std::move(x), "frozen", 0);
   }
-  /// Of samples, where what it holds says it.
-  [[nodiscard]] shape sample_shape() const requires knows_samples<Body> {
+  /// Returns the shape of the model's samples, if the body defines it as `inputs` does.
+  [[nodiscard]] shape sample_shape() const requires has_sample_shape<Body> {
     return body.sample_shape();
   }
   [[nodiscard]] std::string description() const { return text("frozen(", body.description(), ')'); }

@@ -10,26 +10,28 @@
 
 namespace glia {
 
-/// While training, adds normally distributed noise of mean 0; otherwise passes its input on. The
-/// noise is a function of the model's seed, the step and the element, the same on every backend.
+/// Adds normally distributed noise with mean 0 during training.
 ///
-/// Throws `value_error` for a deviation outside its range.
+/// In inference the layer returns its input. Inputs of every shape are accepted. The noise depends
+/// only on the model's seed, the training step and the element, so it is the same on every device.
+///
+/// Throws `value_error` if `stddev` is negative or not finite.
 struct gaussian_noise {
-  double deviation = 0;  ///< standard deviation; finite, at least 0
+  double stddev = 0;  ///< Standard deviation of the noise, finite and at least 0.
 
   static constexpr std::string_view type_name = "gaussian_noise";
-  static constexpr bool hands_on = true;
+  static constexpr bool preserves_output_kind = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect_value(deviation >= 0 && std::isfinite(deviation),
-                   "expected a finite standard deviation of at least 0");
-    if (!s.training() || deviation == 0) {
+    s.expect_value(stddev >= 0 && std::isfinite(stddev),
+                   "expected a finite stddev of at least 0, got ", stddev);
+    if (!s.is_training() || stddev == 0) {
       return x;
     }
-    return ops::gaussian_noise(std::move(x), deviation, s.next_random());
+    return ops::gaussian_noise(std::move(x), stddev, s.next_random());
   }
-  [[nodiscard]] std::string description() const { return text("gaussian_noise(", deviation, ')'); }
+  [[nodiscard]] std::string description() const { return text("gaussian_noise(", stddev, ')'); }
   friend bool operator==(const gaussian_noise&, const gaussian_noise&) = default;
 };
 

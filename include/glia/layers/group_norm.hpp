@@ -14,31 +14,37 @@
 
 namespace glia {
 
-/// Normalises groups of channels (last axis) of every sample to mean 0 and variance 1 over all
-/// positions, then scales by gamma (C) and shifts by beta (C). Wu and He, ECCV 2018. Defaults are
-/// Keras's; one channel in each group is instance normalisation.
+/// Group normalization: normalizes each group of channels of a sample to mean 0 and variance 1.
 ///
-/// Throws `shape_error` for inputs without a channel axis, `value_error` for groups that do not
-/// divide the channels.
+///     y = gamma (x - mean) / sqrt(variance + epsilon) + beta
+///
+/// The input and output are (N, ..., C). Mean and variance are those of one group of C / groups
+/// neighboring channels (last axis) in one sample, over all positions. The parameters are `gamma`
+/// (C) and `beta` (C). The layer behaves the same in training and inference. The defaults are
+/// Keras's. With `groups` = C it is instance normalization. Wu and He, ECCV 2018.
+///
+/// Throws `shape_error` if the input has fewer than two axes, and `value_error` if `groups` does
+/// not divide the channels or `epsilon` is not positive and finite.
 struct group_norm {
-  std::size_t groups = 32;
-  double epsilon = 1e-3;  ///< > 0
-  initializer gamma_initializer = constant(1);
-  initializer beta_initializer = constant(0);
+  std::size_t groups = 32;  ///< Number of groups, at least 1; divides the channels.
+  double epsilon = 1e-3;    ///< Number added to the variance, above 0.
+  initializer gamma_initializer = constant(1);  ///< Initial values of the factors gamma.
+  initializer beta_initializer = constant(0);   ///< Initial values of the offsets beta.
 
   static constexpr std::string_view type_name = "group_norm";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     const shape in = x.shape();
-    s.expect(in.rank() >= 2, "expected input (N, ..., C), got ", batch_text(in));
+    s.expect(in.rank() >= 2, "expected an input (N, ..., C), got ", batch_text(in));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
     const std::size_t channels = in.back();
     s.expect_value(groups > 0 && channels > 0 && channels % groups == 0, "groups (", groups,
                    ") must divide the input's channels (", channels, ")");
     const variable<B> gamma = s.parameter("gamma", {channels}, gamma_initializer);
     const variable<B> beta = s.parameter("beta", {channels}, beta_initializer);
-    // Groups of one channel are columns; longer ones are made so.
+    // The kernel normalizes columns. A group of one channel is a column already; larger groups are
+    // permuted into columns.
     const std::size_t positions = sample_of(in).size() / channels;
     const std::size_t each = channels / groups;
     if (each == 1) {
@@ -51,16 +57,16 @@ struct group_norm {
     };
     const variable<B> ones = x.owner().constant(number(1));
     const variable<B> zeros = x.owner().constant(number(0));
-    const variable<B> turned = ops::permute_axes(
-        ops::reshape(std::move(x), {in[0], positions, groups, each}), {0, 1, 3, 2});
+    const variable<B> turned =
+        ops::permute(ops::reshape(std::move(x), {in[0], positions, groups, each}), {0, 1, 3, 2});
     const variable<B> normal =
         ops::normalize(normalization::group,
                        ops::reshape(turned, {in[0], positions * each, groups}), ones, zeros,
                        epsilon, groups)
             .output;
-    return ops::reshape(ops::permute_axes(ops::reshape(normal, {in[0], positions, each, groups}),
-                                          {0, 1, 3, 2}),
-                        in) *
+    return ops::reshape(
+               ops::permute(ops::reshape(normal, {in[0], positions, each, groups}), {0, 1, 3, 2}),
+               in) *
                gamma +
            beta;
   }
@@ -68,21 +74,27 @@ struct group_norm {
   friend bool operator==(const group_norm&, const group_norm&) = default;
 };
 
-/// Divides every row of features (last axis) by the root of its mean square, and scales by `scale`
-/// (C): x scale / sqrt(mean(x^2) + epsilon). Zhang and Sennrich, NeurIPS 2019. Defaults are
-/// Keras's.
+/// Root mean square normalization: divides the features of each position by their root mean square.
 ///
-/// Throws `shape_error` for inputs without a feature axis.
+///     y = scale x / sqrt(mean(x^2) + epsilon)
+///
+/// The input and output are (N, ..., C). The mean is over the features (last axis). The parameter
+/// is `scale` (C). The layer behaves the same in training and inference. The defaults are Keras's.
+/// Zhang and Sennrich, NeurIPS 2019.
+///
+/// Throws `shape_error` if the input has fewer than two axes or no features, and `value_error` if
+/// `epsilon` is not positive and finite.
 struct rms_norm {
-  double epsilon = 1e-6;  ///< > 0
-  initializer scale_initializer = constant(1);
+  double epsilon = 1e-6;                        ///< Number added to the mean square, above 0.
+  initializer scale_initializer = constant(1);  ///< Initial values of the factors `scale`.
 
   static constexpr std::string_view type_name = "rms_norm";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     const shape in = x.shape();
-    s.expect(in.rank() >= 2 && in.back() > 0, "expected input (N, ..., C), got ", batch_text(in));
+    s.expect(in.rank() >= 2 && in.back() > 0, "expected an input (N, ..., C), got ",
+             batch_text(in));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
     const variable<B> scale = s.parameter("scale", {in.back()}, scale_initializer);
     const variable<B> none = x.owner().constant(s.device().run(kernels::full{{in.back()}, 0}));

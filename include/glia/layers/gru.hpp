@@ -15,39 +15,54 @@
 
 namespace glia {
 
-/// A gated recurrent unit over sequences x (N, T, I): from a state h of zeros, at each step
+/// A gated recurrent unit (GRU), a recurrent layer for sequences.
 ///
-///     z = g(x Wz + h Uz + bz)    r = g(x Wr + h Ur + br)
-///     c = f(x Wh + bh + r (h Uh + ch))        with reset_after, as PyTorch and cuDNN do it, or
-///     c = f(x Wh + (r h) Uh + bh)             without, as in Cho et al., EMNLP 2014
+/// The state h (N, U) starts at 0. At each step it is updated with the input x of that step:
+///
+///     z = g(x Wz + h Uz + bz)
+///     r = g(x Wr + h Ur + br)
+///     c = f(x Wh + bh + r (h Uh + ch))    with reset_after, as in PyTorch and cuDNN
+///     c = f(x Wh + (r h) Uh + bh)         without reset_after, as in Cho et al., EMNLP 2014
 ///     h = z h + (1 - z) c
 ///
-/// where f is `activation` and g `recurrent_activation`. Gives the last h, (N, U), or with
-/// `sequences` all of them, (N, T, U). Parameters, names and defaults are Keras's: kernel (I, 3 U),
-/// recurrent_kernel (U, 3 U), bias (2, 3 U) or without reset_after (3 U), in the order z, r, h.
-/// PyTorch's are in the order r, z, h and transposed.
+/// f is `activation` and g is `recurrent_activation`. The input is (N, T, I): N samples, T steps,
+/// I features. The output is the last state, (N, U), or the states of all steps, (N, T, U), with
+/// `return_sequences`; U is `units`.
 ///
-/// For the backward pass 5 U numbers are kept of each step of a sample where a backend runs all
-/// steps in one kernel, as cpu does with the default activations and reset_after; else 8 U.
+/// The parameters have the names, shapes and initial values of Keras: `kernel` (I, 3 U),
+/// `recurrent_kernel` (U, 3 U) and `bias`, which is (2, 3 U) with `reset_after` and (3 U) without.
+/// The blocks are in the order z, r, h. PyTorch's parameters are transposed and in the order r, z,
+/// h. Steps that a mask excludes leave the state unchanged (see `masking`).
 ///
-/// Throws `shape_error` for inputs that are no sequences, `value_error` for 0 units and rates
-/// outside [0, 1).
+/// For each step of a sample, training stores 8 U numbers, or 5 U if the device runs all steps in
+/// one kernel. The CPU does so with the default activations and `reset_after`.
+///
+/// Throws `shape_error` if the input is not (N, T, I) with at least one step, and `value_error` if
+/// `units` is 0 or a dropout rate is outside [0, 1).
 struct gru {
-  std::size_t units = 0;   ///< U, at least 1
-  bool sequences = false;  ///< gives all steps and not the last one alone
-  bool backwards = false;  ///< reads the last step first; outputs stand where their steps do
+  std::size_t units = 0;  ///< Size of the state U, at least 1. Required.
+  /// Whether the outputs of all steps are returned, (N, T, U), or only the last one, (N, U).
+  bool return_sequences = false;
+  /// Whether the sequence is read from its last step to its first. Each output stays at the
+  /// position of its step; Keras returns the outputs in reading order.
+  bool go_backwards = false;
+  /// Whether the reset gate r is applied after the product with the recurrent kernel; see above.
   bool reset_after = true;
-  glia::activation activation = tanh;
-  glia::activation recurrent_activation = sigmoid;
-  bool bias = true;
-  double dropout = 0;            ///< of x, the same features at all steps of a sample
-  double recurrent_dropout = 0;  ///< of h, likewise
-  /// With `sequences` and a mask: gives zeros at steps that are passed over, and not what it gave
-  /// before. `bidirectional` asks for it.
+  glia::activation activation = tanh;               ///< Activation f of the candidate state.
+  glia::activation recurrent_activation = sigmoid;  ///< Activation g of the gates.
+  bool use_bias = true;                             ///< Whether biases are added.
+  /// Dropout rate of the inputs, in [0, 1). The same features are dropped at all steps of a sample.
+  double dropout = 0;
+  /// Dropout rate of the state h where it is multiplied by `recurrent_kernel`, in [0, 1). The same
+  /// features are dropped at all steps of a sample and for all gates; Keras draws a mask for each
+  /// gate.
+  double recurrent_dropout = 0;
+  /// With `return_sequences` and a mask: whether excluded steps output 0 instead of repeating the
+  /// previous output. `bidirectional` sets it.
   bool zero_output_for_mask = false;
-  initializer kernel_initializer = glorot_uniform();
-  initializer recurrent_initializer = orthogonal();
-  initializer bias_initializer = constant(0);
+  initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
+  initializer recurrent_initializer = orthogonal();   ///< Initial values of the recurrent kernel.
+  initializer bias_initializer = constant(0);         ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "gru";
 
@@ -61,14 +76,14 @@ struct gru {
         s.parameter("recurrent_kernel", {units, 3 * units}, recurrent_initializer);
     std::optional<variable<B>> of_inputs;
     std::optional<variable<B>> of_states;
-    if (bias && reset_after) {
+    if (use_bias && reset_after) {
       const variable<B> both = s.parameter("bias", {2, 3 * units}, bias_initializer);
       of_inputs = ops::reshape(ops::slice(both, {.axis = 0, .begin = 0}), {3 * units});
       of_states = ops::reshape(ops::slice(both, {.axis = 0, .begin = 1}), {3 * units});
-    } else if (bias) {
+    } else if (use_bias) {
       of_inputs = s.parameter("bias", {3 * units}, bias_initializer);
     }
-    const detail::reading how{backwards, sequences, zero_output_for_mask};
+    const detail::reading how{go_backwards, return_sequences, zero_output_for_mask};
     const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected =
@@ -89,26 +104,23 @@ struct gru {
         const auto of_x = ops::split(step, 1, {2 * units, units});
         const auto of_h =
             ops::split(ops::dense(drop_states(h), recurrent, of_states), 1, {2 * units, units});
-        const auto gates =
-            ops::split(recurrent_activation.apply(of_x[0] + of_h[0]), 1, {units, units});
-        return blend(gates[0], h, activation.apply(of_x[1] + gates[1] * of_h[1]));
+        const auto gates = ops::split(recurrent_activation(of_x[0] + of_h[0]), 1, {units, units});
+        return blend(gates[0], h, activation(of_x[1] + gates[1] * of_h[1]));
       });
     }
     const auto kernels_of_h = ops::split(recurrent, 1, {2 * units, units});
     return run([&](const variable<B>& step, const variable<B>& h) {
       const auto of_x = ops::split(step, 1, {2 * units, units});
       const variable<B> kept = drop_states(h);
-      const auto gates =
-          ops::split(recurrent_activation.apply(of_x[0] + ops::dense(kept, kernels_of_h[0])), 1,
-                     {units, units});
-      return blend(gates[0], h,
-                   activation.apply(of_x[1] + ops::dense(gates[1] * kept, kernels_of_h[1])));
+      const auto gates = ops::split(
+          recurrent_activation(of_x[0] + ops::dense(kept, kernels_of_h[0])), 1, {units, units});
+      return blend(gates[0], h, activation(of_x[1] + ops::dense(gates[1] * kept, kernels_of_h[1])));
     });
   }
 
   [[nodiscard]] std::string description() const {
-    return text("gru(", units, sequences ? ", sequences" : "", backwards ? ", backwards" : "",
-                reset_after ? "" : ", reset before", ')');
+    return text("gru(", units, return_sequences ? ", sequences" : "",
+                go_backwards ? ", backwards" : "", reset_after ? "" : ", reset before", ')');
   }
 
   friend bool operator==(const gru&, const gru&) = default;

@@ -7,10 +7,10 @@
 
 namespace glia {
 
-/// Passes its input on.
+/// Returns its input unchanged; useful as a branch of `parallel`.
 struct identity {
   static constexpr std::string_view type_name = "identity";
-  static constexpr bool hands_on = true;
+  static constexpr bool preserves_output_kind = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {

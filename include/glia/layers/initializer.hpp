@@ -18,29 +18,33 @@
 
 namespace glia {
 
-/// How a parameter gets its first values: a callable `(std::span<float> values, const shape&,
-/// random_stream&)` with a name, by which initialisers are compared and printed.
+/// A function that sets the initial values of a parameter.
 ///
-/// One may also know where the values are, as floats one behind the other, in memory that a
-/// parameter can have for its own: `in_place` then gives that, and a block of none where it cannot.
+/// It is called with the values to fill, the parameter's shape and a stream of random numbers. Its
+/// name identifies it: initializers are compared by name, and the name is printed. The initializers
+/// of the library are functions such as `glorot_uniform()` and `constant(0)`.
 class initializer {
  public:
   using function = std::function<void(std::span<float>, const shape&, random_stream&)>;
 
   using place = std::function<memory_block()>;
 
+  /// Makes an initializer from a name and a function. `in_place`, if given, returns memory that
+  /// already holds the values as contiguous floats and that a parameter may own, or an empty block.
+  /// Throws `value_error` if the function is empty.
   initializer(std::string name, function fill, place in_place = {})
       : name_(std::move(name)),
         fill_(std::make_shared<const function>(std::move(fill))),
         in_place_(std::move(in_place)) {
     require<value_error>(*fill_ != nullptr, "initializer ", name_,
-                         ": expected a function, got an empty one");
+                         ": expected a function, got an empty std::function");
   }
 
+  /// Fills `values`, which are the elements of a parameter of shape s in row-major order.
   void operator()(std::span<float> values, const shape& s, random_stream& random) const {
     (*fill_)(values, s, random);
   }
-  /// The values in memory of their own, if they need not be filled in.
+  /// Returns memory that holds the values already, or an empty block if they must be filled in.
   [[nodiscard]] memory_block in_place() const { return in_place_ ? in_place_() : memory_block{}; }
 
   friend bool operator==(const initializer& a, const initializer& b) { return a.name_ == b.name_; }
@@ -54,13 +58,15 @@ class initializer {
   place in_place_;
 };
 
-/// Inputs and outputs that meet in one element of a kernel of shape (..., I, O): the receptive
-/// field counts for both. A vector's extent is taken for both.
+/// The fan-in and fan-out of a parameter, which scale its initial values.
+///
+/// For a kernel (..., I, O), fan-in is I and fan-out is O, both multiplied by the number of
+/// elements of the leading axes (the receptive field). For a vector both are its length.
 struct fans {
-  double in;
-  double out;
+  double in;   ///< Fan-in.
+  double out;  ///< Fan-out.
 };
-/// The inputs and outputs that meet in one element of a parameter of this shape.
+/// Returns the fan-in and fan-out of a parameter of shape s.
 [[nodiscard]] inline fans fans_of(const shape& s) {
   if (s.rank() < 2) {
     const auto size = static_cast<double>(s.size());
@@ -96,8 +102,8 @@ inline initializer normal_with(std::string name, double (*deviation)(fans)) {
           }};
 }
 
-/// Vectors of normal numbers, each made orthogonal to those before it (Gram-Schmidt, twice, which
-/// is as exact as it gets) and of length `gain`, as the matrix's columns or rows.
+/// Fills a matrix with orthogonal columns or rows of length `gain`. They are vectors of normally
+/// distributed numbers, orthogonalized by Gram-Schmidt, twice, for full precision.
 inline void fill_orthogonal(std::span<float> values, const shape& s, double gain,
                             random_stream& random) {
   const std::size_t columns = s.rank() == 0 ? 1 : s.back();
@@ -132,42 +138,53 @@ inline void fill_orthogonal(std::span<float> values, const shape& s, double gain
 
 }  // namespace detail
 
-/// U(-b, b), b = sqrt(6 / (in + out)). Glorot and Bengio, AISTATS 2010, eq. 16.
+/// Glorot's uniform initializer: uniform in [-b, b] with b = sqrt(6 / (fan-in + fan-out)). Glorot
+/// and Bengio, AISTATS 2010, eq. 16.
 [[nodiscard]] inline initializer glorot_uniform() {
   return detail::uniform_with("glorot_uniform",
                               [](fans f) { return std::sqrt(6 / (f.in + f.out)); });
 }
-/// N(0, 2 / (in + out)), not truncated (Keras truncates). Glorot and Bengio, AISTATS 2010, eq. 12.
+/// Glorot's normal initializer: normal with mean 0 and variance 2 / (fan-in + fan-out). As in
+/// PyTorch it is not truncated; Keras truncates at two standard deviations. Glorot and Bengio,
+/// AISTATS 2010, eq. 12.
 [[nodiscard]] inline initializer glorot_normal() {
   return detail::normal_with("glorot_normal", [](fans f) { return std::sqrt(2 / (f.in + f.out)); });
 }
-/// U(-b, b), b = sqrt(6 / in). He, Zhang, Ren and Sun, ICCV 2015, eq. 10.
+/// He's uniform initializer: uniform in [-b, b] with b = sqrt(6 / fan-in). He, Zhang, Ren and Sun,
+/// ICCV 2015, eq. 10.
 [[nodiscard]] inline initializer he_uniform() {
   return detail::uniform_with("he_uniform", [](fans f) { return std::sqrt(6 / f.in); });
 }
-/// N(0, 2 / in), not truncated (Keras truncates). He, Zhang, Ren and Sun, ICCV 2015, eq. 10.
+/// He's normal initializer: normal with mean 0 and variance 2 / fan-in. As in PyTorch it is not
+/// truncated; Keras truncates at two standard deviations. He, Zhang, Ren and Sun, ICCV 2015,
+/// eq. 10.
 [[nodiscard]] inline initializer he_normal() {
   return detail::normal_with("he_normal", [](fans f) { return std::sqrt(2 / f.in); });
 }
-/// U(-b, b), b = sqrt(3 / in). LeCun, Bottou, Orr and Müller, Efficient BackProp, 1998, eq. 16.
+/// LeCun's uniform initializer: uniform in [-b, b] with b = sqrt(3 / fan-in). LeCun, Bottou, Orr
+/// and Müller, Efficient BackProp, 1998, eq. 16.
 [[nodiscard]] inline initializer lecun_uniform() {
   return detail::uniform_with("lecun_uniform", [](fans f) { return std::sqrt(3 / f.in); });
 }
-/// N(0, 1 / in), not truncated. LeCun, Bottou, Orr and Müller, Efficient BackProp, 1998, eq. 16.
+/// LeCun's normal initializer: normal with mean 0 and variance 1 / fan-in. It is not truncated;
+/// Keras truncates at two standard deviations. LeCun, Bottou, Orr and Müller, Efficient BackProp,
+/// 1998, eq. 16.
 [[nodiscard]] inline initializer lecun_normal() {
   return detail::normal_with("lecun_normal", [](fans f) { return std::sqrt(1 / f.in); });
 }
 
-/// U(-b, b).
-[[nodiscard]] inline initializer uniform(double bound) {
+/// Uniform initializer: uniform in [-bound, bound]. random_uniform(0.05) has the defaults of
+/// Keras's RandomUniform.
+[[nodiscard]] inline initializer random_uniform(double bound) {
   return {text("uniform(", bound, ")"),
           [bound](std::span<float> values, const shape&, random_stream& random) {
             detail::fill_uniform(values, bound, random);
           }};
 }
 
-/// Orthonormal columns, or rows where there are fewer of these, of the matrix that the last axis
-/// and all others together make: the Q of a random one of normal numbers. Saxe et al., ICLR 2014.
+/// Orthogonal initializer: a random matrix with orthogonal columns of length `gain`, or orthogonal
+/// rows if it has fewer rows than columns. The columns are the last axis of the parameter, the rows
+/// all other axes together. Saxe et al., ICLR 2014.
 [[nodiscard]] inline initializer orthogonal(double gain = 1) {
   return {gain == 1 ? "orthogonal" : text("orthogonal(", gain, ")"),
           [gain](std::span<float> values, const shape& s, random_stream& random) {
@@ -175,7 +192,7 @@ inline void fill_orthogonal(std::span<float> values, const shape& s, double gain
           }};
 }
 
-/// Every element `value`.
+/// Constant initializer: every element is `value`.
 [[nodiscard]] inline initializer constant(double value) {
   return {text("constant(", value, ")"),
           [value](std::span<float> values, const shape&, random_stream&) {

@@ -15,22 +15,23 @@
 
 namespace glia {
 
-/// One input of a model that has several: its name, the shape of one sample's, and the layer that
-/// it goes through.
+/// One named input of a model with several inputs, and the layer that processes it.
+///
+/// See `inputs`: input{"image", {28, 28}, flatten{}}.
 template <class Layer>
 struct input {
-  std::string name;
-  shape sample;
-  Layer layer;
+  std::string name;   ///< Name of the input, which begins the names of its layers' parameters.
+  glia::shape shape;  ///< Shape of the input without the batch axis.
+  Layer layer;        ///< Layer or composition that processes the input.
 
   friend bool operator==(const input&, const input&) = default;
 };
-/// One that goes through none.
+/// One named input without a layer: input{"age", {1}}.
 template <>
 struct input<identity> {
-  std::string name;
-  shape sample;
-  identity layer{};
+  std::string name;   ///< Name of the input.
+  glia::shape shape;  ///< Shape of the input without the batch axis.
+  identity layer{};   ///< Leaves the input unchanged.
 
   friend bool operator==(const input&, const input&) = default;
 };
@@ -42,46 +43,49 @@ input(const char*, shape, Layer) -> input<Layer>;
 template <class Layer>
 input(std::string, shape, Layer) -> input<Layer>;
 
-/// What a model of several inputs begins with. Each goes through a layer of its own, and what these
-/// give is joined as by `parallel`, one behind the other unless another way is said first:
+/// The first layer of a model with several inputs.
 ///
-///     const glia::sequential of_image{glia::flatten{}, glia::dense{64, glia::relu}};
-///     const glia::input image{"image", {28, 28}, of_image};
+/// Each input has a name, a shape and a layer. The outputs of these layers are concatenated along
+/// the last axis, or joined by the first argument, as in `parallel`:
+///
+///     const glia::sequential image_layers{glia::flatten{}, glia::dense{64, glia::relu}};
+///     const glia::input image{"image", {28, 28}, image_layers};
 ///     const glia::input age{"age", {1}};
-///     glia::sequential{glia::inputs{image, age}, glia::dense{10}}
+///     const glia::sequential network{glia::inputs{image, age}, glia::dense{10}};
 ///
-/// A sample is one row (N, I) that holds the inputs one behind the other; models are made without
-/// saying its shape, and `named_arrays` makes such rows. The parameters of an input's layers are
-/// called by its name: image.dense_0.kernel.
+/// A batch is (N, I): each sample is one row that holds the elements of all inputs in this order.
+/// `named_arrays` makes such rows. A model that begins with `inputs` needs no sample shape. Names
+/// of parameters begin with the name of their input: image.dense_0.kernel.
 ///
-/// Throws `shape_error` for samples that are not such rows and where what the layers give cannot be
-/// joined, `value_error` for two inputs of one name.
+/// Throws `shape_error` if the samples are not such rows or the outputs cannot be joined, and
+/// `value_error` if two inputs have the same name.
 template <class Join, class... Layers>
 class inputs {
  public:
-  using holds_layers = void;
+  using contains_layers = void;
 
   static_assert(branch_join<Join> && (layer<Layers> && ...) && sizeof...(Layers) > 0,
-                "inputs: expected glia::input{name, shape, layer}, and before them perhaps what "
-                "joins them, such as glia::join::add{}");
+                "inputs: expected arguments glia::input{name, shape, layer}, and optionally a join "
+                "such as glia::join::add{} before them");
 
   explicit inputs(std::type_identity_t<Join> join, input<Layers>... parts)
       : join_(std::move(join)), parts_(std::move(parts)...) {}
   explicit inputs(input<Layers>... parts) : parts_(std::move(parts)...) {}
 
-  /// The shape of a row.
+  /// Returns the shape of a sample, (I), where I is the number of elements of all inputs.
   [[nodiscard]] shape sample_shape() const {
     return std::apply(
-        [](const auto&... part) { return shape{(std::size_t{0} + ... + part.sample.size())}; },
+        [](const auto&... part) { return shape{(std::size_t{0} + ... + part.shape.size())}; },
         parts_);
   }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
-    s.expect(sample_of(x.shape()) == sample_shape(), "the inputs make rows ",
-             batch_text(batch_of(1, sample_shape())), ", got ", batch_text(x.shape()));
+    s.expect(sample_of(x.shape()) == sample_shape(), "expected rows ",
+             batch_text(batch_of(1, sample_shape())), " that hold all inputs, got ",
+             batch_text(x.shape()), "; named_arrays makes such rows");
     std::vector<std::size_t> sizes;
-    std::apply([&](const auto&... part) { (sizes.push_back(part.sample.size()), ...); }, parts_);
+    std::apply([&](const auto&... part) { (sizes.push_back(part.shape.size()), ...); }, parts_);
     const std::vector<variable<B>> rows = ops::split(x, 1, sizes);
     detail::branch_outputs<B> outputs(s);
     std::apply(
@@ -96,8 +100,7 @@ class inputs {
     return std::apply(
         [&](const auto&... part) {
           std::string result = join_.description();
-          ((result += text(", ", part.name, ' ', part.sample, ": ", part.layer.description())),
-           ...);
+          ((result += text(", ", part.name, ' ', part.shape, ": ", part.layer.description())), ...);
           return "inputs(" + result + ")";
         },
         parts_);
@@ -109,8 +112,8 @@ class inputs {
   template <backend B, class Layer>
   [[nodiscard]] static variable<B> run_one(scope<B>& s, const input<Layer>& part,
                                            const variable<B>& row) {
-    const shape in = batch_of(row.shape()[0], part.sample);
-    const typename scope<B>::under_name called(s, part.name);
+    const shape in = batch_of(row.shape()[0], part.shape);
+    const typename scope<B>::name_scope called(s, part.name);
     s.add_input(part.name, in);
     return s.run(part.layer, ops::reshape(row, in), part.name, scope<B>::no_index);
   }

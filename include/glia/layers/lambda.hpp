@@ -9,14 +9,18 @@
 
 namespace glia {
 
-/// A layer made from a function of ops: lambda{"double", [](auto x) { return x * 2.0; }}. A
-/// function `(auto& scope, auto x)` may also ask for parameters and randomness, as any layer does.
+/// A layer made from a function of variables.
 ///
-/// Lambdas are compared by name and type, since functions cannot be.
+///     glia::lambda{"double", [](auto x) { return x * 2.0; }}
+///
+/// The parameter must be `auto`, because the function runs on several types of variables. A
+/// function `(auto& scope, auto x)` can also create parameters and random numbers, as every layer
+/// can. Two lambdas are equal if their names and types are equal, since functions cannot be
+/// compared.
 template <class Function>
 struct lambda {
-  std::string name;
-  Function function;
+  std::string name;   ///< Name in descriptions.
+  Function function;  ///< Function of a variable, or of a scope and a variable.
 
   static constexpr std::string_view type_name = "lambda";
 
@@ -29,7 +33,7 @@ struct lambda {
     } else {
       static_assert(std::is_invocable_v<const Function&, variable<B>>,
                     "lambda: expected a function of variables of any backend: write [](auto x) or, "
-                    "for parameters and randomness, [](auto& scope, auto x)");
+                    "for parameters and random numbers, [](auto& scope, auto x)");
       return x;
     }
   }

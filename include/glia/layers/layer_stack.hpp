@@ -18,7 +18,7 @@ class cpu;
 
 namespace detail {
 
-/// A layer of any type, on recorders of one backend.
+/// The interface of a layer of any type, for recorders of one backend.
 template <class X>
 struct layer_on {
   virtual ~layer_on() = default;
@@ -28,9 +28,11 @@ struct layer_on {
 
 }  // namespace detail
 
-/// Any layer as a value of one type, for descriptions that are known only when the program runs. It
-/// holds a copy; copies share it. Made for models on the backend B, which records descriptions:
-/// with hand-written loops that run at once use the layers themselves.
+/// A value that holds a layer of any type, for models whose layers are known only at run time.
+///
+/// It holds a copy of the layer, which copies of the value share. B is the backend of the models
+/// that contain it. A training loop that runs layers directly on a tape, without a model, needs the
+/// layers themselves.
 template <class B>
 class any_layer_on {
   using R = recorder<B>;
@@ -69,7 +71,7 @@ class any_layer_on {
   requires(!std::same_as<Layer, any_layer_on> && layer<Layer>) any_layer_on(Layer one)
       : face_(std::make_shared<const held<Layer>>(std::move(one))) {}
 
-  /// Runs it where a holder of the given name holds it at position `index`.
+  /// Runs the layer as the element `index` of a container named `holder`.
   template <class X>
   [[nodiscard]] variable<X> run(scope<X>& s, variable<X> x, std::string_view holder,
                                 std::size_t index) const {
@@ -84,22 +86,25 @@ class any_layer_on {
   std::shared_ptr<const face> face_;
 };
 
-/// A layer of any type for models on the cpu in single precision.
+/// A value that holds a layer of any type, for models on the CPU in single precision.
 using any_layer = any_layer_on<cpu<float>>;
 
-/// Layers one after the other, as `sequential`, whose number and types are known only when the
-/// program runs: read from a file, say. As fast as written in C++, since what runs is what they
-/// leave on the recorder.
+/// Runs a list of layers one after another, like `sequential`, but built at run time.
+///
+/// Use it if the number or the types of the layers depend on a file or on options, for instance. It
+/// is as fast as `sequential`, because both record the same graph.
 ///
 ///     std::vector<glia::any_layer> layers{glia::flatten{}, glia::dense{10}};
 ///     glia::model net{glia::layer_stack{layers}, {28, 28}};
 template <class B = cpu<float>>
 class layer_stack {
  public:
-  using holds_layers = void;
-  static constexpr bool hands_on = true;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = true;
 
   explicit layer_stack(std::vector<any_layer_on<B>> layers) : layers_(std::move(layers)) {}
+
+  /// Returns the layers in their order.
 
   [[nodiscard]] const std::vector<any_layer_on<B>>& layers() const noexcept { return layers_; }
 

@@ -17,39 +17,54 @@
 
 namespace glia {
 
-/// Long short-term memory over sequences x (N, T, I): from h and c of zeros, at each step
+/// Long short-term memory (LSTM), a recurrent layer for sequences.
 ///
-///     i = g(x Wi + h Ui + bi)    r = g(x Wr + h Ur + br)    o = g(x Wo + h Uo + bo)
+/// The state h and the cell state c, both (N, U), start at 0. At each step they are updated with
+/// the input x of that step:
+///
+///     i = g(x Wi + h Ui + bi)
+///     r = g(x Wr + h Ur + br)
+///     o = g(x Wo + h Uo + bo)
 ///     c = r c + i f(x Wc + h Uc + bc)
 ///     h = o f(c)
 ///
-/// where f is `activation`, g `recurrent_activation` and r the forget gate. Gives the last h,
-/// (N, U), or with `sequences` all of them, (N, T, U). Parameters, names and defaults are Keras's:
-/// kernel (I, 4 U), recurrent_kernel (U, 4 U), bias (4 U), in the order i, r, c, o, which is
-/// PyTorch's too, transposed there and with two biases that add up. Hochreiter and Schmidhuber,
-/// 1997; Gers et al., 2000.
+/// f is `activation`, g is `recurrent_activation`; i is the input gate, r the forget gate and o the
+/// output gate. The input is (N, T, I): N samples, T steps, I features. The output is the last h,
+/// (N, U), or the h of all steps, (N, T, U), with `return_sequences`; U is `units`.
 ///
-/// For the backward pass 6 U numbers are kept of each step of a sample where a backend runs all
-/// steps in one kernel, as cpu does with the default activations; else 9 U.
+/// Parameters, their names and defaults are Keras's: `kernel` (I, 4 U), `recurrent_kernel` (U, 4 U)
+/// and `bias` (4 U), with blocks in the order i, r, c, o. PyTorch's parameters have the same order;
+/// they are transposed, and two biases are added. Steps that a mask excludes leave both states
+/// unchanged (see `masking`). Hochreiter and Schmidhuber, 1997; Gers et al., 2000.
 ///
-/// Throws `shape_error` for inputs that are no sequences, `value_error` for 0 units and rates
-/// outside [0, 1).
+/// Training stores 6 U numbers for each step of a sample if the device runs all steps in one
+/// kernel, as the CPU does with the default activations, and 9 U otherwise.
+///
+/// Throws `shape_error` if the input is not (N, T, I) with at least one step, and `value_error` if
+/// `units` is 0 or a dropout rate is outside [0, 1).
 struct lstm {
-  std::size_t units = 0;   ///< U, at least 1
-  bool sequences = false;  ///< gives all steps and not the last one alone
-  bool backwards = false;  ///< reads the last step first; outputs stand where their steps do
-  glia::activation activation = tanh;
-  glia::activation recurrent_activation = sigmoid;
-  bool bias = true;
-  bool unit_forget_bias = true;  ///< br starts at 1: Jozefowicz et al., ICML 2015
-  double dropout = 0;            ///< of x, the same features at all steps of a sample
-  double recurrent_dropout = 0;  ///< of h, likewise
-  /// With `sequences` and a mask: gives zeros at steps that are passed over, and not what it gave
-  /// before. `bidirectional` asks for it.
+  std::size_t units = 0;  ///< Size of the states U, at least 1. Required.
+  /// Whether the outputs of all steps are returned, (N, T, U), or only the last one, (N, U).
+  bool return_sequences = false;
+  /// Whether the sequence is read from its last step to its first. Each output stays at the
+  /// position of its step; Keras returns the outputs in reading order.
+  bool go_backwards = false;
+  glia::activation activation = tanh;               ///< Activation f of the cell state.
+  glia::activation recurrent_activation = sigmoid;  ///< Activation g of the gates.
+  bool use_bias = true;                             ///< Whether a bias is added.
+  /// Whether the forget gate's bias starts at 1 (Jozefowicz et al., ICML 2015).
+  bool unit_forget_bias = true;
+  /// Dropout rate of the inputs, in [0, 1). The same features are dropped at all steps of a sample.
+  double dropout = 0;
+  /// Dropout rate of h in its products, in [0, 1). The same features are dropped at all steps of a
+  /// sample and for all gates; Keras draws a mask for each gate.
+  double recurrent_dropout = 0;
+  /// With `return_sequences` and a mask: whether excluded steps output 0 instead of repeating the
+  /// previous output. `bidirectional` sets it.
   bool zero_output_for_mask = false;
-  initializer kernel_initializer = glorot_uniform();
-  initializer recurrent_initializer = orthogonal();
-  initializer bias_initializer = constant(0);
+  initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
+  initializer recurrent_initializer = orthogonal();   ///< Initial values of the recurrent kernel.
+  initializer bias_initializer = constant(0);         ///< Initial values of the other biases.
 
   static constexpr std::string_view type_name = "lstm";
 
@@ -62,10 +77,10 @@ struct lstm {
     const variable<B> recurrent =
         s.parameter("recurrent_kernel", {units, 4 * units}, recurrent_initializer);
     std::optional<variable<B>> shift;
-    if (bias) {
+    if (use_bias) {
       shift = s.parameter("bias", {4 * units}, initial_bias());
     }
-    const detail::reading how{backwards, sequences, zero_output_for_mask};
+    const detail::reading how{go_backwards, return_sequences, zero_output_for_mask};
     const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
@@ -79,10 +94,10 @@ struct lstm {
     const auto next = [&](const variable<B>& step, const memory<B>& before) {
       const variable<B> all = step + ops::dense(drop_states(before.h), recurrent);
       const auto parts = ops::split(all, 1, {2 * units, units, units});
-      const auto gates = ops::split(recurrent_activation.apply(parts[0]), 1, {units, units});
-      const variable<B> c = gates[1] * before.c + gates[0] * activation.apply(parts[1]);
-      const variable<B> out = recurrent_activation.apply(parts[2]);
-      return memory<B>{out * activation.apply(c), c};
+      const auto gates = ops::split(recurrent_activation(parts[0]), 1, {units, units});
+      const variable<B> c = gates[1] * before.c + gates[0] * activation(parts[1]);
+      const variable<B> out = recurrent_activation(parts[2]);
+      return memory<B>{out * activation(c), c};
     };
     const auto hidden = [](const memory<B>& m) -> const variable<B>& { return m.h; };
     return detail::run_steps<B>(projected, s.step_mask(), memory<B>{zeros, zeros}, next, hidden,
@@ -90,8 +105,8 @@ struct lstm {
   }
 
   [[nodiscard]] std::string description() const {
-    return text("lstm(", units, sequences ? ", sequences" : "", backwards ? ", backwards" : "",
-                ')');
+    return text("lstm(", units, return_sequences ? ", sequences" : "",
+                go_backwards ? ", backwards" : "", ')');
   }
 
   friend bool operator==(const lstm&, const lstm&) = default;
@@ -104,7 +119,7 @@ struct lstm {
 
     friend memory state_after(const typename B::tensor& counts, const memory& now,
                               const memory& before) {
-      return {ops::select(counts, now.h, before.h), ops::select(counts, now.c, before.c)};
+      return {ops::where(counts, now.h, before.h), ops::where(counts, now.c, before.c)};
     }
   };
 

@@ -11,21 +11,27 @@
 
 namespace glia {
 
-/// Says which steps of sequences (N, T, ...) only fill them up to the length of others: those all
-/// of whose features are `value`. It makes zeros of these, and layers after it pass over them, as
-/// long as there are T steps:
+/// Marks the padding steps of sequences, which later layers ignore.
 ///
-/// - `gru`, `lstm` and `simple_rnn` keep their states, and give what they gave before;
-/// - `multi_head_attention` pays no attention to them, and gives its output bias for them;
-/// - `global_avg_pool1d` leaves them out of its means.
+/// The input and output are (N, T, ...). A step whose features all equal `mask_value` is padding;
+/// it becomes 0 in the output. The mask (N, T) reaches the layers that follow as long as their
+/// outputs have T steps:
 ///
-/// To other layers all steps are alike, and to losses, too: softmax_cross_entropy leaves out steps
-/// whose class is -1. A sample all of whose steps are such is like one of no steps: recurrent
-/// layers give their first state, attention its output bias, and means are 0.
+/// - `gru`, `lstm` and `simple_rnn` keep their state and repeat their previous output;
+/// - `multi_head_attention` ignores padding steps as keys, and its output at a padding step is the
+/// output bias;
+/// - `global_avg_pool1d` excludes padding from its means.
 ///
-/// Throws `shape_error` for inputs that are no sequences.
+/// All other layers treat padding like any step. So do losses; for `softmax_cross_entropy`, give
+/// padding steps the class -1. In a sample that is all padding, recurrent layers output their
+/// initial state, attention outputs its bias, and means are 0.
+///
+/// For inputs with more than three axes, all axes after T are compared; Keras compares only the
+/// last one.
+///
+/// Throws `shape_error` if the input has fewer than three axes.
 struct masking {
-  double value = 0;
+  double mask_value = 0;  ///< Value of all features of a padding step.
 
   static constexpr std::string_view type_name = "masking";
 
@@ -37,7 +43,7 @@ struct masking {
     const B& device = s.device();
     const auto number = [&](double of) { return device.run(kernels::full{{}, of}); };
     const auto alike =
-        device.run(kernels::binary{binary_function::equal}, x.value(), number(value));
+        device.run(kernels::binary{binary_function::equal}, x.value(), number(mask_value));
     shape each = in;
     for (std::size_t axis = 2; axis < in.rank(); ++axis) {
       each[axis] = 1;
@@ -48,7 +54,7 @@ struct masking {
     s.set_step_mask(device.run(kernels::reshape{{in[0], in[1]}}, counts));
     return std::move(x) * counts;
   }
-  [[nodiscard]] std::string description() const { return text("masking(", value, ')'); }
+  [[nodiscard]] std::string description() const { return text("masking(", mask_value, ')'); }
   friend bool operator==(const masking&, const masking&) = default;
 };
 

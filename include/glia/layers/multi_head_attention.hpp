@@ -20,29 +20,39 @@
 
 namespace glia {
 
-/// Attention of the steps of a sequence x (N, T, D) to each other, by several heads: each makes
-/// queries, keys (T, K) and values (T, V) of x, and gives softmax(queries keys^T / sqrt(K)) values;
-/// what they give side by side goes through a last product, to (N, T, D). With `causal` no step
-/// sees a later one. Steps that a mask leaves out are not seen and see nothing, see `masking`: what
-/// sees no step has weights of 0, and its output is that of the last product's bias, as in Keras.
-/// Vaswani et al., NeurIPS 2017.
+/// Multi-head self-attention over the steps of sequences.
 ///
-/// Parameters are Keras's, heads side by side in the last axis: query_kernel, key_kernel
-/// (D, H K), value_kernel (D, H V), output_kernel (H V, D), and their biases.
+/// The input and output are (N, T, D): N samples, T steps, D features. Each of the H heads projects
+/// the input to queries (T, K), keys (T, K) and values (T, V), and computes
 ///
-/// A training step keeps two (T, T) tables for each head of a sample.
+///     softmax(queries keys^T / sqrt(K)) values
 ///
-/// Throws `shape_error` for inputs that are no sequences, `value_error` for sizes of 0 and a rate
-/// outside [0, 1).
+/// The results of all heads are concatenated and projected to (N, T, D). Vaswani et al., 2017.
+///
+/// The parameters are those of Keras with the heads side by side in the last axis: `query_kernel`
+/// and `key_kernel` (D, H K), `value_kernel` (D, H V), `output_kernel` (H V, D), and `query_bias`,
+/// `key_bias`, `value_bias` and `output_bias`. Because of the joined axis, `glorot_uniform` draws
+/// from other bounds than in Keras.
+///
+/// Padding steps of a mask (see `masking`) get weight 0. Padding steps themselves, and steps that
+/// can attend to no step, have the output bias as their output, as in Keras. Attention to another
+/// sequence is not supported.
+///
+/// A training step stores two (T, T) matrices for each head and sample.
+///
+/// Throws `shape_error` if the input is not (N, T, D), and `value_error` if `num_heads` or
+/// `key_dim` is 0 or `dropout` is outside [0, 1).
 struct multi_head_attention {
-  std::size_t heads = 0;       ///< H, at least 1
-  std::size_t key_size = 0;    ///< K, at least 1
-  std::size_t value_size = 0;  ///< V; 0: as large as the keys
-  bool causal = false;
-  double dropout = 0;  ///< of what steps pay attention to
-  bool bias = true;
-  initializer kernel_initializer = glorot_uniform();
-  initializer bias_initializer = constant(0);
+  std::size_t num_heads = 0;  ///< Number of heads H, at least 1. Required.
+  std::size_t key_dim = 0;    ///< Size K of a head's queries and keys, at least 1. Required.
+  std::size_t value_dim = 0;  ///< Size V of a head's values; 0 means `key_dim`.
+  /// Whether each step attends only to itself and earlier steps. In Keras it is an argument of the
+  /// call.
+  bool use_causal_mask = false;
+  double dropout = 0;                                 ///< Dropout rate of the weights, in [0, 1).
+  bool use_bias = true;                               ///< Whether projections have a bias.
+  initializer kernel_initializer = glorot_uniform();  ///< Initial values of all kernels.
+  initializer bias_initializer = constant(0);         ///< Initial values of all biases.
 
   static constexpr std::string_view type_name = "multi_head_attention";
 
@@ -50,16 +60,16 @@ struct multi_head_attention {
   [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
     s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()),
              "; add reshape{{T, C}} before it");
-    s.expect_value(heads > 0 && key_size > 0, "expected heads and a key_size of at least 1");
-    s.expect_value(dropout >= 0 && dropout < 1, "expected a rate of dropout in [0, 1)");
-    const std::size_t values_of_head = value_size == 0 ? key_size : value_size;
+    s.expect_value(num_heads > 0 && key_dim > 0, "expected num_heads and key_dim of at least 1");
+    s.expect_value(dropout >= 0 && dropout < 1, "expected a dropout rate in [0, 1), got ", dropout);
+    const std::size_t values_of_head = value_dim == 0 ? key_dim : value_dim;
     const std::size_t features = x.shape()[2];
-    const variable<B> queries = by_head(project(s, "query", x, heads * key_size));
-    const variable<B> keys = by_head(project(s, "key", x, heads * key_size));
-    const variable<B> values = by_head(project(s, "value", x, heads * values_of_head));
-    const double scale = 1 / std::sqrt(static_cast<double>(key_size));
+    const variable<B> queries = by_head(project(s, "query", x, num_heads * key_dim));
+    const variable<B> keys = by_head(project(s, "key", x, num_heads * key_dim));
+    const variable<B> values = by_head(project(s, "value", x, num_heads * values_of_head));
+    const double scale = 1 / std::sqrt(static_cast<double>(key_dim));
     variable<B> scores = ops::batched_matmul(queries * scale, keys, transpose::second);
-    if (causal) {
+    if (use_causal_mask) {
       scores = std::move(scores) + x.owner().constant(not_later(s.device(), x.shape()[1]));
     }
     const auto& mask = s.step_mask();
@@ -70,10 +80,11 @@ struct multi_head_attention {
       const std::size_t steps = x.shape()[1];
       const auto keys_there = device.run(kernels::reshape{{samples, 1, 1, steps}}, mask);
       const auto queries_there = device.run(kernels::reshape{{samples, 1, steps, 1}}, mask);
-      // Finite, so that what sees no step has weights, too, which then become 0.
+      // Finite, so that softmax is defined for queries without any key; their weights become 0
+      // below.
       constexpr double nothing = std::numeric_limits<float>::lowest();
-      scores = ops::select(keys_there, scores,
-                           x.owner().constant(device.run(kernels::full{{}, nothing})));
+      scores = ops::where(keys_there, scores,
+                          x.owner().constant(device.run(kernels::full{{}, nothing})));
       seen_steps =
           device.run(kernels::binary{binary_function::multiply}, queries_there, keys_there);
     }
@@ -81,42 +92,43 @@ struct multi_head_attention {
     if (mask) {
       weights = std::move(weights) * seen_steps;
     }
-    if (s.training() && dropout > 0) {
+    if (s.is_training() && dropout > 0) {
       weights = ops::dropout(std::move(weights), dropout, s.next_random());
     }
-    const variable<B> seen = ops::permute_axes(ops::batched_matmul(weights, values), {0, 2, 1, 3});
-    const shape joined{x.shape()[0], x.shape()[1], heads * values_of_head};
+    const variable<B> seen = ops::permute(ops::batched_matmul(weights, values), {0, 2, 1, 3});
+    const shape joined{x.shape()[0], x.shape()[1], num_heads * values_of_head};
     return project(s, "output", ops::reshape(seen, joined), features);
   }
 
   [[nodiscard]] std::string description() const {
-    return text("multi_head_attention(", heads, " heads of ", key_size,
-                value_size == 0 ? "" : text("/", value_size), causal ? ", causal" : "", ')');
+    return text("multi_head_attention(", num_heads, " heads of ", key_dim,
+                value_dim == 0 ? "" : text("/", value_dim), use_causal_mask ? ", causal" : "", ')');
   }
 
   friend bool operator==(const multi_head_attention&, const multi_head_attention&) = default;
 
  private:
-  /// x (N, T, I) times a kernel of this name, (N, T, O).
+  /// Returns x (N, T, I) projected to (N, T, O), with the kernel and the bias that begin with
+  /// `name`.
   template <backend B>
   [[nodiscard]] variable<B> project(scope<B>& s, std::string_view name, const variable<B>& x,
                                     std::size_t outputs) const {
     const variable<B> kernel =
         s.parameter(text(name, "_kernel"), {x.shape()[2], outputs}, kernel_initializer);
     std::optional<variable<B>> shift;
-    if (bias) {
+    if (use_bias) {
       shift = s.parameter(text(name, "_bias"), {outputs}, bias_initializer);
     }
     return detail::project_steps(x, kernel, shift);
   }
-  /// (N, T, H K) as (N, H, T, K).
+  /// Separates the heads: (N, T, H K) becomes (N, H, T, K).
   template <backend B>
   [[nodiscard]] variable<B> by_head(variable<B> x) const {
     const shape in = x.shape();
-    return ops::permute_axes(ops::reshape(std::move(x), {in[0], in[1], heads, in[2] / heads}),
-                             {0, 2, 1, 3});
+    return ops::permute(ops::reshape(std::move(x), {in[0], in[1], num_heads, in[2] / num_heads}),
+                        {0, 2, 1, 3});
   }
-  /// (T, T): 0 for what is not later than its row, and minus infinity.
+  /// Returns the causal mask (T, T): 0 up to the diagonal, minus infinity for later steps.
   template <backend B>
   [[nodiscard]] static typename B::tensor not_later(const B& device, std::size_t steps) {
     std::vector<float> mask(steps * steps, -std::numeric_limits<float>::infinity());

@@ -7,28 +7,31 @@
 
 namespace glia {
 
-/// Gives what it holds a name, which the names of parameters begin with: features.kernel for a
-/// layer, features.conv2d_0.kernel for several. What has a name keeps it, whatever is put before.
+/// Gives a layer or composition a name, with which the names of its parameters begin.
+///
+/// The parameters of a single layer are named features.kernel, those of a composition
+/// features.conv2d_0.kernel. A name does not change if layers are added or removed elsewhere,
+/// whereas default names such as dense_1 are counted.
 ///
 ///     sequential{named{"features", mobilenet_v2{}}, named{"head", dense{5}}}
 template <class Body>
 struct named {
   static_assert(layer<Body>, "named: expected a layer, such as glia::dense{10}, after its name");
 
-  std::string name;
-  Body body;
+  std::string name;  ///< The name, not empty and unique in the model.
+  Body body;         ///< The layer or composition.
 
-  using holds_layers = void;
-  static constexpr bool hands_on = true;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect_value(!name.empty(), "named: expected a name, got an empty one");
-    const typename scope<B>::under_name inside(s, name);
+    s.expect_value(!name.empty(), "named: expected a name, got an empty string");
+    const typename scope<B>::name_scope inside(s, name);
     return s.run(body, std::move(x), name, scope<B>::no_index);
   }
-  /// Of samples, where what it holds says it.
-  [[nodiscard]] shape sample_shape() const requires knows_samples<Body> {
+  /// Returns the shape of the model's samples, if the body defines it as `inputs` does.
+  [[nodiscard]] shape sample_shape() const requires has_sample_shape<Body> {
     return body.sample_shape();
   }
   [[nodiscard]] std::string description() const { return text(name, '(', body.description(), ')'); }

@@ -11,39 +11,46 @@
 
 namespace glia {
 
-/// Normalises every channel (last axis) to mean 0 and variance 1 over the batch and all positions,
-/// then scales by gamma (C) and shifts by beta (C). While training it uses the batch's own
-/// statistics and keeps running averages, r = momentum r + (1 - momentum) batch; afterwards those.
-/// Ioffe and Szegedy, ICML 2015. Defaults and the biased running variance are Keras's.
+/// Batch normalization: normalizes each channel over the batch to mean 0 and variance 1.
 ///
-/// Throws `shape_error` for inputs without a channel axis.
+///     y = gamma (x - mean) / sqrt(variance + epsilon) + beta
+///
+/// The input and output are (N, ..., C). In training, mean and variance are those of a channel
+/// (last axis) over the batch and all positions, and the layer updates its running statistics:
+/// running = momentum * running + (1 - momentum) * batch. In inference it uses the running
+/// statistics. The parameters are `gamma` (C) and `beta` (C), the running statistics `moving_mean`
+/// (C) and `moving_variance` (C). Defaults, the meaning of `momentum` and the biased running
+/// variance are Keras's; PyTorch's momentum is 1 minus this one. Ioffe and Szegedy, ICML 2015.
+///
+/// Throws `shape_error` if the input has fewer than two axes, and `value_error` if `momentum` or
+/// `epsilon` is outside its range.
 struct batch_norm {
-  double momentum = 0.99;  ///< in [0, 1]
-  double epsilon = 1e-3;   ///< > 0
-  bool scale = true;       ///< false: no gamma, where what follows can scale as well
-  initializer gamma_initializer = constant(1);
-  initializer beta_initializer = constant(0);
-  initializer moving_mean_initializer = constant(0);
-  initializer moving_variance_initializer = constant(1);
+  double momentum = 0.99;  ///< Share of the old running statistics in an update, in [0, 1].
+  double epsilon = 1e-3;   ///< Number added to the variance, above 0.
+  bool scale = true;  ///< Whether there is a gamma; not needed if a layer with a kernel follows.
+  initializer gamma_initializer = constant(1);            ///< Initial values of gamma.
+  initializer beta_initializer = constant(0);             ///< Initial values of beta.
+  initializer moving_mean_initializer = constant(0);      ///< Initial running means.
+  initializer moving_variance_initializer = constant(1);  ///< Initial running variances.
 
   static constexpr std::string_view type_name = "batch_norm";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect(x.shape().rank() >= 2, "expected input (N, ..., C), got ", batch_text(x.shape()));
+    s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(momentum >= 0 && momentum <= 1 && epsilon > 0 && std::isfinite(epsilon),
                    "expected a momentum in [0, 1] and a finite positive epsilon");
     const shape channels{x.shape().back()};
-    if (!s.training()) {
+    if (!s.is_training()) {
       const auto [factor, shift] = scale_and_shift(s, x.owner(), channels);
       return x * factor + shift;
     }
     const variable<B> gamma = scale_of(s, x.owner(), channels);
     const variable<B> beta = s.parameter("beta", channels, beta_initializer);
-    auto& running_mean = s.changing_state("moving_mean", channels, moving_mean_initializer);
+    auto& running_mean = s.mutable_state("moving_mean", channels, moving_mean_initializer);
     auto result = ops::normalize(normalization::batch, x, gamma, beta, epsilon);
     blend(s.device(), running_mean, std::move(result.mean));
-    blend(s.device(), s.changing_state("moving_variance", channels, moving_variance_initializer),
+    blend(s.device(), s.mutable_state("moving_variance", channels, moving_variance_initializer),
           std::move(result.variance));
     return std::move(result.output);
   }
@@ -64,7 +71,7 @@ struct batch_norm {
                  : owner.constant(s.device().run(kernels::full{channels, 1}));
   }
 
-  /// What the layer comes to in inference: x factor + shift.
+  /// Returns the layer's function in inference, which is x * factor + shift.
   template <backend B>
   [[nodiscard]] affine<B> scale_and_shift(scope<B>& s, tape<B>& owner,
                                           const shape& channels) const {
@@ -74,7 +81,7 @@ struct batch_norm {
         owner.constant(s.state("moving_mean", channels, moving_mean_initializer));
     const variable<B> variance =
         owner.constant(s.state("moving_variance", channels, moving_variance_initializer));
-    const variable<B> factor = gamma / ops::square_root(variance + epsilon);
+    const variable<B> factor = gamma / ops::sqrt(variance + epsilon);
     return {factor, beta - mean * factor};
   }
 
@@ -87,20 +94,26 @@ struct batch_norm {
   }
 };
 
-/// Normalises every row of features (last axis) to mean 0 and variance 1, then scales by gamma (C)
-/// and shifts by beta (C). Ba, Kiros and Hinton, 2016. The default epsilon is Keras's.
+/// Layer normalization: normalizes the features of each position to mean 0 and variance 1.
 ///
-/// Throws `shape_error` for inputs without a feature axis.
+///     y = gamma (x - mean) / sqrt(variance + epsilon) + beta
+///
+/// The input and output are (N, ..., C). Mean and variance are over the features (last axis). The
+/// parameters are `gamma` (C) and `beta` (C). The layer behaves the same in training and inference.
+/// The defaults are Keras's; PyTorch's epsilon is 1e-5. Ba, Kiros and Hinton, 2016.
+///
+/// Throws `shape_error` if the input has fewer than two axes, and `value_error` if `epsilon` is not
+/// positive and finite.
 struct layer_norm {
-  double epsilon = 1e-3;  ///< > 0
-  initializer gamma_initializer = constant(1);
-  initializer beta_initializer = constant(0);
+  double epsilon = 1e-3;                        ///< Number added to the variance, above 0.
+  initializer gamma_initializer = constant(1);  ///< Initial values of the factors gamma.
+  initializer beta_initializer = constant(0);   ///< Initial values of the offsets beta.
 
   static constexpr std::string_view type_name = "layer_norm";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect(x.shape().rank() >= 2, "expected input (N, ..., C), got ", batch_text(x.shape()));
+    s.expect(x.shape().rank() >= 2, "expected an input (N, ..., C), got ", batch_text(x.shape()));
     s.expect_value(epsilon > 0 && std::isfinite(epsilon), "expected a finite positive epsilon");
     const shape features{x.shape().back()};
     const variable<B> gamma = s.parameter("gamma", features, gamma_initializer);

@@ -11,11 +11,13 @@
 
 namespace glia {
 
-/// One output of a model that has several: its name, and the layer that makes it.
+/// One named output of a model with several outputs, and the layer that computes it.
+///
+/// See `outputs`: output{"digit", dense{10}}.
 template <class Layer>
 struct output {
-  std::string name;
-  Layer layer;
+  std::string name;  ///< Name of the output, which begins the names of its layers' parameters.
+  Layer layer;       ///< Layer or composition that computes the output.
 
   friend bool operator==(const output&, const output&) = default;
 };
@@ -25,24 +27,26 @@ output(const char*, Layer) -> output<Layer>;
 template <class Layer>
 output(std::string, Layer) -> output<Layer>;
 
-/// What a model of several outputs ends in, each made by a layer of its own:
+/// The last layer of a model with several outputs.
+///
+/// Each output has a name and a layer, which gets the common input:
 ///
 ///     glia::sequential{glia::dense{64, glia::relu},
 ///                      glia::outputs{glia::output{"digit", glia::dense{10}},
 ///                                    glia::output{"slant", glia::dense{1}}}}
 ///
-/// They come as one row (N, O), one behind the other; `output_losses` gives each a loss, and
-/// `predict` takes them apart by name. The parameters of an output's layers are called by its
-/// name: digit.kernel.
+/// The output is (N, O): one row for each sample, which holds the elements of all outputs in this
+/// order. `output_losses` defines a loss for each output, and `predict` separates the outputs by
+/// name. Names of parameters begin with the name of their output: digit.kernel.
 ///
-/// Throws `value_error` for two outputs of one name.
+/// Throws `value_error` if two outputs have the same name.
 template <class... Layers>
 class outputs {
  public:
-  using holds_layers = void;
+  using contains_layers = void;
 
   static_assert((layer<Layers> && ...) && sizeof...(Layers) > 0,
-                "outputs: expected glia::output{name, layer}");
+                "outputs: expected arguments glia::output{name, layer}");
 
   explicit outputs(output<Layers>... parts) : parts_(std::move(parts)...) {}
 
@@ -71,7 +75,7 @@ class outputs {
   template <backend B, class Layer>
   [[nodiscard]] static variable<B> run_one(scope<B>& s, const output<Layer>& part,
                                            const variable<B>& x) {
-    const typename scope<B>::under_name called(s, part.name);
+    const typename scope<B>::name_scope called(s, part.name);
     variable<B> y = s.run(part.layer, x, part.name, scope<B>::no_index);
     s.add_output(part.name, y.shape());
     const shape row{y.shape()[0], sample_of(y.shape()).size()};

@@ -15,44 +15,46 @@
 
 namespace glia {
 
-/// Ways to make one tensor of what the branches of `parallel` give.
+/// The ways to join the outputs of the branches of `parallel`.
 namespace join {
 
 namespace detail {
 
-/// Throws `shape_error` unless all branches give the same shape.
+/// Throws `shape_error` unless the outputs of all branches have the same shape.
 template <backend B>
 void expect_alike(const scope<B>& s, const std::vector<variable<B>>& branches) {
   for (std::size_t i = 1; i < branches.size(); ++i) {
-    s.expect(branches[i].shape() == branches[0].shape(), "its first branch ends in ",
+    s.expect(branches[i].shape() == branches[0].shape(), "expected branches with outputs of the ",
+             "same shape, since they are added or multiplied; branch [0] ends in ",
              batch_text(branches[0].shape()), ", branch [", i, "] in ",
-             batch_text(branches[i].shape()),
-             "; branches that are added or multiplied end in one shape");
+             batch_text(branches[i].shape()));
   }
 }
 
 }  // namespace detail
 
-/// One behind the other along an axis of the samples, counted with that of the batch, or from the
-/// end where it is negative: -1 joins channels. Other extents are equal.
+/// Concatenates the outputs of the branches along an axis; the default join of `parallel`.
+///
+/// All other extents must be equal. Throws `shape_error` otherwise, and if there is no such axis.
 struct concat {
-  int axis = -1;
+  int axis = -1;  ///< Axis with the batch axis as 0, at least 1; -1 is the last axis (channels).
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, std::vector<variable<B>> branches) const {
     const shape& first = branches.front().shape();
     const auto rank = static_cast<int>(first.rank());
     const int at = axis < 0 ? axis + rank : axis;
-    s.expect(at > 0 && at < rank, "cannot join along axis ", axis, " what branches give, ",
-             batch_text(first), "; axes of samples are 1 to ", rank - 1, ", or -1 for the last");
+    s.expect(at > 0 && at < rank, "cannot concatenate branches with outputs ", batch_text(first),
+             " along axis ", axis, "; expected an axis from 1 to ", rank - 1,
+             ", or -1 for the last one");
     const auto along = static_cast<std::size_t>(at);
     for (std::size_t i = 1; i < branches.size(); ++i) {
       const shape& other = branches[i].shape();
       shape expected = first;
       expected[along] = other.rank() == first.rank() ? other[along] : 0;
-      s.expect(other == expected, "its first branch ends in ", batch_text(first), ", branch [", i,
-               "] in ", batch_text(other), "; branches joined along axis ", axis,
-               " are alike in all others");
+      s.expect(other == expected, "expected branches that differ only along axis ", axis,
+               ", since they are concatenated; branch [0] ends in ", batch_text(first),
+               ", branch [", i, "] in ", batch_text(other));
     }
     return ops::concat(branches, along);
   }
@@ -62,7 +64,7 @@ struct concat {
   friend bool operator==(const concat&, const concat&) = default;
 };
 
-/// Their sum.
+/// Adds the outputs of the branches. Throws `shape_error` if their shapes differ.
 struct add {
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, std::vector<variable<B>> branches) const {
@@ -77,7 +79,8 @@ struct add {
   friend bool operator==(const add&, const add&) = default;
 };
 
-/// Their product, element by element.
+/// Multiplies the outputs of the branches, element by element. Throws `shape_error` if their shapes
+/// differ.
 struct multiply {
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, std::vector<variable<B>> branches) const {
@@ -92,29 +95,33 @@ struct multiply {
   friend bool operator==(const multiply&, const multiply&) = default;
 };
 
-/// What a function of ops makes of them: with{"gated", [](const auto& y) { return y[0] *
-/// glia::sigmoid.apply(y[1]); }}. Compared by name and type, since functions cannot be.
+/// Joins the outputs of the branches by a function of a vector of variables.
+///
+///     glia::join::lambda{"gated",
+///                        [](const auto& y) { return y[0] * glia::ops::sigmoid(y[1]); }}
+///
+/// Two joins are equal if their names and types are equal, since functions cannot be compared.
 template <class Function>
-struct with {
-  std::string name;
-  Function function;
+struct lambda {
+  std::string name;   ///< Name in descriptions.
+  Function function;  ///< Function of a vector with the outputs of the branches.
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, const std::vector<variable<B>>& branches) const {
     return function(branches);
   }
   [[nodiscard]] std::string description() const { return name; }
-  friend bool operator==(const with& a, const with& b) { return a.name == b.name; }
+  friend bool operator==(const lambda& a, const lambda& b) { return a.name == b.name; }
 };
 
 template <class Function>
-with(const char*, Function) -> with<Function>;
+lambda(const char*, Function) -> lambda<Function>;
 template <class Function>
-with(std::string, Function) -> with<Function>;
+lambda(std::string, Function) -> lambda<Function>;
 
 }  // namespace join
 
-/// What joins branches: it makes one variable of several.
+/// A type that joins the outputs of branches: a function object that makes one variable of several.
 template <class J>
 concept branch_join = std::copy_constructible<J> && described<J> &&
     requires(const J& j, scope<recorder<shapes_only>>& s,
@@ -124,8 +131,8 @@ concept branch_join = std::copy_constructible<J> && described<J> &&
 
 namespace detail {
 
-/// Collects what branches give. Each is told of the same steps as the first; of what is joined
-/// those steps are to be passed over that are in any of them.
+/// Collects the outputs of branches. Every branch starts with the same mask; a step of the joined
+/// output is padding if it is padding in any branch.
 template <backend B>
 class branch_outputs {
  public:
@@ -159,23 +166,26 @@ class branch_outputs {
 
 }  // namespace detail
 
-/// Branches that see the same input, and what joins their outputs, one behind the other along the
-/// channels unless said otherwise:
+/// Runs several layers on the same input and joins their outputs.
+///
+/// By default the outputs are concatenated along the channels (last axis). Another join is the
+/// first argument; it is one of the types in `glia::join`:
 ///
 ///     parallel{conv2d{16, 1}, sequential{conv2d{8, 1}, conv2d{16, 3, .padding = same}}}
 ///     parallel{join::add{}, dense{8}, dense{8}}
 ///
-/// Throws `shape_error` where what the branches give cannot be joined.
+/// Use `identity` for a branch that passes the input on. Throws `shape_error` if the outputs of the
+/// branches cannot be joined.
 template <class Join, class... Branches>
 class parallel {
  public:
-  using holds_layers = void;
+  using contains_layers = void;
 
   static_assert(branch_join<Join> && (layer<Branches> && ...) && sizeof...(Branches) > 0,
-                "parallel: expected layers, such as glia::dense{10}, and before them perhaps what "
-                "joins them, such as glia::join::add{}");
+                "parallel: expected layers, such as glia::dense{10}, and optionally a join such as "
+                "glia::join::add{} before them");
 
-  // What is deduced from arguments the guides below say.
+  // The deduction guides below determine the template arguments.
   explicit constexpr parallel(std::type_identity_t<Join> join,
                               std::type_identity_t<Branches>... branches)
       : join_(std::move(join)), branches_(std::move(branches)...) {}
@@ -192,6 +202,7 @@ class parallel {
     return std::move(outputs).joined(join_);
   }
 
+  /// Returns the branches as a tuple.
   [[nodiscard]] const std::tuple<Branches...>& branches() const noexcept { return branches_; }
 
   [[nodiscard]] std::string description() const {

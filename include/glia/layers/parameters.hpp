@@ -18,26 +18,26 @@
 
 namespace glia {
 
-/// Everything about a parameter but its values.
+/// The description of a parameter without its values.
 struct parameter_spec {
-  std::string name;  ///< unique within a model: conv2d_0.kernel
-  glia::shape shape;
-  initializer initial;
-  bool trainable = true;  ///< false for running statistics
+  std::string name;       ///< Name, unique within a model: conv2d_0.kernel.
+  glia::shape shape;      ///< Shape of the values.
+  initializer initial;    ///< Initializer of the values.
+  bool trainable = true;  ///< Whether training changes it; false for running statistics.
 };
 
-/// A parameter of a model on a backend: what it is, and its values there.
+/// A parameter of a model on a device: its description and its values.
 template <backend B>
 struct parameter {
-  parameter_spec spec;
-  typename B::tensor value;
+  parameter_spec spec;       ///< Name, shape, initializer and kind.
+  typename B::tensor value;  ///< Values on the device.
 };
 
-/// A model's parameters in the order in which its layers ask for them.
+/// The parameters of a model in the order in which its layers request them.
 template <backend B>
 using parameter_list = std::vector<parameter<B>>;
 
-/// A model's parameters as inputs of what is recorded.
+/// Makes the parameters of a model inputs of the graph that a recorder records.
 template <backend B>
 [[nodiscard]] parameter_list<recorder<B>> as_inputs(const recorder<B>& to,
                                                     const parameter_list<B>& parameters) {
@@ -48,23 +48,24 @@ template <backend B>
   return result;
 }
 
-// Streams of random numbers: parameter i draws from stream i, layers that ask for randomness while
-// training from the streams above this, shuffling from the last.
-/// The first stream of random numbers that layers draw from while training.
+// Streams of random numbers: parameter i uses stream i, layers use the streams from layer_streams
+// on in training, shuffling uses the last stream.
+/// The first stream of random numbers for layers in training.
 inline constexpr std::uint32_t layer_streams = 0x40000000;
-/// The stream that shuffling draws from.
+/// The stream of random numbers for shuffling.
 inline constexpr std::uint32_t shuffle_stream = 0xFFFFFFFF;
 
 namespace detail {
 
-/// Whether a backend's tensors may be floats that are in memory already.
+/// A backend whose tensors can own floats that are in memory already.
 template <class B>
 concept takes_blocks = std::same_as<typename B::value_type, float> &&
     std::constructible_from<typename B::tensor, memory_block, tensor_spec>;
 
 }  // namespace detail
 
-/// Parameters with the values that `seed` gives them. The values do not depend on the backend.
+/// Makes parameters with initial values drawn from `seed`. The values are the same on every device.
+/// Throws `value_error` if there is not enough memory.
 template <backend B>
 [[nodiscard]] parameter_list<B> make_parameters(const std::vector<parameter_spec>& specs,
                                                 const B& device, std::uint64_t seed) {
@@ -84,7 +85,7 @@ template <backend B>
         bytes *= static_cast<double>(extent);
       }
       return value_error(text("model: not enough memory for the parameter '", specs[i].name, "' ",
-                              extents, ", which takes ", bytes / 1e9, " GB"));
+                              extents, ", which needs ", bytes / 1e9, " GB"));
     };
     if (!fits_memory(extents, sizeof(double))) {
       throw no_memory();

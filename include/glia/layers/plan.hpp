@@ -18,69 +18,71 @@
 
 namespace glia {
 
-/// What planning a model finds out about one layer. Figures are for one sample.
+/// One layer of a model's summary. Numbers are for one sample.
 struct layer_summary {
-  std::string name;                  ///< dense_0
-  std::string description;           ///< dense(400, relu)
-  shape output;                      ///< with the batch axis, of extent 1
-  std::size_t parameters = 0;        ///< elements, running statistics included
-  double flops = 0;                  ///< forward; see `kernel` for how they are counted
-  std::size_t activation_bytes = 0;  ///< of its tensors that the backward pass needs, in float
-  bool frozen = false;
+  std::string name;            ///< Name, such as dense_0.
+  std::string description;     ///< Description, such as dense(400, relu).
+  shape output;                ///< Shape of the output with a batch axis of extent 1.
+  std::size_t parameters = 0;  ///< Number of elements, including running statistics.
+  double flops = 0;            ///< Floating-point operations of the forward pass; see `kernel`.
+  std::size_t activation_bytes = 0;  ///< Bytes kept for the backward pass, in single precision.
+  bool frozen = false;               ///< Whether the layer is inside of `frozen`.
 };
 
-/// All that is known of a model before it has a device: its parameters and its layers.
+/// The parameters, layers, inputs and outputs of a model, known before it has a device.
 struct model_plan {
-  std::string description;  ///< of the whole model
-  std::vector<parameter_spec> parameters;
-  std::vector<layer_summary> layers;
-  shape output;  ///< with the batch axis, of extent 1
-  output_kind gives = output_kind::other;
-  std::string giver;  ///< the layer that made them so: sequential[2] dense(3, softmax)
-  std::vector<row_part> inputs = {};   ///< of a model that has several with names
-  std::vector<row_part> outputs = {};  ///< likewise
-  std::vector<integer_range> integers = {};
+  std::string description;                 ///< Description of the whole model.
+  std::vector<parameter_spec> parameters;  ///< Parameters in the order of the layers' requests.
+  std::vector<layer_summary> layers;       ///< Layers in the order in which they run.
+  shape output;                            ///< Shape of the output with a batch axis of extent 1.
+  output_kind gives = output_kind::other;  ///< Kind of the output, which losses check.
+  std::string giver;  ///< Layer that determines this kind: sequential[2] dense(3, softmax).
+  std::vector<row_part> inputs = {};         ///< Named inputs; empty for a model with one input.
+  std::vector<row_part> outputs = {};        ///< Named outputs; empty for a model with one output.
+  std::vector<integer_range> integers = {};  ///< Parts of a sample that must hold integers.
 };
 
-/// Writes the plan while a description runs on a recorder; layers do not see it.
+/// Collects the plan of a model while its description runs on a recorder.
 class plan_writer {
  public:
-  /// For a model of inputs of this shape, whose kernels are written to `calls`.
+  /// Collects the plan of a model with inputs of this shape, whose kernels are recorded in `calls`.
   plan_writer(const graph& calls, const shape& input) : calls_(&calls), given_(input) {}
 
-  /// Opens a row; what is recorded until `finish_layer`, and belongs to no other, is its own.
+  /// Begins a layer. Kernels recorded before `finish_layer` belong to it, unless they belong to a
+  /// layer inside it.
   void start_layer(const std::string& name, std::string description, bool frozen) {
     assign_nodes();
     open_.push_back(plan_.layers.size());
     plan_.layers.push_back({name, std::move(description), {}});
     plan_.layers.back().frozen = frozen;
   }
-  void finish_layer(const shape& output, bool arranges_axes) {
-    as_given_ = as_given_ && !arranges_axes && output == given_;
+  /// Ends the layer that was begun last.
+  void finish_layer(const shape& output, bool sets_axes) {
+    as_given_ = as_given_ && !sets_axes && output == given_;
     untouched_ = false;
     assign_nodes();
     plan_.layers[open_.back()].output = output;
     open_.pop_back();
   }
 
-  /// Adds a parameter to the row that was opened last; false if there is one of its name.
+  /// Adds a parameter to the layer that was begun last. Returns false if its name is taken.
   [[nodiscard]] bool add_parameter(const parameter_spec& spec) {
     plan_.layers[open_.back()].parameters += spec.shape.size();
     plan_.parameters.push_back(spec);
     return names_.insert(spec.name).second;
   }
 
-  /// What the outputs of the layer that has just run are.
+  /// Sets the kind of output of the layer that has just run.
   void gives(output_kind kind, std::string giver) {
     plan_.gives = kind;
     plan_.giver = std::move(giver);
   }
 
-  /// Whether a tensor of this shape still has the axes of the model's samples: no layer before has
-  /// said what they are, nor changed the shape.
+  /// Returns whether a tensor of this shape still has the axes of the model's samples, because no
+  /// earlier layer defined the axes or changed the shape.
   [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == given_; }
 
-  /// Says that a tensor, if it is still what was given, holds whole numbers below `count`.
+  /// Notes that the samples must hold integers below `count`, if no layer has changed them yet.
   void integers_below(const shape& x, std::size_t count, std::string wanted_by) {
     if (untouched_ && x == given_) {
       const std::size_t size = sample_of(x).size();
@@ -88,8 +90,8 @@ class plan_writer {
     }
   }
 
-  /// Says which input or output lies next in the row, of this shape with the batch axis; false if
-  /// there is one of its name. What runs next is given that input.
+  /// Adds the next input of the row, of this shape with the batch axis, which the layers that run
+  /// next receive. Returns false if its name is taken.
   [[nodiscard]] bool add_input(std::string_view name, const shape& s) {
     given_ = s;
     given_at_ = row_size(plan_.inputs);
@@ -97,17 +99,20 @@ class plan_writer {
     untouched_ = true;
     return add_part(plan_.inputs, {std::string(name), sample_of(s), given_at_});
   }
+  /// Adds the next output of the row, of this shape with the batch axis. Returns false if its name
+  /// is taken.
   [[nodiscard]] bool add_output(std::string_view name, const shape& s) {
     return add_part(plan_.outputs, {std::string(name), sample_of(s), row_size(plan_.outputs), 0,
                                     plan_.gives, plan_.giver});
   }
 
-  /// Says that all that is recorded from now on is the backward pass.
+  /// Marks the end of the forward pass: kernels recorded from now on belong to the backward pass.
   void end_forward(const shape& output) {
     assign_nodes();
     plan_.output = output;
   }
 
+  /// Counts operations and bytes, and returns the plan.
   [[nodiscard]] model_plan finish() && {
     const std::vector<graph_node>& nodes = calls_->nodes();
     std::vector<std::size_t> layer_of_value(calls_->value_count(), nobody);
@@ -117,7 +122,7 @@ class plan_writer {
         continue;
       }
       plan_.layers[layer].flops += nodes[n].kernel.flops(calls_->specs(nodes[n].operands));
-      // The same elements under another shape count where they were made.
+      // A reshaped tensor belongs to the layer that computed its elements.
       const bool relabels = nodes[n].kernel.relabels(calls_->specs(nodes[n].operands));
       for (const value_id id : nodes[n].results) {
         if (id != no_value) {
@@ -149,14 +154,14 @@ class plan_writer {
     return is_new;
   }
 
-  /// The nodes that are new belong to the layer that was opened last.
+  /// Assigns new nodes to the layer that was begun last.
   void assign_nodes() {
     layer_of_node_.resize(calls_->nodes().size(), open_.empty() ? nobody : open_.back());
   }
 
   const graph* calls_;
   shape given_;
-  std::size_t given_at_ = 0;  // in the samples
+  std::size_t given_at_ = 0;  // first element of the input in a sample
   bool as_given_ = true;
   bool untouched_ = true;                   // no layer has run yet
   std::vector<std::size_t> open_;           // layers that are running

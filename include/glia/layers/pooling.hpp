@@ -13,47 +13,58 @@ namespace glia {
 
 namespace detail {
 
-/// What a pooling layer's window looks like on these images; throws if it does not fit.
+/// Returns a pooling layer's window with its padding in numbers; throws if it does not fit.
 template <backend B>
 [[nodiscard]] window2d pool_window(const scope<B>& s, const shape& x, extent2d size,
-                                   extent2d stride, const padding2d& padding) {
+                                   extent2d strides, const padding2d& padding) {
   s.expect(x.rank() == 4, "expected images (N, H, W, C), got ", batch_text(x));
-  if (size.height > 1 || size.width == 1) {  // not along rows alone; see conv2d
+  // A window of one row and several columns is for sequences, as in conv2d.
+  if (size.height > 1 || size.width == 1) {
     s.expect_channels_last(x);
   }
-  s.expect_value(size.height > 0 && size.width > 0, "expected a window of at least 1x1");
-  const extent2d step{stride.height == 0 ? size.height : stride.height,
-                      stride.width == 0 ? size.width : stride.width};
+  s.expect_value(size.height > 0 && size.width > 0, "expected a pool_size of at least 1x1, got ",
+                 size);
+  const extent2d step{strides.height == 0 ? size.height : strides.height,
+                      strides.width == 0 ? size.width : strides.width};
   const window2d window = resolve_window(x, size, step, 1, padding);
-  s.expect_value(within_largest_window(window), "expected a window, stride and padding of at most ",
-                 largest_window);
+  s.expect_value(within_largest_window(window),
+                 "expected pool_size, strides and padding of at most ", largest_window);
   s.expect(
       x[1] + window.pad_top + window.pad_bottom >= size.height &&
           x[2] + window.pad_left + window.pad_right >= size.width,
       "the window is larger than the padded input ", batch_text(x),
-      "; images are (N, H, W, C), channels last; if these are, use a smaller window or padding "
-      "same");
+      "; use a smaller pool_size or .padding = same, and check that the images are (N, H, W, C), "
+      "channels last");
   s.expect_value(window.pad_top < size.height && window.pad_bottom < size.height &&
                      window.pad_left < size.width && window.pad_right < size.width,
-                 "padding must be smaller than the window, which could otherwise lie outside the "
-                 "image altogether");
+                 "expected padding smaller than the pool_size, got ", padding,
+                 "; otherwise a window could lie entirely in the padding");
   return window;
 }
 
 [[nodiscard]] inline std::string describe_pool(std::string_view name, extent2d size,
-                                               extent2d stride, const padding2d& padding) {
+                                               extent2d strides, const padding2d& padding) {
   return text(name, '(', size, ", ", padding,
-              stride == 0 || stride == size ? "" : text(", stride ", stride), ')');
+              strides == 0 || strides == size ? "" : text(", stride ", strides), ')');
 }
 
 }  // namespace detail
 
-/// The maximum of every window of x (N, H, W, C). Padding never wins.
+/// Max pooling of images: the output holds the maximum of each window.
 ///
-/// Throws `shape_error` for inputs that are no images or smaller than the window.
+/// The input is (N, H, W, C) and the output (N, H', W', C). H' is ceil(H / stride) for padding
+/// `same`, and otherwise floor((H + padding above and below - window rows) / stride) + 1. Columns
+/// follow the same rule. Padding is never the maximum.
+///
+/// Throws `shape_error` if the input does not have four axes or is smaller than the window, and if
+/// the samples look like images with their channels first. Throws `value_error` if `pool_size` is 0
+/// or the padding is not smaller than the window.
 struct max_pool2d {
-  extent2d window = 2;
-  extent2d stride = 0;  ///< 0: as large as the window
+  extent2d pool_size = 2;  ///< Rows and columns of the window, at least 1; one number sets both.
+  /// Rows and columns between neighboring windows; 0 means the size of the window.
+  extent2d strides = 0;
+  /// Padding around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
+  /// of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "max_pool2d";
@@ -63,39 +74,52 @@ struct max_pool2d {
     const window2d w = window_on(s, x.shape());
     return ops::max_pool2d(std::move(x), w);
   }
-  /// What its window looks like on these images; throws if it does not fit.
+  /// Returns the window with its padding in numbers, for images of shape x; throws if it does not
+  /// fit.
   template <backend B>
   [[nodiscard]] window2d window_on(const scope<B>& s, const shape& x) const {
-    return detail::pool_window(s, x, window, stride, padding);
+    return detail::pool_window(s, x, pool_size, strides, padding);
   }
   [[nodiscard]] std::string description() const {
-    return detail::describe_pool(type_name, window, stride, padding);
+    return detail::describe_pool(type_name, pool_size, strides, padding);
   }
   friend bool operator==(const max_pool2d&, const max_pool2d&) = default;
 };
 
-/// The mean of every window of x (N, H, W, C); padding does not count, as in Keras.
+/// Average pooling of images: the output holds the mean of each window.
 ///
-/// Throws `shape_error` for inputs that are no images or smaller than the window.
+/// The input is (N, H, W, C) and the output (N, H', W', C). H' is ceil(H / stride) for padding
+/// `same`, and otherwise floor((H + padding above and below - window rows) / stride) + 1. Columns
+/// follow the same rule. Means exclude padding, as in Keras; PyTorch includes it by default.
+///
+/// Throws `shape_error` if the input does not have four axes or is smaller than the window, and if
+/// the samples look like images with their channels first. Throws `value_error` if `pool_size` is 0
+/// or the padding is not smaller than the window.
 struct avg_pool2d {
-  extent2d window = 2;
-  extent2d stride = 0;  ///< 0: as large as the window
+  extent2d pool_size = 2;  ///< Rows and columns of the window, at least 1; one number sets both.
+  /// Rows and columns between neighboring windows; 0 means the size of the window.
+  extent2d strides = 0;
+  /// Padding around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
+  /// of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "avg_pool2d";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    const window2d w = detail::pool_window(s, x.shape(), window, stride, padding);
+    const window2d w = detail::pool_window(s, x.shape(), pool_size, strides, padding);
     return ops::avg_pool2d(std::move(x), w);
   }
   [[nodiscard]] std::string description() const {
-    return detail::describe_pool(type_name, window, stride, padding);
+    return detail::describe_pool(type_name, pool_size, strides, padding);
   }
   friend bool operator==(const avg_pool2d&, const avg_pool2d&) = default;
 };
 
-/// The maximum of every channel: (N, H, W, C) to (N, C).
+/// Global max pooling of images: the maximum of each channel over all positions.
+///
+/// The input is (N, H, W, C) and the output (N, C). Throws `shape_error` if the input does not have
+/// four axes.
 struct global_max_pool2d {
   static constexpr std::string_view type_name = "global_max_pool2d";
 
@@ -110,7 +134,10 @@ struct global_max_pool2d {
   friend bool operator==(const global_max_pool2d&, const global_max_pool2d&) = default;
 };
 
-/// The mean of every channel: (N, H, W, C) to (N, C).
+/// Global average pooling of images: the mean of each channel over all positions.
+///
+/// The input is (N, H, W, C) and the output (N, C). Throws `shape_error` if the input does not have
+/// four axes.
 struct global_avg_pool2d {
   static constexpr std::string_view type_name = "global_avg_pool2d";
 

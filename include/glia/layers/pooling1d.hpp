@@ -15,7 +15,7 @@ namespace glia {
 
 namespace detail {
 
-/// Runs a pooling of images on sequences (N, T, C), each as a row.
+/// Runs an image pooling on sequences (N, T, C), each as an image of one row.
 template <backend B, class Pool>
 [[nodiscard]] variable<B> pool_rows(variable<B> x, const window2d& window, const Pool& pool) {
   const shape row = as_row(x.shape());
@@ -24,73 +24,91 @@ template <backend B, class Pool>
   return ops::reshape(std::move(y), out);
 }
 
-/// A pool's window on a sequence; padding smaller than it, so that it never lies outside.
+/// Returns a pooling layer's window on a sequence. Throws if the window does not fit, or if the
+/// padding is not smaller than the window, which could then lie entirely in the padding.
 template <backend B>
 [[nodiscard]] window2d pool_window1d(const scope<B>& s, const shape& x, std::size_t size,
-                                     std::size_t stride, const padding1d& padding) {
+                                     std::size_t strides, const padding1d& padding) {
   const window2d window =
-      window_on_row(s, x, "window", size, stride == 0 ? size : stride, 1, padding);
+      window_on_row(s, x, "pool_size", size, strides == 0 ? size : strides, 1, padding);
   s.expect_value(window.pad_left < size && window.pad_right < size,
-                 "padding must be smaller than the window, which could otherwise lie outside the "
-                 "sequence altogether");
+                 "expected padding smaller than the pool_size, got ", padding,
+                 "; otherwise a window could lie entirely in the padding");
   return window;
 }
 
 [[nodiscard]] inline std::string describe_pool1d(std::string_view name, std::size_t size,
-                                                 std::size_t stride, const padding1d& padding) {
+                                                 std::size_t strides, const padding1d& padding) {
   return text(name, '(', size, ", ", padding,
-              stride == 0 || stride == size ? "" : text(", stride ", stride), ')');
+              strides == 0 || strides == size ? "" : text(", stride ", strides), ')');
 }
 
 }  // namespace detail
 
-/// The maximum of every window of x (N, T, C). Padding never wins.
+/// Max pooling of sequences: the output holds the maximum of each window.
 ///
-/// Throws `shape_error` for inputs that are no sequences or shorter than the window.
+/// The input is (N, T, C) and the output (N, T', C). T' is ceil(T / stride) for padding `same`, and
+/// otherwise floor((T + padding before and after - pool_size) / stride) + 1. Padding is never the
+/// maximum.
+///
+/// Throws `shape_error` if the input does not have three axes or is shorter than the window, and
+/// `value_error` if `pool_size` is 0 or the padding is not smaller than the window.
 struct max_pool1d {
-  std::size_t window = 2;
-  std::size_t stride = 0;  ///< 0: as long as the window
+  std::size_t pool_size = 2;  ///< Number of steps of the window, at least 1.
+  std::size_t strides = 0;    ///< Steps between neighboring windows; 0 means `pool_size`.
+  /// Padding around the sequences: `valid` (none), `same` (an output of ceil(T / stride) steps),
+  /// `causal` (before the first step), a number of steps for both ends, or {before, after}.
   padding1d padding = valid;
 
   static constexpr std::string_view type_name = "max_pool1d";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    const window2d w = detail::pool_window1d(s, x.shape(), window, stride, padding);
+    const window2d w = detail::pool_window1d(s, x.shape(), pool_size, strides, padding);
     return detail::pool_rows(std::move(x), w, [](variable<B> row, const window2d& of) {
       return ops::max_pool2d(std::move(row), of);
     });
   }
   [[nodiscard]] std::string description() const {
-    return detail::describe_pool1d(type_name, window, stride, padding);
+    return detail::describe_pool1d(type_name, pool_size, strides, padding);
   }
   friend bool operator==(const max_pool1d&, const max_pool1d&) = default;
 };
 
-/// The mean of every window of x (N, T, C); padding does not count, as in Keras.
+/// Average pooling of sequences: the output holds the mean of each window.
 ///
-/// Throws `shape_error` for inputs that are no sequences or shorter than the window.
+/// The input is (N, T, C) and the output (N, T', C). T' is ceil(T / stride) for padding `same`, and
+/// otherwise floor((T + padding before and after - pool_size) / stride) + 1. Means exclude padding,
+/// as in Keras; PyTorch includes it by default.
+///
+/// Throws `shape_error` if the input does not have three axes or is shorter than the window, and
+/// `value_error` if `pool_size` is 0 or the padding is not smaller than the window.
 struct avg_pool1d {
-  std::size_t window = 2;
-  std::size_t stride = 0;  ///< 0: as long as the window
+  std::size_t pool_size = 2;  ///< Number of steps of the window, at least 1.
+  std::size_t strides = 0;    ///< Steps between neighboring windows; 0 means `pool_size`.
+  /// Padding around the sequences: `valid` (none), `same` (an output of ceil(T / stride) steps),
+  /// `causal` (before the first step), a number of steps for both ends, or {before, after}.
   padding1d padding = valid;
 
   static constexpr std::string_view type_name = "avg_pool1d";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    const window2d w = detail::pool_window1d(s, x.shape(), window, stride, padding);
+    const window2d w = detail::pool_window1d(s, x.shape(), pool_size, strides, padding);
     return detail::pool_rows(std::move(x), w, [](variable<B> row, const window2d& of) {
       return ops::avg_pool2d(std::move(row), of);
     });
   }
   [[nodiscard]] std::string description() const {
-    return detail::describe_pool1d(type_name, window, stride, padding);
+    return detail::describe_pool1d(type_name, pool_size, strides, padding);
   }
   friend bool operator==(const avg_pool1d&, const avg_pool1d&) = default;
 };
 
-/// The maximum of every channel: (N, T, C) to (N, C).
+/// Global max pooling of sequences: the maximum of each channel over all steps.
+///
+/// The input is (N, T, C) and the output (N, C). A mask is ignored. Throws `shape_error` if the
+/// input does not have three axes or has no steps.
 struct global_max_pool1d {
   static constexpr std::string_view type_name = "global_max_pool1d";
 
@@ -106,7 +124,11 @@ struct global_max_pool1d {
   friend bool operator==(const global_max_pool1d&, const global_max_pool1d&) = default;
 };
 
-/// The mean of every channel, over the steps that count: (N, T, C) to (N, C).
+/// Global average pooling of sequences: the mean of each channel over the steps.
+///
+/// The input is (N, T, C) and the output (N, C). If an earlier layer set a mask (see `masking`),
+/// padding steps are excluded, as in Keras. Throws `shape_error` if the input does not have three
+/// axes.
 struct global_avg_pool1d {
   static constexpr std::string_view type_name = "global_avg_pool1d";
 

@@ -12,12 +12,17 @@
 
 namespace glia {
 
-/// Adds to each step of a sequence x (N, T, D) what tells where it stands: sin(t / w^(2 i / D)) to
-/// feature 2 i and cos of the same to feature 2 i + 1. Vaswani et al., NeurIPS 2017.
+/// Adds sinusoidal position encodings to sequences.
 ///
-/// Throws `shape_error` for inputs that are no sequences, `value_error` for a wavelength below 1.
+/// The input and output are (N, T, D): N samples, T steps, D features. With w = `max_wavelength`,
+/// feature 2 i of step t increases by sin(t / w^(2 i / D)) and feature 2 i + 1 by
+/// cos(t / w^(2 i / D)). KerasHub's SinePositionEncoding returns the same numbers without adding
+/// them to the input. The layer has no parameters. Vaswani et al., NeurIPS 2017.
+///
+/// Throws `shape_error` if the input is not (N, T, D), and `value_error` if `max_wavelength` is
+/// below 1 or not finite.
 struct positional_encoding {
-  double longest_wavelength = 1e4;  ///< w, of 2 pi steps
+  double max_wavelength = 1e4;  ///< Bound w of the wavelengths, in units of 2 pi steps; at least 1.
 
   static constexpr std::string_view type_name = "positional_encoding";
 
@@ -25,15 +30,15 @@ struct positional_encoding {
   [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const {
     s.expect(x.shape().rank() == 3, "expected sequences (N, T, C), got ", batch_text(x.shape()),
              "; add reshape{{T, C}} before it");
-    s.expect_value(longest_wavelength >= 1 && std::isfinite(longest_wavelength),
-                   "expected a finite longest_wavelength of at least 1");
+    s.expect_value(max_wavelength >= 1 && std::isfinite(max_wavelength),
+                   "expected a finite max_wavelength of at least 1, got ", max_wavelength);
     const std::size_t steps = x.shape()[1];
     const std::size_t features = x.shape()[2];
     std::vector<double> places(steps * features);
     for (std::size_t t = 0; t < steps; ++t) {
       for (std::size_t i = 0; i < features; ++i) {
         const double share = static_cast<double>(i - i % 2) / static_cast<double>(features);
-        const double angle = static_cast<double>(t) / std::pow(longest_wavelength, share);
+        const double angle = static_cast<double>(t) / std::pow(max_wavelength, share);
         places[t * features + i] = i % 2 == 0 ? std::sin(angle) : std::cos(angle);
       }
     }

@@ -9,13 +9,14 @@
 
 namespace glia::detail {
 
-/// x kernel + bias at all steps in one product: x (N, T, I), kernel (I, O), bias (O).
+/// Returns x kernel + bias, computed for all steps in one product: x (N, T, I), kernel (I, O), bias
+/// (O), result (N, T, O).
 template <backend B>
 [[nodiscard]] variable<B> project_steps(variable<B> x, const variable<B>& kernel,
                                         const std::optional<variable<B>>& bias) {
   const shape in = x.shape();
   const std::size_t outputs = kernel.shape()[1];
-  // As a convolution of 1x1, which knows that the steps of a sample are that sample's.
+  // A 1x1 convolution, which keeps the batch axis: a plain product would merge samples and steps.
   return ops::reshape(ops::conv2d(ops::reshape(std::move(x), {in[0], 1, in[1], in[2]}),
                                   ops::reshape(kernel, {1, 1, in[2], outputs}), bias, window2d{}),
                       {in[0], in[1], outputs});

@@ -13,21 +13,22 @@
 
 namespace glia::detail {
 
-/// A state after a step that counts for some samples (N, 1): the new one for these.
+/// Returns the state after a step: the new state for samples with a 1 in `counts` (N, 1), the old
+/// state for the others.
 template <backend B>
 [[nodiscard]] variable<B> state_after(const typename B::tensor& counts, const variable<B>& now,
                                       const variable<B>& before) {
-  return ops::select(counts, now, before);
+  return ops::where(counts, now, before);
 }
 
-/// Which steps are read, and what is given of them.
+/// The order in which steps are read, and the outputs that are returned.
 struct reading {
-  bool backwards = false;
-  bool sequences = false;             // all steps and not the last one alone
-  bool zero_output_for_mask = false;  // where a step is passed over
+  bool backwards = false;             // from the last step to the first
+  bool sequences = false;             // return all steps instead of the last one
+  bool zero_output_for_mask = false;  // return 0 for steps that the mask excludes
 };
 
-/// All steps (N, T, U), with zeros where they are passed over if that is asked for.
+/// Returns all steps (N, T, U), with zeros for excluded steps if `how` asks for it.
 template <backend B>
 [[nodiscard]] variable<B> all_steps(variable<B> all, const typename B::tensor& mask,
                                     const reading& how) {
@@ -38,12 +39,12 @@ template <backend B>
   return std::move(all) * all.device().run(kernels::reshape{of_steps}, mask);
 }
 
-/// Whether a backend runs all steps of a recurrent layer in one kernel.
+/// A backend that runs all steps of a recurrent layer in one kernel.
 template <class B>
 concept runs_recurrence = runs<B, kernels::recurrence> && runs<B, kernels::recurrence_gradient>;
 
-/// What `run_steps` gives, by such a kernel: of a cell whose states are multiplied by `scale`, if
-/// there is one, before their product with `recurrent`.
+/// Returns the same as `run_steps`, computed by one kernel. States are multiplied by `scale`, if it
+/// is not empty, before their product with `recurrent`.
 template <runs_recurrence B>
 [[nodiscard]] variable<B> run_at_once(recurrent_cell cell, variable<B> projected,
                                       const typename B::tensor& mask, const variable<B>& recurrent,
@@ -59,10 +60,12 @@ template <runs_recurrence B>
   return ops::reshape(ops::slice(all, {.axis = 1, .begin = last}), {s[0], s[2]});
 }
 
-/// What next(step, before) makes of the steps of `projected` (N, T, O), one after the other from
-/// the first, or `backwards` from the last, where `outputs(state)` (N, U) are what is given: of all
-/// steps, (N, T, U), each where its step stands, or of the one that comes last, (N, U). A step that
-/// is not in `mask` (N, T), if there is one, leaves the sample's state as it was.
+/// Runs a recurrent cell over the steps of `projected` (N, T, O), in the order that `how` defines.
+///
+/// `next(step, state)` returns the next state, `outputs(state)` its output (N, U). The result is
+/// the outputs of all steps, (N, T, U), each at the position of its step, or the last output, (N,
+/// U). Where `mask` (N, T) is 0, the state of the sample does not change; an empty mask includes
+/// all steps.
 template <backend B, class State, class Next, class Outputs>
 [[nodiscard]] variable<B> run_steps(const variable<B>& projected, const typename B::tensor& mask,
                                     State state, const Next& next, const Outputs& outputs,
@@ -94,16 +97,19 @@ template <backend B, class State, class Next, class Outputs>
   return all_steps(ops::concat(given, 1), mask, how);
 }
 
-/// Throws what all recurrent layers throw for inputs and settings that they do not take.
+/// Checks the input and the options that all recurrent layers share. Throws `shape_error` for the
+/// input and `value_error` for an option.
 template <backend B>
 void expect_sequences(const scope<B>& s, const shape& x, std::size_t units, double dropout,
                       double recurrent_dropout) {
-  s.expect(x.rank() == 3 && x[1] > 0, "expected sequences (N, T, C) of at least one step, got ",
+  s.expect(x.rank() == 3 && x[1] > 0, "expected sequences (N, T, C) with at least one step, got ",
            batch_text(x),
-           "; add reshape{{T, C}} before it, or .sequences = true to a recurrent layer before it");
-  s.expect_value(units > 0, "expected at least 1 unit");
+           "; add reshape{{T, C}} before it, or .return_sequences = true to a recurrent layer "
+           "before it");
+  s.expect_value(units > 0, "expected at least 1 unit, got 0; write .units = 10, for instance");
   s.expect_value(dropout >= 0 && dropout < 1 && recurrent_dropout >= 0 && recurrent_dropout < 1,
-                 "expected rates of dropout in [0, 1)");
+                 "expected dropout and recurrent_dropout in [0, 1), got ", dropout, " and ",
+                 recurrent_dropout);
 }
 
 }  // namespace glia::detail

@@ -9,32 +9,39 @@
 
 namespace glia {
 
-/// Gives every sample another shape of the same size: (N, ...) to (N, ...to). With the shape that
-/// it has already, it says that the axes are meant so.
+/// Gives each sample another shape with the same number of elements.
 ///
-/// Throws `shape_error` where the sizes differ.
+/// The input is (N, ...) and the output (N, target_shape...): reshape{{28, 28, 1}}. Elements keep
+/// their row-major order; reshape does not transpose. A reshape to the shape that the samples have
+/// already confirms the meaning of their axes, which turns off the check for images with their
+/// channels first.
+///
+/// Throws `shape_error` if the numbers of elements differ.
 struct reshape {
-  shape to;
+  shape target_shape;  ///< Shape without the batch axis; -1 for a computed extent is not supported.
 
   static constexpr std::string_view type_name = "reshape";
-  static constexpr bool hands_on = true;
-  static constexpr bool arranges_axes = true;
+  static constexpr bool preserves_output_kind = true;
+  static constexpr bool sets_axes = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect(sample_of(x.shape()).size() == to.size(), "a sample of shape ", sample_of(x.shape()),
-             " has ", sample_of(x.shape()).size(), " elements, not ", to.size());
-    const shape target = batch_of(x.shape()[0], to);
+    s.expect(sample_of(x.shape()).size() == target_shape.size(), "expected samples with ",
+             target_shape.size(), " elements, got samples of shape ", sample_of(x.shape()),
+             " with ", sample_of(x.shape()).size());
+    const shape target = batch_of(x.shape()[0], target_shape);
     return ops::reshape(std::move(x), target);
   }
-  [[nodiscard]] std::string description() const { return text("reshape", to); }
+  [[nodiscard]] std::string description() const { return text("reshape", target_shape); }
   friend bool operator==(const reshape&, const reshape&) = default;
 };
 
-/// Lays every sample out as one row: (N, ...) to (N, I).
+/// Makes each sample a vector: (N, ...) becomes (N, I), where I is the number of elements.
+///
+/// Elements keep their row-major order.
 struct flatten {
   static constexpr std::string_view type_name = "flatten";
-  static constexpr bool hands_on = true;
+  static constexpr bool preserves_output_kind = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>&, variable<B> x) const {

@@ -11,20 +11,25 @@
 
 namespace glia {
 
-/// activation(body(x) + shortcut(x)); without a shortcut, body(x) + x. He et al., CVPR 2016.
+/// A residual block, which adds a shortcut to the output of its body.
 ///
-/// Throws `shape_error` where the two branches end in different shapes.
+///     y = activation(body(x) + shortcut(x))
+///
+/// Without a shortcut, x itself is added: residual{sequential{dense{8, relu}, dense{8}}}. A
+/// shortcut is needed if the body changes the shape. He et al., CVPR 2016.
+///
+/// Throws `shape_error` if the outputs of body and shortcut have different shapes.
 template <class Body, class Shortcut = identity>
 struct residual {
   static_assert(layer<Body> && layer<Shortcut>,
                 "residual: expected layers for its body and its shortcut, such as "
                 "glia::sequential{...}");
 
-  Body body;
-  Shortcut shortcut{};
-  glia::activation activation = linear;
+  Body body;                             ///< Layer or composition.
+  Shortcut shortcut{};                   ///< Layer or composition; by default the identity.
+  glia::activation activation = linear;  ///< Activation function of the sum.
 
-  using holds_layers = void;
+  using contains_layers = void;
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
     const auto mask = s.step_mask();
@@ -33,10 +38,10 @@ struct residual {
     const variable<B> side = s.run(shortcut, std::move(x), "residual", 1);
     s.expect(main.shape() == side.shape(), "the body ends in ", batch_text(main.shape()),
              ", the shortcut in ", batch_text(side.shape()),
-             "; give residual{} a shortcut that changes the shape alike");
-    return activation.apply(main + side);
+             "; give residual{} a shortcut whose output has the shape of the body's output");
+    return activation(main + side);
   }
-  [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }
+  [[nodiscard]] constexpr glia::output_kind output_kind() const { return activation.output_kind(); }
   [[nodiscard]] std::string description() const {
     return std::is_same_v<Shortcut, identity>
                ? text("residual(", body.description(), ')')

@@ -23,48 +23,51 @@
 
 namespace glia {
 
-/// Whether a network is trained or asked: dropout, normalisation and the like differ.
+/// Whether a model is trained or used for predictions; dropout and batch normalization depend on
+/// it.
 enum class run_mode : std::uint8_t { inference, training };
 
-/// A layer whose outputs are, as far as losses have to know, what its inputs are or what the last
-/// of the layers that it holds gives. Layers say so in a static member `hands_on`. Others may say
-/// what they give in a member function `gives`, which returns an `output_kind`.
+/// A layer whose output kind is that of its input, or of the last layer that it contains.
+///
+/// Layers declare it by a static member `preserves_output_kind` that is true. Other layers can have
+/// a member function `output_kind()`, which returns a `glia::output_kind` for losses to check.
 template <class Layer>
-concept hands_on = requires {
-  requires Layer::hands_on;
+concept preserves_output_kind = requires {
+  requires Layer::preserves_output_kind;
 };
 
-/// A layer that says what its outputs' axes are, as `reshape` does. Layers say so in a static
-/// member `arranges_axes`.
+/// A layer that defines the meaning of its output's axes, as `reshape` does. Layers declare it by a
+/// static member `sets_axes` that is true.
 template <class Layer>
-concept arranges_axes = requires {
-  requires Layer::arranges_axes;
+concept sets_axes = requires {
+  requires Layer::sets_axes;
 };
 
-/// A layer that only arranges others: summaries list what it holds and not itself.
+/// A layer that consists of other layers. Summaries list the layers that it contains instead of it.
+/// Layers declare it by a member type `contains_layers`.
 template <class Layer>
 concept holder = requires {
-  typename Layer::holds_layers;
+  typename Layer::contains_layers;
 };
 
-/// What a layer sees of the model that runs it: the device, its parameters, randomness, and whether
-/// this is training.
+/// A layer's access to the model that runs it: the device, the parameters, random numbers and the
+/// mode of the run.
 ///
-/// A layer asks for its parameters by name and shape each time it runs. The first run, on shapes
-/// alone, is what makes them known (see models/plan_model.hpp); afterwards the scope hands them out
-/// in the same order.
+/// A layer requests its parameters by name and shape each time it runs. The first run computes only
+/// shapes and creates the parameters (see models/plan_model.hpp). Later runs return them and must
+/// request the same parameters in the same order.
 template <backend B>
 class scope {
  public:
-  /// Runs with `parameters`; `random` names the training step. In training, `slots` receives where
-  /// the gradient of each parameter is collected.
+  /// Makes a scope for a run with `parameters`. `random` identifies the training step. In training,
+  /// `slots` receives the gradient slot of each parameter.
   scope(tape<B>& on, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
         run_mode mode, const step_key& random)
       : scope(on, parameters, slots, mode) {
     changing_ = &parameters;
     random_ = random;
   }
-  /// The same in training, the step's key being on the device already.
+  /// Makes a scope for training with a random key that is on the device already.
   scope(tape<B>& on, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
         typename B::tensor key)
       : scope(on, parameters, slots, run_mode::training) {
@@ -72,11 +75,12 @@ class scope {
     key_ = std::move(key);
   }
 
-  /// Runs in inference, which leaves the parameters as they are.
+  /// Makes a scope for inference, which does not change the parameters.
   scope(tape<B>& on, const parameter_list<B>& parameters, std::vector<gradient_slot>& slots)
       : scope(on, parameters, slots, run_mode::inference) {}
 
-  /// Runs a description for the first time: parameters are created and written down in `plan`.
+  /// Makes a scope for the first run of a description, which creates the parameters and collects
+  /// them in `plan`.
   scope(tape<B>& on, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
         plan_writer& plan)
       : scope(on, parameters, slots, run_mode::training, step_key{}) {
@@ -86,13 +90,16 @@ class scope {
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
 
+  /// Returns the device on which the model runs.
   [[nodiscard]] const B& device() const { return tape_->device(); }
-  [[nodiscard]] bool training() const { return mode_ == run_mode::training; }
+  /// Returns whether this is a run in training; false inside of `frozen`.
+  [[nodiscard]] bool is_training() const { return mode_ == run_mode::training; }
+  /// Returns the mode of the run.
   [[nodiscard]] run_mode mode() const { return mode_; }
-  /// Whether this run makes a model's parameters known, and its numbers do not matter.
-  [[nodiscard]] bool planning() const { return plan_ != nullptr; }
+  /// Returns whether this is the first run, which creates parameters and computes only shapes.
+  [[nodiscard]] bool is_planning() const { return plan_ != nullptr; }
 
-  /// While it lives, layers run as in inference and their parameters are not trained.
+  /// A guard: during its lifetime layers run as in inference and their parameters are not trained.
   class freeze {
    public:
     explicit freeze(scope& s)
@@ -112,18 +119,19 @@ class scope {
     bool frozen_;
   };
 
-  /// While it lives, the layers that run are called by this name, inside the names around it: the
-  /// parameters of one that runs alone features.kernel, those of several features.conv2d_0.kernel.
-  class under_name {
+  /// A guard: during its lifetime the names of layers begin with this name, after the names of
+  /// enclosing guards. The parameters of a single layer are named features.kernel, those of several
+  /// layers features.conv2d_0.kernel.
+  class name_scope {
    public:
-    under_name(scope& s, std::string_view called) : scope_(&s) {
+    name_scope(scope& s, std::string_view called) : scope_(&s) {
       if constexpr (names_layers) {
         s.names_.push_back({s.names_.back().inside(called), true, {}});
       }
     }
-    under_name(const under_name&) = delete;
-    under_name& operator=(const under_name&) = delete;
-    ~under_name() {
+    name_scope(const name_scope&) = delete;
+    name_scope& operator=(const name_scope&) = delete;
+    ~name_scope() {
       if constexpr (names_layers) {
         scope_->names_.pop_back();
       }
@@ -133,72 +141,79 @@ class scope {
     scope* scope_;
   };
 
-  /// A trainable parameter of the layer that is running. Initialisers are best members of the
-  /// layer: making one allocates, which a training step should not.
+  /// Returns a trainable parameter of the running layer. Make the initializer a member of the
+  /// layer: its construction allocates memory, which a training step should avoid. Throws
+  /// `value_error` if the layer requested other parameters in the first run.
   [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
                                       const initializer& initial);
 
-  /// A tensor that the layer itself updates while training, such as a running mean. The reference
-  /// is good until the next parameter is asked for.
+  /// Returns a tensor that the layer itself updates in training, such as a running mean. The
+  /// reference is valid until the next parameter is requested.
   [[nodiscard]] const typename B::tensor& state(std::string_view name, const shape& s,
                                                 const initializer& initial);
-  /// The same to be changed, which layers do in training only: predictions may run side by side.
-  [[nodiscard]] typename B::tensor& changing_state(std::string_view name, const shape& s,
-                                                   const initializer& initial);
+  /// Returns such a tensor for modification. Throws `value_error` in inference, where several
+  /// predictions can run at the same time.
+  [[nodiscard]] typename B::tensor& mutable_state(std::string_view name, const shape& s,
+                                                  const initializer& initial);
 
-  /// Random numbers of their own for every call within a step.
+  /// Returns a source of random numbers, a different one for each call in a training step.
   [[nodiscard]] random_source<B> next_random();
 
-  /// (N, T): 1 for the steps of sequences, 0 for what only fills them up to the length of others;
-  /// nothing where all are steps. What a layer says is handed on, as long as there are T steps.
+  /// Returns the mask of sequences (N, T): 1 for steps, 0 for padding; an empty tensor if there is
+  /// no padding. Later layers receive the mask as long as outputs have T steps.
   [[nodiscard]] const typename B::tensor& step_mask() const { return step_mask_; }
+  /// Sets the mask of sequences for this layer and later ones.
   void set_step_mask(typename B::tensor mask) { step_mask_ = std::move(mask); }
 
-  /// Says that samples which come to this layer as they are hold whole numbers below `count`.
+  /// Declares that this layer's input must hold integers from 0 to `count` - 1. Samples are checked
+  /// if the layer reads them directly.
   void expect_integers(const shape& x, std::size_t count) const;
 
-  /// Says which tensor lies next in the rows that are the model's samples, or its outputs. What
-  /// runs from then on is given that input.
+  /// Declares the next named input in the rows that are the model's samples. Layers that run from
+  /// now on receive that input. Throws `value_error` if the name is taken.
   void add_input(std::string_view name, const shape& s) const;
+  /// Declares the next named output in the rows that are the model's outputs. Throws `value_error`
+  /// if the name is taken.
   void add_output(std::string_view name, const shape& s) const;
 
-  /// The position of a layer that is its holder's only one.
+  /// The index of the only layer of a container.
   static constexpr std::size_t no_index = std::numeric_limits<std::size_t>::max();
 
-  /// Runs a layer that a `holder` of the given name holds at position `index`.
+  /// Runs the layer with number `index` of a container named `holder_name`.
   template <class Layer>
   [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x, std::string_view holder_name,
                                 std::size_t index);
 
-  /// Runs a layer with the parameters that the first one of this name asked for.
+  /// Runs a layer with the parameters of the first layer of this name.
   template <class Layer>
   [[nodiscard]] variable<B> run_shared(const std::string& name, const Layer& layer, variable<B> x);
 
-  /// Throws a `value_error` where a training run has asked for fewer parameters than were planned.
+  /// Throws `value_error` if a training run has requested fewer parameters than the first run.
   void expect_all_asked() const;
 
-  /// Runs a whole description, which is usually a holder and then needs no place of its own.
+  /// Runs a whole description.
   template <class Description>
   [[nodiscard]] variable<B> run_model(const Description& description, variable<B> x);
 
-  /// Throws a `shape_error` if a model's samples, which come to this layer as they are, look like
-  /// images with their channels first: 1, 3 or 4 rows, and as many columns as channels, 8 or more.
-  /// Samples that are so indeed say it by a reshape to their own shape before this layer.
+  /// Throws `shape_error` if this layer reads the model's samples directly and they look like
+  /// images with their channels first, (C, H, W): 1, 3 or 4 rows, and equal numbers of columns and
+  /// channels, at least 8. If samples do have such a shape, a `reshape` to the same shape before
+  /// this layer turns off the check.
   void expect_channels_last(const shape& x) const;
 
-  /// Throws a `shape_error` that names the running layer, unless `condition` holds.
+  /// Throws a `shape_error` that names the running layer unless `condition` is true.
   template <class... Parts>
   void expect(bool condition, const Parts&... parts) const {
     require<shape_error>(condition, location{this}, parts...);
   }
-  /// Throws a `value_error` that names the running layer, unless `condition` holds.
+  /// Throws a `value_error` that names the running layer unless `condition` is true.
   template <class... Parts>
   void expect_value(bool condition, const Parts&... parts) const {
     require<value_error>(condition, location{this}, parts...);
   }
 
  private:
-  /// The running layer, put into words only where a message needs them.
+  /// The path of the running layer, formatted only when a message needs it.
   struct location {
     const scope* of;
     [[nodiscard]] std::string words() const { return of->where(); }
@@ -207,25 +222,25 @@ class scope {
     }
   };
 
-  // Which layer is running, for errors: a chain of the holders around it, kept on the stack and put
-  // into words only when something is wrong.
+  // The running layer and its containers, for error messages: a linked list on the stack, formatted
+  // only when a message needs it.
   struct place {
     const place* outer;
     std::string_view holder_name;
     std::size_t index;
     const void* layer;
     std::string (*describe)(const void*);
-    std::string name = {};          // features.conv2d_0; empty where layers are not named
-    std::uint32_t recorded_in = 0;  // the place of the layer around it
+    std::string name = {};          // features.conv2d_0; empty if layers are not named
+    std::uint32_t recorded_in = 0;  // the place of the enclosing layer on the recorder
   };
 
-  /// Names are for what is recorded; hand-written loops run at once without.
+  /// Layers have names only on recorders; loops that run directly on a tape do not need them.
   static constexpr bool names_layers = requires(const B& b, std::string_view s) { b.set_place(s); };
 
-  /// A name that layers have around them, and how many of each type have run inside it.
+  /// A name scope: its path, and the number of layers of each type that have run in it.
   struct naming {
     std::string path;
-    bool of_one_layer = false;  // whose name it is then
+    bool of_one_layer = false;  // the next layer gets the path as its name
     std::map<std::string, std::size_t, std::less<>> counts;
 
     [[nodiscard]] std::string inside(std::string_view called) const {
@@ -239,15 +254,15 @@ class scope {
     }
   };
 
-  /// What a layer's type says of it.
+  /// The properties of a layer that follow from its type.
   struct layer_facts {
     std::string_view type_name;
     bool arranges_others;
-    bool arranges_axes;
-    bool hands_on;
+    bool sets_axes;
+    bool preserves_output_kind;
   };
 
-  /// A layer that runs in several places: its first parameter and the one behind its last.
+  /// A shared layer: the index of its first parameter and the index after its last.
   struct shared_layer {
     std::string name;
     std::size_t begin = 0;
@@ -262,11 +277,11 @@ class scope {
 
   template <class Layer>
   [[nodiscard]] static constexpr layer_facts facts_of();
-  /// What a layer says that its outputs are, if it does.
+  /// Returns the kind of a layer's output if the layer declares it.
   template <class Layer>
   [[nodiscard]] static std::optional<output_kind> outputs_of(const Layer& layer);
 
-  // What is done before and after a layer runs that is the same for all.
+  // The steps before and after a layer runs that do not depend on its type.
   void enter(place& here, const layer_facts& facts);
   void leave(const place& here, const layer_facts& facts, const shape& y,
              std::optional<output_kind> gives);
@@ -282,40 +297,44 @@ class scope {
 
   tape<B>* tape_;
   const parameter_list<B>* parameters_;
-  parameter_list<B>* changing_ = nullptr;  // the same, where they may be changed
+  parameter_list<B>* changing_ = nullptr;  // the same parameters if the run may change them
   std::vector<gradient_slot>* slots_;
   run_mode mode_;
   bool frozen_ = false;
   step_key random_;
-  typename B::tensor key_;  // random_ on the device, once it is asked for
+  typename B::tensor key_;  // random_ on the device, after its first use
   std::uint32_t random_count_ = 0;
-  std::size_t parameter_count_ = 0;  // handed out so far
+  std::size_t parameter_count_ = 0;  // number of parameters returned so far
   std::vector<shared_layer> shared_;
-  // Those that were handed out to be shared, by their numbers among all.
+  // The parameters of shared layers, with their indices among all parameters.
   std::vector<std::pair<std::size_t, variable<B>>> shared_parameters_;
   bool sharing_ = false;  // a shared layer is running
-  bool again_ = false;    // and not for the first time
+  bool again_ = false;    // it runs for the second time or later
   typename B::tensor step_mask_;
   const place* place_ = nullptr;
   std::vector<naming> names_ = std::vector<naming>(names_layers ? 1 : 0);
   plan_writer* plan_ = nullptr;
 };
 
-/// What can stand in a description: a copyable value that turns a variable into another. It is
-/// checked on a recorder, which every description must run on.
+/// A layer: a copyable value that computes a variable from a variable.
+///
+/// It needs `variable<B> operator()(scope<B>&, variable<B>) const` for every backend B, and
+/// `std::string description() const`. No base class is needed. The concept checks the operator for
+/// a recorder, on which every description must run.
 template <class L>
 concept layer = std::copy_constructible<L> && described<L> &&
     requires(const L& l, scope<recorder<shapes_only>>& s, variable<recorder<shapes_only>> x) {
   { l(s, x) } -> std::same_as<variable<recorder<shapes_only>>>;
 };
 
-/// A description that says which samples it is for: `sample_shape()`, without the batch axis.
+/// A layer that defines the shape of the model's samples, by a member function `sample_shape()`
+/// that returns it without the batch axis.
 template <class L>
-concept knows_samples = layer<L> && requires(const L& l) {
+concept has_sample_shape = layer<L> && requires(const L& l) {
   { l.sample_shape() } -> std::convertible_to<shape>;
 };
 
 }  // namespace glia
 
-// With the compiled target, too: layers of a program's own ask on recorders of any backend.
+// Also needed with the compiled target: user-defined layers can run on recorders of every backend.
 #include "glia/layers/scope_impl.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a scope hands out parameters, names layers and says where something is wrong.
+// The implementation of `scope`: parameters, names of layers, and locations in error messages.
 
 #include <algorithm>
 #include <cstddef>
@@ -32,7 +32,7 @@ variable<B> scope<B>::parameter(std::string_view name, const shape& s, const ini
 template <backend B>
 variable<B> scope<B>::on_tape(const typename B::tensor& value) {
   if (changing_ == nullptr) {
-    // The model outlives what runs here: see model::infer.
+    // The tensor may be borrowed because the model outlives the run; see model::infer.
     slots_->emplace_back();
     if constexpr (requires { value.borrowed(); }) {
       return tape_->constant(value.borrowed());
@@ -40,7 +40,7 @@ variable<B> scope<B>::on_tape(const typename B::tensor& value) {
       return tape_->constant(value);
     }
   }
-  variable<B> result = training() ? tape_->leaf(value) : tape_->constant(value);
+  variable<B> result = is_training() ? tape_->leaf(value) : tape_->constant(value);
   slots_->push_back(result.slot());
   return result;
 }
@@ -55,11 +55,11 @@ const typename B::tensor& scope<B>::state(std::string_view name, const shape& s,
 }
 
 template <backend B>
-typename B::tensor& scope<B>::changing_state(std::string_view name, const shape& s,
-                                             const initializer& initial) {
+typename B::tensor& scope<B>::mutable_state(std::string_view name, const shape& s,
+                                            const initializer& initial) {
   static_cast<void>(state(name, s, initial));
-  expect_value(changing_ != nullptr && training(), "changes '", name,
-               "' in inference; do so only where training() is true");
+  expect_value(changing_ != nullptr && is_training(), "the layer changes '", name,
+               "' in inference; change it only if is_training() is true");
   return (*changing_)[parameter_count_ - 1].value;
 }
 
@@ -73,9 +73,10 @@ random_source<B> scope<B>::next_random() {
 
 template <backend B>
 void scope<B>::expect_all_asked() const {
-  if (training() && parameter_count_ != parameters_->size()) {
-    expect_value(false, "the model asked for ", asked_for(parameter_count_),
-                 " when it was built, but not now; ask for the same parameters each time");
+  if (is_training() && parameter_count_ != parameters_->size()) {
+    expect_value(false, "the model requested the parameter ", asked_for(parameter_count_),
+                 " when it was built, but not in this run; request the same parameters in every "
+                 "run");
   }
 }
 
@@ -86,9 +87,10 @@ void scope<B>::expect_channels_last(const shape& x) const {
   }
   const bool rows_of_channels = x[1] == 1 || x[1] == 3 || x[1] == 4;
   expect(!rows_of_channels || x[2] != x[3] || x[3] < 8, "samples of shape ", sample_of(x),
-         " look like images (C, H, W); glia's are (N, H, W, C), channels last: give the model ",
+         " look like images (C, H, W), but glia expects images (N, H, W, C), channels last; give "
+         "the model the shape ",
          shape{x[2], x[3], x[1]}, " and transpose the samples or, if they do have ", x[3],
-         " channels, say so by reshape{{", x[1], ", ", x[2], ", ", x[3], "}} before it");
+         " channels, add reshape{{", x[1], ", ", x[2], ", ", x[3], "}} before this layer");
 }
 
 template <backend B>
@@ -101,13 +103,15 @@ void scope<B>::expect_integers(const shape& x, std::size_t count) const {
 template <backend B>
 void scope<B>::add_input(std::string_view name, const shape& s) const {
   if (plan_ != nullptr) {
-    expect_value(plan_->add_input(name, s), "has two inputs called '", name, "'");
+    expect_value(plan_->add_input(name, s), "the model has two inputs named '", name,
+                 "'; give each its own name");
   }
 }
 template <backend B>
 void scope<B>::add_output(std::string_view name, const shape& s) const {
   if (plan_ != nullptr) {
-    expect_value(plan_->add_output(name, s), "has two outputs called '", name, "'");
+    expect_value(plan_->add_output(name, s), "the model has two outputs named '", name,
+                 "'; give each its own name");
   }
 }
 
@@ -118,14 +122,14 @@ constexpr typename scope<B>::layer_facts scope<B>::facts_of() {
   if constexpr (requires { Layer::type_name; }) {
     type_name = Layer::type_name;
   }
-  return {type_name, holder<Layer>, arranges_axes<Layer>, hands_on<Layer>};
+  return {type_name, holder<Layer>, sets_axes<Layer>, preserves_output_kind<Layer>};
 }
 
 template <backend B>
 template <class Layer>
 std::optional<output_kind> scope<B>::outputs_of([[maybe_unused]] const Layer& layer) {
-  if constexpr (requires { layer.gives(); }) {
-    return layer.gives();
+  if constexpr (requires { layer.output_kind(); }) {
+    return layer.output_kind();
   } else {
     return std::nullopt;
   }
@@ -170,10 +174,11 @@ variable<B> scope<B>::run_shared(const std::string& name, const Layer& layer, va
   if (first) {
     shared_[at].end = parameter_count_;
   } else {
-    expect_value(parameter_count_ == shared_[at].end, "the shared layer '", name, "' asked for ",
-                 shared_[at].end - shared_[at].begin, " parameters where it ran first, now for ",
-                 parameter_count_ - shared_[at].begin, "; give another layer another name");
-    // Within another shared layer, what was asked for here first is behind it now as it was then.
+    expect_value(parameter_count_ == shared_[at].end, "the first shared layer '", name, "' has ",
+                 shared_[at].end - shared_[at].begin, " parameters, this one has ",
+                 parameter_count_ - shared_[at].begin,
+                 "; give shared layers with different parameters different names");
+    // Inside another shared layer that runs again, the parameters of this one follow its own.
     if (others != shared_[at].begin) {
       parameter_count_ = others;
     }
@@ -186,7 +191,7 @@ template <class Description>
 variable<B> scope<B>::run_model(const Description& description, variable<B> x) {
   if constexpr (holder<Description>) {
     variable<B> y = description(*this, std::move(x));
-    if constexpr (!hands_on<Description>) {
+    if constexpr (!preserves_output_kind<Description>) {
       const place whole{nullptr, "", 0, &description, [](const void* self) {
                           return std::string(static_cast<const Description*>(self)->description());
                         }};
@@ -219,7 +224,7 @@ template <backend B>
 void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y,
                      std::optional<output_kind> gives) {
   if (plan_ != nullptr && !facts.arranges_others) {
-    plan_->finish_layer(y, facts.arranges_axes);
+    plan_->finish_layer(y, facts.sets_axes);
   }
   if (step_mask_) {
     const shape& steps = step_mask_.shape();
@@ -227,7 +232,7 @@ void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y
       step_mask_ = {};
     }
   }
-  if (!facts.hands_on) {
+  if (!facts.preserves_output_kind) {
     note_outputs(gives, &here);
   }
   if constexpr (names_layers) {
@@ -236,7 +241,7 @@ void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y
   place_ = here.outer;
 }
 
-/// Writes into the plan what the outputs of a layer that has just run are.
+/// Notes the kind of output of a layer that has just run in the plan.
 template <backend B>
 void scope<B>::note_outputs(std::optional<output_kind> kind, const place* of) const {
   if (plan_ != nullptr) {
@@ -252,25 +257,26 @@ const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
   if (plan_ != nullptr && !again_) {
     expect_value(fits_memory(s, sizeof(float)), "parameter '", name, "' of shape ", s,
                  " is larger than any machine's memory; check the layer's units or filters");
-    expect_value(place_ != nullptr && !place_->name.empty(), "asks for parameter '", name,
-                 "' itself and holds layers; what holds layers leaves parameters to them");
+    expect_value(place_ != nullptr && !place_->name.empty(), "requests the parameter '", name,
+                 "', but declares contains_layers; a layer that contains layers has no parameters "
+                 "itself, so put the parameter into one of them or remove contains_layers");
     const parameter_spec spec{text(place_->name, '.', name), s, initial, trainable};
-    expect_value(plan_->add_parameter(spec), "asks for parameter '", spec.name,
-                 "', which another layer has; give layers names of their own");
+    expect_value(plan_->add_parameter(spec), "requests the parameter '", spec.name,
+                 "', but another layer has a parameter of this name; give the layers different "
+                 "names");
     changing_->push_back({spec, device().run(kernels::full{s, 0})});
   }
   const bool as_planned = index < parameters_->size() && (*parameters_)[index].spec.shape == s &&
                           is_called((*parameters_)[index].spec.name, name);
   if (!as_planned) {
-    expect_value(
-        false, "asks for parameter '", name, "' of shape ", s, ", where it asked for ",
-        asked_for(index),
-        " when the model was built; ask for the same parameters in the same order each time");
+    expect_value(false, "requests the parameter '", name, "' of shape ", s, ", but earlier ",
+                 asked_for(index),
+                 " was requested here; request the same parameters in the same order in every run");
   }
   return (*parameters_)[index].value;
 }
 
-/// Whether a parameter of this name is one that the running layer calls `own`.
+/// Returns whether the full name of a parameter is that of the running layer's parameter `own`.
 template <backend B>
 bool scope<B>::is_called(std::string_view full, std::string_view own) const {
   const bool ends_so =
@@ -280,17 +286,17 @@ bool scope<B>::is_called(std::string_view full, std::string_view own) const {
                                            std::string_view(place_->name)));
 }
 
-/// What was planned, in words.
+/// Returns the name and shape of the parameter that was requested at this index in the first run.
 template <backend B>
 std::string scope<B>::asked_for(std::size_t index) const {
   if (index >= parameters_->size()) {
-    return "no more";
+    return "no parameter";
   }
   const parameter_spec& spec = (*parameters_)[index].spec;
   return text('\'', spec.name, "' of shape ", spec.shape);
 }
 
-/// A layer and those that hold it: sequential[3] dense(256).
+/// Returns the path of a layer through its containers: sequential[3] dense(256).
 template <backend B>
 std::string scope<B>::text_of(const place* innermost) {
   std::string result;

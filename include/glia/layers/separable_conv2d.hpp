@@ -17,8 +17,8 @@ namespace glia {
 
 namespace detail {
 
-/// x with each channel by kernels of its own, (height, width, C, M): channel c gives c M ... c M +
-/// M - 1.
+/// Returns x with each channel convolved by its own M kernels; `kernel` is (height, width, C, M).
+/// Channel c results in the channels c M to c M + M - 1.
 template <backend B>
 [[nodiscard]] variable<B> depthwise(const variable<B>& x, const variable<B>& kernel,
                                     const std::optional<variable<B>>& bias,
@@ -29,43 +29,59 @@ template <backend B>
 
 }  // namespace detail
 
-/// A convolution of each channel on its own: y = activation(x * kernel + bias), x (N, H, W, C),
-/// kernel (height, width, C, M), y (N, H', W', C M).
+/// A depthwise convolution of images: each channel is convolved separately.
 ///
-/// Throws as `conv2d` does.
+///     y = activation(x * kernel + bias)
+///
+/// The input is (N, H, W, C): N samples, H rows, W columns, C channels. The output is
+/// (N, H', W', C M) with M = `depth_multiplier`; H' and W' are those of `conv2d`. Input channel c
+/// results in the output channels c M to c M + M - 1. The parameters are `kernel`
+/// (kernel rows, kernel columns, C, M) and `bias` (C M).
+///
+/// Throws `shape_error` if the input does not have four axes or is smaller than the kernel, and if
+/// the samples look like images with their channels first. Throws `value_error` if `kernel_size` is
+/// missing or a size is 0.
 struct depthwise_conv2d {
-  extent2d kernel = 0;  ///< rows and columns, at least 1 each
-  extent2d stride = 1;
+  /// Rows and columns of the kernel, at least 1 each; one number sets both. Required.
+  extent2d kernel_size = 0;
+  /// Rows and columns between neighboring positions of the kernel, at least 1; one number sets
+  /// both.
+  extent2d strides = 1;
+  /// Zeros around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
+  /// of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
-  extent2d dilation = 1;
-  std::size_t multiplier = 1;  ///< M, outputs of each channel
-  glia::activation activation = linear;
-  bool bias = true;
-  initializer kernel_initializer = glorot_uniform();
-  initializer bias_initializer = constant(0);
+  /// Distance between neighboring kernel elements in the image, at least 1; 1 means no gaps.
+  extent2d dilation_rate = 1;
+  std::size_t depth_multiplier = 1;      ///< Number of output channels M of each input channel.
+  glia::activation activation = linear;  ///< Activation function of the output.
+  bool use_bias = true;                  ///< Whether a bias is added.
+  initializer depthwise_initializer = glorot_uniform();  ///< Initial values of the kernel.
+  initializer bias_initializer = constant(0);            ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "depthwise_conv2d";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    const window2d window = detail::kernel_window(s, x.shape(), kernel, stride, dilation, padding);
+    const window2d window =
+        detail::kernel_window(s, x.shape(), kernel_size, strides, dilation_rate, padding);
     const std::size_t channels = x.shape()[3];
-    s.expect_value(multiplier > 0, "expected a multiplier of at least 1");
-    const variable<B> weights = s.parameter(
-        "kernel", {kernel.height, kernel.width, channels, multiplier}, kernel_initializer);
+    s.expect_value(depth_multiplier > 0, "expected a depth_multiplier of at least 1");
+    const variable<B> weights =
+        s.parameter("kernel", {kernel_size.height, kernel_size.width, channels, depth_multiplier},
+                    depthwise_initializer);
     std::optional<variable<B>> shift;
-    if (bias) {
-      shift = s.parameter("bias", {channels * multiplier}, bias_initializer);
+    if (use_bias) {
+      shift = s.parameter("bias", {channels * depth_multiplier}, bias_initializer);
     }
-    return activation.apply(detail::depthwise(x, weights, shift, window));
+    return activation(detail::depthwise(x, weights, shift, window));
   }
 
-  [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }
+  [[nodiscard]] constexpr glia::output_kind output_kind() const { return activation.output_kind(); }
   [[nodiscard]] std::string description() const {
-    std::string result = text("depthwise_conv2d(", kernel, ", ", padding);
-    result += stride == 1 ? "" : text(", stride ", stride);
-    result += dilation == 1 ? "" : text(", dilation ", dilation);
-    result += multiplier == 1 ? "" : text(", multiplier ", multiplier);
+    std::string result = text("depthwise_conv2d(", kernel_size, ", ", padding);
+    result += strides == 1 ? "" : text(", stride ", strides);
+    result += dilation_rate == 1 ? "" : text(", dilation ", dilation_rate);
+    result += depth_multiplier == 1 ? "" : text(", multiplier ", depth_multiplier);
     result += activation == linear ? "" : text(", ", activation);
     return result + ")";
   }
@@ -73,53 +89,69 @@ struct depthwise_conv2d {
   friend bool operator==(const depthwise_conv2d&, const depthwise_conv2d&) = default;
 };
 
-/// A convolution of each channel on its own, and then one of 1x1 that mixes them: y =
-/// activation((x * depthwise_kernel) * pointwise_kernel + bias), x (N, H, W, C), kernels
-/// (height, width, C, M) and (1, 1, C M, O), bias (O). Chollet, CVPR 2017.
+/// A separable convolution of images: a depthwise convolution, followed by a 1x1 convolution.
 ///
-/// Throws as `conv2d` does.
+///     y = activation((x * depthwise_kernel) * pointwise_kernel + bias)
+///
+/// The input is (N, H, W, C): N samples, H rows, W columns, C channels. The output is
+/// (N, H', W', O) with O = `filters`; H' and W' are those of `conv2d`. With M = `depth_multiplier`,
+/// the parameters are `depthwise_kernel` (kernel rows, kernel columns, C, M), `pointwise_kernel`
+/// (1, 1, C M, O) and `bias` (O). Chollet, CVPR 2017.
+///
+/// Throws `shape_error` if the input does not have four axes or is smaller than the kernel, and if
+/// the samples look like images with their channels first. Throws `value_error` if `filters` or
+/// `kernel_size` is missing or a size is 0.
 struct separable_conv2d {
-  std::size_t filters = 0;  ///< O, at least 1
-  extent2d kernel = 0;      ///< rows and columns, at least 1 each
-  extent2d stride = 1;
+  std::size_t filters = 0;  ///< Number of output channels O, at least 1. Required.
+  /// Rows and columns of the depthwise kernel, at least 1 each; one number sets both. Required.
+  extent2d kernel_size = 0;
+  /// Rows and columns between neighboring positions of the kernel, at least 1; one number sets
+  /// both.
+  extent2d strides = 1;
+  /// Zeros around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
+  /// of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
-  extent2d dilation = 1;
-  std::size_t multiplier = 1;  ///< M, outputs of each channel in between
-  glia::activation activation = linear;
-  bool bias = true;
-  initializer depthwise_initializer = glorot_uniform();
-  initializer pointwise_initializer = glorot_uniform();
-  initializer bias_initializer = constant(0);
+  /// Distance between neighboring kernel elements in the image, at least 1; 1 means no gaps.
+  extent2d dilation_rate = 1;
+  /// Number of channels M that the depthwise convolution makes of each input channel, at least 1.
+  std::size_t depth_multiplier = 1;
+  glia::activation activation = linear;                  ///< Activation function of the output.
+  bool use_bias = true;                                  ///< Whether a bias is added.
+  initializer depthwise_initializer = glorot_uniform();  ///< Initial values of depthwise_kernel.
+  initializer pointwise_initializer = glorot_uniform();  ///< Initial values of pointwise_kernel.
+  initializer bias_initializer = constant(0);            ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "separable_conv2d";
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    const window2d window = detail::kernel_window(s, x.shape(), kernel, stride, dilation, padding);
+    const window2d window =
+        detail::kernel_window(s, x.shape(), kernel_size, strides, dilation_rate, padding);
     const std::size_t channels = x.shape()[3];
-    s.expect_value(filters > 0 && multiplier > 0, "expected filters and multiplier of at least 1");
+    s.expect_value(filters > 0 && depth_multiplier > 0,
+                   "expected filters and depth_multiplier of at least 1");
     s.expect_value(filters > 1 || !activation.over_last_axis, "a ", activation.name,
-                   " over 1 filter is always 1; use sigmoid, or 2 filters");
-    const variable<B> each =
-        s.parameter("depthwise_kernel", {kernel.height, kernel.width, channels, multiplier},
-                    depthwise_initializer);
+                   " over 1 filter is always 1; use sigmoid, or at least 2 filters");
+    const variable<B> each = s.parameter(
+        "depthwise_kernel", {kernel_size.height, kernel_size.width, channels, depth_multiplier},
+        depthwise_initializer);
     const variable<B> mixing = s.parameter(
-        "pointwise_kernel", {1, 1, channels * multiplier, filters}, pointwise_initializer);
+        "pointwise_kernel", {1, 1, channels * depth_multiplier, filters}, pointwise_initializer);
     std::optional<variable<B>> shift;
-    if (bias) {
+    if (use_bias) {
       shift = s.parameter("bias", {filters}, bias_initializer);
     }
     const std::optional<variable<B>> none;
-    return activation.apply(
+    return activation(
         ops::conv2d(detail::depthwise(x, each, none, window), mixing, shift, window2d{}));
   }
 
-  [[nodiscard]] constexpr output_kind gives() const { return activation.gives(); }
+  [[nodiscard]] constexpr glia::output_kind output_kind() const { return activation.output_kind(); }
   [[nodiscard]] std::string description() const {
-    std::string result = text("separable_conv2d(", filters, ", ", kernel, ", ", padding);
-    result += stride == 1 ? "" : text(", stride ", stride);
-    result += dilation == 1 ? "" : text(", dilation ", dilation);
-    result += multiplier == 1 ? "" : text(", multiplier ", multiplier);
+    std::string result = text("separable_conv2d(", filters, ", ", kernel_size, ", ", padding);
+    result += strides == 1 ? "" : text(", stride ", strides);
+    result += dilation_rate == 1 ? "" : text(", dilation ", dilation_rate);
+    result += depth_multiplier == 1 ? "" : text(", multiplier ", depth_multiplier);
     result += activation == linear ? "" : text(", ", activation);
     return result + ")";
   }

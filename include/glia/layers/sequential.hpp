@@ -9,17 +9,20 @@
 
 namespace glia {
 
-/// Layers one after the other: sequential{dense{400, relu}, dense{10}}. May be nested.
+/// Runs layers one after another: sequential{dense{400, relu}, dense{10}}.
+///
+/// The output of each layer is the input of the next. A sequential is a layer itself and can be
+/// nested.
 template <class... Layers>
 class sequential {
  public:
-  using holds_layers = void;
-  static constexpr bool hands_on = true;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = true;
 
   static_assert(
       (layer<Layers> && ...),
       "sequential: every argument must be a layer, such as glia::dense{10}, glia::relu or a "
-      "type of your own that meets the concept glia::layer: copyable, with "
+      "user-defined type that satisfies the concept glia::layer: copyable, with "
       "`variable<B> operator()(scope<B>&, variable<B>) const` for any backend B and "
       "`std::string description() const`");
 
@@ -34,13 +37,14 @@ class sequential {
     return x;
   }
 
-  /// Of samples, where the first layer says it.
+  /// Returns the shape of the model's samples, if the first layer defines it as `inputs` does.
   [[nodiscard]] shape sample_shape() const requires
-      knows_samples<std::tuple_element_t<0, std::tuple<Layers..., void>>> {
+      has_sample_shape<std::tuple_element_t<0, std::tuple<Layers..., void>>> {
     return std::get<0>(layers_).sample_shape();
   }
+  /// Returns the number of layers.
   [[nodiscard]] static constexpr std::size_t size() { return sizeof...(Layers); }
-  /// The layers, as a tuple.
+  /// Returns the layers as a tuple.
   [[nodiscard]] const std::tuple<Layers...>& layers() const noexcept { return layers_; }
 
   [[nodiscard]] std::string description() const {

@@ -7,29 +7,32 @@
 
 namespace glia {
 
-/// A layer that stands in several places of a model and has the same parameters in all of them:
-/// those that the first of its name asked for, whose gradients add up. Two inputs that go through
-/// one tower:
+/// A layer that is used in several places of a model with the same parameters.
+///
+/// All `shared` layers with the same name use the parameters of the first one. Their gradients are
+/// added. Two inputs that go through the same layers:
 ///
 ///     const glia::shared tower{"tower", glia::sequential{glia::dense{64, glia::relu}}};
 ///     glia::inputs{glia::input{"left", {784}, tower}, glia::input{"right", {784}, tower}}
 ///
-/// Parameters are called by its name, as for `named`: tower.kernel, or tower.dense_0.kernel.
+/// Names of parameters begin with the shared name, as for `named`: tower.kernel, or
+/// tower.dense_0.kernel. Layers of different types can share parameters, such as an `embedding` and
+/// a layer that uses its table as output weights.
 ///
-/// Throws `value_error` where layers of one name ask for different parameters.
+/// Throws `value_error` if layers with the same name need different parameters.
 template <class Body>
 struct shared {
   static_assert(layer<Body>, "shared: expected a layer, such as glia::dense{10}, after its name");
 
-  std::string name;
-  Body body;
+  std::string name;  ///< The name that connects the layers, not empty.
+  Body body;         ///< The layer or composition.
 
-  using holds_layers = void;
-  static constexpr bool hands_on = true;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect_value(!name.empty(), "shared: expected a name, got an empty one");
+    s.expect_value(!name.empty(), "shared: expected a name, got an empty string");
     return s.run_shared(name, body, std::move(x));
   }
   [[nodiscard]] std::string description() const {

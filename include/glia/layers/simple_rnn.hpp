@@ -15,28 +15,40 @@
 
 namespace glia {
 
-/// A fully connected recurrent layer over sequences x (N, T, I): from a state h of zeros, at each
-/// step h = activation(x kernel + h recurrent_kernel + bias). Gives the last h, (N, U), or with
-/// `sequences` all of them, (N, T, U). Parameters, names and defaults are Keras's: kernel (I, U),
-/// recurrent_kernel (U, U), bias (U). Elman, 1990. For the backward pass U numbers are kept of each
-/// step of a sample.
+/// A fully connected recurrent layer for sequences.
 ///
-/// Throws `shape_error` for inputs that are no sequences, `value_error` for 0 units and rates
-/// outside [0, 1).
+/// The state h (N, U) starts at 0. At each step it is updated with the input x of that step:
+///
+///     h = activation(x kernel + h recurrent_kernel + bias)
+///
+/// The input is (N, T, I): N samples, T steps, I features. The output is the last state, (N, U), or
+/// the states of all steps, (N, T, U), with `return_sequences`; U is `units`. Parameters, their
+/// names and defaults are Keras's: `kernel` (I, U), `recurrent_kernel` (U, U) and `bias` (U). Steps
+/// that a mask excludes leave the state unchanged (see `masking`). Training stores U numbers for
+/// each step of a sample. Elman, 1990.
+///
+/// Throws `shape_error` if the input is not (N, T, I) with at least one step, and `value_error` if
+/// `units` is 0 or a dropout rate is outside [0, 1).
 struct simple_rnn {
-  std::size_t units = 0;   ///< U, at least 1
-  bool sequences = false;  ///< gives all steps and not the last one alone
-  bool backwards = false;  ///< reads the last step first; outputs stand where their steps do
-  glia::activation activation = tanh;
-  bool bias = true;
-  double dropout = 0;            ///< of x, the same features at all steps of a sample
-  double recurrent_dropout = 0;  ///< of h, likewise
-  /// With `sequences` and a mask: gives zeros at steps that are passed over, and not what it gave
-  /// before. `bidirectional` asks for it.
+  std::size_t units = 0;  ///< Size of the state U, at least 1. Required.
+  /// Whether the outputs of all steps are returned, (N, T, U), or only the last one, (N, U).
+  bool return_sequences = false;
+  /// Whether the sequence is read from its last step to its first. Each output stays at the
+  /// position of its step; Keras returns the outputs in reading order.
+  bool go_backwards = false;
+  glia::activation activation = tanh;  ///< Activation function of the state.
+  bool use_bias = true;                ///< Whether a bias is added.
+  /// Dropout rate of the inputs, in [0, 1). The same features are dropped at all steps of a sample.
+  double dropout = 0;
+  /// Dropout rate of the state in its product with the recurrent kernel, in [0, 1). The same
+  /// features are dropped at all steps of a sample.
+  double recurrent_dropout = 0;
+  /// With `return_sequences` and a mask: whether excluded steps output 0 instead of repeating the
+  /// previous output. `bidirectional` sets it.
   bool zero_output_for_mask = false;
-  initializer kernel_initializer = glorot_uniform();
-  initializer recurrent_initializer = orthogonal();
-  initializer bias_initializer = constant(0);
+  initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
+  initializer recurrent_initializer = orthogonal();   ///< Initial values of the recurrent kernel.
+  initializer bias_initializer = constant(0);         ///< Initial values of the bias.
 
   static constexpr std::string_view type_name = "simple_rnn";
 
@@ -49,10 +61,10 @@ struct simple_rnn {
     const variable<B> recurrent =
         s.parameter("recurrent_kernel", {units, units}, recurrent_initializer);
     std::optional<variable<B>> shift;
-    if (bias) {
+    if (use_bias) {
       shift = s.parameter("bias", {units}, bias_initializer);
     }
-    const detail::reading how{backwards, sequences, zero_output_for_mask};
+    const detail::reading how{go_backwards, return_sequences, zero_output_for_mask};
     const detail::feature_mask<B> drop_inputs(s, on, dropout, in[0], in[2]);
     const detail::feature_mask<B> drop_states(s, on, recurrent_dropout, in[0], units);
     const variable<B> projected = detail::project_steps(drop_inputs(std::move(x)), kernel, shift);
@@ -66,14 +78,14 @@ struct simple_rnn {
     return detail::run_steps<B>(
         projected, s.step_mask(), start,
         [&](const variable<B>& step, const variable<B>& h) {
-          return activation.apply(step + ops::dense(drop_states(h), recurrent));
+          return activation(step + ops::dense(drop_states(h), recurrent));
         },
         [](const variable<B>& h) -> const variable<B>& { return h; }, how);
   }
 
   [[nodiscard]] std::string description() const {
-    return text("simple_rnn(", units, sequences ? ", sequences" : "",
-                backwards ? ", backwards" : "", ')');
+    return text("simple_rnn(", units, return_sequences ? ", sequences" : "",
+                go_backwards ? ", backwards" : "", ')');
   }
 
   friend bool operator==(const simple_rnn&, const simple_rnn&) = default;

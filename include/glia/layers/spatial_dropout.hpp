@@ -9,22 +9,28 @@
 
 namespace glia {
 
-/// While training, sets whole channels (last axis) of a sample to 0 with probability `rate`, at all
-/// positions alike, and divides the others by 1 - rate: for images (N, H, W, C) and sequences
-/// (N, T, C), whose neighbours say the same. Tompson et al., CVPR 2015.
+/// Sets random channels of its input to 0 during training.
 ///
-/// Throws `shape_error` for inputs without positions, `value_error` for a rate outside its range.
+/// In training, each channel (last axis) of a sample becomes 0 at all positions with probability
+/// `rate`, and the other channels are divided by 1 - rate. In inference the layer returns its
+/// input. It is for images (N, H, W, C) and sequences (N, T, C), where neighboring positions are so
+/// similar that `dropout` of single elements has little effect. It serves as Keras's
+/// SpatialDropout1D and SpatialDropout2D. Tompson et al., CVPR 2015.
+///
+/// Throws `shape_error` if the input has fewer than three axes, and `value_error` if `rate` is
+/// outside [0, 1).
 struct spatial_dropout {
-  double rate = 0.5;  ///< in [0, 1); rounded up to a multiple of 2^-16 for the decision
+  /// Probability that a channel becomes 0, in [0, 1); rounded up to a multiple of 2^-16.
+  double rate = 0.5;
 
   static constexpr std::string_view type_name = "spatial_dropout";
-  static constexpr bool hands_on = true;
+  static constexpr bool preserves_output_kind = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect(x.shape().rank() >= 3, "expected input (N, ..., C) with positions, got ",
-             batch_text(x.shape()), "; use dropout for rows of features");
-    s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1)");
+    s.expect(x.shape().rank() >= 3, "expected an input (N, T, C) or (N, H, W, C), got ",
+             batch_text(x.shape()), "; use dropout for inputs (N, C)");
+    s.expect_value(rate >= 0 && rate < 1, "expected a rate in [0, 1), got ", rate);
     const shape& in = x.shape();
     const detail::feature_mask<B> drop(s, x.owner(), rate, in[0], in.back());
     return drop(std::move(x));

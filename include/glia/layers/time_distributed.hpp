@@ -11,21 +11,23 @@
 
 namespace glia {
 
-/// Runs a layer on each step of a sequence, (N, T, ...), with the same parameters: every step is a
-/// sample to it. What frozen layers in it, or around it, give is computed in every step, and not
-/// kept by `fit`.
+/// Applies a layer to each step of a sequence, with the same parameters.
 ///
-/// Throws `shape_error` for inputs without steps.
+/// The input is (N, T, ...) and the output (N, T, ...). The layer sees every step as a sample:
+/// time_distributed{dense{10}} maps (N, T, I) to (N, T, 10). Outputs of `frozen` layers inside or
+/// around it are computed in every training step; `fit` does not cache them.
+///
+/// Throws `shape_error` if the input has fewer than three axes.
 template <class Layer>
 struct time_distributed {
   static_assert(layer<Layer>,
                 "time_distributed: expected a layer, such as glia::dense{10} or "
                 "glia::sequential{...}");
 
-  Layer each;
+  Layer layer;  ///< Layer or composition to apply.
 
-  using holds_layers = void;
-  static constexpr bool hands_on = true;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -41,13 +43,13 @@ struct time_distributed {
     const shape as_samples = with_rows({in[0] * in[1]}, sample_of(sample_of(in)));
     const auto mask = s.step_mask();
     s.set_step_mask({});
-    variable<B> y = s.run(each, ops::reshape(std::move(x), as_samples), "time_distributed", 0);
+    variable<B> y = s.run(layer, ops::reshape(std::move(x), as_samples), "time_distributed", 0);
     s.set_step_mask(mask);
     const shape as_steps = with_rows({in[0], in[1]}, sample_of(y.shape()));
     return ops::reshape(std::move(y), as_steps);
   }
   [[nodiscard]] std::string description() const {
-    return text("time_distributed(", each.description(), ')');
+    return text("time_distributed(", layer.description(), ')');
   }
   friend bool operator==(const time_distributed&, const time_distributed&) = default;
 };

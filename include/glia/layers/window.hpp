@@ -8,10 +8,10 @@
 
 namespace glia {
 
-/// Rows and columns; one number stands for both.
+/// A number of rows and a number of columns: {3, 5}. One number sets both: 3 is {3, 3}.
 struct extent2d {
-  std::size_t height;
-  std::size_t width;
+  std::size_t height;  ///< Number of rows.
+  std::size_t width;   ///< Number of columns.
 
   constexpr extent2d(std::size_t both) : height(both), width(both) {}
   constexpr extent2d(std::size_t rows, std::size_t columns) : height(rows), width(columns) {}
@@ -22,8 +22,9 @@ struct extent2d {
   }
 };
 
-/// What surrounds an image before a window slides over it: `same`, `valid` or numbers of rows and
-/// columns.
+/// The padding of images: `same`, `valid`, or numbers of rows and columns.
+///
+/// One number pads all four sides; four numbers are top, bottom, left and right.
 struct padding2d {
   enum class mode : std::uint8_t { valid, same, given };
 
@@ -33,7 +34,7 @@ struct padding2d {
   std::size_t left = 0;
   std::size_t right = 0;
 
-  constexpr padding2d(mode what) : kind(what) {}
+  constexpr padding2d(mode padding_mode) : kind(padding_mode) {}
   constexpr padding2d(std::size_t all) : top(all), bottom(all), left(all), right(all) {}
   constexpr padding2d(std::size_t above, std::size_t below, std::size_t before, std::size_t after)
       : top(above), bottom(below), left(before), right(after) {}
@@ -51,17 +52,17 @@ struct padding2d {
   }
 };
 
-/// No padding.
+/// No padding: every window lies entirely inside the image or sequence.
 inline constexpr padding2d valid{padding2d::mode::valid};
-/// As much padding as makes the output ceil(input / stride) large; an odd row or column goes to the
-/// bottom and right, as in TensorFlow.
+/// Padding for an output of ceil(size / stride) rows and columns. If the number of padding rows or
+/// columns is odd, the additional one is at the bottom or right, as in TensorFlow.
 inline constexpr padding2d same{padding2d::mode::same};
 
-/// The most that a window's size, stride, dilation and padding may be: beyond it they are negative
-/// numbers taken for positive ones, and sums of them would overflow.
+/// The largest size, stride, dilation and padding of a window. Larger values are usually negative
+/// numbers converted to unsigned ones, and their sums could overflow.
 inline constexpr std::size_t largest_window = 1 << 20;
 
-/// Whether a window is small enough for its positions to be counted.
+/// Returns whether all numbers of a window are at most `largest_window`.
 [[nodiscard]] constexpr bool within_largest_window(const window2d& w) {
   for (const std::size_t extent :
        {w.height, w.width, w.stride_height, w.stride_width, w.dilation_height, w.dilation_width,
@@ -73,7 +74,7 @@ inline constexpr std::size_t largest_window = 1 << 20;
   return true;
 }
 
-/// The window with its padding in numbers, for images x (N, H, W, C).
+/// Returns a window with its padding in numbers, for images of shape x (N, H, W, C).
 [[nodiscard]] constexpr window2d resolve_window(const shape& x, extent2d size, extent2d stride,
                                                 extent2d dilation, const padding2d& padding) {
   window2d w{size.height,    size.width,  stride.height,  stride.width, dilation.height,

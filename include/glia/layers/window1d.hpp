@@ -10,8 +10,9 @@
 
 namespace glia {
 
-/// What surrounds a sequence before a window slides over it: `same`, `valid`, `causal`, or numbers
-/// of steps.
+/// The padding of sequences: `same`, `valid`, `causal`, or numbers of steps.
+///
+/// One number pads both ends; two numbers are the steps before and after the sequence.
 struct padding1d {
   enum class mode : std::uint8_t { none, as_needed, in_front, given };
 
@@ -19,10 +20,11 @@ struct padding1d {
   std::size_t before = 0;
   std::size_t after = 0;
 
-  constexpr padding1d(mode what) : kind(what) {}
+  constexpr padding1d(mode padding_mode) : kind(padding_mode) {}
   constexpr padding1d(std::size_t both) : before(both), after(both) {}
   constexpr padding1d(std::size_t in_front, std::size_t behind) : before(in_front), after(behind) {}
-  /// `same` and `valid` are those of images; numbers are what they pad rows with.
+  /// Converts the padding of images: `same` and `valid` keep their meaning, and left and right
+  /// become before and after.
   constexpr padding1d(const padding2d& of_images)
       : kind(of_images.kind == padding2d::mode::valid  ? mode::none
              : of_images.kind == padding2d::mode::same ? mode::as_needed
@@ -45,25 +47,26 @@ struct padding1d {
   }
 };
 
-/// As much padding in front as makes an output depend on no later step.
+/// Padding before the first step, so that an output depends on no later step.
 inline constexpr padding1d causal{padding1d::mode::in_front};
 
 namespace detail {
 
-/// A sequence (N, T, C) as images of one row, (N, 1, T, C).
+/// Returns the shape of sequences (N, T, C) as images of one row, (N, 1, T, C).
 [[nodiscard]] inline shape as_row(const shape& x) { return {x[0], 1, x[1], x[2]}; }
-/// The steps of such images: (N, 1, T, C) to (N, T, C).
+/// Returns the shape of images of one row (N, 1, T, C) as sequences, (N, T, C).
 [[nodiscard]] inline shape without_row(const shape& x) { return {x[0], x[2], x[3]}; }
 
-/// What a window looks like on a sequence (N, T, C) as a row; throws if it does not fit.
+/// Returns a window on sequences (N, T, C) as images of one row; throws if it does not fit.
+/// `option` is the name of the size in error messages.
 template <backend B>
-[[nodiscard]] window2d window_on_row(const scope<B>& s, const shape& x, std::string_view what,
+[[nodiscard]] window2d window_on_row(const scope<B>& s, const shape& x, std::string_view option,
                                      std::size_t size, std::size_t stride, std::size_t dilation,
                                      const padding1d& padding) {
   s.expect(x.rank() == 3, "expected sequences (N, T, C), got ", batch_text(x),
            "; add reshape{{T, C}} before it");
-  s.expect_value(size > 0 && stride > 0 && dilation > 0, "expected a ", what,
-                 ", stride and dilation of at least 1");
+  s.expect_value(size > 0 && stride > 0 && dilation > 0, "expected ", option,
+                 ", strides and dilation_rate of at least 1");
   const padding2d around = padding.kind == padding1d::mode::as_needed
                                ? same
                                : padding2d{0, 0, padding.before, padding.after};
@@ -71,11 +74,11 @@ template <backend B>
   if (padding.kind == padding1d::mode::in_front) {
     window.pad_left = (size - 1) * dilation;
   }
-  s.expect_value(size <= largest_window && within_largest_window(window), "expected a ", what,
-                 ", stride, dilation and padding of at most ", largest_window);
-  s.expect(x[1] + window.pad_left + window.pad_right >= (size - 1) * dilation + 1, "the ", what,
-           " is longer than the padded sequence ", batch_text(x),
-           "; use a shorter one or padding same");
+  s.expect_value(size <= largest_window && within_largest_window(window), "expected ", option,
+                 ", strides, dilation_rate and padding of at most ", largest_window);
+  s.expect(x[1] + window.pad_left + window.pad_right >= (size - 1) * dilation + 1, "the ", option,
+           " is larger than the padded sequence ", batch_text(x),
+           "; use a smaller one, or .padding = same");
   return window;
 }
 

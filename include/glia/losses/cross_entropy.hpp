@@ -18,7 +18,8 @@ namespace glia {
 
 namespace detail {
 
-/// The mean of a sample's numbers (N, ...) where `counts` is 1 and not 0; 0 where none count.
+/// Returns, for each sample of (N, ...), the mean of the numbers where `counts` is 1, or 0 if there
+/// are none.
 template <backend B>
 [[nodiscard]] variable<B> mean_of_counting(variable<B> each, const typename B::tensor& counts) {
   const B& device = each.device();
@@ -32,37 +33,46 @@ template <backend B>
 
 }  // namespace detail
 
-/// -sum_k w_k t_nk ln softmax(y)_nk for logits y (N, K), or (N, ..., K), whose rows are averaged:
-/// scores of any size, of which the softmax makes probabilities. The loss applies it, the model
-/// ends without one, in dense{K}; predictions are logits then, and glia::softmax(net.predict(x))
-/// are probabilities.
+/// Cross-entropy loss for classification into two or more classes, computed from logits.
 ///
-/// Targets are classes (N) or distributions (N, K); of rows (N, ..., K), such as the steps of
-/// sequences, values that are classes (N, ...), -1 for rows that do not count, or distributions
-/// (N, ..., K). Label smoothing replaces t by (1 - s) t + s / K (Szegedy et al., CVPR 2016). The
-/// mean over a batch divides by the number of samples that count, see counted_targets, also with
-/// class weights, as in Keras; PyTorch divides by the sum of the weights.
+///     loss_n = -sum_k w_k t_nk ln softmax(y)_nk
 ///
-/// If exactly one logit is +infinity, that class has probability 1 and its loss is 0; with several
-/// infinite logits the loss is NaN.
+/// The loss applies the softmax itself. The model must end without one, in `dense{K}` for K
+/// classes. Its predictions are logits y (N, K), and `glia::softmax(net.predict(x))` are
+/// probabilities.
 ///
-/// Throws `shape_error` where logits, targets or weights disagree, `value_error` for a smoothing
-/// or weights outside their ranges. Training and evaluation throw `data_error` for targets that are
-/// neither classes nor distributions.
+/// Targets are classes (N), integers from 0 to K - 1, or distributions (N, K). For outputs
+/// (N, ..., K), such as the steps of sequences or the pixels of images, targets are classes (N,
+/// ...) or distributions (N, ..., K). Samples, steps and pixels of class -1 are ignored (PyTorch's
+/// default is -100). The loss of a sample is the mean over its steps that are not ignored. The loss
+/// of a batch is the mean over its samples. Keras and PyTorch instead compute one mean over all
+/// steps of the batch. The results differ if samples have different numbers of ignored steps.
+///
+/// Label smoothing replaces t by (1 - s) t + s / K (Szegedy et al., CVPR 2016). With class weights,
+/// the mean over a batch still divides by the number of samples, as in Keras; PyTorch divides by
+/// the sum of the weights.
+///
+/// If exactly one logit is +infinity, its class has probability 1 and loss 0. With several infinite
+/// logits the loss is NaN.
+///
+/// Throws `shape_error` if the shapes of logits, targets and weights do not match, and
+/// `value_error` if the smoothing or a weight is outside its range. Training and evaluation throw
+/// `data_error` if targets are neither classes nor distributions.
 struct softmax_cross_entropy {
-  double label_smoothing = 0;          ///< s, in [0, 1)
-  std::vector<float> class_weights{};  ///< w (K), at least 0 each; empty: all 1
+  double label_smoothing = 0;  ///< Label smoothing s, in [0, 1).
+  std::vector<float>
+      class_weight{};  ///< Weights w of the K classes, at least 0. If empty, all weights are 1.
 
-  static constexpr output_kind applies = output_kind::softmax;
+  static constexpr output_kind applied_activation = output_kind::softmax;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(variable<B> logits, const targets<B>& t) const {
     require<shape_error>(
         logits.shape().rank() >= 2 && logits.shape().back() >= 2,
-        "softmax_cross_entropy: expected logits (N, ..., K) of at least 2 classes, got ",
+        "softmax_cross_entropy: expected logits (N, ..., K) for at least 2 classes, got ",
         batch_text(logits.shape()));
     require<value_error>(label_smoothing >= 0 && label_smoothing < 1,
-                         "softmax_cross_entropy: expected a label smoothing in [0, 1), got ",
+                         "softmax_cross_entropy: expected a label_smoothing in [0, 1), got ",
                          label_smoothing);
     const B& device = logits.device();
     const std::size_t classes = logits.shape().back();
@@ -88,18 +98,19 @@ struct softmax_cross_entropy {
       values =
           device.run(kernels::unary{{unary_function::affine, 1 - label_smoothing, floor}}, values);
     }
-    if (!class_weights.empty()) {
-      require<shape_error>(class_weights.size() == classes,
-                           "softmax_cross_entropy: ", class_weights.size(), " class weights for ",
-                           classes, " classes");
-      for (const float weight : class_weights) {
-        require<value_error>(weight >= 0 && std::isfinite(weight),
-                             "softmax_cross_entropy: expected finite class weights of at least 0, "
-                             "got ",
-                             weight);
+    if (!class_weight.empty()) {
+      require<shape_error>(class_weight.size() == classes,
+                           "softmax_cross_entropy: expected a class_weight with ", classes,
+                           " weights, one for each class, got ", class_weight.size());
+      for (const float weight : class_weight) {
+        require<value_error>(
+            weight >= 0 && std::isfinite(weight),
+            "softmax_cross_entropy: expected a class_weight with finite weights of "
+            "at least 0, got ",
+            weight);
       }
       values = device.run(kernels::binary{binary_function::multiply}, std::move(values),
-                          device.from_host(std::span<const float>(class_weights), {classes}));
+                          device.from_host(std::span<const float>(class_weight), {classes}));
     }
     variable<B> losses = ops::softmax_cross_entropy(std::move(logits), std::move(values));
     if (losses.shape().rank() == 1) {
@@ -112,37 +123,46 @@ struct softmax_cross_entropy {
   [[nodiscard]] std::string description() const {
     std::string result = "softmax_cross_entropy";
     result += label_smoothing > 0 ? text(", label smoothing ", label_smoothing) : "";
-    return result + (class_weights.empty() ? "" : ", class weights");
+    return result + (class_weight.empty() ? "" : ", class weights");
   }
   friend bool operator==(const softmax_cross_entropy&, const softmax_cross_entropy&) = default;
 };
 
-/// -t ln sigmoid(y) - (1 - t) ln(1 - sigmoid(y)) for logits y, averaged over a sample's outputs and
-/// computed as t softplus(-y) + (1 - t) softplus(y), which neither overflows nor cancels. The loss
-/// applies the sigmoid, the model ends without one, in dense{1}; predictions are logits then, above
-/// 0 for class 1, and glia::sigmoid(net.predict(x)) are probabilities.
+/// Cross-entropy loss for binary classification and for several labels, computed from logits.
 ///
-/// Targets are values in [0, 1] of the logits' shape, or classes: 0 and 1 for a single output,
-/// one output against the rest for several.
-struct binary_cross_entropy {
-  static constexpr output_kind applies = output_kind::sigmoid;
+///     loss = -t ln sigmoid(y) - (1 - t) ln(1 - sigmoid(y)), averaged over the outputs of a sample
+///
+/// The loss applies the sigmoid itself. The model must end without one, in `dense{1}` for two
+/// classes or in `dense{K}` for K independent labels. Its predictions are logits, above 0 for class
+/// 1, and `glia::sigmoid(net.predict(x))` are probabilities. It is computed as
+/// t softplus(-y) + (1 - t) softplus(y), which neither overflows nor cancels. It corresponds to
+/// Keras's BinaryCrossentropy(from_logits=True) and PyTorch's binary_cross_entropy_with_logits.
+///
+/// Targets are values in [0, 1] with the shape of the logits, or classes (N): 0 and 1 for a single
+/// output (N, 1), and for K outputs (N, K) the class whose output has target 1, all others 0.
+///
+/// Throws `shape_error` if the shapes of logits and targets do not match. Training and evaluation
+/// throw `data_error` if a target is outside [0, 1].
+struct sigmoid_cross_entropy {
+  static constexpr output_kind applied_activation = output_kind::sigmoid;
   static constexpr std::string_view target_range = "from 0 to 1";
-  static constexpr bool takes_target(float t) { return t >= 0 && t <= 1; }
+  static constexpr bool accepts_target(float t) { return t >= 0 && t <= 1; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& logits, const targets<B>& t) const {
     const B& device = logits.device();
-    const auto ones = detail::target_values("binary_cross_entropy", logits, t);
+    const auto ones = detail::target_values("sigmoid_cross_entropy", logits, t);
     const auto zeros = device.run(kernels::unary{{unary_function::affine, -1, 1}}, ones);
     const variable<B> nothing = logits.owner().constant(device.run(kernels::full{}));
-    // Selected rather than multiplied: 0 times the infinite loss of an infinite logit would be NaN.
+    // A selection instead of a product: 0 times the infinite loss of an infinite logit would be
+    // NaN.
     const auto share = [&](const typename B::tensor& weight, variable<B> y) {
-      return ops::select(weight, ops::softplus(std::move(y)) * weight, nothing);
+      return ops::where(weight, ops::softplus(std::move(y)) * weight, nothing);
     };
     return ops::mean_per_sample(share(ones, -logits) + share(zeros, logits));
   }
-  [[nodiscard]] std::string description() const { return "binary_cross_entropy"; }
-  friend bool operator==(const binary_cross_entropy&, const binary_cross_entropy&) = default;
+  [[nodiscard]] std::string description() const { return "sigmoid_cross_entropy"; }
+  friend bool operator==(const sigmoid_cross_entropy&, const sigmoid_cross_entropy&) = default;
 };
 
 }  // namespace glia

@@ -19,11 +19,12 @@ namespace glia {
 
 namespace detail {
 
-/// Whether a loss usually has classes to compare with: those that apply a softmax.
+/// Returns whether the targets of a loss are classes by default; true for losses that apply a
+/// softmax.
 template <class Loss>
 [[nodiscard]] constexpr bool takes_classes() {
-  if constexpr (requires { Loss::applies; }) {
-    return Loss::applies == output_kind::softmax;
+  if constexpr (requires { Loss::applied_activation; }) {
+    return Loss::applied_activation == output_kind::softmax;
   } else {
     return false;
   }
@@ -31,14 +32,14 @@ template <class Loss>
 
 }  // namespace detail
 
-/// The loss of one of a model's outputs.
+/// The loss of one named output of a model with several outputs; see `output_losses`.
 template <class Loss>
 struct output_loss {
-  std::string output;  ///< its name
-  Loss loss;
-  double weight = 1;  ///< in the sum; finite, at least 0
-  /// Whether its targets are classes, one for each row of outputs (..., K), and not values of its
-  /// shape.
+  std::string output;  ///< Name of the output.
+  Loss loss;           ///< Loss, such as `softmax_cross_entropy{}`.
+  double weight = 1;   ///< Factor of the loss in the sum, finite and at least 0.
+  /// Whether targets are classes, one for each row of outputs (..., K), instead of values with the
+  /// shape of the output. By default true for `softmax_cross_entropy`.
   bool classes = detail::takes_classes<Loss>();
 
   friend bool operator==(const output_loss&, const output_loss&) = default;
@@ -57,23 +58,24 @@ output_loss(const char*, Loss, double, bool) -> output_loss<Loss>;
 template <class Loss>
 output_loss(std::string, Loss, double, bool) -> output_loss<Loss>;
 
-/// The weighted sum of the losses of a model's outputs, for a model that ends in `outputs`:
+/// The weighted sum of one loss for each output, for a model that ends in `outputs`.
 ///
 ///     glia::output_losses{glia::output_loss{"digit", glia::softmax_cross_entropy{}},
 ///                         glia::output_loss{"slant", glia::mean_squared_error{}, 0.5}}
 ///
-/// Targets are rows, too: for each output in the model's order its values or its classes, as
-/// `named_arrays` gives them. Outputs without a loss have targets that nobody looks at.
+/// Each sample has one row of targets, which holds the values or classes of all outputs in the
+/// model's order; `named_arrays` makes such rows. Outputs without a loss have targets, too, which
+/// are ignored.
 ///
-/// Throws `value_error` for an output that the model does not have, two losses of one output,
-/// weights outside their range, and a loss that takes logits where the output ends in a softmax or
-/// sigmoid.
+/// Throws `value_error` if the model has no output of that name, if an output has two losses, if a
+/// weight is outside its range, and if a loss that expects logits belongs to an output that ends in
+/// a softmax or sigmoid. Throws `shape_error` if the targets are not such rows.
 template <class... Losses>
 class output_losses {
  public:
   explicit output_losses(output_loss<Losses>... losses) : losses_(std::move(losses)...) {}
 
-  /// What a row of targets holds, for these outputs.
+  /// Returns the parts of a row of targets for a model with these outputs.
   [[nodiscard]] std::vector<row_part> target_parts(const std::vector<row_part>& outputs) const {
     std::apply([&](const auto&... one) { (require_fitting(one, outputs), ...); }, losses_);
     std::vector<row_part> result;
@@ -87,7 +89,7 @@ class output_losses {
     return result;
   }
 
-  /// body(output, loss) for each of them.
+  /// Calls body(name of the output, loss) for each loss.
   template <class Body>
   void for_each_loss(const Body& body) const {
     std::apply([&](const auto&... one) { (body(one.output, one.loss), ...); }, losses_);
@@ -98,10 +100,10 @@ class output_losses {
                                        const std::vector<row_part>& outputs) const {
     const std::vector<row_part> wanted = target_parts(outputs);
     require<shape_error>(t.values && t.values.shape() == shape{y.shape()[0], row_size(wanted)},
-                         "output_losses: expected targets that are rows (N, ", row_size(wanted),
-                         ") of ", parts_text(wanted), ", got ",
+                         "output_losses: expected rows of targets (N, ", row_size(wanted),
+                         ") that hold ", parts_text(wanted), ", got ",
                          t.values ? text(batch_text(t.values.shape())) : "classes",
-                         "; make them by named_arrays");
+                         "; make them with named_arrays");
     std::vector<std::size_t> sizes;
     std::transform(outputs.begin(), outputs.end(), std::back_inserter(sizes),
                    [](const row_part& part) { return part.size(); });
@@ -134,7 +136,8 @@ class output_losses {
   friend bool operator==(const output_losses&, const output_losses&) = default;
 
  private:
-  static_assert(sizeof...(Losses) > 0, "output_losses: expected glia::output_loss{name, loss}");
+  static_assert(sizeof...(Losses) > 0,
+                "output_losses: expected arguments glia::output_loss{name, loss}");
 
   [[nodiscard]] static std::size_t index_of(const std::string& name,
                                             const std::vector<row_part>& outputs) {
@@ -159,18 +162,21 @@ class output_losses {
         },
         losses_);
     require<value_error>(of_this_name == 1, "output_losses: the output '", one.output, "' has ",
-                         of_this_name, " losses, expected one");
+                         of_this_name, " losses, expected one loss for each output");
     require<value_error>(one.weight >= 0 && std::isfinite(one.weight),
-                         "output_losses: the loss of '", one.output, "' has the weight ",
-                         one.weight, ", expected a finite one of at least 0");
-    require<value_error>(!one.classes || output.extents.rank() > 0, "output_losses: '", one.output,
-                         "' is one number for a sample and has no classes");
-    if constexpr (requires { Loss::applies; }) {
+                         "output_losses: expected a finite weight of at least 0 for the output '",
+                         one.output, "', got ", one.weight);
+    require<value_error>(!one.classes || output.extents.rank() > 0, "output_losses: the output '",
+                         one.output,
+                         "' is a single number, expected an output (..., K) for targets that are "
+                         "classes");
+    if constexpr (requires { Loss::applied_activation; }) {
       require<value_error>(
-          Loss::applies == output_kind::other || output.gives == output_kind::other, output.giver,
-          ": the output '", one.output, "' ends in a ", name_of(output.gives), ", but ",
-          described_by(one.loss), " takes logits and applies a ", name_of(Loss::applies),
-          " itself; end it without");
+          Loss::applied_activation == output_kind::other || output.gives == output_kind::other,
+          output.giver, ": the output '", one.output, "' ends in a ", name_of(output.gives),
+          ", but ", described_by(one.loss), " expects logits and applies a ",
+          name_of(Loss::applied_activation), " itself; remove the ", name_of(output.gives),
+          " from the output");
     }
   }
 

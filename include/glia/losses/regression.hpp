@@ -11,9 +11,12 @@
 
 namespace glia {
 
-/// (y - t)^2, averaged over a sample's outputs.
+/// Mean squared error: (y - t)^2, averaged over the outputs of a sample.
+///
+/// Targets have the shape of the outputs, (N, ...). Classes (N) for outputs (N, K) become 1 at the
+/// class and 0 elsewhere. Throws `shape_error` if the shapes do not match.
 struct mean_squared_error {
-  static constexpr bool nears_targets = true;
+  static constexpr bool is_regression = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
@@ -25,35 +28,45 @@ struct mean_squared_error {
   friend bool operator==(const mean_squared_error&, const mean_squared_error&) = default;
 };
 
-/// |y - t|, averaged over a sample's outputs.
+/// Mean absolute error: |y - t|, averaged over the outputs of a sample.
+///
+/// Targets have the shape of the outputs, (N, ...). Classes (N) for outputs (N, K) become 1 at the
+/// class and 0 elsewhere. Throws `shape_error` if the shapes do not match.
 struct mean_absolute_error {
-  static constexpr bool nears_targets = true;
+  static constexpr bool is_regression = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
     const variable<B> values =
         y.owner().constant(detail::target_values("mean_absolute_error", y, t));
-    return ops::mean_per_sample(ops::absolute(y - values));
+    return ops::mean_per_sample(ops::abs(y - values));
   }
   [[nodiscard]] std::string description() const { return "mean_absolute_error"; }
   friend bool operator==(const mean_absolute_error&, const mean_absolute_error&) = default;
 };
 
-/// e^2 / 2 for an error |e| <= delta, delta (|e| - delta / 2) beyond, averaged over a sample's
-/// outputs. Huber, Annals of Mathematical Statistics, 1964.
+/// Huber loss: quadratic for small errors and linear for large ones, averaged over the outputs of a
+/// sample.
 ///
-/// Throws `value_error` for a delta that is not positive.
+///     e^2 / 2                   for |e| <= delta, where e = y - t
+///     delta (|e| - delta / 2)   otherwise
+///
+/// Targets have the shape of the outputs, (N, ...). Classes (N) for outputs (N, K) become 1 at the
+/// class and 0 elsewhere. Huber, Annals of Mathematical Statistics, 1964.
+///
+/// Throws `shape_error` if the shapes do not match, and `value_error` if `delta` is not positive
+/// and finite.
 struct huber {
-  double delta = 1;  ///< > 0
+  double delta = 1;  ///< Error at which the loss becomes linear, above 0.
 
-  static constexpr bool nears_targets = true;
+  static constexpr bool is_regression = true;
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {
     require<value_error>(delta > 0 && std::isfinite(delta),
-                         "huber: expected a positive delta, got ", delta);
+                         "huber: expected a positive, finite delta, got ", delta);
     const variable<B> values = y.owner().constant(detail::target_values("huber", y, t));
-    const variable<B> error = ops::absolute(y - values);
+    const variable<B> error = ops::abs(y - values);
     const variable<B> bounded = ops::clamp(error, 0, delta);
     return ops::mean_per_sample(bounded * (error - 0.5 * bounded));
   }
@@ -61,11 +74,17 @@ struct huber {
   friend bool operator==(const huber&, const huber&) = default;
 };
 
-/// max(1 - t y, 0), averaged over a sample's outputs. Targets are -1 or 1; classes become 1 at the
-/// class and -1 elsewhere.
+/// Hinge loss: max(1 - t y, 0), averaged over the outputs of a sample.
+///
+/// Targets are -1 or 1 with the shape of the outputs, (N, ...). Classes (N) become 1 at the class
+/// and -1 elsewhere; for a single output (N, 1), the classes 0 and 1 become -1 and 1. Keras also
+/// converts target values 0 to -1.
+///
+/// Throws `shape_error` if the shapes do not match. Training and evaluation throw `data_error` if a
+/// target value is neither -1 nor 1.
 struct hinge {
   static constexpr std::string_view target_range = "-1 and 1";
-  static constexpr bool takes_target(float t) { return t == -1 || t == 1; }
+  static constexpr bool accepts_target(float t) { return t == -1 || t == 1; }
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(const variable<B>& y, const targets<B>& t) const {

@@ -18,33 +18,34 @@
 
 namespace glia {
 
-/// What a batch's outputs should have been: a class for every sample (N), or values (N, ...). One
-/// of the two is empty.
+/// The targets of a batch, with which a loss compares the model's outputs. One member is empty.
 template <backend B>
 struct targets {
-  typename B::tensor classes{};
-  typename B::tensor values{};
+  typename B::tensor labels{};  ///< Classes (N), as integers, one for each sample.
+  typename B::tensor values{};  ///< Values (N, ...).
 };
 
-/// Whether targets of this shape are numbers (N, ...) that are a class for each row of outputs
+/// Returns whether target values of this shape, (N, ...), are classes of the rows of outputs
 /// (N, ..., K), such as the steps of sequences.
 [[nodiscard]] inline bool are_classes_of_rows(const shape& values, const shape& outputs) {
   return outputs.rank() > 2 && values == without_last_axis(outputs);
 }
 
-/// Which samples count in losses, metrics and the numbers that their sums are divided by.
+/// Determines which samples are ignored by losses and metrics because their classes are -1.
 ///
-/// A class of -1 stands for none. A row of outputs (..., K) that has it, such as a step that fills
-/// a sequence up, counts nowhere: a sample's loss and accuracy are means over its other rows. A
-/// sample none of whose rows has a class is like one that is not there: the mean over a batch, an
-/// epoch or a data set is that of the other samples, and 0 where there are none. Targets of other
-/// kinds always count, so that of several outputs a sample counts if it does for one of them.
+/// The class -1 means "no class". A row of outputs (..., K) with this class, such as a padding step
+/// of a sequence, is ignored: the loss and the accuracy of a sample are means over its other rows.
+/// A sample whose rows are all ignored is ignored itself: means over a batch, an epoch or a data
+/// set are those of the other samples, and 0 if there are none. Targets that are not classes are
+/// never ignored. With several outputs, a sample is ignored only if it is ignored for all of them.
 struct counted_targets {
-  /// The ranges of a sample's targets that hold one class per row, if all its targets are such
-  /// classes. Empty: all samples count.
+  /// Ranges of a sample's targets that hold one class for each row, if all its targets are such
+  /// classes. If empty, no sample is ignored.
   std::vector<index_range> classes{};
 
+  /// Returns whether no sample can be ignored.
   [[nodiscard]] bool all() const { return classes.empty(); }
+  /// Returns whether a sample with these targets counts, that is, is not ignored.
   [[nodiscard]] bool counts(std::span<const float> sample) const {
     return all() || std::any_of(classes.begin(), classes.end(), [&](const index_range& part) {
              const auto values = sample.subspan(part.first, part.size());
@@ -54,16 +55,20 @@ struct counted_targets {
   friend bool operator==(const counted_targets&, const counted_targets&) = default;
 };
 
-/// A loss turns a model's outputs and the targets into one number per sample: a variable (N).
-/// Losses are recipes of ops; a user's own is any callable of this form. It may say more of itself
-/// by static members: see loss_ref.
+/// A loss: a function object that computes one number for each sample, a variable (N), from the
+/// model's outputs and the targets.
+///
+/// A user-defined loss is any callable of this form; it is written with ops. Static members can
+/// declare its properties; see `loss_ref`.
 template <class L, class B>
 concept plain_loss = backend<B> && requires(const L& l, variable<B> y, const targets<B>& t) {
   { l(y, t) } -> std::same_as<variable<B>>;
 };
 
-/// A loss over rows of several outputs, which is told where each lies. Its targets are rows, too:
-/// `target_parts` says what they hold, and throws `value_error` for outputs that it does not fit.
+/// A loss over rows that hold several named outputs, whose positions it receives.
+///
+/// Its targets are rows, too. `target_parts` returns the parts of such a row, and throws
+/// `value_error` if the loss does not fit the outputs.
 template <class L, class B>
 concept loss_of_parts = backend<B> &&
     requires(const L& l, variable<B> y, const targets<B>& t, const std::vector<row_part>& outputs) {
@@ -71,16 +76,16 @@ concept loss_of_parts = backend<B> &&
   { l.target_parts(outputs) } -> std::same_as<std::vector<row_part>>;
 };
 
-/// What a trainer takes as a loss.
+/// A loss that a trainer accepts.
 template <class L, class B>
 concept loss_function = plain_loss<L, B> || loss_of_parts<L, B>;
 
-/// A loss of any type as what is compiled once for all of them sees it, with what it says of itself
-/// in static members. Good while the loss lives.
+/// A reference to a loss of any type, with the properties that its static members declare. Code
+/// that is compiled once for all losses uses it. It is valid during the lifetime of the loss.
 template <backend X>
 struct loss_ref {
-  /// For a model with several outputs, which must live as long. Throws what a loss over them throws
-  /// where it does not fit.
+  /// Makes a reference to a loss for a model with these named outputs, which must live as long as
+  /// the reference. Throws `value_error` if the loss does not fit the outputs.
   template <class Loss>
   explicit loss_ref(const Loss& loss, const std::vector<row_part>& outputs)
       : description(&loss, &described_by<Loss>),
@@ -99,44 +104,48 @@ struct loss_ref {
         }
       }
     }
-    if constexpr (requires { Loss::applies; }) {
-      applies = Loss::applies;
+    if constexpr (requires { Loss::applied_activation; }) {
+      applied_activation = Loss::applied_activation;
     }
-    if constexpr (requires { Loss::nears_targets; }) {
-      nears_targets = Loss::nears_targets;
+    if constexpr (requires { Loss::is_regression; }) {
+      is_regression = Loss::is_regression;
     }
-    if constexpr (requires { Loss::takes_target(0.0F); }) {
-      takes_target = &Loss::takes_target;
+    if constexpr (requires { Loss::accepts_target(0.0F); }) {
+      accepts_target = &Loss::accepts_target;
       target_range = Loss::target_range;
     }
   }
 
+  /// Returns the loss of each sample (N). Throws `shape_error` if the loss has another shape.
   [[nodiscard]] variable<X> apply(variable<X> y, const targets<X>& t) const {
     return apply_(loss_, std::move(y), t, *outputs_);
   }
-  function_ref<std::string()> description;
-  /// What the rows of targets hold for a loss over several outputs; else nothing.
+  function_ref<std::string()> description;  ///< Returns the description of the loss.
+  /// Parts of a row of targets for a loss over several outputs; empty for other losses.
   std::vector<row_part> target_parts;
-  /// One of them that a loss looks at, and what that says of itself.
+  /// A part of the targets that a loss uses, and the properties of that loss.
   struct compared_part {
     row_part part;
     function_ref<std::string()> description;
-    output_kind applies = output_kind::other;
-    bool (*takes_target)(float) = nullptr;
+    output_kind applied_activation = output_kind::other;
+    bool (*accepts_target)(float) = nullptr;
     std::string_view target_range = {};
   };
-  std::vector<compared_part> compared_parts;
-  /// The function that the loss applies to the model's outputs before it compares them; it then
-  /// takes logits, outputs of a model that ends without that function.
-  output_kind applies = output_kind::other;
-  /// Whether it brings outputs close to the targets themselves, as in a regression.
-  bool nears_targets = false;
-  /// Whether it compares outputs with targets one by one, which need the same shape then.
+  std::vector<compared_part> compared_parts;  ///< The parts of the targets that losses use.
+  /// Activation that the loss applies to the outputs itself; its model must end without it, in
+  /// logits. `Loss::applied_activation` declares it.
+  output_kind applied_activation = output_kind::other;
+  /// Whether outputs should approach the target values. `Loss::is_regression` declares it.
+  bool is_regression = false;
+  /// Returns whether the loss compares outputs and targets by element, so that they need the same
+  /// shape.
   [[nodiscard]] bool compares() const {
-    return nears_targets || applies != output_kind::other || takes_target != nullptr;
+    return is_regression || applied_activation != output_kind::other || accepts_target != nullptr;
   }
-  bool (*takes_target)(float) = nullptr;  ///< whether it takes this value; null: any
-  std::string_view target_range;          ///< which it takes, in words
+  /// Returns whether a target value is valid; null if all are. `Loss::accepts_target` declares it.
+  bool (*accepts_target)(float) = nullptr;
+  /// The valid target values, for error messages. `Loss::target_range` declares it.
+  std::string_view target_range;
 
  private:
   template <class Loss>
@@ -154,11 +163,11 @@ struct loss_ref {
   template <class Loss>
   static compared_part compared(const row_part& part, const Loss& loss) {
     compared_part result{part, {&loss, &described_by<Loss>}};
-    if constexpr (requires { Loss::applies; }) {
-      result.applies = Loss::applies;
+    if constexpr (requires { Loss::applied_activation; }) {
+      result.applied_activation = Loss::applied_activation;
     }
-    if constexpr (requires { Loss::takes_target(0.0F); }) {
-      result.takes_target = &Loss::takes_target;
+    if constexpr (requires { Loss::accepts_target(0.0F); }) {
+      result.accepts_target = &Loss::accepts_target;
       result.target_range = Loss::target_range;
     }
     return result;
@@ -183,28 +192,31 @@ variable<X> loss_ref<X>::apply_as(const void* self, variable<X> y, const targets
     }
   }();
   require<shape_error>(each.shape() == expected, described_by<Loss>(self),
-                       ": expected one number for each sample, ", expected, ", got ", each.shape(),
-                       "; mean_per_sample takes the mean of a sample's");
+                       ": expected one number for each sample, shape ", expected, ", got shape ",
+                       each.shape(), "; ops::mean_per_sample computes the mean of each sample");
   return each;
 }
 
 namespace detail {
 
-/// The targets as values of the outputs' shape (N, K). Classes become rows with `on` at the class
-/// and `off` elsewhere; for a single output (N, 1), classes 0 and 1 become `off` and `on`.
+/// Returns the targets as values with the shape of the outputs (N, K). Classes become rows with
+/// `on` at the class and `off` elsewhere; for a single output (N, 1), the classes 0 and 1 become
+/// `off` and `on`.
 template <backend B>
 [[nodiscard]] typename B::tensor target_values(std::string_view loss, const variable<B>& y,
                                                const targets<B>& t, double on = 1, double off = 0) {
   if (t.values) {
-    require<shape_error>(t.values.shape() == y.shape(), loss, ": the model's output is ", y.shape(),
-                         ", the targets are ", t.values.shape());
+    require<shape_error>(t.values.shape() == y.shape(), loss,
+                         ": expected targets with the shape of the model's output, ", y.shape(),
+                         ", got ", t.values.shape());
     return t.values;
   }
-  require<shape_error>(y.shape().rank() == 2, loss,
-                       ": targets are classes, so the model must end in (N, K), not ", y.shape());
+  require<shape_error>(
+      y.shape().rank() == 2, loss,
+      ": expected a model with outputs (N, K), since the targets are classes, got ", y.shape());
   const std::size_t outputs = y.shape()[1];
-  return outputs == 1 ? y.device().run(kernels::one_hot{1, off, on}, t.classes)
-                      : y.device().run(kernels::one_hot{outputs, on, off}, t.classes);
+  return outputs == 1 ? y.device().run(kernels::one_hot{1, off, on}, t.labels)
+                      : y.device().run(kernels::one_hot{outputs, on, off}, t.labels);
 }
 
 }  // namespace detail

@@ -24,18 +24,18 @@
 
 namespace glia {
 
-/// What `calibrate` looks at, and how far it may move the outputs.
+/// The options of `calibrate`.
 struct calibrate_options {
-  /// How far quantisation may move the outputs on the samples: the root of the mean square of what
-  /// changes, over that of the outputs. Products that move them most stay as they are.
+  /// Largest relative change of the outputs on the samples, as the root mean square of the change
+  /// divided by that of the outputs. The products with the largest errors stay in floating point.
   double tolerance = 0.1;
-  std::size_t batch_size = 32;  ///< samples at a time; bounds the memory
-  std::size_t samples = 256;    ///< how many to take of a data set, from all over it
+  std::size_t batch_size = 32;  ///< samples in a batch, at least 1; bounds the memory
+  std::size_t samples = 256;    ///< number of samples from a data set, spread over all of it
 };
 
 namespace detail {
 
-/// Runs a model's graph on samples and looks at what goes into its products.
+/// Runs a model's graph on samples and measures the inputs of its products.
 template <class Model>
 class calibration {
  public:
@@ -53,9 +53,9 @@ class calibration {
   [[nodiscard]] quantization run() {
     quantization all;
     all.products = look_at_products();
-    const std::vector<float> expected = outputs(net_->prepare({.batch = rows_}));
+    const std::vector<float> expected = outputs(net_->prepare({.batch_size = rows_}));
     for (quantized_product& one : all.products) {
-      const prepared<B> alone = net_->prepare({.products = {one}}, {.batch = rows_});
+      const prepared<B> alone = net_->prepare({.products = {one}}, {.batch_size = rows_});
       one.error = computes_integers(alone) ? distance(outputs(alone), expected)
                                            : std::numeric_limits<double>::infinity();
     }
@@ -70,7 +70,7 @@ class calibration {
     value_id w;
   };
 
-  /// Of backends that compute with integers, whether they do here.
+  /// Whether a prepared model computes a product with integers. True on backends without integers.
   [[nodiscard]] static bool computes_integers(const prepared<B>& made) {
     if constexpr (runs<B, kernels::quantized_chain>) {
       return std::any_of(made.calls().nodes().begin(), made.calls().nodes().end(),
@@ -82,7 +82,7 @@ class calibration {
     }
   }
 
-  /// Every product with the ranges of its factors.
+  /// Finds all products and the ranges of their factors.
   [[nodiscard]] std::vector<quantized_product> look_at_products() {
     const recorder<B> recorded = net_->core().recorded(net_->described(), model_part::whole, rows_);
     graph g = recorded.recorded();
@@ -90,7 +90,7 @@ class calibration {
     passes::fold_scaling(g, fixed_values(g, {0}));
     const std::vector<bool> fixed = fixed_values(g, {0});
     const graph_uses uses(g);
-    // The same numbers in the same order: programs run nothing for what relabels them.
+    // Follows kernels that only change the shape, for which nothing runs.
     const auto source = [&](value_id id) {
       while (uses.maker(id) != graph_uses::none) {
         const graph_node& maker = g.nodes()[uses.maker(id)];
@@ -124,7 +124,7 @@ class calibration {
       }
     };
     const program<B> run(g, recorded.how(), net_->device());
-    for (int pass = 0; pass < 2; ++pass) {  // first ranges, then how often what is in them
+    for (int pass = 0; pass < 2; ++pass) {  // first the ranges, then the histograms
       for (std::size_t batch = 0; batch < batches_; ++batch) {
         run_with(run, g, batch, look_at);
       }
@@ -181,7 +181,7 @@ class calibration {
     return numbers;
   }
 
-  /// The largest weight of each output is 127 times its scale.
+  /// Computes the scale of each output, so that its largest weight is 127 times the scale.
   static void set_scales(std::span<const float> w, std::vector<float>& scales) {
     std::vector<float> largest(scales.size(), 0);
     for (std::size_t i = 0; i < w.size(); ++i) {
@@ -214,8 +214,8 @@ class calibration {
     return changed == 0 ? 0 : std::sqrt(changed / all);
   }
 
-  /// Keeps the products that together move the outputs by no more than the tolerance: those of the
-  /// smallest errors, of which the squares add up where they do not depend on each other.
+  /// Chooses the products that together change the outputs by at most the tolerance. It takes those
+  /// with the smallest errors; squares of independent errors add up.
   void choose(quantization& all, std::span<const float> expected) const {
     const std::size_t count = all.products.size();
     std::vector<std::size_t> order(count);
@@ -231,7 +231,7 @@ class calibration {
       }
     }
     quantization chosen;
-    for (;; kept -= (kept + 9) / 10) {  // where they do depend
+    for (;; kept -= (kept + 9) / 10) {  // takes fewer if the errors are not independent
       std::vector<bool> in(count, false);
       for (std::size_t i = 0; i < kept; ++i) {
         in[order[i]] = true;
@@ -242,7 +242,7 @@ class calibration {
           chosen.products.push_back(all.products[i]);
         }
       }
-      chosen.error = distance(outputs(net_->prepare(chosen, {.batch = rows_})), expected);
+      chosen.error = distance(outputs(net_->prepare(chosen, {.batch_size = rows_})), expected);
       if (kept == 0 || chosen.error <= options_.tolerance) {
         break;
       }
@@ -260,19 +260,22 @@ class calibration {
 
 }  // namespace detail
 
-/// Finds how a model's products can be computed with integers of 8 bits: runs it on samples such as
-/// it will see, a data set or an xtensor expression (N, ...sample), some hundreds of them, which
-/// need no targets. Weights get a scale for each output, inputs of products a range that errs least
-/// on what was seen.
+/// Finds out how the matrix products and convolutions of a model can be computed with 8-bit
+/// integers (post-training quantization).
 ///
 ///     const auto eight_bits = glia::calibrate(net, training_data);
-///     const auto ready = net.prepare(eight_bits, {.batch = 1});
+///     const auto ready = net.prepare(eight_bits, {.batch_size = 1});
 ///
-/// A product is left as it is where the backend has no integers for it, and where it would move the
-/// outputs too far; see calibrate_options. Samples that fill no batch at the end are left out.
+/// It runs the model on a few hundred typical samples (N, ...sample), which need no targets. The
+/// samples are an xtensor expression or a data set. Weights get a scale for each output. The inputs
+/// of a product get the range with the smallest mean squared error on the samples.
 ///
-/// Throws `value_error` without samples or for a tolerance below 0, and `data_error` where what
-/// goes into a product is no number or infinite.
+/// A product stays in floating point if the backend cannot compute it with integers, or if it would
+/// change the outputs too much; see `calibrate_options::tolerance`. Samples at the end that do not
+/// fill a batch are not used.
+///
+/// Throws `value_error` if there are no samples, if the batch size is 0 or if the tolerance is
+/// negative, and `data_error` if an input of a product is infinite or NaN.
 template <class Model, class Expression>
 [[nodiscard]] quantization calibrate(const Model& net, const xt::xexpression<Expression>& samples,
                                      const calibrate_options& options = {}) {
@@ -280,14 +283,14 @@ template <class Model, class Expression>
   const shape given(x.shape().begin(), x.shape().end());
   static_cast<void>(net.core().require_inputs(given));
   require<value_error>(given[0] > 0 && options.batch_size > 0 && options.tolerance >= 0,
-                       "calibrate: expected samples, batches of at least one and a tolerance of at "
-                       "least 0, got ",
+                       "calibrate: expected at least 1 sample, a batch_size of at least 1 and a "
+                       "tolerance of at least 0, got ",
                        given[0], " samples, ", options.batch_size, " and ", options.tolerance);
-  const Model now(net);  // which a training beside this leaves alone
+  const Model now(net);  // a copy, which training on another thread does not change
   return detail::calibration<Model>(now, {x.data(), x.size()}, options).run();
 }
 
-/// The same by the first samples of a data set.
+/// Calibrates with `calibrate_options::samples` samples of a data set, spread over all of it.
 template <class Model, dataset D>
 [[nodiscard]] quantization calibrate(const Model& net, const D& data,
                                      const calibrate_options& options = {}) {

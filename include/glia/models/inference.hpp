@@ -18,16 +18,14 @@
 
 namespace glia {
 
-/// A description in inference, recorded and improved for one number of samples: what is computed
-/// once for the same parameters, and what for each batch.
+/// The compiled graphs of a description in inference, for one batch size.
 template <backend B>
 struct inference_programs {
-  program<B> once;
-  program<B> each;
+  program<B> once;  ///< the part that depends only on the parameters
+  program<B> each;  ///< the part that runs for each batch
   std::atomic<std::uint64_t> versions{0};
 
-  /// Of what was recorded with the samples as the first input and then the parameters, in their
-  /// order.
+  /// Compiles a recorded graph whose inputs are the samples and then the parameters in their order.
   [[nodiscard]] static std::shared_ptr<inference_programs> make(
       const recorder<B>& recorded, const B& device, std::size_t rows, bool depth_first,
       const quantization* quantized = nullptr);
@@ -36,9 +34,9 @@ struct inference_programs {
       : once(std::move(first)), each(std::move(then)) {}
 };
 
-/// A model as it is now, ready to infer for one number of samples: what depends on parameters alone
-/// has been computed, batch normalisations are folded, kernels are fused. A value that does not
-/// change when the model is trained on; any number of threads may use it side by side.
+/// A snapshot of a model, ready to infer for one batch size. The part that depends only on
+/// parameters is already computed, batch normalization is folded, and kernels are fused. Later
+/// training does not change it. Any number of threads can use it at the same time.
 template <backend B>
 class inference {
  public:
@@ -46,22 +44,23 @@ class inference {
 
   inference(std::shared_ptr<inference_programs<B>> programs, const parameter_list<B>& parameters);
 
-  /// The outputs for a batch; when each kernel ran is written down, if there is a timeline.
+  /// Computes the outputs for a batch. Records the time of each kernel in `times` if it is not
+  /// null.
   [[nodiscard]] tensor operator()(tensor x, timeline* times = nullptr) const;
 
   [[nodiscard]] const std::shared_ptr<inference_programs<B>>& programs() const { return programs_; }
 
-  /// Whether it was made of these parameters as they are now.
+  /// Whether it was made from the current values of these parameters.
   [[nodiscard]] bool is_of(const parameter_list<B>& parameters) const;
 
  private:
   std::shared_ptr<inference_programs<B>> programs_;
-  std::vector<tensor> fixed_;  // the parameters, then what was computed from them
+  std::vector<tensor> fixed_;  // the parameters, then the tensors computed from them
   std::uint64_t version_;
 };
 
-/// What a model needs to infer, made when it is first asked for. A copy begins without any. Any
-/// number of threads may ask, as long as the parameters do not change meanwhile.
+/// The snapshots of a model for inference, made when they are first needed. A copy of the cache is
+/// empty. Any number of threads can use it, as long as the parameters do not change meanwhile.
 template <backend B>
 class inference_cache {
  public:
@@ -72,7 +71,7 @@ class inference_cache {
     return *this;
   }
 
-  /// For so many samples; `make()` gives the programs for them.
+  /// The snapshot for batches of `rows` samples. Calls `make()` for its graphs if there is none.
   [[nodiscard]] std::shared_ptr<const inference<B>> get(
       std::size_t rows, const parameter_list<B>& parameters,
       function_ref<std::shared_ptr<inference_programs<B>>()> make) const;
@@ -83,8 +82,8 @@ class inference_cache {
   struct entry {
     std::size_t rows = 0;
     std::shared_ptr<inference_programs<B>> programs;
-    /// Of the parameters when it was made; none on backends that compile, where it would hold the
-    /// memory that a training step is to write over.
+    /// The last snapshot. Null on backends that compile, because it would hold memory that a
+    /// training step overwrites.
     std::shared_ptr<const inference<B>> made;
   };
 

@@ -31,7 +31,7 @@ std::shared_ptr<inference_programs<B>> inference_programs<B>::make(const recorde
                 runs<B, kernels::conv2d_chain>) {
     passes::pack_weights(g, fixed_values(g, varying));
   }
-  if constexpr (compiling_backend<B>) {  // which see for themselves, in one program
+  if constexpr (compiling_backend<B>) {  // their compilers find the constant part themselves
     graph nothing;
     for (std::size_t i = 1; i < g.inputs().size(); ++i) {
       nothing.add_input(g.inputs()[i].name, g.spec(g.inputs()[i].value));
@@ -120,7 +120,7 @@ void inference_cache<B>::keep(entry one) const {
     made_.push_back(std::move(one));
     return;
   }
-  // The oldest goes; it is destroyed when nobody waits for the lock any more.
+  // Removes the oldest entry, which is destroyed after the lock is released.
   std::swap(made_.front(), one);
   std::rotate(made_.begin(), made_.begin() + 1, made_.end());
 }

@@ -18,67 +18,78 @@
 
 namespace glia {
 
-/// How `predict` goes through its samples.
+/// The options of `predict`.
 struct predict_options {
-  std::size_t batch_size = 0;  ///< bounds the memory; 0: as many as take some 32 MB, at most 256
+  /// Samples in a batch, which bounds the memory; 0: as many as take about 32 MB, at most 256.
+  std::size_t batch_size = 0;
 };
 
-/// A description put on a backend: it has shapes, parameters and a device.
+/// A neural network with parameters on a device. It is made from a description, which is a layer or
+/// a composition of layers, and from the shape of a sample.
 ///
 ///     glia::model net{glia::sequential{glia::dense{400, glia::relu}, glia::dense{10}}, {784}};
+///     const auto y = net.predict(x);  // x: (N, 784), y: (N, 10)
 ///
-/// Throws, naming the layer, when the description does not fit samples of the given shape.
+/// The constructor initializes the parameters and throws `shape_error` or `value_error`, with the
+/// name of the layer, if the description does not fit samples of this shape.
 ///
-/// Any number of threads may predict with one model, or with copies of it, at the same time; they
-/// share the device's threads. A prediction beside a training step of the same model waits for it,
-/// and so do `get`, a copy and all that is written of the model. `set` waits for them, and throws
-/// `value_error` beside a training on another thread. What changes the model otherwise
-/// (`parameters()`, assignment to it) must not run beside others.
-/// A model that was moved from has no parameters and no device: all that is asked of it throws
-/// `value_error` until another is assigned to it.
+/// Threads: any number of threads can predict with one model, or with copies of it, at the same
+/// time. They share the device's threads. While another thread trains the model, `predict`, `get`,
+/// copying and saving wait for the current training step, and `set` throws `value_error`. The
+/// non-const `parameters()` and assignment to a model must not run at the same time as anything
+/// else.
+///
+/// A model that was moved from has no parameters and no device. All its functions throw
+/// `value_error` until another model is assigned to it.
 template <layer Description, backend B = cpu<float>>
 class model {
  public:
   using backend_type = B;
 
+  /// Makes a model for samples of shape `sample`, without the batch axis.
   model(Description description, const shape& sample, B device = B(),
         const model_options& options = {})
       : description_(std::move(description)),
         core_(plan_model<B>(description_, sample), sample, std::move(device), options,
               described()) {}
 
-  /// Of a description that says the shape of its samples, as one does that begins with `inputs`.
+  /// Makes a model from a description that knows the shape of its samples, because it begins with
+  /// `inputs`.
   explicit model(Description description, B device = B(),
-                 const model_options& options = {}) requires knows_samples<Description>
+                 const model_options& options = {}) requires has_sample_shape<Description>
       : model(description, description.sample_shape(), std::move(device), options) {}
   template <backend... Device>
   explicit model(Description description,
-                 const Device&...) requires(!knows_samples<Description> && sizeof...(Device) < 2)
+                 const Device&...) requires(!has_sample_shape<Description> && sizeof...(Device) < 2)
       : model(std::move(description), shape()) {
-    static_assert(knows_samples<Description>,
-                  "model: the shape of a sample is missing: glia::model net{layers, {28, 28, 1}}");
+    static_assert(has_sample_shape<Description>,
+                  "model: the shape of a sample is missing; write glia::model net{layers, {28, 28, "
+                  "1}}");
   }
 
+  /// The description that the model was made from.
   [[nodiscard]] const Description& description() const {
     core_.require_parameters();
     return description_;
   }
+  /// The device that the model runs on.
   [[nodiscard]] const B& device() const { return core().device(); }
+  /// The shape of a sample, without the batch axis.
   [[nodiscard]] const shape& sample_shape() const { return core().sample_shape(); }
-  /// The shape of one sample's output.
+  /// The shape of the output for one sample, without the batch axis.
   [[nodiscard]] shape output_shape() const { return core().output_shape(); }
+  /// The layers with their shapes, parameters and costs.
   [[nodiscard]] const model_plan& plan() const { return core().plan(); }
 
-  /// Parameters and running statistics, by name and in the order of the layers.
+  /// The parameters and running statistics, with their names, in the order of the layers.
   [[nodiscard]] const parameter_list<B>& parameters() const { return core().parameters(); }
   [[nodiscard]] parameter_list<B>& parameters() { return core().parameters(); }
 
-  /// The number of elements of all parameters, running statistics included.
+  /// The number of elements of all parameters, including running statistics.
   [[nodiscard]] std::size_t parameter_count() const { return core().parameter_count(); }
 
-  /// A parameter's values, and new ones for it; get<double>, and doubles given to set, keep all
-  /// digits of a backend in double. Throws `value_error` for a name that the model does not have,
-  /// `shape_error` for another shape.
+  /// The values of a parameter, such as "dense_0.kernel". get<double> keeps all digits of a backend
+  /// that computes in double. Throws `value_error` for an unknown name.
   template <std::floating_point T = float>
   [[nodiscard]] xt::xarray<T> get(const std::string& name) const {
     const glia::parameter<B>& p = core().parameter(name);
@@ -88,6 +99,9 @@ class model {
     device().to_host(p.value, std::span<T>(values.data(), values.size()));
     return values;
   }
+  /// Replaces the values of a parameter. Values of type double keep all digits on a backend that
+  /// computes in double. Throws `value_error` for an unknown name, or if another thread trains the
+  /// model, and `shape_error` if the shape differs from the parameter's.
   void set(const std::string& name, const xt::xarray<float>& values) { set_values(name, values); }
   template <class Expression>
   void set(const std::string& name, const xt::xexpression<Expression>& values) {
@@ -96,52 +110,60 @@ class model {
     set_values(name, xt::xarray<T>(values.derived_cast()));
   }
 
-  /// Whether large batches of images run depth-first; see model_options.
+  /// Whether large batches of images run in batch tiles; see `model_options::depth_first`.
   [[nodiscard]] bool depth_first() const { return core().depth_first(); }
 
-  /// A table of the layers: output shape, parameters, operations, memory.
+  /// A text table of the layers: output shape, parameters, floating-point operations and memory.
   [[nodiscard]] std::string summary() const { return summary_table(plan()); }
 
-  /// What keeps threads apart that predict and that train.
+  /// The lock between threads that predict and a thread that trains.
   [[nodiscard]] const model_access& access() const { return core().access(); }
-  /// How a trainer knows whether the model still exists.
+  /// A token with which a trainer checks that the model still exists.
   [[nodiscard]] const alive_token& token() const { return token_; }
 
-  /// Runs the description on x (N, ...sample). What the backward pass needs is on x's tape; `slots`
-  /// receives where each parameter's gradient is collected; `random` names the step. For one thread
-  /// at a time.
+  /// Runs the model on x (N, ...sample) and records the operations on x's tape, for a backward
+  /// pass.
+  ///
+  /// Fills `slots` with one slot for each parameter, from which the tape returns its gradient.
+  /// `random` is the key of the random numbers of the step, for layers such as dropout. Only one
+  /// thread at a time can call this.
   [[nodiscard]] variable<B> forward(variable<B> x, std::vector<gradient_slot>& slots, run_mode mode,
                                     const step_key& random) {
     scope<B> s(x.owner(), parameters(), slots, mode, random);
     return core().template run<B>({this, &run<B>}, s, std::move(x));
   }
 
-  /// The same in inference, which any number of threads may run at the same time. Nothing is kept
-  /// for a backward pass: x must be a constant.
+  /// Runs the model on x (N, ...sample) in inference mode, without a record for a backward pass.
+  /// Any number of threads can call this. Throws `value_error` unless x is a constant.
   [[nodiscard]] variable<B> infer(variable<B> x) const {
     require<value_error>(!x.needs_gradient(),
-                         "model: infer takes constants; for gradients to the inputs call forward "
-                         "with run_mode::inference");
+                         "model: infer expected a constant, got a variable with a gradient; for "
+                         "gradients of the inputs, call forward with run_mode::inference");
     tape<B>& owner = x.owner();
     return owner.constant(core().infer(described(), model_part::whole, std::move(x).value()));
   }
 
-  /// The description on any backend, such as a recorder: what `forward` runs.
+  /// Runs the description on any backend, such as a recorder.
   template <backend X>
   [[nodiscard]] variable<X> describe(scope<X>& s, variable<X> x) const {
     return core().template run<X>({this, &run<X>}, s, std::move(x));
   }
 
-  /// The shape of what the frozen layers give for one sample, where all else of the model sees the
-  /// samples through that alone; it needs to be computed only once then.
+  /// The shape of the frozen layers' output for one sample, if the model begins with frozen layers
+  /// and no other layer uses the samples. Training can then compute this output only once.
   [[nodiscard]] std::optional<shape> frozen_output_shape() const {
     return core().frontier() ? std::optional(core().frontier()->output) : std::nullopt;
   }
 
-  /// The outputs (N, ...) for inputs (N, ...sample), an xtensor expression, computed in batches;
-  /// predict<double> keeps all digits of a backend in double. Of a model that is trained with a
-  /// loss which takes logits they are logits: glia::softmax(net.predict(x)) or, with
-  /// binary_cross_entropy, glia::sigmoid(net.predict(x)) are probabilities.
+  /// Computes the outputs (N, ...) for inputs (N, ...sample), in batches. The inputs can be any
+  /// xtensor expression. predict<double> keeps all digits of a backend that computes in double.
+  ///
+  /// If the loss takes logits, the outputs are logits. Probabilities are
+  /// glia::softmax(net.predict(x)) for softmax_cross_entropy and glia::sigmoid(net.predict(x)) for
+  /// sigmoid_cross_entropy.
+  ///
+  /// Throws `shape_error` if the inputs have another shape, and `data_error` if a layer such as
+  /// `embedding` needs integers and the inputs contain other numbers.
   template <std::floating_point T = float, class Expression>
   [[nodiscard]] xt::xarray<T> predict(const xt::xexpression<Expression>& inputs,
                                       const predict_options& options = {}) const {
@@ -154,21 +176,22 @@ class model {
     return y;
   }
 
-  /// The model as it is now, made ready for batches of one size: small, const, for any number of
-  /// threads. Throws `value_error` for batches of no samples.
+  /// Makes a fast copy of the model, in its current state, for predictions with one batch size. Any
+  /// number of threads can use it. Throws `value_error` if the batch size is 0.
   [[nodiscard]] prepared<B> prepare(const prepare_options& options = {}) const requires
       program_backend<B> {
-    return core().prepare(described(), options.batch);
+    return core().prepare(described(), options.batch_size);
   }
 
-  /// The same with products computed with integers of 8 bits; see `calibrate`. Throws `value_error`
-  /// for a quantization of another model.
+  /// Makes a fast copy of the model that computes matrix products and convolutions with 8-bit
+  /// integers; see `calibrate`. Throws `value_error` if the quantization belongs to another model.
   [[nodiscard]] prepared<B> prepare(const quantization& how, const prepare_options& options = {})
       const requires program_backend<B> {
-    return core().prepare(described(), options.batch, how);
+    return core().prepare(described(), options.batch_size, how);
   }
 
-  /// `predict` of one batch in plain memory, without copies of its own.
+  /// Computes the outputs of one batch between buffers in plain memory, without copying them.
+  /// Throws `shape_error` if the sizes of the buffers do not fit.
   void predict_batch(std::span<const float> inputs, std::span<float> outputs) const {
     core().predict_batch(described(), inputs, outputs);
   }
@@ -176,8 +199,8 @@ class model {
     core().predict_batch(described(), inputs, outputs);
   }
 
-  /// What of the model does not depend on its description's type, and the description as that sees
-  /// it: for what is compiled once for all models.
+  /// The part of the model that does not depend on the type of its description. It is for code that
+  /// is compiled only once for all models.
   [[nodiscard]] model_core<B>& core() {
     core_.require_parameters();
     return core_;
@@ -186,6 +209,7 @@ class model {
     core_.require_parameters();
     return core_;
   }
+  /// A reference to the description, independent of its type.
   [[nodiscard]] description_ref<tracing_backend<B>> described() const {
     return {this, &run<tracing_backend<B>>};
   }
@@ -200,7 +224,7 @@ class model {
     p.value = device().from_host(std::span<const T>(values.data(), values.size()), p.spec.shape);
   }
 
-  /// What the model is on any backend: a function from a variable to a variable.
+  /// Runs the description on any backend.
   template <backend X>
   [[nodiscard]] static variable<X> run(const void* self, scope<X>& s, variable<X> x) {
     return s.run_model(static_cast<const model*>(self)->description_, std::move(x));

@@ -10,17 +10,18 @@
 
 namespace glia {
 
-/// Who may touch a model's parameters: any number of threads read them side by side, one trains
-/// them. Readers wait for the step that is in progress, a step waits for the readers before it, and
-/// a second thread that wants to train gets an error. A copy is a gate of its own. It has a cache
-/// line of its own, since what lies beside it is read while others write here.
+/// A lock on a model's parameters: any number of threads read them at the same time, or one thread
+/// trains them. Readers wait for the current training step, and a step waits for earlier readers. A
+/// second thread that tries to train gets an error. A copy is an independent lock. It has its own
+/// cache line, because neighboring data are read while other threads write here.
 class alignas(64) model_access {
  public:
   model_access() = default;
   model_access(const model_access&) noexcept {}
   model_access& operator=(const model_access&) noexcept { return *this; }
 
-  /// While it lives, nobody else changes the parameters. The thread that trains may read as well.
+  /// A read lock: while it exists, no other thread changes the parameters. The thread that trains
+  /// can also read.
   class reading {
    public:
     explicit reading(const model_access& gate) noexcept
@@ -41,8 +42,8 @@ class alignas(64) model_access {
     const model_access* gate_;
   };
 
-  /// While it lives, nobody else reads or changes the parameters. Throws `value_error` where
-  /// another thread is training them. Within a thread it may nest.
+  /// A write lock: while it exists, no other thread reads or changes the parameters. The
+  /// constructor throws `value_error` if another thread trains them. Can be nested in one thread.
   class training {
    public:
     explicit training(const model_access& gate) : gate_(gate.trained_here() ? nullptr : &gate) {
@@ -51,8 +52,8 @@ class alignas(64) model_access {
       }
       require<value_error>(
           gate_->enter(claimed),
-          "another thread is training this model; train or change a copy of it, or "
-          "let one thread at a time do so");
+          "another thread is training this model; train or change a copy, or do it on one thread "
+          "at a time");
       gate_->trainer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
       for (int tries = 0; gate_->word_.load(std::memory_order_acquire) & readers; ++tries) {
         wait(tries);
@@ -72,8 +73,8 @@ class alignas(64) model_access {
   };
 
  private:
-  // The low half counts readers, its highest bit says that somebody trains; the high half is the
-  // number of the process that this is true for: what threads of a parent hold, a child forgets.
+  // The low half counts readers; its highest bit is set while a thread trains. The high half is the
+  // number of the process, because a child process does not have the threads of its parent.
   static constexpr std::uint64_t reader = 1;
   static constexpr std::uint64_t claimed = 0x80000000;
   static constexpr std::uint64_t readers = claimed - 1;
@@ -84,7 +85,7 @@ class alignas(64) model_access {
 
   static void wait(int tries) noexcept { tries < 64 ? spin_pause() : std::this_thread::yield(); }
 
-  /// Adds a reader, or claims the gate for training; false where another has claimed it.
+  /// Adds a reader, or takes the lock for training. Returns false if another thread trains.
   bool enter(std::uint64_t what) const noexcept {
     const std::uint64_t process = std::uint64_t{process_number()} << 32;
     std::uint64_t word = word_.load(std::memory_order_relaxed);

@@ -20,17 +20,18 @@
 
 namespace glia {
 
+/// The options of a `model`.
 struct model_options {
-  std::uint64_t seed = 1;  ///< of the initial parameters
+  std::uint64_t seed = 1;  ///< seed of the initial parameters
 
-  /// Whether large batches of images run depth-first, a few at a time through all that treats them
-  /// on their own, where the backend can. The numbers are the same up to rounding; it is here to
-  /// compare.
+  /// Whether large batches of images run in batch tiles, if the backend supports it: a few samples
+  /// at a time pass several layers while they stay in the cache. The results are the same up to
+  /// rounding. Use false only to compare speeds.
   bool depth_first = true;
 };
 
-/// How many samples make a batch: as many as are asked for or, for 0, as many of this shape as take
-/// some 32 MB, at most 256.
+/// The number of samples in a batch: `asked`, or, if it is 0, as many samples of this shape as take
+/// about 32 MB, at most 256.
 [[nodiscard]] constexpr std::size_t batch_size_for(std::size_t asked, const shape& sample) {
   constexpr std::size_t bytes = 32 << 20;
   constexpr std::size_t most = 256;
@@ -38,46 +39,50 @@ struct model_options {
   return asked > 0 ? asked : std::clamp<std::size_t>(bytes / each, 1, most);
 }
 
-/// A model, or what of it gives always the same for a sample, since it is frozen, or the rest.
+/// The part of a model to run: the whole, the frozen prefix, whose output for a sample never
+/// changes, or the trainable rest.
 enum class model_part : std::uint8_t { whole, frozen, trained };
 
-/// Where a description runs for a model on B: on a recorder, or on B itself if it runs at once.
+/// The backend on which a description runs for a model on B: a recorder, or B itself if it runs
+/// eagerly.
 template <backend B>
 using tracing_backend = std::conditional_t<program_backend<B>, recorder<B>, B>;
 
-/// A description of any type as what runs it sees it.
+/// A reference to a description of any type, as a function of a scope and a variable.
 template <backend X>
 using description_ref = function_ref<variable<X>(scope<X>&, variable<X>)>;
 
-/// Where what a model gives for a sample stops being the same in every step: behind frozen layers.
+/// The end of a model's frozen prefix, whose output for a sample is the same in every step.
 struct frozen_end {
-  std::size_t node = 0;  ///< which gives it, counted in a training pass
-  shape output;          ///< of one sample
+  std::size_t node = 0;  ///< index of the node with this output, in the graph of a training pass
+  shape output;          ///< shape of the output for one sample
 
-  /// The tensor of another training pass that it is. Throws `value_error` where the description
-  /// does not leave the same kernels for every number of samples.
+  /// The output in the graph of another training pass. Throws `value_error` if the description runs
+  /// different kernels for other batch sizes.
   [[nodiscard]] value_id value_in(const graph& pass) const {
     const bool there = node < pass.nodes().size() && pass.nodes()[node].results[0] != no_value;
     const value_id value = there ? pass.nodes()[node].results[0] : no_value;
     require<value_error>(there && sample_of(pass.spec(value).shape) == output,
-                         "model: the description runs otherwise for other numbers of samples, so "
-                         "what its frozen layers give cannot be kept; ask for "
-                         "fit_options{.frozen = {.keep = false}}");
+                         "model: the model runs different kernels for other batch sizes, so that "
+                         "the outputs of its frozen layers cannot be cached; use "
+                         "fit_options{.frozen_outputs = {.cache = false}}");
     return value;
   }
 };
 
 namespace detail {
 
-/// Throws `shape_error` for outputs of so many samples that have not a row for each.
+/// Throws `shape_error` unless outputs have one row for each sample.
 inline void require_rows(const shape& outputs, std::size_t samples) {
   require<shape_error>(
-      outputs.rank() > 0 && outputs[0] == samples, "model: expected outputs (N, ...), one row for ",
-      "each of ", samples, samples == 1 ? " sample" : " samples", ", got ", outputs,
-      "; reduce over the axes of a sample and not over the batch, as ops::mean_per_sample does");
+      outputs.rank() > 0 && outputs[0] == samples,
+      "model: expected outputs (N, ...) with one row for each of ", samples,
+      samples == 1 ? " sample" : " samples", ", got ", outputs,
+      "; reduce over the axes of a sample, not over the batch axis, for example with "
+      "ops::mean_per_sample");
 }
 
-/// What a model keeps to infer with: programs, or nothing where a backend only runs at once.
+/// The inference caches of a model, one for each part; empty if the backend runs eagerly.
 template <backend B>
 struct inference_memory {};
 template <program_backend B>
@@ -87,7 +92,8 @@ struct inference_memory<B> {
 
 }  // namespace detail
 
-/// What a model is but for its description's type: compiled once for each backend.
+/// The part of `model` that does not depend on the type of its description, so that it is compiled
+/// only once for each backend.
 template <backend B>
 class model_core {
  public:
@@ -97,7 +103,7 @@ class model_core {
   model_core(model_plan plan, const shape& sample, B device, const model_options& options,
              const description_ref<X>& described);
 
-  /// Beside a training of `other` a copy is of the model between two steps.
+  /// Copies a model. If another thread trains it, the copy has the state between two steps.
   model_core(const model_core& other) : model_core(other, model_access::reading(other.access_)) {}
   model_core(model_core&&) noexcept = default;
   model_core& operator=(const model_core& other) {
@@ -107,11 +113,12 @@ class model_core {
   model_core& operator=(model_core&&) noexcept = default;
   ~model_core() = default;
 
-  /// Throws `value_error` for a model that was moved from.
+  /// Throws `value_error` if the model was moved from.
   void require_parameters() const {
-    require<value_error>(identity_ != nullptr,
-                         "model: it was moved from and has no parameters; use the model that it "
-                         "was moved to, or assign one to it first");
+    require<value_error>(
+        identity_ != nullptr,
+        "model: the model was moved from and has no parameters; use the model that "
+        "it was moved to, or assign another model to it first");
   }
   [[nodiscard]] const B& device() const { return device_; }
   [[nodiscard]] const shape& sample_shape() const { return sample_; }
@@ -124,51 +131,54 @@ class model_core {
   [[nodiscard]] const glia::parameter<B>& parameter(const std::string& name) const;
   [[nodiscard]] bool depth_first() const { return depth_first_; }
   [[nodiscard]] const model_access& access() const { return access_; }
-  /// The parameters between two steps: what a training does later leaves this list alone.
+  /// A copy of the parameters between two training steps. Later steps do not change it.
   [[nodiscard]] parameter_list<B> parameters_now() const {
     const model_access::reading unchanged(access_);
     return parameters_;
   }
-  /// Shared by copies alone: what was recorded of one is good for the others.
+  /// An identity that only copies share, so that a graph recorded for one fits the others.
   [[nodiscard]] const std::shared_ptr<const char>& identity() const { return identity_; }
 
-  /// Where the frozen part of the model ends; none where nothing is frozen or it does not end in a
-  /// single tensor.
+  /// The end of the model's frozen prefix. Empty if there are no frozen layers at the beginning, or
+  /// if they do not end in a single tensor.
   [[nodiscard]] const std::optional<frozen_end>& frontier() const { return frontier_; }
-  /// The shape of one sample's input to a part of the model.
+  /// The shape of the input of a part of the model, for one sample.
   [[nodiscard]] const shape& sample_shape_of(model_part which) const;
 
-  /// Runs the description, having checked the batch and then that all parameters were asked for.
+  /// Runs the description. Checks the shape of the batch before, and after that all parameters were
+  /// used.
   template <backend On>
   [[nodiscard]] variable<On> run(const description_ref<On>& described, scope<On>& s,
                                  variable<On> x) const;
 
-  /// What a part of the model does for so many samples: its inputs are these and the parameters,
-  /// its outputs those of the part.
+  /// Records a part of the model for batches of `rows` samples. The inputs of the graph are the
+  /// samples and the parameters, its outputs are those of the part.
   [[nodiscard]] recorder<B> recorded(const description_ref<X>& described, model_part which,
                                      std::size_t rows) const requires program_backend<B>;
-  /// How many rows to infer some samples with among batches of `batch`: as many where programs are
-  /// compiled for a number of rows, since any samples can fill a shorter batch up, unless samples
-  /// of a batch meet in what is inferred.
+  /// The number of rows with which to infer `samples` samples of a last, shorter batch. On backends
+  /// that compile graphs for a batch size, the batch is padded to `batch` rows, unless samples
+  /// affect each other's outputs.
   [[nodiscard]] std::size_t rows_for(const description_ref<X>& described, model_part which,
                                      std::size_t samples, std::size_t batch) const;
 
-  /// The outputs for a batch; any number of threads may ask side by side.
+  /// Computes the outputs for a batch. Any number of threads can call this at the same time.
   [[nodiscard]] tensor infer(const description_ref<X>& described, model_part which, tensor x) const;
 
-  /// Throws `data_error` where samples for a part of the model hold other numbers than the integers
-  /// that a layer is to see, such as `embedding`.
+  /// Throws `data_error` if a layer such as `embedding` needs integers and the samples contain
+  /// other numbers.
   template <class T>
   void require_integers(std::span<const T> samples, model_part which) const;
-  /// Throws `shape_error` for what is no batch for a part of the model.
+  /// Throws `shape_error` unless the shape is that of a batch for a part of the model.
   void require_batch(const shape& got, model_part which) const;
-  /// The shape of the outputs for inputs of this one. Throws `shape_error` for what is no inputs.
+  /// The shape of the outputs for inputs of a shape. Throws `shape_error` if it does not fit the
+  /// model.
   [[nodiscard]] shape require_inputs(const shape& given) const;
 
-  /// The outputs between buffers of the host: `batch_size` samples at a time, or all at once.
+  /// Computes the outputs between buffers on the host, `batch_size` samples at a time.
   template <class T>
   void predict(const description_ref<X>& described, std::span<const T> inputs, std::span<T> outputs,
                std::size_t batch_size) const;
+  /// Computes the outputs between buffers on the host, all samples in one batch.
   template <class T>
   void predict_batch(const description_ref<X>& described, std::span<const T> inputs,
                      std::span<T> outputs) const;

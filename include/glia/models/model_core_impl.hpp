@@ -49,7 +49,8 @@ const parameter<B>& model_core<B>::parameter(const std::string& name) const {
     for (const glia::parameter<B>& p : parameters_) {
       known += (known.empty() ? "" : ", ") + p.spec.name;
     }
-    throw value_error(text("model: no parameter is called '", name, "'; there are: ", known));
+    throw value_error(
+        text("model: there is no parameter '", name, "'; the parameters are: ", known));
   }
   return *found;
 }
@@ -96,8 +97,8 @@ typename B::tensor model_core<B>::infer(const description_ref<X>& described, mod
 template <backend B>
 shape model_core<B>::require_inputs(const shape& given) const {
   require<shape_error>(given.rank() > 0 && given == batch_of(given[0], sample_),
-                       "predict: expected inputs ", batch_text(batch_of(1, sample_)), ", got ",
-                       given);
+                       "predict: expected inputs of shape ", batch_text(batch_of(1, sample_)),
+                       ", got ", given);
   return batch_of(given[0], output_shape());
 }
 
@@ -111,7 +112,7 @@ void model_core<B>::predict(const description_ref<X>& described, std::span<const
   while (!inputs.empty()) {
     const std::size_t count = std::min(most, inputs.size() / in);
     if (rows_for(described, model_part::whole, count, most) > count) {
-      // The program of the other batches does for this one, with any samples behind its own.
+      // Uses the graph of the other batches, with padding after the samples.
       std::vector<T> filled(most * in);
       std::copy(inputs.begin(), inputs.end(), filled.begin());
       std::vector<T> given(most * out);
@@ -200,8 +201,8 @@ recorder<B> model_core<B>::recorded(const description_ref<X>& described, model_p
   return result;
 }
 
-/// A pass of the description over `rows` samples: its inputs are these, then the parameters, of
-/// which training replaces some, then in training the step's key.
+/// Records a pass of the description over `rows` samples. The inputs of the graph are the samples,
+/// the parameters, of which training replaces some, and, in training, the key of the step.
 template <backend B>
 recorder<B> model_core<B>::record(const description_ref<X>& described, run_mode mode,
                                   std::size_t rows) const requires program_backend<B> {
@@ -243,7 +244,7 @@ void model_core<B>::find_frontier(const description_ref<X>& described) requires 
   }
 }
 
-/// Lets what was recorded in inference begin behind the frozen part.
+/// Cuts the frozen part off a graph that was recorded in inference.
 template <backend B>
 void model_core<B>::cut(graph& g, const description_ref<X>& described,
                         std::size_t rows) const requires program_backend<B> {
@@ -251,8 +252,8 @@ void model_core<B>::cut(graph& g, const description_ref<X>& described,
   const graph& other = in_training.recorded();
   const auto last = passes::counterpart(other, g).of(frontier_->value_in(other));
   require<value_error>(last && passes::begin_at(g, 0, *last),
-                       "model: what is frozen runs otherwise in inference than in training; give "
-                       "the samples themselves instead of kept outputs");
+                       "model: the frozen layers run differently in inference than in training; "
+                       "pass the samples themselves instead of frozen_outputs");
 }
 
 }  // namespace glia

@@ -25,12 +25,16 @@ inline constexpr std::string_view checkpoint_file = "checkpoint 1";
 
 }  // namespace detail
 
-/// Writes a model's parameters, in the numbers that its backend computes in, to a safetensors file
-/// that also says which network they are of, with a checksum. The file is there whole or not at
-/// all, and beside a training on another thread it is of the model between two steps. Needs
-/// nlohmann-json: link `glia::safetensors`.
+/// Saves the parameters of a model to a safetensors file.
 ///
-/// Throws `data_error`, naming the file, where it cannot be written.
+///     glia::save(net, "net.safetensors");
+///
+/// The numbers have the type that the backend computes in. The file also contains a description of
+/// the network, so that `load` can check it, and a checksum. It is written as a whole or not at
+/// all. If another thread trains the model, the file has the state between two steps.
+///
+/// Throws `data_error`, with the path, if the file cannot be written. Needs nlohmann-json: link
+/// `glia::safetensors`.
 template <class Model>
 void save(const Model& net, const std::filesystem::path& path) {
   using T = typename Model::backend_type::value_type;
@@ -45,14 +49,17 @@ void save(const Model& net, const std::filesystem::path& path) {
   write_checked_content(path, std::move(content));
 }
 
-/// Gives a model the parameters that `save` wrote, or that a checkpoint of its training holds, to
-/// the bit where both are in the same numbers. All is checked, and put on the device, before
-/// anything is changed.
+/// Loads the parameters of a model from a file of `save` or from a checkpoint of its training.
 ///
-/// Throws `data_error`, naming the file: for one that is damaged, that glia did not write, or that
-/// is of another network, with the first difference; and `value_error` beside a training of the
-/// model on another thread. Weights of other programs, and of networks that are other ones on
-/// purpose, are for `load_parameters`.
+///     glia::load(net, "net.safetensors");
+///
+/// The values are the same, bit for bit, if both models compute in the same type. Everything is
+/// checked and copied to the device before the model changes.
+///
+/// Throws `data_error`, with the path, if the file is damaged, was not written by glia, or belongs
+/// to another network; the message names the first difference. Throws `value_error` if another
+/// thread trains the model. For files of other programs, and for networks that differ on purpose,
+/// use `load_parameters`.
 template <class Model>
 void load(Model& net, const std::filesystem::path& path) {
   using T = typename Model::backend_type::value_type;
@@ -63,8 +70,8 @@ void load(Model& net, const std::filesystem::path& path) {
       kind != content.metadata.end() &&
           (kind->second == detail::model_file || kind->second == detail::checkpoint_file),
       path.string(), ": expected '", detail::model_file, "' or '", detail::checkpoint_file,
-      "', the file says '", kind == content.metadata.end() ? "" : kind->second,
-      "'; it was written by another version of glia");
+      "' in the metadata, got '", kind == content.metadata.end() ? "" : kind->second,
+      "'; the file was written by another version of glia");
   auto& parameters = net.parameters();
   std::map<std::string_view, const named_tensor*> by_name;
   for (const named_tensor& t : content.tensors) {
@@ -73,18 +80,18 @@ void load(Model& net, const std::filesystem::path& path) {
   std::vector<typename Model::backend_type::tensor> made;
   for (const auto& p : parameters) {
     const auto at = by_name.find(p.spec.name);
-    require<data_error>(at != by_name.end(), path.string(), ": has no tensor '", p.spec.name,
+    require<data_error>(at != by_name.end(), path.string(), ": there is no tensor '", p.spec.name,
                         "'; the file is damaged");
     const named_tensor* const found = at->second;
-    require<data_error>(found->shape == p.spec.shape, path.string(), ": tensor '", p.spec.name,
-                        "' has the shape ", found->shape, ", expected ", p.spec.shape,
+    require<data_error>(found->shape == p.spec.shape, path.string(), ": expected the tensor '",
+                        p.spec.name, "' of shape ", p.spec.shape, ", got ", found->shape,
                         "; the file is damaged");
     const std::vector<T> values = found->template as<T>();
     made.push_back(net.device().from_host(std::span<const T>(values), p.spec.shape));
   }
   require<data_error>(
       content.tensors.size() == made.size() || kind->second == detail::checkpoint_file,
-      path.string(), ": has ", content.tensors.size(), " tensors, expected ", made.size(),
+      path.string(), ": expected ", made.size(), " tensors, got ", content.tensors.size(),
       "; the file is damaged");
   const model_access::training alone(net.access());
   for (std::size_t i = 0; i < made.size(); ++i) {

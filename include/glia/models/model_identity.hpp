@@ -16,7 +16,7 @@ namespace glia {
 
 namespace detail {
 
-/// The line in which two texts differ first.
+/// The first lines in which two texts differ.
 [[nodiscard]] inline std::pair<std::string_view, std::string_view> first_difference(
     std::string_view a, std::string_view b) {
   const auto line = [](std::string_view all) { return all.substr(0, all.find('\n')); };
@@ -29,9 +29,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// What of a model its files name, so that another network's is not taken for it: the description,
-/// a line for each layer, the shape of a sample, and a fingerprint of what the layers compute,
-/// which tells those apart that are called alike, as lambdas may be.
+/// The metadata that identify a network in its files: the description, a line for each layer, the
+/// shape of a sample, and a fingerprint of the layers' costs. The fingerprint distinguishes layers
+/// with the same name that compute different functions, such as lambdas.
 [[nodiscard]] inline std::map<std::string, std::string> model_identity(const model_plan& plan,
                                                                        const shape& sample) {
   std::string layers;
@@ -39,7 +39,7 @@ namespace detail {
   for (const layer_summary& layer : plan.layers) {
     layers += text(layer.name, ": ", layer.description, " gives ", layer.output, ", ",
                    layer.parameters, " parameters\n");
-    // In full: printed as a floating-point number, a few more of many would not show.
+    // All digits, because a floating-point format would hide small differences.
     costs += text(static_cast<std::uint64_t>(layer.flops), ' ', layer.activation_bytes, '\n');
   }
   checksum computed;
@@ -51,29 +51,29 @@ namespace detail {
                                GLIA_VERSION_PATCH, ": ", computed.value())}};
 }
 
-/// Throws `data_error`, naming the file and the first difference, where the texts in it are those
-/// of another model, or of none.
+/// Throws `data_error`, with the path and the first difference, if the metadata of a file belong to
+/// another network or are missing.
 inline void require_identity(const std::string& file, const std::map<std::string, std::string>& got,
                              const std::map<std::string, std::string>& expected) {
   const auto said = [&](const char* what) -> std::string_view {
     const auto found = got.find(what);
     require<data_error>(found != got.end(), file,
-                        ": is no model that glia::save wrote, as it does not say what network it "
-                        "is of; for files of other programs there is load_parameters");
+                        ": the file was not written by glia::save, because it has no description "
+                        "of a network; use load_parameters for files of other programs");
     return found->second;
   };
   for (const char* what : {"sample", "layers", "description"}) {
     const auto [theirs, ours] = detail::first_difference(said(what), expected.at(what));
-    require<data_error>(theirs == ours, file, ": is of another network (", what,
-                        "): the file has '", theirs, "', the model '", ours,
-                        "'; weights under other activations are taken by load_parameters");
+    require<data_error>(theirs == ours, file, ": the file belongs to another network (", what,
+                        "): the file has '", theirs, "', but the model has '", ours,
+                        "'; to load the parameters of a similar network, use load_parameters");
   }
-  // Another version may count costs in another way.
+  // Another version of glia can count costs differently.
   const std::string_view ours = expected.at("fingerprint");
   const std::string_view theirs = said("fingerprint");
   require<data_error>(theirs == ours || !theirs.starts_with(ours.substr(0, ours.find(':'))), file,
-                      ": is of another network: its layers are called like the model's and "
-                      "compute something else; their weights are taken by load_parameters");
+                      ": the file belongs to another network, whose layers have the same names but "
+                      "compute something else; to load its parameters, use load_parameters");
 }
 
 }  // namespace glia

@@ -12,33 +12,34 @@
 
 namespace glia {
 
-/// A number is (byte - zero) * scale.
+/// The scale and zero point of 8-bit integers: a number is (byte - zero) * scale.
 struct byte_scale {
-  float scale = 1;
-  std::int32_t zero = 0;
+  float scale = 1;        ///< difference between two neighboring numbers
+  std::int32_t zero = 0;  ///< byte that stands for 0
 };
 
-/// Where the numbers lie that go through some place of a model: in a first pass over them from
-/// where to where, in a second how many in each part of that.
+/// A histogram of the numbers of a tensor in a model. A first pass over the numbers finds their
+/// range, a second pass counts them.
 class number_histogram {
  public:
-  /// Throws `data_error` for what is no number or infinite.
+  /// Adds numbers. Throws `data_error` if one is infinite or NaN.
   void add(std::span<const float> numbers) {
     for (const float x : numbers) {
-      require<data_error>(std::isfinite(x),
-                          "calibrate: what goes into a product must be finite, got ", x);
+      require<data_error>(std::isfinite(x), "calibrate: expected finite inputs of a product, got ",
+                          x);
       if (counting_) {
-        counts_[bin_of(x)] += x != 0 ? 1 : 0;  // what is 0 stays so
+        counts_[bin_of(x)] += x != 0 ? 1 : 0;  // 0 has no error
       } else {
         low_ = std::min(low_, x);
         high_ = std::max(high_, x);
       }
     }
   }
+  /// Ends the first pass.
   void end_pass() { counting_ = true; }
 
-  /// The scale with which bytes err least in the mean square: that of a range, 0 in it, as wide as
-  /// the numbers lie or narrower, when those outside count as its ends.
+  /// The scale and zero point with the smallest mean squared error. Tries the range of the numbers
+  /// and narrower ranges, all with 0 in them. Numbers outside of a range are clipped to its ends.
   [[nodiscard]] byte_scale best_bytes() const {
     byte_scale best = bytes_over(low_, high_);
     double least = error_of(best);
@@ -93,7 +94,7 @@ class number_histogram {
       }
       const double x = static_cast<double>(low_) + (static_cast<double>(bin) + 0.5) * bin_width();
       const double byte = std::clamp(std::nearbyint(x / scale) + r.zero, 0.0, 255.0);
-      // Within its byte a number is anywhere, as the middle of a bin is not.
+      // The numbers of a bin are spread over the whole interval of their byte.
       const double inside = scale * scale / 12;
       const double off = std::abs(x - (byte - r.zero) * scale);
       const double square = off <= scale ? inside : off * off;

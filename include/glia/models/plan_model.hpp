@@ -13,13 +13,13 @@ namespace glia {
 
 namespace detail {
 
-/// Plans what `describe` runs.
+/// Plans the function `describe`.
 template <class B>
 [[nodiscard]] model_plan plan(
     function_ref<variable<recorder<B>>(scope<recorder<B>>&, variable<recorder<B>>)> describe,
     const shape& sample) {
   require<shape_error>(sample.size() > 0,
-                       "model: expected samples of extents of at least 1, got shape ", sample);
+                       "model: expected a sample shape with extents of at least 1, got ", sample);
   using R = recorder<B>;
   const R calls;
   tape<R> on(calls);
@@ -39,11 +39,11 @@ template <class B>
 
 }  // namespace detail
 
-/// Runs a description on a recorder with one sample of the given shape, forward and backward: finds
-/// every shape, names the parameters and counts what each layer takes. B is the backend that the
-/// model will run on, if any.
+/// Plans a description for samples of a shape: finds all shapes, names the parameters, and counts
+/// the costs of each layer. It records a forward and a backward pass for one sample; nothing is
+/// computed. B is the backend that the model will run on.
 ///
-/// Throws what the layers throw when something does not fit, naming the layer.
+/// Throws the errors of layers that do not fit, with the name of the layer.
 template <class B = shapes_only, layer Description>
 [[nodiscard]] model_plan plan_model(const Description& description, const shape& sample) {
   using R = recorder<B>;

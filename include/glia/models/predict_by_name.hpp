@@ -10,15 +10,16 @@
 
 namespace glia {
 
-/// The outputs by name, for inputs by name: what a model gives that begins with `inputs`, in the
-/// order that it has them, and ends in `outputs`.
+/// Computes the named outputs of a model with several inputs or outputs.
 ///
 ///     const auto y = glia::predict(net, {{"image", images}, {"age", ages}});
 ///     const xt::xarray<float>& digits = y.at("digit");
 ///
-/// Throws `value_error` for a model without such inputs and for inputs of other names,
-/// `shape_error` for other shapes. The output of a model that has but one without a name is called
-/// "output".
+/// The model begins with `inputs` and ends in `outputs`. The inputs are passed in the model's
+/// order. If the model has a single output without a name, it is called "output".
+///
+/// Throws `value_error` if the names of the inputs differ from the model's, and `shape_error` if
+/// their shapes do.
 template <layer Description, backend B>
 [[nodiscard]] std::map<std::string, xt::xarray<float>> predict(
     const model<Description, B>& net, const std::vector<named_array>& inputs,

@@ -15,19 +15,20 @@
 
 namespace glia {
 
-/// What a model is made ready for.
+/// The options of `model::prepare`.
 struct prepare_options {
-  std::size_t batch = 1;  ///< how many samples it takes at a time; at least 1
+  std::size_t batch_size = 1;  ///< number of samples in each call, at least 1
 };
 
-/// A model made ready to predict, as it was when it was made: weights are folded, memory is
-/// planned, what a call needs beside its result is kept from call to call.
+/// A model prepared for fast predictions with a fixed batch size. Made by `model::prepare`.
 ///
-///     const auto ready = net.prepare({.batch = 1});
+///     const auto ready = net.prepare({.batch_size = 1});
 ///     const auto y = ready(x);
 ///
-/// Any number of threads may call it side by side, each with memory of its own. Training the model
-/// on does not change it.
+/// It is a snapshot: later training of the model does not change it. Batch normalization is folded
+/// into the weights, kernels are fused, and working memory is planned and reused between calls.
+///
+/// Any number of threads can call it at the same time; each has its own working memory.
 template <backend B>
 class prepared {
  public:
@@ -35,20 +36,21 @@ class prepared {
            std::vector<integer_range> integers)
       : made_(std::move(made)), batch_(batch), output_(output), integers_(std::move(integers)) {}
 
-  /// The outputs (N, ...) for inputs (N, ...sample), N being the batch that it was made for. Throws
-  /// `shape_error` for others.
+  /// Computes the outputs (N, ...) for inputs (N, ...sample). N is the batch size that it was
+  /// prepared for. Throws `shape_error` for other shapes.
   template <std::floating_point T = float, class Expression>
   [[nodiscard]] xt::xarray<T> operator()(const xt::xexpression<Expression>& inputs) const {
     const xt::xarray<T> x = inputs.derived_cast();
     const shape given(x.shape().begin(), x.shape().end());
-    require<shape_error>(given == batch_, "prepared model: expected inputs ", batch_, ", got ",
-                         given, "; prepare another for other batches");
+    require<shape_error>(given == batch_, "prepared model: expected inputs of shape ", batch_,
+                         ", got ", given, "; call prepare again for another batch size");
     xt::xarray<T> y(typename xt::xarray<T>::shape_type(output_.begin(), output_.end()));
     run(std::span<const T>(x.data(), x.size()), std::span<T>(y.data(), y.size()));
     return y;
   }
 
-  /// The same in plain memory; when each kernel ran is written down, if there is a timeline.
+  /// Computes the outputs between buffers in plain memory. Records the time of each kernel in
+  /// `times` if it is not null.
   void run(std::span<const float> inputs, std::span<float> outputs,
            timeline* times = nullptr) const {
     compute(inputs, outputs, times);
@@ -58,7 +60,7 @@ class prepared {
     compute(inputs, outputs, times);
   }
 
-  /// The kernels that a call runs.
+  /// The graph of kernels that a call runs.
   [[nodiscard]] const graph& calls() const { return made().programs()->each.calls(); }
 
  private:
@@ -69,7 +71,8 @@ class prepared {
     device.to_host((*made_)(samples_from_host(device, inputs, batch_), times), outputs);
   }
   [[nodiscard]] const inference<B>& made() const {
-    require<value_error>(made_ != nullptr, "prepared model: it was moved from");
+    require<value_error>(made_ != nullptr,
+                         "prepared model: the object was moved from and cannot be used");
     return *made_;
   }
 

@@ -10,7 +10,7 @@
 
 namespace glia {
 
-/// 1234567 as 1,234,567.
+/// Formats a number with commas: 1234567 as "1,234,567".
 [[nodiscard]] inline std::string grouped(std::size_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3;) {
@@ -20,7 +20,7 @@ namespace glia {
   return digits;
 }
 
-/// A quantity with three digits, a decimal prefix and a unit: 407 M, 1.36 GB, 768 B.
+/// Formats a quantity with three digits, a decimal prefix and a unit: "407 M", "1.36 GB", "768 B".
 [[nodiscard]] inline std::string scaled(double number, const std::string& unit = "") {
   constexpr std::array prefixes{"", "k", "M", "G", "T", "P"};
   std::size_t prefix = 0;
@@ -35,7 +35,7 @@ namespace glia {
 
 namespace detail {
 
-/// The layers as a summary lists them: frozen ones that follow each other as one.
+/// The layers in the rows of a summary. Consecutive frozen layers share a row.
 [[nodiscard]] inline std::vector<layer_summary> summary_rows(const model_plan& plan) {
   std::vector<layer_summary> rows;
   std::size_t together = 0;
@@ -58,9 +58,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// The plan as a table: a row per layer with its output shape, parameters, forward floating-point
-/// operations and the memory that it keeps for the backward pass, both for one sample. Frozen
-/// layers share a row.
+/// A text table of a model's layers. The columns are the output shape, the number of parameters,
+/// and, for one sample, the floating-point operations of the forward pass and the memory that is
+/// kept for the backward pass. Consecutive frozen layers share a row.
 [[nodiscard]] inline std::string summary_table(const model_plan& plan) {
   std::vector<std::vector<std::string>> rows{
       {"layer", "output", "parameters", "FLOPs", "activations"}};

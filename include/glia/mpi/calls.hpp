@@ -10,7 +10,7 @@
 
 namespace glia::mpi::detail {
 
-/// Throws `device_error` where a call of MPI's failed.
+/// Throws `device_error` if a call of MPI failed.
 inline void check(int code, const char* what) {
   if (code == MPI_SUCCESS) {
     return;
@@ -21,7 +21,7 @@ inline void check(int code, const char* what) {
   throw device_error(text("mpi: ", what, " failed (", reason.data(), ")"));
 }
 
-// A request is a number or a pointer, whatever the implementation.
+// A request is an integer or a pointer, depending on the implementation.
 static_assert(sizeof(MPI_Request) <= sizeof(rank_group::transfer::handle));
 
 [[nodiscard]] inline rank_group::transfer transfer_of(MPI_Request request) {
@@ -38,7 +38,7 @@ static_assert(sizeof(MPI_Request) <= sizeof(rank_group::transfer::handle));
   return done != 0;
 }
 
-/// MPI itself, begun where nobody has, and ended by who began it.
+/// Initializes MPI if the program has not done so, and finalizes it in that case.
 class session {
  public:
   session() {
@@ -54,8 +54,8 @@ class session {
     if (level < MPI_THREAD_MULTIPLE) {
       end();
       throw device_error(
-          "mpi: gradients are sent on a thread of their own, which this MPI does not allow; begin "
-          "it by MPI_Init_thread with MPI_THREAD_MULTIPLE, or let glia begin it");
+          "mpi: glia sends gradients on a second thread, which needs MPI_THREAD_MULTIPLE; "
+          "initialize MPI by MPI_Init_thread with MPI_THREAD_MULTIPLE, or let glia initialize it");
     }
   }
   session(const session&) = delete;
@@ -72,7 +72,7 @@ class session {
   bool ours_ = false;
 };
 
-/// A communicator of our own, so that nobody else's messages come between.
+/// A duplicate of a communicator, which keeps glia's messages apart from all others.
 class owned_communicator {
  public:
   explicit owned_communicator(MPI_Comm like) {

@@ -13,43 +13,48 @@
 
 namespace glia::mpi {
 
-/// The processes that `mpirun` or a scheduler started together:
+/// The ranks: all processes that `mpirun` or a scheduler started together.
 ///
 ///     const glia::mpi::communicator ranks;
 ///     const glia::cpu device{{.threads = ranks.threads()}};
 ///     ...
 ///     glia::trainer trainer{net, loss, glia::adam{}, glia::distributed({.seed = 1}, ranks)};
 ///
-/// Started by itself, a program is the only rank. MPI is begun where it is not yet, and then ended
-/// with the last copy; every rank must end it alike. Throws `device_error` where MPI fails, or was
-/// begun without MPI_THREAD_MULTIPLE.
+/// A program that is started without `mpirun` is the only rank. The communicator initializes MPI if
+/// necessary, and then finalizes it when its last copy is destroyed. All ranks must create and
+/// destroy it in the same order. Throws `device_error` if MPI fails or was initialized without
+/// MPI_THREAD_MULTIPLE.
 class communicator {
  public:
+  /// Duplicates a communicator of MPI. The default contains all processes of the run.
   explicit communicator(MPI_Comm of = MPI_COMM_WORLD) : state_(make(of)) {}
 
+  /// Returns the number of this process, from 0 to size() - 1.
   [[nodiscard]] std::size_t rank() const noexcept { return all().rank(); }
+  /// Returns the number of ranks.
   [[nodiscard]] std::size_t size() const noexcept { return all().size(); }
-  /// Whether this is the rank that prints and writes files.
+  /// Returns whether this is rank 0, which prints and writes files.
   [[nodiscard]] bool is_first() const noexcept { return rank() == 0; }
 
-  /// How many threads this rank should use: as many as the cores that it was bound to.
+  /// Returns the number of threads that this rank should use: the number of cores it is bound to,
+  /// divided by the number of ranks that share them.
   [[nodiscard]] std::size_t threads() const { return threads_for(all().places(), rank()); }
-  /// "2 ranks on 1 machine, 1 thread each", with a warning where there are fewer cores. All ranks
-  /// call it, each with the number of its threads.
+  /// Returns a text such as "2 ranks on 1 machine, 1 thread each", and a warning if a machine has
+  /// fewer cores than threads. All ranks must call it, each with its number of threads.
   [[nodiscard]] std::string placement(std::size_t threads) const {
     return placement_text(all().places(), gather_values(*ranks(), threads));
   }
 
-  /// What `distributed` shares a training among.
+  /// Returns the ranks among which `distributed` shares a training.
   [[nodiscard]] std::shared_ptr<rank_group> ranks() const { return state_; }
 
-  /// Ends the run on all ranks with this one's reason.
+  /// Ends the run on all ranks and prints this rank's reason.
   void fail(const std::string& reason) const { state_->fail(reason); }
-  /// The same for what all ranks know.
+  /// Ends the run for a reason that all ranks know already.
   void end(const std::string& reason) const { state_->note_failure(reason); }
 
  private:
-  // Ends MPI after its communicators.
+  // Members in this order: MPI is finalized after its communicators are freed.
   struct owned {
     detail::session of_mpi;
     mpi::ranks ranks;
@@ -64,14 +69,14 @@ class communicator {
   std::shared_ptr<mpi::ranks> state_;
 };
 
-/// Calls body(communicator) and returns what it returns; 1 where it throws, which ends the run on
-/// all ranks with the reason on the first one's output.
+/// Calls body(communicator) and returns its result. If it throws, returns 1 and ends the run on all
+/// ranks; rank 0 prints the reason.
 template <class Body>
 int run(const Body& body) {
   const communicator all;
   try {
     return body(all);
-  } catch (const rank_error& e) {  // which all ranks know
+  } catch (const rank_error& e) {  // all ranks have this error
     all.end(e.what());
     return 1;
   } catch (const std::exception& e) {

@@ -8,18 +8,20 @@
 
 namespace glia {
 
-/// Shares a training among ranks: each takes its part of every batch, of which all ranks together
-/// make the same step as one process would. All ranks make the trainer and call it alike.
+/// Returns trainer options that share a training among ranks. Each rank computes a part of every
+/// batch, and all ranks together make the same step as one process would. All ranks must create the
+/// trainer and call its functions in the same order.
 ///
 ///     glia::trainer trainer{net, loss, glia::adam{}, glia::distributed({.seed = 1}, ranks)};
 [[nodiscard]] inline trainer_options distributed(trainer_options options,
                                                  const mpi::communicator& over,
                                                  const distributed_options& how = {}) {
-  options.over = {over.ranks(), how};
+  options.distribution = {over.ranks(), how};
   return options;
 }
 
-/// Shares an evaluation: ranks take batches in turn, and all have the scores of all of them.
+/// Returns options that share an evaluation among ranks. The ranks take batches in turn, and all of
+/// them get the scores of all batches.
 [[nodiscard]] inline evaluate_options distributed(evaluate_options options,
                                                   const mpi::communicator& over) {
   options.ranks = over.ranks().get();

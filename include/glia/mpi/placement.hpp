@@ -15,10 +15,11 @@
 
 namespace glia::mpi {
 
-/// Where a rank runs. A value without pointers, so that ranks can send it.
+/// The machine, process and cores of a rank. It contains no pointers, so that ranks can send it.
 struct rank_place {
   std::array<char, 64> host{};
-  std::array<char, 32> process_space{};  ///< in which its number means it
+  /// The PID namespace in which the process number is valid.
+  std::array<char, 32> process_space{};
   int process = 0;
   cpu_set_t cores{};
 
@@ -52,8 +53,8 @@ struct rank_place {
   }
 };
 
-/// How many threads a rank should use: the cores that it was bound to, shared with the ranks that
-/// were bound to some of them as well.
+/// Returns the number of threads a rank should use: its cores, divided by the number of ranks that
+/// share some of them.
 [[nodiscard]] inline std::size_t threads_for(const std::vector<rank_place>& all, std::size_t rank) {
   const auto sharing = std::count_if(all.begin(), all.end(), [&](const rank_place& other) {
     return all[rank].shares_cores(other);
@@ -62,8 +63,8 @@ struct rank_place {
       all[rank].core_count() / std::max<std::size_t>(static_cast<std::size_t>(sharing), 1), 1);
 }
 
-/// "4 ranks on 2 machines, 1 to 2 threads each", and a warning behind it where a machine has fewer
-/// cores than threads. `threads` is what each rank uses.
+/// Returns a text such as "4 ranks on 2 machines, 1 to 2 threads each", and a warning for each
+/// machine with fewer cores than threads. `threads` contains the number of threads of each rank.
 [[nodiscard]] inline std::string placement_text(const std::vector<rank_place>& all,
                                                 const std::vector<std::size_t>& threads) {
   std::vector<std::size_t> first_of_host;
@@ -92,9 +93,9 @@ struct rank_place {
     }
     const auto there = static_cast<std::size_t>(CPU_COUNT(&cores));
     if (wanted > there) {
-      result += text("\nwarning: ", all[host].host_name(), " is to run ", counted(wanted, "thread"),
+      result += text("\nwarning: ", all[host].host_name(), " runs ", counted(wanted, "thread"),
                      " on ", counted(there, "core"),
-                     ", which is slow; start fewer ranks there, or give each --threads 1");
+                     ", which is slow; start fewer ranks there, or give each of them --threads 1");
     }
   }
   return result;

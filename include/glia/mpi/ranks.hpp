@@ -24,8 +24,8 @@
 namespace glia::mpi {
 
 /// The ranks of an MPI communicator. A rank that fails tells all others, which then throw
-/// `rank_error`; the first one prints the reason as it ends, and ends the run. A rank that is gone
-/// without a word is found by its process, on the same machine.
+/// `rank_error`; rank 0 prints the reason and ends the run. If a rank dies without a message, ranks
+/// on the same machine notice that its process no longer exists.
 class ranks final : public rank_group {
  public:
   explicit ranks(MPI_Comm of) : parts_(of), sums_(of), messages_(of), control_(of) {
@@ -86,7 +86,7 @@ class ranks final : public rank_group {
     }
   }
 
-  /// What all ranks know to be wrong, to be printed by the first one.
+  /// Stores a failure that all ranks know already, for rank 0 to print.
   void note_failure(const std::string& what) {
     const std::lock_guard lock(mutex_);
     if (failure_.empty()) {
@@ -95,7 +95,8 @@ class ranks final : public rank_group {
   }
 
   [[nodiscard]] std::shared_ptr<const shared_memory> share_memory(std::size_t bytes) override {
-    // What follows waits for all without a look at failures, so that all have to be there.
+    // The following calls wait for all ranks without checking for failures, so first make sure that
+    // all are here.
     (void)gather_values(*this, bytes);
     return windows_.share(messages_.get(), bytes);
   }
@@ -108,7 +109,7 @@ class ranks final : public rank_group {
       }
       failure_ = text(name_of(rank_), ": ", std::string(reason));
       send_to_others(failure_.data(), failure_.size(), failure_tag);
-    } catch (...) {  // the end of this rank says enough
+    } catch (...) {  // the others notice the end of this process
     }
   }
 
@@ -116,11 +117,11 @@ class ranks final : public rank_group {
   using clock = std::chrono::steady_clock;
   static constexpr int failure_tag = 1;
   static constexpr int ended_tag = 2;
-  /// How long ranks go on waiting for one that has ended: what it sent may still be on its way.
+  /// Time that ranks wait for messages of a rank that has ended, which may still arrive.
   static constexpr std::chrono::seconds grace{2};
   static constexpr std::chrono::milliseconds between_looks{2};
   static constexpr std::chrono::milliseconds between_looks_at_processes{200};
-  /// How long a rank waits for the first one to end the run before it does so itself.
+  /// Time that a rank waits for rank 0 to end the run before it does so itself.
   static constexpr std::chrono::seconds patience{4};
 
   [[nodiscard]] MPI_Comm channel(transfer_kind kind) const noexcept {
@@ -129,7 +130,7 @@ class ranks final : public rank_group {
                                          : messages_.get();
   }
 
-  /// Whether some other rank has failed, or is gone.
+  /// Checks whether another rank has failed or its process no longer exists.
   void look() {
     const auto now = clock::now();
     if (!failure_.empty() || now - looked_ < between_looks) {
@@ -156,20 +157,20 @@ class ranks final : public rank_group {
       first_ended_ = static_cast<std::size_t>(source);
     }
     if (!leaving_ && first_end_ != clock::time_point() && now - first_end_ > grace) {
-      failure_ = text(name_of(first_ended_), ": has ended, and others have not");
+      failure_ = text(name_of(first_ended_), ": has ended before the other ranks");
       return;
     }
     for (std::size_t i = 0; i < size(); ++i) {
       const rank_place& other = places_[i];
       if (other.sees_process_of(places_[rank_]) && kill(other.process, 0) != 0 && errno == ESRCH) {
         failure_ = text(name_of(i), ": its process (", other.process,
-                        ") is gone; it was killed, has crashed or has ended early");
+                        ") no longer exists; it was killed, crashed or ended early");
         return;
       }
     }
   }
 
-  /// From whom a message of a kind is there; -1: from nobody.
+  /// Returns the source of a waiting message with this tag, or -1 if there is none.
   [[nodiscard]] int probe(int tag, MPI_Status* status = MPI_STATUS_IGNORE) const {
     int there = 0;
     MPI_Status found;
@@ -189,7 +190,7 @@ class ranks final : public rank_group {
     }
   }
 
-  /// Waits for the others, or ends the run where a rank has failed.
+  /// Waits for the other ranks, or ends the run if a rank has failed.
   void leave() noexcept {
     try {
       leaving_ = true;
@@ -220,7 +221,7 @@ class ranks final : public rank_group {
     }
     const auto until = clock::now() + patience;
     while (rank_ != 0 && clock::now() < until) {
-      int there = 0;  // messages move on while somebody asks for some
+      int there = 0;  // MPI makes progress only inside its calls
       MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, control_.get(), &there, MPI_STATUS_IGNORE);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -233,10 +234,10 @@ class ranks final : public rank_group {
   std::size_t rank_ = 0;
   std::vector<rank_place> places_;
   int exceptions_ = std::uncaught_exceptions();
-  std::mutex mutex_;     // what follows
-  std::string failure_;  // once one has failed
+  std::mutex mutex_;     // protects the members below
+  std::string failure_;  // the reason, once a rank has failed
   bool leaving_ = false;
-  clock::time_point first_end_{};  // when a rank was first seen to have ended, if one has
+  clock::time_point first_end_{};  // when this rank first noticed that another had ended
   std::size_t first_ended_ = 0;
   std::vector<MPI_Request> sent_;
   clock::time_point looked_{};

@@ -12,8 +12,8 @@
 
 namespace glia::mpi::detail {
 
-/// Memory that ranks on one machine share. It is given back to MPI at the end alone, which all
-/// ranks have to do together; what is no longer used is there for who asks next.
+/// Shared memory of ranks on one machine. MPI frees it only at the end, because all ranks must do
+/// that together. Until then, unused windows are reused.
 class windows {
  public:
   windows() = default;
@@ -24,7 +24,7 @@ class windows {
   [[nodiscard]] std::shared_ptr<const shared_memory> share(MPI_Comm all, std::size_t bytes) {
     for (const std::shared_ptr<window>& one : made_) {
       if (one.use_count() == 1 && one->bytes >= bytes) {
-        check(MPI_Barrier(all), "MPI_Barrier");  // nobody reads what was there
+        check(MPI_Barrier(all), "MPI_Barrier");  // no rank still reads the old content
         std::memset(one->memory.of_rank[one->rank], 0, one->bytes);
         check(MPI_Barrier(all), "MPI_Barrier");
         return {one, &one->memory};
@@ -42,7 +42,7 @@ class windows {
     return {made, &made->memory};
   }
 
-  /// All ranks free them together.
+  /// Frees all windows. All ranks must call it together.
   void free() noexcept {
     for (const std::shared_ptr<window>& one : made_) {
       MPI_Win_free(&one->handle);
@@ -72,7 +72,7 @@ class windows {
     result->rank = static_cast<std::size_t>(rank);
     void* own = nullptr;
     int good = near_count == count ? 1 : 0;
-    // A line of the cache more, as MPI does not say where it begins.
+    // One cache line more, because MPI does not guarantee an alignment.
     if (good == 1) {
       good = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes + line), 1, MPI_INFO_NULL, near,
                                      &own, &result->handle) == MPI_SUCCESS

@@ -7,7 +7,7 @@
 // Elements in row-major order: the last axis varies fastest.
 namespace glia::onnx {
 
-/// Axes in another order: axis i of what has it is axis order[i] of what it is of.
+/// A permutation of axes: axis i of the permuted tensor is axis order[i] of the original one.
 using axis_order = std::vector<std::size_t>;
 
 [[nodiscard]] inline axis_order plain_order(std::size_t rank) {
@@ -16,7 +16,7 @@ using axis_order = std::vector<std::size_t>;
   return order;
 }
 
-/// How far apart neighbours along each axis are.
+/// Returns the distance between neighboring elements along each axis.
 [[nodiscard]] inline std::vector<std::size_t> steps_of(const std::vector<std::size_t>& extents) {
   std::vector<std::size_t> steps(extents.size(), 1);
   for (std::size_t i = extents.size(); i-- > 1;) {
@@ -25,7 +25,7 @@ using axis_order = std::vector<std::size_t>;
   return steps;
 }
 
-/// At which index of an axis element i is.
+/// Returns the index along an axis of element i.
 [[nodiscard]] inline std::size_t index_along(std::size_t axis,
                                              const std::vector<std::size_t>& extents,
                                              std::size_t i) {
@@ -35,14 +35,14 @@ using axis_order = std::vector<std::size_t>;
   return i % extents[axis];
 }
 
-/// Goes on to the next place; behind the last one, to the first.
+/// Advances to the next position; after the last one, to the first.
 inline void advance(std::vector<std::size_t>& place, const std::vector<std::size_t>& extents) {
   for (std::size_t i = place.size(); i-- > 0 && ++place[i] == extents[i];) {
     place[i] = 0;
   }
 }
 
-/// All elements with their axes in another order, which may leave out those of extent 1.
+/// Returns all elements with their axes permuted. The order may omit axes of extent 1.
 template <class T>
 [[nodiscard]] std::vector<T> in_order(const std::vector<T>& all,
                                       const std::vector<std::size_t>& extents,

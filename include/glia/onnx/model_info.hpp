@@ -19,24 +19,26 @@
 
 namespace glia {
 
-/// What a program that predicts has to know of a network and its file cannot say otherwise. It is
-/// kept among the file's metadata, as texts of these keys; what is left out is not written.
+/// Properties of a network that an application needs and an ONNX file has no fields for. They are
+/// stored in the file's metadata, as texts under the keys below. Empty members and defaults are not
+/// written.
 struct model_info {
-  std::vector<std::string> classes{};  ///< "classes": a line for each output
-  std::array<float, 3> mean{0, 0, 0};  ///< "mean": of red, green and blue in [0, 1], by spaces
-  std::array<float, 3> std{1, 1, 1};   ///< "std": what (pixel - mean) is divided by
-  bool crop = false;  ///< "fit": "crop", the shorter side to its extent and the middle of the
-                      ///< longer one; else "stretch", both on their own
-  std::optional<unsigned long long> seed{};  ///< "seed": of the training
-  std::optional<double> accuracy{};          ///< "accuracy": in [0, 1], of what was held out
-  std::string description{};                 ///< "description"
+  std::vector<std::string> class_names{};  ///< key "classes": one line for each output
+  std::array<float, 3> mean{0, 0, 0};      ///< key "mean": subtracted from RGB values in [0, 1]
+  std::array<float, 3> std{1, 1, 1};       ///< key "std": divisor of (pixel - mean), above 0
+  bool crop = false;  ///< key "fit": true ("crop") scales the shorter side and crops the longer
+                      ///< one around its center; false ("stretch") scales both sides
+  std::optional<unsigned long long> seed{};  ///< key "seed": seed of the training
+  std::optional<double> accuracy{};  ///< key "accuracy": accuracy on held-out samples, in [0, 1]
+  std::string description{};         ///< key "description": free text
 
-  /// As a file's metadata. Throws `value_error` for names of classes with line breaks.
+  /// Returns the members as metadata of a file. Throws `value_error` if a class name contains a
+  /// line break.
   [[nodiscard]] std::map<std::string, std::string> to_metadata() const {
     std::map<std::string, std::string> all;
-    for (const std::string& name : classes) {
-      require<value_error>(name.find('\n') == std::string::npos, "model_info: the class '", name,
-                           "' has a line break in its name");
+    for (const std::string& name : class_names) {
+      require<value_error>(name.find('\n') == std::string::npos, "model_info: the class name '",
+                           name, "' contains a line break; expected names of one line");
       all["classes"] += name + '\n';
     }
     if (mean != model_info{}.mean || std != model_info{}.std) {
@@ -58,8 +60,8 @@ struct model_info {
     return all;
   }
 
-  /// Of a file's metadata, in which other keys may stand. Throws `data_error` for what these keys
-  /// cannot mean.
+  /// Reads the members from a file's metadata, and ignores other keys. Throws `data_error` if a
+  /// value has the wrong format.
   [[nodiscard]] static model_info from_metadata(const std::map<std::string, std::string>& all) {
     model_info made;
     const auto value = [&](const std::string& key) {
@@ -68,13 +70,13 @@ struct model_info {
     };
     std::istringstream lines(value("classes"));
     for (std::string line; std::getline(lines, line);) {
-      made.classes.push_back(line);
+      made.class_names.push_back(line);
     }
     made.mean = colours(value("mean"), "mean", made.mean);
     made.std = colours(value("std"), "std", made.std);
     for (const float one : made.std) {
-      require<data_error>(one > 0, "metadata 'std' is '", value("std"),
-                          "'; expected numbers above 0");
+      require<data_error>(one > 0, "the metadata value of 'std' is '", value("std"),
+                          "'; expected three numbers above 0");
     }
     made.crop = value("fit") == "crop";
     made.description = value("description");
@@ -90,7 +92,7 @@ struct model_info {
   friend bool operator==(const model_info&, const model_info&) = default;
 
  private:
-  /// All digits that tell it from its neighbours.
+  /// Writes a number with enough digits to read it back exactly.
   template <class Number>
   [[nodiscard]] static std::string exact(Number x) {
     std::array<char, 32> digits{};
@@ -106,8 +108,8 @@ struct model_info {
         return std::from_chars(of.data(), of.data() + of.size(), made);
       }
     }();
-    require<data_error>(read.ec == std::errc{} && read.ptr == of.data() + of.size(), "metadata '",
-                        key, "' is '", of, "'; expected a number");
+    require<data_error>(read.ec == std::errc{} && read.ptr == of.data() + of.size(),
+                        "the metadata value of '", key, "' is '", of, "'; expected a number");
     return made;
   }
   [[nodiscard]] static std::array<float, 3> colours(const std::string& of, std::string_view key,
@@ -120,7 +122,7 @@ struct model_info {
     std::string more;
     require<data_error>(static_cast<bool>(words >> made[0] >> made[1] >> made[2]) &&
                             !(words >> more) && std::isfinite(made[0] + made[1] + made[2]),
-                        "metadata '", key, "' is '", of, "'; expected three numbers");
+                        "the metadata value of '", key, "' is '", of, "'; expected three numbers");
     return made;
   }
 };

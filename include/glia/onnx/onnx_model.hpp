@@ -22,44 +22,50 @@
 
 namespace glia {
 
-/// What of a file's network a description is.
+/// Options of `onnx_model`.
 struct onnx_model_options {
-  /// Whether images, the inputs and outputs of four axes, are (N, H, W, C), as in all of glia; else
-  /// they are as in the file, which has them as (N, C, H, W).
+  /// True: images (inputs and outputs with four axes) are (N, H, W, C), as everywhere else in glia.
+  /// False: they stay as in the file, (N, C, H, W).
   bool channels_last = false;
-  /// Which tensors of the file the model gives, by their names there; if none is named, the file's
-  /// own outputs. One before the end makes features of a network for others to build on.
+  /// Names of the tensors in the file to return as outputs; empty: the file's outputs. An inner
+  /// tensor makes features for other layers to build on.
   std::vector<std::string> outputs{};
 };
 
-/// The network of an ONNX file, with its weights, as a description like any other:
+/// A description that contains the network of an ONNX file and its weights. Use it like any other
+/// layer or model:
 ///
 ///     glia::model net{glia::onnx_model{"net.onnx"}};
 ///     const auto y = net.predict(x);
 ///
-/// It can be summarised, prepared, trained further, and put behind `frozen` with other layers
-/// behind it, on any backend. Its parameters are called as in the file; those of images are turned
-/// to glia's order as they are read, and images themselves where they enter and leave. Weights of
-/// products, convolutions, normalisations and the like, and of more than one element elsewhere, are
-/// trained; batch normalisations have running statistics, and dropout drops while training.
+/// The model can be summarized, prepared and trained further, on any device. It can be combined
+/// with other layers, for example as a frozen feature extractor. Its parameters have the names of
+/// the file. Convolution kernels are converted to glia's axis order when they are read.
 ///
-/// Samples are what the file's input has behind its first axis. A file that says a number of
-/// samples is used for any number where it treats them one by one, and else for its own only:
-/// `data_error` says which node stands against it. A model of several inputs takes them as rows,
-/// one behind the other, as `inputs` does, and gives several outputs as `outputs` does.
+/// Training changes the weights of products, convolutions, normalizations and similar operators,
+/// and other weights with more than one element. Batch normalization keeps running statistics, and
+/// dropout is active during training.
 ///
-/// Opsets 7 to 21, and most of what older ones have. Throws `data_error`, naming the file, where it
-/// cannot be read or is damaged, for operators that glia has no kernels for, by name, and for nodes
-/// that do not fit together. Reading takes no more memory than some 100 MB beside the weights.
+/// A sample has the shape of the file's input without its first axis. If the file fixes the batch
+/// size, but treats all samples independently, glia accepts any batch size. Otherwise it accepts
+/// only the file's batch size, and `data_error` names the node that prevents others. A model with
+/// several inputs takes them as rows that contain one input after the other, like `inputs`. It
+/// returns several outputs like `outputs`.
 ///
-/// Floats in a file beside the model that lie there as glia has them are used where they lie, on
-/// backends in host memory; training makes pages of their own of what it changes. So that file must
-/// not be written over while a model lives: put another in its place, as `write_onnx` does.
+/// Supports opsets 7 to 21, and most of the older ones. Throws `data_error`, which names the file,
+/// if the file cannot be read or is damaged, if it contains operators that glia does not support
+/// (with their names), or if its nodes do not fit together. Reading takes about 100 MB of memory in
+/// addition to the weights.
+///
+/// Weights in a separate data file are mapped, not copied, if they are floats in glia's layout and
+/// the device uses host memory. Training copies the pages that it changes. Do not overwrite a data
+/// file while a model uses it; replace it by a new file, as `write_onnx` does.
 class onnx_model {
  public:
-  using holds_layers = void;
-  static constexpr bool hands_on = false;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = false;
 
+  /// Reads an ONNX file. Throws `data_error`, with the file's name, if it cannot be read.
   explicit onnx_model(const std::filesystem::path& path, const onnx_model_options& options = {})
       : content_(std::make_shared<const onnx::model_content>(path)) {
     onnx::detail::naming_file(*content_, [&] {
@@ -67,14 +73,14 @@ class onnx_model {
     });
   }
 
-  /// The shape of a sample. Throws `value_error` where the file leaves an extent open: then say it
-  /// as the model is made, model{onnx_model{...}, {28, 28, 1}}.
+  /// Returns the shape of a sample. Throws `value_error` if the file does not fix all extents; then
+  /// give the shape to the model: model{onnx_model{...}, {28, 28, 1}}.
   [[nodiscard]] shape sample_shape() const {
     if (what_.inputs.size() == 1) {
       const onnx::graph_input_spec& only = what_.inputs[0];
-      require<value_error>(only.sample.has_value(), content_->path().string(), ": the input '",
-                           only.name,
-                           "' may have samples of several shapes; say which: "
+      require<value_error>(only.sample.has_value(), content_->path().string(),
+                           ": the file does not fix the sample shape of the input '", only.name,
+                           "'; give the shape when you make the model, for example "
                            "model{onnx_model{...}, {28, 28, 1}}");
       return *only.sample;
     }
@@ -88,17 +94,17 @@ class onnx_model {
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, const variable<B>& x) const;
 
-  /// Whether its samples are pictures of one or three colours (C, H, W).
+  /// Returns whether the samples are images (C, H, W) with one or three channels.
   [[nodiscard]] bool takes_channels_first() const {
     const auto& sample = what_.inputs[0].sample;
     return what_.inputs.size() == 1 && !what_.channels_last && sample && sample->rank() == 3 &&
            ((*sample)[0] == 1 || (*sample)[0] == 3) && (*sample)[1] > 3 && (*sample)[2] > 3;
   }
-  [[nodiscard]] output_kind gives() const { return what_.gives; }
+  [[nodiscard]] glia::output_kind output_kind() const { return what_.gives; }
   [[nodiscard]] std::string description() const {
     return text("onnx_model(", content_->path().filename().string(), ')');
   }
-  /// What its writer put into the file beside the network: class names, preprocessing and the like.
+  /// Returns the metadata of the file, such as class names and preprocessing, by key.
   [[nodiscard]] std::map<std::string, std::string> metadata() const {
     std::map<std::string, std::string> all;
     for (const auto& one : content_->message().metadata_props()) {
@@ -106,7 +112,7 @@ class onnx_model {
     }
     return all;
   }
-  /// The file itself.
+  /// Returns the content of the file.
   [[nodiscard]] const onnx::model_content& content() const { return *content_; }
 
   friend bool operator==(const onnx_model& a, const onnx_model& b) {
@@ -125,8 +131,8 @@ class onnx_model {
   onnx::graph_interface what_;
 };
 
-/// One of the file's nodes as a layer: what summaries and profiles show, and what its weights
-/// belong to.
+/// A node of the file as a layer. Summaries and profiles show it, and the node's weights belong to
+/// it.
 template <backend B>
 struct onnx_model::layer_of_part {
   layer_of_part(const onnx_model& of, const onnx::read_result& read,
@@ -147,7 +153,7 @@ struct onnx_model::layer_of_part {
       if (all.weights[w].trainable) {
         values.set(all.weights[w].value,
                    s.parameter(all.own_name(part, w), all.weights[w].shape, initial(w)));
-      } else if (!s.training()) {
+      } else if (!s.is_training()) {
         values.set(
             all.weights[w].value,
             x.owner().constant(s.state(all.own_name(part, w), all.weights[w].shape, initial(w))));
@@ -166,8 +172,8 @@ struct onnx_model::layer_of_part {
   }
 
  private:
-  /// A running statistic is changed as soon as what it is to be is there, since another must not be
-  /// asked for before.
+  /// Runs a node. A running statistic is replaced as soon as its new value has been computed,
+  /// because only one can be open at a time.
   void run(scope<B>& s, const variable<B>& x, const graph_node& node) const {
     for (const value_id operand : node.operands) {
       if (operand == no_value || values.is_real(operand)) {
@@ -175,7 +181,7 @@ struct onnx_model::layer_of_part {
       }
       for (const std::size_t w : part.weights) {
         if (all.weights[w].value == operand && !all.weights[w].trainable) {
-          changing_ = &s.changing_state(all.own_name(part, w), all.weights[w].shape, initial(w));
+          changing_ = &s.mutable_state(all.own_name(part, w), all.weights[w].shape, initial(w));
           values.set(operand, x.owner().constant(*changing_));
           next_ = all.next_of(operand);
         }
@@ -224,8 +230,8 @@ template <backend B>
 variable<B> onnx_model::operator()(scope<B>& s, const variable<B>& x) const {
   const shape given = sample_of(x.shape());
   for (const onnx::graph_input_spec& one : what_.inputs) {
-    s.expect(what_.inputs.size() > 1 ? given == sample_shape() : one.fits(given),
-             "the file's input '", one.name, "' takes samples ", one.words, ", got ", given,
+    s.expect(what_.inputs.size() > 1 ? given == sample_shape() : one.fits(given), "the input '",
+             one.name, "' of the file takes samples ", one.words, ", got ", given,
              one.fits(given) ? ""
              : what_.channels_last
                  ? ""
@@ -238,11 +244,12 @@ variable<B> onnx_model::operator()(scope<B>& s, const variable<B>& x) const {
     shapes.push_back(one.shape());
   }
   const onnx::read_result all = onnx::detail::naming_file(*content_, [&] {
-    return onnx::read_graph(*content_, what_, shapes, s.training(),
-                            glia::detail::runs_recurrence<B>, s.planning());
+    return onnx::read_graph(*content_, what_, shapes, s.is_training(),
+                            glia::detail::runs_recurrence<B>, s.is_planning());
   });
   onnx::replay<B> values(all.calls, x.owner());
-  // A model is planned with one sample. Of a file that is for its own batches only, one of these.
+  // A model is planned with one sample. If the file fixes the batch size, planning repeats that
+  // sample.
   const std::size_t rows = x.shape()[0];
   const bool repeats = all.rows != rows;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -251,7 +258,7 @@ variable<B> onnx_model::operator()(scope<B>& s, const variable<B>& x) const {
   }
   std::size_t index = 0;
   for (const onnx::graph_part& part : all.parts) {
-    const typename scope<B>::under_name called(s, all.name_of(part));
+    const typename scope<B>::name_scope called(s, all.name_of(part));
     static_cast<void>(s.run(layer_of_part<B>(*this, all, part, values), x, "onnx", index++));
   }
   std::vector<variable<B>> results;

@@ -1,4 +1,5 @@
 #pragma once
 
-// The messages of the ONNX project's own onnx.proto, as its library has them compiled: ::onnx.
+// The message classes of the ONNX project's library (namespace ::onnx), compiled from its
+// onnx.proto.
 #include <onnx/onnx_pb.h>

@@ -20,18 +20,19 @@
 
 namespace glia {
 
-/// What `write_onnx` writes, and how.
+/// Options of `write_onnx`.
 struct onnx_options {
-  std::string name = "glia";                      ///< of the graph
-  std::map<std::string, std::string> metadata{};  ///< class names, preprocessing and the like
+  std::string name = "glia";  ///< name of the graph
+  /// Additional texts by key, such as class names and preprocessing.
+  std::map<std::string, std::string> metadata{};
 
-  /// Which products have weights and inputs of 8 bits, if any: what `calibrate` gives. They are
-  /// written with QuantizeLinear and DequantizeLinear before them, weights as bytes.
-  quantization quantized{};
+  /// Products to write with weights and inputs of 8 bits; the result of `calibrate`. They are
+  /// written with QuantizeLinear and DequantizeLinear, and their weights as bytes. Default: none.
+  glia::quantization quantization{};
 
-  /// A model of more bytes than this has its weights in a file beside it, net.onnx.data for
-  /// net.onnx, which goes with it; at most the 2 GiB that an ONNX file can have.
-  std::size_t largest_file = std::size_t{1} << 30;
+  /// Largest size of the ONNX file, in bytes, up to 2 GiB (the limit of the format). The weights of
+  /// a larger model go to a second file, net.onnx.data for net.onnx; keep both files together.
+  std::size_t max_file_bytes = std::size_t{1} << 30;
 };
 
 }  // namespace glia
@@ -40,15 +41,15 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// Quantises products of a graph whose samples are its first input.
+/// Quantizes products of a graph whose first input contains the samples.
 inline void quantize(graph& g, const quantization& how) {
   prune(g);
   passes::fold_scaling(g, fixed_values(g, {0}));
   passes::quantize_products(g, fixed_values(g, {0}), how);
 }
 
-/// The name of what was computed from parameters: that of the one which it is in another shape, or
-/// of the weights which it is scaled, or one after its layer.
+/// Returns the name of a constant that was computed from parameters: the parameter's name if it was
+/// only reshaped, sliced or scaled, else a name made from its layer.
 [[nodiscard]] inline std::string folded_name(const graph& once, const graph_uses& uses,
                                              value_id id) {
   value_id from = id;
@@ -74,7 +75,7 @@ inline void quantize(graph& g, const quantization& how) {
 
 }  // namespace detail
 
-/// A model's inference graph, with its weights, as the message of an ONNX file.
+/// Converts the inference graph of a model, with its weights, to an ONNX message.
 template <backend B>
 [[nodiscard]] ::onnx::ModelProto message_of(const model_core<B>& net,
                                             const description_ref<tracing_backend<B>>& described,
@@ -85,12 +86,13 @@ template <backend B>
   };
   recorder<B> first = recorded(2);
   recorder<B> second = recorded(3);
-  if (!options.quantized.products.empty()) {
-    detail::quantize(first.recorded(), options.quantized);
-    detail::quantize(second.recorded(), options.quantized);
+  if (!options.quantization.products.empty()) {
+    detail::quantize(first.recorded(), options.quantization);
+    detail::quantize(second.recorded(), options.quantization);
   }
   require_same_numbers(first.recorded(), second.recorded());
-  // What is the same for all samples, but as long as their batch, is no constant of the file.
+  // A value that is the same for all samples, but as long as their batch, cannot be a constant of
+  // the file.
   std::vector<bool> fixed;
   for (value_id id = 0;
        id < std::min(first.recorded().value_count(), second.recorded().value_count()); ++id) {
@@ -98,7 +100,7 @@ template <backend B>
   }
   for (const graph_node& node : first.recorded().nodes()) {
     if (node.kernel.template as<kernels::fake_quantize>() != nullptr) {
-      fixed[node.results[0]] = false;  // the file says how it comes about
+      fixed[node.results[0]] = false;  // written as operators, not as a constant
     }
   }
   passes::hoisted two = passes::hoist(first.recorded(), {0}, fixed);
@@ -147,19 +149,21 @@ template <class Model>
 
 namespace glia {
 
-/// Writes a model as it infers, with its weights, to an ONNX file of opset 17, for batches of any
-/// size: what ONNX Runtime, OpenVINO and other programs run. Inputs and outputs are as in glia,
-/// images (N, H, W, C). Weights have the names of the parameters, operations those of the layers.
-/// Needs the ONNX project's library: link `glia::onnx`.
+/// Writes a model with its weights to an ONNX file of opset 17, which ONNX Runtime, OpenVINO and
+/// other programs run. The file contains the inference graph, for batches of any size.
 ///
-/// Throws `value_error` for a layer with no counterpart and for one whose numbers depend on how
-/// many samples a batch has, by name, and `data_error`, naming the file, where it cannot be
-/// written: what was there before is then still there.
+/// Inputs and outputs are as in glia, so images are (N, H, W, C). The weights have the names of the
+/// parameters, the operators those of the layers. Link `glia::onnx`, which needs the ONNX project's
+/// library.
+///
+/// Throws `value_error`, with the layer's name, if a layer has no counterpart in ONNX or its output
+/// depends on the batch size. Throws `data_error`, with the file's name, if the file cannot be
+/// written; an existing file then remains unchanged.
 template <class Model>
 void write_onnx(const Model& net, const std::filesystem::path& path,
                 const onnx_options& options = {}) {
   ::onnx::ModelProto model = onnx::message_of(net, options);
-  onnx::write_message(model, path, options.largest_file);
+  onnx::write_message(model, path, options.max_file_bytes);
 }
 
 }  // namespace glia

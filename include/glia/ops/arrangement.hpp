@@ -16,8 +16,8 @@ namespace glia::ops {
 
 namespace detail {
 
-/// The kernel's result for x, of which no number is needed for the adjoint: that is the kernel
-/// back(shape of x).
+/// Applies a kernel that only rearranges elements. Its adjoint is the kernel back(shape of x),
+/// which does not need the elements of x.
 template <backend B, kernel K, class Back>
 [[nodiscard]] variable<B> rearranged(variable<B> x, const K& k, const Back& back) {
   tape<B>& owner = x.owner();
@@ -30,7 +30,7 @@ template <backend B, kernel K, class Back>
                       });
 }
 
-/// As few kernels as can be: each takes several tensors.
+/// Concatenates tensors with as few kernels as possible; each kernel accepts several tensors.
 template <backend B>
 [[nodiscard]] typename B::tensor concat_tensors(const B& device,
                                                 std::span<const typename B::tensor> parts,
@@ -53,10 +53,13 @@ template <backend B>
 
 }  // namespace detail
 
-/// Tensors one behind the other along an axis; their other extents are equal.
+/// Concatenates variables along an axis: concat({a, b}, 1).
+///
+/// All other extents must be equal. Throws `shape_error` if they differ, and `value_error` if there
+/// are no variables. NumPy: concatenate; PyTorch: cat.
 template <backend B>
 [[nodiscard]] variable<B> concat(const std::vector<variable<B>>& parts, std::size_t axis) {
-  require<value_error>(!parts.empty(), "concat: expected at least one tensor, got none");
+  require<value_error>(!parts.empty(), "concat: expected at least one variable, got none");
   std::vector<typename B::tensor> values;
   values.reserve(parts.size());
   bool needs_gradient = false;
@@ -87,13 +90,19 @@ template <backend B>
         }
       });
 }
+/// Concatenates variables along an axis.
 template <backend B>
 [[nodiscard]] variable<B> concat(std::initializer_list<variable<B>> parts, std::size_t axis) {
   return concat(std::vector<variable<B>>(parts), axis);
 }
 
-/// Elements begin ... begin + extent - 1 along an axis: slice(x, {.axis = 1, .begin = 2,
-/// .extent = 3}).
+/// Returns the elements begin to begin + extent - 1 along an axis.
+///
+///     slice(x, {.axis = 1, .begin = 2, .extent = 3})
+///
+/// The third member is a number of elements, as in PyTorch's narrow; Python's slices have an end.
+/// Its default is 1. The axis remains. Throws `shape_error` if there is no such axis or if the
+/// elements reach beyond its end.
 template <backend B>
 [[nodiscard]] variable<B> slice(variable<B> x, const kernels::slice& which) {
   return detail::rearranged(std::move(x), which, [&](const shape& s) {
@@ -101,15 +110,20 @@ template <backend B>
   });
 }
 
-/// x in parts along an axis, of these extents, which add up to its own. Their gradients come
-/// together in one piece, where those of slices would each be as large as x.
+/// Splits a variable along an axis into parts of the given extents: split(x, 1, {2, 3}).
+///
+/// The argument `extents` holds numbers of elements, as in PyTorch, whose order of arguments is
+/// x, extents, axis; NumPy expects positions. For the backward pass, split needs less memory than
+/// several calls of `slice`. Throws `shape_error` if the sum of the extents is not the extent of
+/// the axis.
 template <backend B>
 [[nodiscard]] std::vector<variable<B>> split(const variable<B>& x, std::size_t axis,
                                              std::span<const std::size_t> extents) {
   require_axis("split", x.shape(), axis);
   const std::size_t sum = std::accumulate(extents.begin(), extents.end(), std::size_t{0});
-  require<shape_error>(!extents.empty() && sum == x.shape()[axis], "split: parts of ", sum,
-                       " elements in all along axis ", axis, " of ", x.shape());
+  require<shape_error>(!extents.empty() && sum == x.shape()[axis], "split: expected parts with ",
+                       x.shape()[axis], " elements in total along axis ", axis, " of ", x.shape(),
+                       ", got ", sum);
   std::vector<typename B::tensor> parts;
   std::vector<shape> shapes;
   std::size_t begin = 0;
@@ -131,13 +145,18 @@ template <backend B>
                detail::concat_tensors(to.device(), std::span<const typename B::tensor>(dy), axis));
       });
 }
+/// Splits a variable along an axis into parts of the given extents.
 template <backend B>
 [[nodiscard]] std::vector<variable<B>> split(const variable<B>& x, std::size_t axis,
                                              std::initializer_list<std::size_t> extents) {
   return split(x, axis, std::span<const std::size_t>(extents.begin(), extents.size()));
 }
 
-/// x with a number before and after it along an axis: pad(x, {.axis = 1, .before = 2}).
+/// Adds elements of a constant value before and after a variable along an axis.
+///
+///     pad(x, {.axis = 1, .before = 2, .after = 1, .value = 0})
+///
+/// Members that are left out are 0. Throws `shape_error` if there is no such axis.
 template <backend B>
 [[nodiscard]] variable<B> pad(variable<B> x, const kernels::pad& around) {
   return detail::rearranged(std::move(x), around, [&](const shape& s) {
@@ -145,10 +164,12 @@ template <backend B>
   });
 }
 
-/// x with its axes in another order, as numpy.transpose: axis i of the result is axis order[i] of
-/// x.
+/// Permutes the axes of a variable: axis i of the result is axis order[i] of x.
+///
+/// permute(x, {1, 0}) transposes a matrix. NumPy: transpose(x, order); PyTorch: permute. Throws
+/// `shape_error` if `order` does not contain every axis exactly once.
 template <backend B>
-[[nodiscard]] variable<B> permute_axes(variable<B> x, const axis_list& order) {
+[[nodiscard]] variable<B> permute(variable<B> x, const axis_list& order) {
   const kernels::permute_axes kernel{order};
   return detail::rearranged(std::move(x), kernel, [&](const shape&) { return kernel.inverse(); });
 }

@@ -4,15 +4,15 @@
 
 namespace glia::detail {
 
-/// 1 for what is a class, from 0 on, and 0 for -1, which stands for none.
+/// Returns 1 for each class of at least 0, and 0 for the class -1, which means "no class".
 template <backend B>
 [[nodiscard]] typename B::tensor which_count(const B& device, const typename B::tensor& classes) {
   return device.run(kernels::binary{binary_function::greater}, classes,
                     device.run(kernels::full{{}, -0.5}));
 }
 
-/// How many of each row's numbers (N, M), ones and zeros, are 1, as (N, 1) to divide by: at
-/// least 1.
+/// Returns the number of ones in each row of (N, M), a matrix of ones and zeros, as a divisor (N,
+/// 1); at least 1.
 template <backend B>
 [[nodiscard]] typename B::tensor count_of_ones(const B& device, const typename B::tensor& ones) {
   return device.run(kernels::binary{binary_function::maximum},

@@ -7,20 +7,20 @@
 
 namespace glia {
 
-/// Where an op's random numbers come from: the step's key, a tensor (see `step_key`), and a stream
-/// of its own.
+/// A source of random numbers for an op; `scope::next_random()` returns one.
 template <backend B>
 struct random_source {
-  typename B::tensor key;
-  std::uint32_t stream = 0;
+  typename B::tensor key;    ///< Key of the training step, see `step_key`.
+  std::uint32_t stream = 0;  ///< Number of the stream, different for each op in a step.
 };
 
 }  // namespace glia
 
 namespace glia::ops {
 
-/// Sets each element to 0 with probability `rate` and divides the others by 1 - rate. Which ones go
-/// is a function of the source and the element's number in the batch alone.
+/// Sets each element to 0 with probability `rate`, and divides the others by 1 - rate.
+///
+/// The choice depends only on `random` and on the index of the element in the batch.
 template <backend B>
 [[nodiscard]] variable<B> dropout(variable<B> x, double rate, const random_source<B>& random) {
   tape<B>& owner = x.owner();

@@ -6,7 +6,9 @@
 
 namespace glia::ops {
 
-/// map(x), element by element.
+/// Applies a unary function to every element: unary({unary_function::softplus}, x).
+///
+/// The functions below have names of their own and are usually easier to read.
 template <backend B>
 [[nodiscard]] variable<B> unary(const unary_map& map, variable<B> x) {
   if (map == identity_map) {
@@ -30,49 +32,110 @@ template <backend B>
                       });
 }
 
+/// Returns factor x + offset, by element.
 template <backend B>
 [[nodiscard]] variable<B> affine(variable<B> x, double factor, double offset) {
   return unary({unary_function::affine, factor, offset}, std::move(x));
 }
+/// Limits every element to [low, high]. The gradient outside of the range is 0. NumPy: clip;
+/// PyTorch: clamp.
 template <backend B>
 [[nodiscard]] variable<B> clamp(variable<B> x, double low, double high) {
   return unary({unary_function::clamp, low, high}, std::move(x));
 }
+/// Returns the absolute value |x|, by element. The derivative at 0 is 0, as in PyTorch.
 template <backend B>
-[[nodiscard]] variable<B> absolute(variable<B> x) {
-  return unary({unary_function::absolute}, std::move(x));
+[[nodiscard]] variable<B> abs(variable<B> x) {
+  return unary({unary_function::abs}, std::move(x));
 }
+/// Returns x^2, by element.
 template <backend B>
 [[nodiscard]] variable<B> square(variable<B> x) {
   return unary({unary_function::square}, std::move(x));
 }
+/// Returns the square root of x, by element.
 template <backend B>
-[[nodiscard]] variable<B> square_root(variable<B> x) {
-  return unary({unary_function::square_root}, std::move(x));
+[[nodiscard]] variable<B> sqrt(variable<B> x) {
+  return unary({unary_function::sqrt}, std::move(x));
 }
+/// Returns the exponential e^x, by element.
 template <backend B>
-[[nodiscard]] variable<B> exponential(variable<B> x) {
-  return unary({unary_function::exponential}, std::move(x));
+[[nodiscard]] variable<B> exp(variable<B> x) {
+  return unary({unary_function::exp}, std::move(x));
 }
+/// Returns the natural logarithm of x, by element.
 template <backend B>
-[[nodiscard]] variable<B> logarithm(variable<B> x) {
-  return unary({unary_function::logarithm}, std::move(x));
+[[nodiscard]] variable<B> log(variable<B> x) {
+  return unary({unary_function::log}, std::move(x));
 }
+/// Returns the reciprocal 1 / x, by element.
 template <backend B>
 [[nodiscard]] variable<B> reciprocal(variable<B> x) {
   return unary({unary_function::reciprocal}, std::move(x));
 }
-template <backend B>
-[[nodiscard]] variable<B> softplus(variable<B> x) {
-  return unary({unary_function::softplus}, std::move(x));
-}
-/// The largest whole numbers that are not above x. Their slope is 0.
+/// Rounds every element down to an integer. The derivative is 0.
 template <backend B>
 [[nodiscard]] variable<B> floor(variable<B> x) {
   return unary({unary_function::floor}, std::move(x));
 }
+/// Returns the rectified linear unit max(x, 0), by element.
+template <backend B>
+[[nodiscard]] variable<B> relu(variable<B> x) {
+  return unary({unary_function::relu}, std::move(x));
+}
+/// Returns min(max(x, 0), 6), the rectified linear unit with an upper bound, by element.
+template <backend B>
+[[nodiscard]] variable<B> relu6(variable<B> x) {
+  return unary({unary_function::relu6}, std::move(x));
+}
+/// Returns the leaky rectified linear unit, by element: x for x > 0, negative_slope x otherwise.
+/// The default slope of 0.01 is PyTorch's; Keras's function has 0.2.
+template <backend B>
+[[nodiscard]] variable<B> leaky_relu(variable<B> x, double negative_slope = 0.01) {
+  return unary({unary_function::leaky_relu, negative_slope}, std::move(x));
+}
+/// Returns the exponential linear unit, by element: x for x > 0, alpha (e^x - 1) otherwise.
+template <backend B>
+[[nodiscard]] variable<B> elu(variable<B> x, double alpha = 1) {
+  return unary({unary_function::elu, alpha}, std::move(x));
+}
+/// Returns the Gaussian error linear unit x Phi(x), by element. Phi is the distribution function of
+/// the standard normal distribution; it is computed with erf, without the approximation by tanh.
+template <backend B>
+[[nodiscard]] variable<B> gelu(variable<B> x) {
+  return unary({unary_function::gelu}, std::move(x));
+}
+/// Returns the sigmoid linear unit x / (1 + e^-x), also called swish, by element.
+template <backend B>
+[[nodiscard]] variable<B> silu(variable<B> x) {
+  return unary({unary_function::silu}, std::move(x));
+}
+/// Returns the logistic function 1 / (1 + e^-x), by element.
+template <backend B>
+[[nodiscard]] variable<B> sigmoid(variable<B> x) {
+  return unary({unary_function::sigmoid}, std::move(x));
+}
+/// Returns the hyperbolic tangent of x, by element.
+template <backend B>
+[[nodiscard]] variable<B> tanh(variable<B> x) {
+  return unary({unary_function::tanh}, std::move(x));
+}
+/// Returns ln(1 + e^x), by element, computed without overflow.
+template <backend B>
+[[nodiscard]] variable<B> softplus(variable<B> x) {
+  return unary({unary_function::softplus}, std::move(x));
+}
 
-/// a + b with broadcasting.
+/// Returns the value of x as a constant, which stops the gradient. Keras, TensorFlow and JAX:
+/// stop_gradient; PyTorch: detach.
+template <backend B>
+[[nodiscard]] variable<B> detach(const variable<B>& x) {
+  return x.owner().constant(x.value());
+}
+
+/// Returns a + b with broadcasting. The operator `+` is the same.
+///
+/// Throws `shape_error` if the shapes do not broadcast.
 template <backend B>
 [[nodiscard]] variable<B> add(const variable<B>& a, const variable<B>& b) {
   return a.owner().record(
@@ -89,13 +152,17 @@ template <backend B>
       });
 }
 
-/// a - b with broadcasting.
+/// Returns a - b with broadcasting. The operator `-` is the same.
+///
+/// Throws `shape_error` if the shapes do not broadcast.
 template <backend B>
 [[nodiscard]] variable<B> subtract(const variable<B>& a, const variable<B>& b) {
   return add(a, affine(b, -1, 0));
 }
 
-/// a b, element by element, with broadcasting.
+/// Returns a * b, by element, with broadcasting. The operator `*` is the same.
+///
+/// Throws `shape_error` if the shapes do not broadcast.
 template <backend B>
 [[nodiscard]] variable<B> multiply(const variable<B>& a, const variable<B>& b) {
   return a.owner().record(
@@ -114,15 +181,22 @@ template <backend B>
       });
 }
 
-/// a / b, element by element, with broadcasting.
+/// Returns a * (1 / b), by element, with broadcasting. The operator `/` is the same.
+///
+/// The result can differ from the correctly rounded quotient by one unit in the last place; see
+/// `true_divide`. Throws `shape_error` if the shapes do not broadcast.
 template <backend B>
 [[nodiscard]] variable<B> divide(const variable<B>& a, const variable<B>& b) {
   return multiply(a, reciprocal(b));
 }
 
-/// The same rounded once, as IEEE 754 divides, where `divide` multiplies by the reciprocal.
+/// Returns the quotient a / b, by element, with broadcasting, correctly rounded as IEEE 754 defines
+/// it and as NumPy and PyTorch compute it.
+///
+/// `divide` and the operator `/` multiply by the reciprocal instead, which is faster and can differ
+/// by one unit in the last place. Throws `shape_error` if the shapes do not broadcast.
 template <backend B>
-[[nodiscard]] variable<B> quotient(const variable<B>& a, const variable<B>& b) {
+[[nodiscard]] variable<B> true_divide(const variable<B>& a, const variable<B>& b) {
   auto y = a.device().run(kernels::binary{binary_function::divide}, a.value(), b.value());
   return a.owner().record(
       y, a.needs_gradient() || b.needs_gradient(),
@@ -141,7 +215,9 @@ template <backend B>
       });
 }
 
-/// The larger (smaller) of a and b, with broadcasting. Where both are equal the gradient goes to a.
+namespace detail {
+
+/// Returns the maximum or the minimum of a and b, as `function` says.
 template <backend B>
 [[nodiscard]] variable<B> extremum(binary_function function, const variable<B>& a,
                                    const variable<B>& b) {
@@ -165,20 +241,34 @@ template <backend B>
         }
       });
 }
+
+}  // namespace detail
+
+/// Returns the larger of a and b, by element, with broadcasting.
+///
+/// If both are equal, the gradient goes to a; PyTorch divides it between a and b. Throws
+/// `shape_error` if the shapes do not broadcast.
 template <backend B>
 [[nodiscard]] variable<B> maximum(const variable<B>& a, const variable<B>& b) {
-  return extremum(binary_function::maximum, a, b);
+  return detail::extremum(binary_function::maximum, a, b);
 }
+/// Returns the smaller of a and b, by element, with broadcasting.
+///
+/// If both are equal, the gradient goes to a; PyTorch divides it between a and b. Throws
+/// `shape_error` if the shapes do not broadcast.
 template <backend B>
 [[nodiscard]] variable<B> minimum(const variable<B>& a, const variable<B>& b) {
-  return extremum(binary_function::minimum, a, b);
+  return detail::extremum(binary_function::minimum, a, b);
 }
 
-/// a where the condition is not 0, and b elsewhere, all three broadcast. The gradient goes to what
-/// was chosen.
+/// Selects elements by a condition: a where the condition is not 0, and b where it is 0, with
+/// broadcasting.
+///
+/// The condition is a tensor, not a variable. The gradient of each element goes to the selected
+/// operand. Throws `shape_error` if the shapes do not broadcast.
 template <backend B>
-[[nodiscard]] variable<B> select(const typename B::tensor& condition, const variable<B>& a,
-                                 const variable<B>& b) {
+[[nodiscard]] variable<B> where(const typename B::tensor& condition, const variable<B>& a,
+                                const variable<B>& b) {
   return a.owner().record(
       a.device().run(kernels::select{}, condition, a.value(), b.value()),
       a.needs_gradient() || b.needs_gradient(),
@@ -201,7 +291,8 @@ template <backend B>
 
 namespace glia {
 
-// Arithmetic on variables, found wherever a variable is.
+// Arithmetic on variables. The operators are in the namespace of `variable`, so that they are found
+// everywhere.
 template <backend B>
 [[nodiscard]] variable<B> operator+(const variable<B>& a, const variable<B>& b) {
   return ops::add(a, b);
@@ -220,18 +311,19 @@ template <backend B>
 }
 namespace detail {
 
-/// A tensor that is no variable, such as a loss's targets, as a constant of a variable's tape.
+/// Makes a tensor, such as the targets of a loss, a constant on the tape of a variable.
 template <backend B>
 [[nodiscard]] variable<B> constant_beside(const variable<B>& x, const typename B::tensor& value) {
-  require<value_error>(static_cast<bool>(value),
-                       "an operand of + - * / is no tensor; the targets that a loss is given are "
-                       "classes or values, as the data set has them, and the others are none");
+  require<value_error>(
+      static_cast<bool>(value),
+      "an operand of + - * / is an empty tensor; the targets of a loss hold either "
+      "t.labels or t.values, as the data set does, and the other one is empty");
   return x.owner().constant(value);
 }
 
 }  // namespace detail
 
-// With tensors that are no variables: constants.
+// Arithmetic on a variable and a tensor, which becomes a constant.
 template <backend B>
 [[nodiscard]] variable<B> operator+(const variable<B>& a, const typename B::tensor& b) {
   return a + detail::constant_beside(a, b);

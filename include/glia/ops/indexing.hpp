@@ -7,8 +7,12 @@
 
 namespace glia::ops {
 
-/// Rows of a table (V, ...), one for each index: an embedding. An index that is not one of
-/// 0 ... V - 1 gets a row of zeros and gives no gradient.
+/// Returns the rows of a table (V, ...) that the indices name, as in an embedding.
+///
+/// `indices` is a tensor of integers of any shape; the result has that shape, followed by the shape
+/// of a row. An index outside 0 to V - 1 results in a row of zeros without a gradient. NumPy:
+/// take(table, indices, axis=0); PyTorch: F.embedding. PyTorch's gather is another function. Throws
+/// `shape_error` if the table has no axes.
 template <backend B>
 [[nodiscard]] variable<B> gather(const variable<B>& table, typename B::tensor indices) {
   auto rows = table.device().run(kernels::gather{}, table.value(), indices);
@@ -20,10 +24,13 @@ template <backend B>
       });
 }
 
-/// A table of `count` rows, each the sum of the rows whose index names it; rows with another index
-/// are left out.
+/// Adds rows by index: row i of the result is the sum of all rows whose index is i.
+///
+/// `rows` is (..., row shape) and `indices` a tensor of integers with the shape of its leading
+/// axes. The result has `count` rows. Rows with an index outside 0 to count - 1 are ignored. Keras
+/// and JAX: segment_sum. PyTorch's scatter_add is another function.
 template <backend B>
-[[nodiscard]] variable<B> scatter_add(variable<B> rows, typename B::tensor indices,
+[[nodiscard]] variable<B> segment_sum(variable<B> rows, typename B::tensor indices,
                                       std::size_t count) {
   tape<B>& owner = rows.owner();
   const gradient_slot from = rows.slot();

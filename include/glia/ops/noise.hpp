@@ -8,14 +8,16 @@
 
 namespace glia::ops {
 
-/// x plus normally distributed noise of mean 0. It is a function of the source and the element's
-/// number in the batch alone.
+/// Adds normally distributed noise with mean 0 and standard deviation `stddev`.
+///
+/// The noise depends only on `random` and on the index of the element in the batch. The gradient of
+/// x is that of the result.
 template <backend B>
-[[nodiscard]] variable<B> gaussian_noise(variable<B> x, double deviation,
+[[nodiscard]] variable<B> gaussian_noise(variable<B> x, double stddev,
                                          const random_source<B>& random) {
   tape<B>& owner = x.owner();
   const gradient_slot from = x.slot();
-  const kernels::gaussian_noise kernel{deviation, random.stream};
+  const kernels::gaussian_noise kernel{stddev, random.stream};
   return owner.record(owner.device().run(kernel, std::move(x).value(), random.key),
                       static_cast<bool>(from),
                       [from](auto& to, auto dy) { to.add(from, std::move(dy)); });

@@ -8,17 +8,17 @@
 
 namespace glia::ops {
 
-/// A normalised variable and the statistics it was normalised with, which carry no gradient.
+/// The result of `normalize`: the normalized variable and its statistics, which have no gradient.
 template <backend B>
 struct normalized_variable {
-  variable<B> output;
-  typename B::tensor mean;
-  typename B::tensor variance;
+  variable<B> output;           ///< The normalized variable.
+  typename B::tensor mean;      ///< The means.
+  typename B::tensor variance;  ///< The variances.
 };
 
 namespace detail {
 
-/// Vectors of each rank, one behind the other: (ranks, size).
+/// Gathers the concatenated vectors of all ranks: (ranks, size).
 template <backend B>
 [[nodiscard]] typename B::tensor gather_over_ranks(const B& device,
                                                    const typename tape<B>::joined_batch& all,
@@ -30,13 +30,15 @@ template <backend B>
         device.run(kernels::concat{0}, own[0], own[1], own[2], none, none, none, none, none));
   } else {
     throw value_error(text("batch_norm: the backend ", device.name(),
-                           " cannot normalise over several ranks; leave out "
-                           "distributed_options::synchronised_batch_norm"));
+                           " cannot normalize over several ranks; do not set "
+                           "distributed_options::sync_batch_norm"));
   }
 }
 
-/// The mean and variance of each channel over the batches of all ranks: those of each rank's own,
-/// weighted by its share w, with mean = m0 + sum w (m - m0), m0 being that of the first rank, and
+/// Returns the mean and variance of each channel over the batches of all ranks.
+///
+/// They are computed from the means m, the variances v and the shares w of the ranks as
+/// mean = m0 + sum w (m - m0), where m0 is the mean of the first rank, and
 /// variance = sum w (v + (m - mean)^2). Chan, Golub and LeVeque, "Algorithms for computing the
 /// sample variance", 1983.
 template <backend B>
@@ -70,13 +72,15 @@ template <backend B>
           device.run(kernels::reshape{{channels}}, spread)};
 }
 
-/// `normalize` over the batches of all ranks. For the gradient to x, the kernel's own takes the
-/// sums of this rank's rows to be those of all; what that leaves out is added:
+/// Computes `normalize` over the batches of all ranks.
+///
+/// The kernel for the gradient of x uses the sums over this rank's rows instead of all rows. The
+/// difference is added:
 ///
 ///   dx += gamma / s ((b - B w) / n + xhat (g - G w) / n)
 ///
-/// with s the deviation, b and g this rank's gradients to beta and gamma, B and G those of all
-/// ranks, w this one's share of the rows and n how many that are.
+/// s is the standard deviation, b and g are this rank's gradients of beta and gamma, B and G those
+/// of all ranks, w is this rank's share of the rows and n the number of its rows.
 template <backend B>
 [[nodiscard]] normalized_variable<B> normalize_over_ranks(const variable<B>& x,
                                                           const variable<B>& gamma,
@@ -94,7 +98,7 @@ template <backend B>
   const tensor& variance = moments[1];
   const tensor inverse = device.run(
       kernels::unary{{unary_function::reciprocal}},
-      device.run(kernels::unary{{unary_function::square_root}},
+      device.run(kernels::unary{{unary_function::sqrt}},
                  device.run(kernels::unary{{unary_function::affine, 1, epsilon}}, variance)));
   const tensor factor = apply(device, binary_function::multiply, gamma.value(), inverse);
   tensor y = apply(device, binary_function::add,
@@ -143,8 +147,14 @@ template <backend B>
 
 }  // namespace detail
 
-/// gamma (x - mean) / sqrt(variance + epsilon) + beta with the statistics of x itself, of what
-/// shares them by `kind`; gamma and beta: (C).
+/// Normalizes x (N, ..., C) with its own statistics.
+///
+///     gamma (x - mean) / sqrt(variance + epsilon) + beta
+///
+/// gamma and beta are (C). `kind` determines the elements that share a mean and a variance:
+/// `batch`, a channel over the batch and all positions; `layer`, the features of a position;
+/// `group`, one of `groups` groups of channels of a sample; `rms`, as `layer` with a mean of 0.
+/// PyTorch's F.normalize, which divides by a norm, is another function.
 template <backend B>
 [[nodiscard]] normalized_variable<B> normalize(normalization kind, const variable<B>& x,
                                                const variable<B>& gamma, const variable<B>& beta,

@@ -6,7 +6,9 @@
 
 namespace glia::ops {
 
-/// The largest value of every window of x (N, H, W, C); the gradient goes to where it stood.
+/// Returns the maximum of each window of x (N, H, W, C).
+///
+/// The gradient of a maximum goes to the element that it was.
 template <backend B>
 [[nodiscard]] variable<B> max_pool2d(variable<B> x, const window2d& window) {
   tape<B>& owner = x.owner();
@@ -21,7 +23,7 @@ template <backend B>
       });
 }
 
-/// The mean of every window of x (N, H, W, C), padding not counted.
+/// Returns the mean of each window of x (N, H, W, C). Means exclude padding.
 template <backend B>
 [[nodiscard]] variable<B> avg_pool2d(variable<B> x, const window2d& window) {
   tape<B>& owner = x.owner();

@@ -11,7 +11,8 @@ namespace glia::ops {
 
 namespace detail {
 
-/// A B by a kernel of products, one factor stored transposed if asked; then so is its gradient.
+/// Returns the product of a and b, computed by a kernel. `which` is the factor that is stored
+/// transposed, if any; the gradient of that factor is stored transposed, too.
 template <class Kernel, backend B>
 [[nodiscard]] variable<B> product(const variable<B>& a, const variable<B>& b, transpose which) {
   return a.owner().record(
@@ -39,7 +40,7 @@ template <class Kernel, backend B>
       });
 }
 
-/// Adds the gradient of a bias that was repeated over all rows.
+/// Adds the gradient of a bias that was added to all rows.
 template <backend B>
 void add_bias_gradient(gradients<B>& to, gradient_slot bias, const typename B::tensor& dz) {
   if (bias) {
@@ -49,21 +50,30 @@ void add_bias_gradient(gradients<B>& to, gradient_slot bias, const typename B::t
 
 }  // namespace detail
 
-/// A (m, k) times B (k, n), one of them stored transposed if asked.
+/// Returns the matrix product of a (m, k) and b (k, n), which is (m, n).
+///
+/// With transpose::first, a is (k, m) and is used transposed; with transpose::second, b is (n, k).
+/// For more than two axes use `batched_matmul`. Throws `shape_error` if the shapes do not match.
 template <backend B>
 [[nodiscard]] variable<B> matmul(const variable<B>& a, const variable<B>& b,
                                  transpose which = transpose::none) {
   return detail::product<kernels::matmul>(a, b, which);
 }
 
-/// The same for batches (..., m, k) and (..., k, n) of matrices, each with its own.
+/// Returns the products of the matrices of two batches: a (..., m, k) and b (..., k, n) result in
+/// (..., m, n).
+///
+/// The leading axes must be equal. Transposes are those of `matmul`. NumPy and PyTorch: matmul.
+/// Throws `shape_error` if the shapes do not match.
 template <backend B>
 [[nodiscard]] variable<B> batched_matmul(const variable<B>& a, const variable<B>& b,
                                          transpose which = transpose::none) {
   return detail::product<kernels::batched_matmul>(a, b, which);
 }
 
-/// x w + bias: x (N, I), w (I, O), bias (O).
+/// Returns x w + bias for x (N, I), w (I, O) and an optional bias (O). The result is (N, O).
+///
+/// Throws `shape_error` if the shapes do not match.
 template <backend B>
 [[nodiscard]] variable<B> dense(const variable<B>& x, const variable<B>& w,
                                 const std::optional<variable<B>>& bias = {}) {
@@ -82,8 +92,12 @@ template <backend B>
       });
 }
 
-/// x * w + bias, the cross-correlation that neural networks call convolution: x (N, H, W, C),
-/// w (height, width, C / groups, O), bias (O).
+/// Returns the convolution of images x (N, H, W, C) with a kernel w (height, width, C / groups, O),
+/// plus an optional bias (O).
+///
+/// `window` holds the size of the kernel, strides, dilation and padding in numbers. The operation
+/// is a cross-correlation: the kernel is not mirrored. Throws `shape_error` if the shapes do not
+/// match.
 template <backend B>
 [[nodiscard]] variable<B> conv2d(const variable<B>& x, const variable<B>& w,
                                  const std::optional<variable<B>>& bias, const window2d& window,
@@ -107,8 +121,10 @@ template <backend B>
       });
 }
 
-/// The adjoint of a convolution as a map of its own: what it adds to `images` of shape (H, W, O)
-/// for x (N, H', W', C), w (height, width, O, C); `window` is how it slides over these images.
+/// Returns the transposed convolution of x (N, H', W', C) with a kernel w (height, width, O, C).
+///
+/// It is the adjoint of `conv2d`. The result is (N, H, W, O), where `images` is the shape (H, W,
+/// O). `window` describes the convolution of such images that results in H' rows and W' columns.
 template <backend B>
 [[nodiscard]] variable<B> conv2d_transpose(const variable<B>& x, const variable<B>& w,
                                            const window2d& window, const shape& images) {

@@ -6,10 +6,12 @@
 
 namespace glia::ops {
 
-/// Numbers as near as whole numbers of 8 bits come to them; see kernels::fake_quantize. Rounding is
-/// taken to have the slope 1, so that networks can be trained through it, bounds having none:
-/// Bengio et al., Estimating or Propagating Gradients Through Stochastic Neurons (2013). `scales`
-/// is a tensor of one number or one for each index of the last axis.
+/// Rounds numbers to the values that 8-bit integers represent; see `kernels::fake_quantize`.
+///
+/// `scales` is a tensor with one number, or one number for each index of the last axis. For
+/// training, the gradient is passed through the rounding unchanged and is 0 outside the range of
+/// the integers: Bengio et al., Estimating or Propagating Gradients Through Stochastic Neurons
+/// (2013).
 template <backend B>
 [[nodiscard]] variable<B> fake_quantize(variable<B> x, const typename B::tensor& scales,
                                         const byte_range& range) {

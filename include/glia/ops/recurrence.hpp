@@ -10,7 +10,8 @@ namespace glia::ops {
 
 namespace detail {
 
-/// The states (N, T, U) before each step, zeros before the first, as rows (N T, U).
+/// Returns the states before each step as rows (N T, U), with zeros before the first step, from the
+/// states (N, T, U) after each step.
 template <backend B>
 [[nodiscard]] typename B::tensor states_before(const B& device, const typename B::tensor& states,
                                                const typename B::tensor& scale, bool backwards) {
@@ -33,8 +34,10 @@ template <backend B>
 
 }  // namespace detail
 
-/// The states (N, T, U) of all steps of a recurrent layer; see `kernels::recurrence`. Neither
-/// `scale` nor `counts`, which may be left out, carries a gradient.
+/// Returns the states (N, T, U) of all steps of a recurrent layer, computed by one kernel; see
+/// `kernels::recurrence`.
+///
+/// `scale` and `counts` can be empty tensors and have no gradients.
 template <backend B>
 [[nodiscard]] variable<B> recurrence(recurrent_cell cell, bool backwards, variable<B> x,
                                      const variable<B>& w, const std::optional<variable<B>>& bias,

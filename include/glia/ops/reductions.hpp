@@ -11,41 +11,48 @@
 
 namespace glia::ops {
 
-/// The same elements under another shape of equal size.
+/// Returns the same elements with another shape. Throws `shape_error` if the numbers of elements
+/// differ.
 template <backend B>
 [[nodiscard]] variable<B> reshape(variable<B> x, const shape& s) {
   return detail::rearranged(std::move(x), kernels::reshape{s},
                             [](const shape& before) { return kernels::reshape{before}; });
 }
 
-/// Sums over every axis in which `s` is shorter than x's shape (extent 1 or absent).
+/// Sums over the axes in which the shape `s` has extent 1 or no axis where x has more.
+///
+/// It is the adjoint of `broadcast_to`. PyTorch: sum_to_size. Throws `shape_error` if `s` does not
+/// broadcast to the shape of x.
 template <backend B>
 [[nodiscard]] variable<B> sum_to(variable<B> x, const shape& s) {
   return detail::rearranged(std::move(x), kernels::sum_to{s},
                             [](const shape& before) { return kernels::broadcast_to{before}; });
 }
 
-/// Repeats x along every axis in which it is shorter than `s`.
+/// Repeats x along the axes in which it has extent 1 or no axis where the shape `s` has more.
+///
+/// Throws `shape_error` if the shape of x does not broadcast to `s`.
 template <backend B>
 [[nodiscard]] variable<B> broadcast_to(variable<B> x, const shape& s) {
   return detail::rearranged(std::move(x), kernels::broadcast_to{s},
                             [](const shape& before) { return kernels::sum_to{before}; });
 }
 
-/// The sum of all elements, of shape ().
+/// Returns the sum of all elements, with shape ().
 template <backend B>
 [[nodiscard]] variable<B> sum(variable<B> x) {
   return sum_to(std::move(x), shape{});
 }
 
-/// The mean of all elements, of shape ().
+/// Returns the mean of all elements, with shape ().
 template <backend B>
 [[nodiscard]] variable<B> mean(variable<B> x) {
   const auto count = static_cast<double>(x.shape().size());
   return sum(std::move(x)) * (1 / count);
 }
 
-/// The sum over the given axes, which are dropped.
+/// Returns the sum over the given axes, which the result does not have: sum(x, {1, 2}). Throws
+/// `shape_error` if there is no such axis.
 template <backend B>
 [[nodiscard]] variable<B> sum(variable<B> x, std::initializer_list<std::size_t> axes) {
   shape kept = x.shape();
@@ -62,7 +69,8 @@ template <backend B>
   return reshape(sum_to(std::move(x), kept), dropped);
 }
 
-/// The mean over the given axes, which are dropped.
+/// Returns the mean over the given axes, which the result does not have: mean(x, {1, 2}). Throws
+/// `shape_error` if there is no such axis.
 template <backend B>
 [[nodiscard]] variable<B> mean(variable<B> x, std::initializer_list<std::size_t> axes) {
   double count = 1;
@@ -73,7 +81,7 @@ template <backend B>
   return sum(std::move(x), axes) * (1 / count);
 }
 
-/// The mean over everything but the batch axis: one number per sample, of shape (N).
+/// Returns the mean of each sample, with shape (N), for x (N, ...). Most losses end with it.
 template <backend B>
 [[nodiscard]] variable<B> mean_per_sample(variable<B> x) {
   const std::size_t n = x.shape()[0];

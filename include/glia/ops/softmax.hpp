@@ -6,7 +6,7 @@
 
 namespace glia::ops {
 
-/// exp(x) / sum(exp(x)) over the last axis.
+/// Returns the softmax over the last axis, exp(x) / sum(exp(x)).
 template <backend B>
 [[nodiscard]] variable<B> softmax(variable<B> x) {
   tape<B>& owner = x.owner();
@@ -19,8 +19,10 @@ template <backend B>
       });
 }
 
-/// -sum_k targets_k ln softmax(logits)_k over the last axis, one number per row: (..., K) to (...).
-/// Targets (..., K) are constants.
+/// Returns the cross-entropy -sum_k targets_k ln softmax(logits)_k over the last axis.
+///
+/// Logits and targets are (..., K) and the result is (...). The targets are constants, without a
+/// gradient.
 template <backend B>
 [[nodiscard]] variable<B> softmax_cross_entropy(variable<B> logits, typename B::tensor targets) {
   tape<B>& owner = logits.owner();

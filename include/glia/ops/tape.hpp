@@ -19,16 +19,20 @@ namespace glia {
 template <backend B>
 class tape;
 
-/// Where the gradient of a variable is collected; `none` for those that need no gradient.
+/// The position of a variable's gradient on its tape. It is false for a variable without a
+/// gradient.
 struct gradient_slot {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t index = none;
-  const void* collector = nullptr;  ///< that of the variable's tape
+  std::uint32_t index = none;       ///< Index on the tape; `none` without a gradient.
+  const void* collector = nullptr;  ///< Identifies the tape.
 
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return index != none; }
 };
 
-/// A tensor on a tape: what ops take and return. Cheap to copy; the tape must outlive it.
+/// A tensor on a tape, which ops accept and return.
+///
+/// Ops on variables are recorded for automatic differentiation. A variable is cheap to copy. Its
+/// tape must live longer than it.
 template <backend B>
 class variable {
  public:
@@ -37,13 +41,19 @@ class variable {
   variable(tape<B>& owner, tensor value, gradient_slot slot)
       : tape_(&owner), value_(std::move(value)), slot_(slot) {}
 
+  /// Returns the shape of the tensor.
   [[nodiscard]] const glia::shape& shape() const { return value_.shape(); }
+  /// Returns the tensor.
   [[nodiscard]] const tensor& value() const& { return value_; }
-  /// Gives the handle up, so that a kernel may reuse the storage if it was the last one.
+  /// Moves the tensor out, so that a kernel can reuse its memory if there is no other reference.
   [[nodiscard]] tensor value() && { return std::move(value_); }
+  /// Returns the position of the gradient on the tape.
   [[nodiscard]] gradient_slot slot() const { return slot_; }
+  /// Returns whether a gradient is computed for this variable.
   [[nodiscard]] bool needs_gradient() const { return static_cast<bool>(slot_); }
+  /// Returns the tape of the variable.
   [[nodiscard]] tape<B>& owner() const { return *tape_; }
+  /// Returns the device of the tape.
   [[nodiscard]] const B& device() const { return tape_->device(); }
 
  private:
@@ -52,15 +62,16 @@ class variable {
   gradient_slot slot_;
 };
 
-/// Collects gradients while the tape runs backwards; what an adjoint writes to.
+/// Collects gradients in the backward pass of a tape. Adjoints add gradients to it.
 template <backend B>
 class gradients {
  public:
   using tensor = typename B::tensor;
 
+  /// Returns the device of the tape.
   [[nodiscard]] const B& device() const { return device_; }
 
-  /// Adds `gradient` to what the slot has received so far. Throws `value_error` for the slot of
+  /// Adds a gradient to the gradient in the slot. Throws `value_error` if the slot belongs to
   /// another tape.
   void add(gradient_slot slot, tensor gradient);
 
@@ -70,49 +81,56 @@ class gradients {
   [[nodiscard]] tensor& at(gradient_slot slot) {
     require<value_error>(
         slot.collector == this && slot.index < values_.size(),
-        "tape: a gradient is asked for or given for a variable of another tape, or "
-        "of this one before it was cleared; operands of an op, results and slots "
-        "must be of one tape, on which constant(x.value()) takes a value over");
+        "tape: expected a variable of this tape, got a variable of another tape, or one from "
+        "before "
+        "this tape was cleared; use only variables of one tape, and take over the value of another "
+        "with tape.constant(x.value())");
     return values_[slot.index];
   }
   B device_;
   std::vector<tensor> values_;
 };
 
-/// Records, op by op, how to get from the gradient of a result back to those of its operands, and
-/// then runs these adjoints in reverse.
+/// Records ops on variables and computes gradients (reverse-mode automatic differentiation).
 ///
-/// An adjoint is any callable `(gradients<B>& to, tensor dy)` that adds to the slots of the
-/// operands that need it. It is destroyed as soon as it has run, which frees what it kept alive.
-/// Its memory, and the tape's, is reused from step to step.
+/// For each op the tape stores an adjoint, a function that computes the gradients of the operands
+/// from the gradient of the result. `backward` runs the adjoints in reverse order. An adjoint is a
+/// callable `(gradients<B>& to, tensor dy)` that adds to the slots of the operands that need a
+/// gradient. It is destroyed after it has run, which frees the tensors that it holds. The memory of
+/// adjoints and of the tape is reused in the next step.
 template <backend B>
 class tape {
  public:
   using tensor = typename B::tensor;
 
+  /// Makes an empty tape for a device.
   explicit tape(B device) : gradients_(std::move(device)) {}
   tape(const tape&) = delete;
   tape& operator=(const tape&) = delete;
   ~tape() { clear(); }
 
+  /// Returns the device of the tape.
   [[nodiscard]] const B& device() const { return gradients_.device(); }
 
-  /// Ranks whose batches are pieces of one, and this one's share of it (): what is normalised over
-  /// a batch is then normalised over all of them.
+  /// The ranks whose batches form one batch, and the share of this rank. Batch normalization uses
+  /// the statistics of the whole batch.
   struct joined_batch {
-    rank_group* ranks = nullptr;
-    tensor share{};
+    rank_group* ranks = nullptr;  ///< The ranks; null for a batch of one process.
+    tensor share{};               ///< Share of this rank in the samples, with shape ().
   };
+  /// Makes the batch of this tape a part of a batch of several ranks.
   void join_batch(joined_batch all) { joined_ = std::move(all); }
+  /// Returns the ranks that share the batch.
   [[nodiscard]] const joined_batch& joined() const { return joined_; }
 
-  /// A tensor whose gradient nobody asks for: inputs, targets.
+  /// Makes a variable without a gradient, for inputs and targets.
   [[nodiscard]] variable<B> constant(tensor value) { return {*this, std::move(value), {}}; }
 
-  /// A tensor whose gradient is wanted: parameters, in gradient checks also inputs.
+  /// Makes a variable with a gradient, for parameters and for inputs whose gradient is needed.
   [[nodiscard]] variable<B> leaf(tensor value) { return {*this, std::move(value), new_slot()}; }
 
-  /// The result `value` of an op on operands of which `needs_gradient` says whether any needs one.
+  /// Records an op with the result `value`. `needs_gradient` is whether any operand needs a
+  /// gradient; if not, the result is a constant.
   template <class Adjoint>
   [[nodiscard]] variable<B> record(tensor value, bool needs_gradient, Adjoint&& adjoint) {
     if (!needs_gradient) {
@@ -130,9 +148,9 @@ class tape {
     return {*this, std::move(value), slot};
   }
 
-  /// The same for several results, one or more, of one op. The adjoint, `(gradients<B>& to,
-  /// std::vector<tensor> dy)`, gets the gradients of all of them at once: no tensor for one that
-  /// nothing depended on. Where that holds for all it does not run.
+  /// Records an op with one or more results. The adjoint, `(gradients<B>& to, std::vector<tensor>
+  /// dy)`, receives the gradients of all results; the gradient of a result that was not used is an
+  /// empty tensor. If no result was used, the adjoint does not run.
   template <class Adjoint>
   [[nodiscard]] std::vector<variable<B>> record_all(std::vector<tensor> values, bool needs_gradient,
                                                     Adjoint&& adjoint) {
@@ -171,26 +189,30 @@ class tape {
     return results;
   }
 
-  /// Runs all adjoints, the gradient of `result` being 1 in every element. `result` is usually a
-  /// loss of shape (). Afterwards `take_gradient` gives those of the leaves. Throws `value_error`
-  /// for a result of another tape, and where a backward has used up what was recorded.
+  /// Computes the gradients of the sum of all elements of `result`, which is usually a loss with
+  /// shape ().
+  ///
+  /// Afterwards `gradient` and `take_gradient` return the gradients of the leaves. The recorded ops
+  /// are consumed. Throws `value_error` if the result belongs to another tape or depends on no
+  /// leaf, and if an earlier call has consumed the recorded ops.
   void backward(const variable<B>& result);
 
-  /// The same in two steps, for several results whose gradients are known: first each of these,
-  /// then all adjoints.
+  /// Sets the gradient of a result, for a backward pass with known gradients of several results.
+  /// Call `run_adjoints` afterwards.
   void add_gradient(gradient_slot result, tensor gradient) {
     gradients_.add(result, std::move(gradient));
   }
+  /// Runs all adjoints in reverse order.
   void run_adjoints();
 
-  /// The gradient in a slot; no tensor if the result did not depend on it.
+  /// Returns the gradient in a slot, or an empty tensor if the result does not depend on it.
   [[nodiscard]] const tensor& gradient(gradient_slot slot) { return gradients_.at(slot); }
-  /// Moves it out.
+  /// Moves the gradient out of a slot.
   [[nodiscard]] tensor take_gradient(gradient_slot slot) {
     return std::exchange(gradients_.at(slot), tensor{});
   }
 
-  /// Forgets everything recorded. Variables of this tape must not be used afterwards.
+  /// Removes all recorded ops and gradients. Variables of this tape must not be used afterwards.
   void clear();
 
  private:
@@ -199,8 +221,8 @@ class tape {
     void (*run)(void*, gradients<B>&, tensor);
     void (*destroy)(void*);
     gradient_slot result;
-    std::uint32_t place;      // of what it is the adjoint of; see recorder
-    bool of_several = false;  // results, of which others may have a gradient
+    std::uint32_t place;      // the place of the op on the recorder
+    bool of_several = false;  // the op has several results
   };
 
   [[nodiscard]] std::uint32_t recording_place() const {
@@ -220,7 +242,7 @@ class tape {
       device().set_adjoint_place(of);
     }
   }
-  /// Puts the place back that was before.
+  /// A guard that restores the recorder's place.
   class at_place {
    public:
     explicit at_place(const tape& of) : tape_(&of), before_(of.recording_place()) {}
@@ -242,7 +264,7 @@ class tape {
   std::vector<node> nodes_;
   arena memory_;
   joined_batch joined_;
-  bool used_up_ = false;  // by a backward, and nothing recorded since
+  bool used_up_ = false;  // a backward pass has consumed the ops, and none were recorded since
 };
 
 template <backend B>
@@ -256,12 +278,13 @@ void gradients<B>::add(gradient_slot slot, tensor gradient) {
 template <backend B>
 void tape<B>::backward(const variable<B>& result) {
   require<value_error>(result.needs_gradient(),
-                       "tape::backward: the result depends on no parameter, so there is nothing "
-                       "to differentiate");
+                       "tape::backward: expected a result that depends on a trainable parameter, "
+                       "got one that depends only on constants; unfreeze a layer or, in your own "
+                       "loop, make the parameters with tape.leaf(value)");
   require<value_error>(
       !nodes_.empty() || !used_up_,
-      "tape::backward: a backward before has used up what was recorded; add up the "
-      "results and call it once, or record them again");
+      "tape::backward: an earlier call has consumed the recorded ops; add the results and call "
+      "backward once, or compute the results again");
   add_gradient(result.slot(), device().run(kernels::full{result.shape(), 1}));
   run_adjoints();
 }
@@ -277,7 +300,7 @@ void tape<B>::run_adjoints() {
     if (dy || last.of_several) {
       last.run(last.adjoint, gradients_, std::move(dy));
     }
-    nodes_.pop_back();  // only now: had the adjoint thrown, `clear` would still destroy it
+    nodes_.pop_back();  // not earlier: if the adjoint throws, `clear` must destroy it
     last.destroy(last.adjoint);
   }
 }

@@ -15,24 +15,38 @@
 
 namespace glia {
 
-/// Adagrad: v += g^2; p -= rate g / sqrt(v + epsilon). Duchi, Hazan and Singer, JMLR 2011, diagonal
-/// form; defaults and the place of epsilon are Keras's.
+/// The Adagrad optimizer, which divides the learning rate of each element by the root of the sum of
+/// its squared gradients.
+///
+///     v += g^2
+///     p -= learning_rate g / sqrt(v + epsilon)
+///
+/// p is a parameter, g its gradient, v the optimizer's state. Defaults and the position of epsilon
+/// are Keras's. Duchi, Hazan and Singer, JMLR 2011, diagonal form.
+///
+/// Throws `value_error` in the first step if an option is outside its range.
 struct adagrad {
-  schedule learning_rate = 1e-3;     ///< > 0
-  double initial_accumulator = 0.1;  ///< where v starts, >= 0
-  double epsilon = 1e-7;             ///< > 0
-  double weight_decay = 0;           ///< >= 0; L2, added to the gradient
+  schedule learning_rate = 1e-3;           ///< Learning rate, at least 0: a number or a schedule.
+  double initial_accumulator_value = 0.1;  ///< Initial value of v, at least 0 (PyTorch: 0).
+  double epsilon = 1e-7;                   ///< Number that avoids a division by 0, above 0.
+  /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
+  /// is decoupled, as in `adamw`.
+  double weight_decay = 0;
 
-  [[nodiscard]] std::size_t slot_count() const { return 1; }
-  [[nodiscard]] double slot_start() const { return initial_accumulator; }
+  /// Returns the number of state tensors for each parameter.
+  [[nodiscard]] std::size_t state_count() const { return 1; }
+  /// Returns the initial value of the state.
+  [[nodiscard]] double initial_state() const { return initial_accumulator_value; }
 
+  /// Returns the learning rate of a step, multiplied by `scale`.
   [[nodiscard]] std::array<double, 1> numbers(std::size_t step, double scale = 1) const {
     detail::require_ranges("adagrad", weight_decay, epsilon);
-    require<value_error>(initial_accumulator >= 0 && std::isfinite(initial_accumulator),
-                         "adagrad: expected a finite initial accumulator of at least 0, got ",
-                         initial_accumulator);
+    require<value_error>(initial_accumulator_value >= 0 && std::isfinite(initial_accumulator_value),
+                         "adagrad: expected a finite initial_accumulator_value of at least 0, got ",
+                         initial_accumulator_value);
     return {scale * learning_rate(step)};
   }
+  /// Updates a parameter p by its gradient g.
   template <backend B>
   void apply(const B& device, typename B::tensor& p, typename B::tensor g,
              std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {

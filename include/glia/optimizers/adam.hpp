@@ -18,22 +18,23 @@ namespace glia {
 
 namespace detail {
 
-/// What adam and adamw have in common at step `step`, counted from 0: rate, epsilon and what is
-/// kept of the parameters. The bias corrections 1 - beta^(step + 1) are folded into the first two,
-/// so that the loop over the parameters need not know them.
+/// Returns the numbers of adam and adamw for a step, counted from 0: the learning rate, epsilon and
+/// the factor of the parameters. The first two include the bias corrections 1 - beta^(step + 1), so
+/// that the loop over the parameters does not need them.
 template <class Options>
 [[nodiscard]] std::array<double, 3> adam_numbers(std::string_view name, const Options& o,
                                                  std::size_t step, double scale) {
   require_ranges(name, o.weight_decay, o.epsilon);
-  require<value_error>(o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1, name,
-                       ": expected betas in [0, 1), got ", o.beta1, " and ", o.beta2);
+  require<value_error>(o.beta_1 >= 0 && o.beta_1 < 1 && o.beta_2 >= 0 && o.beta_2 < 1, name,
+                       ": expected beta_1 and beta_2 in [0, 1), got ", o.beta_1, " and ", o.beta_2);
   const auto power = static_cast<double>(step + 1);
-  const double correction1 = 1 - std::pow(o.beta1, power);
-  const double correction2 = std::sqrt(1 - std::pow(o.beta2, power));
+  const double correction1 = 1 - std::pow(o.beta_1, power);
+  const double correction2 = std::sqrt(1 - std::pow(o.beta_2, power));
   return {scale * o.learning_rate(step) * correction2 / correction1,
           o.epsilon_hat ? o.epsilon : o.epsilon * correction2, 1};
 }
 
+/// Runs the kernel of adam and adamw for one parameter.
 template <backend B>
 void apply_adam(const kernels::adam& kernel, const B& device, typename B::tensor& p,
                 typename B::tensor g, std::vector<typename B::tensor>& slots,
@@ -44,61 +45,84 @@ void apply_adam(const kernels::adam& kernel, const B& device, typename B::tensor
 
 }  // namespace detail
 
-/// Adam: m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
-/// p -= rate m^ / (sqrt(v^) + epsilon) with m^ = m / (1 - beta1^t), v^ = v / (1 - beta2^t).
-/// Kingma and Ba, ICLR 2015, algorithm 1. The default epsilon is Keras's 1e-7; the paper has 1e-8.
-/// With `epsilon_hat` it is added to the square root of the uncorrected v instead, as at the end of
-/// the paper's section 2 and in Keras.
-/// Weight decay is L2, added to the gradient; see `adamw` for the decoupled form.
+/// The Adam optimizer, which scales the step of each element by running averages of its gradient
+/// and its squared gradient.
+///
+///     m = beta_1 m + (1 - beta_1) g
+///     v = beta_2 v + (1 - beta_2) g^2
+///     p -= learning_rate m' / (sqrt(v') + epsilon)
+///     where m' = m / (1 - beta_1^t) and v' = v / (1 - beta_2^t) in step t, counted from 1
+///
+/// p is a parameter, g its gradient, m and v the optimizer's state. Kingma and Ba, ICLR 2015,
+/// algorithm 1. The default epsilon is Keras's 1e-7; the paper and PyTorch have 1e-8. Epsilon is
+/// added to the root of the corrected v', as in PyTorch; for Keras's Adam, set `epsilon_hat`.
+///
+/// Throws `value_error` in the first step if an option is outside its range.
 struct adam {
-  schedule learning_rate = 1e-3;  ///< > 0
-  double beta1 = 0.9;             ///< in [0, 1)
-  double beta2 = 0.999;           ///< in [0, 1)
-  double epsilon = 1e-7;          ///< > 0
-  double weight_decay = 0;        ///< >= 0
-  bool epsilon_hat = false;       ///< whether epsilon goes to the uncorrected v
+  schedule learning_rate = 1e-3;  ///< Learning rate, at least 0: a number or a schedule.
+  double beta_1 = 0.9;            ///< Decay rate of the average of the gradient, in [0, 1).
+  double beta_2 = 0.999;          ///< Decay rate of the average of the squared gradient, in [0, 1).
+  double epsilon = 1e-7;          ///< Number that avoids a division by 0, above 0.
+  /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
+  /// is decoupled, as in `adamw`.
+  double weight_decay = 0;
+  /// Whether epsilon is added to the root of the uncorrected v, as in Keras and at the end of
+  /// section 2 of the paper.
+  bool epsilon_hat = false;
 
-  [[nodiscard]] std::size_t slot_count() const { return 2; }
-  [[nodiscard]] double slot_start() const { return 0; }
+  /// Returns the number of state tensors for each parameter.
+  [[nodiscard]] std::size_t state_count() const { return 2; }
+  /// Returns the initial value of the state.
+  [[nodiscard]] double initial_state() const { return 0; }
 
+  /// Returns the numbers of a step, with the learning rate multiplied by `scale`.
   [[nodiscard]] std::array<double, 3> numbers(std::size_t step, double scale = 1) const {
     return detail::adam_numbers("adam", *this, step, scale);
   }
+  /// Updates a parameter p by its gradient g.
   template <backend B>
   void apply(const B& device, typename B::tensor& p, typename B::tensor g,
              std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
-    detail::apply_adam({beta1, beta2, weight_decay}, device, p, std::move(g), slots, numbers);
+    detail::apply_adam({beta_1, beta_2, weight_decay}, device, p, std::move(g), slots, numbers);
   }
 
   [[nodiscard]] std::string description() const { return text("adam(", learning_rate, ')'); }
   friend bool operator==(const adam&, const adam&) = default;
 };
 
-/// Adam with the weight decay taken from the parameter itself: p -= rate weight_decay p beside
-/// Adam's step. Loshchilov and Hutter, ICLR 2019, algorithm 2, with the decay multiplied by the
-/// learning rate as in PyTorch.
+/// The AdamW optimizer: Adam with decoupled weight decay.
+///
+/// In addition to Adam's step, each step multiplies a parameter p by 1 - learning_rate
+/// weight_decay. The default weight decay is PyTorch's; Keras's is 0.004. Loshchilov and Hutter,
+/// ICLR 2019, algorithm 2, with the decay multiplied by the learning rate as in PyTorch and Keras.
+///
+/// Throws `value_error` in the first step if an option is outside its range.
 struct adamw {
-  schedule learning_rate = 1e-3;  ///< > 0
-  double beta1 = 0.9;             ///< in [0, 1)
-  double beta2 = 0.999;           ///< in [0, 1)
-  double epsilon = 1e-7;          ///< > 0
-  double weight_decay = 0.01;     ///< >= 0
-  bool epsilon_hat = false;       ///< as in `adam`
+  schedule learning_rate = 1e-3;  ///< Learning rate, at least 0: a number or a schedule.
+  double beta_1 = 0.9;            ///< Decay rate of the average of the gradient, in [0, 1).
+  double beta_2 = 0.999;          ///< Decay rate of the average of the squared gradient, in [0, 1).
+  double epsilon = 1e-7;          ///< Number that avoids a division by 0, above 0.
+  double weight_decay = 0.01;     ///< Decoupled weight decay, at least 0.
+  bool epsilon_hat = false;       ///< Whether epsilon is added to the root of v; see `adam`.
 
-  [[nodiscard]] std::size_t slot_count() const { return 2; }
-  /// It keeps what adam keeps.
-  [[nodiscard]] static std::string slots_name() { return "adam"; }
-  [[nodiscard]] double slot_start() const { return 0; }
+  /// Returns the number of state tensors for each parameter.
+  [[nodiscard]] std::size_t state_count() const { return 2; }
+  /// Returns the name of the state, "adam": a training can continue with either of the two.
+  [[nodiscard]] static std::string state_name() { return "adam"; }
+  /// Returns the initial value of the state.
+  [[nodiscard]] double initial_state() const { return 0; }
 
+  /// Returns the numbers of a step, with the learning rate multiplied by `scale`.
   [[nodiscard]] std::array<double, 3> numbers(std::size_t step, double scale = 1) const {
     std::array<double, 3> result = detail::adam_numbers("adamw", *this, step, scale);
     result[2] = 1 - scale * learning_rate(step) * weight_decay;
     return result;
   }
+  /// Updates a parameter p by its gradient g.
   template <backend B>
   void apply(const B& device, typename B::tensor& p, typename B::tensor g,
              std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {
-    detail::apply_adam({beta1, beta2, 0}, device, p, std::move(g), slots, numbers);
+    detail::apply_adam({beta_1, beta_2, 0}, device, p, std::move(g), slots, numbers);
   }
 
   [[nodiscard]] std::string description() const {

@@ -15,13 +15,16 @@
 
 namespace glia {
 
-/// Something that is done to the gradients of a step before the optimizer sees them. A property of
-/// training and not of the update rule, since the norm is that of all parameters together.
+/// A transformation of the gradients before the optimizer uses them, made by `clip_by_value` or
+/// `clip_by_global_norm`.
+///
+/// It is an option of the trainer, not of the optimizer, because the global norm depends on all
+/// parameters together.
 struct gradient_transform {
-  enum class kind : std::uint8_t { clip_by_value, clip_by_norm };
+  enum class kind : std::uint8_t { clip_by_value, clip_by_global_norm };
 
-  kind what = kind::clip_by_norm;
-  double bound = 0;
+  kind what = kind::clip_by_global_norm;  ///< Kind of the transformation.
+  double bound = 0;                       ///< Bound, positive and finite.
 
   friend constexpr bool operator==(const gradient_transform&, const gradient_transform&) = default;
 };
@@ -30,29 +33,31 @@ namespace detail {
 
 [[nodiscard]] constexpr double positive_bound(const char* name, double bound) {
   if (!(bound > 0) || bound > std::numeric_limits<double>::max()) {
-    throw value_error(text(name, ": expected a positive finite bound, got ", bound,
-                           "; without clipping, leave it out"));
+    throw value_error(text(name, ": expected a positive, finite bound, got ", bound, "; remove ",
+                           name, " to train without clipping"));
   }
   return bound;
 }
 
 }  // namespace detail
 
-/// Brings every element into [-bound, bound]. Throws `value_error` for a bound that is not positive
-/// and finite.
+/// Limits every element of the gradients to [-bound, bound]. Throws `value_error` if the bound is
+/// not positive and finite.
 [[nodiscard]] constexpr gradient_transform clip_by_value(double bound) {
   return {gradient_transform::kind::clip_by_value, detail::positive_bound("clip_by_value", bound)};
 }
-/// Scales all gradients so that their joint L2 norm is at most `bound`. Pascanu, Mikolov and
-/// Bengio, ICML 2013, algorithm 1, with the norm over all parameters. Throws `value_error` for a
-/// bound that is not positive and finite.
-[[nodiscard]] constexpr gradient_transform clip_by_norm(double bound) {
-  return {gradient_transform::kind::clip_by_norm, detail::positive_bound("clip_by_norm", bound)};
+/// Scales all gradients by the same factor so that their global L2 norm, over all parameters, is at
+/// most `bound`. It corresponds to Keras's global_clipnorm and PyTorch's clip_grad_norm_. Pascanu,
+/// Mikolov and Bengio, ICML 2013, algorithm 1. Throws `value_error` if the bound is not positive
+/// and finite.
+[[nodiscard]] constexpr gradient_transform clip_by_global_norm(double bound) {
+  return {gradient_transform::kind::clip_by_global_norm,
+          detail::positive_bound("clip_by_global_norm", bound)};
 }
 
 namespace detail {
 
-/// The norm of all gradients together, of at least one.
+/// Returns the L2 norm of all gradients together. There must be at least one gradient.
 template <backend B>
 [[nodiscard]] typename B::tensor joint_norm(const B& device,
                                             const std::vector<typename B::tensor>& gradients) {
@@ -63,7 +68,7 @@ template <backend B>
       norms.push_back(device.run(kernels::norm{}, g));
     }
   }
-  // That of some norms is that of what they are of.
+  // The norm of several tensors is the norm of their norms.
   while (norms.size() > 1) {
     std::vector<tensor> joined;
     for (std::size_t first = 0; first < norms.size(); first += kernels::concat::operands) {
@@ -81,22 +86,21 @@ template <backend B>
   return norms.front();
 }
 
-/// The scale stays on the device: no number is read back. It is bound / max(norm, bound), of which
-/// the root is taken and multiplied by twice: it may be smaller than numbers are, and a gradient
-/// times it is not.
+/// Scales the gradients to a norm of at most `bound`. The factor stays on the device; no number is
+/// copied to the host. It is bound / max(norm, bound). The gradients are multiplied twice by its
+/// root, because the factor itself could underflow where its product with a gradient does not.
 template <backend B>
 void scale_to_norm(double bound, const B& device, std::vector<typename B::tensor>& gradients) {
   using tensor = typename B::tensor;
   const bool none = std::none_of(gradients.begin(), gradients.end(),
                                  [](const tensor& g) { return static_cast<bool>(g); });
   if (none || bound > std::numeric_limits<typename B::value_type>::max()) {
-    return;  // no norm is above it
+    return;  // the bound exceeds every norm
   }
   const tensor root = device.run(kernels::full{{}, std::sqrt(bound)});
   const tensor length = device.run(
       kernels::binary{binary_function::maximum},
-      device.run(kernels::unary{{unary_function::square_root}}, joint_norm(device, gradients)),
-      root);
+      device.run(kernels::unary{{unary_function::sqrt}}, joint_norm(device, gradients)), root);
   const tensor scale = device.run(kernels::binary{binary_function::divide}, root, length);
   for (tensor& g : gradients) {
     if (g) {
@@ -109,14 +113,15 @@ void scale_to_norm(double bound, const B& device, std::vector<typename B::tensor
 
 }  // namespace detail
 
-/// Does what is listed to the gradients, one after the other. Parameters that are not trained have
-/// none.
+/// Applies the transformations to the gradients, one after another. Parameters that are not trained
+/// have empty gradients.
 template <backend B>
 void transform_gradients(const std::vector<gradient_transform>& all, const B& device,
                          std::vector<typename B::tensor>& gradients) {
   for (const gradient_transform& one : all) {
-    if (one.what == gradient_transform::kind::clip_by_norm) {
-      detail::scale_to_norm(detail::positive_bound("clip_by_norm", one.bound), device, gradients);
+    if (one.what == gradient_transform::kind::clip_by_global_norm) {
+      detail::scale_to_norm(detail::positive_bound("clip_by_global_norm", one.bound), device,
+                            gradients);
       continue;
     }
     const double bound = detail::positive_bound("clip_by_value", one.bound);

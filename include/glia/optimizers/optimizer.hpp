@@ -17,46 +17,54 @@
 
 namespace glia {
 
-/// How many numbers of an optimizer vary from step to step.
+/// The number of values of an optimizer that change in every step.
 template <class O>
 inline constexpr std::size_t numbers_per_step =
     std::tuple_size_v<std::remove_cvref_t<decltype(std::declval<const O&>().numbers(0))>>;
 
-/// An optimizer is a pure update rule. `slot_count` and `slot_start` say how many tensors it keeps
-/// beside each parameter and what they start from; `numbers(step)` gives what varies from step to
-/// step, a std::array worked out once for all parameters; `apply` takes that step for one
-/// parameter, with the numbers as a tensor. It knows nothing of layers. Where `numbers(step,
-/// scale)` is there as well, with `scale` a factor of the learning rate, the rate can be lowered
-/// while a training runs.
+/// An optimizer: a copyable update rule for parameters.
+///
+/// - `state_count()` and `initial_state()` return the number of state tensors for each parameter
+///   and their initial value.
+/// - `learning_rate(step)` returns the learning rate of a step, counted from 0.
+/// - `numbers(step)` returns the values that change in every step, as a std::array that is computed
+///   once for all parameters. `numbers(step, scale)`, optional, multiplies the learning rate by
+///   `scale`; callbacks that change the learning rate need it.
+/// - `apply` updates one parameter, with these values as a tensor.
+///
+/// An optimizer is independent of layers.
 template <class O, class B>
 concept optimizer = backend<B> && std::copyable<O> &&
     requires(const O& o, const B& device, typename B::tensor& parameter,
              typename B::tensor gradient, std::vector<typename B::tensor>& slots) {
-  { o.slot_count() } -> std::convertible_to<std::size_t>;
-  { o.slot_start() } -> std::convertible_to<double>;
+  { o.state_count() } -> std::convertible_to<std::size_t>;
+  { o.initial_state() } -> std::convertible_to<double>;
   { o.learning_rate(std::size_t{}) } -> std::convertible_to<double>;
   std::span<const double>(o.numbers(std::size_t{}));
   numbers_per_step<O>;
   o.apply(device, parameter, gradient, slots, gradient);
 };
 
-/// What varies from step to step of an optimizer, as a tensor.
+/// Returns the values of an optimizer for a step as a tensor on the device.
 template <backend B, class O>
 [[nodiscard]] typename B::tensor numbers_of(const O& rule, const B& device, std::size_t step) {
   const auto numbers = rule.numbers(step);
   return device.from_host(std::span<const double>(numbers), {numbers.size()});
 }
 
-/// The name of what an optimizer keeps beside each parameter: optimizers of the same name can go on
-/// with each other's trainings. An optimizer may say it by a member `slots_name()`; otherwise it is
-/// the description without the hyper-parameters. Empty where nothing is kept, or nothing is said.
+/// Returns the name of an optimizer's state. A training can continue with another optimizer if the
+/// names are equal.
+///
+/// It is the result of the optimizer's member `state_name()` if there is one, and otherwise its
+/// description without hyperparameters. It is empty if the optimizer has no state or no
+/// description.
 template <class O>
-[[nodiscard]] std::string slots_name(const O& rule) {
-  if (rule.slot_count() == 0) {
+[[nodiscard]] std::string state_name(const O& rule) {
+  if (rule.state_count() == 0) {
     return {};
   }
-  if constexpr (requires { rule.slots_name(); }) {
-    return rule.slots_name();
+  if constexpr (requires { rule.state_name(); }) {
+    return rule.state_name();
   } else if constexpr (described<O>) {
     const std::string all = rule.description();
     return all.substr(0, all.find('('));
@@ -65,37 +73,39 @@ template <class O>
   }
 }
 
-/// An optimizer of any type, whose updates run on X, as what is compiled once for all of them sees
-/// it. Good while the optimizer lives.
+/// A reference to an optimizer of any type whose updates run on the backend X. Code that is
+/// compiled once for all optimizers uses it. It is valid during the lifetime of the optimizer.
 template <backend X>
 struct optimizer_ref {
   using tensor = typename X::tensor;
-  /// Room for what varies from step to step, of which the first numbers_per_step are used.
+  /// Storage for the values of a step; the first numbers_per_step are used.
   using numbers_room = std::array<double, 8>;
 
   template <class O>
   explicit optimizer_ref(const O& rule)
-      : slot_count(rule.slot_count()),
-        slot_start(rule.slot_start()),
+      : state_count(rule.state_count()),
+        initial_state(rule.initial_state()),
         numbers_per_step(glia::numbers_per_step<O>),
         numbers(&rule, &numbers_as<O>),
         learning_rate(&rule,
                       [](const void* self, std::size_t step) -> double {
                         return static_cast<const O*>(self)->learning_rate(step);
                       }),
-        slots_name(&rule,
-                   [](const void* self) { return glia::slots_name(*static_cast<const O*>(self)); }),
+        state_name(&rule,
+                   [](const void* self) { return glia::state_name(*static_cast<const O*>(self)); }),
         description(&rule, &described_as<O>),
         apply(&rule, &apply_as<O>) {}
 
-  std::size_t slot_count;
-  double slot_start;
-  std::size_t numbers_per_step;
-  /// Throws `value_error` for a scale other than 1 where the optimizer does not take one.
+  std::size_t state_count;       ///< Number of state tensors for each parameter.
+  double initial_state;          ///< Initial value of the state.
+  std::size_t numbers_per_step;  ///< Number of values that change in every step.
+  /// Returns the values of a step. Throws `value_error` if `scale` is not 1 and the optimizer does
+  /// not support it.
   function_ref<numbers_room(std::size_t step, double scale)> numbers;
-  function_ref<double(std::size_t step)> learning_rate;
-  function_ref<std::string()> slots_name;
-  function_ref<std::string()> description;  ///< "an optimizer" where it does not say
+  function_ref<double(std::size_t step)> learning_rate;  ///< Returns the learning rate of a step.
+  function_ref<std::string()> state_name;                ///< Returns the name of the state.
+  function_ref<std::string()> description;  ///< Returns the description, or "an optimizer".
+  /// Updates one parameter.
   function_ref<void(const X&, tensor& parameter, tensor gradient, std::vector<tensor>& slots,
                     const tensor& numbers)>
       apply;
@@ -122,7 +132,7 @@ typename optimizer_ref<X>::numbers_room optimizer_ref<X>::numbers_as(const void*
                                                                      std::size_t step,
                                                                      double scale) {
   static_assert(glia::numbers_per_step<O> <= numbers_room{}.size(),
-                "an optimizer has at most 8 numbers that vary from step to step");
+                "expected an optimizer whose numbers(step) returns at most 8 numbers");
   numbers_room room{};
   const O& rule = *static_cast<const O*>(self);
   if constexpr (requires { rule.numbers(step, scale); }) {
@@ -130,8 +140,8 @@ typename optimizer_ref<X>::numbers_room optimizer_ref<X>::numbers_as(const void*
     std::copy(values.begin(), values.end(), room.begin());
   } else {
     require<value_error>(scale == 1,
-                         "the optimizer's rate cannot be scaled while it trains; give it a member "
-                         "numbers(step, scale)");
+                         "the learning rate of this optimizer cannot be changed during training; "
+                         "add a member numbers(step, scale) to the optimizer");
     const auto values = rule.numbers(step);
     std::copy(values.begin(), values.end(), room.begin());
   }

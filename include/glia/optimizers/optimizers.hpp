@@ -1,8 +1,8 @@
 #pragma once
 
-#include "glia/optimizers/accumulated.hpp"
 #include "glia/optimizers/adagrad.hpp"
 #include "glia/optimizers/adam.hpp"
+#include "glia/optimizers/gradient_accumulation.hpp"
 #include "glia/optimizers/gradient_transforms.hpp"
 #include "glia/optimizers/optimizer.hpp"
 #include "glia/optimizers/rmsprop.hpp"

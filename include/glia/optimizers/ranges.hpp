@@ -7,10 +7,11 @@
 
 namespace glia::detail {
 
-/// Throws `value_error` for a weight decay or an epsilon that no optimizer can work with.
+/// Throws `value_error` if a weight decay is negative or an epsilon not positive, or if one of them
+/// is not finite.
 inline void require_ranges(std::string_view optimizer, double weight_decay, double epsilon = 1) {
   require<value_error>(weight_decay >= 0 && std::isfinite(weight_decay), optimizer,
-                       ": expected a finite weight decay of at least 0, got ", weight_decay);
+                       ": expected a finite weight_decay of at least 0, got ", weight_decay);
   require<value_error>(epsilon > 0 && std::isfinite(epsilon), optimizer,
                        ": expected a finite positive epsilon, got ", epsilon);
 }

@@ -14,19 +14,34 @@
 
 namespace glia {
 
-/// RMSprop: v = rho v + (1 - rho) g^2; u = momentum u + rate g / sqrt(v + epsilon); p -= u.
-/// Tieleman and Hinton, lecture 6.5 of Neural Networks for Machine Learning, 2012; defaults and the
-/// place of epsilon are Keras's.
+/// The RMSprop optimizer, which divides each gradient by the root of a running average of its
+/// square.
+///
+///     v = rho v + (1 - rho) g^2
+///     u = momentum u + learning_rate g / sqrt(v + epsilon)
+///     p -= u
+///
+/// p is a parameter, g its gradient, v and u the optimizer's state; without momentum, u is not
+/// stored. Defaults and the position of epsilon are Keras's; PyTorch has 0.99 for rho, which it
+/// calls alpha, and adds epsilon to the root. Tieleman and Hinton, lecture 6.5 of Neural Networks
+/// for Machine Learning, 2012.
+///
+/// Throws `value_error` in the first step if an option is outside its range.
 struct rmsprop {
-  schedule learning_rate = 1e-3;  ///< > 0
-  double rho = 0.9;               ///< in [0, 1)
-  double momentum = 0;            ///< in [0, 1)
-  double epsilon = 1e-7;          ///< > 0
-  double weight_decay = 0;        ///< >= 0; L2, added to the gradient
+  schedule learning_rate = 1e-3;  ///< Learning rate, at least 0: a number or a schedule.
+  double rho = 0.9;               ///< Decay rate of the average of the squared gradient, in [0, 1).
+  double momentum = 0;            ///< Momentum, in [0, 1).
+  double epsilon = 1e-7;          ///< Number that avoids a division by 0, above 0.
+  /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
+  /// is decoupled, as in `adamw`.
+  double weight_decay = 0;
 
-  [[nodiscard]] std::size_t slot_count() const { return momentum > 0 ? 2 : 1; }
-  [[nodiscard]] double slot_start() const { return 0; }
+  /// Returns the number of state tensors for each parameter.
+  [[nodiscard]] std::size_t state_count() const { return momentum > 0 ? 2 : 1; }
+  /// Returns the initial value of the state.
+  [[nodiscard]] double initial_state() const { return 0; }
 
+  /// Returns the learning rate of a step, multiplied by `scale`.
   [[nodiscard]] std::array<double, 1> numbers(std::size_t step, double scale = 1) const {
     detail::require_ranges("rmsprop", weight_decay, epsilon);
     require<value_error>(rho >= 0 && rho < 1 && momentum >= 0 && momentum < 1,
@@ -34,6 +49,7 @@ struct rmsprop {
                          momentum);
     return {scale * learning_rate(step)};
   }
+  /// Updates a parameter p by its gradient g.
   template <backend B>
   void apply(const B& device, typename B::tensor& p, typename B::tensor g,
              std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {

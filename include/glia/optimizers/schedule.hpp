@@ -18,38 +18,47 @@
 
 namespace glia {
 
-/// A learning rate as a function of the step, counted from 0 over the whole training. A number is a
-/// constant schedule, and so is any callable `double(std::size_t step)` a schedule.
+/// A learning rate as a function of the training step.
 ///
-/// Schedules are compared and printed by their descriptions; two of a user's own callables are
-/// equal only as copies of each other.
+/// Steps are counted from 0 over the whole training. A number converts to a constant schedule, and
+/// a callable `double(std::size_t step)` to a user-defined one:
 ///
-/// Throws `value_error` for a rate that is negative or not finite: a number's at once, a function's
-/// when it gives it.
+///     glia::sgd{.learning_rate = [](std::size_t step) { return step < 1000 ? 0.1 : 0.01; }}
+///
+/// Schedules are compared and printed by their descriptions. Two user-defined schedules are equal
+/// only if one is a copy of the other.
+///
+/// Throws `value_error` if a learning rate is negative, not finite or too large for a float: in the
+/// constructor for a number, in the call for a function.
 class schedule {
  public:
+  /// Makes a constant schedule.
   schedule(double rate) : schedule(text(rate), [rate](std::size_t) { return rate; }) {
     (void)(*this)(0);
   }
 
+  /// Makes a schedule from a callable `double(std::size_t step)`.
   template <std::invocable<std::size_t> Function>
   requires(!std::same_as<Function, schedule>) schedule(Function rate)
       : schedule("custom", std::move(rate)) {}
 
+  /// Makes a schedule with a description, by which it is compared. Throws `value_error` if the
+  /// function is empty.
   schedule(std::string description, std::function<double(std::size_t)> rate)
       : description_(std::move(description)),
         rate_(std::make_shared<const std::function<double(std::size_t)>>(std::move(rate))) {
     require<value_error>(*rate_ != nullptr, "learning rate ", description_,
-                         ": expected a function of the step, got an empty one");
+                         ": expected a function of the step, got an empty std::function");
   }
 
-  /// The learning rate of a step.
+  /// Returns the learning rate of a step.
   [[nodiscard]] double operator()(std::size_t step) const {
     const double rate = (*rate_)(step);
     require<value_error>(std::isfinite(rate) && rate >= 0, "learning rate ", description_,
                          ": expected a finite number of at least 0, got ", rate, " at step ", step);
     require<value_error>(rate <= std::numeric_limits<float>::max(), "learning rate ", description_,
-                         ": ", rate, " at step ", step, " does not fit a float");
+                         ": expected a number within the range of float, got ", rate, " at step ",
+                         step);
     return rate;
   }
 
@@ -67,7 +76,7 @@ class schedule {
 
 namespace detail {
 
-/// Throws `value_error` for a rate, or a factor of one, that is negative or not finite.
+/// Throws `value_error` if a learning rate or a factor is negative or not finite.
 inline void require_rates(std::string_view schedule, std::initializer_list<double> values) {
   for (const double value : values) {
     require<value_error>(value >= 0 && std::isfinite(value), schedule,
@@ -78,31 +87,46 @@ inline void require_rates(std::string_view schedule, std::initializer_list<doubl
 
 }  // namespace detail
 
-/// rate * factor^floor(step / every)
-[[nodiscard]] inline schedule step_decay(double rate, double factor, std::size_t every) {
-  require<value_error>(every > 0, "step_decay: expected a positive number of steps");
-  detail::require_rates("step_decay", {rate, factor});
-  return {text("step_decay(", rate, ", factor ", factor, " every ", every, " steps)"),
-          [=](std::size_t step) {
-            return rate * std::pow(factor, std::floor(static_cast<double>(step) /
-                                                      static_cast<double>(every)));
+/// Options of `exponential_decay`.
+struct exponential_decay_options {
+  /// Whether the learning rate decreases once in `decay_steps` steps instead of in every step.
+  bool staircase = false;
+};
+
+/// A learning rate that decreases exponentially, as Keras's ExponentialDecay.
+///
+///     initial_learning_rate * decay_rate^(step / decay_steps)
+///
+/// With the option `staircase` the exponent is rounded down to an integer. Steps are counted in
+/// batches, not in epochs. Halve the rate every 1000 steps:
+///
+///     glia::sgd{glia::exponential_decay(0.1, 1000, 0.5, {.staircase = true})}
+///
+/// Throws `value_error` if `decay_steps` is 0, or if a rate is negative or not finite.
+[[nodiscard]] inline schedule exponential_decay(double initial_learning_rate,
+                                                std::size_t decay_steps, double decay_rate,
+                                                const exponential_decay_options& options = {}) {
+  require<value_error>(decay_steps > 0,
+                       "exponential_decay: expected decay_steps of at least 1, got 0");
+  detail::require_rates("exponential_decay", {initial_learning_rate, decay_rate});
+  return {text("exponential_decay(", initial_learning_rate, ", ", decay_steps, " steps, ",
+               decay_rate, options.staircase ? ", staircase)" : ")"),
+          [=, staircase = options.staircase](std::size_t step) {
+            const double decays = static_cast<double>(step) / static_cast<double>(decay_steps);
+            return initial_learning_rate *
+                   std::pow(decay_rate, staircase ? std::floor(decays) : decays);
           }};
 }
 
-/// rate * factor^(step / every), without steps.
-[[nodiscard]] inline schedule exponential_decay(double rate, double factor, std::size_t every = 1) {
-  require<value_error>(every > 0, "exponential_decay: expected a positive number of steps");
-  detail::require_rates("exponential_decay", {rate, factor});
-  return {text("exponential_decay(", rate, ", factor ", factor, " per ", every, " steps)"),
-          [=](std::size_t step) {
-            return rate * std::pow(factor, static_cast<double>(step) / static_cast<double>(every));
-          }};
-}
-
-/// From `rate` to `last` along half a cosine, and `last` from step `steps` on. Loshchilov and
-/// Hutter, ICLR 2017, eq. 5 without restarts.
+/// A learning rate that decreases along half a cosine.
+///
+/// It starts at `rate`, reaches `last` in step `steps` and remains there. `last` is a learning
+/// rate; Keras's `alpha` is the fraction last / rate. Loshchilov and Hutter, ICLR 2017, eq. 5
+/// without restarts.
+///
+/// Throws `value_error` if `steps` is 0, or if a rate is negative or not finite.
 [[nodiscard]] inline schedule cosine_decay(double rate, std::size_t steps, double last = 0) {
-  require<value_error>(steps > 0, "cosine_decay: expected a positive number of steps");
+  require<value_error>(steps > 0, "cosine_decay: expected at least 1 step, got 0");
   detail::require_rates("cosine_decay", {rate, last});
   return {
       text("cosine_decay(", rate, " to ", last, " in ", steps, " steps)"), [=](std::size_t step) {
@@ -111,11 +135,16 @@ inline void require_rates(std::string_view schedule, std::initializer_list<doubl
       }};
 }
 
-/// Linearly from `first` to the start of `then` over `steps` steps, then `then` from its beginning.
-[[nodiscard]] inline schedule linear_warm_up(std::size_t steps, const schedule& then,
-                                             double first = 0) {
-  detail::require_rates("linear_warm_up", {first});
-  return {text("linear_warm_up(", steps, " steps from ", first, ", then ", then, ")"),
+/// A learning rate that grows linearly before another schedule begins.
+///
+/// It grows from `first` in step 0 to the first rate of the schedule `then` in step `steps`. From
+/// there `then` runs from its beginning, with its steps counted from 0.
+///
+/// Throws `value_error` if `first` is negative or not finite.
+[[nodiscard]] inline schedule linear_warmup(std::size_t steps, const schedule& then,
+                                            double first = 0) {
+  detail::require_rates("linear_warmup", {first});
+  return {text("linear_warmup(", steps, " steps from ", first, ", then ", then, ")"),
           [=](std::size_t step) {
             if (step >= steps) {
               return then(step - steps);

@@ -14,26 +14,42 @@
 
 namespace glia {
 
-/// Stochastic gradient descent: g' = g + weight_decay p; v = momentum v + g'; p -= rate v, or, with
-/// Nesterov's look-ahead, p -= rate (g' + momentum v). Sutskever et al., ICML 2013, as PyTorch
-/// writes it: the rate is outside the velocity.
+/// Stochastic gradient descent, optionally with momentum.
+///
+///     g' = g + weight_decay p
+///     v = momentum v + g'
+///     p -= learning_rate v                      without nesterov
+///     p -= learning_rate (g' + momentum v)      with nesterov
+///
+/// p is a parameter, g its gradient and v, the velocity, the optimizer's state; without momentum, v
+/// is not stored. As in PyTorch the learning rate is outside the velocity. In Keras it is inside,
+/// which differs if the learning rate changes. Sutskever et al., ICML 2013.
+///
+/// Throws `value_error` in the first step if an option is outside its range.
 struct sgd {
-  schedule learning_rate = 0.01;  ///< > 0
-  double momentum = 0;            ///< in [0, 1)
-  bool nesterov = false;          ///< needs a momentum
-  double weight_decay = 0;        ///< >= 0; L2, added to the gradient
+  schedule learning_rate = 0.01;  ///< Learning rate, at least 0: a number or a schedule.
+  double momentum = 0;            ///< Momentum, in [0, 1).
+  bool nesterov = false;  ///< Whether Nesterov's momentum is used; needs a momentum above 0.
+  /// L2 weight decay, at least 0, added to the gradient as in PyTorch. Keras's is decoupled, as in
+  /// `adamw`.
+  double weight_decay = 0;
 
-  [[nodiscard]] std::size_t slot_count() const { return momentum > 0 ? 1 : 0; }
-  [[nodiscard]] double slot_start() const { return 0; }
+  /// Returns the number of state tensors for each parameter.
+  [[nodiscard]] std::size_t state_count() const { return momentum > 0 ? 1 : 0; }
+  /// Returns the initial value of the state.
+  [[nodiscard]] double initial_state() const { return 0; }
 
+  /// Returns the learning rate of a step, multiplied by `scale`.
   [[nodiscard]] std::array<double, 1> numbers(std::size_t step, double scale = 1) const {
     detail::require_ranges("sgd", weight_decay);
     require<value_error>(momentum >= 0 && momentum < 1, "sgd: expected a momentum in [0, 1), got ",
                          momentum);
-    require<value_error>(!nesterov || momentum > 0, "sgd: nesterov needs a momentum");
+    require<value_error>(!nesterov || momentum > 0,
+                         "sgd: expected a momentum above 0 with nesterov, got 0");
     return {scale * learning_rate(step)};
   }
 
+  /// Updates a parameter p by its gradient g.
   template <backend B>
   void apply(const B& device, typename B::tensor& p, typename B::tensor g,
              std::vector<typename B::tensor>& slots, const typename B::tensor& numbers) const {

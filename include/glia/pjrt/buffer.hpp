@@ -15,11 +15,11 @@
 
 namespace glia::detail {
 
-/// Where a tensor's elements are if there are several devices: all of them on each, or on each as
-/// many rows.
+/// The place of a tensor's elements if there are several devices. `everywhere`: each device has all
+/// elements. `by_rows`: each device has an equal number of rows.
 enum class device_layout : std::uint8_t { everywhere, by_rows };
 
-/// A tensor in the devices' memory, or one that is still to be computed.
+/// A tensor in the memory of the devices. Its computation may still be in progress.
 class pjrt_buffer {
  public:
   explicit pjrt_buffer(std::shared_ptr<const pjrt_client> client,
@@ -36,7 +36,7 @@ class pjrt_buffer {
       client_->plugin().call_quietly(client_->api().buffer_destroy, args);
     }
   }
-  /// The next device's part, from now on the buffer's own.
+  /// Adds the next device's part. The buffer takes ownership of it.
   void add(pjrt_api::buffer* part) { parts_.push_back(part); }
   [[nodiscard]] std::span<pjrt_api::buffer* const> parts() const noexcept { return parts_; }
   [[nodiscard]] device_layout layout() const noexcept { return layout_; }
@@ -50,7 +50,7 @@ class pjrt_buffer {
   device_layout layout_;
 };
 
-/// A buffer with a copy of elements in row-major order.
+/// Copies elements in row-major order to a new buffer.
 [[nodiscard]] inline std::shared_ptr<const pjrt_buffer> copy_to_devices(
     const std::shared_ptr<const pjrt_client>& client, std::span<const std::byte> elements,
     pjrt_api::buffer_type type, const shape& s, device_layout layout) {
@@ -73,13 +73,13 @@ class pjrt_buffer {
     client->plugin().call(client->api().client_buffer_from_host_buffer, args,
                           text("copy a tensor ", s, " to the device"));
     result->add(args.buffer);
-    // The elements were copied when the call returned: nothing but a failure is waited for.
+    // The elements were copied before the call returned; this wait only reports failures.
     wait_for(*client, args.done_with_host_buffer, "copy a tensor to the device");
   }
   return result;
 }
 
-/// Starts to copy the elements of a buffer of shape `s` to the host, in row-major order. Adds an
+/// Starts to copy the elements of a buffer of shape `s` to the host, in row-major order. Adds one
 /// event for each device that holds a part of the buffer.
 inline void start_copy_to_host(const pjrt_buffer& from, const shape& s, std::span<std::byte> to,
                                std::vector<pjrt_api::event*>& events) {
@@ -106,8 +106,9 @@ inline void start_copy_to_host(const pjrt_buffer& from, const shape& s, std::spa
   }
 }
 
-/// Calls start(events), which starts copies to the host's memory, and waits for all of them, also
-/// if one fails: the devices write to that memory until then. Throws the first failure.
+/// Calls start(events), which starts copies to host memory, and waits for all of them. It waits
+/// even if one fails, because the devices write to that memory until then. Throws the first
+/// failure.
 void wait_for_copies(const pjrt_client& client, const auto& start) {
   std::vector<pjrt_api::event*> events;
   std::exception_ptr failure;

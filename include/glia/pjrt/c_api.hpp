@@ -3,10 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
-// What glia calls of PJRT's C API, the interface by which XLA's plugins are reached: structs and
-// entry points with the layout of version 0.81, to which later versions only add at the end. The
-// official header, pjrt_c_api.h of the OpenXLA project, holds their documentation; a test compares
-// every size and offset with it. It is not used itself because g++ refuses it with -Wpedantic.
+// The part of PJRT's C API that glia uses. Through this interface it calls XLA's plugins. The
+// structs and entry points have the layout of version 0.81; later versions only add members at the
+// end. The official header, pjrt_c_api.h of the OpenXLA project, contains their documentation. It
+// is not used here because g++ rejects it with -Wpedantic; a test compares all sizes and offsets
+// with it.
 namespace glia::pjrt_api {
 
 inline constexpr int major_version = 0;
@@ -49,7 +50,7 @@ enum class host_buffer_semantics : int {
 
 enum class named_value_type : int { string = 0, int64 = 1, real = 3, boolean = 4 };
 
-/// What every struct begins with: its size as the caller knows it.
+/// The beginning of every struct: its size in the version that the caller knows.
 template <class Args>
 struct sized {
   std::size_t struct_size = sizeof(Args);
@@ -67,13 +68,13 @@ struct named_value : sized<named_value> {
     float float_value;
     bool bool_value;
   };
-  std::size_t value_size = 0;  // of a list or a string; else 1
+  std::size_t value_size = 0;  // length of a list or string; else 1
   named_value() : string_value(nullptr) {}
 };
 
 enum class memory_layout_type : int { tiled = 0, strides = 1 };
 
-/// Which of a tensor's axes lie next to each other, the one that varies fastest first.
+/// The order of a tensor's axes in memory; the fastest varying axis comes first.
 struct tiled_layout : sized<tiled_layout> {
   const std::int64_t* minor_to_major = nullptr;
   std::size_t minor_to_major_size = 0;
@@ -82,7 +83,7 @@ struct tiled_layout : sized<tiled_layout> {
   std::size_t num_tiles = 0;
 };
 struct memory_layout : sized<memory_layout> {
-  tiled_layout tiled;  // of a union with smaller members
+  tiled_layout tiled;  // part of a union with smaller members
   memory_layout_type type = memory_layout_type::tiled;
 };
 
@@ -289,7 +290,7 @@ using entry = error* (*)(Args*);
 /// An entry point that glia does not call.
 using skipped = void (*)();
 
-/// The entry points of a plugin, in the table's order.
+/// The entry points of a plugin, in the order of the table.
 struct api {
   std::size_t struct_size;
   extension* extension_start;
@@ -347,7 +348,7 @@ struct api {
   entry<executable_get_compiled_memory_stats_args> executable_get_compiled_memory_stats;
 };
 
-/// The one symbol of a plugin.
+/// The only symbol of a plugin.
 inline constexpr const char* symbol = "GetPjrtApi";
 using get_api = const api* (*)();
 

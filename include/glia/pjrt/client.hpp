@@ -20,7 +20,7 @@
 
 namespace glia::detail {
 
-/// Settings as the C API takes them; they must last as long.
+/// Converts settings for the C API. The result refers to the settings, which must outlive it.
 [[nodiscard]] inline std::vector<pjrt_api::named_value> named_values(
     std::span<const pjrt_setting> settings) {
   std::vector<pjrt_api::named_value> result;
@@ -51,8 +51,8 @@ namespace glia::detail {
   return result;
 }
 
-/// The devices that a plugin has found, those of them that are used, and what can be had from them.
-/// What it makes must not outlive it.
+/// The devices that a plugin has found and those of them that are used. All objects that it creates
+/// must be destroyed before it.
 class pjrt_client {
  public:
   pjrt_client(pjrt_plugin plugin, const pjrt_options& options) : plugin_(std::move(plugin)) {
@@ -60,7 +60,7 @@ class pjrt_client {
     pjrt_api::client_create_args create;
     create.create_options = settings.data();
     create.num_options = settings.size();
-    plugin_.call(api().client_create, create, "reach its devices");
+    plugin_.call(api().client_create, create, "access its devices");
     client_ = create.client;
     try {
       take_devices(options.devices);
@@ -76,7 +76,7 @@ class pjrt_client {
   [[nodiscard]] const pjrt_plugin& plugin() const noexcept { return plugin_; }
   [[nodiscard]] const pjrt_api::api& api() const noexcept { return plugin_.api(); }
   [[nodiscard]] pjrt_api::client* get() const noexcept { return client_; }
-  /// That are used.
+  /// Returns the devices that are used.
   [[nodiscard]] const std::vector<pjrt_api::device*>& devices() const noexcept { return devices_; }
 
   [[nodiscard]] std::string platform() const {
@@ -91,7 +91,7 @@ class pjrt_client {
     plugin_.call(api().client_platform_version, args, "name its platform's version");
     return {args.platform_version, args.platform_version_size};
   }
-  /// What kind of device the first one is, in the plugin's words: NVIDIA H200.
+  /// Returns the plugin's name of the first device's hardware, such as NVIDIA H200.
   [[nodiscard]] std::string device_kind() const {
     pjrt_api::device_get_description_args description;
     description.device = devices_.front();
@@ -108,11 +108,11 @@ class pjrt_client {
     args.client = client_;
     plugin_.call(api().client_addressable_devices, args, "list its devices");
     const std::size_t found = args.num_addressable_devices;
-    require<device_error>(found > 0, "pjrt: ", plugin_.path(), ": has found no device");
-    require<device_error>(wanted <= found, "pjrt: ", plugin_.path(), ": has found ", found,
+    require<device_error>(found > 0, "pjrt: ", plugin_.path(), ": found no device");
+    require<device_error>(wanted <= found, "pjrt: ", plugin_.path(), ": found ", found,
                           found == 1 ? " device" : " devices", ", fewer than the ", wanted,
-                          " that are asked for");
-    // In the order in which programs for so many are given their parts, which is the plugin's.
+                          " that were requested; use a smaller value of `devices`");
+    // In the plugin's order, which is also the order in which a compiled graph gets its parts.
     std::vector<int> ids(wanted == 0 ? found : wanted);
     pjrt_api::client_default_device_assignment_args assignment;
     assignment.client = client_;
@@ -141,7 +141,7 @@ class pjrt_client {
   std::vector<pjrt_api::device*> devices_;
 };
 
-/// Waits until an event has happened, and takes it away. Throws what has failed.
+/// Waits until an event has happened and destroys it. Throws the failure of the operation, if any.
 inline void wait_for(const pjrt_client& client, pjrt_api::event* event, std::string_view what) {
   pjrt_api::event_await_args await;
   await.event = event;
@@ -159,8 +159,8 @@ inline void wait_for(const pjrt_client& client, pjrt_api::event* event, std::str
   destroy();
 }
 
-/// Programs that run, of which there are few at a time: a host that is ahead of its devices would
-/// only fill their memory.
+/// The runs in progress. Their number is limited: a host far ahead of its devices would only fill
+/// their memory.
 class pjrt_queue {
  public:
   explicit pjrt_queue(std::shared_ptr<const pjrt_client> client) : client_(std::move(client)) {}
@@ -168,8 +168,9 @@ class pjrt_queue {
   pjrt_queue& operator=(const pjrt_queue&) = delete;
   ~pjrt_queue() { wait_for_all(); }
 
-  /// Adds a run that has begun, an event for each device, and waits for the oldest of too many.
-  /// What fails in a run comes out where one of its results is waited for, and not here.
+  /// Adds a started run, with an event for each device. If there are too many runs, waits for the
+  /// oldest. A failure of a run is not thrown here, but by the call that waits for one of its
+  /// results.
   void add(std::vector<pjrt_api::event*> run) {
     std::vector<pjrt_api::event*> oldest;
     {
@@ -183,7 +184,7 @@ class pjrt_queue {
     wait(oldest);
   }
 
-  /// Waits for all that has begun.
+  /// Waits for all runs in progress.
   void wait_for_all() {
     std::deque<std::vector<pjrt_api::event*>> begun;
     {
@@ -198,14 +199,14 @@ class pjrt_queue {
   }
 
  private:
-  // While one runs, the next has all that it needs.
+  // While one run computes, the next one is ready to start.
   static constexpr std::size_t most = 2;
 
   void wait(std::span<pjrt_api::event* const> run) const {
     for (pjrt_api::event* const event : run) {
       try {
-        wait_for(*client_, event, "run a program");
-      } catch (const device_error&) {  // the results have it as well
+        wait_for(*client_, event, "run a compiled graph");
+      } catch (const device_error&) {  // also reported by the results
       }
     }
   }

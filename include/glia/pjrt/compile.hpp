@@ -12,11 +12,12 @@
 
 namespace glia::detail {
 
-/// XLA's CompileOptionsProto for so many devices, among which it splits a program by the shardings
-/// of its arguments: executable_build_options (field 3) with num_replicas (4) of 1, num_partitions
-/// (5) and use_spmd_partitioning (6).
+/// Returns XLA's CompileOptionsProto for a number of devices, from 1 to 127. XLA splits the graph
+/// among them according to the shardings of its arguments. The message contains
+/// executable_build_options (field 3) with num_replicas (4) = 1, num_partitions (5) and
+/// use_spmd_partitioning (6).
 [[nodiscard]] inline std::string compile_options(std::size_t devices) {
-  constexpr std::size_t most = 127;  // a number of one byte
+  constexpr std::size_t most = 127;  // the largest number of one byte
   require<value_error>(devices > 0 && devices <= most, "pjrt: expected 1 to ", most,
                        " devices, got ", devices);
   using namespace std::string_literals;
@@ -28,7 +29,7 @@ namespace glia::detail {
   return options;
 }
 
-/// How modules are written whose reals are T's, for devices of which it is known how they multiply.
+/// Returns the options for StableHLO modules with real numbers of type T.
 template <std::floating_point T>
 [[nodiscard]] stablehlo::module_options module_options_for(product_precision precision,
                                                            std::size_t devices) {
@@ -37,7 +38,7 @@ template <std::floating_point T>
           .devices = devices};
 }
 
-/// The text of a module as the C API takes it; refers to the text.
+/// Wraps the text of a module for the C API. The result refers to the text.
 [[nodiscard]] inline pjrt_api::program program_of(std::string& module) {
   constexpr std::string_view format = "mlir";
   pjrt_api::program result;

@@ -25,8 +25,8 @@
 
 namespace glia::detail {
 
-/// What a program depends on beside its text: the plugin and what it is told, the devices, and this
-/// format.
+/// Returns a text with everything that a compiled graph depends on in addition to its module: the
+/// plugin and its settings, the devices, and the version of this format.
 [[nodiscard]] inline std::string compiler_identity(const pjrt_client& client,
                                                    std::span<const pjrt_setting> settings) {
   std::string told;
@@ -39,7 +39,7 @@ namespace glia::detail {
     told += text(variable, '=', value == nullptr ? "" : value, '\n');
   }
   std::string processor;
-  if (client.platform() == "cpu") {  // programs are compiled for the very processor, and its cores
+  if (client.platform() == "cpu") {  // compiled for exactly this processor and number of cores
     std::ifstream in("/proc/cpuinfo");
     for (std::string line; std::getline(in, line) && processor.empty();) {
       if (line.starts_with("flags") || line.starts_with("Features")) {
@@ -58,7 +58,8 @@ namespace glia::detail {
       static_cast<std::int64_t>(changed.time_since_epoch().count()), '\n', processor, '\n', told);
 }
 
-/// Makes programs of modules: each once, and those that an earlier run has kept not at all.
+/// Compiles modules. Each is compiled only once, and not at all if an earlier run stored the
+/// result.
 class pjrt_compiler {
  public:
   pjrt_compiler(std::shared_ptr<const pjrt_client> client, const pjrt_options& options)
@@ -66,13 +67,14 @@ class pjrt_compiler {
         cache_(options.cache),
         identity_(compiler_identity(*client_, options.settings)) {}
 
-  /// The program of a module with so many results, to be `kept` for later runs or not.
+  /// Returns the compiled module, which has `results` results. `kept` stores it on disk for later
+  /// runs.
   [[nodiscard]] std::shared_ptr<const pjrt_executable> program(const std::string& module,
                                                                std::size_t results, bool kept) {
     if (auto known = find(module)) {
       return known;
     }
-    // Others find and run theirs meanwhile.
+    // Other threads can find and run theirs during the compilation.
     const auto start = std::chrono::steady_clock::now();
     bool loaded = false;
     auto made = kept ? make_kept(module, results, loaded)
@@ -94,7 +96,7 @@ class pjrt_compiler {
   }
 
  private:
-  // Kernels that are run one by one have one each.
+  // Kernels outside of graphs have one each.
   static constexpr std::size_t most_programs = 256;
 
   struct known_program {
@@ -121,13 +123,13 @@ class pjrt_compiler {
         auto made = pjrt_executable::load(client_, *kept, results);
         loaded = true;
         return made;
-      } catch (const device_error&) {  // compiled again, then
+      } catch (const device_error&) {  // then compile it again
       }
     }
     auto made = pjrt_executable::compile(client_, module, results);
     try {
       cache_.keep(key, made->serialized());
-    } catch (const device_error&) {  // a plugin that cannot
+    } catch (const device_error&) {  // the plugin cannot serialize it
     }
     return made;
   }
@@ -136,7 +138,7 @@ class pjrt_compiler {
   program_cache cache_;
   std::string identity_;
   mutable std::mutex lock_;
-  std::list<known_program> programs_;  // the one that was used last comes first
+  std::list<known_program> programs_;  // most recently used first
   compilations count_;
 };
 

@@ -25,7 +25,7 @@
 
 namespace glia {
 
-/// A handle to a tensor on a device of `pjrt`.
+/// A handle to a tensor on a `pjrt` device.
 class pjrt_tensor {
  public:
   pjrt_tensor() = default;
@@ -35,7 +35,7 @@ class pjrt_tensor {
   [[nodiscard]] const glia::shape& shape() const noexcept { return spec_.shape; }
   [[nodiscard]] element type() const noexcept { return spec_.type; }
   [[nodiscard]] explicit operator bool() const noexcept { return buffer_ != nullptr; }
-  /// Whether nobody else holds the tensor.
+  /// Returns whether nobody else holds the tensor.
   [[nodiscard]] bool unique() const noexcept { return buffer_.use_count() == 1; }
   [[nodiscard]] bool shares_memory(const pjrt_tensor& other) const noexcept {
     return buffer_ == other.buffer_;
@@ -47,32 +47,34 @@ class pjrt_tensor {
   tensor_spec spec_;
 };
 
-/// The backend for devices that XLA compiles for: GPUs, TPUs, and for comparison the CPU. It
-/// reaches them through a plugin, a shared library of its own that is loaded when the backend is
-/// made:
+/// The device for hardware that XLA compiles for: GPUs, TPUs and, for comparison, the CPU. A PJRT
+/// plugin drives it, a shared library that is loaded when the device is created:
 ///
 ///     glia::model net{description, {784}, glia::pjrt({.plugin = "xla_cuda_plugin.so"})};
 ///
-/// Models and trainers on it are compiled as a whole, and what was compiled is kept on disk; see
-/// pjrt_options. Kernels that are run one by one are compiled one by one, for each shape anew, and
-/// not kept. Throws `device_error` where the plugin cannot be had, and where the device fails; what
-/// fails while it computes comes out of the call that waits for a result. Copies refer to the same
-/// devices.
+/// A model or trainer on it is compiled as a whole, and the compiled graph is stored on disk; see
+/// `pjrt_options`. Kernels outside of a graph are compiled separately, again for each shape, and
+/// are not stored. Copies refer to the same hardware.
+///
+/// Throws `device_error` if the plugin cannot be loaded or the hardware fails. An error during a
+/// computation is thrown by the call that waits for its result.
 template <std::floating_point T = float>
 class pjrt {
  public:
   using value_type = T;
   using tensor = pjrt_tensor;
 
+  /// Loads the plugin and connects to its devices.
   explicit pjrt(const pjrt_options& options) : state_(std::make_shared<state>(options)) {}
 
   [[nodiscard]] std::string_view name() const { return "pjrt"; }
-  /// What the plugin says of the device: cpu, cuda, tpu.
+  /// Returns the plugin's name of the platform: cpu, cuda or tpu.
   [[nodiscard]] std::string platform() const { return state_->client->platform(); }
-  /// What kind of device it is, in the plugin's words: NVIDIA H200.
+  /// Returns the plugin's name of the hardware, such as NVIDIA H200.
   [[nodiscard]] std::string kind() const { return state_->client->device_kind(); }
+  /// Returns the number of devices in use.
   [[nodiscard]] std::size_t device_count() const { return state_->client->devices().size(); }
-  /// The programs that were made so far.
+  /// Returns the number of graphs that were compiled so far, and the time that it took.
   [[nodiscard]] glia::compilations compilations() const { return state_->compiler.count(); }
 
   [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const {
@@ -84,7 +86,8 @@ class pjrt {
   [[nodiscard]] tensor from_host(std::span<const std::int32_t> values, const shape& s) const {
     return copied<std::int32_t>(values, {s, element::index});
   }
-  /// The same for what has a row for each sample: several devices get some rows each.
+  /// Copies a tensor with one row for each sample. If there are several devices, and the number of
+  /// rows is a multiple of theirs, each device gets an equal part of the rows.
   template <class Number>
   [[nodiscard]] tensor samples_from_host(std::span<const Number> values, const shape& s) const {
     const bool split = s.rank() > 0 && s[0] > 0 && s[0] % device_count() == 0;
@@ -100,7 +103,7 @@ class pjrt {
   void to_host(const tensor& x, std::span<std::int32_t> to) const {
     copy_back<std::int32_t>(x, to, element::index);
   }
-  /// Reads tensors of one number each. All copies start before the first one is waited for.
+  /// Reads tensors of one number each. Starts all copies before it waits for the first one.
   void numbers_to_host(std::span<const tensor> from, std::span<double> to) const {
     std::vector<T> values(from.size());
     detail::wait_for_copies(*state_->client, [&](auto& events) {
@@ -113,7 +116,8 @@ class pjrt {
     std::copy(values.begin(), values.end(), to.begin());
   }
 
-  /// Without a program: few of these tensors are made, and each once.
+  /// Creates a filled tensor on the host and copies it. Compiling a graph would not pay: such
+  /// tensors are few and each is made once.
   [[nodiscard]] tensor run(const kernels::full& k) const {
     const std::vector<T> values(k.to.size(), static_cast<T>(k.value));
     return from_host(std::span<const T>(values), k.to);
@@ -132,10 +136,10 @@ class pjrt {
     }
   }
 
-  /// The programs that run on the devices.
+  /// Returns the queue of computations that run on the devices.
   [[nodiscard]] detail::pjrt_queue& queue() const { return state_->queue; }
-  /// A program that a graph becomes on the devices; compiled once for each text, and to be `kept`
-  /// on disk for later runs or not.
+  /// Compiles a graph, once for each StableHLO text. `kept` stores the result on disk for later
+  /// runs.
   [[nodiscard]] std::shared_ptr<const detail::pjrt_executable> compiled(const graph& calls,
                                                                         bool kept = true) const {
     const std::size_t results =
@@ -154,12 +158,13 @@ class pjrt {
       throw device_error(text(e.what(), culprit_in(calls)));
     }
   }
-  /// Throws `value_error` for a tensor of other devices.
+  /// Throws `value_error` if the tensor belongs to another device.
   void require_own(const tensor& x) const {
     require<value_error>(x.buffer().client() == state_->client, "pjrt: the tensor ", x.shape(),
-                         " is of another device; copy it to the host and from there");
+                         " belongs to another device; copy it to the host and then to this device");
   }
-  /// The tensor with its elements where a program wants them.
+  /// Returns the tensor with its rows split among the devices, or complete on each of them, as the
+  /// compiled graph needs it.
   [[nodiscard]] tensor laid_out(const tensor& x, bool by_rows) const {
     const auto wanted =
         by_rows ? detail::device_layout::by_rows : detail::device_layout::everywhere;
@@ -173,7 +178,7 @@ class pjrt {
                   spec_of(x));
   }
 
-  /// Runs a node on its own.
+  /// Compiles and runs one node.
   void run_node(const any_kernel& kernel, std::span<const tensor* const> operands,
                 std::span<tensor> results) const {
     std::vector<tensor_spec> specs;
@@ -215,10 +220,10 @@ class pjrt {
     product_precision precision;
     bool wide_integers;
     detail::pjrt_compiler compiler;
-    detail::pjrt_queue queue;  // is waited for before all else goes
+    detail::pjrt_queue queue;  // last member: its destructor waits before the others are destroyed
   };
 
-  /// A node as a graph of its own.
+  /// Returns a graph that contains only this node.
   [[nodiscard]] static graph alone(const any_kernel& kernel,
                                    std::span<const tensor_spec> operands) {
     graph calls;
@@ -234,8 +239,8 @@ class pjrt {
     }
     return calls;
   }
-  /// Which kernel of a graph that does not compile cannot be compiled on its own, if one cannot and
-  /// another one can.
+  /// Returns the name of the kernel that makes the compilation fail, for the error message. Empty
+  /// unless some kernels compile alone and others do not.
   [[nodiscard]] std::string culprit_in(const graph& calls) const {
     const graph_node* culprit = nullptr;
     bool others_compile = false;
@@ -254,7 +259,7 @@ class pjrt {
       return "";
     }
     const std::string& place = calls.place_of(*culprit).name;
-    return text("; what it cannot compile is the kernel '", culprit->kernel.name(), '\'',
+    return text("; the kernel that it cannot compile is '", culprit->kernel.name(), '\'',
                 place.empty() ? "" : " of ", place);
   }
   [[nodiscard]] stablehlo::module_options module_options() const {
@@ -274,7 +279,7 @@ class pjrt {
       std::span<const Number> values, const tensor_spec& spec,
       detail::device_layout layout = detail::device_layout::everywhere) const {
     require<shape_error>(values.size() == spec.shape.size(), "from_host: ", values.size(),
-                         " values do not fill the shape ", spec.shape);
+                         " values do not match the shape ", spec.shape);
     const auto copy = [&](std::span<const Element> elements) {
       return tensor(detail::copy_to_devices(state_->client, std::as_bytes(elements),
                                             buffer_type_of<Element>(), spec.shape, layout),
@@ -290,8 +295,8 @@ class pjrt {
   static void require_readable(const tensor& x, std::size_t room, element type) {
     require_not_empty(x);
     require_elements("to_host", spec_of(x), type);
-    require<shape_error>(room == x.shape().size(), "to_host: room for ", room,
-                         " values, the tensor ", x.shape(), " has ", x.shape().size());
+    require<shape_error>(room == x.shape().size(), "to_host: the destination has room for ", room,
+                         " values, but the tensor ", x.shape(), " has ", x.shape().size());
   }
   template <class Element, class Number>
   void copy_back(const tensor& x, std::span<Number> to, element type) const {

@@ -22,13 +22,13 @@ class pjrt_executable {
  public:
   using buffer = std::shared_ptr<const pjrt_buffer>;
 
-  /// A run that has begun: what its results will be, and an event for each device.
+  /// A started run: its results and an event for each device.
   struct begun {
     std::vector<buffer> results;
     std::vector<pjrt_api::event*> events;
   };
 
-  /// Compiles a module, whose text is given.
+  /// Compiles a module from its text.
   static std::shared_ptr<const pjrt_executable> compile(std::shared_ptr<const pjrt_client> client,
                                                         std::string module, std::size_t results) {
     const pjrt_api::program program = program_of(module);
@@ -38,17 +38,19 @@ class pjrt_executable {
     args.program = &program;
     args.compile_options = options.data();
     args.compile_options_size = options.size();
-    client->plugin().call(client->api().client_compile, args, "compile a program");
+    client->plugin().call(client->api().client_compile, args, "compile a graph");
     return std::make_shared<const pjrt_executable>(std::move(client), args.executable, results);
   }
-  /// Loads what `serialized` gave. Throws `device_error` where the plugin does not take it.
+  /// Loads an executable from the bytes that `serialized` returned. Throws `device_error` if the
+  /// plugin does not accept them.
   static std::shared_ptr<const pjrt_executable> load(std::shared_ptr<const pjrt_client> client,
                                                      std::string_view bytes, std::size_t results) {
     pjrt_api::executable_deserialize_and_load_args args;
     args.client = client->get();
     args.serialized_executable = bytes.data();
     args.serialized_executable_size = bytes.size();
-    client->plugin().call(client->api().executable_deserialize_and_load, args, "load a program");
+    client->plugin().call(client->api().executable_deserialize_and_load, args,
+                          "load a compiled graph");
     return std::make_shared<const pjrt_executable>(std::move(client), args.loaded_executable,
                                                    results);
   }
@@ -64,11 +66,13 @@ class pjrt_executable {
     client_->plugin().call_quietly(client_->api().loaded_executable_destroy, args);
   }
 
-  /// As bytes that can be loaded later. Throws `device_error` where the plugin cannot.
+  /// Returns the executable as bytes that can be loaded later. Throws `device_error` if the plugin
+  /// does not support that.
   [[nodiscard]] std::string serialized() const {
     pjrt_api::loaded_executable_get_executable_args get;
     get.loaded_executable = raw_;
-    client_->plugin().call(client_->api().loaded_executable_get_executable, get, "name a program");
+    client_->plugin().call(client_->api().loaded_executable_get_executable, get,
+                           "access a compiled graph");
     std::string bytes;
     try {
       bytes = serialize(client_->plugin(), get.executable);
@@ -80,8 +84,8 @@ class pjrt_executable {
     return bytes;
   }
 
-  /// Begins to run the program. Arguments that the program may write results over are lost, unless
-  /// they are among those that are `kept`, by number.
+  /// Starts a run. It consumes the arguments that the graph may overwrite with results, except
+  /// those whose numbers are in `kept`.
   [[nodiscard]] begun run(std::span<const pjrt_buffer* const> arguments,
                           std::span<const std::int64_t> kept) const {
     const std::size_t devices = client_->devices().size();
@@ -109,7 +113,7 @@ class pjrt_executable {
     args.num_args = arguments.size();
     args.output_lists = result_lists.data();
     args.device_complete_events = result.events.data();
-    client_->plugin().call(client_->api().loaded_executable_execute, args, "run a program");
+    client_->plugin().call(client_->api().loaded_executable_execute, args, "run a compiled graph");
     for (std::size_t i = 0; i < results_; ++i) {
       auto one = std::make_shared<pjrt_buffer>(client_);
       for (std::size_t d = 0; d < devices; ++d) {
@@ -120,12 +124,12 @@ class pjrt_executable {
     return result;
   }
 
-  /// What a compiled program is as bytes.
+  /// Returns a compiled graph as bytes.
   [[nodiscard]] static std::string serialize(const pjrt_plugin& plugin,
                                              const pjrt_api::executable* executable) {
     pjrt_api::executable_serialize_args args;
     args.executable = executable;
-    plugin.call(plugin.api().executable_serialize, args, "write a program down");
+    plugin.call(plugin.api().executable_serialize, args, "serialize a compiled graph");
     std::string bytes(args.serialized_bytes, args.serialized_bytes_size);
     args.serialized_executable_deleter(args.serialized_executable);
     return bytes;

@@ -11,25 +11,26 @@
 
 namespace glia {
 
-/// How products of numbers are computed on devices that have faster ways than their type's: fast,
-/// which is bfloat16 on TPUs and TF32 on recent GPUs, or full, as on other devices, which takes
-/// several passes there.
+/// The precision of matrix products and convolutions on devices with faster formats than the
+/// tensors' type. `fast` uses bfloat16 on TPUs and TF32 on recent GPUs. `full` keeps the precision
+/// of the type, as on other devices; it takes several passes there.
 enum class product_precision : std::uint8_t { fast, full };
 
-/// Something that a plugin understands, by its own name: {"preallocate", false}.
+/// A setting that the plugin understands, by the plugin's own name for it: {"preallocate", false}.
 struct pjrt_setting {
   std::string name;
   std::variant<bool, std::int64_t, float, std::string> value;
 };
 
+/// Options of the `pjrt` device.
 struct pjrt_options {
-  std::filesystem::path plugin;  ///< the shared library that drives the devices
-  /// Of those that the plugin finds, the first ones, among which the samples of a batch are split;
-  /// 0: all of them.
+  std::filesystem::path plugin;  ///< path of the shared library that drives the devices
+  /// Number of devices to use, from the first one that the plugin finds; 0: all. The samples of a
+  /// batch are split among them.
   std::size_t devices = 1;
   product_precision precision = product_precision::fast;
-  std::vector<pjrt_setting> settings = {};  ///< what the plugin is told as it starts
-  program_cache_options cache = {};         ///< where compiled programs are kept from run to run
+  std::vector<pjrt_setting> settings = {};  ///< settings passed to the plugin when it starts
+  program_cache_options cache = {};         ///< where compiled graphs are stored between runs
 };
 
 }  // namespace glia

@@ -16,8 +16,8 @@
 
 namespace glia {
 
-/// A graph compiled for a device, as a whole. Its inputs that have a next value are given up to the
-/// device where nobody else holds them, so that the state of a training is there once.
+/// A graph compiled as a whole for a device. An input with a next value is overwritten if nobody
+/// else holds its tensor, so that the state of a training is in memory only once.
 template <std::floating_point T>
 class program<pjrt<T>> {
  public:
@@ -29,7 +29,7 @@ class program<pjrt<T>> {
 
   [[nodiscard]] const graph& calls() const noexcept { return state_->calls; }
   [[nodiscard]] const B& device() const noexcept { return state_->device; }
-  /// What a run needs in the host's memory: nothing.
+  /// Returns the host memory of a run in bytes, which is 0.
   [[nodiscard]] std::size_t scratch_bytes() const noexcept { return 0; }
   [[nodiscard]] std::size_t lane_bytes() const noexcept { return 0; }
 
@@ -44,20 +44,21 @@ class program<pjrt<T>> {
     const std::vector<graph_input>& expected = s.calls.inputs();
     require<value_error>(inputs.size() + fixed.tensors.size() == expected.size() &&
                              outputs.size() == s.calls.outputs().size(),
-                         "program: expected ", expected.size(), " inputs and ",
+                         "compiled graph: expected ", expected.size(), " inputs and ",
                          s.calls.outputs().size(), " outputs, got ",
                          inputs.size() + fixed.tensors.size(), " and ", outputs.size());
     std::vector<const detail::pjrt_buffer*> arguments;
-    std::vector<tensor> laid_out;  // with their elements where the program wants them
+    std::vector<tensor> laid_out;  // laid out as the compiled graph needs them
     laid_out.reserve(expected.size());
     std::vector<std::int64_t> kept;
     const auto add = [&](const tensor& given) {
       const std::size_t number = arguments.size();
       const graph_input& input = expected[number];
       const tensor_spec spec = s.calls.spec(input.value);
-      require<shape_error>(given && spec_of(given) == spec, "program: expected for '", input.name,
-                           "' a tensor ", spec.shape, ", got ", given.shape(),
-                           "; a program runs for the shapes that it was recorded with");
+      require<shape_error>(
+          given && spec_of(given) == spec, "compiled graph: expected for the input '", input.name,
+          "' a tensor of shape ", spec.shape, ", got ", given.shape(),
+          "; a compiled graph runs only for the shapes with which it was recorded");
       s.device.require_own(given);
       if (input.changes() && !given.unique()) {
         kept.push_back(static_cast<std::int64_t>(number));
@@ -71,7 +72,7 @@ class program<pjrt<T>> {
     for (const tensor& one : fixed.tensors) {
       add(one);
     }
-    if (s.compiled == nullptr) {  // of nothing
+    if (s.compiled == nullptr) {  // the graph has no outputs
       return;
     }
     detail::pjrt_executable::begun begun = s.compiled->run(arguments, kept);
@@ -94,8 +95,9 @@ class program<pjrt<T>> {
   using probe_function =
       function_ref<void(const graph_node&, std::span<const tensor* const> results)>;
 
-  /// The same with a look, if there is a probe, at what each kernel gives when they run one by one,
-  /// as they do ahead of the run then; each is compiled for that. A timeline gets the whole run.
+  /// Runs the graph. If there is a probe, all kernels also run one by one before that, each
+  /// compiled on its own, and the probe sees their results. The timeline gets one entry for the
+  /// whole run.
   void run(std::span<tensor* const> inputs, std::span<tensor> outputs, const fixed_inputs& fixed,
            const probe_function* probe, timeline* times = nullptr) const {
     if (probe != nullptr) {

@@ -22,7 +22,8 @@
 
 namespace glia {
 
-/// $XDG_CACHE_HOME/glia/programs, or the same in ~/.cache; empty where there is no home.
+/// Returns the default folder of the cache: $XDG_CACHE_HOME/glia/programs, else
+/// ~/.cache/glia/programs. Empty if there is no home folder.
 [[nodiscard]] inline std::filesystem::path default_program_cache() {
   const auto folder = [](const char* variable) {
     const char* const value = std::getenv(variable);
@@ -35,22 +36,25 @@ namespace glia {
   return home.is_absolute() ? home / ".cache" / "glia" / "programs" : std::filesystem::path();
 }
 
+/// Options of the cache of compiled graphs.
 struct program_cache_options {
-  std::filesystem::path folder = default_program_cache();  ///< empty: nothing is kept
-  /// What all kept programs may take. Those that were not used for longest go first.
-  std::uint64_t most_bytes = std::uint64_t{1} << 30U;
+  std::filesystem::path folder = default_program_cache();  ///< folder of the files; empty: no cache
+  /// Largest total size of the files, in bytes; default: 1 GiB. The least recently used files are
+  /// removed first.
+  std::uint64_t max_bytes = std::uint64_t{1} << 30U;
 };
 
-/// Compiled programs in a folder, a file for each, found by all that they were made of. A file that
-/// is damaged is as good as none, and a folder that cannot be written to is no error: programs are
-/// then compiled again. Any number of programs may use a folder at once.
+/// A cache of compiled graphs in a folder, with one file for each. The key contains everything that
+/// the compilation depends on.
 ///
-/// Who can write to the folder decides what runs: it is made for its owner alone.
+/// A damaged file counts as missing, and a folder that cannot be written is no error: the graph is
+/// compiled again. Any number of processes may use one folder at the same time. Whoever can write
+/// to the folder can decide what code runs, so a new folder is accessible only to its owner.
 class program_cache {
  public:
   explicit program_cache(program_cache_options options) : options_(std::move(options)) {}
 
-  /// The program that was kept under the key.
+  /// Returns the compiled graph stored under `key`, if there is one.
   [[nodiscard]] std::optional<std::string> find(std::string_view key) const {
     if (options_.folder.empty()) {
       return std::nullopt;
@@ -60,21 +64,23 @@ class program_cache {
     try {
       std::ifstream in(path, std::ios::binary);
       bytes.assign(std::istreambuf_iterator<char>(in), {});
-    } catch (const std::ios_base::failure&) {  // as where another machine has just removed it
+    } catch (const std::ios_base::failure&) {  // for example, if another machine has just removed
+                                               // the file
       return std::nullopt;
     }
     const std::optional<std::string_view> program = content_of(bytes, key);
     if (!program) {
       return std::nullopt;
     }
-    std::error_code ignored;  // a folder that is only read
+    std::error_code ignored;  // the folder may be read-only
     std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), ignored);
     return std::string(*program);
   }
 
-  /// Keeps a program, if it can be kept.
+  /// Stores a compiled graph under `key`. Does nothing if the folder cannot be written or the graph
+  /// is larger than the limit.
   void keep(std::string_view key, std::string_view program) const {
-    if (options_.folder.empty() || key.size() + program.size() > options_.most_bytes) {
+    if (options_.folder.empty() || key.size() + program.size() > options_.max_bytes) {
       return;
     }
     try {
@@ -85,7 +91,7 @@ class program_cache {
         out << key << program;
       });
       make_room();
-    } catch (const data_error&) {  // as where the disk is full
+    } catch (const data_error&) {  // for example, if the disk is full
     } catch (const std::filesystem::filesystem_error&) {
     }
   }
@@ -113,7 +119,7 @@ class program_cache {
     return result;
   }
 
-  /// The program in a file's bytes, if they are whole and of this key.
+  /// Returns the compiled graph in the bytes of a file, if the file is complete and has this key.
   [[nodiscard]] static std::optional<std::string_view> content_of(std::string_view bytes,
                                                                   std::string_view key) {
     header h;
@@ -142,7 +148,7 @@ class program_cache {
     }
   }
 
-  /// Takes away what was not used for longest until the rest is small enough.
+  /// Removes the least recently used files until the rest is within the limit.
   void make_room() const {
     struct entry {
       std::filesystem::path path;
@@ -152,7 +158,7 @@ class program_cache {
     std::vector<entry> entries;
     std::uint64_t all = 0;
     for (const auto& file : std::filesystem::directory_iterator(options_.folder)) {
-      std::error_code gone;  // by another program that makes room
+      std::error_code gone;  // set if another process has removed the file
       const auto used = file.last_write_time(gone);
       const std::uint64_t bytes = gone ? 0 : file.file_size(gone);
       if (!gone && file.path().extension() == extension) {
@@ -163,7 +169,7 @@ class program_cache {
     std::sort(entries.begin(), entries.end(),
               [](const entry& a, const entry& b) { return a.used < b.used; });
     for (const entry& oldest : entries) {
-      if (all <= options_.most_bytes) {
+      if (all <= options_.max_bytes) {
         break;
       }
       std::error_code gone;

@@ -28,33 +28,37 @@
 
 namespace glia {
 
+/// Options of `pjrt_target`.
 struct pjrt_target_options {
-  std::filesystem::path plugin;  ///< the shared library that compiles for the target
-  /// The target by the plugin's name for it: "v2:2x2". GPUs have none, but settings.
+  std::filesystem::path plugin;  ///< path of the shared library that compiles for the target
+  /// Plugin's name of the target, such as "v2:2x2" for a TPU. GPUs have no name, only settings.
   std::string topology = {};
-  std::vector<pjrt_setting> settings = {};  ///< {{"target_config", text of a GPU's figures}}
-  std::size_t devices = 1;                  ///< among which the samples of a batch are split
+  /// Settings of the plugin. For a GPU: {{"target_config", text}}, where the text describes the
+  /// GPU.
+  std::vector<pjrt_setting> settings = {};
+  std::size_t devices = 1;  ///< number of devices among which a batch is split, from 1
   product_precision precision = product_precision::fast;
 };
 
-/// A program as a target would run it.
+/// A graph that was compiled for a target, with its memory needs.
 struct target_program {
   graph calls;
-  std::string module;           ///< the graph as StableHLO
-  std::string executable = {};  ///< as the target's plugin loads it; empty where it cannot write it
-  double seconds = 0;           ///< that the compilation took
-  // Bytes on each device.
+  std::string module;  ///< the graph as StableHLO text
+  /// The graph in the format that the plugin loads; empty if the plugin cannot serialize it.
+  std::string executable = {};
+  double seconds = 0;  ///< time of the compilation
+  // The sizes are in bytes on each device.
   std::int64_t argument_bytes = 0;
   std::int64_t result_bytes = 0;
-  std::int64_t shared_bytes = 0;  ///< of results that are written over arguments
+  std::int64_t shared_bytes = 0;  ///< results that are written over arguments
   std::int64_t temporary_bytes = 0;
   std::int64_t code_bytes = 0;
 
-  /// What the program takes on each device while it runs.
+  /// Returns the memory that the compiled graph takes on each device while it runs, in bytes.
   [[nodiscard]] std::int64_t bytes() const noexcept {
     return argument_bytes + result_bytes - shared_bytes + temporary_bytes + code_bytes;
   }
-  /// Floating-point operations, a multiply-add being two, as the kernels count them.
+  /// Returns the number of floating-point operations of the kernels; a multiply-add counts as two.
   [[nodiscard]] double flops() const {
     double sum = 0;
     for (const graph_node& node : calls.nodes()) {
@@ -64,23 +68,23 @@ struct target_program {
   }
 };
 
-/// A backend that compiles for a device that is elsewhere and runs nothing: what a model and a
-/// training would run there is compiled, and kept as `programs`. Its tensors are shapes; what is
-/// read from them is 0.
+/// A device that compiles for hardware elsewhere and computes nothing. It compiles all that a model
+/// or trainer would run, and lists the results as `programs`. Its tensors are shapes, and all
+/// numbers that are read from them are 0.
 ///
 ///     const glia::pjrt_target target({.plugin = "libtpu.so", .topology = "v2:2x2"});
 ///     glia::model net{description, {784}, target};
 ///     glia::trainer{net, loss, glia::adam{}}.fit(data, {.batch_size = 100});
 ///     for (const glia::target_program& p : target.programs()) { ... }
 ///
-/// Throws `device_error` where the plugin cannot be had, does not know the target, or cannot
-/// compile for it. Copies share the programs. Not for use from several threads.
+/// Throws `device_error` if the plugin cannot be loaded, does not know the target, or cannot
+/// compile for it. Copies share the compiled graphs. Do not use it from several threads at once.
 template <std::floating_point T = float>
 class pjrt_target {
  public:
   using value_type = T;
 
-  /// A shape, and which tensor it is of.
+  /// A shape and the identity of the tensor.
   class tensor {
    public:
     tensor() = default;
@@ -97,11 +101,14 @@ class pjrt_target {
     tensor_spec spec_;
   };
 
+  /// Loads the plugin and describes the target.
   explicit pjrt_target(const pjrt_target_options& options)
       : state_(std::make_shared<state>(options)) {}
 
   [[nodiscard]] std::string_view name() const { return "pjrt_target"; }
+  /// Returns the compiled graphs, in the order of their compilation.
   [[nodiscard]] const std::vector<target_program>& programs() const { return state_->programs; }
+  /// Returns the number of compiled graphs, and the time that their compilation took.
   [[nodiscard]] glia::compilations compilations() const {
     glia::compilations result{.compiled = programs().size()};
     for (const target_program& p : programs()) {
@@ -124,7 +131,7 @@ class pjrt_target {
     std::fill(to.begin(), to.end(), Number{0});
   }
 
-  /// What a kernel would give; it is not compiled.
+  /// Returns the shapes of a kernel's results. Does not compile the kernel.
   template <kernel K, std::same_as<tensor>... Operands>
   requires(sizeof...(Operands) == K::operands && is_basic<K>)
       [[nodiscard]] results_t<K, tensor> run(const K& k, const Operands&... operands) const {
@@ -183,7 +190,7 @@ class pjrt_target {
       args.program = &program;
       args.compile_options = compile_options_.data();
       args.compile_options_size = compile_options_.size();
-      plugin_.call(plugin_.api().compile, args, "compile a program");
+      plugin_.call(plugin_.api().compile, args, "compile a graph");
       made.seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       try {
@@ -203,7 +210,7 @@ class pjrt_target {
       pjrt_api::executable_get_compiled_memory_stats_args memory;
       memory.executable = executable;
       plugin_.call(plugin_.api().executable_get_compiled_memory_stats, memory,
-                   "say what memory a program takes");
+                   "measure the memory of a compiled graph");
       made.argument_bytes = memory.argument_size_in_bytes;
       made.result_bytes = memory.output_size_in_bytes;
       made.shared_bytes = memory.alias_size_in_bytes;
@@ -211,7 +218,7 @@ class pjrt_target {
       made.code_bytes = memory.generated_code_size_in_bytes;
       try {
         made.executable = detail::pjrt_executable::serialize(plugin_, executable);
-      } catch (const device_error&) {  // it cannot
+      } catch (const device_error&) {  // the plugin cannot serialize it
       }
     }
 
@@ -226,7 +233,7 @@ class pjrt_target {
 
 pjrt_target(const pjrt_target_options&)->pjrt_target<float>;
 
-/// A graph that was compiled for a target. A run only makes the shapes of what it would give.
+/// A graph that was compiled for a target. A run returns only the shapes of its results.
 template <std::floating_point T>
 class program<pjrt_target<T>> {
  public:

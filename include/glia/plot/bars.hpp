@@ -16,29 +16,29 @@
 
 namespace glia::plot {
 
-/// A bar in each group.
+/// A series of a bar chart, with one bar in each group.
 struct bar_series {
-  std::string name = {};            ///< in the key; "": not there
-  std::vector<double> values = {};  ///< one for each group; what is not finite has no bar
+  std::string name = {};            ///< name in the legend; empty: not in the legend
+  std::vector<double> values = {};  ///< values, one for each group; no bar if not finite
 };
 
-/// How `bars` draws.
+/// The options of `bars`.
 struct bars_options {
-  std::string title = {};
-  std::string x_label = {};
-  std::string y_label = {};
-  std::string note = {};  ///< small, at the upper right
-  bool log_y = false;
-  bool values = true;     ///< write each value, to three digits, at its bar
-  std::string unit = {};  ///< behind them, such as " s"
-  /// The group whose bars have a colour of their own, the others are grey; for a single series.
+  std::string title = {};    ///< title above the chart
+  std::string x_label = {};  ///< label of the x axis
+  std::string y_label = {};  ///< label of the y axis
+  std::string note = {};     ///< text in small print at the upper right
+  bool log_y = false;        ///< whether the y axis is logarithmic
+  bool values = true;        ///< whether each bar has its value, with three digits
+  std::string unit = {};     ///< unit after the values, such as " s"
+  /// Index of the group that is drawn in color, while the others are gray; for a single series.
   std::optional<std::size_t> highlight = {};
-  canvas on = {};
+  plot::canvas canvas = {};  ///< size and program
 };
 
 namespace detail {
 
-/// A value to three digits, and its unit.
+/// Formats a value with three digits and its unit.
 [[nodiscard]] inline std::string measured(double value, const std::string& unit) {
   const double size = std::abs(value);
   if (size >= 1e6 || (size < 0.01 && size > 0)) {
@@ -47,7 +47,7 @@ namespace detail {
   return fixed_text(value, size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : 2) + unit;
 }
 
-/// Where bars stand and what is written at them.
+/// The layout of bars and their texts.
 class bar_layout {
  public:
   bar_layout(const std::vector<std::string>& groups, const std::vector<bar_series>& all,
@@ -55,7 +55,8 @@ class bar_layout {
       : groups_(groups),
         all_(all),
         options_(options),
-        slot_((static_cast<double>(options.on.width) - 110) / static_cast<double>(groups.size())),
+        slot_((static_cast<double>(options.canvas.width) - 110) /
+              static_cast<double>(groups.size())),
         width_(all.size() == 1 ? 0.6 : 0.84 / static_cast<double>(all.size())) {
     for (const std::string& group : groups) {
       longest_group_ = std::max(longest_group_, text_width(group, font_size));
@@ -74,15 +75,15 @@ class bar_layout {
     }
   }
 
-  /// The axes and the groups' names, slanted where they would not fit side by side.
+  /// The axes with the names of the groups. The names are slanted if they do not fit side by side.
   [[nodiscard]] std::string axes() const {
-    constexpr double across = 20;  // pixels that a slanted name takes at least
+    constexpr double across = 20;  // smallest width of a slanted name, in pixels
     const auto each = slanted() ? static_cast<std::size_t>(std::ceil(across / slot_)) : 1;
     std::string tics;
     for (std::size_t g = 0; g < groups_.size(); g += each) {
       tics += text(g > 0 ? ", " : "", tic_literal(groups_[g]), ' ', g);
     }
-    // gnuplot leaves room for one line of names; empty lines of the axis' label make more.
+    // gnuplot reserves space for one line of names. Empty lines in the axis label add more.
     const std::string room = slanted() ? "" : std::string(group_lines_ - 1, '\n');
     const std::string label = options_.x_label.empty() && group_lines_ > 1 ? " " : options_.x_label;
     std::string script = style(options_.title, room + label, options_.y_label, key_lines(all_));
@@ -97,7 +98,7 @@ class bar_layout {
     return script + range();
   }
 
-  /// The bars of series k.
+  /// The data of the bars of series k.
   [[nodiscard]] std::string blocks(std::size_t k) const {
     std::vector<std::vector<double>> bars;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -112,7 +113,7 @@ class bar_layout {
   [[nodiscard]] std::string elements(std::size_t k) const {
     const std::string block = text("$bars", k);
     const std::string title = all_[k].name.empty() ? " notitle" : " title " + literal(all_[k].name);
-    if (bars_of(k) == 0) {  // gnuplot would say that it skips an empty block
+    if (bars_of(k) == 0) {  // gnuplot would warn about an empty block
       return text("NaN with boxes lc rgb '", colour(k), "'", title);
     }
     if (!options_.highlight) {
@@ -122,7 +123,7 @@ class bar_layout {
                 block, " using 1:($3 == 1 ? $2 : NaN) with boxes lc rgb '", colour(1), "' notitle");
   }
 
-  /// What is written at the bars: above, or below those of negative values.
+  /// The values at the bars: above them, or below bars of negative values.
   [[nodiscard]] std::string value_labels() const {
     std::string script;
     for (std::size_t k = 0; options_.values && k < all_.size(); ++k) {
@@ -157,20 +158,21 @@ class bar_layout {
     const double middle = static_cast<double>(all_.size() - 1) / 2;
     return static_cast<double>(group) + (static_cast<double>(k) - middle) * width_;
   }
-  /// Whether the groups' names, and the values, are too long to stand side by side.
+  /// Whether the names of the groups are too long to fit side by side.
   [[nodiscard]] bool slanted() const { return longest_group_ > slot_; }
+  /// Whether the values are too long to fit side by side.
   [[nodiscard]] bool upright() const {
     return widest_ > 0.95 * slot_ * (all_.size() == 1 ? 1 : width_);
   }
 
-  /// From zero, with room for the values.
+  /// The range of the y axis: from zero, with space for the values.
   [[nodiscard]] std::string range() const {
     if (!visible_) {
       return "set yrange [0.1:1]\n";
     }
     const double text_height = options_.values ? (upright() ? widest_ + 10 : 24) : 6;
     const double below = slanted() ? 0.6 * longest_group_ : 20 * static_cast<double>(group_lines_);
-    const double plot_height = static_cast<double>(options_.on.height) - below - 190;
+    const double plot_height = static_cast<double>(options_.canvas.height) - below - 190;
     const double room = std::min(text_height / std::max(plot_height, 60.0), 0.4);
     if (options_.log_y) {
       const double bottom = std::pow(10, std::floor(std::log10(least_) - 0.05));
@@ -188,37 +190,43 @@ class bar_layout {
   const std::vector<std::string>& groups_;
   const std::vector<bar_series>& all_;
   const bars_options& options_;
-  double slot_;   // pixels of a group
-  double width_;  // of a bar, in groups
+  double slot_;   // width of a group, in pixels
+  double width_;  // width of a bar, in groups
   double longest_group_ = 0;
   std::size_t group_lines_ = 1;
   bool visible_ = false;
   double lowest_ = 0;
   double highest_ = 0;
   double least_ = 1e300;  // the smallest bar
-  double widest_ = 0;     // of the values' texts
+  double widest_ = 0;     // largest width of a value's text
 };
 
 }  // namespace detail
 
-/// Bars in groups that have names, one of each series in every group, from zero on.
+/// Makes a bar chart with named groups and one bar of each series in every group.
 ///
-/// Throws `value_error` for no groups or series, for values that are not one for each group, and
-/// for a highlight of no group or of more than one series.
+///     const auto chart = glia::plot::bars_chart({"glia", "other"}, {{.values = {1.2, 3.4}}},
+///                                               {.y_label = "seconds"});
+///
+/// The y axis begins at zero unless it is logarithmic.
+///
+/// Throws `value_error` if there are no groups or no series, if a series does not have one value
+/// for each group, or if `highlight` is out of range or used with several series.
 [[nodiscard]] inline chart bars_chart(const std::vector<std::string>& groups,
                                       const std::vector<bar_series>& all,
                                       const bars_options& options = {}) {
   require<value_error>(!groups.empty() && !all.empty(),
-                       "plot::bars: nothing to draw: ", groups.size(), " groups and ", all.size(),
-                       " series");
+                       "plot::bars: expected at least one group and one series, got ",
+                       groups.size(), " groups and ", all.size(), " series");
   for (const bar_series& s : all) {
-    require<value_error>(s.values.size() == groups.size(), "plot::bars: series '", s.name, "' has ",
-                         s.values.size(), " values; expected one for each of the ", groups.size(),
-                         " groups");
+    require<value_error>(s.values.size() == groups.size(), "plot::bars: expected ", groups.size(),
+                         " values, one for each group, in series '", s.name, "', got ",
+                         s.values.size());
   }
   require<value_error>(
       !options.highlight || (*options.highlight < groups.size() && all.size() == 1),
-      "plot::bars: expected a highlight below ", groups.size(), " and a single series");
+      "plot::bars: expected a highlight below ", groups.size(), " with a single series, got ",
+      options.highlight.value_or(0), " with ", all.size(), " series");
   const detail::bar_layout layout(groups, all, options);
   std::string script = layout.axes() + layout.value_labels();
   std::string elements;
@@ -226,10 +234,10 @@ class bar_layout {
     script += layout.blocks(k);
     elements += (k > 0 ? ", " : "") + layout.elements(k);
   }
-  return {options.on, script + "plot " + elements + '\n'};
+  return {options.canvas, script + "plot " + elements + '\n'};
 }
 
-/// The same into a file; see `write`.
+/// Draws a bar chart to an SVG or PNG file. See `bars_chart` and `write`.
 inline void bars(const std::filesystem::path& path, const std::vector<std::string>& groups,
                  const std::vector<bar_series>& all, const bars_options& options = {}) {
   write(path, bars_chart(groups, all, options));

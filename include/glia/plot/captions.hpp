@@ -15,16 +15,17 @@ namespace glia::plot {
 
 /// A text on a picture.
 struct caption {
-  std::string text = {};
-  double x = 0;  ///< of its middle, in pixels from the left
-  double y = 0;  ///< of its middle, in pixels from the top
-  rgb colour{0, 0, 0};
-  double font_size = 15;  ///< in pixels
+  std::string text = {};  ///< the text
+  double x = 0;           ///< horizontal position of its center, in pixels from the left
+  double y = 0;           ///< vertical position of its center, in pixels from the top
+  rgb color{0, 0, 0};     ///< color of the text
+  double font_size = 15;  ///< font size, in pixels
 };
 
-/// A picture with texts on it, pixel by pixel: names under the pictures of an `image_grid`.
+/// Makes a chart of a picture with texts on it, such as names under the pictures of an
+/// `image_grid`. The chart has the size of the picture.
 ///
-/// Throws `shape_error` for a picture without pixels.
+/// Throws `shape_error` if the picture has no pixels.
 [[nodiscard]] inline chart captions_chart(const image& picture, const std::vector<caption>& all,
                                           const std::string& gnuplot = "gnuplot") {
   glia::detail::require_picture("plot::captions", picture);
@@ -35,8 +36,8 @@ struct caption {
            place(static_cast<double>(picture.width)), "]\nset yrange [-0.5:", place(height), "]\n");
   for (const caption& one : all) {
     std::array<char, 8> colour{};
-    std::snprintf(colour.data(), colour.size(), "#%02x%02x%02x", one.colour[0], one.colour[1],
-                  one.colour[2]);
+    std::snprintf(colour.data(), colour.size(), "#%02x%02x%02x", one.color[0], one.color[1],
+                  one.color[2]);
     script += text("set label ", detail::literal(one.text), " at ", place(one.x), ',',
                    place(height - one.y), " center front font ',", detail::number(one.font_size),
                    "' tc '", colour.data(), "'\n");
@@ -47,7 +48,7 @@ struct caption {
   return {{picture.width, picture.height, gnuplot}, script + '\n'};
 }
 
-/// The same into a file; see `write`.
+/// Draws a picture with texts on it to an SVG or PNG file. See `captions_chart` and `write`.
 inline void captions(const std::filesystem::path& path, const image& picture,
                      const std::vector<caption>& all) {
   write(path, captions_chart(picture, all));

@@ -15,16 +15,16 @@
 
 namespace glia::plot {
 
-/// How `confusion` draws.
+/// The options of `confusion`.
 struct confusion_options {
-  std::optional<std::string> title = {};  ///< none: the accuracy
-  std::size_t cell = 0;                   ///< side of a cell in pixels, up to 200; 0: chosen
-  std::string gnuplot = "gnuplot";        ///< the program's name or path
+  std::optional<std::string> title = {};  ///< title above the chart; default: the accuracy
+  std::size_t cell = 0;                   ///< side of a cell in pixels, up to 200; 0: automatic
+  std::string gnuplot = "gnuplot";        ///< name or path of gnuplot
 };
 
 namespace detail {
 
-/// White for 0, through blues that get darker, to the palette's first for 1.
+/// The color of a cell: white for 0, then darker and darker blues, the palette's first for 1.
 [[nodiscard]] inline std::size_t shade(double share) {
   const auto channel = [&](double full) {
     return static_cast<std::size_t>(std::lround(255 + (full - 255) * std::sqrt(share)));
@@ -34,11 +34,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// A confusion matrix as a heat map: true classes from top to bottom, predicted ones from left to
-/// right, the counts written in where there is room. A cell is as dark as its share of the samples
-/// of its true class is large, by the share's square root, so that rare mistakes are seen.
+/// Makes a heat map of a confusion matrix. Rows are true classes, columns are predicted classes.
 ///
-/// Throws `value_error` for no or more than 1000 classes, and where names are not one for each.
+/// Cells contain the counts if there is enough space. The color of a cell shows the square root of
+/// its fraction of the samples of the true class, so that rare mistakes are visible.
+///
+/// Throws `value_error` if there are no classes or more than 1000, if `cell` is above 200, or if
+/// there is not one name for each class.
 [[nodiscard]] inline chart confusion_chart(const confusion_matrix& counts,
                                            const std::vector<std::string>& names,
                                            const confusion_options& options = {}) {
@@ -59,7 +61,7 @@ namespace detail {
       most = std::max(most, counts.count(k, j));
     }
   }
-  // Names that do not fit into a cell are slanted; where cells are small, every so many have one.
+  // Names are slanted if they do not fit into a cell. If cells are small, some names are left out.
   const bool slanted = longest_name > 0.95 * cell;
   const auto each = static_cast<std::size_t>(std::ceil(20 / cell));
   const double digits = detail::text_width(std::to_string(most), 1);
@@ -118,7 +120,7 @@ namespace detail {
           script};
 }
 
-/// The same into a file; see `write`.
+/// Draws a heat map of a confusion matrix to an SVG or PNG file. See `confusion_chart` and `write`.
 inline void confusion(const std::filesystem::path& path, const confusion_matrix& counts,
                       const std::vector<std::string>& names,
                       const confusion_options& options = {}) {

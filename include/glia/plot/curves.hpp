@@ -18,41 +18,43 @@
 
 namespace glia::plot {
 
+/// The style of a series: a line, points, or both.
 enum class marks : std::uint8_t { line, points, line_and_points };
+/// The style of intervals: an error bar at each point, or a band along the line.
 enum class spread : std::uint8_t { bars, band };
 
-/// Points (x, y), and around each, where there are such, an interval of y.
+/// A series of points (x, y), with an optional interval of y around each point.
 struct series {
-  std::string name = {};          ///< in the key; "": not there
-  std::vector<double> x = {};     ///< none: 1, 2, 3, ...
-  std::vector<double> y = {};     ///< as many as there are x
-  std::vector<double> low = {};   ///< the intervals' lower ends, as many as there are y, or none
-  std::vector<double> high = {};  ///< their upper ends, as many as there are lower ones
-  marks drawn = marks::line_and_points;
-  spread interval = spread::bars;          ///< an error bar at each point, or a band along the line
-  bool dashed = false;                     ///< for what is computed, beside what is measured
-  std::optional<std::size_t> colour = {};  ///< its place in the palette; none: that in the chart
+  std::string name = {};                  ///< name in the legend; empty: not in the legend
+  std::vector<double> x = {};             ///< x values; empty: 1, 2, 3, ...
+  std::vector<double> y = {};             ///< y values, one for each x
+  std::vector<double> low = {};           ///< lower ends of the intervals, one for each y, or empty
+  std::vector<double> high = {};          ///< upper ends of the intervals, one for each lower end
+  marks style = marks::line_and_points;   ///< line, points, or both
+  spread interval_style = spread::bars;   ///< error bars, or a band along the line
+  bool dashed = false;                    ///< whether the line is dashed, for example for a model
+  std::optional<std::size_t> color = {};  ///< index in the palette; default: index of the series
 };
 
-/// How `curves` draws.
+/// The options of `curves`.
 struct curves_options {
-  std::string title = {};
-  std::string x_label = {};
-  std::string y_label = {};
-  bool log_x = false;
-  bool log_y = false;
-  bool whole_x = false;  ///< x are counts: only whole numbers are written at the axis
-  canvas on = {};
+  std::string title = {};    ///< title above the chart
+  std::string x_label = {};  ///< label of the x axis
+  std::string y_label = {};  ///< label of the y axis
+  bool log_x = false;        ///< whether the x axis is logarithmic
+  bool log_y = false;        ///< whether the y axis is logarithmic
+  bool whole_x = false;      ///< whether the x axis has only integers, for counts such as epochs
+  plot::canvas canvas = {};  ///< size and program
 };
 
 namespace detail {
 
-/// What of an axis is drawn.
+/// The range of an axis.
 class axis_range {
  public:
   explicit axis_range(bool log) : log_(log) {}
 
-  /// gnuplot takes what is near the end of the doubles for infinite.
+  /// Whether a value can be drawn. gnuplot treats values near the largest double as infinite.
   [[nodiscard]] bool holds(double value) const {
     return std::abs(value) < 1e300 && (!log_ || value > 0);
   }
@@ -65,7 +67,7 @@ class axis_range {
   [[nodiscard]] double low() const { return low_; }
   [[nodiscard]] double extent() const { return std::max(high_ - low_, 0.0); }
 
-  /// With a margin at both ends, though not past zero.
+  /// The range in gnuplot's format, with a margin at both ends that does not cross zero.
   [[nodiscard]] std::string text(double margin) const {
     double from = 1;
     double to = 10;
@@ -81,8 +83,8 @@ class axis_range {
     return '[' + number(from) + ':' + number(to) + ']';
   }
 
-  /// Where numbers stand, if gnuplot's choice would leave too few: at 1, 2 and 5 of each decade on
-  /// a logarithmic axis of few decades.
+  /// The command that sets tics at 1, 2 and 5 of each decade, for a logarithmic axis of few
+  /// decades, where gnuplot would choose too few tics. Otherwise empty.
   [[nodiscard]] std::string tics(std::string_view axis) const {
     if (!log_ || !(high_ / low_ < 30)) {
       return "";
@@ -103,23 +105,25 @@ class axis_range {
   double high_ = -std::numeric_limits<double>::infinity();
 };
 
-/// The series with an x for each y, once it is seen to fit together.
+/// A copy of the series with an x for each y. Throws `value_error` if lengths differ.
 [[nodiscard]] inline series checked(series s) {
   if (s.x.empty()) {
     for (std::size_t i = 0; i < s.y.size(); ++i) {
       s.x.push_back(static_cast<double>(i + 1));
     }
   }
-  require<value_error>(s.x.size() == s.y.size(), "plot::curves: series '", s.name, "' has ",
-                       s.x.size(), " x and ", s.y.size(), " y; expected as many of both");
+  require<value_error>(s.x.size() == s.y.size(),
+                       "plot::curves: expected as many x as y in series '", s.name, "', got ",
+                       s.x.size(), " x and ", s.y.size(), " y");
   require<value_error>(
       s.low.size() == s.high.size() && (s.low.empty() || s.low.size() == s.y.size()),
-      "plot::curves: series '", s.name, "' has ", s.y.size(), " points, ", s.low.size(),
-      " lower and ", s.high.size(), " upper ends; expected as many of each, or no ends");
+      "plot::curves: expected one low and one high for each point of series '", s.name,
+      "', or none, got ", s.y.size(), " points, ", s.low.size(), " low and ", s.high.size(),
+      " high");
   return s;
 }
 
-/// Both axes of a chart, so far that all series fit.
+/// The ranges of both axes of a chart, for all series.
 struct curve_axes {
   axis_range x;
   axis_range y;
@@ -139,16 +143,16 @@ struct curve_axes {
   }
 };
 
-/// A series as gnuplot is told of it.
+/// A series in gnuplot's language.
 struct curve {
-  std::string data;
-  std::string elements;  ///< of the plot command
+  std::string data;      ///< data blocks
+  std::string elements;  ///< elements of the plot command
 };
 
-/// Series k of a chart.
+/// Converts series k of a chart to gnuplot's language.
 [[nodiscard]] inline curve curve_of(const series& s, std::size_t k, const curve_axes& axes,
                                     bool log_y) {
-  const std::size_t look_of = s.colour.value_or(k);
+  const std::size_t look_of = s.color.value_or(k);
   constexpr double gap = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::vector<double>> points;
   std::vector<std::vector<double>> intervals;
@@ -166,16 +170,16 @@ struct curve {
   constexpr std::array shapes{7, 5, 9, 11, 13, 2};
   constexpr std::array dashes{"1", "(12,4)", "(4,3)", "(12,4,3,4)", "(20,6)", "(2,4)"};
   const std::string look =
-      text(s.drawn == marks::points ? "points"
-           : s.drawn == marks::line ? "lines"
+      text(s.style == marks::points ? "points"
+           : s.style == marks::line ? "lines"
                                     : "linespoints",
            " lc rgb '", colour(look_of), '\'',
-           s.drawn == marks::points
+           s.style == marks::points
                ? ""
                : text(" lw 2 dt ", s.dashed ? "(6,6)" : dashes[look_of % dashes.size()]),
-           s.drawn == marks::line ? "" : text(" pt ", shapes[look_of % shapes.size()], " ps 0.8"),
+           s.style == marks::line ? "" : text(" pt ", shapes[look_of % shapes.size()], " ps 0.8"),
            s.name.empty() ? " notitle" : " title " + literal(s.name));
-  if (!visible) {  // gnuplot leaves out an empty block, and its name in the key
+  if (!visible) {  // gnuplot would leave out an empty block and its name in the legend
     return {.data = {}, .elements = "NaN with " + look};
   }
   curve result{.data = data_block(text("points", k), points),
@@ -183,7 +187,7 @@ struct curve {
   if (!s.low.empty()) {
     result.data += data_block(text("ranges", k), intervals);
     result.elements = text("$ranges", k, " using ",
-                           s.interval == spread::band
+                           s.interval_style == spread::band
                                ? "1:3:4 with filledcurves fs transparent solid 0.25 noborder"
                                : "1:2:3:4 with yerrorbars pt 0 lw 1.5",
                            " lc rgb '", colour(look_of), "' notitle, ", result.elements);
@@ -193,11 +197,16 @@ struct curve {
 
 }  // namespace detail
 
-/// Series as lines, points or both in one chart. Values that are not finite, and those up to 0 on a
-/// logarithmic axis, are gaps; so is an interval with such an end, but for a lower end up to 0 on a
-/// logarithmic axis: it lies at the lowest value in the chart.
+/// Makes a chart of series as lines, points or both.
 ///
-/// Throws `value_error` for no series, for none with a point, and for lengths that disagree.
+///     const auto chart = glia::plot::curves_chart({{.name = "loss", .y = {0.9, 0.5, 0.3}}},
+///                                                 {.x_label = "epoch"});
+///
+/// Values that are not finite, and values of at most 0 on a logarithmic axis, are gaps. The same
+/// holds for intervals with such an end. But if the lower end of an interval is at most 0 on a
+/// logarithmic axis, it is drawn at the lowest value in the chart.
+///
+/// Throws `value_error` if there is no point, or if the lengths in a series differ.
 [[nodiscard]] inline chart curves_chart(const std::vector<series>& all,
                                         const curves_options& options = {}) {
   std::vector<series> whole;
@@ -206,8 +215,8 @@ struct curve {
     whole.push_back(detail::checked(s));
     points += s.y.size();
   }
-  require<value_error>(points > 0, "plot::curves: nothing to draw: ", all.size(),
-                       " series without a point");
+  require<value_error>(points > 0, "plot::curves: expected at least one point, got ", all.size(),
+                       " series without points");
   const detail::curve_axes axes(whole, options);
   std::string script =
       detail::style(options.title, options.x_label, options.y_label, detail::key_lines(all)) +
@@ -225,10 +234,10 @@ struct curve {
     script += one.data;
     elements += (k > 0 ? ", " : "") + one.elements;
   }
-  return {options.on, script + "plot " + elements + '\n'};
+  return {options.canvas, script + "plot " + elements + '\n'};
 }
 
-/// The same into a file; see `write`.
+/// Draws series to an SVG or PNG file. See `curves_chart` and `write`.
 inline void curves(const std::filesystem::path& path, const std::vector<series>& all,
                    const curves_options& options = {}) {
   write(path, curves_chart(all, options));

@@ -13,10 +13,10 @@
 
 namespace glia::plot::detail {
 
-/// A text as a literal of gnuplot that comes out as it is: characters that may mean something to
-/// gnuplot are named by their numbers, and so are digits, which it would take for a part of those.
-/// Lines stay lines; what cannot be drawn, other control characters and bytes that are no UTF-8, is
-/// drawn as a space and as U+FFFD.
+/// Converts a text to a string literal of gnuplot that is drawn unchanged. Characters with a
+/// meaning in gnuplot are written as octal numbers, and so are digits, which would otherwise become
+/// part of such a number. Line breaks are kept. Other control characters become spaces, and bytes
+/// that are not UTF-8 become U+FFFD.
 [[nodiscard]] inline std::string literal(std::string_view text) {
   constexpr std::string_view plain = " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   std::string result = "\"";
@@ -40,8 +40,8 @@ namespace glia::plot::detail {
   return result + '"';
 }
 
-/// The same for a tic's label. gnuplot takes one with a % for a format of numbers and cuts it after
-/// 49 bytes: in longer ones it becomes the full-width sign, U+FF05.
+/// Converts a text to a literal for the label of a tic. gnuplot treats a label with % as a number
+/// format and cuts it after 49 bytes. In longer labels, % becomes the full-width sign U+FF05.
 [[nodiscard]] inline std::string tic_literal(std::string_view label) {
   constexpr std::size_t most = 49;
   const bool cut = label.size() > most;
@@ -52,14 +52,15 @@ namespace glia::plot::detail {
   return literal(format);
 }
 
-/// A number as gnuplot reads it.
+/// Formats a number for gnuplot.
 [[nodiscard]] inline std::string number(double value) { return exact_text(value); }
 
-/// A block of data, a line for each row. A row with a number that cannot be drawn becomes a gap.
+/// A data block of gnuplot, with a line for each row. A row with a number that is not finite
+/// becomes a gap.
 [[nodiscard]] inline std::string data_block(std::string_view name,
                                             std::span<const std::vector<double>> rows) {
   std::string result = '$' + std::string(name) + " << END\n";
-  bool gap = true;  // no more than one empty line: two would begin another data set
+  bool gap = true;  // at most one empty line, because two would begin another data set
   for (const std::vector<double>& row : rows) {
     if (std::all_of(row.begin(), row.end(), [](double v) { return std::isfinite(v); })) {
       for (const double value : row) {
@@ -79,7 +80,7 @@ namespace glia::plot::detail {
   return 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// About how many pixels the longest line of a text takes in a font of so many pixels.
+/// The approximate width of the longest line of a text, in pixels, for a font size in pixels.
 [[nodiscard]] inline double text_width(std::string_view text, double font_size) {
   std::size_t longest = 0;
   std::size_t length = 0;

@@ -14,22 +14,25 @@
 
 namespace glia::plot {
 
-/// Values whose distribution is to be seen.
+/// A set of values whose distribution `histogram` draws.
 struct distribution {
-  std::string name = {};            ///< in the key; "": not there
-  std::vector<double> values = {};  ///< those that are not finite are left out
+  std::string name = {};            ///< name in the legend; empty: not in the legend
+  std::vector<double> values = {};  ///< values; those that are not finite are ignored
 };
 
-/// How `histogram` draws.
+/// The options of `histogram`.
 struct histogram_options {
-  std::string title = {};
-  std::string x_label = {};
-  std::string y_label = "count";
-  std::size_t bins = 0;  ///< up to 10,000; 0: chosen by the rule of Freedman and Diaconis
-  double low = -std::numeric_limits<double>::infinity();  ///< of the first bin; left out: the least
-  double high = std::numeric_limits<double>::infinity();  ///< of the last bin, which has its end
-  bool log_y = false;
-  canvas on = {};
+  std::string title = {};         ///< title above the chart
+  std::string x_label = {};       ///< label of the x axis
+  std::string y_label = "count";  ///< label of the y axis
+  std::size_t bins = 0;           ///< number of bins, up to 10,000; 0: Freedman-Diaconis rule
+  /// Lower end of the first bin; default: the smallest value. Smaller values are ignored.
+  double low = -std::numeric_limits<double>::infinity();
+  /// Upper end of the last bin, which includes it; default: the largest value. Larger values are
+  /// ignored.
+  double high = std::numeric_limits<double>::infinity();
+  bool log_y = false;        ///< whether the y axis is logarithmic
+  plot::canvas canvas = {};  ///< size and program
 };
 
 namespace detail {
@@ -55,8 +58,8 @@ struct bin_range {
   }
 };
 
-/// Bins of width 2 IQR / n^(1/3) (Freedman and Diaconis, 1981), 5 to 200 of them; where half of the
-/// values are the same, Sturges' log2(n) + 1.
+/// Chooses the bins. Their width is 2 IQR / n^(1/3) (Freedman and Diaconis, 1981), and their number
+/// is 5 to 200. If the IQR is 0, their number is log2(n) + 1 (Sturges).
 [[nodiscard]] inline bin_range bins_for(std::vector<double> values,
                                         const histogram_options& options) {
   std::erase_if(values,
@@ -87,18 +90,21 @@ struct bin_range {
 
 }  // namespace detail
 
-/// How often values lie in each of some bins, as areas; distributions share the bins. A value at an
-/// inner edge counts above it.
+/// Makes a histogram of one or more distributions, which share the bins. A value on the edge
+/// between two bins belongs to the upper one.
 ///
-/// Throws `value_error` for no values, for too many bins, and for a range that is none.
+///     const auto chart = glia::plot::histogram_chart({{.values = errors}}, {.x_label = "error"});
+///
+/// Throws `value_error` if there are no values, if there are more than 10,000 bins, or if `low` is
+/// not below `high`.
 [[nodiscard]] inline chart histogram_chart(const std::vector<distribution>& all,
                                            const histogram_options& options = {}) {
   std::vector<double> values;
   for (const distribution& one : all) {
     values.insert(values.end(), one.values.begin(), one.values.end());
   }
-  require<value_error>(!values.empty(), "plot::histogram: nothing to draw: ", all.size(),
-                       " distributions without a value");
+  require<value_error>(!values.empty(), "plot::histogram: expected at least one value, got ",
+                       all.size(), " distributions without values");
   require<value_error>(options.bins <= 10000 && options.low < options.high,
                        "plot::histogram: expected at most 10000 bins and low below high, got ",
                        options.bins, " bins, ", options.low, " and ", options.high);
@@ -109,7 +115,7 @@ struct bin_range {
   script +=
       text("set xrange [", detail::number(bins.low - margin), ':',
            detail::number(bins.high + margin), "]\n", options.log_y ? "set logscale y\n" : "");
-  // An empty bin has no logarithm: it lies below a count of one.
+  // On a logarithmic axis, an empty bin is drawn below a count of 1.
   const double ground = options.log_y ? 0.5 : 0;
   std::string areas;
   std::string outlines;
@@ -134,10 +140,10 @@ struct bin_range {
   }
   script += options.log_y ? text("set yrange [0.5:", 2 * highest, "]\n")
                           : text("set yrange [0:", 1.06 * highest, "]\n");
-  return {options.on, script + "plot " + areas + outlines + '\n'};
+  return {options.canvas, script + "plot " + areas + outlines + '\n'};
 }
 
-/// The same into a file; see `write`.
+/// Draws a histogram to an SVG or PNG file. See `histogram_chart` and `write`.
 inline void histogram(const std::filesystem::path& path, const std::vector<distribution>& all,
                       const histogram_options& options = {}) {
   write(path, histogram_chart(all, options));

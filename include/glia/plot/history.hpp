@@ -15,38 +15,38 @@
 
 namespace glia::plot {
 
-/// How `history` draws.
+/// The options of `history`.
 struct history_options {
-  std::string title = {};
-  bool log_loss = false;
-  std::size_t columns = 2;                       ///< of panels, at least 1
-  canvas panel = {.width = 560, .height = 400};  ///< one of them
+  std::string title = {};                        ///< title above all panels
+  bool log_loss = false;                         ///< whether the loss has a logarithmic axis
+  std::size_t columns = 2;                       ///< number of columns of panels, at least 1
+  canvas panel = {.width = 560, .height = 400};  ///< size of a panel, and program
 };
 
-/// A training, epoch by epoch: a chart of the loss and one of each metric, in training and, where
-/// there are any, on the validation data.
+/// Makes a chart of the loss and one of each metric by epoch, in training and, if there was a
+/// validation, on the validation data.
 ///
-/// Throws `value_error` for a training without epochs.
+/// Throws `value_error` if the training has no epochs.
 [[nodiscard]] inline std::vector<chart> history_charts(const glia::history& training,
                                                        const history_options& options = {}) {
   require<value_error>(!training.epochs.empty(),
-                       "plot::history: nothing to draw: a training without epochs");
+                       "plot::history: expected a training with at least one epoch, got none");
   std::vector<std::string> names{"loss"};
   for (const metric& m : training.metrics) {
     names.push_back(m.name);
   }
   std::vector<chart> all;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    // By place: a score that was made by hand may have no names.
+    // By index, because user-made scores may have no names.
     const auto value = [&](const scores& s) {
-      return i == 0                  ? s.loss
-             : i <= s.metrics.size() ? s.metrics[i - 1]
-                                     : std::numeric_limits<double>::quiet_NaN();
+      return i == 0                        ? s.loss
+             : i <= s.metric_values.size() ? s.metric_values[i - 1]
+                                           : std::numeric_limits<double>::quiet_NaN();
     };
     constexpr std::size_t most_points = 30;  // more would cover each other
     const marks drawn = training.epochs.size() > most_points ? marks::line : marks::line_and_points;
-    series trained{.name = "training", .drawn = drawn};
-    series validated{.name = "validation", .drawn = drawn};
+    series trained{.name = "training", .style = drawn};
+    series validated{.name = "validation", .style = drawn};
     for (const epoch_record& e : training.epochs) {
       trained.x.push_back(static_cast<double>(e.epoch));
       trained.y.push_back(value(e.training));
@@ -63,26 +63,28 @@ struct history_options {
                                       .x_label = "epoch",
                                       .log_y = i == 0 && options.log_loss,
                                       .whole_x = true,
-                                      .on = options.panel}));
+                                      .canvas = options.panel}));
   }
   return all;
 }
 
-/// The same as panels of one chart.
+/// Makes one chart of a training, with a panel for the loss and one for each metric. See
+/// `history_charts`.
 [[nodiscard]] inline chart history_chart(const glia::history& training,
                                          const history_options& options = {}) {
   return panels_chart(history_charts(training, options),
                       {.title = options.title, .columns = options.columns});
 }
 
-/// The same into a file; see `write`.
+/// Draws the loss and the metrics of a training to an SVG or PNG file. See `history_chart` and
+/// `write`.
 inline void history(const std::filesystem::path& path, const glia::history& training,
                     const history_options& options = {}) {
   write(path, history_chart(training, options));
 }
 
-/// The same of a training that `write_history_csv` wrote; throws `data_error` as
-/// `read_history_csv` does.
+/// Draws the training in a CSV file of `write_history_csv` or `csv_logger` to an SVG or PNG file.
+/// Throws also the errors of `read_history_csv`.
 inline void history(const std::filesystem::path& path, const std::filesystem::path& csv,
                     const history_options& options = {}) {
   write(path, history_chart(read_history_csv(csv), options));

@@ -11,16 +11,16 @@
 
 namespace glia::plot {
 
-/// How `panels` puts charts together.
+/// The options of `panels`.
 struct panels_options {
-  std::string title = {};   ///< of all of them
-  std::size_t columns = 2;  ///< at least 1
+  std::string title = {};   ///< title above all charts
+  std::size_t columns = 2;  ///< number of columns, at least 1
 };
 
-/// Charts side by side in one, row after row, each of its own size in a cell of the largest's. The
-/// first one's gnuplot draws them.
+/// Combines several charts in one, row by row. Each keeps its own size, in a cell of the size of
+/// the largest. All are drawn by the first chart's gnuplot.
 ///
-/// Throws `value_error` for no charts or no columns.
+/// Throws `value_error` if there are no charts or no columns.
 [[nodiscard]] inline chart panels_chart(const std::vector<chart>& all,
                                         const panels_options& options = {}) {
   require<value_error>(!all.empty() && options.columns > 0,
@@ -29,13 +29,13 @@ struct panels_options {
   std::size_t width = 0;
   std::size_t height = 0;
   for (const chart& one : all) {
-    width = std::max(width, one.on.width);
-    height = std::max(height, one.on.height);
+    width = std::max(width, one.canvas.width);
+    height = std::max(height, one.canvas.height);
   }
   const std::size_t columns = std::min(options.columns, all.size());
   const std::size_t rows = (all.size() + columns - 1) / columns;
   const std::size_t above = options.title.empty() ? 0 : 18 + 24 * detail::lines_of(options.title);
-  const canvas on{columns * width, rows * height + above, all.front().on.gnuplot};
+  const canvas on{columns * width, rows * height + above, all.front().canvas.gnuplot};
   const auto share = [](std::size_t part, std::size_t whole) {
     return detail::number(static_cast<double>(part) / static_cast<double>(whole));
   };
@@ -48,15 +48,16 @@ struct panels_options {
                      detail::number(1 - 20.0 / static_cast<double>(on.height)), " center font ',",
                      detail::title_size, "'\n");
     }
-    script += text("set size ", share(one.on.width, on.width), ',', share(one.on.height, on.height),
-                   "\nset origin ", share(i % columns * width, on.width), ',',
-                   share(on.height - above - i / columns * height - one.on.height, on.height), '\n',
-                   one.script);
+    script += text("set size ", share(one.canvas.width, on.width), ',',
+                   share(one.canvas.height, on.height), "\nset origin ",
+                   share(i % columns * width, on.width), ',',
+                   share(on.height - above - i / columns * height - one.canvas.height, on.height),
+                   '\n', one.script);
   }
   return {on, script + "unset multiplot\n"};
 }
 
-/// The same into a file; see `write`.
+/// Draws several charts to one SVG or PNG file. See `panels_chart` and `write`.
 inline void panels(const std::filesystem::path& path, const std::vector<chart>& all,
                    const panels_options& options = {}) {
   write(path, panels_chart(all, options));

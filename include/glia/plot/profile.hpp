@@ -16,25 +16,28 @@
 
 namespace glia::plot {
 
-/// How `profile` draws.
+/// The options of `profile`.
 struct profile_options {
-  std::string title = {};
-  std::size_t most = 12;       ///< layers, those that take longest; the others share a bar
-  double least_share = 0.005;  ///< of a step, below which a layer is among these
-  canvas on = {};
+  std::string title = {};       ///< title above the chart; empty: a default title
+  std::size_t max_layers = 12;  ///< largest number of layers with their own bar, at least 1
+  double min_share = 0.005;     ///< smallest fraction of a step's time for an own bar
+  plot::canvas canvas = {};     ///< size and program
 };
 
-/// The milliseconds that each layer takes of a step, forward, backward and in the update, in the
-/// order of the model, and behind them what is no kernel, such as waiting for data.
+/// Makes a bar chart of the time of a training step by layer, in milliseconds: forward pass,
+/// backward pass and update, in the order of the model. Other activities, such as waiting for data,
+/// follow. Short layers share a bar.
 ///
-/// Throws `value_error` for a profile without steps.
+/// Throws `value_error` if the profile has no steps or if `max_layers` is 0.
 [[nodiscard]] inline chart profile_chart(const glia::profile& found,
                                          const profile_options& options = {}) {
-  require<value_error>(found.steps > 0 && options.most > 0,
-                       "plot::profile: nothing to draw: a profile without steps, or no layers");
+  require<value_error>(found.steps > 0 && options.max_layers > 0,
+                       "plot::profile: expected a profile with steps and max_layers of at least 1, "
+                       "got ",
+                       found.steps, " steps and max_layers ", options.max_layers);
   struct layer_time {
     std::string name;
-    std::array<double, 4> phases{};  // the last is for what is no kernel
+    std::array<double, 4> phases{};  // the last is for other activities
     [[nodiscard]] double all() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
   };
   std::vector<layer_time> times;
@@ -53,16 +56,17 @@ struct profile_options {
   for (const auto& [name, seconds] : found.others) {
     of(name).phases.back() += each * seconds;
   }
-  // Which are too short to be shown: those behind the longest ones.
+  // Layers below this time share a bar.
   std::vector<double> longest;
   longest.reserve(times.size());
   for (const layer_time& t : times) {
     longest.push_back(t.all());
   }
   std::sort(longest.rbegin(), longest.rend());
-  const double least = std::max(longest.size() > options.most ? longest[options.most - 1] : 0,
-                                options.least_share * each * found.seconds);
-  layer_time rest{"the others"};
+  const double least =
+      std::max(longest.size() > options.max_layers ? longest[options.max_layers - 1] : 0,
+               options.min_share * each * found.seconds);
+  layer_time rest{"other layers"};
   std::vector<std::string> groups;
   std::vector<bar_series> series{
       {.name = "forward"}, {.name = "backward"}, {.name = "update"}, {.name = "other"}};
@@ -86,12 +90,13 @@ struct profile_options {
     add(rest);
   }
   return bars_chart(groups, series,
-                    {.title = options.title.empty() ? "where a step's time goes" : options.title,
-                     .y_label = "ms of a step",
-                     .on = options.on});
+                    {.title = options.title.empty() ? "time of a training step" : options.title,
+                     .y_label = "ms per step",
+                     .canvas = options.canvas});
 }
 
-/// The same into a file; see `write`.
+/// Draws the time of a training step by layer to an SVG or PNG file. See `profile_chart` and
+/// `write`.
 inline void profile(const std::filesystem::path& path, const glia::profile& found,
                     const profile_options& options = {}) {
   write(path, profile_chart(found, options));

@@ -10,17 +10,17 @@
 
 namespace glia {
 
-/// A value, and the interval that it lies in with the confidence of the fit that gave it.
+/// An estimated value with its confidence interval.
 struct estimate {
-  double value = 0;
-  double low = 0;
-  double high = 0;
+  double value = 0;  ///< most likely value
+  double low = 0;    ///< lower limit of the interval
+  double high = 0;   ///< upper limit of the interval
 
   friend bool operator==(const estimate&, const estimate&) = default;
 };
 
-/// The share of Student's t distribution of so many degrees of freedom that lies between -t and t
-/// (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4).
+/// Returns the probability that Student's t distribution, with the given degrees of freedom, is
+/// between -t and t (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4).
 [[nodiscard]] inline double student_t_share(double t, std::size_t freedom) {
   const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
   const bool odd = freedom % 2 == 1;
@@ -34,12 +34,12 @@ struct estimate {
   return odd ? 2 / std::numbers::pi * (angle + std::sin(angle) * sum) : std::sin(angle) * sum;
 }
 
-/// The t between whose negative and itself that share of the distribution lies: 12.706 for 0.95 and
-/// one degree of freedom.
+/// Returns the value t for which Student's t distribution is between -t and t with the given
+/// probability: 12.706 for 0.95 and one degree of freedom.
 [[nodiscard]] inline double student_t(double share, std::size_t freedom) {
   require<value_error>(share > 0 && share < 1 && freedom > 0,
-                       "student_t: expected a share between 0 and 1 and at least one degree of "
-                       "freedom, got ",
+                       "student_t: expected a probability between 0 and 1 and one or more degrees "
+                       "of freedom, got ",
                        share, " and ", freedom);
   double low = 0;
   double high = 1;
@@ -54,10 +54,11 @@ struct estimate {
   return (low + high) / 2;
 }
 
-/// Ordinary least squares: y = b0 x0 + b1 x1 + ... through N measurements of P terms each, with
-/// intervals by Student's t (Draper and Smith, Applied Regression Analysis, 3rd edition, chapters 1
-/// and 5). They hold where the law does, and where what is off it is independent, normal and of the
-/// same spread everywhere.
+/// Fits y = b0 x0 + b1 x1 + ... to N measurements with P terms each by ordinary least squares.
+///
+/// Confidence intervals are computed with Student's t distribution (Draper and Smith, Applied
+/// Regression Analysis, 3rd edition, chapters 1 and 5). They are valid if the law is, and if the
+/// deviations from it are independent and normally distributed with equal variance.
 ///
 ///     const glia::line_fit line({{1, 10}, {1, 20}, {1, 40}}, {2.1, 3.9, 8.2});  // a + b x
 ///     const glia::estimate at_100 = line.mean({1, 100});
@@ -65,8 +66,10 @@ class line_fit {
  public:
   using terms = std::vector<double>;
 
-  /// `x` (N, P), `y` (N). Throws `value_error` for lengths that disagree, for no more measurements
-  /// than terms, for terms that follow from each other and for numbers that are not finite.
+  /// Fits the coefficients to the terms `x` (N, P) and the measurements `y` (N).
+  ///
+  /// Throws `value_error` if the lengths differ, if there are not more measurements than terms, if
+  /// terms are linearly dependent, or if a number is not finite.
   line_fit(std::vector<terms> x, std::vector<double> y, double confidence = 0.95)
       : freedom_(checked(x, y)), t_(student_t(confidence, freedom_)) {
     triangulate(x, y);
@@ -85,11 +88,12 @@ class line_fit {
     deviation_ = std::sqrt(squares / static_cast<double>(freedom_));
   }
 
-  /// N - P.
+  /// The degrees of freedom, N - P.
   [[nodiscard]] std::size_t degrees_of_freedom() const { return freedom_; }
-  /// The standard deviation of what the terms do not explain.
+  /// The standard deviation of the residuals.
   [[nodiscard]] double residual_deviation() const { return deviation_; }
 
+  /// The coefficient of a term, with its confidence interval.
   [[nodiscard]] estimate coefficient(std::size_t term) const {
     return around(coefficients_[term], t_ * deviation(term));
   }
@@ -100,12 +104,12 @@ class line_fit {
     return deviation_ * reach(alone);
   }
 
-  /// Where the law itself lies.
+  /// The value of the fitted law at the given terms, with its confidence interval.
   [[nodiscard]] estimate mean(const terms& at) const {
     const double middle = value(at);  // first, as it checks the terms
     return around(middle, t_ * deviation_ * reach(at));
   }
-  /// Where one more measurement would lie.
+  /// The prediction of one more measurement at the given terms, with its prediction interval.
   [[nodiscard]] estimate measurement(const terms& at) const {
     const double middle = value(at);
     return around(middle, t_ * deviation_ * std::hypot(1.0, reach(at)));
@@ -115,7 +119,7 @@ class line_fit {
   [[nodiscard]] static std::size_t checked(const std::vector<terms>& x,
                                            const std::vector<double>& y) {
     require<value_error>(!x.empty() && !x[0].empty() && x.size() == y.size(),
-                         "line_fit: expected terms for each measurement, got ", x.size(),
+                         "line_fit: expected one row of terms for each measurement, got ", x.size(),
                          " rows of terms and ", y.size(), " measurements");
     require<value_error>(x.size() > x[0].size(), "line_fit: expected more measurements than the ",
                          x[0].size(), " terms, got ", x.size());
@@ -144,8 +148,8 @@ class line_fit {
     return sum;
   }
 
-  /// Householder's reflections, which lose no digits to terms that are nearly alike as the normal
-  /// equations do: x becomes R, y becomes Q'y.
+  /// Computes the QR decomposition by Householder reflections: x becomes R, y becomes Q'y. In
+  /// contrast to the normal equations, it loses no digits if terms are nearly dependent.
   void triangulate(std::vector<terms>& x, std::vector<double>& y) {
     count_ = x[0].size();
     for (std::size_t j = 0; j < count_; ++j) {
@@ -156,9 +160,10 @@ class line_fit {
         below = i < j ? 0 : std::hypot(below, x[i][j]);
       }
       constexpr double digits = 1e-12;
-      require<value_error>(below > digits * whole, "line_fit: term ", j,
-                           " is 0 or follows from those before it; expected measurements that "
-                           "differ in it");
+      require<value_error>(
+          below > digits * whole, "line_fit: term ", j,
+          " is 0 or depends linearly on the terms before it; expected measurements "
+          "with different values of it");
       const double diagonal = x[j][j] > 0 ? -below : below;
       std::vector<double> v(x.size(), 0.0);
       double squares = 0;
@@ -200,7 +205,7 @@ class line_fit {
   }
 
   std::size_t freedom_;
-  double t_;  // of the confidence
+  double t_;  // Student's t for the confidence
   std::size_t count_ = 0;
   std::vector<terms> r_;  // (P, P), upper triangular; X = Q R
   std::vector<double> coefficients_;

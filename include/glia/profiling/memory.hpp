@@ -17,7 +17,7 @@ namespace glia {
 
 namespace detail {
 
-/// A figure of Linux's /proc/self/status, in bytes; 0 elsewhere.
+/// Returns an entry of Linux's /proc/self/status in bytes, and 0 on other systems.
 [[nodiscard]] inline std::size_t process_memory(std::string_view name) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -31,7 +31,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// The memory that this process has resident now, in bytes; 0 where the system does not tell.
+/// Returns the resident memory of this process in bytes, or 0 if the system does not report it.
 [[nodiscard]] inline std::size_t resident_bytes() {
 #if __has_include(<unistd.h>)
   std::size_t total = 0;
@@ -44,10 +44,10 @@ namespace detail {
   return 0;
 }
 
-/// The most memory that this process has had resident so far, in bytes; 0 where the system does not
-/// tell.
+/// Returns the peak resident memory of this process in bytes, or 0 if the system does not report
+/// it.
 [[nodiscard]] inline std::size_t peak_resident_bytes() {
-  // Before rusage, which on Linux begins with what the program had that started this one.
+  // Preferred to rusage, whose peak on Linux includes that of the program that started this one.
   if (const std::size_t peak = detail::process_memory("VmHWM:"); peak > 0) {
     return peak;
   }

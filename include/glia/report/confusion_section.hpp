@@ -16,12 +16,12 @@
 
 namespace glia::detail {
 
-/// 0.98765 as 98.77 %.
+/// Formats a fraction as a percentage: 0.98765 as "98.77 %".
 [[nodiscard]] inline std::string percent(double share) { return fixed_text(100 * share, 2) + " %"; }
 
-/// The matrix with its counts, rows being true classes. A cell is as dark as its share of the
-/// samples of its true class is large, mistakes by the share's square root, so that rare ones are
-/// seen.
+/// The matrix as an HTML table, with a row for each true class. The color of a cell shows its
+/// fraction of the samples of the true class; for mistakes the square root of the fraction, so that
+/// rare ones are visible.
 [[nodiscard]] inline std::string confusion_cells(const confusion_matrix& counts,
                                                  const std::vector<std::string>& names) {
   const std::size_t classes = counts.classes();
@@ -53,14 +53,15 @@ namespace glia::detail {
   return scrolled("Confusion matrix", html + "</tbody>\n</table>\n");
 }
 
-/// Each class with its samples, precision and recall.
+/// A table of the classes with their numbers of samples, precision and recall.
 [[nodiscard]] inline report_table class_table(const confusion_matrix& counts,
                                               const std::vector<std::string>& names) {
   report_table table{.caption = "Classes",
                      .headers = {"class", "samples", "precision", "recall"},
                      .note =
-                         "Precision: of the samples taken for the class, the share that is of "
-                         "it. Recall: of the samples of the class, the share taken for it."};
+                         "Precision: the fraction of the samples predicted as the class that "
+                         "belong to it. Recall: the fraction of the samples of the class that are "
+                         "predicted as it."};
   for (std::size_t k = 0; k < counts.classes(); ++k) {
     std::size_t there = 0;
     for (std::size_t prediction = 0; prediction < counts.classes(); ++prediction) {
@@ -72,7 +73,7 @@ namespace glia::detail {
   return table;
 }
 
-/// The pairs of classes that are mixed up most, at most so many.
+/// A table of the `most` pairs of classes that are confused most often.
 [[nodiscard]] inline report_table mixed_up_table(const confusion_matrix& counts,
                                                  const std::vector<std::string>& names,
                                                  std::size_t most) {
@@ -89,25 +90,26 @@ namespace glia::detail {
   });
   pairs.resize(std::min(pairs.size(), most));
   report_table table{.caption = "Most frequent mistakes",
-                     .headers = {"true", "taken for", "times"}};
+                     .headers = {"true", "predicted", "count"}};
   for (const auto& [truth, k] : pairs) {
     table.rows.push_back({names[truth], names[k], grouped(counts.count(truth, k))});
   }
   return table;
 }
 
-/// A confusion matrix: its cells, or of many classes the most frequent mistakes, and each class.
+/// The section about a confusion matrix: the matrix, or for many classes the most frequent
+/// mistakes, and the table of classes.
 ///
-/// Throws `value_error` where names are not one for each class.
+/// Throws `value_error` unless there is one name for each class.
 [[nodiscard]] inline std::string confusion_section(const confusion_matrix& counts,
                                                    const std::vector<std::string>& names) {
   constexpr std::size_t most_cells = 30;  // in a row
   constexpr std::size_t most_pairs = 50;
-  require<value_error>(names.size() == counts.classes(), "report: a confusion matrix of ",
-                       counts.classes(), " classes with ", names.size(),
-                       " names; expected one for each");
+  require<value_error>(names.size() == counts.classes(),
+                       "report: expected one name for each of the ", counts.classes(),
+                       " classes of the confusion matrix, got ", names.size(), " names");
   const std::string samples = "<p>" + grouped(counts.total()) + " samples, of which " +
-                              percent(counts.accuracy()) + " are taken for what they are.</p>\n";
+                              percent(counts.accuracy()) + " are predicted correctly.</p>\n";
   const report_table classes = class_table(counts, names);
   if (counts.classes() <= most_cells) {
     return samples + "<div class=\"beside\">\n" + confusion_cells(counts, names) +

@@ -10,9 +10,9 @@
 
 namespace glia::detail {
 
-/// A text as HTML shows it, as content and as the value of a quoted attribute. What HTML does not
-/// have, control characters but for tabs and ends of lines, noncharacters and bytes that are no
-/// UTF-8, is shown as U+FFFD.
+/// Escapes a text for HTML, as content and as the value of a quoted attribute. Characters that HTML
+/// does not allow are replaced by U+FFFD: control characters other than tabs and line breaks,
+/// noncharacters, and bytes that are not UTF-8.
 [[nodiscard]] inline std::string html_text(std::string_view text) {
   constexpr std::string_view unknown = "\xEF\xBF\xBD";
   std::string result;
@@ -48,7 +48,7 @@ namespace glia::detail {
   return result;
 }
 
-/// Bytes as text of 64 characters (RFC 4648, section 4).
+/// Encodes bytes in Base64 (RFC 4648, section 4).
 [[nodiscard]] inline std::string base64(std::string_view bytes) {
   constexpr std::string_view digits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

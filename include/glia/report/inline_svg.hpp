@@ -10,15 +10,15 @@
 
 namespace glia::detail {
 
-/// Turns gnuplot's SVG pictures, of which each calls its parts by the same ids, into elements that
-/// stand beside each other in a page of HTML.
+/// Converts an SVG picture of gnuplot to an element for an HTML page. All of gnuplot's pictures use
+/// the same ids, so they get a prefix.
 class svg_rewriter {
  public:
-  /// `prefix` is put before the picture's ids.
+  /// `prefix` is the prefix of the picture's ids.
   svg_rewriter(std::string_view svg, std::string_view prefix) : left_(svg), prefix_(prefix) {}
 
-  /// The element, with a name for those who do not see it. Titles are left out, as browsers show
-  /// gnuplot's own beside the pointer, and so are comments and the names of the formats.
+  /// The element, with a name for screen readers. Leaves out comments, namespaces and titles,
+  /// because browsers would show gnuplot's titles as tooltips.
   [[nodiscard]] std::string element(std::string_view name) {
     while (!left_.empty()) {
       result_ += take(left_.find('<'));
@@ -52,7 +52,7 @@ class svg_rewriter {
 
   void take_spaces() { take(left_.find_first_not_of(spaces)); }
 
-  /// A tag, attribute by attribute.
+  /// Rewrites a tag, attribute by attribute.
   void rewrite_tag() {
     result_ += take(left_.find_first_of(" \t\r\n>"));
     for (take_spaces(); !left_.empty() && left_.front() != '>'; take_spaces()) {

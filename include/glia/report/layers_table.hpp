@@ -11,7 +11,7 @@
 
 namespace glia::detail {
 
-/// The layers of a model as its summary lists them.
+/// A table of a model's layers, with the rows of its summary.
 [[nodiscard]] inline report_table layers_table(const model_plan& plan) {
   report_table table{
       .caption = "Layers",

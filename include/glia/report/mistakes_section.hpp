@@ -23,16 +23,17 @@
 
 namespace glia {
 
-/// How a report shows the worst mistakes.
+/// The options of `report::mistakes`.
 struct mistakes_options {
-  std::size_t most = 24;                ///< how many at most
-  std::vector<std::string> names = {};  ///< of the classes; none: their numbers
-  /// The samples as pictures: (H, W), (H, W, 1) or (H, W, 3); none: as the data set has them.
+  std::size_t max_mistakes = 24;        ///< largest number of mistakes shown
+  std::vector<std::string> names = {};  ///< names of the classes; empty: their numbers
+  /// Shape of the samples as pictures: (H, W), (H, W, 1) or (H, W, 3); empty: the shape in the data
+  /// set.
   shape picture_shape = {};
-  float black = 0;  ///< the value shown as black, another one than that shown as white
-  float white = 1;
-  /// Pictures of samples by their numbers, for those whose values are none any more:
-  /// [&](std::size_t n) { return photos.picture(n); }
+  float black = 0;  ///< value shown as black; it must differ from `white`
+  float white = 1;  ///< value shown as white
+  /// Function that returns the picture of sample n, for samples that are not pictures any more:
+  /// `[&](std::size_t n) { return photos.picture(n); }`
   std::function<image(std::size_t)> picture = {};
 };
 
@@ -42,10 +43,10 @@ namespace detail {
   return (s.rank() == 2 || (s.rank() == 3 && (s[2] == 1 || s[2] == 3))) && s.size() > 0;
 }
 
-/// The pictures of mistakes; none where the samples are no pictures.
+/// The pictures of mistakes. Empty if the samples are not pictures.
 ///
-/// Throws `shape_error` for a shape of pictures that the samples do not have, `value_error` where
-/// black is white.
+/// Throws `shape_error` if the samples do not have the size of `picture_shape`, `value_error` if
+/// black and white are the same.
 [[nodiscard]] inline std::vector<image> mistake_pictures(const std::vector<mistake>& all,
                                                          const dataset_view& data,
                                                          const mistakes_options& options) {
@@ -60,11 +61,11 @@ namespace detail {
   const shape s = given.rank() > 0 ? given : data.input_shape();
   require<shape_error>(
       given.rank() == 0 || (is_picture(given) && given.size() == data.input_shape().size()),
-      "report: samples ", data.input_shape(), " are no pictures ", given,
-      "; expected (H, W), (H, W, 1) or (H, W, 3) of as many values");
+      "report: expected a picture_shape (H, W), (H, W, 1) or (H, W, 3) with the size of samples ",
+      data.input_shape(), ", got ", given);
   require<value_error>(
       options.white - options.black != 0 && std::isfinite(options.white - options.black),
-      "report: expected pictures whose black and white differ, got ", options.black, " and ",
+      "report: expected black and white to be different and finite, got ", options.black, " and ",
       options.white);
   for (const mistake& m : is_picture(s) ? all : std::vector<mistake>()) {
     const auto sample = static_cast<std::uint32_t>(m.sample);
@@ -75,7 +76,8 @@ namespace detail {
   return pictures;
 }
 
-/// Throws `value_error` for fewer names than there are classes among the mistakes.
+/// The section about mistakes. Throws `value_error` if there are names, but not for all classes of
+/// the mistakes.
 [[nodiscard]] inline std::string mistakes_section(const mistakes_found& found,
                                                   const dataset_view& data,
                                                   const mistakes_options& options) {
@@ -85,27 +87,27 @@ namespace detail {
   }
   const auto name_of = [&](std::size_t k) {
     require<value_error>(options.names.empty() || k < options.names.size(),
-                         "report: there are mistakes of class ", k, " and ", options.names.size(),
-                         " names of classes; expected one for each");
+                         "report: expected one name for each class, got ", options.names.size(),
+                         " names, but there is a mistake of class ", k);
     return options.names.empty() ? std::to_string(k) : options.names[k];
   };
   const std::vector<image> pictures = mistake_pictures(found.worst, data, options);
   std::string html = "<p>" + grouped(found.wrong) + (found.wrong == 1 ? " mistake" : " mistakes") +
-                     " among " + samples + ", those with the highest loss first.</p>\n" +
+                     " among " + samples + ", sorted by loss, the highest first.</p>\n" +
                      "<ul class=\"mistakes\">\n";
   for (std::size_t i = 0; i < found.worst.size(); ++i) {
     const mistake& m = found.worst[i];
     const std::string number = "sample " + grouped(m.sample);
     html += "<li>";
     if (i < pictures.size()) {
-      constexpr std::size_t small = 96;  // pixels: larger ones are not to look like squares
+      constexpr std::size_t small = 96;  // pixels; only small pictures are shown as sharp pixels
       html +=
           text("<img",
                std::max(pictures[i].width, pictures[i].height) <= small ? " class=\"small\"" : "",
                " width=\"", pictures[i].width, "\" height=\"", pictures[i].height, "\" alt=\"",
                number, "\" src=\"data:image/png;base64,", base64(encode_png(pictures[i])), "\">");
     }
-    html += "<p><strong>" + html_text(name_of(m.truth)) + "</strong> taken for <em>" +
+    html += "<p><strong>" + html_text(name_of(m.truth)) + "</strong> predicted as <em>" +
             html_text(name_of(m.predicted)) + "</em> <small>" + html_text(name_of(m.predicted)) +
             ": " + percent(m.probability) + "<br>" + html_text(name_of(m.truth)) + ": " +
             percent(m.truth_probability) + "<br>" + number + "</small></p></li>\n";

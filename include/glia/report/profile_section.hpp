@@ -11,7 +11,7 @@
 
 namespace glia::detail {
 
-/// A text whose leading spaces pages keep.
+/// Replaces leading spaces by non-breaking ones, so that a page keeps them.
 [[nodiscard]] inline std::string indented(const std::string& text) {
   const std::size_t spaces = std::min(text.find_first_not_of(' '), text.size());
   std::string result;
@@ -21,7 +21,7 @@ namespace glia::detail {
   return result + text.substr(spaces);
 }
 
-/// What a profile found, as tables for a report: by layer, by kernel, and memory.
+/// The tables of a profile for a report: time by layer, time by kernel, and memory.
 [[nodiscard]] inline std::vector<report_table> profile_tables(const profile& found) {
   const auto table = [](std::string caption, std::vector<std::vector<std::string>> rows,
                         bool totals, std::string note) {
@@ -35,9 +35,9 @@ namespace glia::detail {
                       .note = std::move(note)};
     return made;
   };
-  return {table("Where a step's time goes", found.layer_rows(), true, found.note()),
-          table("The kernels that took longest", found.kernel_rows(), false, ""),
-          table("What held memory", found.memory_rows(), true, "")};
+  return {table("Time of a training step", found.layer_rows(), true, found.note()),
+          table("Slowest kernels", found.kernel_rows(), false, ""),
+          table("Memory", found.memory_rows(), true, "")};
 }
 
 }  // namespace glia::detail

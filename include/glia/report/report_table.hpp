@@ -11,18 +11,18 @@
 
 namespace glia {
 
-/// A table for a report: a profile, a comparison, a search's results.
+/// A table for a `report`, such as a comparison or the results of a search.
 struct report_table {
-  std::string caption = {};                         ///< its heading
-  std::vector<std::string> headers = {};            ///< one for each column
-  std::vector<std::vector<std::string>> rows = {};  ///< cells, as many as headers in each
-  bool totals = false;                              ///< whether the last row is a sum
-  std::string note = {};                            ///< below, small
+  std::string caption = {};                         ///< heading of the table
+  std::vector<std::string> headers = {};            ///< headers of the columns
+  std::vector<std::vector<std::string>> rows = {};  ///< cells of the rows, one for each header
+  bool totals = false;                              ///< whether the last row is a total
+  std::string note = {};                            ///< text below the table, in small print
 };
 
 namespace detail {
 
-/// Whether a column holds numbers, with or without units: these stand at its right.
+/// Whether a column contains numbers, with or without units. Such columns are aligned right.
 [[nodiscard]] inline bool holds_numbers(const report_table& table, std::size_t column) {
   bool any = false;
   for (const std::vector<std::string>& row : table.rows) {
@@ -37,22 +37,23 @@ namespace detail {
   return any;
 }
 
-/// In a region of its own, which can be moved sideways where the page is narrow.
+/// Puts content in a region that can be scrolled sideways on a narrow page.
 [[nodiscard]] inline std::string scrolled(std::string_view name, const std::string& content) {
   return R"(<div class="wide" role="region" tabindex="0" aria-label=")" + html_text(name) +
          "\">\n" + content + "</div>\n";
 }
 
-/// The table without its caption.
+/// The table as HTML, without its caption.
 ///
-/// Throws `value_error` for no columns, and for a row of more or fewer cells.
+/// Throws `value_error` if it has no columns, or if a row does not have one cell for each column.
 [[nodiscard]] inline std::string html_table(const report_table& table) {
-  require<value_error>(!table.headers.empty(), "report: table '", table.caption,
-                       "' has no columns; expected a header for each");
+  require<value_error>(!table.headers.empty(),
+                       "report: expected headers for the columns of table '", table.caption,
+                       "', got none");
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    require<value_error>(table.rows[r].size() == table.headers.size(), "report: row ", r,
-                         " of table '", table.caption, "' has ", table.rows[r].size(),
-                         " cells; expected one for each of the ", table.headers.size(), " headers");
+    require<value_error>(table.rows[r].size() == table.headers.size(), "report: expected ",
+                         table.headers.size(), " cells, one for each header, in row ", r,
+                         " of table '", table.caption, "', got ", table.rows[r].size());
   }
   std::vector<bool> numbers;
   for (std::size_t column = 0; column < table.headers.size(); ++column) {

@@ -19,7 +19,7 @@
 
 namespace glia::detail {
 
-/// Seconds as 12.3 s or 2 min 03 s or 1 h 02 min.
+/// Formats seconds, such as "12.3 s", "2 min 03 s" or "1 h 02 min".
 [[nodiscard]] inline std::string duration_text(double seconds) {
   constexpr double longest = 1e15;
   if (!(seconds >= 99.95) || seconds > longest) {
@@ -36,12 +36,12 @@ namespace glia::detail {
   return std::to_string(minutes / 60) + " h " + two_digits(minutes % 60) + " min";
 }
 
-/// Scores that a report lists, and what it knows of their metrics.
+/// The scores of a report, with the metrics of the training.
 struct score_list {
-  std::vector<std::pair<std::string, scores>> rows = {};  ///< by what they are of
+  std::vector<std::pair<std::string, scores>> rows = {};  ///< scores with the names of their rows
   std::vector<metric> metrics = {};
 
-  /// A score as it is written: shares of samples in per cent.
+  /// Formats a score; accuracies as percentages.
   [[nodiscard]] std::string written(const std::string& name, double value) const {
     for (const metric& m : metrics) {
       if (m.name == name) {
@@ -54,7 +54,7 @@ struct score_list {
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& [of, s] : rows) {
-      for (const std::string& name : s.names) {
+      for (const std::string& name : s.metric_names) {
         if (std::find(all.begin(), all.end(), name) == all.end()) {
           all.push_back(name);
         }
@@ -69,7 +69,8 @@ struct score_list {
     for (const auto& [of, s] : rows) {
       std::vector<std::string> cells{of, digits_text(s.loss, 4)};
       for (const std::string& name : metric_names) {
-        const bool there = std::find(s.names.begin(), s.names.end(), name) != s.names.end();
+        const bool there =
+            std::find(s.metric_names.begin(), s.metric_names.end(), name) != s.metric_names.end();
         cells.push_back(there ? written(name, s[name]) : "");
       }
       result.rows.push_back(std::move(cells));
@@ -78,18 +79,20 @@ struct score_list {
   }
 
   void add(const std::string& of, scores s) {
-    s.names.resize(std::min(s.names.size(), s.metrics.size()));  // those made by hand may differ
+    s.metric_names.resize(
+        std::min(s.metric_names.size(), s.metric_values.size()));  // can differ in user-made scores
     rows.emplace_back(of, std::move(s));
   }
-  /// The last epoch's scores and, where there was a better one before it, the best epoch's.
+  /// Adds the scores of the last epoch and, if an earlier epoch was better, of the best one.
   void add(const history& training) {
     metrics = training.metrics;
     if (training.epochs.empty()) {
       return;
     }
     const auto named = [&](scores s) {
-      for (std::size_t i = s.names.size(); i < metrics.size() && i < s.metrics.size(); ++i) {
-        s.names.push_back(metrics[i].name);
+      for (std::size_t i = s.metric_names.size(); i < metrics.size() && i < s.metric_values.size();
+           ++i) {
+        s.metric_names.push_back(metrics[i].name);
       }
       return s;
     };
@@ -117,7 +120,7 @@ struct score_list {
   }
 };
 
-/// Each epoch in a row.
+/// A table with a row for each epoch.
 [[nodiscard]] inline report_table epochs_table(const history& training, const score_list& list) {
   report_table table{.caption = "Epochs", .headers = {"epoch", "loss"}};
   const bool validated =
@@ -139,8 +142,8 @@ struct score_list {
     const auto add_scores = [&](const scores* s) {
       cells.push_back(s != nullptr ? digits_text(s->loss, 4) : "");
       for (std::size_t i = 0; i < training.metrics.size(); ++i) {
-        cells.push_back(s != nullptr && i < s->metrics.size()
-                            ? list.written(training.metrics[i].name, s->metrics[i])
+        cells.push_back(s != nullptr && i < s->metric_values.size()
+                            ? list.written(training.metrics[i].name, s->metric_values[i])
                             : "");
       }
     };
@@ -155,11 +158,11 @@ struct score_list {
   return table;
 }
 
-/// What a history says in words.
+/// The stop reason, the remark about frozen layers and the notes of a history, as HTML.
 [[nodiscard]] inline std::string history_notes(const history& training) {
   std::vector<std::string> lines;
-  if (!training.stopped.empty()) {
-    lines.push_back((training.interrupted ? "Interrupted: " : "Stopped: ") + training.stopped);
+  if (!training.stop_reason.empty()) {
+    lines.push_back((training.interrupted ? "Interrupted: " : "Stopped: ") + training.stop_reason);
   }
   if (training.frozen_seconds > 0) {
     lines.push_back("Frozen layers: " + training.frozen_layers + ", in " +

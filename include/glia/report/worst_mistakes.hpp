@@ -13,26 +13,26 @@
 
 namespace glia {
 
-/// A sample that was taken for another class than its own.
+/// A misclassified sample.
 struct mistake {
-  std::size_t sample = 0;
-  std::size_t truth = 0;         ///< its class
-  std::size_t predicted = 0;     ///< the class that it was taken for
-  double probability = 0;        ///< of the class that it was taken for
-  double truth_probability = 0;  ///< of its class
-  double loss = 0;               ///< -ln of the latter
+  std::size_t sample = 0;        ///< index of the sample
+  std::size_t truth = 0;         ///< true class
+  std::size_t predicted = 0;     ///< predicted class
+  double probability = 0;        ///< probability of the predicted class
+  double truth_probability = 0;  ///< probability of the true class
+  double loss = 0;               ///< loss, -ln(truth_probability)
 };
 
-/// What a model's predictions of a data set come to.
+/// The result of `worst_mistakes`.
 struct mistakes_found {
-  std::vector<mistake> worst;  ///< by falling loss, then by their samples' numbers
-  std::size_t wrong = 0;       ///< all of them
-  std::size_t samples = 0;
+  std::vector<mistake> worst;  ///< worst mistakes, by falling loss, then by index
+  std::size_t wrong = 0;       ///< number of all mistakes
+  std::size_t samples = 0;     ///< number of all samples
 };
 
 namespace detail {
 
-/// The logarithms of the classes' probabilities for one sample's outputs.
+/// The logarithms of the probabilities of the classes, for the outputs of one sample.
 [[nodiscard]] inline std::vector<double> log_probabilities(std::span<const float> outputs,
                                                            output_kind gives) {
   std::vector<double> logs(outputs.begin(), outputs.end());
@@ -51,7 +51,7 @@ namespace detail {
   const double highest = *std::max_element(logs.begin(), logs.end());
   double sum = 0;
   for (double& y : logs) {
-    y = y == highest ? 0 : y - highest;  // infinity less infinity is no number
+    y = y == highest ? 0 : y - highest;  // infinity - infinity would be NaN
     sum += std::exp(y);
   }
   for (double& y : logs) {
@@ -62,29 +62,32 @@ namespace detail {
 
 }  // namespace detail
 
-/// The mistakes with the highest cross-entropy, at most `most` of them, by a model's outputs (N, K)
-/// and the samples' classes (N). Outputs are logits, or what `gives` says; a single one, K = 1, is
-/// that of class 1 of two.
+/// Finds the `most` misclassified samples with the highest cross-entropy loss, from a model's
+/// outputs (N, K) and the true classes (N).
 ///
-/// Throws `shape_error` where their numbers disagree, `data_error` for classes beyond K and for
-/// outputs that are not numbers.
+/// Outputs are logits, or probabilities if `gives` is softmax or sigmoid. A single output, K = 1,
+/// is the output of class 1 of two classes.
+///
+/// Throws `shape_error` unless the outputs are (N, K) for N classes, `data_error` if a class is not
+/// below K or an output is NaN.
 [[nodiscard]] inline mistakes_found worst_mistakes(const xt::xarray<float>& outputs,
                                                    std::span<const std::int32_t> truth,
                                                    std::size_t most,
                                                    output_kind gives = output_kind::other) {
   require<shape_error>(
       outputs.dimension() == 2 && outputs.shape()[0] == truth.size() && outputs.shape()[1] > 0,
-      "worst_mistakes: expected outputs (", truth.size(), ", K) for ", truth.size(), " classes");
+      "worst_mistakes: expected outputs (", truth.size(), ", K) for ", truth.size(),
+      " class labels");
   const std::size_t width = outputs.shape()[1];
   const std::size_t classes = std::max<std::size_t>(width, 2);
   mistakes_found found{.worst = {}, .samples = truth.size()};
   for (std::size_t n = 0; n < truth.size(); ++n) {
     const std::span<const float> row(outputs.data() + n * width, width);
     const auto label = static_cast<std::size_t>(truth[n]);
-    require<data_error>(label < classes, "worst_mistakes: sample ", n, " is of class ", truth[n],
-                        ", the outputs know ", classes);
+    require<data_error>(label < classes, "worst_mistakes: sample ", n, " has the class ", truth[n],
+                        ", but there are outputs for ", classes, " classes; classes count from 0");
     require<data_error>(std::none_of(row.begin(), row.end(), [](float y) { return std::isnan(y); }),
-                        "worst_mistakes: the outputs of sample ", n, " are not numbers");
+                        "worst_mistakes: an output of sample ", n, " is not a number (NaN)");
     const std::vector<double> logs = detail::log_probabilities(row, gives);
     const auto predicted =
         static_cast<std::size_t>(std::max_element(logs.begin(), logs.end()) - logs.begin());

@@ -34,7 +34,7 @@ namespace glia::stablehlo {
   return {l.out.reshape(axes.empty() ? x[0] : l.out.sum(x[0], axes), k.to)};
 }
 
-/// Of x over its largest element, unless that is 0 or infinite.
+/// Divides x by its largest absolute value first, unless that is 0 or infinite.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::norm&, operand_list x) {
   writer& w = l.out;
   const value all = w.reshape(x[0], {x[0].shape.size()});
@@ -83,7 +83,7 @@ namespace glia::stablehlo {
   writer& w = l.out;
   const value in_range = w.binary("and", w.compare("GE", x[0], 0), w.compare("LT", x[0], 0x1p31));
   const value whole = w.binary("and", in_range, w.compare("EQ", x[0], w.unary("floor", x[0])));
-  // What is no integer is put out of the conversion's way, whose result would be anything.
+  // Numbers that are not integers are replaced first, because their conversion is undefined.
   const value integers = w.convert(w.select(whole, x[0], 0), scalar::i32);
   return {w.select(whole, integers, -1)};
 }
@@ -97,7 +97,7 @@ namespace glia::stablehlo {
   if (to.size() == 0 || table[0] == 0) {
     return {w.constant(0, to, l.real)};
   }
-  // The operation takes the nearest row for an index that is out of range.
+  // The operation uses the nearest row for an index that is out of range.
   const value at = w.reshape(x[1], {rows, 1});
   const value inside =
       w.binary("and", w.compare("GE", at, 0), w.compare("LT", at, static_cast<double>(table[0])));

@@ -13,11 +13,11 @@ namespace glia::stablehlo {
 
 namespace detail {
 
-/// Rows (N, K) of a tensor (..., K).
+/// Returns the rows (N, K) of a tensor (..., K).
 [[nodiscard]] inline value as_rows(writer& w, const value& x) {
   return w.reshape(x, {row_count(x.shape), x.shape.back()});
 }
-/// A number for each row, repeated along it.
+/// Repeats one number for each row along the row.
 [[nodiscard]] inline value along_rows(writer& w, const value& each, const shape& rows) {
   return w.broadcast(each, rows, {0});
 }
@@ -27,7 +27,7 @@ namespace detail {
 
 constexpr double lowest = -std::numeric_limits<double>::infinity();
 
-/// x less the largest of its row, and the sum of exp of that.
+/// x minus the largest element of its row, and the sum of the exponentials of that.
 struct shifted_rows {
   shifted_rows(writer& w, const value& x)
       : shifted(w.subtract(x, along_rows(w, w.reduce("maximum", x, lowest, {1}), x.shape))),
@@ -43,13 +43,14 @@ struct shifted_rows {
   value sums;
 };
 
-/// The same where an infinite logit makes its class certain, and sums without one that is largest.
+/// The same if an infinite logit makes its class certain, with the sums without the largest
+/// element.
 struct certain_rows {
   certain_rows(writer& w, const value& x) {
     const value highest = w.reduce("maximum", x, lowest, {1});
     const value is_highest = w.compare("EQ", x, along_rows(w, highest, x.shape));
     const value count = w.sum(w.convert(is_highest, x.type), {1});
-    // Not a number where several are infinite, or none is one.
+    // NaN if several are infinite, or if none is a number.
     const value at_highest =
         w.select(w.compare("EQ", count, 1), w.constant(0, highest), w.subtract(highest, highest));
     shifted = w.select(is_highest, along_rows(w, at_highest, x.shape),
@@ -68,7 +69,7 @@ struct certain_rows {
   value others;
 };
 
-/// Whether each row has a target that is not 0.
+/// Returns whether each row has a target that is not 0.
 [[nodiscard]] inline value has_targets(writer& w, const value& targets) {
   const value counts = w.convert(w.compare("NE", targets, 0), targets.type);
   return w.compare("GT", w.sum(counts, {1}), 0);
@@ -97,7 +98,7 @@ struct certain_rows {
   return {w.reshape(dx, x[0].shape)};
 }
 
-/// A class with no weight does not count, also where its logit is -infinity.
+/// A class with a target of 0 is ignored, even if its logit is -infinity.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::softmax_cross_entropy&,
                                   operand_list x) {
   writer& w = l.out;
@@ -112,7 +113,7 @@ struct certain_rows {
           w.reshape(rows.softmax(w), x[0].shape)};
 }
 
-/// Above 1/2 what is left of a probability is the sum of the others.
+/// For probabilities above 1/2, 1 minus the probability is computed as the sum of the others.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::softmax_cross_entropy_gradient&,
                                   operand_list x) {
   writer& w = l.out;
@@ -142,7 +143,7 @@ struct certain_rows {
   return {w.reshape(rows, k.result({x[0].shape, element::index}).shape)};
 }
 
-/// As std::max_element: what is not a number is passed over, but for the first.
+/// Like std::max_element: a NaN is skipped, unless it comes first.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::argmax&, operand_list x) {
   writer& w = l.out;
   const value rows = detail::as_rows(w, x[0]);
@@ -181,9 +182,9 @@ struct certain_rows {
 
 namespace detail {
 
-/// What is normalised as (A, positions, G, features): the elements of one of A and of G share their
-/// statistics. As in the other backends distances to the mean are corrected by their own mean; what
-/// squares of numbers above 1e19 or below 1e-19 lose is lost here.
+/// The elements to normalize as (A, positions, G, features). The elements of one index of A and one
+/// of G share their statistics. As on other devices, distances from the mean are corrected by their
+/// own mean. Unlike there, squares of numbers above 1e19 or below 1e-19 leave the range.
 struct normalized_sets {
   normalized_sets(writer& out, const value& x, normalization kind, std::size_t groups)
       : w(out), by_rows(is_by_rows(kind)), centred(kind != normalization::rms) {
@@ -198,16 +199,16 @@ struct normalized_sets {
   }
 
   [[nodiscard]] value apart(const value& x) const { return w.reshape(x, extents); }
-  /// The mean of the elements that share their statistics.
+  /// Returns the mean of the elements that share their statistics.
   [[nodiscard]] value mean(const value& x) const {
     const value sums = w.sum(x, {1, 3});
     return w.divide(sums, w.constant(length, sums));
   }
-  /// Statistics repeated over the elements that share them.
+  /// Repeats statistics for the elements that share them.
   [[nodiscard]] value spread(const value& statistics) const {
     return w.broadcast(w.reshape(statistics, {extents[0], extents[2]}), extents, {0, 2});
   }
-  /// gamma or beta.
+  /// Repeats gamma or beta for all elements.
   [[nodiscard]] value each_column(const value& x) const {
     return w.broadcast(w.reshape(x, {extents[2], extents[3]}), extents, {2, 3});
   }
@@ -246,8 +247,8 @@ struct normalized_sets {
   return {w.reshape(y, x[0].shape), w.reshape(mean, statistics), w.reshape(variance, statistics)};
 }
 
-/// With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy:
-/// dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon), without mean(q) for rms.
+/// Computes dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon), with h = (x - mean) /
+/// sqrt(variance + epsilon) and q = gamma dy; without mean(q) for rms.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::normalize_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
@@ -258,7 +259,7 @@ struct normalized_sets {
   if (over.centred) {
     const value mean = over.spread(x[3]);
     centred = w.subtract(over.elements, mean);
-    // What a rounded mean lacks; means over several ranks are farther off.
+    // The rounding error of the mean; means over several ranks differ by more.
     const double epsilon = mean.type == scalar::f64 ? 0x1p-52 : 0x1p-23;
     const value rest = over.spread(over.mean(centred));
     const value most = w.multiply(w.unary("abs", mean), w.constant(epsilon, mean));

@@ -13,12 +13,12 @@
 
 namespace glia::stablehlo {
 
-/// What the operations of a kernel are written with.
+/// The context in which the operations of a kernel are written.
 struct lowering {
   writer& out;
-  scalar real = scalar::f32;               ///< the type of numbers
-  std::string_view precision = "HIGHEST";  ///< of products: DEFAULT, HIGH, HIGHEST
-  bool wide_integers = false;              ///< whether the device has 64-bit integers of its own
+  scalar real = scalar::f32;               ///< type of floating-point numbers
+  std::string_view precision = "HIGHEST";  ///< precision of products: DEFAULT, HIGH or HIGHEST
+  bool wide_integers = false;              ///< whether the device has native 64-bit integers
 };
 
 using values = std::vector<value>;
@@ -31,8 +31,9 @@ namespace detail {
   return w.divide(one, w.add(one, w.unary("exponential", w.unary("negate", x))));
 }
 
-/// erf of what is at most 2, by its series (Abramowitz and Stegun, 7.1.6), since StableHLO's core
-/// has none: 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), all of whose terms add up.
+/// Computes erf(x) for x <= 2 by its series (Abramowitz and Stegun, 7.1.6), since StableHLO's core
+/// has no erf: 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), where all terms have the
+/// same sign.
 [[nodiscard]] inline value erf_near(writer& w, const value& x) {
   const value square = w.multiply(x, x);
   value sum = w.constant(1, x);
@@ -44,7 +45,7 @@ namespace detail {
       w.multiply(w.multiply(x, factor), w.unary("exponential", w.unary("negate", square))), sum);
 }
 
-/// 1 - erf x for x of at least 1, relatively right, by its continued fraction (7.1.14):
+/// Computes 1 - erf(x) for x >= 1 with a small relative error, by its continued fraction (7.1.14):
 /// exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) / (x + (3/2) / ...))).
 [[nodiscard]] inline value erfc_far(writer& w, const value& x) {
   value fraction = x;
@@ -56,7 +57,7 @@ namespace detail {
                   fraction);
 }
 
-/// The error function and its complement of |x|.
+/// The error function and its complement for |x|.
 struct error_function {
   error_function(writer& w, const value& x)
       : size(w.unary("abs", x)),
@@ -77,14 +78,14 @@ struct error_function {
   value far;
 };
 
-/// The normal distribution function, relatively right on the left as well.
+/// Computes the normal distribution function, with a small relative error also for negative x.
 [[nodiscard]] inline value normal_cdf(writer& w, const value& x) {
   const error_function of(w, w.multiply(x, 1 / std::numbers::sqrt2));
   const value below = w.multiply(of.erfc(w), 0.5);
   return w.select(w.compare("GT", x, 0), w.subtract(w.constant(1, below), below), below);
 }
 
-/// Where x is greater than 0, else `other`.
+/// Returns `then` where x > 0, else `other`.
 [[nodiscard]] inline value where_positive(writer& w, const value& x, const value& then,
                                           const value& other) {
   return w.select(w.compare("GT", x, 0), then, other);
@@ -92,7 +93,7 @@ struct error_function {
 
 }  // namespace detail
 
-/// map(x), element by element.
+/// Computes map(x), element by element.
 [[nodiscard]] inline value apply(writer& w, const unary_map& map, const value& x) {
   switch (map.function) {
     case unary_function::affine: {
@@ -102,15 +103,15 @@ struct error_function {
     case unary_function::clamp:
       return w.binary("minimum", w.binary("maximum", x, w.constant(map.a, x)),
                       w.constant(map.b, x));
-    case unary_function::absolute:
+    case unary_function::abs:
       return w.unary("abs", x);
     case unary_function::square:
       return w.multiply(x, x);
-    case unary_function::square_root:
+    case unary_function::sqrt:
       return w.sqrt(x);
-    case unary_function::exponential:
+    case unary_function::exp:
       return w.unary("exponential", x);
-    case unary_function::logarithm:
+    case unary_function::log:
       return w.unary("log", x);
     case unary_function::reciprocal:
       return w.divide(w.constant(1, x), x);
@@ -133,7 +134,7 @@ struct error_function {
       return detail::sigmoid(w, x);
     case unary_function::tanh:
       return w.unary("tanh", x);
-    case unary_function::swish:
+    case unary_function::silu:
       return w.multiply(x, detail::sigmoid(w, x));
     case unary_function::erf:
       return w.multiply(w.unary("sign", x), detail::error_function(w, x).erf(w));
@@ -143,8 +144,8 @@ struct error_function {
   throw value_error(text("stablehlo: no operations for ", name_of(map.function)));
 }
 
-/// dy map'(s), where s is the input or the output, as saved_for_gradient says. What an activation
-/// cuts off is 0, whatever dy is there.
+/// Computes dy map'(s). s is the input or the output, according to saved_for_gradient. Where an
+/// activation has no gradient, the result is 0 for any dy.
 [[nodiscard]] inline value apply_gradient(writer& w, const unary_map& map, const value& dy,
                                           const value& s) {
   const auto cut = [&](const value& where) { return w.select(where, w.constant(0, dy), dy); };
@@ -154,17 +155,17 @@ struct error_function {
       return w.multiply(dy, map.a);
     case unary_function::clamp:
       return cut(w.binary("or", w.compare("LT", s, map.a), w.compare("GT", s, map.b)));
-    case unary_function::absolute: {
+    case unary_function::abs: {
       const value turned = w.select(w.compare("LT", s, 0), w.unary("negate", dy), dy);
       return w.select(w.compare("EQ", s, 0), w.constant(0, dy), turned);
     }
     case unary_function::square:
       return w.multiply(dy, w.multiply(s, 2));
-    case unary_function::square_root:
+    case unary_function::sqrt:
       return w.multiply(dy, w.divide(w.constant(0.5, s), s));
-    case unary_function::exponential:
+    case unary_function::exp:
       return w.multiply(dy, s);
-    case unary_function::logarithm:
+    case unary_function::log:
       return w.multiply(dy, w.divide(w.constant(1, s), s));
     case unary_function::reciprocal:
       return w.multiply(dy, w.multiply(w.unary("negate", s), s));
@@ -184,7 +185,7 @@ struct error_function {
       return w.multiply(dy, w.multiply(s, one_less(s)));
     case unary_function::tanh:
       return w.multiply(dy, w.multiply(one_less(s), w.add(s, 1)));
-    case unary_function::swish: {
+    case unary_function::silu: {
       const value sig = detail::sigmoid(w, s);
       return w.multiply(dy, w.multiply(sig, w.add(w.multiply(s, one_less(sig)), 1)));
     }

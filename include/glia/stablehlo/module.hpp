@@ -21,19 +21,19 @@
 
 namespace glia::stablehlo {
 
-/// How a graph is written down.
+/// Options of `module_text`.
 struct module_options {
   scalar real = scalar::f32;
-  /// Of products: HIGHEST, or DEFAULT, which is what the device is fastest at.
+  /// Precision of products: HIGHEST, or DEFAULT, which is the fastest of the device.
   std::string precision = "HIGHEST";
-  /// Whether the device has 64-bit integers of its own: TPUs have not.
+  /// Whether the device has native 64-bit integers; TPUs do not.
   bool wide_integers = false;
-  /// Devices that the rows of inputs with a row for each sample are split among, where they can be
-  /// in equal parts; all else is on each of them.
+  /// Number of devices. Inputs with one row for each sample are split among them if the rows can be
+  /// divided equally; all other tensors are complete on each device.
   std::size_t devices = 1;
 };
 
-/// Whether an input is split among devices.
+/// Returns whether an input is split among devices.
 [[nodiscard]] inline bool is_split(const graph& calls, const graph_input& input,
                                    std::size_t devices) {
   const shape s = calls.spec(input.value).shape;
@@ -46,7 +46,8 @@ struct module_options {
 
 namespace detail {
 
-/// The attribute by which XLA learns where an argument or a result is: none for a single device.
+/// Returns the attribute that tells XLA how an argument or result is split; empty for a single
+/// device.
 [[nodiscard]] inline std::string sharding_text(bool split, std::size_t rank, std::size_t devices) {
   if (devices == 1) {
     return "";
@@ -65,19 +66,20 @@ namespace detail {
   values results;
   const bool known = visit_kernel(kernel, basic_kernels{},
                                   [&](const auto& k) { results = lower(l, k, operands); });
-  require<value_error>(known, "stablehlo: the kernel '", kernel.name(),
-                       "' cannot be written as operations; compose it of others, or run it on a "
-                       "backend in host memory");
+  require<value_error>(
+      known, "stablehlo: the kernel '", kernel.name(),
+      "' cannot be written as StableHLO operations; compose it of other kernels, or run it on a "
+      "backend in host memory");
   return results;
 }
 
 }  // namespace detail
 
-/// A graph as the text of a StableHLO module with one function, main. Its arguments are the graph's
-/// inputs; its results are first what inputs become, in the order of those that change, each of
-/// which may be written where the input was, and then the graph's outputs.
+/// Returns a graph as the text of a StableHLO module with one function, main. Its arguments are the
+/// graph's inputs. Its results are first the next values of the inputs that change, in their order,
+/// each of which may overwrite its input; then the graph's outputs.
 ///
-/// Throws `value_error` for a kernel that cannot be written, by name.
+/// Throws `value_error`, with the kernel's name, for a kernel that cannot be written.
 [[nodiscard]] inline std::string module_text(const graph& calls,
                                              const module_options& options = {}) {
   std::vector<value> known(calls.value_count());

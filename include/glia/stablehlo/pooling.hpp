@@ -25,8 +25,8 @@ void for_each_position(const window2d& window, const Visit& visit) {
   }
 }
 
-/// Along one axis, how a tensor of `steps` elements is laid out so that each comes to stand where
-/// its window's element `offset` is in one of `extent`: elements before, after, and between.
+/// Padding along one axis that places a tensor of `steps` elements in one of `extent` elements,
+/// each at the element `offset` of its window: the elements before, after and between.
 struct placement {
   placement(const window_axis& a, std::int64_t offset, std::size_t extent, std::size_t steps)
       : before(offset - a.before),
@@ -36,7 +36,7 @@ struct placement {
   std::int64_t before, after, between;
 };
 
-/// For each place that a window stands at, (1, oh, ow, 1): how many of its elements are not
+/// For each position of the window, (1, oh, ow, 1): the number of its elements that are not
 /// padding, and the number of the first of them.
 struct window_census {
   explicit window_census(const window_sizes& s) : count(s.oh * s.ow), first(s.oh * s.ow, 0) {
@@ -60,7 +60,7 @@ struct window_census {
 
 }  // namespace detail
 
-/// Position by position, each a slice of the padded images.
+/// Compares the window's positions one after the other, each as a slice of the padded images.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::max_pool2d& k, operand_list x) {
   writer& w = l.out;
   const window_sizes s = pool_rule(x[0].shape, k.window);
@@ -108,8 +108,8 @@ struct window_census {
 
 namespace detail {
 
-/// 1 over the number of elements that are not padding, for each place of a window; 0 where there is
-/// none.
+/// Returns 1 divided by the number of elements that are not padding, for each position of a window;
+/// 0 if there are none.
 [[nodiscard]] inline value shares(const lowering& l, const window_sizes& s) {
   const window_census census(s);
   std::vector<double> shares(census.count.begin(), census.count.end());
@@ -133,14 +133,14 @@ namespace detail {
   return {l.out.multiply(sums, detail::shares(l, s))};
 }
 
-/// Sums over windows of dy's shares, spread by the stride.
+/// Sums the shares of dy over windows, spread by the stride.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::avg_pool2d_gradient& k,
                                   operand_list x) {
   writer& w = l.out;
   const window_sizes s = k.sizes(x[0].shape);
   const auto rows = detail::rows_of(k.window);
   const auto columns = detail::columns_of(k.window);
-  // The window's last element, which comes first where it is turned round.
+  // The last element of the window, which comes first in the reversed window.
   const detail::placement down(rows, rows.reach() - 1, s.h, s.oh);
   const detail::placement across(columns, columns.reach() - 1, s.w, s.ow);
   const value spread =

@@ -30,13 +30,13 @@ namespace detail {
   return static_cast<std::int64_t>(n);
 }
 
-/// A window's figures along one of the two axes that it slides over.
+/// The sizes of a window along one of its two axes.
 struct window_axis {
   std::int64_t size, stride, dilation, before, after;
 
-  /// From the first to the last element that a window covers.
+  /// Returns the distance from the first to the last element of a window, plus 1.
   [[nodiscard]] std::int64_t reach() const { return (size - 1) * dilation + 1; }
-  /// Of `steps` elements with the stride's gaps between them.
+  /// Returns the extent of `steps` elements with the stride's gaps between them.
   [[nodiscard]] std::int64_t spread(std::int64_t steps) const { return (steps - 1) * stride + 1; }
 };
 [[nodiscard]] inline window_axis rows_of(const window2d& w) {
@@ -75,7 +75,7 @@ struct window_axis {
   return {detail::with_bias(l, y, x[2], k.map)};
 }
 
-/// A convolution of dy, spread by the stride, with the window turned round and its inputs and
+/// A convolution of dy, spread by the stride, with the reversed window, and with the inputs and
 /// outputs exchanged within each group.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_input_gradient& k,
                                   operand_list x) {
@@ -105,7 +105,7 @@ struct window_axis {
                         s.input(), l.precision)};
 }
 
-/// A convolution of x with dy, spread by the stride, in which samples are what is summed over.
+/// A convolution of x with dy, spread by the stride, which sums over the samples.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_kernel_gradient& k,
                                   operand_list x) {
   const window_sizes s = k.sizes(x[0].shape, x[1].shape);

@@ -17,8 +17,8 @@ namespace glia::stablehlo {
 
 namespace detail {
 
-/// The low and the high half of a 64-bit product of 32-bit words and a constant; on devices that
-/// would emulate 64-bit integers, of products of 16-bit halves.
+/// Returns the low and the high half of the 64-bit product of 32-bit words and a constant. On
+/// devices that emulate 64-bit integers, it is computed from products of 16-bit halves.
 [[nodiscard]] inline std::pair<value, value> wide_product(const lowering& l, const value& x,
                                                           std::uint32_t factor) {
   writer& w = l.out;
@@ -43,8 +43,8 @@ namespace detail {
   return {w.multiply(x, static_cast<double>(factor)), top};
 }
 
-/// Philox 4x32 with 10 rounds, as glia::philox: the four words of each block, whose index is given
-/// in two words (n); the key's words are tensors without axes.
+/// Computes Philox 4x32 with 10 rounds, like glia::philox: the four words of each block. The index
+/// of a block is given in two words (n); the key's words are tensors without axes.
 [[nodiscard]] inline std::array<value, 4> philox(const lowering& l, value c0, value c1,
                                                  const value& stream, const value& step,
                                                  const value& seed_low, const value& seed_high) {
@@ -67,9 +67,8 @@ namespace detail {
   return {c0, c1, c2, c3};
 }
 
-/// Random words or, in their place, their low and high halves, of the elements of a
-/// tensor `s` (N, ...): number i of the sequence belongs to element i of the whole batch. `key` is
-/// a step_key's words.
+/// Returns random words, or halves of words, for the elements of a tensor `s` (N, ...). Number i of
+/// the sequence belongs to element i of the whole batch. `key` contains the words of a step_key.
 [[nodiscard]] inline value random_of_elements(const lowering& l, const value& key, const shape& s,
                                               std::uint32_t stream, bool halves) {
   writer& w = l.out;
@@ -77,8 +76,8 @@ namespace detail {
   const auto word = [&](std::int64_t i) {
     return w.reshape(w.slice(words, {i}, {i + 1}, {1}), {});
   };
-  // Elements before the first one at hand: the first sample times the elements of one. A block has
-  // four words or eight halves.
+  // The number of elements before the first one here: the first sample times the elements of a
+  // sample. A block has four words or eight halves.
   const std::size_t in_block = halves ? 8 : 4;
   const std::uint32_t bits = halves ? 3 : 2;
   const std::size_t each = sample_of(s).size();
@@ -88,8 +87,8 @@ namespace detail {
                w.binary("shift_left", before_high, w.constant(32 - bits, before_low)));
   const value first_high =
       w.binary("shift_right_logical", before_high, w.constant(bits, before_low));
-  // Blocks that begin where samples do stay with them: several devices then each make those of
-  // their own samples.
+  // Blocks that begin with a sample stay with it, so that each of several devices computes those of
+  // its own samples.
   const bool whole = each % in_block == 0;
   const shape blocks =
       whole ? shape{s[0], each / in_block} : shape{(s.size() + in_block - 1) / in_block + 1};
@@ -127,7 +126,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The same elements as everywhere: half word i of the sequence decides on element i of the batch.
+/// The same elements as on all devices: half word i of the sequence decides about element i of the
+/// batch.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::dropout& k, operand_list x) {
   writer& w = l.out;
   const shape& s = x[0].shape;
@@ -140,7 +140,7 @@ namespace detail {
   return {w.select(kept, w.multiply(x[0], 1 / (1 - k.rate)), 0)};
 }
 
-/// As glia::normal_of.
+/// Like glia::normal_of.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::gaussian_noise& k,
                                   operand_list x) {
   writer& w = l.out;

@@ -5,21 +5,21 @@
 #include "glia/kernels/updates.hpp"
 #include "glia/stablehlo/elementwise.hpp"
 
-// The optimizers' steps; the formulas stand with the kernels.
+// The steps of optimizers; see kernels/updates.hpp for the formulas.
 namespace glia::stablehlo {
 
 namespace detail {
 
-/// One of the numbers of a step, for every element of a parameter.
+/// Returns one of the numbers of a step, repeated for every element of a parameter.
 [[nodiscard]] inline value step_number(writer& w, const value& numbers, std::int64_t which,
                                        const shape& s) {
   return w.broadcast(w.reshape(w.slice(numbers, {which}, {which + 1}, {1}), {}), s, {});
 }
-/// g + decay p
+/// Computes g + decay p.
 [[nodiscard]] inline value decayed(writer& w, const value& g, const value& p, double decay) {
   return decay == 0 ? g : w.add(g, w.multiply(p, decay));
 }
-/// x + part (to - x)
+/// Computes x + part (to - x).
 [[nodiscard]] inline value moved(writer& w, const value& x, const value& to, double part) {
   return w.add(x, w.multiply(w.subtract(to, x), part));
 }

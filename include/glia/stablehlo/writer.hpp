@@ -19,7 +19,7 @@
 
 namespace glia::stablehlo {
 
-/// The types of elements that programs of glia use.
+/// The element types that glia's graphs use.
 enum class scalar : std::uint8_t { f32, f64, i1, i32, u8, u32, u64 };
 
 [[nodiscard]] constexpr std::string_view name_of(scalar type) noexcept {
@@ -28,8 +28,8 @@ enum class scalar : std::uint8_t { f32, f64, i1, i32, u8, u32, u64 };
 }
 [[nodiscard]] constexpr bool is_real(scalar type) noexcept { return type <= scalar::f64; }
 
-/// A value of a program: its number, and what it is; by default none, as an operand that is left
-/// out.
+/// A value of a module: its number, shape and type. By default there is none, as for an omitted
+/// operand.
 struct value {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
@@ -40,7 +40,7 @@ struct value {
   [[nodiscard]] explicit operator bool() const noexcept { return id != none; }
 };
 
-/// Numbers of axes, or anything else that is written as a list of 64-bit integers.
+/// Axes, or other lists of 64-bit integers.
 using numbers = std::vector<std::int64_t>;
 
 [[nodiscard]] inline std::string type_text(const shape& s, scalar type) {
@@ -52,7 +52,7 @@ using numbers = std::vector<std::int64_t>;
 }
 [[nodiscard]] inline std::string type_text(const value& v) { return type_text(v.shape, v.type); }
 
-/// [1, 2, 3]
+/// Formats a list: [1, 2, 3].
 [[nodiscard]] inline std::string list_text(std::span<const std::int64_t> values) {
   std::string result;
   for (const std::int64_t v : values) {
@@ -60,12 +60,12 @@ using numbers = std::vector<std::int64_t>;
   }
   return result;
 }
-/// array<i64: 1, 2, 3>
+/// Formats an array attribute: array<i64: 1, 2, 3>.
 [[nodiscard]] inline std::string array_text(std::span<const std::int64_t> values) {
   return values.empty() ? "array<i64>" : "array<i64: " + list_text(values) + '>';
 }
 
-/// A number of a type, to the bit.
+/// Formats a number of a type so that it can be read back exactly.
 [[nodiscard]] inline std::string literal(double number, scalar type) {
   if (!is_real(type)) {
     return type == scalar::i1 ? (number != 0 ? "true" : "false")
@@ -88,9 +88,9 @@ using numbers = std::vector<std::int64_t>;
   return {buffer.data(), end};
 }
 
-/// Writes the operations of one function, in StableHLO's generic form and of its old core alone,
-/// which parsers of all versions read. Every call writes one operation, or a few, and returns what
-/// it gives.
+/// Writes the operations of one function, in StableHLO's generic form and with its oldest
+/// operations, which parsers of all versions can read. Every call writes one or a few operations
+/// and returns their result.
 ///
 /// The operations are those of https://openxla.org/stablehlo/spec.
 class writer {
@@ -99,7 +99,7 @@ class writer {
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
-  /// Names a value that this function is given.
+  /// Adds an argument of the function.
   value argument(const shape& s, scalar type) { return {next_++, s, type}; }
 
   value call(std::string_view operation, std::span<const value> operands,
@@ -115,7 +115,7 @@ class writer {
 
   // --- constants ---------------------------------------------------------------------------------
 
-  /// The same number at every element.
+  /// Returns the same number at every element.
   value constant(double number, const shape& s, scalar type) {
     return call("constant", {},
                 "value = dense<" + literal(number, type) + "> : " + type_text(s, type), s, type);
@@ -123,7 +123,7 @@ class writer {
   value constant(double number, const value& like) {
     return constant(number, like.shape, like.type);
   }
-  /// Elements in row-major order.
+  /// Returns elements in row-major order.
   template <class Number>
   value elements(std::span<const Number> values, const shape& s, scalar type) {
     if (values.empty()) {
@@ -136,7 +136,7 @@ class writer {
     return call("constant", {}, "value = dense<\"0x" + bytes + "\"> : " + type_text(s, type), s,
                 type);
   }
-  /// 0, 1, 2 ... along an axis.
+  /// Returns 0, 1, 2 ... along an axis.
   value iota(const shape& s, std::size_t axis, scalar type) {
     return call("iota", {}, "iota_dimension = " + std::to_string(axis) + " : i64", s, type);
   }
@@ -158,7 +158,7 @@ class writer {
   value sqrt(const value& x) { return unary("sqrt", x); }
   value reciprocal_sqrt(const value& x) { return divide(constant(1, x), sqrt(x)); }
 
-  /// `direction`: EQ, NE, GE, GT, LE, LT.
+  /// Compares a and b. `direction` is EQ, NE, GE, GT, LE or LT.
   value compare(std::string_view direction, const value& a, const value& b) {
     const std::string_view kind = is_real(a.type)         ? "FLOAT"
                                   : a.type == scalar::i32 ? "SIGNED"
@@ -186,11 +186,11 @@ class writer {
   value reshape(const value& x, const shape& s) {
     return x.shape == s ? x : call("reshape", {x}, "", s, x.type);
   }
-  /// x with its axes at `axes` of the new shape, repeated along the others.
+  /// Places the axes of x at `axes` of the new shape and repeats it along the others.
   value broadcast(const value& x, const shape& s, const numbers& axes) {
     return call("broadcast_in_dim", {x}, "broadcast_dimensions = " + array_text(axes), s, x.type);
   }
-  /// x broadcast as NumPy does.
+  /// Broadcasts x like NumPy.
   value broadcast(const value& x, const shape& s) {
     if (x.shape == s) {
       return x;
@@ -227,7 +227,8 @@ class writer {
                     ", strides = " + array_text(step),
                 s, x.type);
   }
-  /// So many elements of `with` before, after and between; before and after may be less than 0.
+  /// Adds elements equal to `with` before, after and between. The numbers before and after may be
+  /// negative.
   value pad(const value& x, double with, const numbers& before, const numbers& after,
             const numbers& between) {
     shape s = x.shape;
@@ -243,7 +244,8 @@ class writer {
 
   // --- reductions and products -------------------------------------------------------------------
 
-  /// x reduced over axes by `operation`, such as "add", from `start` on; the axes are gone.
+  /// Reduces x over axes by `operation`, such as "add", starting with `start`, and removes the
+  /// axes.
   value reduce(std::string_view operation, const value& x, double start, const numbers& axes) {
     shape s;
     for (std::size_t axis = 0; axis < x.shape.rank(); ++axis) {
@@ -259,7 +261,7 @@ class writer {
   }
   value sum(const value& x, const numbers& axes) { return reduce("add", x, 0, axes); }
 
-  /// The sums over windows of these extents with these strides and dilations.
+  /// Returns the sums over windows of these extents, with these strides and dilations.
   value window_sums(const value& x, const shape& result_shape, const numbers& window,
                     const numbers& stride, const numbers& dilation, const numbers& padding) {
     const value from = constant(0, {}, x.type);
@@ -275,8 +277,8 @@ class writer {
     return result;
   }
 
-  /// The product of a and b, summed over these axes of each; `batch` leading axes are alike. The
-  /// result has the batch's axes, then a's others, then b's.
+  /// Returns the product of a and b, summed over these axes of each. The leading `batch` axes are
+  /// the same for both. The result has the batch axes, then the other axes of a, then those of b.
   value dot(const value& a, const value& b, const numbers& over_a, const numbers& over_b,
             std::size_t batch, std::string_view precision) {
     shape s;
@@ -306,11 +308,11 @@ class writer {
                 s, a.type);
   }
 
-  /// How a convolution slides over two axes.
+  /// The way in which a convolution moves over two axes.
   struct convolution_rule {
     std::string_view axes;  ///< [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
     numbers stride{1, 1};
-    numbers padding{0, 0, 0, 0};  ///< before and after, of the first axis and the second
+    numbers padding{0, 0, 0, 0};  ///< before and after, for the first axis and the second
     numbers input_dilation{1, 1};
     numbers window_dilation{1, 1};
     bool reversed = false;
@@ -336,7 +338,8 @@ class writer {
 
   // --- rows by number ----------------------------------------------------------------------------
 
-  /// The rows of a table (V, columns) at indices (n, 1), which must be in range: (n, columns).
+  /// Returns the rows of a table (V, columns) at indices (n, 1), which must be in range: (n,
+  /// columns).
   value rows_at(const value& table, const value& indices) {
     const std::size_t columns = table.shape[1];
     return call("gather", {table, indices},
@@ -345,7 +348,7 @@ class writer {
                     std::to_string(columns) + ">, indices_are_sorted = false",
                 {indices.shape[0], columns}, table.type);
   }
-  /// A table with rows (n, columns) added at indices (n, 1); those out of range are left out.
+  /// Adds rows (n, columns) to a table at indices (n, 1); those out of range are ignored.
   value add_rows_at(const value& table, const value& indices, const value& rows) {
     const value result{next_++, table.shape, table.type};
     write(result, "scatter", std::array{table, indices, rows}, region("add", table.type),
@@ -354,7 +357,7 @@ class writer {
           "indices_are_sorted = false, unique_indices = false");
     return result;
   }
-  /// `extent` elements along the only axis, from a number (a tensor without axes) on.
+  /// Returns `extent` elements along the only axis, starting at `begin`, a tensor without axes.
   value slice_at(const value& x, const value& begin, std::size_t extent) {
     return call("dynamic_slice", {x, begin},
                 "slice_sizes = array<i64: " + std::to_string(extent) + ">", {extent}, x.type);
@@ -393,7 +396,7 @@ class writer {
     }
   }
 
-  /// A function of two numbers, which reductions take.
+  /// Returns a function of two numbers, for reductions.
   static std::string region(std::string_view operation, scalar type) {
     const std::string t = type_text({}, type);
     return text_of("({\n      ^bb0(%ra: ", t, ", %rb: ", t, "):\n      %rr = \"stablehlo.",

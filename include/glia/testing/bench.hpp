@@ -14,8 +14,8 @@
 
 namespace glia::testing::detail {
 
-/// Runs kernels on one backend: makes operands, collects outputs. Operands are either kept, and
-/// looked at again afterwards, or given up to the kernel.
+/// Runs kernels on one device: creates operands and collects outputs. Operands are either kept and
+/// compared afterwards, or given up to the kernel.
 template <backend B>
 class bench {
  public:
@@ -23,7 +23,8 @@ class bench {
 
   bench(const B& device, bool keep) : device_(&device), keep_(keep) {}
 
-  /// Puts `value` at an element of the operand that is made as number `operand`.
+  /// A special value for one element of one operand. Operands are counted in the order of their
+  /// creation.
   struct injection {
     std::size_t operand;
     std::size_t element;
@@ -34,7 +35,7 @@ class bench {
 
   [[nodiscard]] const B& device() const { return *device_; }
 
-  /// test_values, scaled and shifted.
+  /// Creates an operand of test_values, multiplied by `scale` and shifted by `offset`.
   [[nodiscard]] tensor in(const shape& s, std::uint32_t stream, float scale = 1, float offset = 0) {
     std::vector<float> values = test_values(s, stream);
     for (float& value : values) {
@@ -42,7 +43,7 @@ class bench {
     }
     return in(s, std::move(values));
   }
-  /// The same with two in three elements set to zero, as after a ReLU.
+  /// Creates an operand of test_values in which two of three elements are zero, as after a ReLU.
   [[nodiscard]] tensor sparse(const shape& s, std::uint32_t stream) {
     std::vector<float> values = test_values(s, stream);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -65,7 +66,7 @@ class bench {
     return device_->from_host(values, {values.size()});
   }
   [[nodiscard]] tensor classes(std::vector<std::int32_t> values) { return integers(values); }
-  /// An operand that is left out.
+  /// Returns an omitted operand.
   [[nodiscard]] tensor none() const { return {}; }
 
   void out(const tensor& t) {
@@ -78,7 +79,7 @@ class bench {
 
   [[nodiscard]] const std::vector<double>& outputs() const { return outputs_; }
   [[nodiscard]] const std::vector<shape>& shapes() const { return shapes_; }
-  /// Elements of the operands made so far.
+  /// Returns the number of elements of each operand created so far.
   [[nodiscard]] const std::vector<std::size_t>& operand_sizes() const { return sizes_; }
 
   [[nodiscard]] bool operands_kept() const {

@@ -23,23 +23,26 @@
 
 namespace glia::testing {
 
-/// One kernel on one set of operands, compared with the reference backend in double.
+/// The result of one kernel on one set of operands, compared with the `reference` device in double.
 struct conformance_result {
   std::string name;
-  /// Largest |x - r| / max(1, |r|) over all outputs, with operands kept and with operands given up.
+  /// Largest |x - r| / max(1, |r|) over all outputs, both with operands that are kept and with
+  /// operands that are given up.
   double error = 0;
-  bool operands_kept = true;  ///< operands that the caller still holds were left alone
-  /// Giving operands up changes no bit of the results. Devices that add in any order, or choose
-  /// among algorithms each time they compile, as GPUs do, need not give the same bits twice.
+  bool operands_kept = true;  ///< operands that the caller still holds were not changed
+  /// Whether the results have the same bits if operands are given up. Not required of devices such
+  /// as GPUs, which may add in any order or select a different algorithm each time they compile.
   bool reuse_agrees = true;
-  std::string where{};        ///< of special values, which one the error is for
-  std::size_t candidate = 0;  ///< which of the backends, in the order in which they were given
+  std::string where{};        ///< for special values: the one with the error
+  std::size_t candidate = 0;  ///< number of the device, in the order of the arguments
+  /// Returns whether the error is within the tolerance and the operands were handled correctly.
   [[nodiscard]] bool passed(double tolerance) const {
     return error <= tolerance && operands_kept && reuse_agrees;
   }
 };
 
-/// Options of `run_conformance`. On slow devices several processes can run a part each.
+/// Options of `run_conformance`. For slow devices, several processes can each run a part of the
+/// suite.
 struct conformance_options {
   std::size_t part = 0;  ///< runs the cases part, part + parts, part + 2 parts ...
   std::size_t parts = 1;
@@ -63,8 +66,8 @@ namespace detail {
   return worst;
 }
 
-/// Runs one case, a generic callable on a bench, on the candidates and on the reference, and adds a
-/// result for each of them.
+/// Runs one case, a generic callable on a bench, on the candidates and on the reference. Adds one
+/// result for each candidate.
 template <class Case, backend... B>
 void run_case(std::vector<conformance_result>& results, const std::string& name, const Case& kernel,
               const B&... candidates) {
@@ -90,8 +93,8 @@ void run_case(std::vector<conformance_result>& results, const std::string& name,
   (run(candidates), ...);
 }
 
-/// The same case with a number that is none or infinite at one element of one operand after the
-/// other: small operands at every element, others at a few.
+/// Runs a case repeatedly, each time with a NaN or an infinity in one element of one operand. Small
+/// operands get them at every element, others at a few.
 template <class Case, backend... B>
 void run_special_case(std::vector<conformance_result>& results, const std::string& name,
                       const Case& kernel, const B&... candidates) {
@@ -129,8 +132,8 @@ void run_special_case(std::vector<conformance_result>& results, const std::strin
     const std::size_t size = plain.operand_sizes()[operand];
     const std::size_t steps = std::clamp<std::size_t>(30000 / elements, 2, 3 * size);
     for (std::size_t i = 0; i < steps; ++i) {
-      // Each element with each value where there are steps enough, else the first, the last, and
-      // others that are no multiples of anything between them.
+      // All combinations of elements and values if there are enough steps. Otherwise the first
+      // element, the last, and others between them that follow no regular pattern.
       const std::size_t element = 3 * size == steps ? i / 3
                                   : i + 1 == steps  ? size - 1
                                                     : i * size / steps + i % 3;
@@ -139,7 +142,8 @@ void run_special_case(std::vector<conformance_result>& results, const std::strin
   }
 }
 
-/// check(name, kernel) for every case of the suite: a generic callable on a bench.
+/// Calls check(name, kernel) for every case of the suite. A kernel is a generic callable on a
+/// bench.
 template <class Check>
 void for_each_case(const Check& check) {
   check_arrangement(check);
@@ -154,13 +158,13 @@ void for_each_case(const Check& check) {
 
 }  // namespace detail
 
-/// Holds every kernel of backends to the reference backend, on odd shapes: height and width
-/// different, strides that do not divide, one channel, one image, blocks that do not fill. Also
-/// checks that a kernel overwrites only operands that were given up. What the reference backend
-/// computes takes most of the time, and is computed once for all candidates.
+/// Compares every kernel of some devices with the `reference` device, and returns the errors.
 ///
-/// Errors come out below 3e-5 in float (the longest sums have 2,000 terms) and below 1e-12 in
-/// double.
+/// The shapes are odd on purpose: different heights and widths, strides that do not divide them,
+/// one channel, one image, incomplete blocks. The suite also checks that a kernel overwrites only
+/// operands that were given up. Most of the time goes to the reference results, which are computed
+/// once for all candidates. Correct kernels have errors below 3e-5 in float (the longest sums have
+/// 2,000 terms) and below 1e-12 in double.
 template <backend... B>
 requires(sizeof...(B) > 0) [[nodiscard]] std::vector<conformance_result> run_conformance(
     const conformance_options& options, const B&... candidates) {
@@ -179,15 +183,16 @@ requires(sizeof...(B) > 0) [[nodiscard]] std::vector<conformance_result> run_con
   return results;
 }
 
-/// The whole suite.
+/// Runs the whole suite with the default options.
 template <backend... B>
 requires(sizeof...(B) > 0)
     [[nodiscard]] std::vector<conformance_result> run_conformance(const B&... candidates) {
   return run_conformance(conformance_options{}, candidates...);
 }
 
-/// Holds every kernel to the reference backend with operands that hold a NaN or an infinity, which
-/// must come out where it says: 0 times either is NaN, sums and maxima pass them on.
+/// Compares every kernel with the `reference` device on operands that contain a NaN or an infinity.
+/// They must appear in the same outputs: 0 times either of them is NaN, and sums and maxima
+/// propagate them.
 template <backend... B>
 requires(sizeof...(B) > 0)
     [[nodiscard]] std::vector<conformance_result> run_special_values(const B&... candidates) {

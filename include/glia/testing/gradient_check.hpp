@@ -20,14 +20,14 @@
 
 namespace glia::testing {
 
-/// A tensor to start a gradient check from.
+/// A tensor at which a gradient is checked.
 struct check_input {
   shape extents;
   std::vector<double> values;
 
   check_input(const shape& s, std::vector<double> numbers)
       : extents(s), values(std::move(numbers)) {}
-  /// test_values, scaled and shifted.
+  /// Creates test_values of shape `s`, multiplied by `scale` and shifted by `offset`.
   check_input(const shape& s, std::uint32_t stream, double scale = 1, double offset = 0)
       : extents(s) {
     for (float value : test_values(s, stream)) {
@@ -38,7 +38,7 @@ struct check_input {
 
 namespace detail {
 
-/// Gradients are checked in double: in float, differences have too few digits to tell.
+/// A device with `double` values. In float, differences have too few digits to check gradients.
 template <class B>
 concept double_backend = backend<B> && std::same_as<typename B::value_type, double>;
 
@@ -47,7 +47,7 @@ template <double_backend B>
   return device.from_host(std::span<const double>(input.values), input.extents);
 }
 
-/// A fixed weighted sum: the number that is differentiated.
+/// Returns a fixed weighted sum of a variable's elements: the number that is differentiated.
 template <double_backend B>
 [[nodiscard]] variable<B> weighted_sum(const variable<B>& y) {
   const variable<B> weights = y.owner().constant(
@@ -71,7 +71,8 @@ template <double_backend B>
   return result;
 }
 
-/// `value(inputs)` is the number, `gradients` its claimed gradient for each input.
+/// Returns the largest error of `gradients`, one for each input, against differences of
+/// `value(inputs)`.
 template <class Value>
 [[nodiscard]] double largest_error(const Value& value, std::vector<check_input> inputs,
                                    const std::vector<std::vector<double>>& gradients) {
@@ -97,12 +98,12 @@ template <class Value>
 
 }  // namespace detail
 
-/// The largest difference between the gradient that the tape computes and central differences, over
-/// all elements of all inputs: |g - d| / max(1, |g|, |d|). Right adjoints stay below 1e-8 or so,
-/// wrong ones come out near 1.
+/// Returns the largest difference between the gradient that the tape computes and central
+/// differences: |g - d| / max(1, |g|, |d|) over all elements of all inputs. It is below about 1e-8
+/// for a correct gradient and close to 1 for a wrong one.
 ///
-/// `function(const std::vector<variable<B>>&)` returns a variable of any shape and is called often.
-/// Inputs must stay away from kinks.
+/// `function(const std::vector<variable<B>>&)` returns a variable of any shape; it is called often.
+/// The inputs must not be near points where the function is not differentiable.
 template <detail::double_backend B, class Function>
 [[nodiscard]] double gradient_error(const B& device, const Function& function,
                                     const std::vector<check_input>& inputs) {
@@ -127,7 +128,8 @@ template <detail::double_backend B, class Function>
   return detail::largest_error(value, inputs, gradients);
 }
 
-/// The same for a loss over outputs (N, ...): of targets that are values (N, ...), or classes (N).
+/// Returns the gradient error, as `gradient_error` does, of a loss over outputs (N, ...). The
+/// targets are values (N, ...) or class labels (N).
 template <detail::double_backend B, loss_function<B> Loss>
 [[nodiscard]] double loss_gradient_error(const B& device, const Loss& loss,
                                          const check_input& outputs, const check_input& values) {
@@ -149,7 +151,8 @@ template <detail::double_backend B, loss_function<B> Loss>
       {outputs});
 }
 
-/// The same for a layer as it runs in training, over its batch of inputs and all its parameters.
+/// Returns the gradient error, as `gradient_error` does, of a layer in training mode, over a batch
+/// of inputs and all its parameters.
 template <layer Layer, detail::double_backend B>
 [[nodiscard]] double layer_gradient_error(const B& device, const Layer& description,
                                           const check_input& batch) {
@@ -175,7 +178,8 @@ template <layer Layer, detail::double_backend B>
   std::vector<std::vector<double>> gradients{
       detail::gradient_of(on, x.slot(), batch.values.size())};
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
-    // States are not differentiated: their claimed gradient is that of not mattering.
+    // States are not differentiated: they must not affect the result, so the expected gradient is
+    // zero.
     gradients.push_back(slots[i]
                             ? detail::gradient_of(on, slots[i], plan.parameters[i].shape.size())
                             : std::vector<double>(plan.parameters[i].shape.size(), 0.0));

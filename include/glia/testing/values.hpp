@@ -9,8 +9,8 @@
 
 namespace glia::testing {
 
-/// Numbers in [-1, 1) that look random, are the same everywhere and are floats exactly, so that
-/// every backend starts from the same bits.
+/// Returns pseudo-random numbers in [-1, 1]. They are the same everywhere and exact in float, so
+/// that every device starts from the same bits.
 [[nodiscard]] inline std::vector<float> test_values(const shape& s, std::uint32_t stream) {
   random_stream random({.seed = 2026, .stream = stream});
   std::vector<float> values(s.size());

@@ -13,19 +13,20 @@
 #include "glia/core/error.hpp"
 #include "glia/core/named_tensor.hpp"
 #include "glia/distributed/messages.hpp"
-#include "glia/training/observer.hpp"
+#include "glia/training/callback.hpp"
 #include "glia/training/state_bytes.hpp"
 
-// What ranks that train together make sure of. All of them call these functions, in one order.
+// Checks and decisions that several ranks make together. All ranks call these functions, in the
+// same order.
 namespace glia {
 
-/// Something that has to be the same on all ranks, and how it is there.
+/// A setting that must be the same on all ranks, with its value on this rank.
 struct rank_setting {
   std::string name;
   std::string value;
 };
 
-/// Throws `rank_error`, on every rank, where one of them differs from the first.
+/// Throws `rank_error`, on every rank, if the settings of any rank differ from the first rank's.
 inline void require_same_settings(rank_group& ranks, std::span<const rank_setting> own) {
   std::string joined;
   for (const rank_setting& one : own) {
@@ -40,15 +41,15 @@ inline void require_same_settings(rank_group& ranks, std::span<const rank_settin
     while (at < all[0].size() && line(all[0], at) == line(all[i], at)) {
       at += line(all[0], at).size() + 1;
     }
-    require<rank_error>(
-        all[i] == all[0], ranks.name_of(i), " does not train as ", ranks.name_of(0), " does: '",
-        line(all[i], at), "' on the one, '", line(all[0], at),
-        "' on the other; start one program with the same arguments and data on all ranks");
+    require<rank_error>(all[i] == all[0], ranks.name_of(i), " and ", ranks.name_of(0),
+                        " have different settings: '", line(all[i], at), "' and '",
+                        line(all[0], at),
+                        "'; start the same program with the same arguments and data on all ranks");
   }
 }
 
-/// Does what ranks do together. Where it throws on this one, all learn of it and throw
-/// `rank_error`: they could not go on without it.
+/// Calls a function that all ranks call. If it throws on this rank, the other ranks are told and
+/// throw `rank_error`, because they cannot continue without this one.
 template <class Body>
 decltype(auto) together(rank_group* ranks, const Body& body) {
   try {
@@ -63,8 +64,7 @@ decltype(auto) together(rank_group* ranks, const Body& body) {
   }
 }
 
-/// Throws `rank_error`, on every rank, where tensors have other numbers on some rank than on the
-/// first.
+/// Throws `rank_error`, on every rank, if the tensors of any rank differ from the first rank's.
 inline void require_same_tensors(rank_group& ranks, std::span<const named_tensor> own) {
   std::vector<std::uint64_t> sums;
   for (const named_tensor& one : own) {
@@ -81,24 +81,24 @@ inline void require_same_tensors(rank_group& ranks, std::span<const named_tensor
   for (std::size_t i = 1; i < all.size(); ++i) {
     const auto differs = std::mismatch(all[i].begin(), all[i].end(), all[0].begin(), all[0].end());
     const auto first = static_cast<std::size_t>(differs.first - all[i].begin());
-    require<rank_error>(all[i] == all[0], "the ranks are no longer the same: '",
-                        first < own.size() ? own[first].name : "", "' differs on ",
-                        ranks.name_of(i), " from that of ", ranks.name_of(0),
-                        "; do its machine and program differ?");
+    require<rank_error>(all[i] == all[0], "the ranks no longer have the same parameters: '",
+                        first < own.size() ? own[first].name : "", "' of ", ranks.name_of(i),
+                        " differs from that of ", ranks.name_of(0),
+                        "; run the same build on the same type of processor on all ranks");
   }
 }
 
-/// The state of the first rank, on all of them.
+/// Sends the state of the first rank to all ranks.
 [[nodiscard]] inline training_state state_of_first(rank_group& ranks, const training_state& own) {
   const std::string bytes = from_first(ranks, ranks.rank() == 0 ? bytes_of(own) : std::string());
   return ranks.rank() == 0 ? own : state_of(bytes);
 }
 
-/// The verdict of the first rank that does not say to go on; the same on all.
-[[nodiscard]] inline verdict agreed(rank_group& ranks, const verdict& own) {
-  const auto all = gather_values(ranks, own.what);
+/// The result of the first rank whose callbacks stop or interrupt the training, on all ranks.
+[[nodiscard]] inline callback_result agreed(rank_group& ranks, const callback_result& own) {
+  const auto all = gather_values(ranks, own.next);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i] != verdict::kind::go_on) {
+    if (all[i] != callback_result::action::proceed) {
       return {all[i], gather(ranks, own.reason)[i]};
     }
   }

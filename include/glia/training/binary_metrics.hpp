@@ -12,31 +12,31 @@
 #include "glia/core/shape.hpp"
 #include "glia/training/metric.hpp"
 
-/// Metrics of two classes, of which class 1 is the one to be found. Models have one output, or two
-/// of which the higher one is the class; samples have classes, not values.
+// Metrics of two classes; class 1 is the positive one. Models have one output, or two, of which the
+// higher one is the predicted class. Samples have class labels, not real-valued targets.
 
 namespace glia {
 
 namespace detail {
 
-/// Whether a sample is taken for class 1: an output that is not a number is not.
+/// Whether class 1 is predicted for a sample. A NaN output does not predict class 1.
 [[nodiscard]] inline bool taken_for_one(std::span<const float> y, const sample_target& t) {
-  return y.size() == 1 ? y[0] > t.border : y[1] > y[0];
+  return y.size() == 1 ? y[0] > t.threshold : y[1] > y[0];
 }
 
-/// See metric::refuses.
+/// See metric::unsupported_reason.
 [[nodiscard]] inline std::string refuse_unless_binary(const measured_outputs& of) {
   if (of.output.size() > 2) {
-    return text("expected a model with one output or two, for the classes 0 and 1, got ",
-                of.output);
+    return text("expected a model with one output or two outputs, for the classes 0 and 1, got ",
+                "outputs of shape ", of.output);
   }
   return !of.values
              ? ""
-             : "expected samples with classes, the data have values; give those that are 0 and "
-               "1 as classes, as by glia::labelled_arrays";
+             : "expected samples with class labels, got real-valued targets; if the targets are 0 "
+               "and 1, pass them as labels, for example with glia::labeled_arrays";
 }
 
-/// The area under the curve of `pairs`, each a sample's score and class. Takes time n log n.
+/// The area under the ROC curve of n pairs of a sample's score and class. Takes O(n log n) time.
 [[nodiscard]] inline double area_under_curve(std::span<const double> pairs) {
   struct sample {
     double score;
@@ -52,7 +52,7 @@ namespace detail {
   }
   std::sort(sorted.begin(), sorted.end(),
             [](const sample& a, const sample& b) { return a.score < b.score; });
-  // Whole numbers and halves, which double holds exactly.
+  // Sums of integers and halves, which double represents exactly.
   double below = 0;
   double ones = 0;
   double wins = 0;
@@ -72,75 +72,90 @@ namespace detail {
 
 }  // namespace detail
 
-/// Of the samples taken for class 1, the share that is; 0 where there are none.
+/// The precision of class 1: TP / (TP + FP), the fraction of the samples predicted as class 1 that
+/// belong to class 1. 0 if no sample is predicted as class 1.
+///
+/// For models with one output or two outputs, and samples with the labels 0 and 1. For more
+/// classes, use `confusion_matrix`.
 [[nodiscard]] inline metric precision() {
   enum { right, taken };
   return {
       .name = "precision",
-      .sums = 2,
-      .add =
+      .state_size = 2,
+      .update_state =
           [](auto y, const sample_target& t, auto sums) {
             if (detail::taken_for_one(y, t)) {
               sums[right] += t.label == 1 ? 1 : 0;
               sums[taken] += 1;
             }
           },
-      .finish = [](auto sums, double) { return sums[taken] > 0 ? sums[right] / sums[taken] : 0; },
-      .refuses = detail::refuse_unless_binary};
+      .result = [](auto sums, double) { return sums[taken] > 0 ? sums[right] / sums[taken] : 0; },
+      .unsupported_reason = detail::refuse_unless_binary};
 }
 
-/// Of the samples of class 1, the share taken for it; 0 where there are none.
+/// The recall of class 1: TP / (TP + FN), the fraction of the samples of class 1 that are predicted
+/// as class 1. 0 if there are no samples of class 1.
+///
+/// For models with one output or two outputs, and samples with the labels 0 and 1. For more
+/// classes, use `confusion_matrix`.
 [[nodiscard]] inline metric recall() {
   enum { right, there };
   return {
       .name = "recall",
-      .sums = 2,
-      .add =
+      .state_size = 2,
+      .update_state =
           [](auto y, const sample_target& t, auto sums) {
             if (t.label == 1) {
               sums[right] += detail::taken_for_one(y, t) ? 1 : 0;
               sums[there] += 1;
             }
           },
-      .finish = [](auto sums, double) { return sums[there] > 0 ? sums[right] / sums[there] : 0; },
-      .refuses = detail::refuse_unless_binary};
+      .result = [](auto sums, double) { return sums[there] > 0 ? sums[right] / sums[there] : 0; },
+      .unsupported_reason = detail::refuse_unless_binary};
 }
 
-/// The harmonic mean of precision and recall, 2 P R / (P + R); 0 where both are.
-[[nodiscard]] inline metric f1() {
+/// The F1 score of class 1: the harmonic mean of precision P and recall R, 2 P R / (P + R). 0 if
+/// both are 0.
+///
+/// For models with one output or two outputs, and samples with the labels 0 and 1.
+[[nodiscard]] inline metric f1_score() {
   enum { right, either };
-  return {.name = "f1",
-          .sums = 2,
-          .add =
+  return {.name = "f1_score",
+          .state_size = 2,
+          .update_state =
               [](auto y, const sample_target& t, auto sums) {
                 const bool taken = detail::taken_for_one(y, t);
                 const bool there = t.label == 1;
                 sums[right] += taken && there ? 1 : 0;
                 sums[either] += (taken ? 1 : 0) + (there ? 1 : 0);
               },
-          .finish = [](auto sums,
+          .result = [](auto sums,
                        double) { return sums[either] > 0 ? 2 * sums[right] / sums[either] : 0; },
-          .refuses = detail::refuse_unless_binary};
+          .unsupported_reason = detail::refuse_unless_binary};
 }
 
-/// The area under the curve of recall against the share of class 0 taken for class 1, exactly: the
-/// share of pairs of a sample of each class in which that of class 1 has the higher score, ties
-/// counting half. A sample's score is its output or, of two, by how much that of class 1 is higher.
-/// NaN where one of the classes is missing or a score is not a number. Keeps 16 bytes a sample.
+/// The area under the ROC curve: the true positive rate plotted against the false positive rate.
 ///
-/// Hanley and McNeil, "The meaning and use of the area under a receiver operating characteristic
-/// (ROC) curve", Radiology 143, 1982; the pairs are Mann and Whitney's.
+/// It is computed exactly. Of all pairs with one sample of each class, it is the fraction in which
+/// the sample of class 1 has the higher score. Ties count half. Keras's `AUC` approximates the
+/// curve with 200 thresholds.
+///
+/// The score of a sample is its output; for two outputs it is their difference, class 1 minus class
+/// 0. NaN if one of the classes is missing or if a score is NaN. Takes 16 bytes for each sample.
+///
+/// Source: Hanley and McNeil, "The meaning and use of the area under a receiver operating
+/// characteristic (ROC) curve", Radiology 143, 1982. Counting pairs is the Mann-Whitney statistic.
 [[nodiscard]] inline metric auc() {
   return {.name = "auc",
-          .sums = 2,
+          .state_size = 2,
           .per_sample = true,
-          .add =
+          .update_state =
               [](auto y, const sample_target& t, auto sums) {
                 sums[0] = y.size() == 1 ? y[0] : static_cast<double>(y[1]) - y[0];
                 sums[1] = t.label;
               },
-          .finish = [](auto sums, double) { return detail::area_under_curve(sums); },
-          .refuses = detail::refuse_unless_binary};
+          .result = [](auto sums, double) { return detail::area_under_curve(sums); },
+          .unsupported_reason = detail::refuse_unless_binary};
 }
 
 }  // namespace glia

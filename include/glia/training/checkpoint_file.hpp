@@ -24,38 +24,41 @@ namespace glia {
 
 namespace detail {
 
-// A checkpoint is a safetensors file: the parameters and slots by their names, so that `load` and
-// other programs find the model in it; what observers keep, the history and the sums of the epoch
-// in progress as tensors with a name that no parameter has; whole numbers as texts.
+// A checkpoint is a safetensors file. Parameters and optimizer state are stored by their names, so
+// that `load` and other programs find the model in it. The state of callbacks, the history and the
+// sums of the current epoch are tensors with names that no parameter has. Integers are stored as
+// text.
 inline constexpr std::string_view kept_prefix = "glia/kept/";
 inline constexpr std::string_view history_name = "glia/history";
 inline constexpr std::string_view sums_name = "glia/sums";
 inline constexpr std::string_view numbers_name = "glia/numbers";
 
-/// Each score of each epoch has the metric's name, of which a file has one: that must not be long,
-/// or a small file would take all memory.
+/// The longest name of a metric, in bytes. Each score of each epoch has a copy of the name, so that
+/// a small file with a long name could otherwise take all memory.
 inline constexpr std::size_t max_metric_name = 256;
 
 inline void require_short_names(const std::vector<std::string>& metrics, const std::string& file) {
   for (const std::string& name : metrics) {
-    require<data_error>(name.size() <= max_metric_name, file, ": the name of a metric has ",
-                        name.size(), " bytes, expected at most ", max_metric_name);
+    require<data_error>(name.size() <= max_metric_name, file,
+                        ": expected names of metrics of at most ", max_metric_name,
+                        " bytes, got one of ", name.size());
   }
 }
 
-/// Of an epoch's row, before its scores: samples, seconds, samples a second, rate, validated.
+/// The columns of an epoch before its scores: samples, seconds, samples per second, learning rate,
+/// and whether it was validated.
 inline constexpr std::size_t epoch_columns = 5;
 
 [[nodiscard]] inline named_tensor history_tensor(const std::vector<epoch_record>& history) {
-  const std::size_t scores = 1 + (history.empty() ? 0 : history[0].training.metrics.size());
+  const std::size_t scores = 1 + (history.empty() ? 0 : history[0].training.metric_values.size());
   std::vector<double> values;
   for (const epoch_record& e : history) {
     values.insert(values.end(), {static_cast<double>(e.samples), e.seconds, e.samples_per_second,
                                  e.learning_rate, e.validation ? 1.0 : 0.0});
     for (const glia::scores& s : {e.training, e.validation.value_or(glia::scores{})}) {
       values.push_back(s.loss);
-      values.insert(values.end(), s.metrics.begin(), s.metrics.end());
-      values.resize(values.size() + scores - 1 - s.metrics.size());
+      values.insert(values.end(), s.metric_values.begin(), s.metric_values.end());
+      values.resize(values.size() + scores - 1 - s.metric_values.size());
     }
   }
   return {
@@ -69,7 +72,7 @@ inline constexpr std::size_t epoch_columns = 5;
   const auto* values = std::get_if<std::vector<double>>(&t.values);
   require<data_error>(t.shape.rank() == 2 && t.shape[1] == epoch_columns + 2 * scores &&
                           values != nullptr && values->size() == t.shape.size(),
-                      file, ": its history is not one of ", metrics.size(),
+                      file, ": the history does not have the scores of ", metrics.size(),
                       " metrics; the file is damaged");
   std::vector<epoch_record> history;
   for (std::size_t row = 0; row < t.shape[0]; ++row) {
@@ -78,7 +81,8 @@ inline constexpr std::size_t epoch_columns = 5;
       return glia::scores{*from, {from + 1, from + scores}, metrics};
     };
     require<data_error>(at[0] >= 0 && at[0] < 0x1p53, file,
-                        ": an epoch of its history has no samples; the file is damaged");
+                        ": the number of samples of an epoch in the history is not valid; the file "
+                        "is damaged");
     epoch_record e{.epoch = row + 1,
                    .samples = static_cast<std::size_t>(at[0]),
                    .seconds = at[1],
@@ -112,12 +116,11 @@ inline constexpr std::size_t epoch_columns = 5;
 
 }  // namespace detail
 
-/// Writes the state of a training to a safetensors file, which is there whole or not at all.
-/// `identity` says which model it is of: see model_identity. Needs nlohmann-json: link
-/// `glia::safetensors`.
+/// Writes the state of a training to a safetensors file, as a whole or not at all. `identity`
+/// describes the model; see `model_identity`.
 ///
-/// Throws `data_error`, naming the file, where it cannot be written, and for a metric whose name
-/// has more than 256 bytes.
+/// Throws `data_error`, with the path, if the file cannot be written or if the name of a metric has
+/// more than 256 bytes. Needs nlohmann-json: link `glia::safetensors`.
 inline void write_checkpoint(const std::filesystem::path& path, training_state state,
                              std::map<std::string, std::string> identity) {
   detail::require_short_names(state.metrics, path.string());
@@ -135,7 +138,7 @@ inline void write_checkpoint(const std::filesystem::path& path, training_state s
   }
   content.tensors.push_back({std::string(detail::numbers_name),
                              {2},
-                             std::vector<double>{state.rate_scale, state.seconds}});
+                             std::vector<double>{state.learning_rate_scale, state.seconds}});
   content.metadata["metrics"] = detail::joined_lines(state.metrics);
   content.metadata["optimizer"] = state.optimizer;
   content.metadata["setup"] = state.setup;
@@ -155,19 +158,19 @@ inline void write_checkpoint(const std::filesystem::path& path, training_state s
 
 namespace detail {
 
-/// What a checkpoint says.
+/// The state of a training in the content of a checkpoint.
 [[nodiscard]] inline training_state checkpoint_of(
     const std::string& file, safetensors_content content,
     const std::map<std::string, std::string>& identity) {
   const auto said = [&](const char* name) -> const std::string& {
     const auto found = content.metadata.find(name);
-    require<data_error>(found != content.metadata.end(), file, ": does not say its ", name,
-                        "; it is no checkpoint");
+    require<data_error>(found != content.metadata.end(), file, ": the metadata have no '", name,
+                        "'; the file is not a checkpoint");
     return found->second;
   };
   require<data_error>(said("glia") == checkpoint_file, file, ": expected '", checkpoint_file,
-                      "', the file says '", said("glia"),
-                      "'; it is no checkpoint, or one of another version of glia");
+                      "' in the metadata, got '", said("glia"),
+                      "'; the file is not a checkpoint, or it is of another version of glia");
   require_identity(file, content.metadata, identity);
   const auto number = [&](const char* name) {
     const std::string& digits = said(name);
@@ -175,10 +178,11 @@ namespace detail {
     const auto [end, failure] =
         std::from_chars(digits.data(), digits.data() + digits.size(), value);
     require<data_error>(failure == std::errc() && end == digits.data() + digits.size(), file,
-                        ": its ", name, " is '", digits, "', no whole number; the file is damaged");
+                        ": expected an integer as ", name, ", got '", digits,
+                        "'; the file is damaged");
     return value;
   };
-  const auto said_since = [&](const char* name) {  // not by older versions of glia
+  const auto said_since = [&](const char* name) {  // missing in files of older versions of glia
     const auto found = content.metadata.find(name);
     return found == content.metadata.end() ? std::string() : found->second;
   };
@@ -205,22 +209,24 @@ namespace detail {
     } else if (t.name == sums_name && doubles != nullptr) {
       state.sums = *doubles;
     } else if (t.name == numbers_name && doubles != nullptr && doubles->size() == 2) {
-      state.rate_scale = (*doubles)[0];
+      state.learning_rate_scale = (*doubles)[0];
       state.seconds = (*doubles)[1];
       complete = true;
     } else {
       state.tensors.push_back(std::move(t));
     }
   }
-  require<data_error>(complete, file, ": has no '", numbers_name, "'; the file is damaged");
+  require<data_error>(complete, file, ": there is no tensor '", numbers_name,
+                      "'; the file is damaged");
   return state;
 }
 
 }  // namespace detail
 
-/// Reads such a file, to the bit. Throws `data_error`, naming the file: for one that is damaged,
-/// that is no checkpoint, or that is of another model than `identity` says, with the first
-/// difference.
+/// Reads the state of a training from a file of `write_checkpoint`, bit for bit.
+///
+/// Throws `data_error`, with the path, if the file is damaged, is not a checkpoint, or belongs to
+/// another model than `identity` describes; the message names the first difference.
 [[nodiscard]] inline training_state read_checkpoint(
     const std::filesystem::path& path, const std::map<std::string, std::string>& identity) {
   return detail::checkpoint_of(path.string(), read_checked_content(path), identity);

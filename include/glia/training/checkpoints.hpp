@@ -28,17 +28,17 @@
 #include "glia/core/error.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/models/model_identity.hpp"
+#include "glia/training/callback.hpp"
 #include "glia/training/checkpoint_file.hpp"
 #include "glia/training/not_finite.hpp"
-#include "glia/training/observer.hpp"
 #include "glia/training/watched_score.hpp"
 
 namespace glia {
 
 namespace detail {
 
-/// Runs one task after the other on a thread of its own, at most one ahead. What a task throws
-/// comes out of the next call.
+/// Runs tasks one after another on a background thread; at most one task waits. If a task throws,
+/// the next call rethrows the exception.
 class background_writer {
  public:
   background_writer() : thread_([this] { work(); }) {}
@@ -53,7 +53,7 @@ class background_writer {
     thread_.join();
   }
 
-  /// Waits for the task before, and hands over the next.
+  /// Waits for the previous task to end and starts the next one.
   void start(std::function<void()> task) {
     finish();
     {
@@ -62,13 +62,13 @@ class background_writer {
     }
     changed_.notify_all();
   }
-  /// Waits until nothing is left to do.
+  /// Waits until no task runs.
   void finish() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !task_; });
     rethrow();
   }
-  /// Throws what has failed so far, without waiting.
+  /// Rethrows the exception of a failed task, if there is one. Does not wait.
   void look() {
     const std::lock_guard lock(mutex_);
     rethrow();
@@ -109,19 +109,19 @@ class background_writer {
   std::thread thread_;
 };
 
-/// A folder that one training at a time writes its checkpoints to, in this program or another: that
-/// training has locked the file .glia-lock in it, which stays there. On file systems without locks
-/// it is just a folder.
+/// A lock on a checkpoint folder, so that only one training at a time, of this program or another,
+/// writes to it. It locks the file .glia-lock in the folder, which is not removed. On file systems
+/// without locks it does nothing.
 class folder_lock {
  public:
-  /// Throws `data_error` where another training has it.
+  /// Throws `data_error` if another training holds the lock.
   explicit folder_lock(const std::filesystem::path& folder)
       : file_(open((folder / ".glia-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
     if (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(file_);
       throw data_error(text(folder.string(),
-                            ": another training that still runs writes its checkpoints here; wait "
-                            "for its end, or name another folder"));
+                            ": another running training writes its checkpoints to this folder; "
+                            "wait until it ends, or use another folder"));
     }
   }
   folder_lock(const folder_lock&) = delete;
@@ -130,7 +130,7 @@ class folder_lock {
     if (file_ < 0) {
       return;
     }
-    if (getpid() == owner_) {  // and not a child process, which has inherited the lock
+    if (getpid() == owner_) {  // a child process inherits the lock but does not own it
       flock(file_, LOCK_UN);
     }
     close(file_);
@@ -143,69 +143,80 @@ class folder_lock {
 
 }  // namespace detail
 
-/// When checkpoints are written, and which of them are kept.
+/// The options of `checkpoints`: when they are written, and which are kept.
 struct checkpoint_options {
-  std::size_t every_steps = 0;  ///< 0: not by steps
-  double every_seconds = 0;     ///< 0: not by time
-  bool every_epoch = true;
-  std::size_t keep_last = 3;  ///< how many of the newest stay, at least 1
-  std::string best = "";      ///< the best epoch's is kept, too, by "validation_loss" or another
+  std::size_t every_steps = 0;  ///< number of steps between checkpoints; 0: not by steps
+  double every_seconds = 0;     ///< seconds between checkpoints; 0: not by time
+  bool every_epoch = true;      ///< whether to write a checkpoint after each epoch
+  std::size_t keep_last = 3;    ///< number of newest checkpoints to keep, at least 1
+  /// Name of the score whose best epoch is kept as best.safetensors, such as "validation_loss";
+  /// empty: no such file.
+  std::string monitor = "";
 };
 
-/// An observer that writes the state of a training to a folder, so that it can be gone on with
-/// after whatever ended it, and goes on from there where fit is asked to resume:
+/// A callback that saves the complete state of the training to files in a folder, so that a later
+/// run of the program can resume it.
 ///
-///     const glia::checkpoints keep{"run", {.every_seconds = 60, .best = "validation_accuracy"}};
-///     trainer.fit(train, test, {.epochs = 20, .observers = {keep}, .resume = true});
+///     const glia::checkpoints saver{"run", {.every_seconds = 60}};
+///     trainer.fit(train, test, {.epochs = 20, .callbacks = {saver}, .resume = true});
 ///
-/// A training that was killed at any moment and is run again so ends with the same parameters, bit
-/// for bit, as one that was not. Files are written on a thread of their own, each whole or not at
-/// all: step-000001200.safetensors, the newest of which counts; one that is damaged is passed over
-/// for the one before, and history::notes says so. The best epoch's is best.safetensors. `load`
-/// takes any of them for the model alone. Needs nlohmann-json: link `glia::safetensors`.
+/// With `fit_options::resume`, `fit` continues from the newest checkpoint in the folder, also in
+/// the middle of an epoch, or begins a new training if the folder has none. A training that was
+/// killed at any moment and is resumed ends with the same parameters, bit for bit, as one without
+/// interruption. Keras's `BackupAndRestore` is similar; Keras's `ModelCheckpoint` does not resume.
 ///
-/// A state with a parameter that is infinite or not a number is not written, since a training
-/// cannot be gone on with from there; history::notes says so. Those that are in the folder are
-/// passed over.
+/// - A background thread writes the files, such as step-000001200.safetensors. Each is written as a
+///   whole or not at all. Older ones are removed only after a newer one is complete.
+/// - The best epoch by the score `monitor` is kept as best.safetensors.
+/// - `load` reads the model's parameters from any of these files.
+/// - If the newest checkpoint is damaged, the one before is used, and `history::notes` says so.
+/// - A state with a parameter that is infinite or NaN is not written, and such checkpoints are
+///   skipped when resuming. `history::notes` says so.
 ///
-/// Before the first step one is written, so that a folder that cannot be written to, or a disk that
-/// is full, shows then. Throws `data_error` for these, for a folder that another training writes to
-/// at the same time, for one that holds the checkpoints of another training when fit is not asked
-/// to resume, and for one whose checkpoints are all damaged or of another model; older checkpoints
-/// are removed only once a newer one is there.
+/// The first checkpoint is written before the first step, so that errors are found early. `fit`
+/// throws `data_error`
+///
+/// - if the folder cannot be written to or the disk is full;
+/// - if another running training writes to the folder;
+/// - if the folder contains checkpoints and `fit` is not asked to resume;
+/// - if all checkpoints in it are damaged, or belong to another model.
+///
+/// The constructor throws `value_error` if `keep_last` is 0 or `every_seconds` is negative. Needs
+/// nlohmann-json: link `glia::safetensors`.
 class checkpoints {
  public:
-  static constexpr bool after_others = true;
+  static constexpr bool runs_last = true;
   static constexpr bool first_rank_only = true;
 
   explicit checkpoints(std::filesystem::path folder, checkpoint_options options = {})
       : folder_(std::move(folder)), options_(std::move(options)) {
-    require<value_error>(options_.keep_last > 0, "checkpoints: expected to keep at least 1");
-    require<value_error>(options_.every_seconds >= 0, "checkpoints: expected at least 0 seconds");
+    require<value_error>(options_.keep_last > 0, "checkpoints: expected keep_last of at least 1");
+    require<value_error>(options_.every_seconds >= 0,
+                         "checkpoints: expected every_seconds of at least 0");
   }
 
   void operator()(const training& t) {
-    switch (t.at) {
-      case moment::begins:
+    switch (t.event) {
+      case event::train_begin:
         begin(t);
         break;
-      case moment::step:
+      case event::train_batch_end:
         writer_->look();
         if ((options_.every_steps > 0 && t.step % options_.every_steps == 0) ||
             (options_.every_seconds > 0 && seconds_since_last() >= options_.every_seconds)) {
           write(t, false);
         }
         break;
-      case moment::epoch: {
+      case event::epoch_end: {
         const bool best =
-            !options_.best.empty() && best_of(t.result, options_.best).epoch == t.epoch;
+            !options_.monitor.empty() && best_of(t.history, options_.monitor).epoch == t.epoch;
         if (options_.every_epoch || best) {
           write(t, best);
         }
         break;
       }
-      case moment::ends:
-        if (t.step != last_step_) {  // less, where an observer has gone back
+      case event::train_end:
+        if (t.step != last_step_) {  // lower if a callback has gone back to an earlier state
           write(t, false);
         }
         writer_->finish();
@@ -217,7 +228,8 @@ class checkpoints {
     }
   }
 
-  /// The checkpoints of a folder, the newest first; empty where there is no such folder.
+  /// The paths of the checkpoints in a folder, the newest first. Empty if the folder does not
+  /// exist.
   [[nodiscard]] static std::vector<std::filesystem::path> newest_first(
       const std::filesystem::path& folder) {
     std::vector<std::pair<std::uint64_t, std::filesystem::path>> found;
@@ -262,35 +274,33 @@ class checkpoints {
     std::error_code failure;
     std::filesystem::create_directories(folder_, failure);
     require<data_error>(std::filesystem::is_directory(folder_), folder_.string(),
-                        ": cannot be made (", failure.message(),
-                        "); checkpoints need a folder to be written to");
-    if (!options_.best.empty()) {
-      (void)smaller_is_better(t.result.metrics, options_.best);
+                        ": the folder for checkpoints cannot be created (", failure.message(), ")");
+    if (!options_.monitor.empty()) {
+      (void)smaller_is_better(t.history.metrics, options_.monitor);
     }
     lock_ = std::make_shared<detail::folder_lock>(folder_);
     detail::part_file::remove_abandoned(folder_);
-    identity_ = model_identity(t.plan, t.sample);
+    identity_ = model_identity(t.plan, t.sample_shape);
     const std::vector<std::filesystem::path> there = newest_first(folder_);
     require<data_error>(
-        !there.empty() || options_.best.empty() || !std::filesystem::exists(folder_ / best_name),
-        folder_.string(), ": holds the ", best_name,
-        " of another training, which this one would replace; move it, or name "
-        "another folder");
+        !there.empty() || options_.monitor.empty() || !std::filesystem::exists(folder_ / best_name),
+        folder_.string(), ": the folder contains the ", best_name,
+        " of another training, which this training would replace; move it, or use another folder");
     if (t.resume) {
       go_on(t, there);
     } else {
       require<data_error>(there.empty(), folder_.string(),
-                          ": holds the checkpoints of a training already; go on with it by "
-                          "fit_options{.resume = true}, or name another folder");
+                          ": the folder already contains the checkpoints of a training; resume it "
+                          "with fit_options{.resume = true}, or use another folder");
     }
     writer_ = std::make_shared<detail::background_writer>();
-    // What an optimizer begins with need not be finite.
+    // The initial state of an optimizer need not be finite.
     takes_any_ = !not_finite_in(t.state()).empty();
     write(t, false);
     writer_->finish();
   }
 
-  /// The first tensor with a number that is not finite; empty where there is none.
+  /// The name of the first tensor with a number that is not finite; empty if all are finite.
   [[nodiscard]] static std::string not_finite_in(const training_state& state) {
     const auto found = std::find_if_not(state.tensors.begin(), state.tensors.end(),
                                         [](const named_tensor& one) { return all_finite(one); });
@@ -302,9 +312,9 @@ class checkpoints {
       try {
         t.restore(state);
       } catch (const value_error& e) {
-        throw value_error(text(path.string(), ": training cannot resume from it: ", e.what()));
+        throw value_error(text(path.string(), ": the training cannot resume from it: ", e.what()));
       }
-      t.note(text("going on from ", path.string()));
+      t.add_note(text("resumed from ", path.string()));
     };
     std::string damage;
     std::optional<std::pair<std::filesystem::path, training_state>> not_finite;  // the newest
@@ -314,7 +324,7 @@ class checkpoints {
         content = read_checked_content(path);
       } catch (const data_error& e) {
         damage = e.what();
-        t.note(text("passed over: ", damage));
+        t.add_note(text("skipped: ", damage));
         continue;
       }
       training_state state = detail::checkpoint_of(path.string(), std::move(content), identity_);
@@ -323,17 +333,18 @@ class checkpoints {
         restore(path, state);
         return;
       }
-      t.note(text("passed over: ", path.string(), ": '", name, "' is not finite"));
+      t.add_note(text("skipped: ", path.string(), ": '", name, "' is not finite"));
       if (!not_finite) {
         not_finite.emplace(path, std::move(state));
       }
     }
-    if (not_finite) {  // an optimizer may keep such numbers on purpose
+    if (not_finite) {  // the state of an optimizer can be infinite on purpose
       restore(not_finite->first, not_finite->second);
       return;
     }
-    require<data_error>(there.empty(), folder_.string(), ": none of its ", there.size(),
-                        " checkpoints can be read (", damage, "); name another folder");
+    require<data_error>(there.empty(), folder_.string(), ": none of the ", there.size(),
+                        " checkpoints in the folder can be read (", damage,
+                        "); use another folder");
   }
 
   void write(const training& t, bool best) {
@@ -341,7 +352,8 @@ class checkpoints {
     training_state now = t.state();
     if (const std::string name = not_finite_in(now); !takes_any_ && !name.empty()) {
       if (!std::exchange(skips_, true)) {
-        t.note(text("no checkpoint of step ", now.step, ", as '", name, "' is not finite"));
+        t.add_note(text("no checkpoint was written at step ", now.step, ", because '", name,
+                        "' is not finite"));
       }
       return;
     }
@@ -356,8 +368,8 @@ class checkpoints {
       if (best) {
         stand_in(path, folder / best_name);
       }
-      // Those of later steps do not count: they are damaged, as this training has not come to them
-      // yet, or it has gone back.
+      // Checkpoints of later steps do not count: they are damaged, since the training was not
+      // resumed from them, or the training has gone back to an earlier step.
       std::vector<std::filesystem::path> there = newest_first(folder);
       const auto counted = std::find_if(there.begin(), there.end(), [&](const auto& p) {
         return step_of(p.filename().string()) <= step;
@@ -374,13 +386,13 @@ class checkpoints {
     });
   }
 
-  /// Gives a file a second name, which it takes from another file if need be.
+  /// Gives a file a second name, and replaces another file of that name.
   static void stand_in(const std::filesystem::path& file, const std::filesystem::path& name) {
     const std::filesystem::path between = name.parent_path() / ".glia-best";
     std::error_code failure;
     std::filesystem::remove(between, failure);
     std::filesystem::create_hard_link(file, between, failure);
-    if (failure) {  // as on file systems without links
+    if (failure) {  // for example on file systems without hard links
       std::filesystem::copy_file(file, between, failure);
     }
     require<data_error>(!failure, name.string(), ": cannot be written (", failure.message(), ")");
@@ -398,9 +410,9 @@ class checkpoints {
   std::shared_ptr<const detail::folder_lock> lock_;    // while a training runs
   std::shared_ptr<detail::background_writer> writer_;  // likewise
   clock::time_point last_written_;
-  std::uint64_t last_step_ = 0;  // that was written
-  bool takes_any_ = false;       // numbers that are not finite, too
-  bool skips_ = false;           // as the last state was not finite
+  std::uint64_t last_step_ = 0;  // step of the last checkpoint
+  bool takes_any_ = false;       // whether states that are not finite are written, too
+  bool skips_ = false;           // whether the last state was skipped, because it was not finite
 };
 
 }  // namespace glia

@@ -19,27 +19,28 @@
 
 namespace glia {
 
-/// What threads did when, and counters over time, in the JSON of Chrome's trace viewer, which
-/// Perfetto opens too: ui.perfetto.dev. The format is the Trace Event Format of the Chromium
-/// project.
+/// A timeline of threads and counters in the JSON format of Chrome's trace viewer. Perfetto
+/// (ui.perfetto.dev) opens it, too.
+///
+/// Source: the Trace Event Format of the Chromium project.
 class chrome_trace {
  public:
-  /// Something that took time, in the row of a thread.
+  /// An activity of a thread.
   struct event {
-    std::string name;
-    std::string category;
-    std::uint32_t row = 0;
-    std::int64_t begin = 0;  ///< nanoseconds of timeline::now
-    std::int64_t end = 0;
+    std::string name;            ///< name of the activity
+    std::string category;        ///< category, such as "forward"
+    std::uint32_t row = 0;       ///< index of the thread
+    std::int64_t begin = 0;      ///< begin, in nanoseconds of timeline::now
+    std::int64_t end = 0;        ///< end, in nanoseconds of timeline::now
     std::string arguments = {};  ///< members of a JSON object
   };
-  /// A counter's value at a time.
+  /// The value of the memory counter at a time.
   struct sample {
-    std::int64_t at = 0;
-    double resident = 0;  ///< bytes
+    std::int64_t at = 0;  ///< time, in nanoseconds of timeline::now
+    double resident = 0;  ///< resident memory, in bytes
   };
 
-  /// Adds what a step wrote down.
+  /// Adds the recording of a step.
   void add(const timeline& times) {
     for (const kernel_time& e : times.kernels) {
       add(e);
@@ -56,19 +57,23 @@ class chrome_trace {
       events_.push_back({e.name, "other", row_of(std::this_thread::get_id()), e.begin, e.end});
     }
   }
-  /// Adds something that the calling thread did.
+  /// Adds an activity of the calling thread.
   void add(std::string name, std::int64_t begin, std::int64_t end) {
     events_.push_back({std::move(name), "step", row_of(std::this_thread::get_id()), begin, end});
   }
+  /// Adds a value of the memory counter.
   void add(const sample& s) { samples_.push_back(s); }
 
+  /// The activities added so far.
   [[nodiscard]] const std::vector<event>& events() const { return events_; }
+  /// The number of threads.
   [[nodiscard]] std::size_t rows() const { return threads_.size(); }
 
-  /// Throws `data_error`, naming the file, where it cannot be written.
+  /// Writes the timeline to a file. Throws `data_error`, with the path, if it cannot be written.
   void write(const std::filesystem::path& path) const {
     write_whole_file(path, [&](std::ostream& out) { write(out); });
   }
+  /// Writes the timeline to a stream.
   void write(std::ostream& out) const {
     std::int64_t start = 0;
     for (const event& e : events_) {
@@ -79,8 +84,8 @@ class chrome_trace {
     };
     out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
         << R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"training"}})";
-    // Perfetto takes no thread to be number 0, and the one numbered as its process for the main
-    // one.
+    // Perfetto ignores thread 0, and takes the thread with the number of the process as the main
+    // thread.
     const auto thread_of = [](std::size_t row) { return row + 1; };
     for (std::size_t row = 0; row < threads_.size(); ++row) {
       out << ",\n"
@@ -103,7 +108,7 @@ class chrome_trace {
     out << "\n]}\n";
   }
 
-  /// A text as a JSON string.
+  /// Converts a text to a JSON string.
   [[nodiscard]] static std::string quoted(std::string_view text) {
     std::string result = "\"";
     for (const char c : text) {
@@ -140,7 +145,7 @@ class chrome_trace {
          phases[static_cast<std::size_t>(place.phase)], row_of(e.thread), e.begin, e.end,
          std::move(arguments)});
   }
-  /// A thread that helped with a kernel; what it did in a stretch is there already.
+  /// Adds a thread that helped with a kernel. Work on batch tiles is already in the timeline.
   void add_helper(const busy_time& e, const std::vector<kernel_time>& kernels) {
     const auto of = std::find_if(kernels.begin(), kernels.end(), [&](const kernel_time& k) {
       return k.begin <= e.begin && e.end <= k.end;
@@ -153,7 +158,7 @@ class chrome_trace {
       add(part);
     }
   }
-  /// The first thread that is met is the one that trains.
+  /// The index of a thread. The first thread seen is the one that trains.
   [[nodiscard]] std::uint32_t row_of(std::thread::id thread) {
     const auto known = std::find(threads_.begin(), threads_.end(), thread);
     const auto row = static_cast<std::uint32_t>(known - threads_.begin());

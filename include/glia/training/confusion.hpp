@@ -16,45 +16,51 @@
 
 namespace glia {
 
-/// How often samples of each class were taken for each class.
+/// A confusion matrix: counts, for each true class and each predicted class, the samples of that
+/// class with that prediction.
 class confusion_matrix {
  public:
-  /// Throws `value_error` for more than 65,536 classes.
+  /// Makes an empty matrix. Throws `value_error` for more than 65,536 classes.
   explicit confusion_matrix(std::size_t classes) : classes_(checked(classes)) {
     counts_.resize(classes * classes);
   }
 
-  /// Counts samples by their outputs (N, K), the highest being the prediction, and classes (N).
-  /// Throws `shape_error` where their numbers disagree, `data_error` for a class beyond K and for
-  /// outputs that are not numbers.
+  /// Counts N samples from their outputs (N, K) and their true classes. The predicted class is the
+  /// highest output. Throws `shape_error` unless the outputs are (N, K) for N classes, `data_error`
+  /// if a class is not below K or an output is NaN.
   confusion_matrix(const xt::xarray<float>& outputs, std::span<const std::int32_t> truth)
       : confusion_matrix(outputs.dimension() == 2 ? outputs.shape()[1] : 0) {
     require<shape_error>(outputs.dimension() == 2 && outputs.shape()[0] == truth.size(),
                          "confusion_matrix: expected outputs (", truth.size(), ", K) for ",
-                         truth.size(), " classes");
+                         truth.size(), " class labels");
     for (std::size_t n = 0; n < truth.size(); ++n) {
       const float* row = outputs.data() + n * classes_;
       const auto label = static_cast<std::size_t>(truth[n]);
-      require<data_error>(label < classes_, "confusion_matrix: sample ", n, " is of class ",
-                          truth[n], ", the outputs know ", classes_);
+      require<data_error>(label < classes_, "confusion_matrix: sample ", n, " has the class ",
+                          truth[n], ", but there are outputs for ", classes_,
+                          " classes; classes count from 0");
       require<data_error>(std::none_of(row, row + classes_, [](float y) { return std::isnan(y); }),
-                          "confusion_matrix: the outputs of sample ", n, " are not numbers");
+                          "confusion_matrix: an output of sample ", n, " is not a number (NaN)");
       add(label, static_cast<std::size_t>(std::max_element(row, row + classes_) - row));
     }
   }
 
-  /// This and the members below throw `value_error` for classes that there are not.
+  /// Counts one sample. This function and those below throw `value_error` if a class is out of
+  /// range.
   void add(std::size_t truth, std::size_t prediction) { ++counts_[place(truth, prediction)]; }
 
+  /// The number of classes.
   [[nodiscard]] std::size_t classes() const { return classes_; }
+  /// The number of samples of a true class with a prediction.
   [[nodiscard]] std::size_t count(std::size_t truth, std::size_t prediction) const {
     return counts_[place(truth, prediction)];
   }
+  /// The number of samples.
   [[nodiscard]] std::size_t total() const {
     return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
   }
 
-  /// The share of samples taken for what they are; like the next two 0 where there are none.
+  /// The fraction of samples with a correct prediction; 0 if there are no samples.
   [[nodiscard]] double accuracy() const {
     std::size_t right = 0;
     for (std::size_t k = 0; k < classes_; ++k) {
@@ -62,7 +68,7 @@ class confusion_matrix {
     }
     return share(right, total());
   }
-  /// Of the samples taken for class k, the share that is.
+  /// The fraction of the samples predicted as class k that belong to class k; 0 if there are none.
   [[nodiscard]] double precision(std::size_t k) const {
     std::size_t taken = 0;
     for (std::size_t truth = 0; truth < classes_; ++truth) {
@@ -70,7 +76,7 @@ class confusion_matrix {
     }
     return share(count(k, k), taken);
   }
-  /// Of the samples of class k, the share taken for it.
+  /// The fraction of the samples of class k that are predicted as class k; 0 if there are none.
   [[nodiscard]] double recall(std::size_t k) const {
     std::size_t there = 0;
     for (std::size_t prediction = 0; prediction < classes_; ++prediction) {
@@ -79,8 +85,9 @@ class confusion_matrix {
     return share(count(k, k), there);
   }
 
-  /// A table with a row for each true and a column for each predicted class, and each class's
-  /// recall and precision in per cent.
+  /// A text table with a row for each true class and a column for each predicted class, with the
+  /// recall and precision of each class in percent. Throws `value_error` unless there is one name
+  /// for each class.
   [[nodiscard]] std::string table(std::span<const std::string> names) const {
     require<value_error>(names.size() == classes_, "confusion_matrix: expected ", classes_,
                          " names, got ", names.size());

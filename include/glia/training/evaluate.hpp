@@ -9,8 +9,14 @@
 
 namespace glia {
 
-/// The mean loss and metrics of a model over a data set, layers such as dropout being off. Samples
-/// may have gone through the model's frozen layers already; see frozen_outputs.
+/// Computes the mean loss and the metrics of a model over a data set. Layers such as dropout are
+/// inactive.
+///
+///     const glia::scores s = glia::evaluate(net, test, glia::softmax_cross_entropy{});
+///     std::cout << s.loss << ' ' << s["accuracy"];
+///
+/// The data set can also be `frozen_outputs`. Throws `shape_error`, `value_error` or `data_error`
+/// if data set, loss or metrics do not fit the model.
 template <layer Description, backend B, loss_function<tracing_backend<B>> Loss>
 [[nodiscard]] scores evaluate(const model<Description, B>& net, const dataset_view& data,
                               const Loss& loss, const evaluate_options& options = {}) {
@@ -18,7 +24,8 @@ template <layer Description, backend B, loss_function<tracing_backend<B>> Loss>
                           loss_ref<tracing_backend<B>>(loss, net.plan().outputs), options);
 }
 
-/// The outputs (N, ...) of a model for all samples of a data set, layers such as dropout being off.
+/// Computes the outputs (N, ...) of a model for all N samples of a data set. Layers such as dropout
+/// are inactive. Throws `shape_error` or `data_error` if the data set does not fit the model.
 template <layer Description, backend B>
 [[nodiscard]] xt::xarray<float> predict(const model<Description, B>& net, const dataset_view& data,
                                         const predict_options& options = {}) {

@@ -14,26 +14,31 @@
 
 namespace glia {
 
+/// The options of `evaluate`.
 struct evaluate_options {
-  std::size_t batch_size = 0;  ///< 0: as many as take some 32 MB, at most 256
-  metric_choice metrics = {};  ///< {mae(), r_squared()}; default: accuracy, where there are classes
-  rank_group* ranks = nullptr;  ///< that share the batches; all of them evaluate alike
+  /// Samples in a batch; 0: as many as take about 32 MB, at most 256.
+  std::size_t batch_size = 0;
+  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, none otherwise.
+  metric_list metrics = {};
+  /// Ranks that share the batches. All ranks must make the same call; all get the same result.
+  rank_group* ranks = nullptr;
 };
 
 namespace detail {
 
-/// The mean loss and metrics of a model over a data set.
+/// Computes the mean loss and the metrics of a model over a data set.
 template <backend B>
 [[nodiscard]] scores evaluate(const model_core<B>& net,
                               const description_ref<tracing_backend<B>>& described,
                               const dataset_view& data, const loss_ref<tracing_backend<B>>& loss,
                               const evaluate_options& options);
 
-/// The shape of a model's outputs for all samples of a data set. Throws where it does not fit.
+/// The shape of a model's outputs for all samples of a data set. Throws `shape_error`,
+/// `value_error` or `data_error` if the data set does not fit the model.
 template <backend B>
 [[nodiscard]] shape outputs_for(const model_core<B>& net, const dataset_view& data);
 
-/// These outputs.
+/// Computes a model's outputs for all samples of a data set.
 template <backend B>
 void predict(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
              const dataset_view& data, std::size_t batch_size, std::span<float> outputs);

@@ -26,7 +26,8 @@ scores evaluate_here(const model_core<B>& net, const description_ref<tracing_bac
   require_target_shape("evaluate", data, net.output_shape(), loss);
   require_metrics(metrics, net.output_shape(), data, loss);
   require<value_error>(options.ranks == nullptr || program_backend<B>, "evaluate: the backend ",
-                       net.device().name(), " runs no programs, which several ranks need");
+                       net.device().name(),
+                       " does not record graphs, which evaluation on several ranks needs");
   using tensor = typename B::tensor;
   running_scores<B> sums(net.device(), metrics, class_border(net.plan(), loss));
   sums.count(counted_by(loss, data.target_shape(), net.output_shape()));
@@ -71,7 +72,7 @@ scores evaluate_here(const model_core<B>& net, const description_ref<tracing_bac
           require_batch(b);
           const targets<B> t = targets_of(net.device(), b, net.output_shape());
           if constexpr (program_backend<B>) {
-            const tensor& wanted = t.classes ? t.classes : t.values;
+            const tensor& wanted = t.labels ? t.labels : t.values;
             if (recorded_for != b.size) {
               recorded.emplace(net.device(), spec_of(y), spec_of(wanted), loss, sums.how());
               recorded_for = b.size;

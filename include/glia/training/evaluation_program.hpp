@@ -12,9 +12,10 @@
 
 namespace glia {
 
-/// The outputs of a model with their loss and metrics in one program, for batches of so many rows:
-/// an evaluation on a backend that compiles whole graphs. Its inputs are the samples, the
-/// parameters, the targets and which rows are samples; its results those of a step_program.
+/// A graph that computes the outputs of a model and their loss and metrics, for batches of one
+/// size. Used to evaluate on backends that compile whole graphs. Its inputs are the samples, the
+/// parameters, the targets and a mask of the rows that count; its outputs are those of
+/// `step_program`.
 template <compiling_backend B>
 class evaluation_program {
  public:
@@ -27,10 +28,10 @@ class evaluation_program {
                         mixes_samples_)),
         counted_(scores.counted) {}
 
-  /// Whether one sample changes what the others give.
+  /// Whether a sample affects the outputs for other samples.
   [[nodiscard]] bool mixes_samples() const { return mixes_samples_; }
 
-  /// Writes the sums over a batch, of which the first rows are samples.
+  /// Computes the sums over a batch. Its first `samples` rows are samples, the others padding.
   void run(const model_core<B>& net, const batch& b, std::size_t samples,
            std::span<tensor> sums) const {
     const model_access::reading unchanged(net.access());
@@ -44,7 +45,7 @@ class evaluation_program {
     for (const parameter<B>& p : net.parameters()) {
       inputs.push_back(&parameters.emplace_back(p.value));
     }
-    inputs.push_back(t.classes ? &t.classes : &t.values);
+    inputs.push_back(t.labels ? &t.labels : &t.values);
     inputs.push_back(&present);
     program_.run(inputs, sums);
   }
@@ -63,7 +64,7 @@ class evaluation_program {
     const auto present = detail::present_input(rec, rows);
     rec.set_place("loss");
     const auto losses = loss.apply(at.constant(y), t).value();
-    mixes = passes::mixes_samples(rec.recorded());  // before metrics, which may
+    mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
     rec.set_place("metrics");
     detail::output_sums(rec, {y, losses}, t, scores, present);
     graph g = rec.recorded();
@@ -71,7 +72,7 @@ class evaluation_program {
     return program<B>(std::move(g), rec.how(), net.device());
   }
 
-  bool mixes_samples_ = false;  // found out as the program is recorded
+  bool mixes_samples_ = false;  // set while the graph is recorded
   program<B> program_;
   counted_targets counted_;
 };

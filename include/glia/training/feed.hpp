@@ -21,8 +21,8 @@
 
 namespace glia {
 
-/// Throws where a data set does not fit a model, or the part of it that its samples are for: no
-/// samples or more than can be numbered, or samples of another shape.
+/// Throws `data_error` if a data set is empty or has too many samples, and `shape_error` unless its
+/// samples have the shape `sample`. `what` names the caller in messages.
 inline void require_fitting(std::string_view what, const dataset_view& data, const shape& sample) {
   require<data_error>(data.size() > 0, what, ": the data set is empty");
   detail::require_numbered(what, data.size());
@@ -32,26 +32,27 @@ inline void require_fitting(std::string_view what, const dataset_view& data, con
   const bool channels_first =
       given.rank() == 3 && sample.rank() == 3 && given == shape{sample[2], sample[0], sample[1]};
   require<shape_error>(
-      given == sample, what, ": the model takes samples of shape ", sample, ", the data set has ",
-      given,
-      channels_first ? "; transpose the samples: glia's images have their channels last"
-      : permuted ? "; transpose the samples, since a reshape would mix their elements, or read an "
-                   "ONNX file of images with .channels_last = true"
+      given == sample, what, ": the model takes samples of shape ", sample,
+      ", but the data set has samples of shape ", given,
+      channels_first ? "; transpose the samples, because images have their channels last"
+      : permuted ? "; transpose the samples, because a reshape would mix their elements, or read "
+                   "an ONNX file of images with .channels_last = true"
       : given.size() == sample.size()
-          ? "; begin the model with a reshape or give the model the data's shape"
+          ? "; begin the model with a reshape, or make the model for the data set's shape"
           : "");
 }
 
-/// Whether targets (...) are a class for each row of outputs (..., K), such as the steps of a
-/// sequence.
+/// Whether targets (...) are class labels for the rows of outputs (..., K), such as the steps of a
+/// sequence or the pixels of an image.
 template <class X>
 [[nodiscard]] bool are_classes_of_rows(const shape& targets, const shape& output,
                                        const loss_ref<X>& loss) {
-  return loss.applies == output_kind::softmax &&
+  return loss.applied_activation == output_kind::softmax &&
          glia::are_classes_of_rows(batch_of(1, targets), batch_of(1, output));
 }
 
-/// What counts of targets of this shape, or of classes, that a loss compares outputs with.
+/// The parts of a row of targets that are labels and that decide, by not being -1, whether a sample
+/// counts. `targets` is the shape of a target; empty for class labels.
 template <class X>
 [[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss,
                                          const std::optional<shape>& targets, const shape& output) {
@@ -68,8 +69,8 @@ template <class X>
   }
   return result;
 }
-/// The same of a batch's targets; all count where the batch does not have what the loss compares,
-/// which the loss says better when it is run.
+/// The same for a batch's targets. If the batch lacks a part that the loss needs, all samples
+/// count; the loss then throws a better message.
 template <class X>
 [[nodiscard]] counted_targets counted_by(const loss_ref<X>& loss, const batch& b,
                                          const shape& output) {
@@ -82,8 +83,8 @@ template <class X>
                                                                                : result;
 }
 
-/// Throws `shape_error` where a loss of the library's own is to compare outputs with targets of
-/// another shape; other losses judge for themselves.
+/// Throws `shape_error` if the targets do not have the shape that a loss of the library needs.
+/// User-defined losses check their targets themselves.
 template <class X>
 void require_target_shape(std::string_view what, const dataset_view& data, const shape& output,
                           const loss_ref<X>& loss) {
@@ -93,10 +94,11 @@ void require_target_shape(std::string_view what, const dataset_view& data, const
     if (data.target_parts() != nullptr) {
       require_parts(what, "targets", parts, *data.target_parts());
     }
-    require<shape_error>(targets == shape{row_size(parts)}, what,
-                         ": expected targets that are rows ", shape{row_size(parts)}, " of ",
-                         parts_text(parts), ", the data set has ",
-                         targets ? text(*targets) : "classes", "; make them by named_arrays");
+    require<shape_error>(targets == shape{row_size(parts)}, what, ": expected targets of shape ",
+                         shape{row_size(parts)}, " that hold ", parts_text(parts),
+                         ", but the data set has ",
+                         targets ? text("targets of shape ", *targets) : "class labels",
+                         "; make the data set with named_arrays");
     return;
   }
   if (!targets || are_classes_of_rows(*targets, output, loss) || *targets == output ||
@@ -104,26 +106,28 @@ void require_target_shape(std::string_view what, const dataset_view& data, const
     return;
   }
   const char* const advice =
-      targets->size() == output.size()
-          ? "; give the data's targets the shape of the model's outputs behind that of the samples"
-      : loss.applies == output_kind::softmax && targets->size() == 1
-          ? "; a class for each sample is given by labelled_arrays"
+      targets->size() == output.size() ? "; reshape the targets to the shape of the model's outputs"
+      : loss.applied_activation == output_kind::softmax && targets->size() == 1
+          ? "; pass class labels with labeled_arrays"
           : "; end the model with as many outputs as a sample has targets";
-  throw shape_error(text(what, ": the model gives ", output,
-                         " for each sample, the data set's targets are ", *targets, advice));
+  throw shape_error(text(what, ": the model has outputs of shape ", output,
+                         " for each sample, but the data set's targets have shape ", *targets,
+                         advice));
 }
 
-/// The part of a model that a data set's samples are for.
+/// The part of a model that takes a data set's samples: the whole model, or the part after its
+/// frozen layers.
 [[nodiscard]] inline model_part part_for(const dataset_view& data) {
   return data.behind_frozen_layers() ? model_part::trained : model_part::whole;
 }
 
-/// Throws where samples or targets of a data set do not fit a model; `what` says who asks.
+/// Throws if the samples of a data set do not fit a model. `what` names the caller in messages.
 template <backend B>
 void require_fitting(std::string_view what, const dataset_view& data, const model_core<B>& net) {
-  require<value_error>(net.frontier() || !data.behind_frozen_layers(), what,
-                       ": the data are outputs of frozen layers, and the model has none that all "
-                       "else sees the samples through; give the samples themselves");
+  require<value_error>(
+      net.frontier() || !data.behind_frozen_layers(), what,
+      ": the data set holds outputs of frozen layers, but the model does not begin "
+      "with frozen layers; pass the samples themselves");
   if (part_for(data) == model_part::whole && data.input_parts() != nullptr &&
       !net.plan().inputs.empty()) {
     require_parts(what, "inputs", net.plan().inputs, *data.input_parts());
@@ -131,8 +135,8 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
   require_fitting(what, data, net.sample_shape_of(part_for(data)));
 }
 
-/// The batch with its first sample again behind the last one, up to so many rows. What is computed
-/// for these rows is as good, or as bad, as for that sample.
+/// Pads a batch to `rows` rows with copies of its first sample, so that nothing is computed that
+/// could not occur for a sample.
 [[nodiscard]] inline batch filled_up(batch b, std::size_t rows) {
   const auto fill = [&](auto& values) {
     const std::size_t each = values.size() / b.size;
@@ -142,7 +146,7 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
     }
   };
   fill(b.inputs);
-  fill(b.classes);
+  fill(b.labels);
   fill(b.targets);
   b.input_shape[0] = rows;
   if (b.target_shape.rank() > 0) {
@@ -152,8 +156,7 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
   return b;
 }
 
-/// The numbers of the samples whose batches are a rank's where ranks take them in turn; all of them
-/// without ranks.
+/// The indices of this rank's samples, if ranks take turns at batches. All indices without ranks.
 [[nodiscard]] inline std::vector<std::uint32_t> samples_in_turn(const rank_group* ranks,
                                                                 std::size_t size,
                                                                 std::size_t batch_size) {
@@ -168,8 +171,8 @@ void require_fitting(std::string_view what, const dataset_view& data, const mode
   return order;
 }
 
-/// Goes through a data set in order and in batches, this rank's where there are several, and calls
-/// use(batch) for each; stops where that returns false.
+/// Calls use(batch) for the batches of a data set in order, until it returns false. If there are
+/// several ranks, each takes only its own batches.
 inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
                            function_ref<bool(const batch&)> use,
                            const rank_group* ranks = nullptr) {
@@ -183,9 +186,9 @@ inline void for_each_batch(const dataset_view& data, std::size_t batch_size,
   }
 }
 
-/// Runs a part of a model on all samples of a data set, in order and in batches, and calls
-/// use(batch, outputs) for each; stops where that returns false. There may be more outputs than
-/// samples: the first ones count.
+/// Runs a part of a model on all batches of a data set in order, and calls use(batch, outputs) for
+/// each until it returns false. There can be more outputs than samples; the additional ones at the
+/// end are padding.
 template <backend B>
 void for_each_output(const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
                      model_part which, const dataset_view& data, std::size_t batch_size,
@@ -205,7 +208,7 @@ void for_each_output(const model_core<B>& net, const description_ref<tracing_bac
   for_each_batch(data, batch_size, use_batch, ranks);
 }
 
-/// (N): 1 for the samples of a batch that count, 0 for others and for the rows behind them.
+/// A mask (N): 1 for the samples of a batch that count, 0 for other samples and for padding.
 template <backend B>
 [[nodiscard]] typename B::tensor present_rows(const B& device, const counted_targets& counted,
                                               const batch& b, std::size_t samples) {
@@ -215,7 +218,7 @@ template <backend B>
   }
   return samples_from_host(device, std::span<const float>(present), {b.size});
 }
-/// How many samples of a batch count.
+/// The number of samples of a batch that count.
 [[nodiscard]] inline std::size_t count_of(const counted_targets& counted, const batch& b) {
   std::size_t result = b.size;
   for (std::size_t n = 0; n < b.size && !counted.all(); ++n) {
@@ -224,7 +227,7 @@ template <backend B>
   return result;
 }
 
-/// Copies as many of a tensor's elements as there is room for, the first ones.
+/// Copies the first `to.size()` elements of a tensor to the host.
 template <backend B>
 void first_to_host(const B& device, const typename B::tensor& x, std::span<float> to) {
   if (to.size() == x.shape().size()) {
@@ -236,13 +239,13 @@ void first_to_host(const B& device, const typename B::tensor& x, std::span<float
   std::copy_n(all.begin(), to.size(), to.begin());
 }
 
-/// Shape and elements of a batch's targets.
+/// The shape and element type of a batch's targets.
 [[nodiscard]] inline tensor_spec target_spec(const batch& b) {
   return b.is_labelled() ? tensor_spec{{b.size}, element::index} : real_of(b.target_shape);
 }
 
-/// A batch's targets on the device. Throws `data_error` for a class that the model has no output
-/// for, which would otherwise train without a word.
+/// Copies a batch's targets to the device. Throws `data_error` for a class label that the model has
+/// no output for.
 template <backend B>
 [[nodiscard]] targets<B> targets_of(const B& device, const batch& b, const shape& output) {
   if (!b.is_labelled()) {
@@ -250,37 +253,38 @@ template <backend B>
   }
   const std::size_t outputs = output.rank() == 0 ? 1 : output.back();
   const std::size_t classes = std::max<std::size_t>(outputs, 2);
-  for (std::int32_t label : b.classes) {
+  for (std::int32_t label : b.labels) {
     require<data_error>(
-        label >= 0 && static_cast<std::size_t>(label) < classes, "the data hold class ", label,
+        label >= 0 && static_cast<std::size_t>(label) < classes, "the data contain class ", label,
         ", but the model has outputs for classes 0 to ", classes - 1,
-        "; end it with more units or mend the labels, which count from 0; values to come close "
-        "to, which are no classes, are valued_arrays");
+        "; end the model with more units, or correct the labels, which count from 0; for "
+        "real-valued targets, use target_arrays");
   }
-  return {samples_from_host(device, std::span<const std::int32_t>(b.classes), {b.classes.size()}),
+  return {samples_from_host(device, std::span<const std::int32_t>(b.labels), {b.labels.size()}),
           {}};
 }
 
-/// Throws `value_error` where a model ends in a sigmoid or softmax and the loss applies one itself.
+/// Throws `value_error` if a model ends in a sigmoid or softmax and the loss applies one itself.
 template <backend X>
 void require_logits(const model_plan& plan, const loss_ref<X>& loss) {
-  if (loss.applies != output_kind::other) {
-    require<value_error>(
-        plan.gives == output_kind::other, plan.giver, ": the model ends in a ", name_of(plan.gives),
-        ", but ", loss.description(), " takes logits and applies a ", name_of(loss.applies),
-        " itself; end the model without it, as by dense{", plan.output.back(),
-        "}; probabilities are glia::", name_of(loss.applies), "(net.predict(x)) then");
+  if (loss.applied_activation != output_kind::other) {
+    require<value_error>(plan.gives == output_kind::other, plan.giver, ": the model ends in a ",
+                         name_of(plan.gives), ", but ", loss.description(),
+                         " takes logits and applies a ", name_of(loss.applied_activation),
+                         " itself; end the model without it, as with dense{", plan.output.back(),
+                         "}, and get probabilities with glia::", name_of(loss.applied_activation),
+                         "(net.predict(x))");
   }
 }
 
-/// Above which number a single output stands for class 1.
+/// The threshold above which a single output predicts class 1.
 template <backend X>
 [[nodiscard]] double class_border(const model_plan& plan, const loss_ref<X>& loss) {
-  return loss.nears_targets || plan.gives == output_kind::sigmoid ? 0.5 : 0;
+  return loss.is_regression || plan.gives == output_kind::sigmoid ? 0.5 : 0;
 }
 
-/// Throws `data_error` for a value of targets that is to be a class and is none, in rows of which
-/// those from `first` to `end` are. A class of each row of outputs may be -1, for none.
+/// Throws `data_error` if a target in columns [first, end) is not a valid class index. If the
+/// targets are labels for each row of outputs (`of_rows`), -1 is valid and means no label.
 inline void require_class_values(std::span<const float> targets, std::size_t row, std::size_t first,
                                  std::size_t end, std::size_t classes, bool of_rows) {
   const float least = of_rows ? -1 : 0;
@@ -288,16 +292,16 @@ inline void require_class_values(std::span<const float> targets, std::size_t row
     for (const float value : targets.subspan(begin + first, end - first)) {
       require<data_error>(
           value >= least && value < static_cast<float>(classes) && value == std::floor(value),
-          "the data hold class ", value, ", but the model has outputs for classes 0 to ",
-          classes - 1, least < 0 ? ", and -1 for none" : "",
-          "; end it with more units or mend the labels, which count from 0; values to come close "
-          "to, which are no classes, are valued_arrays");
+          "the data contain class ", value, ", but the model has outputs for classes 0 to ",
+          classes - 1, least < 0 ? " (-1 means no label)" : "",
+          "; end the model with more units, or correct the labels, which count from 0; for "
+          "real-valued targets, use target_arrays");
     }
   }
 }
 
-/// Throws `data_error` where a row of K targets is no distribution: below 0, or of another sum
-/// than 1 by more than rounding.
+/// Throws `data_error` unless each row of K targets is a probability distribution: at least 0, with
+/// a sum of 1 up to rounding.
 template <class Loss>
 void require_distributions(const Loss& loss, std::span<const float> targets, std::size_t classes) {
   constexpr double rounding = 1e-3;
@@ -311,27 +315,29 @@ void require_distributions(const Loss& loss, std::span<const float> targets, std
     if (!(least >= 0 && std::abs(sum - 1) <= rounding)) {
       throw data_error(text(
           loss.description(),
-          ": takes distributions over classes, of values from 0 on that sum to 1, the data hold a "
-          "row (",
-          targets[first], ", ...) ", least < 0 ? text("with ", least) : text("of the sum ", sum),
-          "; classes are labelled_arrays, and values to come close to need another loss, such as "
-          "mean_squared_error"));
+          ": expected each target to be a probability distribution over the classes, with values "
+          "of at least 0 that sum to 1, got a row (",
+          targets[first], ", ...) ",
+          least < 0 ? text("that contains ", least) : text("with the sum ", sum),
+          "; pass class labels with labeled_arrays, or use another loss for real-valued targets, "
+          "such as mean_squared_error"));
     }
   }
 }
 
-/// Throws `data_error` for a target value that a loss does not take.
+/// Throws `data_error` for a target value that a loss does not accept.
 template <class Loss>
 void require_taken(const Loss& loss, std::span<const float> targets) {
   for (const float value : targets) {
-    if (loss.takes_target != nullptr && !loss.takes_target(value)) {
-      throw data_error(text(loss.description(), ": takes targets ", loss.target_range,
-                            ", the data hold ", value));
+    if (loss.accepts_target != nullptr && !loss.accepts_target(value)) {
+      throw data_error(
+          text(loss.description(), ": expected targets ", loss.target_range, ", got ", value));
     }
   }
 }
 
-/// Throws `data_error` for a target value that the loss does not take, given the model's output.
+/// Throws `data_error` if a batch contains a target that the loss does not accept for outputs of
+/// this shape.
 template <backend X>
 void require_targets(const loss_ref<X>& loss, const batch& b, const shape& output) {
   require_taken(loss, b.targets);
@@ -342,7 +348,7 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
     for (std::size_t n = 0; n < b.size && part.classes == 0 && each.size() >= part.end(); ++n) {
       const std::span values = b.target_of(n).subspan(part.first, part.size());
       require_taken(compared, values);
-      if (compared.applies == output_kind::softmax && part.extents.rank() > 0) {
+      if (compared.applied_activation == output_kind::softmax && part.extents.rank() > 0) {
         require_distributions(compared, values, part.extents.back());
       }
     }
@@ -353,7 +359,7 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
                            part.extents.rank() > 0);
     }
   }
-  if (!b.is_labelled() && loss.applies == output_kind::softmax && each == output) {
+  if (!b.is_labelled() && loss.applied_activation == output_kind::softmax && each == output) {
     require_distributions(loss, b.targets, output.back());
   }
   if (!b.is_labelled() && are_classes_of_rows(each, output, loss)) {
@@ -361,9 +367,9 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
   }
 }
 
-/// Whether a sample's targets stand for a class: a row of probabilities or one that is 1 for one
-/// class and -1 for the others; a single one 0 or 1, with `signs` -1, too, or with `probabilities`
-/// between 0 and 1.
+/// Whether a sample's targets represent a class: a row of probabilities, or a row that is 1 for one
+/// class and -1 for the others. A single target must be 0 or 1; `signs` also allows -1, and
+/// `probabilities` values between 0 and 1.
 [[nodiscard]] inline bool is_class(std::span<const float> row, bool probabilities, bool signs) {
   if (row.size() == 1) {
     const float t = row[0];
@@ -382,26 +388,28 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
          (all_signs && sum == 2 - static_cast<double>(row.size()));
 }
 
-/// Throws `value_error` for a metric that there is not of such outputs, and for two of one name.
+/// Throws `value_error` if a metric cannot be computed for such outputs and targets, or if two
+/// metrics have the same name.
 inline void require_metrics(const std::vector<metric>& metrics, const measured_outputs& of) {
   for (auto at = metrics.begin(); at != metrics.end(); ++at) {
     const metric& m = *at;
     const auto named_alike = [&](const metric& before) { return before.name == m.name; };
     require<value_error>(m.name != "loss" && std::none_of(metrics.begin(), at, named_alike),
-                         "two scores are called '", m.name, "'; metrics are told apart by name");
-    const std::string reason = m.refuses ? m.refuses(of) : "";
+                         "there are two scores with the name '", m.name,
+                         "'; give each metric its own name, other than 'loss'");
+    const std::string reason = m.unsupported_reason ? m.unsupported_reason(of) : "";
     require<value_error>(reason.empty(), m.name, ": ", reason);
   }
 }
-/// The same for the metrics of a model's outputs over a data set.
+/// The same for the outputs of a model and the targets of a data set.
 template <class X>
 void require_metrics(const std::vector<metric>& metrics, const shape& output,
                      const dataset_view& data, const loss_ref<X>& loss) {
-  require_metrics(metrics, {output, data.target_shape(), loss.applies});
+  require_metrics(metrics, {output, data.target_shape(), loss.applied_activation});
 }
 
-/// Throws `data_error` where metrics that count samples by their class are asked for and a batch's
-/// targets are no classes, as those of a regression.
+/// Throws `data_error` if a metric needs classes and the targets of a batch do not represent
+/// classes, such as those of a regression.
 template <backend X>
 void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics, const batch& b,
                      const shape& output) {
@@ -414,15 +422,16 @@ void require_classes(const loss_ref<X>& loss, const std::vector<metric>& metrics
   const std::size_t size = b.size == 0 ? 0 : b.targets.size() / b.size;
   for (std::size_t n = 0; n < b.size; ++n) {
     const std::span row = std::span<const float>(b.targets).subspan(n * size, size);
-    require<data_error>(is_class(row, loss.applies != output_kind::other, !loss.nears_targets),
-                        counting->name,
-                        ": counts samples by their class, and the data's targets are no classes (",
-                        row.empty() ? 0 : row[0], row.size() > 1 ? ", ..." : "",
-                        "); leave it out, or ask for another, such as glia::mae()");
+    require<data_error>(
+        is_class(row, loss.applied_activation != output_kind::other, !loss.is_regression),
+        counting->name,
+        ": the metric needs classes, but the data set has real-valued targets, such as (",
+        row.empty() ? 0 : row[0], row.size() > 1 ? ", ..." : "",
+        "); remove the metric, or use another one, such as glia::mae()");
   }
 }
 
-/// What is measured when nothing is asked for: accuracy where samples have classes.
+/// The default metrics: accuracy for class labels, none for real-valued targets.
 [[nodiscard]] inline std::vector<metric> default_metrics(const dataset_view& data) {
   return data.target_shape() ? std::vector<metric>{} : std::vector<metric>{accuracy()};
 }

@@ -17,19 +17,19 @@
 #include "glia/data/row_store.hpp"
 #include "glia/distributed/running_build.hpp"
 #include "glia/training/agreement.hpp"
+#include "glia/training/callback.hpp"
 #include "glia/training/evaluate_core.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/frozen_outputs_impl.hpp"
 #include "glia/training/interrupt.hpp"
 #include "glia/training/not_finite.hpp"
-#include "glia/training/observer.hpp"
 #include "glia/training/progress.hpp"
 #include "glia/training/shared_scores.hpp"
 #include "glia/training/trainer_core.hpp"
 
 namespace glia {
 
-/// One call of fit: takes the trainer through its epochs and tells the observers.
+/// One call of fit: runs the epochs and calls the callbacks.
 template <backend B>
 class fit_run {
  public:
@@ -41,17 +41,18 @@ class fit_run {
     if (options.progress != nullptr) {
       add(progress_bar(*options.progress));
     }
-    for (const bool after_others : {false, true}) {
-      for (const observer& one : options.observers) {
-        if (one.after_others() == after_others) {
+    for (const bool runs_last : {false, true}) {
+      for (const callback& one : options.callbacks) {
+        if (one.runs_last() == runs_last) {
           add(one);
         }
       }
     }
     if (options.stop_at_interrupt) {
       interrupt_.emplace();
-      observers_.emplace_back([this](const training&) {
-        return interrupt_->interrupted() ? interrupt(interrupt_->reason()) : go_on();
+      callbacks_.emplace_back([this](const training&) {
+        return interrupt_->interrupted() ? interrupt_training(interrupt_->reason())
+                                         : keep_training();
       });
     }
   }
@@ -64,22 +65,22 @@ class fit_run {
     }
   }
 
-  /// `validation` may be null.
+  /// Trains and returns the history. `validation` can be null.
   [[nodiscard]] history run(const dataset_view& train, const dataset_view* validation);
 
  private:
   using clock = std::chrono::steady_clock;
 
   [[nodiscard]] training_state& at() { return trainer_.at_; }
-  [[nodiscard]] const distribution& over() const { return trainer_.options_.over; }
-  /// Those that train together; null where this process trains alone.
+  [[nodiscard]] const distribution& over() const { return trainer_.options_.distribution; }
+  /// The ranks that train together; null if this process trains alone.
   [[nodiscard]] rank_group* ranks() const { return over().ranks.get(); }
-  void add(observer one) {
+  void add(callback one) {
     if (over().rank() == 0 || !one.first_rank_only()) {
-      observers_.push_back(std::move(one));
+      callbacks_.push_back(std::move(one));
     }
   }
-  [[nodiscard]] bool stopped() const { return !result_.stopped.empty(); }
+  [[nodiscard]] bool stopped() const { return !result_.stop_reason.empty(); }
 
   void check(const dataset_view& train, const dataset_view* validation);
   void begin();
@@ -87,11 +88,11 @@ class fit_run {
   void train(const dataset_view& train, const dataset_view* validation);
   void run_behind_frozen_layers(const dataset_view& train, const dataset_view* validation);
   void run_epochs(const dataset_view& train, const dataset_view* validation);
-  /// Takes the steps of an epoch that are still to be taken.
+  /// Takes the remaining steps of an epoch.
   void take_steps(batch_loader& loader, std::span<const std::uint32_t> order, model_part which,
                   std::uint64_t epoch);
   [[nodiscard]] epoch_record record_so_far();
-  /// Counts a batch that was trained on.
+  /// Counts a batch after its training step.
   void pass_over(const batch& b, std::uint64_t epoch) {
     training_state& now = at();
     now.epoch = epoch + 1;
@@ -100,7 +101,7 @@ class fit_run {
     now.batch_size = options_.batch_size;
     now.shuffled = options_.shuffle;
   }
-  /// So that the epoch in progress can be gone on with.
+  /// Saves the sums of an incomplete epoch, so that it can be resumed.
   void keep_sums() {
     if (at().position > 0) {
       at().sums = sums_->sums_so_far();
@@ -108,13 +109,13 @@ class fit_run {
   }
   void require_same_epoch(std::size_t samples);
   void require_same_metrics();
-  /// Loss, optimizer and batches of this call of fit.
+  /// A description of loss, optimizer and batches of this call of fit, as checkpoints store it.
   [[nodiscard]] std::string setup() const;
   [[nodiscard]] std::vector<metric> measured_metrics() const;
   [[nodiscard]] std::vector<std::string> metric_names() const;
 
-  void tell(moment which, const frozen_pass* pass = nullptr);
-  /// What the backend has compiled so far, where it does.
+  void tell(event which, const frozen_pass* pass = nullptr);
+  /// The graphs that the backend has compiled so far, if it compiles any.
   [[nodiscard]] compilations compiled() const {
     if constexpr (compiling_backend<B>) {
       return what_.net.device().compilations();
@@ -129,14 +130,14 @@ class fit_run {
   trainer_core<B>& trainer_;
   const subject& what_;
   const fit_options& options_;
-  std::vector<observer> observers_;
+  std::vector<callback> callbacks_;
   std::optional<interrupt_guard> interrupt_;
   std::optional<running_scores<B>> sums_;
-  compilations before_ = compiled();  // as the training began
+  compilations before_ = compiled();  // before this call of fit
   history result_;
   const dataset_view* train_ = nullptr;  // while the epochs run
-  bool nothing_left_ = false;            // of the training that is gone on with
-  std::size_t samples_ = 0;              // of an epoch
+  bool nothing_left_ = false;            // whether a resumed training has no epochs left
+  std::size_t samples_ = 0;              // samples of an epoch
   bool not_finite_noted_ = false;        // whether a note says that the loss is not finite
 };
 
@@ -149,7 +150,7 @@ history fit_run<B>::run(const dataset_view& train, const dataset_view* validatio
     }
     this->train(train, validation);
     if (ranks() != nullptr) {
-      (void)gather(*ranks(), "");  // nobody leaves before the last checkpoint is written
+      (void)gather(*ranks(), "");  // no rank leaves before the last checkpoint is written
     }
     return std::move(result_);
   });
@@ -173,7 +174,7 @@ void fit_run<B>::check(const dataset_view& train, const dataset_view* validation
   samples_ = train.size();
 }
 
-/// Sees to it that all ranks do the same.
+/// Throws `rank_error` if ranks have different models, data or options.
 template <backend B>
 void fit_run<B>::begin_together(const dataset_view& train, const dataset_view* validation) {
   const auto described = [](const dataset_view* data) {
@@ -195,7 +196,7 @@ void fit_run<B>::begin_together(const dataset_view& train, const dataset_view* v
       {"build", running_build()},
       {"parameters", parameters},
       {"loss", what_.loss.description()},
-      {"slots", text(what_.optimizer.slot_count)},
+      {"slots", text(what_.optimizer.state_count)},
       {"optimizer", at().optimizer},
       {"learning rate", text(what_.optimizer.learning_rate(0))},
       {"seed", text(at().seed)},
@@ -208,7 +209,7 @@ void fit_run<B>::begin_together(const dataset_view& train, const dataset_view* v
       {"shuffled", text(options_.shuffle)},
       {"resume", text(options_.resume)},
       {"metrics", names},
-      {"gradient transforms", text(trainer_.options_.gradients.size())}};
+      {"gradient transforms", text(trainer_.options_.gradient_transforms.size())}};
   require_same_settings(*ranks(), own);
 }
 
@@ -223,13 +224,13 @@ void fit_run<B>::train(const dataset_view& train, const dataset_view* validation
   } catch (...) {
     try {
       keep_sums();
-    } catch (const device_error&) {  // the device is gone, and with it how far the epoch had come
+    } catch (const device_error&) {  // the device is gone, and with it the sums of the epoch
       at().position = 0;
       at().sums.clear();
     }
     throw;
   }
-  tell(moment::ends);
+  tell(event::train_end);
 }
 
 template <backend B>
@@ -244,7 +245,7 @@ void fit_run<B>::begin() {
   }
   sums_.emplace(what_.net.device(), measured_metrics(), class_border(what_.net.plan(), what_.loss));
   result_.epochs = at().history;
-  tell(moment::begins);
+  tell(event::train_begin);
   if (ranks() != nullptr) {
     trainer_.restore(what_.net, state_of_first(*ranks(), trainer_.state(what_.net)));
     result_.epochs = at().history;
@@ -255,8 +256,8 @@ void fit_run<B>::begin() {
   at().metrics = metric_names();
   const std::string now = setup();
   if (options_.resume && !at().setup.empty() && at().setup != now) {
-    result_.notes.push_back("the training so far had " + at().setup + "; it goes on with " + now +
-                            ", so it does not end as one that was not interrupted");
+    result_.notes.push_back("the training so far had " + at().setup + "; it is resumed with " +
+                            now + ", so its result differs from that of an uninterrupted training");
   }
   at().setup = now;
   nothing_left_ = options_.resume && !at().history.empty() && at().position == 0 &&
@@ -277,7 +278,7 @@ std::vector<metric> fit_run<B>::measured_metrics() const {
   return metrics_of_rows(result_.metrics, what_.net.plan().outputs, what_.loss.target_parts);
 }
 
-/// An epoch can be gone on with only if it is cut as it was begun.
+/// Throws `value_error` unless an incomplete epoch has the same samples and batches as before.
 template <backend B>
 void fit_run<B>::require_same_epoch(std::size_t samples) {
   const training_state& begun = at();
@@ -286,12 +287,13 @@ void fit_run<B>::require_same_epoch(std::size_t samples) {
   };
   const std::string was = cut(begun.samples, begun.batch_size, begun.shuffled);
   const std::string is = cut(samples, options_.batch_size, options_.shuffle);
-  require<value_error>(was == is, "fit: the epoch to go on with has ", was, ", this call of fit ",
-                       is, "; give it the same, or begin the next epoch without resume");
+  require<value_error>(was == is, "fit: the epoch to resume has ", was,
+                       ", but this call of fit has ", is,
+                       "; use the same data and options, or begin the next epoch without resume");
   require<value_error>(begun.position <= samples &&
                            (begun.position == samples || begun.position % options_.batch_size == 0),
-                       "fit: an epoch of ", was, " cannot have come to sample ", begun.position,
-                       "; the state is damaged");
+                       "fit: an epoch of ", was, " cannot be resumed at sample ", begun.position,
+                       "; the training state is damaged");
 }
 
 template <backend B>
@@ -304,18 +306,19 @@ void fit_run<B>::require_same_metrics() {
     return names.empty() ? "none" : all;
   };
   const std::vector<std::string> asked = metric_names();
-  require<value_error>(at().metrics == asked, "fit: the training to go on with has the metrics ",
-                       listed(at().metrics), ", this call of fit ", listed(asked),
-                       "; ask for the same, or begin anew without resume");
+  require<value_error>(at().metrics == asked, "fit: the training to resume has the metrics ",
+                       listed(at().metrics), ", but this call of fit has ", listed(asked),
+                       "; use the same metrics, or begin a new training without resume");
 }
 
 template <backend B>
 std::string fit_run<B>::setup() const {
   std::string clipping;
-  for (const gradient_transform& one : trainer_.options_.gradients) {
-    clipping += text(
-        one.what == gradient_transform::kind::clip_by_norm ? "clip_by_norm(" : "clip_by_value(",
-        one.bound, "), ");
+  for (const gradient_transform& one : trainer_.options_.gradient_transforms) {
+    clipping +=
+        text(one.what == gradient_transform::kind::clip_by_global_norm ? "clip_by_global_norm("
+                                                                       : "clip_by_value(",
+             one.bound, "), ");
   }
   return text(what_.loss.description(), ", ", clipping, what_.optimizer.description(), ", ",
               options_.shuffle ? "shuffled " : "", "batches of ", options_.batch_size, " of ",
@@ -335,20 +338,20 @@ template <backend B>
 void fit_run<B>::run_behind_frozen_layers(const dataset_view& train,
                                           const dataset_view* validation) {
   const auto start = clock::now();
-  const frozen_output_options& how = options_.frozen;
+  const frozen_output_options& how = options_.frozen_outputs;
   const auto worth_keeping = [&](const dataset_view& data) {
-    return data.behind_frozen_layers() || (how.keep && !data.varies());
+    return data.behind_frozen_layers() || (how.cache && !data.varies());
   };
   const bool keep_train = worth_keeping(train);
   result_.frozen_layers =
-      keep_train  ? "the outputs of the frozen layers were computed once and kept"
-      : !how.keep ? "the frozen layers run in every step, as the options ask"
-                  : "the frozen layers run in every step, as the training samples vary from "
-                    "epoch to epoch (they are augmented)";
+      keep_train   ? "the outputs of the frozen layers were computed once and cached"
+      : !how.cache ? "the frozen layers run in every step, because the options say so"
+                   : "the frozen layers run in every step, because the training samples change "
+                     "from epoch to epoch (they are augmented)";
   if (!keep_train) {
     result_.notes.push_back(result_.frozen_layers);
   }
-  // What was kept has to last as long as the views of it.
+  // The cached outputs must live as long as the views of them.
   std::optional<row_store> rows[2];
   const auto through_frozen_layers = [&](const dataset_view& data, const char* name,
                                          std::optional<row_store>& into) {
@@ -358,7 +361,7 @@ void fit_run<B>::run_behind_frozen_layers(const dataset_view& train,
     into = detail::run_frozen_layers(
         what_.net, what_.described, data, name, how,
         [&](const frozen_pass& pass) {
-          tell(moment::frozen_pass, &pass);
+          tell(event::frozen_pass, &pass);
           return !stopped();
         },
         ranks());
@@ -388,28 +391,28 @@ void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* valid
       sums_->reset();
       at().seconds = 0;
     }
-    tell(moment::epoch_begins);
+    tell(event::epoch_begin);
     if (stopped()) {
       break;
     }
     take_steps(loader, order, part_for(train), epoch);
     if (!stopped()) {
-      tell(moment::validation);
+      tell(event::train_batches_end);
     }
     epoch_record record = record_so_far();
     if (!std::isfinite(record.training.loss) && !not_finite_noted_) {
       not_finite_noted_ = true;
-      result_.notes.push_back(
-          text("the loss is not finite in epoch ", record.epoch,
-               ": add glia::stop_at_nan() to the observers, which stops at the step and says which "
-               "layer is the first to give such a number"));
+      result_.notes.push_back(text(
+          "the loss is not finite in epoch ", record.epoch,
+          "; add glia::terminate_on_nan() to the callbacks to stop at that step and to find the "
+          "layer that computes the number"));
     }
     if (!stopped() && validation != nullptr) {
       record.validation = detail::evaluate(what_.net, what_.described, *validation, what_.loss,
                                            {.metrics = result_.metrics, .ranks = ranks()});
     }
     if (stopped() && at().position == 0) {
-      break;  // nothing is left of the epoch once an observer has gone back to where it began
+      break;  // a callback has gone back to the beginning of the epoch
     }
     if (ranks() != nullptr) {
       require_same_tensors(*ranks(), trainer_.parameters(what_.net));
@@ -421,7 +424,7 @@ void fit_run<B>::run_epochs(const dataset_view& train, const dataset_view* valid
       at().history.push_back(std::move(record));
       at().position = 0;
       at().sums.clear();
-      tell(moment::epoch);
+      tell(event::epoch_end);
     }
   }
 }
@@ -441,10 +444,10 @@ void fit_run<B>::take_steps(batch_loader& loader, std::span<const std::uint32_t>
     trainer_.step(what_, which, *b, &*sums_, std::min(options_.batch_size, samples_));
     pass_over(*b, epoch);
     now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
-    tell(moment::step);
+    tell(event::train_batch_end);
   }
   if constexpr (compiling_backend<B>) {
-    (void)sums_->loss();  // which waits for the steps that still run
+    (void)sums_->loss();  // waits for steps that still run
   }
   now.seconds = before + std::chrono::duration<double>(clock::now() - start).count();
 }
@@ -459,7 +462,7 @@ void fit_run<B>::shuffle_for(std::uint64_t epoch, std::vector<std::uint32_t>& or
   }
 }
 
-/// Takes the steps since a state again, up to the first that gives a number that is not finite.
+/// Repeats the steps since a state, up to the first whose results are not finite, and describes it.
 template <backend B>
 std::string fit_run<B>::trace_not_finite(const training_state& from) {
   const training_state now = trainer_.state(what_.net);
@@ -491,10 +494,10 @@ std::string fit_run<B>::trace_not_finite(const training_state& from) {
     before = std::move(after);
   }
   go_back_to(now);
-  return "a step that could not be found again";
+  return "a step that did not occur again";
 }
 
-/// The same within a step, on the first rank that finds such a number among its samples.
+/// Finds the first kernel of a step whose result is not finite, on the first rank that has one.
 template <backend B>
 std::string fit_run<B>::first_not_finite(const batch& own) {
   std::string found;
@@ -509,7 +512,7 @@ std::string fit_run<B>::first_not_finite(const batch& own) {
                 ? ""
                 : *one + ", on " + ranks()->name_of(static_cast<std::size_t>(one - all.begin()));
   }
-  return found.empty() ? "nothing, taken kernel by kernel" : found;
+  return found.empty() ? "no kernel, when they run one by one" : found;
 }
 
 template <backend B>
@@ -522,18 +525,18 @@ epoch_record fit_run<B>::record_so_far() {
   record.seconds = now.seconds;
   record.samples_per_second = static_cast<double>(now.position) / now.seconds;
   record.learning_rate =
-      now.rate_scale * what_.optimizer.learning_rate(now.step == 0 ? 0 : now.step - 1);
+      now.learning_rate_scale * what_.optimizer.learning_rate(now.step == 0 ? 0 : now.step - 1);
   return record;
 }
 
 template <backend B>
-void fit_run<B>::tell(moment which, const frozen_pass* pass) {
-  result_.compiled = compiled() - before_;
+void fit_run<B>::tell(event which, const frozen_pass* pass) {
+  result_.compilations = compiled() - before_;
   const auto loss = [&] { return sums_->loss(); };
   const auto state = [&] { return trainer_.state(what_.net); };
   const auto restore = [&](const training_state& from) {
-    require<value_error>(which == moment::begins,
-                         "a training is restored at moment::begins alone, not once it runs");
+    require<value_error>(which == event::train_begin,
+                         "fit: a callback can restore a training only at event::train_begin");
     trainer_.restore(what_.net, from);
     result_.epochs = at().history;
   };
@@ -541,52 +544,54 @@ void fit_run<B>::tell(moment which, const frozen_pass* pass) {
   const auto set_parameters = [&](std::span<const named_tensor> values) {
     trainer_.set_parameters(what_.net, values);
   };
-  const auto scale_rate = [&](double factor) {
+  const auto scale_learning_rate = [&](double factor) {
     require<value_error>(factor > 0 && std::isfinite(factor),
                          "fit: expected a positive, finite factor for the learning rate, got ",
                          factor);
-    (void)what_.optimizer.numbers(at().step, at().rate_scale * factor);
-    at().rate_scale *= factor;
+    (void)what_.optimizer.numbers(at().step, at().learning_rate_scale * factor);
+    at().learning_rate_scale *= factor;
   };
   const auto trace = [&](const training_state& from) { return trace_not_finite(from); };
   const auto memory = [&] { return trainer_.memory(what_.net); };
   const auto watch = [&](timeline* times) { trainer_.watch(what_.net, times); };
   const auto note = [&](const std::string& line) { result_.notes.push_back(line); };
   const auto kept = [&]() -> std::vector<named_tensor>& { return at().kept; };
-  const training_access access{loss,           state,      restore, parameters,
-                               set_parameters, scale_rate, trace,   memory,
-                               watch,          note,       kept};
+  const training_access access{
+      loss,   state, restore, parameters, set_parameters, scale_learning_rate, trace,
+      memory, watch, note,    kept};
   const training_state& now = at();
   const training t{
-      .at = which,
+      .event = which,
       .plan = what_.net.plan(),
-      .sample = what_.net.sample_shape(),
-      .result = result_,
+      .sample_shape = what_.net.sample_shape(),
+      .history = result_,
       .access = access,
       .rank = over().rank(),
-      .ranks = over().size(),
+      .rank_count = over().size(),
       .resume = options_.resume,
       .batch_size = options_.batch_size,
       .epochs = options_.epochs,
-      .epoch = now.history.size() + (now.position > 0 || which == moment::epoch_begins ? 1 : 0),
+      .epoch = now.history.size() + (now.position > 0 || which == event::epoch_begin ? 1 : 0),
       .step = now.step,
-      .done = now.position,
-      .samples = samples_,
-      .pass = pass};
-  verdict said;
-  for (const observer& one : observers_) {
-    const verdict v = one(t);
-    if (v.what != verdict::kind::go_on && said.what == verdict::kind::go_on) {
+      .samples_done = now.position,
+      .epoch_samples = samples_,
+      .frozen_pass = pass};
+  callback_result said;
+  for (const callback& one : callbacks_) {
+    const callback_result v = one(t);
+    if (v.next != callback_result::action::proceed &&
+        said.next == callback_result::action::proceed) {
       said = v;
     }
   }
-  if (ranks() != nullptr && which != moment::ends) {
+  if (ranks() != nullptr && which != event::train_end) {
     said = agreed(*ranks(), said);
   }
-  // A training that had ended before is told of its end alone, where observers may say why it did.
-  if (said.what != verdict::kind::go_on && !stopped() && (which != moment::ends || nothing_left_)) {
-    result_.stopped = said.reason.empty() ? "an observer says so" : said.reason;
-    result_.interrupted = said.what == verdict::kind::interrupt;
+  // A resumed training without epochs left only has train_end, where callbacks can give the reason.
+  if (said.next != callback_result::action::proceed && !stopped() &&
+      (which != event::train_end || nothing_left_)) {
+    result_.stop_reason = said.reason.empty() ? "stopped by a callback" : said.reason;
+    result_.interrupted = said.next == callback_result::action::interrupt;
   }
 }
 

@@ -15,22 +15,26 @@
 
 namespace glia {
 
-/// Whether the outputs of a model's frozen layers are computed once for every sample and kept, and
-/// where.
+/// The options of the cache for outputs of a model's frozen layers.
 struct frozen_output_options {
-  bool keep = true;  ///< false: they are computed in every step. The numbers are the same
-  row_store::options store{};
-  std::size_t batch_size = 32;  ///< samples that go through the frozen layers at a time; at least 1
-  rank_group* ranks = nullptr;  ///< that share them; all ask alike, and all get all. In fit they do
+  /// Whether the outputs are computed once and cached. Otherwise they are computed in every step,
+  /// with the same results.
+  bool cache = true;
+  row_store::options storage{};  ///< memory limit of the cache and folder for its file
+  std::size_t batch_size = 32;   ///< samples that pass the frozen layers at a time, at least 1
+  /// Ranks that share the computation; each gets all outputs. `fit` sets it by itself.
+  rank_group* ranks = nullptr;
 };
 
-/// A data set seen through the frozen layers of a model: their outputs, computed once, with the
-/// data set's own labels or targets. The data set must outlive it. Copies share the outputs.
+/// A data set whose samples are the outputs of a model's frozen layers, computed once, with the
+/// labels or targets of the original data set. Made by `compute_frozen_outputs`.
+///
+/// The original data set must outlive it. Copies share the outputs.
 template <supervised_dataset D>
 class frozen_outputs {
  public:
   static constexpr bool behind_frozen_layers = true;
-  static constexpr bool writes_whole_rows = true;  // the data set was checked by computing them
+  static constexpr bool writes_whole_rows = true;  // checked when the outputs were computed
 
   frozen_outputs(const D& data, shape output, row_store values)
       : data_(&data),
@@ -40,13 +44,13 @@ class frozen_outputs {
   [[nodiscard]] std::size_t size() const { return data_->size(); }
   [[nodiscard]] const shape& input_shape() const { return output_; }
   void input(std::size_t i, std::span<float> values) const { values_->read(i, values); }
-  [[nodiscard]] std::int32_t label(std::size_t i) const requires labelled_dataset<D> {
+  [[nodiscard]] std::int32_t label(std::size_t i) const requires labeled_dataset<D> {
     return data_->label(i);
   }
-  [[nodiscard]] shape target_shape() const requires valued_dataset<D> {
+  [[nodiscard]] shape target_shape() const requires target_dataset<D> {
     return data_->target_shape();
   }
-  void target(std::size_t i, std::span<float> values) const requires valued_dataset<D> {
+  void target(std::size_t i, std::span<float> values) const requires target_dataset<D> {
     data_->target(i, values);
   }
 
@@ -61,8 +65,8 @@ class frozen_outputs {
 
 namespace detail {
 
-/// The outputs of a model's frozen layers for all samples of a data set; nothing where Ctrl-C came
-/// between.
+/// Computes the outputs of a model's frozen layers for all samples of a data set. Returns
+/// `std::nullopt` if Ctrl-C interrupts it.
 template <backend B>
 [[nodiscard]] std::optional<row_store> frozen_rows(
     const model_core<B>& net, const description_ref<tracing_backend<B>>& described,
@@ -71,10 +75,12 @@ template <backend B>
 
 }  // namespace detail
 
-/// Runs all samples of a data set through a model's frozen layers, once and for all: `fit`,
-/// `evaluate` and `predict` take the result in place of the data set. Nothing where Ctrl-C came
-/// between. `what` names the samples in what is shown: frozen layers, validation. Throws
-/// `value_error` where the model has no frozen_output_shape.
+/// Computes the outputs of a model's frozen layers for all samples of a data set. `fit`, `evaluate`
+/// and `predict` accept the result instead of the data set.
+///
+/// `what` is the name of the data set in the progress bar on `out`; null: no progress bar. Returns
+/// `std::nullopt` if Ctrl-C interrupts it. Throws `value_error` if the model does not begin with
+/// frozen layers.
 template <class Model, supervised_dataset D>
 [[nodiscard]] std::optional<frozen_outputs<D>> compute_frozen_outputs(
     const Model& net, const D& data, const std::string& what,

@@ -10,17 +10,17 @@
 
 #include "glia/core/function_ref.hpp"
 #include "glia/training/agreement.hpp"
+#include "glia/training/callback.hpp"
 #include "glia/training/feed.hpp"
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/interrupt.hpp"
-#include "glia/training/observer.hpp"
 #include "glia/training/progress.hpp"
 #include "glia/training/shared_scores.hpp"
 
 namespace glia::detail {
 
-/// Runs all samples through the model's frozen layers; nothing where `told`, which is called before
-/// the first batch and after each, says to stop.
+/// Computes the outputs of the model's frozen layers for all samples. Calls `told` before the first
+/// batch and after each; returns `std::nullopt` if it returns false.
 template <backend B>
 std::optional<row_store> run_frozen_layers(const model_core<B>& net,
                                            const description_ref<tracing_backend<B>>& described,
@@ -31,17 +31,17 @@ std::optional<row_store> run_frozen_layers(const model_core<B>& net,
   require<value_error>(options.batch_size > 0,
                        "fit: expected a batch size of at least 1 for the frozen layers");
   const std::size_t size = net.frontier()->output.size();
-  row_store values(data.size(), size, options.store);
+  row_store values(data.size(), size, options.storage);
   frozen_pass pass{.name = name,
-                   .samples = data.size(),
+                   .sample_count = data.size(),
                    .bytes = data.size() * size * sizeof(float),
                    .in_memory = values.in_memory()};
   bool goes_on = told(pass);
   if (goes_on) {
     std::vector<float> rows;
     const auto keep = [&](const std::vector<float>& all) {
-      values.write(pass.done, all);
-      pass.done += all.size() / size;
+      values.write(pass.samples_done, all);
+      pass.samples_done += all.size() / size;
       return goes_on = told(pass);
     };
     const auto keep_batch = [&](const batch& b, const typename B::tensor& y) {
@@ -51,8 +51,8 @@ std::optional<row_store> run_frozen_layers(const model_core<B>& net,
     };
     for_each_output<B>(net, described, model_part::frozen, data, options.batch_size, keep_batch,
                        ranks);
-    if (ranks != nullptr && goes_on && pass.done < data.size()) {
-      (void)keep(gather_all(*ranks, std::vector<float>()));  // others have one batch more
+    if (ranks != nullptr && goes_on && pass.samples_done < data.size()) {
+      (void)keep(gather_all(*ranks, std::vector<float>()));  // other ranks have one more batch
     }
   }
   return goes_on ? std::optional(std::move(values)) : std::nullopt;
@@ -64,8 +64,8 @@ std::optional<row_store> frozen_rows(const model_core<B>& net,
                                      const dataset_view& data, const std::string& what,
                                      const frozen_output_options& options, std::ostream* out) {
   require<value_error>(net.frontier().has_value(),
-                       "compute_frozen_outputs: the model has no frozen layers that all else sees "
-                       "the samples through alone");
+                       "compute_frozen_outputs: the model does not begin with frozen layers, or "
+                       "other layers use the samples, too");
   require_fitting("compute_frozen_outputs", data, net);
   std::optional<progress> shown;
   if (out != nullptr && (options.ranks == nullptr || options.ranks->rank() == 0)) {

@@ -12,23 +12,24 @@
 
 namespace glia {
 
-/// A backend whose tensors lie in memory that the host reads and writes.
+/// A backend whose tensors are in host memory.
 template <class B>
 concept host_memory_backend = placing_backend<B> && requires(const typename B::tensor& t) {
   { t.data() } -> std::same_as<typename B::value_type*>;
   { B::tensor::over(t.data(), tensor_spec{}) } -> std::same_as<typename B::tensor>;
 };
 
-/// What pieces of a batch are summed of, one behind the other in one vector: gradients, in the
-/// order in which the backward pass gives them, running statistics that the step has changed, and
-/// the sums of loss and metrics.
+/// The layout of the vector that is summed over the pieces of a batch. It contains the gradients,
+/// in the order in which the backward pass computes them, the changed running statistics, and the
+/// sums of loss and metrics.
 struct sum_layout {
-  /// Where a tensor lies in the vector that is summed.
+  /// The position of a tensor in the vector.
   struct segment {
-    std::size_t first = 0;
-    shape what;
-    std::optional<std::size_t> parameter = std::nullopt;  ///< none of sums
-    bool gradient = false;                                ///< else what the parameter has become
+    std::size_t first = 0;  ///< index of its first number
+    shape what;             ///< shape of the tensor
+    /// Index of its parameter; empty for sums of loss and metrics.
+    std::optional<std::size_t> parameter = std::nullopt;
+    bool gradient = false;  ///< whether it is a gradient, not a new value of the parameter
 
     [[nodiscard]] std::size_t end() const { return first + padded(what.size()); }
     friend bool operator==(const segment&, const segment&) = default;
@@ -36,7 +37,7 @@ struct sum_layout {
   std::vector<segment> segments;
 
   [[nodiscard]] std::size_t size() const { return segments.empty() ? 0 : segments.back().end(); }
-  /// How many of the first numbers are gradients.
+  /// The number of gradient values, which come first in the vector.
   [[nodiscard]] std::size_t gradients() const {
     const auto other = std::find_if_not(segments.begin(), segments.end(),
                                         [](const segment& one) { return one.gradient; });
@@ -46,7 +47,7 @@ struct sum_layout {
            bool gradient = false) {
     segments.push_back({size(), what, parameter, gradient});
   }
-  /// Segments begin at multiples of what a line of the cache holds.
+  /// The size of a segment, rounded up to whole cache lines.
   [[nodiscard]] static constexpr std::size_t padded(std::size_t count) noexcept {
     constexpr std::size_t line = 16;
     return (count + line - 1) / line * line;
@@ -54,11 +55,11 @@ struct sum_layout {
   friend bool operator==(const sum_layout&, const sum_layout&) = default;
 };
 
-/// The part of a training step before the sums over ranks, for a piece of a batch of one shape:
-/// forward and backward. Its inputs are those of `step_inputs` with `each` and with the piece's
-/// share of the batch, and the parameters. Its outputs are what `layout` lists, then the model's
-/// outputs where a metric looks at them. Where there are joined ranks, batch normalisation is over
-/// the batches of all of them.
+/// The part of a training step before the sum over ranks, for pieces of batches of one shape: the
+/// forward and the backward pass. Its inputs are those of `step_inputs` with `each`, the piece's
+/// share of the batch, and the parameters. Its outputs are the tensors of `layout`, then the
+/// model's outputs if a metric needs them. If `joined` is not null, batch normalization is over the
+/// batches of all its ranks.
 template <backend B>
 class gradient_program {
  public:
@@ -100,7 +101,7 @@ class gradient_program {
     step_results<R> results;
     const auto gradients = take_gradients(at, std::move(in), traced, rule, results);
     if constexpr (compiling_backend<B>) {
-      mixes = passes::mixes_samples(rec.recorded());  // before metrics, which may
+      mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
     }
     for (std::size_t i = gradients.size(); i-- > 0;) {
       if (gradients[i]) {
@@ -129,8 +130,8 @@ class gradient_program {
   program<B> program_;
 };
 
-/// The part behind the sums: the optimizer's update. Its inputs are the optimizer's numbers, the
-/// gradients of a layout, the parameters and the slots.
+/// The part of a training step after the sum over ranks: the optimizer's update. Its inputs are the
+/// optimizer's numbers, the gradients of a layout, the parameters and the optimizer's state.
 template <backend B>
 class update_program {
  public:

@@ -13,36 +13,40 @@
 
 namespace glia {
 
-/// What one epoch of training came to.
+/// The results of one epoch of training.
 struct epoch_record {
-  std::size_t epoch = 0;          ///< from 1
-  std::size_t samples = 0;        ///< trained on
-  double seconds = 0;             ///< of training, without the validation
-  double samples_per_second = 0;  ///< while training
-  double learning_rate = 0;       ///< of the epoch's last step
-  scores training;                ///< averaged over the epoch, while the model was changing
-  std::optional<scores> validation;
+  std::size_t epoch = 0;             ///< number of the epoch, from 1
+  std::size_t samples = 0;           ///< number of samples trained on
+  double seconds = 0;                ///< seconds of training, without the validation
+  double samples_per_second = 0;     ///< samples per second of training
+  double learning_rate = 0;          ///< learning rate of the epoch's last step
+  scores training;                   ///< loss and metrics, averaged over the epoch's steps
+  std::optional<scores> validation;  ///< loss and metrics of the validation data after the epoch
 
   friend bool operator==(const epoch_record&, const epoch_record&) = default;
 };
 
-/// What a training came to, epoch by epoch.
+/// The results of a training, epoch by epoch. `fit` returns it.
 struct history {
-  std::vector<metric> metrics;  ///< what the scores' metrics are
-  std::vector<epoch_record> epochs;
-  compilations compiled;      ///< the programs that it took, on backends that compile them
-  double frozen_seconds = 0;  ///< computing the frozen layers' outputs, before the first epoch
-  std::string frozen_layers;  ///< what was done with frozen layers, and why; empty without any
-  /// By Ctrl-C, or by an observer that says so; the last epoch may then be a part of one.
+  std::vector<metric> metrics;       ///< the metrics of the scores, in their order
+  std::vector<epoch_record> epochs;  ///< the results of each epoch
+  /// The graphs compiled during the training, on backends that compile them.
+  glia::compilations compilations;
+  /// Seconds spent on the outputs of frozen layers before the first epoch.
+  double frozen_seconds = 0;
+  /// Whether the outputs of frozen layers were cached, and why; empty without frozen layers.
+  std::string frozen_layers;
+  /// Whether Ctrl-C, SIGTERM or a callback interrupted the training. The last epoch can then be
+  /// incomplete.
   bool interrupted = false;
   /// Remarks, in order: that the loss is not finite, which checkpoint the training resumed from and
   /// which ones it skipped, what in its setup has changed since, and that nothing was left to do.
   std::vector<std::string> notes;
-  std::string stopped;  ///< why the training ended before its last epoch; empty where it did not
+  /// Why the training ended before its last epoch; empty if it did not.
+  std::string stop_reason;
 
-  /// The loss ("loss") or a metric, by its name, of each epoch: in training, and on the validation
-  /// data of those epochs that have any: none where `fit` was given none. Throws `value_error` for
-  /// another name.
+  /// The loss ("loss") or a metric of each epoch during training, one value for each epoch. Throws
+  /// `value_error` for an unknown name.
   [[nodiscard]] std::vector<double> training(std::string_view name) const {
     std::vector<double> values;
     for (const epoch_record& e : epochs) {
@@ -50,10 +54,12 @@ struct history {
     }
     return values;
   }
+  /// The loss ("loss") or a metric on the validation data, one value for each epoch that was
+  /// validated. Empty if `fit` had no validation data. Throws `value_error` for an unknown name.
   [[nodiscard]] std::vector<double> validation(std::string_view name) const {
     std::vector<double> values;
     for (const epoch_record& e : epochs) {
-      static_cast<void>(e.training[name]);  // a name that is wrong is one without validation, too
+      static_cast<void>(e.training[name]);  // throws for an unknown name, also without validation
       if (e.validation) {
         values.push_back((*e.validation)[name]);
       }
@@ -61,12 +67,12 @@ struct history {
     return values;
   }
 
-  /// Of training, all epochs together, without the validations.
+  /// The seconds of training in all epochs together, without the validations.
   [[nodiscard]] double seconds() const {
     return std::accumulate(epochs.begin(), epochs.end(), 0.0,
                            [](double sum, const epoch_record& e) { return sum + e.seconds; });
   }
-  /// While training, over all epochs; 0 if there were none.
+  /// The samples per second of training, over all epochs. 0 if there are no epochs.
   [[nodiscard]] double samples_per_second() const {
     const auto samples =
         std::accumulate(epochs.begin(), epochs.end(), std::size_t{0},

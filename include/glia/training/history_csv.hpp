@@ -9,11 +9,14 @@
 
 namespace glia {
 
-/// Writes a training, a row for each epoch, as comma-separated values: epoch, seconds, images a
-/// second, learning rate, loss and metrics, the last two also on the validation data where there
-/// were any. Numbers have all of their digits. The file is there whole or not at all.
+/// Writes the history of a training to a CSV file, with one row for each epoch.
 ///
-/// Throws `data_error`, naming the file, where it cannot be written.
+/// The columns are epoch, seconds, samples_per_second, learning_rate, loss and the metrics by their
+/// names. If there was a validation, validation_loss and the metrics with the prefix "validation_"
+/// follow. Numbers are written with all their digits. The file is replaced as a whole or not at
+/// all.
+///
+/// Throws `data_error`, with the path, if the file cannot be written.
 inline void write_history_csv(const std::filesystem::path& path, const history& training) {
   const bool validated = !training.epochs.empty() && training.epochs.front().validation;
   write_whole_file(path, [&](std::ostream& out) {
@@ -25,7 +28,7 @@ inline void write_history_csv(const std::filesystem::path& path, const history& 
     };
     const auto values = [&](const scores& s) {
       out << ',' << exact_text(s.loss);
-      for (double value : s.metrics) {
+      for (double value : s.metric_values) {
         out << ',' << exact_text(value);
       }
     };
@@ -41,7 +44,7 @@ inline void write_history_csv(const std::filesystem::path& path, const history& 
       values(e.training);
       if (e.validation) {
         values(*e.validation);
-      } else if (validated) {  // an epoch that was interrupted: its cells stay empty
+      } else if (validated) {  // an interrupted epoch has empty cells here
         for (std::size_t i = 0; i <= training.metrics.size(); ++i) {
           out << ',';
         }

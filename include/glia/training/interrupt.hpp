@@ -8,14 +8,18 @@
 
 namespace glia {
 
-/// While it lives, Ctrl-C and SIGTERM, by which schedulers end programs, do not end this one but
-/// are noted, so that a loop can stop after the step it is in. A second one of a kind ends the
-/// program as usual. Where one is ignored, as Ctrl-C in a program in the background, it stays so
-/// and is not noted.
+/// While an object of this class exists, Ctrl-C and SIGTERM do not end the program, so that a loop
+/// can stop after its current step. Schedulers end programs with SIGTERM.
 ///
-/// Guards may nest, and may live on several threads at once: the first one acts, what was noted
-/// stays so until the last one ends, and then all is as it was before, unless someone else has set
-/// a handler meanwhile, which stays.
+///     const glia::interrupt_guard guard;
+///     while (!guard.interrupted()) { ... }
+///
+/// A second signal of the same kind ends the program as usual. A signal that the program ignores,
+/// such as Ctrl-C in a background job, stays ignored and is not reported.
+///
+/// Guards can be nested and can exist on several threads. The first one installs the signal
+/// handlers. A signal is remembered until the last guard is destroyed, which restores the previous
+/// handlers, unless the program has installed others in the meantime.
 class interrupt_guard {
  public:
   interrupt_guard() {
@@ -31,8 +35,8 @@ class interrupt_guard {
         struct sigaction noting {};
         noting.sa_handler = note;
         sigemptyset(&noting.sa_mask);
-        // The second one finds what the system does by itself; reading and writing are not
-        // disturbed.
+        // SA_RESETHAND: the second signal has the default action. SA_RESTART: system calls such as
+        // reading and writing are not interrupted.
         noting.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
         sigaction(one.number, &noting, nullptr);
       }
@@ -49,15 +53,16 @@ class interrupt_guard {
     for (watched& one : all.signals) {
       struct sigaction now {};
       sigaction(one.number, nullptr, &now);
-      // The flags say nothing here: they stay when the system takes a handler away.
+      // The flags do not help here: they do not change when SA_RESETHAND removes a handler.
       if (one.acting && (now.sa_handler == note || (all.noted != 0 && now.sa_handler == SIG_DFL))) {
         sigaction(one.number, &one.before, nullptr);
       }
     }
   }
 
+  /// Whether Ctrl-C or SIGTERM was received.
   [[nodiscard]] bool interrupted() const noexcept { return shared().noted != 0; }
-  /// By what: "Ctrl-C" or "SIGTERM".
+  /// The name of the signal: "Ctrl-C" or "SIGTERM".
   [[nodiscard]] const char* reason() const noexcept {
     return shared().noted == SIGTERM ? "SIGTERM" : "Ctrl-C";
   }
@@ -68,10 +73,10 @@ class interrupt_guard {
     bool acting = false;
     struct sigaction before {};
   };
-  // A signal handler can reach nothing but a global; this is the library's only one.
+  // A signal handler can only use global variables; this is the library's only one.
   struct state {
-    std::atomic<int> noted{0};  // the signal
-    std::mutex changing;        // what follows; the handler touches `noted` alone
+    std::atomic<int> noted{0};  // the signal received, or 0
+    std::mutex changing;        // guards the members below; the handler only writes `noted`
     int guards = 0;
     std::array<watched, 2> signals{watched{SIGINT}, watched{SIGTERM}};
   };

@@ -11,9 +11,8 @@
 
 namespace glia {
 
-/// The floating-point operations a second that this machine was seen to do at best, in float, with
-/// all of its cores: those of a product of matrices that fit into their caches. Takes a few
-/// hundredths of a second and 4 MB.
+/// Measures the machine's peak speed in FLOP/s: the best of 30 matrix products in `float`, on all
+/// cores, with matrices that fit into the caches. Takes a few hundredths of a second and 4 MB.
 [[nodiscard]] inline double measure_peak_flops() {
   constexpr std::size_t side = 512;
   constexpr int rounds = 30;

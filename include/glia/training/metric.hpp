@@ -17,8 +17,8 @@
 
 namespace glia {
 
-/// The values of a sample's target, for a metric to read. Throws `value_error`, naming the metric,
-/// where a sample has a class instead, and for a value that there is not.
+/// The real-valued target of a sample, as metrics read it. Reading throws `value_error`, with the
+/// name of the metric, if the sample has a class label instead or if the index is out of range.
 class target_values {
  public:
   constexpr target_values() = default;
@@ -30,8 +30,8 @@ class target_values {
 
   [[nodiscard]] const float& operator[](std::size_t i) const {
     const std::span<const float> all = checked();
-    require<value_error>(i < all.size(), metric_, ": reads value ", i, " of a target that has ",
-                         all.size());
+    require<value_error>(i < all.size(), metric_, ": the metric reads value ", i,
+                         " of a target that has ", all.size(), " values");
     return all[i];
   }
   [[nodiscard]] const float* data() const { return checked().data(); }
@@ -44,8 +44,9 @@ class target_values {
  private:
   [[nodiscard]] std::span<const float> checked() const {
     require<value_error>(!values_.empty(), metric_,
-                         ": reads a target's values, and the samples have classes; read t.label, "
-                         "or t.value(i, outputs), which is 1 for the class and 0 for others");
+                         ": the metric reads the values of a target, but the samples have class "
+                         "labels; read t.label, or t.value(i, outputs), which is 1 for the label "
+                         "and 0 for other classes");
     return values_;
   }
 
@@ -53,14 +54,14 @@ class target_values {
   std::string_view metric_ = "a metric";
 };
 
-/// What a sample should have come to: a class, or values of the outputs' shape.
+/// The target of a sample: a class label, or values of the outputs' shape.
 struct sample_target {
-  std::int32_t label = -1;    ///< -1 where there are values
-  target_values values = {};  ///< none where there is a class
-  double border = 0;          ///< above which a single output is taken for class 1
+  std::int32_t label = -1;    ///< class label; -1 if the target has values
+  target_values values = {};  ///< values; empty if the target is a class label
+  double threshold = 0;       ///< a single output above it predicts class 1
 
-  /// As a value for output `i` of `outputs`: classes are 1 at theirs and 0 elsewhere, those of a
-  /// single output 0 or 1.
+  /// The target value of output `i` of `outputs`. A class label is 1 at its own output and 0 at the
+  /// others; for a single output it is the label itself, 0 or 1.
   [[nodiscard]] double value(std::size_t i, std::size_t outputs) const {
     if (!values.empty()) {
       return values[i];
@@ -69,55 +70,63 @@ struct sample_target {
   }
 };
 
-/// What a metric is to measure, as far as it is known before anything is run.
+/// The properties of outputs and targets that a metric can check before anything runs.
 struct measured_outputs {
-  shape output;                              ///< of the model, without N
-  std::optional<shape> values = {};          ///< of a target; none where samples have classes
-  output_kind applied = output_kind::other;  ///< by the loss: outputs are logits to it
+  shape output;                      ///< shape of the model's outputs, without the batch axis
+  std::optional<shape> values = {};  ///< shape of a target; empty if samples have class labels
+  /// Activation that the loss applies: if it is softmax or sigmoid, the outputs are logits.
+  output_kind applied = output_kind::other;
 };
 
-/// Something that is measured of a model's outputs beside the loss. One of a user's own is a value:
-/// it adds up numbers over the samples, in double and on the host, and makes one of them.
+/// A metric: a number computed from a model's outputs and the targets, in addition to the loss.
 ///
-///     glia::metric{.name = "bias", .add = [](auto y, const auto& t, auto sums) {
+/// `update_state` adds to a few sums for each sample, in double precision on the host. `result`
+/// computes the metric from the sums. Without `result` the metric is the first sum divided by the
+/// number of samples:
+///
+///     glia::metric{.name = "bias", .update_state = [](auto y, const auto& t, auto sums) {
 ///                    sums[0] += y[0] - t.values[0];
 ///                  }}
 ///
-/// Metrics are told apart by their names.
+/// Each metric of a training needs its own name.
 struct metric {
-  std::string name;
-  std::string output = {};  ///< which output it is of, where a model has several; see for_output
+  std::string name;         ///< name in histories, CSV files and callbacks
+  std::string output = {};  ///< name of the output, if the model has several; see `for_output`
 
-  /// Counts the samples whose class is among the k with the highest scores; 0: see `add`.
+  /// If above 0: counts the samples whose class is among the k highest outputs, on the device, and
+  /// does not use `update_state`. 0: uses `update_state`.
   std::size_t k = 0;
 
-  std::size_t sums = 1;  ///< how many numbers `add` adds to, from 0 on
-  /// `add` is given `sums` fresh numbers for each sample, and `finish` sees those of all samples
-  /// one after another: for what no sum can tell. They take 8 bytes each.
+  std::size_t state_size = 1;  ///< how many sums `update_state` adds to; they begin at 0
+  /// If true, `update_state` gets `state_size` fresh numbers for each sample, and `result` gets
+  /// those of all samples, one after another. For metrics that sums cannot express, such as `auc`.
+  /// Takes 8 bytes for each number.
   bool per_sample = false;
+  /// Adds one sample to the sums. `outputs` are the model's outputs for the sample.
   std::function<void(std::span<const float> outputs, const sample_target& target,
                      std::span<double> sums)>
-      add = {};
-  /// The metric, of the sums over so many samples; without it their first divided by the samples.
-  std::function<double(std::span<const double> sums, double samples)> finish = {};
-  /// Asked before anything is run: why there is no such metric of these. Empty: there is.
-  std::function<std::string(const measured_outputs&)> refuses = {};
-  bool smaller_is_better = false;  ///< as for errors, unlike for shares of what is right
+      update_state = {};
+  /// Computes the metric from the sums over `samples` samples; default: sums[0] / samples.
+  std::function<double(std::span<const double> sums, double samples)> result = {};
+  /// Returns why the metric cannot be computed for such outputs and targets, or an empty text if it
+  /// can. Called before the first step; `fit` and `evaluate` throw `value_error` with the text.
+  std::function<std::string(const measured_outputs&)> unsupported_reason = {};
+  bool smaller_is_better = false;  ///< true for errors, false for accuracies
 
-  [[nodiscard]] bool counts_classes() const { return !add; }
+  [[nodiscard]] bool counts_classes() const { return !update_state; }
   friend bool operator==(const metric& a, const metric& b) {
-    return a.name == b.name && a.k == b.k && a.sums == b.sums && a.per_sample == b.per_sample &&
-           a.counts_classes() == b.counts_classes();
+    return a.name == b.name && a.k == b.k && a.state_size == b.state_size &&
+           a.per_sample == b.per_sample && a.counts_classes() == b.counts_classes();
   }
 };
 
-/// Which metrics are asked for, such as {mae(), r_squared()}: by default accuracy, where samples
-/// have classes. An empty vector: none.
-class metric_choice {
+/// The metrics to compute, such as {mae(), r2_score()}. By default, accuracy is computed for class
+/// labels and nothing for real-valued targets. An empty vector means no metrics.
+class metric_list {
  public:
-  metric_choice() = default;
-  metric_choice(std::vector<metric> all) : chosen_(std::move(all)) {}
-  metric_choice(std::initializer_list<metric> all) : chosen_(all) {}
+  metric_list() = default;
+  metric_list(std::vector<metric> all) : chosen_(std::move(all)) {}
+  metric_list(std::initializer_list<metric> all) : chosen_(all) {}
 
   [[nodiscard]] std::vector<metric> value_or(std::vector<metric> others) const {
     return chosen_.value_or(std::move(others));

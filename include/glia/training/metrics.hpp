@@ -12,16 +12,29 @@
 
 namespace glia {
 
-/// The share of samples whose class has the highest score; for a model with one output, of those
-/// that lie on their class's side of the border: 0 for a logit, 1/2 where the model ends in a
-/// sigmoid or the loss is that of a regression, which brings outputs close to 0 and 1 (targets of
-/// -1 and 1 are for losses of logits and `hinge`). Of sequences it is the mean over a sample's
-/// steps that have a class.
+/// The fraction of samples whose predicted class is the true class.
+///
+/// The predicted class is the highest of the K outputs. For a model with one output, class 1 is
+/// predicted if the output is above a threshold: 0 for logits, 0.5 if the model ends in a sigmoid
+/// or the loss is a regression loss, which trains outputs towards 0 and 1. Targets of -1 and 1 are
+/// for losses of logits and for `hinge`.
+///
+/// For sequences, the accuracy of a sample is the mean over those of its steps that have a label;
+/// steps with label -1 do not count.
+///
+/// Keras chooses between `BinaryAccuracy`, `CategoricalAccuracy` and `SparseCategoricalAccuracy`;
+/// this metric covers all three.
 [[nodiscard]] inline metric accuracy() { return {.name = "accuracy", .k = 1}; }
-/// The share of samples whose class is among the k highest scores.
-[[nodiscard]] inline metric top_k(std::size_t k) {
-  require<value_error>(k > 0, "top_k: expected k of at least 1");
-  return {.name = text("top_", k), .k = k, .refuses = [k](const measured_outputs& of) {
+/// The fraction of samples whose true class is among the k highest outputs. Its name is
+/// "top_3_accuracy" for k = 3.
+///
+/// Throws `value_error` if k is 0; `fit` and `evaluate` throw it if k is greater than the number of
+/// outputs.
+[[nodiscard]] inline metric top_k_accuracy(std::size_t k) {
+  require<value_error>(k > 0, "top_k_accuracy: expected k of at least 1");
+  return {.name = text("top_", k, "_accuracy"),
+          .k = k,
+          .unsupported_reason = [k](const measured_outputs& of) {
             const shape& output = of.output;
             return output.rank() == 1 && k > output[0]
                        ? text("expected k from 1 to the model's ", output[0], " outputs, got ", k)

@@ -14,7 +14,7 @@
 
 namespace glia {
 
-/// Whether none of the numbers is infinite or not a number.
+/// Whether all numbers are finite: neither infinite nor NaN.
 template <std::floating_point T>
 [[nodiscard]] bool all_finite(const std::vector<T>& values) {
   return std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
@@ -38,7 +38,7 @@ template <backend B>
   return all_finite(values);
 }
 
-/// A kernel of a step, in words: dense_1, backward (product).
+/// Describes a kernel of a training step, such as "dense_1, backward (product)".
 [[nodiscard]] inline std::string text_of(const graph_place& place, std::string_view kernel) {
   static constexpr const char* phases[] = {"forward", "backward", "update"};
   return (place.name.empty() ? "the step" : place.name) + ", " +

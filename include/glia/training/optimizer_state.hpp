@@ -15,8 +15,8 @@
 
 namespace glia {
 
-/// The optimizer's part of a training, for loops of one's own: the gradients collected so far, and
-/// what the update rule keeps beside each parameter.
+/// Applies an optimizer to a model in your own training loop. Holds the optimizer's state and the
+/// gradients collected since the last update.
 ///
 ///     glia::optimizer_state adam{net, glia::adam{}};
 ///     ...
@@ -26,15 +26,16 @@ namespace glia {
 ///     tape.backward(loss(y));
 ///     adam.update(tape, slots);
 ///
-/// The model must outlive it: later calls throw `value_error`. For one thread at a time; an update
-/// waits for threads that predict with the model.
+/// The model must outlive it; otherwise its functions throw `value_error`. One thread at a time can
+/// use it. An update waits for threads that predict with the model.
 template <class Model, optimizer<typename Model::backend_type> Optimizer>
 class optimizer_state {
  public:
   using B = typename Model::backend_type;
   using tensor = typename B::tensor;
 
-  /// `transforms` is done to the gradients before each update: {clip_by_norm(1.0)}.
+  /// `transforms` are applied to the gradients before each update, such as
+  /// {clip_by_global_norm(1.0)}.
   optimizer_state(Model& net, Optimizer rule, std::vector<gradient_transform> transforms = {})
       : net_(net, net.token(), "optimizer_state: the model"),
         rule_(std::move(rule)),
@@ -42,26 +43,28 @@ class optimizer_state {
         gradients_(net.parameters().size()) {
     for (const parameter<B>& p : net.parameters()) {
       std::vector<tensor>& own = slots_.emplace_back();
-      for (std::size_t i = 0; p.spec.trainable && i < rule_.slot_count(); ++i) {
-        own.push_back(net.device().run(kernels::full{p.spec.shape, rule_.slot_start()}));
+      for (std::size_t i = 0; p.spec.trainable && i < rule_.state_count(); ++i) {
+        own.push_back(net.device().run(kernels::full{p.spec.shape, rule_.initial_state()}));
       }
     }
   }
 
-  /// Adds the gradients that `tape::backward` left in the slots which a forward run of the model
-  /// filled: of several runs, on one tape or on several, or of several batches, before an update.
-  /// Throws `value_error`, and adds nothing, for the slots of another model or tape.
+  /// Adds the gradients that `tape::backward` computed for the slots of `model::forward`. Can be
+  /// called several times before an update, for several batches, tapes or forward passes.
+  ///
+  /// Throws `value_error`, and adds nothing, if the slots belong to another model or tape.
   void add(tape<B>& on, std::span<const gradient_slot> slots) {
     require<value_error>(slots.size() == gradients_.size(), "optimizer_state: expected ",
                          gradients_.size(), " slots, one for each parameter, got ", slots.size(),
-                         "; give those that model::forward filled");
+                         "; pass the slots that model::forward filled");
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const tensor none{};
       const tensor& more = slots[i] ? on.gradient(slots[i]) : none;
       const parameter<B>& p = net_->parameters()[i];
       require<value_error>(!more || more.shape() == p.spec.shape, "optimizer_state: parameter '",
-                           p.spec.name, "' is ", p.spec.shape, ", the gradient in its slot ",
-                           more.shape(), "; these are the slots of another model");
+                           p.spec.name, "' has the shape ", p.spec.shape,
+                           ", but the gradient in its slot has the shape ", more.shape(),
+                           "; the slots belong to another model");
     }
     for (std::size_t i = 0; i < slots.size(); ++i) {
       tensor more = slots[i] ? on.take_gradient(slots[i]) : tensor{};
@@ -75,17 +78,18 @@ class optimizer_state {
     }
   }
 
-  /// Changes the parameters by the gradients added so far, times a factor, and forgets them: for
-  /// the mean over k batches the factor is 1 / k. A parameter without a gradient stays as it is.
-  /// Throws `value_error` where none has one, as no backward was run.
+  /// Updates the parameters with the gradients added since the last update, multiplied by `factor`.
+  /// For the mean over k batches, the factor is 1 / k. Parameters without a gradient do not change.
+  ///
+  /// Throws `value_error` if no parameter has a gradient, or if the factor is not finite.
   void update(double factor = 1) {
     require<value_error>(std::isfinite(factor), "optimizer_state: expected a finite factor, got ",
                          factor);
     require<value_error>(
         std::any_of(gradients_.begin(), gradients_.end(),
                     [](const tensor& g) -> bool { return !!g; }),
-        "optimizer_state: no parameter has a gradient; run tape.backward on a result that depends "
-        "on them, and add its gradients, before each update");
+        "optimizer_state: no parameter has a gradient; before each update, call tape.backward with "
+        "a result that depends on the parameters, and add the gradients");
     const B& device = net_->device();
     if (factor != 1) {
       const tensor scale = device.run(kernels::full{{}, factor});
@@ -106,19 +110,20 @@ class optimizer_state {
     }
     ++step_;
   }
+  /// Adds the gradients of a tape and updates the parameters.
   void update(tape<B>& on, std::span<const gradient_slot> slots) {
     add(on, slots);
     update();
   }
 
-  /// Updates so far; what the optimizer's schedule goes by.
+  /// The number of updates so far, which is the step number for the optimizer's schedule.
   [[nodiscard]] std::size_t step_count() const { return step_; }
 
  private:
   living_ref<Model> net_;
   Optimizer rule_;
   std::vector<gradient_transform> transforms_;
-  std::vector<std::vector<tensor>> slots_;  // of each parameter
+  std::vector<std::vector<tensor>> slots_;  // the optimizer's state, one list per parameter
   std::vector<tensor> gradients_;
   std::size_t step_ = 0;
 };

@@ -15,7 +15,8 @@
 
 namespace glia {
 
-/// A metric of one of several outputs: for_output("digit", accuracy()) is called digit_accuracy.
+/// Computes a metric for one output of a model with several outputs. The output's name becomes the
+/// prefix of the metric's name: for_output("digit", accuracy()) is called "digit_accuracy".
 [[nodiscard]] inline metric for_output(const std::string& output, metric of) {
   of.name = output + "_" + of.name;
   of.output = output;
@@ -24,8 +25,8 @@ namespace glia {
 
 namespace detail {
 
-/// The share of the rows of scores (..., K) whose class is among the k highest; rows of class -1 do
-/// not count. Targets are a class for each row or as many values as scores.
+/// The fraction of the rows of scores (..., K) whose class is among the k highest scores. Rows of
+/// class -1 do not count. Targets are a class for each row, or one value for each score.
 [[nodiscard]] inline double share_in_top_k(std::span<const float> scores,
                                            std::span<const float> targets, std::size_t classes,
                                            std::size_t k) {
@@ -50,18 +51,18 @@ namespace detail {
   return counting == 0 ? 0 : hits / counting;
 }
 
-/// A metric that is measured of the samples that count alone, whose number it adds up.
+/// The same metric over those samples only that count. Adds a sum for their number.
 [[nodiscard]] inline metric of_counted(const metric& m, const counted_targets& counted) {
   metric result = m;
-  result.sums = m.sums + 1;
-  result.add = [=, add = m.add, own = m.sums](auto y, const sample_target& t,
-                                              std::span<double> sums) {
+  result.state_size = m.state_size + 1;
+  result.update_state = [=, add = m.update_state, own = m.state_size](
+                            auto y, const sample_target& t, std::span<double> sums) {
     if (counted.counts(t.values)) {
       add(y, t, sums.first(own));
       sums[own] += 1;
     }
   };
-  result.finish = [finish = m.finish, own = m.sums, per_sample = m.per_sample](
+  result.result = [finish = m.result, own = m.state_size, per_sample = m.per_sample](
                       std::span<const double> sums, double) {
     std::vector<double> kept(sums.begin(), sums.end() - 1);
     double count = sums[own];
@@ -80,7 +81,7 @@ namespace detail {
   return result;
 }
 
-/// The metric of an output as one of the rows that hold all of them.
+/// The metric of one output, as a metric of rows that hold all outputs side by side.
 [[nodiscard]] inline metric of_rows(const metric& m, const std::vector<row_part>& outputs,
                                     const std::vector<row_part>& targets) {
   const row_part output = part_called(m.output, outputs, m.name);
@@ -90,28 +91,29 @@ namespace detail {
   const counted_targets counted{{{target.first, target.end()}}};
   if (m.counts_classes()) {
     const std::size_t classes = output.extents.rank() == 0 ? 1 : output.extents.back();
-    require<value_error>(classes > 1, m.name, ": counts classes, and the output '", m.output,
-                         "' is one number; ask for another, such as glia::mae()");
+    require<value_error>(classes > 1, m.name,
+                         ": the metric needs one score for each class, but the output '", m.output,
+                         "' is one number; use another metric, such as glia::mae()");
     require<value_error>(m.k > 0 && m.k <= classes, m.name, ": expected k from 1 to the ", classes,
                          " classes of the output '", m.output, "', got ", m.k);
     result.k = 0;
-    result.add = [=, k = m.k](auto y, const sample_target& t, std::span<double> sums) {
+    result.update_state = [=, k = m.k](auto y, const sample_target& t, std::span<double> sums) {
       sums[0] += share_in_top_k(y.subspan(output.first, output.size()),
                                 t.values.subspan(target.first, target.size()), classes, k);
     };
     return of_rows ? of_counted(result, counted) : result;
   }
-  result.add = [=, add = m.add, name = m.name](auto y, const sample_target& t,
-                                               std::span<double> sums) {
+  result.update_state = [=, add = m.update_state, name = m.name](auto y, const sample_target& t,
+                                                                 std::span<double> sums) {
     const auto own = t.values.subspan(target.first, target.size());
     const bool label = target.classes > 0 && !of_rows;
     add(y.subspan(output.first, output.size()),
-        label ? sample_target{.label = static_cast<std::int32_t>(own[0]), .border = t.border}
-              : sample_target{.values = {own, name}, .border = t.border},
+        label ? sample_target{.label = static_cast<std::int32_t>(own[0]), .threshold = t.threshold}
+              : sample_target{.values = {own, name}, .threshold = t.threshold},
         sums);
   };
-  if (m.refuses) {
-    result.refuses = [=, refuses = m.refuses](const measured_outputs&) {
+  if (m.unsupported_reason) {
+    result.unsupported_reason = [=, refuses = m.unsupported_reason](const measured_outputs&) {
       return refuses({output.extents, target.extents, output_kind::other});
     };
   }
@@ -120,16 +122,18 @@ namespace detail {
 
 }  // namespace detail
 
-/// Metrics as they are measured of rows that hold several outputs. Throws `value_error` for one of
-/// all outputs together, or of an output that there is not.
+/// Converts metrics of single outputs to metrics of rows that hold all outputs side by side. Throws
+/// `value_error` if a metric does not name an output, or names an unknown one.
 [[nodiscard]] inline std::vector<metric> metrics_of_rows(std::vector<metric> metrics,
                                                          const std::vector<row_part>& outputs,
                                                          const std::vector<row_part>& targets) {
   for (metric& m : metrics) {
     require<value_error>(m.output.empty() == outputs.empty(), m.name,
                          outputs.empty()
-                             ? ": the model has no outputs with names"
-                             : ": say of which output, as in glia::for_output(\"digit\", ...)");
+                             ? ": the metric is for a named output, but the model has no named "
+                               "outputs; remove glia::for_output"
+                             : ": the model has several outputs; name one of them, as in "
+                               "glia::for_output(\"digit\", ...)");
     if (!m.output.empty()) {
       m = detail::of_rows(m, outputs, targets);
     }

@@ -14,42 +14,45 @@
 #include "glia/graph/timeline.hpp"
 #include "glia/layers/plan.hpp"
 #include "glia/models/summary.hpp"
-#include "glia/training/observer.hpp"
+#include "glia/training/callback.hpp"
 
 namespace glia {
 
-/// What the kernels of one kind took that belong to one layer, in all steps of a profile.
+/// The time of all calls of one kernel in one layer and one phase, over all steps of a profile.
 struct profile_entry {
-  std::string layer;  ///< dense_0; "loss", "metrics"; "the step" for what belongs to none
-  step_phase phase = step_phase::forward;
-  std::string kernel;
-  std::size_t calls = 0;
-  double seconds = 0;  ///< of wall time: what ran side by side counts once
-  double flops = 0;
-  double bytes = 0;  ///< of its operands and results, as if nothing stayed in a cache
+  /// Name of the layer, such as "dense_0"; or "loss", "metrics", or "the step" for the rest.
+  std::string layer;
+  step_phase phase = step_phase::forward;  ///< forward, backward or update
+  std::string kernel;                      ///< name of the kernel
+  std::size_t calls = 0;                   ///< number of calls
+  double seconds = 0;                      ///< seconds of wall time; parallel threads count once
+  double flops = 0;                        ///< number of floating-point operations
+  double bytes = 0;  ///< bytes of operands and results, as if there were no cache
 };
 
-/// What held memory, in bytes.
+/// The memory of a training, in bytes.
 struct profile_memory {
-  std::size_t before = 0;  ///< resident as the training began: program, libraries and data
-  training_memory training;
-  std::size_t peak = 0;  ///< resident at most
+  std::size_t before = 0;    ///< resident memory before the training: program, libraries and data
+  training_memory training;  ///< memory that the training uses
+  std::size_t peak = 0;      ///< peak resident memory
 };
 
-/// Where the time of some training steps went, and the memory of the training.
+/// The result of a `profiler`: where the time of some training steps went, and the memory of the
+/// training.
 struct profile {
-  std::size_t first_step = 0;
-  std::size_t steps = 0;
-  double seconds = 0;  ///< of these steps
-  std::vector<profile_entry> entries;
-  std::vector<std::pair<std::string, double>> others;  ///< seconds of what is no kernel: data
-  std::vector<layer_summary> layers;                   ///< of the model
-  std::size_t batch_size = 0;
-  std::size_t number_bytes = sizeof(float);
-  profile_memory memory;
-  double peak_flops = 0;  ///< of the machine, as measured; 0: it was not
+  std::size_t first_step = 0;          ///< number of the first measured step
+  std::size_t steps = 0;               ///< number of measured steps
+  double seconds = 0;                  ///< seconds of these steps together
+  std::vector<profile_entry> entries;  ///< times by layer, phase and kernel
+  /// Seconds spent on other activities by name, such as waiting for data.
+  std::vector<std::pair<std::string, double>> others;
+  std::vector<layer_summary> layers;         ///< layers of the model
+  std::size_t batch_size = 0;                ///< samples in a batch
+  std::size_t number_bytes = sizeof(float);  ///< bytes of a number
+  profile_memory memory;                     ///< memory of the training
+  double peak_flops = 0;                     ///< measured peak FLOP/s of the machine; 0: unknown
 
-  /// The share of the steps' time that is accounted for.
+  /// The fraction of the steps' time that the entries and the other activities explain.
   [[nodiscard]] double accounted() const {
     double known = 0;
     for (const profile_entry& e : entries) {
@@ -61,21 +64,25 @@ struct profile {
     return seconds > 0 ? known / seconds : 0;
   }
 
-  /// Adds what one step wrote down, and the time that it took in all.
+  /// Adds the recording of one step that took `took` seconds.
   void add(const timeline& times, double took);
 
-  /// A row for each layer: milliseconds of a step forward, backward and in the update, and of what
-  /// is no kernel, such as waiting for data; its share of the step, what it reached of the
-  /// machine's peak, and the memory of one batch.
+  /// A text table with a row for each layer: milliseconds of a step in the forward pass, backward
+  /// pass and update, its percentage of the step, its speed, also relative to the machine's peak,
+  /// and the memory for one batch. Further rows are for other activities, such as waiting for data.
   [[nodiscard]] std::string layer_table() const;
-  /// The kernels that took longest.
+  /// A text table of the `most` slowest kernels.
   [[nodiscard]] std::string kernel_table(std::size_t most = 12) const;
+  /// A text table of the memory of the training.
   [[nodiscard]] std::string memory_table() const;
-  /// Which steps these are, and the machine's peak.
+  /// A sentence about the measured steps and the machine's peak.
   [[nodiscard]] std::string note() const;
 
+  /// The cells of `layer_table`, with a header.
   [[nodiscard]] std::vector<std::vector<std::string>> layer_rows() const;
+  /// The cells of `kernel_table`, with a header.
   [[nodiscard]] std::vector<std::vector<std::string>> kernel_rows(std::size_t most = 12) const;
+  /// The cells of `memory_table`, with a header.
   [[nodiscard]] std::vector<std::vector<std::string>> memory_rows() const;
 
  private:
@@ -132,7 +139,7 @@ inline void profile::add(const timeline& times, double took) {
       add_kernel(*e.calls, e.node, seconds_of(e));
       continue;
     }
-    // A stretch: its time belongs to its kernels, by what they kept its threads busy for.
+    // The time of several kernels on batch tiles is divided among them by their busy time.
     const auto in_stretch = [&](const kernel_time& k) {
       return k.calls == e.calls && k.stretch == e.stretch && k.begin >= e.begin && k.end <= e.end;
     };
@@ -251,27 +258,26 @@ inline std::vector<std::vector<std::string>> profile::kernel_rows(std::size_t mo
 
 inline std::vector<std::vector<std::string>> profile::memory_rows() const {
   const auto size = [](std::size_t bytes) { return scaled(static_cast<double>(bytes), "B"); };
-  const std::size_t known = memory.before + memory.training.step + memory.training.lanes;
+  const std::size_t known = memory.before + memory.training.graph + memory.training.batch_tiles;
   return {{"memory", ""},
-          {"before training: program, libraries, data, model", size(memory.before)},
+          {"before the training: program, libraries, data, model", size(memory.before)},
           {"  of which parameters", size(memory.training.parameters)},
-          {"  of which the optimizer's", size(memory.training.slots)},
-          {"a step's activations and gradients", size(memory.training.step)},
-          {"what its lanes work in", size(memory.training.lanes)},
-          {"batches, programs and the rest", size(memory.peak - std::min(memory.peak, known))},
-          {"resident at most", size(memory.peak)}};
+          {"  of which optimizer state", size(memory.training.optimizer_state)},
+          {"activations and gradients of a step", size(memory.training.graph)},
+          {"working memory of batch tiles", size(memory.training.batch_tiles)},
+          {"batches, graphs and the rest", size(memory.peak - std::min(memory.peak, known))},
+          {"peak resident memory", size(memory.peak)}};
 }
 
 inline std::string profile::note() const {
   if (steps == 0) {
-    return "No step was looked at: the training has not run, or was over before the first few "
-           "steps, "
-           "which profiler_options::skip leaves out.";
+    return "No step was measured: the training has not run, or it ended within the first steps, "
+           "which profiler_options::skip excludes.";
   }
   std::string result = text("Steps ", first_step, " to ", first_step + steps - 1, ", ", batch_size,
-                            " samples each; times are of one step, GFLOP/s and GB/s of kernels.");
+                            " samples each; times are for one step, GFLOP/s and GB/s for kernels.");
   if (peak_flops > 0) {
-    result += " The machine's peak, measured: " + scaled(peak_flops, "FLOP/s") + '.';
+    result += " The machine's measured peak is " + scaled(peak_flops, "FLOP/s") + '.';
   }
   return result;
 }

@@ -12,56 +12,61 @@
 #include "glia/core/error.hpp"
 #include "glia/core/whole_file.hpp"
 #include "glia/profiling/memory.hpp"
+#include "glia/training/callback.hpp"
 #include "glia/training/chrome_trace.hpp"
 #include "glia/training/machine_peak.hpp"
-#include "glia/training/observer.hpp"
 #include "glia/training/profile.hpp"
 
 namespace glia {
 
-/// Which steps a profiler looks at, and what it writes.
+/// The options of `profiler`: which steps it measures, and what it prints.
 struct profiler_options {
-  std::ostream* print = nullptr;  ///< where the tables are printed at the end; null: nowhere
-  std::size_t skip = 3;      ///< steps at the beginning that are left out: they record and warm up
-  std::size_t steps = 50;    ///< steps that are looked at; after them nothing is written down
-  bool measure_peak = true;  ///< of the machine, for a few hundredths of a second at the end
+  std::ostream* print = nullptr;  ///< stream for the tables at the end; null: none
+  std::size_t skip = 3;           ///< number of first steps to skip, which record and warm up
+  std::size_t steps = 50;         ///< number of steps to measure after those
+  /// Whether to measure the machine's peak FLOP/s at the end, in a few hundredths of a second.
+  bool measure_peak = true;
 };
 
-/// An observer that finds out where the time of a training's steps goes, and its memory: by layer,
-/// phase and kernel, with what waits for data.
+/// A callback that measures the time and memory of training steps by layer, phase and kernel,
+/// including the time spent waiting for data.
 ///
-///     const glia::profiler watch("profile");
-///     trainer.fit(train, test, {.observers = {watch}});
-///     std::cout << watch.result().layer_table();
+///     const glia::profiler profiler("profile");
+///     trainer.fit(train, test, {.callbacks = {profiler}});
+///     std::cout << profiler.result().layer_table();
 ///
-/// With a folder it writes trace.json, for Perfetto or Chrome's trace viewer, and profile.txt, the
-/// tables. Throws `data_error`, naming them, where they cannot be written; the folder is made
-/// before the first step. Copies share what they found.
+/// If it has a folder, it writes two files there when the training ends: trace.json, for Perfetto
+/// or Chrome's trace viewer, and profile.txt with the tables. The folder is created before the
+/// first step.
+///
+/// Copies share their results, so that the object passed to `fit` can be asked afterwards. `fit`
+/// throws `data_error`, with the path, if the folder cannot be created or a file cannot be written.
 class profiler {
  public:
   static constexpr bool first_rank_only = true;
 
-  static constexpr bool after_others = true;
+  static constexpr bool runs_last = true;
 
   explicit profiler(std::filesystem::path folder = {}, profiler_options options = {})
       : folder_(std::move(folder)), options_(options), all_(std::make_shared<recording>()) {}
 
-  /// What was found in the training that ended last.
+  /// The measurements of the last training.
   [[nodiscard]] const profile& result() const { return all_->found; }
+  /// The timeline of the last training, which can be written as a file for Perfetto.
   [[nodiscard]] const chrome_trace& trace() const { return all_->trace; }
 
   void operator()(const training& t) const {
     recording& all = *all_;
     const std::int64_t now = timeline::now();
-    switch (t.at) {
-      case moment::begins:
+    switch (t.event) {
+      case event::train_begin:
         begin(t);
         break;
-      case moment::epoch_begins:
-        all.step_began = 0;  // what is between epochs is no part of a step
+      case event::epoch_begin:
+        all.step_began = 0;  // the time between epochs belongs to no step
         watch_if_due(t);
         break;
-      case moment::step:
+      case event::train_batch_end:
         if (all.watching && all.step_began != 0) {
           all.found.first_step = all.found.steps == 0 ? t.step : all.found.first_step;
           all.found.add(all.times, 1e-9 * static_cast<double>(now - all.step_began));
@@ -72,8 +77,8 @@ class profiler {
         ++all.seen;
         watch_if_due(t);
         break;
-      case moment::ends:
-        t.watch(nullptr);
+      case event::train_end:
+        t.record_timeline(nullptr);
         finish(t);
         break;
       default:
@@ -97,7 +102,8 @@ class profiler {
       std::error_code failure;
       std::filesystem::create_directories(folder_, failure);
       require<data_error>(std::filesystem::is_directory(folder_), folder_.string(),
-                          ": cannot be made (", failure.message(), ")");
+                          ": the folder for the profile cannot be created (", failure.message(),
+                          ")");
     }
     all_->found.layers = t.plan.layers;
     all_->found.batch_size = t.batch_size;
@@ -108,7 +114,7 @@ class profiler {
     recording& all = *all_;
     all.watching = all.seen >= options_.skip && all.found.steps < options_.steps;
     all.times.clear();
-    t.watch(all.watching ? &all.times : nullptr);
+    t.record_timeline(all.watching ? &all.times : nullptr);
     all.step_began = timeline::now();
   }
 

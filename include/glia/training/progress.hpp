@@ -11,21 +11,21 @@
 
 #include "glia/core/number_text.hpp"
 #include "glia/models/summary.hpp"
+#include "glia/training/callback.hpp"
 #include "glia/training/history.hpp"
-#include "glia/training/observer.hpp"
 #include "glia/training/terminal.hpp"
 
 namespace glia {
 
-/// Shows how a training gets on: on a terminal a bar that is redrawn ten times a second, elsewhere
-/// a line for each epoch only.
+/// Prints the progress of a training: on a terminal a bar that is redrawn ten times a second, on
+/// other streams one line for each epoch.
 class progress {
  public:
-  /// `counted` is what samples are called: samples, images.
+  /// `counted` is the word for samples, such as "samples" or "images".
   progress(std::ostream& out, bool terminal, std::size_t epochs, std::string counted = "samples")
       : out_(&out), terminal_(terminal), epochs_(epochs), counted_(std::move(counted)) {}
 
-  /// `done` of an epoch's samples were seen before.
+  /// Begins an epoch. `done` of its samples were seen before an interruption.
   void start_epoch(std::size_t epoch, std::size_t samples, std::size_t done = 0) {
     const std::string all = std::to_string(epochs_);
     const std::string number = std::to_string(epoch);
@@ -34,7 +34,7 @@ class progress {
                samples, done);
   }
 
-  /// The same for a pass over the samples that is no epoch.
+  /// Begins a pass over the samples that is not an epoch, such as the one through frozen layers.
   void start_pass(const std::string& label, std::size_t samples, std::size_t done = 0) {
     label_ = label;
     before_ = done;
@@ -43,8 +43,8 @@ class progress {
     drawn_ = started_ - redraw_every;
   }
 
-  /// Redraws the bar if it is time to; `loss()` is asked only then, since it may have to wait for
-  /// the device.
+  /// Redraws the bar if a tenth of a second has passed. Only then calls `loss()`, which may have to
+  /// wait for the device.
   template <class Loss>
   void update(std::size_t done, const Loss& loss) {
     if (due()) {
@@ -57,7 +57,7 @@ class progress {
     }
   }
 
-  /// Ends a pass that is no epoch with a line that says what came of it.
+  /// Ends a pass that is not an epoch, and prints a line with its result.
   void finish_pass(const std::string& result) {
     const double seconds = std::chrono::duration<double>(clock::now() - started_).count();
     note(label_ + "  " + duration_text(seconds) + "  " +
@@ -66,17 +66,17 @@ class progress {
   }
 
   void show(const frozen_pass& pass) {
-    if (pass.done == 0) {
-      start_pass("frozen layers, " + pass.name, pass.samples);
-    } else if (pass.done < pass.samples) {
-      update(pass.done);
+    if (pass.samples_done == 0) {
+      start_pass("frozen layers, " + pass.name, pass.sample_count);
+    } else if (pass.samples_done < pass.sample_count) {
+      update(pass.samples_done);
     } else {
       finish_pass("kept in " + std::string(pass.in_memory ? "memory" : "a file") + ", " +
                   scaled(static_cast<double>(pass.bytes), "B"));
     }
   }
 
-  /// `compiled` are the programs that were made since the last line.
+  /// Ends an epoch and prints its line. `compiled` counts the graphs compiled since the last line.
   void finish_epoch(const epoch_record& record, const std::vector<metric>& metrics,
                     const compilations& compiled = {}) {
     if (terminal_) {
@@ -119,7 +119,7 @@ class progress {
     const std::string after = "] " + std::to_string(done) + '/' + std::to_string(samples_) + "  " +
                               scaled(rate) + ' ' + counted_ + "/s" + figures + "  ETA " +
                               clock_text(left);
-    // The bar takes the room that is left: a line that wraps could not be redrawn.
+    // The bar fills the rest of the line. A line that wraps could not be redrawn.
     const std::size_t columns = terminal_columns(*out_) - 1;
     const std::size_t room = columns - std::min(columns, before.size() + after.size());
     const std::size_t width = std::min<std::size_t>(room, 30);
@@ -132,7 +132,7 @@ class progress {
     return seconds < 0.1 ? fixed_text(1e3 * seconds, 1) + " ms" : fixed_text(seconds, 2) + " s";
   }
 
-  /// 1 program compiled, 1 loaded in 0.93 s
+  /// Formats counts as in "1 program compiled, 1 loaded in 0.93 s".
   static std::string compilations_text(const compilations& made) {
     std::string result;
     for (const auto& [count, how] :
@@ -152,7 +152,7 @@ class progress {
     return std::to_string(whole / 60) + (rest.size() < 2 ? ":0" : ":") + rest;
   }
 
-  /// Four decimals, of numbers that they suit.
+  /// Formats a score with four decimals, or with four significant digits if it is large.
   static std::string score_text(double value) {
     return std::isnan(value)       ? "nan"
            : std::abs(value) < 1e6 ? fixed_text(value, 4)
@@ -164,8 +164,8 @@ class progress {
     std::string result = "  " + prefix + "loss " + score_text(s.loss);
     for (std::size_t i = 0; i < metrics.size(); ++i) {
       result += "  " + prefix + metrics[i].name + ' ' +
-                (metrics[i].counts_classes() ? fixed_text(100 * s.metrics[i], 2) + " %"
-                                             : score_text(s.metrics[i]));
+                (metrics[i].counts_classes() ? fixed_text(100 * s.metric_values[i], 2) + " %"
+                                             : score_text(s.metric_values[i]));
     }
     return result;
   }
@@ -176,17 +176,17 @@ class progress {
   std::string counted_;
   std::string label_;
   std::size_t samples_ = 0;
-  std::size_t before_ = 0;  // samples of the epoch that an earlier run has seen
+  std::size_t before_ = 0;  // samples of the epoch seen before an interruption
   clock::time_point started_;
   clock::time_point drawn_;
 };
 
-/// What samples of this shape are called where they are counted.
+/// The word for samples of a shape: "images" for three axes, otherwise "samples".
 [[nodiscard]] inline std::string counted(const shape& sample) {
   return sample.rank() == 3 ? "images" : "samples";
 }
 
-/// Shows a training on a stream: what fit_options::progress stands for.
+/// The callback behind `fit_options::progress`: prints the progress of a training to a stream.
 class progress_bar {
  public:
   static constexpr bool first_rank_only = true;
@@ -194,39 +194,41 @@ class progress_bar {
   explicit progress_bar(std::ostream& out) : out_(&out) {}
 
   void operator()(const training& t) {
-    const history& so_far = t.result;
-    if (t.at == moment::begins) {
-      shown_.emplace(*out_, is_terminal(*out_), t.epochs, counted(t.sample));
+    const history& so_far = t.history;
+    if (t.event == event::train_begin) {
+      shown_.emplace(*out_, is_terminal(*out_), t.epochs, counted(t.sample_shape));
       noted_ = 0;
       compiled_ = {};
     }
     for (; noted_ < so_far.notes.size(); ++noted_) {
       shown_->note(so_far.notes[noted_]);
     }
-    switch (t.at) {
-      case moment::begins:
-      case moment::validation:
+    switch (t.event) {
+      case event::train_begin:
+      case event::train_batches_end:
         break;
-      case moment::frozen_pass:
-        shown_->show(*t.pass);
+      case event::frozen_pass:
+        shown_->show(*t.frozen_pass);
         break;
-      case moment::epoch_begins:
-        shown_->start_epoch(t.epoch, t.samples, t.done);
+      case event::epoch_begin:
+        shown_->start_epoch(t.epoch, t.epoch_samples, t.samples_done);
         break;
-      case moment::step:
-        shown_->update(t.done, [&] { return t.loss(); });
+      case event::train_batch_end:
+        shown_->update(t.samples_done, [&] { return t.loss(); });
         break;
-      case moment::epoch:
+      case event::epoch_end:
         finish_epoch(so_far);
         break;
-      case moment::ends:
-        if (t.done > 0 && so_far.epochs.size() == t.epoch) {  // an epoch that was interrupted
+      case event::train_end:
+        if (t.samples_done > 0 &&
+            so_far.epochs.size() == t.epoch) {  // the last epoch was interrupted
           finish_epoch(so_far);
         }
         if (so_far.interrupted) {
           shown_->note("interrupted; stopped after step " + std::to_string(t.step));
-        } else if (!so_far.stopped.empty()) {
-          shown_->note("stopped after epoch " + std::to_string(t.epoch) + ": " + so_far.stopped);
+        } else if (!so_far.stop_reason.empty()) {
+          shown_->note("stopped after epoch " + std::to_string(t.epoch) + ": " +
+                       so_far.stop_reason);
         }
         break;
     }
@@ -234,14 +236,14 @@ class progress_bar {
 
  private:
   void finish_epoch(const history& so_far) {
-    shown_->finish_epoch(so_far.epochs.back(), so_far.metrics, so_far.compiled - compiled_);
-    compiled_ = so_far.compiled;
+    shown_->finish_epoch(so_far.epochs.back(), so_far.metrics, so_far.compilations - compiled_);
+    compiled_ = so_far.compilations;
   }
 
   std::ostream* out_;
   std::optional<progress> shown_;
-  std::size_t noted_ = 0;  // of the history's notes
-  compilations compiled_;  // that were shown
+  std::size_t noted_ = 0;  // number of the history's notes already printed
+  compilations compiled_;  // already printed
 };
 
 }  // namespace glia

@@ -19,7 +19,7 @@ namespace glia {
 
 namespace detail {
 
-/// The cells of a line of comma-separated values without quotes.
+/// Splits a line of comma-separated values without quotes.
 [[nodiscard]] inline std::vector<std::string> history_cells(std::string_view line) {
   std::vector<std::string> cells(1);
   for (const char c : line) {
@@ -34,16 +34,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads what `write_history_csv` wrote: epochs with their scores, to the six digits that the file
-/// has. Metrics have their names and no more; the samples of an epoch are its rate times its
-/// seconds, rounded.
+/// Reads a history that `write_history_csv` or `csv_logger` wrote.
 ///
-/// Throws `data_error`, naming the file and the line, for a file that is missing or of another
-/// format.
+/// The metrics of the result have only their names. `samples` of an epoch is computed from
+/// samples_per_second and seconds, rounded.
+///
+/// Throws `data_error`, with the path and the line, if the file is missing or has another format.
 [[nodiscard]] inline history read_history_csv(const std::filesystem::path& path) {
   detail::require_no_folder(path);
   std::ifstream in(path);
-  require<data_error>(in.is_open(), path.string(), ": cannot be read; is there such a file?");
+  require<data_error>(in.is_open(), path.string(), ": cannot be read; does the file exist?");
   std::string line;
   std::getline(in, line);
   const std::vector<std::string> header = detail::history_cells(line);
@@ -51,8 +51,10 @@ namespace detail {
                                        "loss"};
   require<data_error>(
       header.size() >= fixed.size() && std::equal(fixed.begin(), fixed.end(), header.begin()),
-      path.string(), ": expected columns epoch,seconds,samples_per_second,learning_rate,loss,... ",
-      "as write_history_csv names them, got '", line, "'");
+      path.string(),
+      ": expected the columns of write_history_csv, "
+      "epoch,seconds,samples_per_second,learning_rate,loss,..., got '",
+      line, "'");
   std::vector<std::string> names(header.begin() + 4, header.end());
   const std::size_t half = names.size() / 2;
   bool validated = names.size() % 2 == 0;
@@ -69,7 +71,7 @@ namespace detail {
   for (std::size_t row = 2; std::getline(in, line); ++row) {
     const std::vector<std::string> cells = detail::history_cells(line);
     require<data_error>(cells.size() == header.size(), path.string(), ": line ", row, " has ",
-                        cells.size(), " values, its header ", header.size(), " names");
+                        cells.size(), " values, but the header has ", header.size(), " columns");
     const auto value = [&](std::size_t i) {
       double number = 0;
       const char* const end = cells[i].data() + cells[i].size();
@@ -79,15 +81,15 @@ namespace detail {
       return number;
     };
     const auto scores_from = [&](std::size_t first) {
-      scores s{.loss = value(first), .metrics = {}, .names = names};
+      scores s{.loss = value(first), .metric_values = {}, .metric_names = names};
       for (std::size_t i = 1; i <= names.size(); ++i) {
-        s.metrics.push_back(value(first + i));
+        s.metric_values.push_back(value(first + i));
       }
       return s;
     };
     const double epoch = value(0);
     require<data_error>(epoch >= 0 && epoch < 1e15 && epoch == std::floor(epoch), path.string(),
-                        ": line ", row, ": expected the number of an epoch, got '", cells[0], "'");
+                        ": line ", row, ": expected an epoch number, got '", cells[0], "'");
     epoch_record e{.epoch = static_cast<std::size_t>(epoch),
                    .seconds = value(1),
                    .samples_per_second = value(2),
@@ -96,7 +98,7 @@ namespace detail {
                    .validation = {}};
     const double samples = std::round(e.seconds * e.samples_per_second);
     e.samples = samples >= 0 && samples < 1e15 ? static_cast<std::size_t>(samples) : 0;
-    // An epoch that was interrupted has not been validated.
+    // An interrupted epoch has no validation.
     if (validated && !cells[5 + names.size()].empty()) {
       e.validation = scores_from(5 + names.size());
     }

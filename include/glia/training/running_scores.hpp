@@ -17,21 +17,21 @@
 
 namespace glia {
 
-/// What is measured of outputs beside the loss.
+/// The metrics to compute in addition to the loss.
 struct scoring {
   std::vector<metric> metrics;
-  double border = 0;             ///< above which a single output is taken for class 1
-  counted_targets counted = {};  ///< which samples they are measured of
+  double border = 0;             ///< a single output above it predicts class 1
+  counted_targets counted = {};  ///< targets that decide whether a sample counts
 
-  /// Whether a metric looks at the outputs on the host.
+  /// Whether a metric needs the outputs on the host.
   [[nodiscard]] bool needs_outputs() const {
     return std::any_of(metrics.begin(), metrics.end(),
                        [](const metric& m) { return !m.counts_classes(); });
   }
-  /// How many tensors a batch gives: the sums of the loss and of what counts classes, and the
-  /// outputs where they are needed.
+  /// The number of result tensors of a batch: the sums of the loss and of metrics that count
+  /// classes, and the outputs if they are needed.
   [[nodiscard]] std::size_t results() const { return sums() + (needs_outputs() ? 1 : 0); }
-  /// Without the outputs.
+  /// The number of result tensors without the outputs.
   [[nodiscard]] std::size_t sums() const {
     const auto counting = std::count_if(metrics.begin(), metrics.end(),
                                         [](const metric& m) { return m.counts_classes(); });
@@ -42,7 +42,7 @@ struct scoring {
 
 namespace detail {
 
-/// (N): of numbers (N, ...), of each sample's rows that have a class and not -1, the mean.
+/// The mean (N) of numbers (N, ...) over those rows of each sample whose class is not -1.
 template <backend B>
 [[nodiscard]] typename B::tensor shares_of_counting(const B& device,
                                                     const typename B::tensor& found,
@@ -57,28 +57,30 @@ template <backend B>
   return device.run(kernels::reshape{{samples}}, shares);
 }
 
-/// (N): 1 for samples that the metric counts, else 0, and for a class of each row (N, ..., K) the
-/// share of those that it counts. A single output above `border` is taken for class 1. Throws where
-/// a metric cannot count such outputs.
+/// The hits (N) of a metric that counts classes: 1 for samples that it counts, 0 for others. For
+/// outputs (N, ..., K) with a class for each row, the fraction of a sample's rows. A single output
+/// above `border` predicts class 1. Throws `shape_error` or `value_error` if the metric does not
+/// fit the outputs.
 template <backend B>
 [[nodiscard]] typename B::tensor hits(const B& device, const metric& m, const typename B::tensor& y,
                                       const targets<B>& t, double border) {
   const bool rows = t.values && are_classes_of_rows(t.values.shape(), y.shape());
   require<shape_error>(y.shape().rank() == 2 || rows, m.name,
-                       ": expected outputs (N, K), or (N, ..., K) with a class for each row, got ",
+                       ": expected outputs (N, K), or (N, ..., K) with a class for each row, got "
+                       "outputs of shape ",
                        y.shape());
   const std::size_t outputs = y.shape().back();
   require<value_error>(m.k > 0 && m.k <= outputs, m.name, ": expected k from 1 to the model's ",
                        outputs, " outputs, got ", m.k);
   if (outputs == 1) {
-    // Classes may also be given as the values 0 and 1, as probabilities, or as -1 and 1.
+    // Targets can also be the values 0 and 1, probabilities, or -1 and 1.
     const auto truth = t.values ? device.run(kernels::binary{binary_function::greater}, t.values,
                                              device.run(kernels::full{{}, 0.5}))
-                                : device.run(kernels::one_hot{1, 0, 1}, t.classes);
+                                : device.run(kernels::one_hot{1, 0, 1}, t.labels);
     const auto guess = device.run(kernels::binary{binary_function::greater}, y,
                                   device.run(kernels::full{{}, border}));
     const auto right = device.run(kernels::binary{binary_function::equal}, guess, truth);
-    // What is not a number lies on no side.
+    // NaN is never correct.
     const auto number = device.run(kernels::binary{binary_function::equal}, y, y);
     return device.run(kernels::reshape{{y.shape()[0]}},
                       device.run(kernels::binary{binary_function::multiply}, right, number));
@@ -91,11 +93,11 @@ template <backend B>
                               t.values);
   }
   return device.run(kernels::in_top_k{m.k}, y,
-                    t.values ? device.run(kernels::argmax{}, t.values) : t.classes);
+                    t.values ? device.run(kernels::argmax{}, t.values) : t.labels);
 }
 
-/// The sums over a batch of the losses (N), then of each metric that counts classes; with `present`
-/// (N) over the samples for which that is 1 and not 0.
+/// The sums over a batch of the losses (N) and of each metric that counts classes. With a mask
+/// `present` (N), only samples with 1 count.
 template <backend B>
 [[nodiscard]] std::vector<typename B::tensor> sums_of(const B& device,
                                                       const typename B::tensor& losses,
@@ -119,33 +121,36 @@ template <backend B>
 
 }  // namespace detail
 
-/// Sums loss and metrics over batches: what counts classes on the device batch by batch, and these
-/// sums, like all others, in double on the host. Numbers are read back when they are asked for, and
-/// every so many batches.
+/// Sums loss and metrics over batches. Losses and metrics that count classes are summed on the
+/// device for each batch, and these sums, like all others, in double precision on the host. Results
+/// are copied to the host when they are needed and after every few batches.
 template <backend B>
 class running_scores {
  public:
-  /// A single output above `border` is taken for class 1.
+  /// A single output above `border` predicts class 1. Throws `value_error` if a metric has neither
+  /// `update_state` nor `k`, no state, or needs a `result`.
   running_scores(B device, std::vector<metric> metrics, double border = 0);
 
+  /// Discards everything added so far.
   void reset();
-  /// Says which samples count of the batches that follow; all, if nothing is said.
+  /// Sets which samples of the following batches count. By default, all do.
   void count(counted_targets which) { how_.counted = std::move(which); }
 
-  /// `losses` (N) and outputs `y` of a batch. Throws where a metric cannot count such outputs. For
-  /// metrics that look at outputs, and where not all samples count, see the next.
+  /// Adds the losses (N) and outputs `y` of a batch. Throws if a metric does not fit the outputs.
+  /// Not for metrics that need outputs, or if not all samples count.
   void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t) {
     add_sums(y.shape()[0], detail::sums_of(device_, losses, y, t, how_));
   }
-  /// The same with what metrics look at of the batch.
+  /// Adds the losses (N) and outputs `y` of a batch, for all kinds of metrics.
   void add(const typename B::tensor& losses, const typename B::tensor& y, const targets<B>& t,
            const batch& b);
-  /// The same for what a batch gives; see scoring::results.
+  /// Adds the result tensors of a batch; see scoring::results.
   void add_results(std::span<const typename B::tensor> results, const batch& b);
 
-  /// The same for sums that were read already, of so many samples.
+  /// Adds sums over `count` samples that are already on the host.
   void add_read(std::size_t count, std::span<const double> sums);
-  /// Outputs (N, ...) of a batch's samples for the metrics that look at them, of those that count.
+  /// Adds the outputs (N, ...) of a batch to the metrics that need outputs. Samples that do not
+  /// count are skipped.
   void add_outputs(std::span<const float> outputs, const batch& b);
 
   [[nodiscard]] const scoring& how() const { return how_; }
@@ -154,18 +159,19 @@ class running_scores {
   /// The mean loss so far.
   [[nodiscard]] double loss() const { return mean(0); }
 
+  /// The mean loss and the metrics so far.
   [[nodiscard]] scores means() const;
 
-  /// All that was added so far: the number of samples, the sums of the loss and of each metric that
-  /// counts classes, then the numbers of each other metric, one after the other. An interrupted
-  /// epoch goes on from them, to the same bits.
+  /// Everything added so far, as numbers: the number of samples, the sums of the loss and of each
+  /// metric that counts classes, then the state of each other metric. A resumed epoch continues
+  /// from them, bit for bit.
   [[nodiscard]] std::vector<double> sums_so_far() const;
-  /// Forgets what was added, and goes on from such numbers of the same metrics. Throws
-  /// `value_error`, and changes nothing, where there are more or fewer of them.
+  /// Replaces everything added by the numbers of `sums_so_far` of the same metrics. Throws
+  /// `value_error`, and changes nothing, if the number of values is wrong.
   void go_on_from(std::span<const double> numbers);
 
  private:
-  // A device that computes whole steps is not to be waited for within an epoch.
+  // On a device that runs compiled graphs, an epoch should not wait for results.
   static constexpr std::size_t batches_at_a_time = compiling_backend<B> ? 4096 : 4;
 
   void add_sums(std::size_t count, std::span<const typename B::tensor> sums);
@@ -179,13 +185,13 @@ class running_scores {
 
   B device_;
   scoring how_;
-  // The loss, then what counts classes, and the same for each batch that is not yet in these sums:
-  // it is read when somebody asks.
+  // Sums of the loss and of the metrics that count classes; then the same for each batch that is
+  // not yet in these sums, because nobody has asked for them.
   mutable std::vector<double> sums_;
   mutable std::vector<typename B::tensor> pending_;
-  mutable std::vector<double> read_;      // the numbers in `pending_`, once read
-  std::vector<std::vector<double>> own_;  // of metrics that look at outputs; else empty
-  std::vector<float> outputs_;            // of a batch
+  mutable std::vector<double> read_;      // the numbers of `pending_` on the host
+  std::vector<std::vector<double>> own_;  // state of metrics that need outputs; else empty
+  std::vector<float> outputs_;            // outputs of a batch
   std::size_t count_ = 0;
 };
 

@@ -16,13 +16,14 @@ running_scores<B>::running_scores(B device, std::vector<metric> metrics, double 
     : device_(std::move(device)), how_{std::move(metrics), border} {
   for (const metric& m : how_.metrics) {
     require<value_error>(
-        m.add || m.k > 0, m.name,
-        ": expected .add, a function that adds to its sums, or a .k of at least 1, "
-        "how many of the likeliest classes count; got 0");
-    require<value_error>(m.sums > 0 || m.counts_classes(), m.name,
-                         ": expected at least one sum to add to");
-    require<value_error>(!m.per_sample || m.finish || m.counts_classes(), m.name,
-                         ": keeps numbers of each sample; expected a `finish` to make one of them");
+        m.update_state || m.k > 0, m.name,
+        ": expected the metric to have .update_state, a function that adds to its sums, or .k of "
+        "at least 1, the number of highest scores in which a class counts");
+    require<value_error>(m.state_size > 0 || m.counts_classes(), m.name,
+                         ": expected .state_size of at least 1");
+    require<value_error>(!m.per_sample || m.result || m.counts_classes(), m.name,
+                         ": a metric with .per_sample needs .result, a function that computes the "
+                         "metric from the numbers of all samples");
   }
   reset();
   if constexpr (!compiling_backend<B>) {
@@ -37,7 +38,7 @@ void running_scores<B>::reset() {
   pending_.clear();
   own_.clear();
   for (const metric& m : how_.metrics) {
-    own_.emplace_back(m.counts_classes() || m.per_sample ? 0 : m.sums);
+    own_.emplace_back(m.counts_classes() || m.per_sample ? 0 : m.state_size);
   }
   sums_.assign(how_.sums(), 0);
 }
@@ -93,17 +94,18 @@ void running_scores<B>::add_outputs(std::span<const float> all, const batch& b) 
     if (!how_.counted.counts(values)) {
       continue;
     }
-    const auto own = b.classes.empty() ? values : std::span<const float>();
+    const auto own = b.labels.empty() ? values : std::span<const float>();
     for (std::size_t i = 0; i < own_.size(); ++i) {
       const metric& m = how_.metrics[i];
       if (!m.counts_classes()) {
         if (m.per_sample) {
-          own_[i].resize(own_[i].size() + m.sums);
+          own_[i].resize(own_[i].size() + m.state_size);
         }
-        const sample_target target{.label = b.classes.empty() ? -1 : b.classes[n],
+        const sample_target target{.label = b.labels.empty() ? -1 : b.labels[n],
                                    .values = {own, m.name},
-                                   .border = how_.border};
-        m.add(all.subspan(n * outputs, outputs), target, std::span(own_[i]).last(m.sums));
+                                   .threshold = how_.border};
+        m.update_state(all.subspan(n * outputs, outputs), target,
+                       std::span(own_[i]).last(m.state_size));
       }
     }
   }
@@ -117,11 +119,11 @@ scores running_scores<B>::means() const {
   for (std::size_t i = 0; i < own_.size(); ++i) {
     const metric& m = how_.metrics[i];
     const auto samples = static_cast<double>(count_);
-    result.names.push_back(m.name);
-    result.metrics.push_back(m.counts_classes() ? mean(++counted)
-                             : count_ == 0      ? 0
-                             : m.finish         ? m.finish(own_[i], samples)
-                                                : own_[i][0] / samples);
+    result.metric_names.push_back(m.name);
+    result.metric_values.push_back(m.counts_classes() ? mean(++counted)
+                                   : count_ == 0      ? 0
+                                   : m.result         ? m.result(own_[i], samples)
+                                                      : own_[i][0] / samples);
   }
   return result;
 }
@@ -144,17 +146,16 @@ void running_scores<B>::go_on_from(std::span<const double> numbers) {
   double expected = 1 + static_cast<double>(sums_.size());
   for (const metric& m : how_.metrics) {
     if (!m.counts_classes()) {
-      expected += static_cast<double>(m.sums) * (m.per_sample ? samples : 1);
+      expected += static_cast<double>(m.state_size) * (m.per_sample ? samples : 1);
     }
   }
   constexpr double most = 0x1p53;
   require<value_error>(samples >= 0 && samples < most && samples == std::floor(samples),
-                       "running_scores: expected numbers that begin with how many samples they "
-                       "are of, got ",
+                       "running_scores: expected a number of samples as the first value, got ",
                        samples);
   require<value_error>(static_cast<double>(numbers.size()) == expected, "running_scores: expected ",
-                       expected, " numbers of ", samples, " samples, got ", numbers.size(),
-                       "; they are of other metrics");
+                       expected, " values for ", samples, " samples, got ", numbers.size(),
+                       "; the values belong to other metrics");
   reset();
   count_ = static_cast<std::size_t>(samples);
   numbers = numbers.subspan(1);
@@ -168,7 +169,7 @@ void running_scores<B>::go_on_from(std::span<const double> numbers) {
   for (std::size_t i = 0; i < own_.size(); ++i) {
     const metric& m = how_.metrics[i];
     if (!m.counts_classes()) {
-      const auto own = next(m.sums * (m.per_sample ? count_ : 1));
+      const auto own = next(m.state_size * (m.per_sample ? count_ : 1));
       own_[i].assign(own.begin(), own.end());
     }
   }
@@ -191,7 +192,7 @@ void running_scores<B>::read_pending() const {
   pending_.clear();
 }
 
-/// Over all batches; the loss is number 0.
+/// The sum over all batches; index 0 is the loss.
 template <backend B>
 double running_scores<B>::sum(std::size_t i) const {
   read_pending();

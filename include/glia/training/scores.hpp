@@ -10,28 +10,29 @@
 
 namespace glia {
 
-/// Loss and metrics over samples.
+/// The mean loss and the metrics of a model over a set of samples.
 struct scores {
-  double loss = 0;
-  std::vector<double> metrics = {};     ///< in the order in which they were asked for
-  std::vector<std::string> names = {};  ///< of the metrics
+  double loss = 0;                             ///< mean loss
+  std::vector<double> metric_values = {};      ///< values of the metrics, in the requested order
+  std::vector<std::string> metric_names = {};  ///< names of the metrics, in the same order
 
   friend bool operator==(const scores&, const scores&) = default;
 
-  /// The loss by its name, "loss", or a metric by its own. Throws `value_error` for another name.
+  /// The loss, by the name "loss", or a metric, by its name. Throws `value_error` for an unknown
+  /// name.
   [[nodiscard]] double operator[](std::string_view name) const {
     if (name == "loss") {
       return loss;
     }
-    const auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) {
+    const auto at = std::find(metric_names.begin(), metric_names.end(), name);
+    if (at == metric_names.end()) {
       std::string known = "loss";
-      for (const std::string& one : names) {
+      for (const std::string& one : metric_names) {
         known += ", " + one;
       }
-      throw value_error(text("scores: nothing is called '", name, "'; there are: ", known));
+      throw value_error(text("scores: there is no score '", name, "'; the scores are: ", known));
     }
-    return metrics[static_cast<std::size_t>(at - names.begin())];
+    return metric_values[static_cast<std::size_t>(at - metric_names.begin())];
   }
 };
 

@@ -23,7 +23,7 @@ template <class T>
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// A sum of some samples of a data set, by which another one shows.
+/// A checksum of four samples of a data set, to detect that ranks have different data.
 [[nodiscard]] inline std::string sampled_checksum(const dataset_view& data) {
   const auto last = static_cast<std::uint32_t>(data.size() - 1);
   const std::array samples{std::uint32_t{0}, last / 3, last / 3 * 2, last};
@@ -31,38 +31,38 @@ template <class T>
   data.gather(samples, some);
   checksum sum;
   sum.add(bytes_of_all(some.inputs));
-  sum.add(bytes_of_all(some.classes));
+  sum.add(bytes_of_all(some.labels));
   sum.add(bytes_of_all(some.targets));
   return text(sum.value());
 }
 
 }  // namespace detail
 
-/// Adds the outputs of all ranks for their samples of a batch to metrics that look at outputs, in
-/// the order of the samples.
+/// Collects the outputs of all ranks for their samples of a batch, and adds them, in the order of
+/// the samples, to the metrics that need outputs.
 template <backend B>
 void add_outputs_of_all(rank_group& ranks, const batch& own, const std::vector<float>& outputs,
                         running_scores<B>& sums) {
   batch whole;
   whole.size = own.whole_size();
-  whole.classes = gather_all(ranks, own.classes);
+  whole.labels = gather_all(ranks, own.labels);
   whole.targets = gather_all(ranks, own.targets);
   const std::vector<float> all = gather_all(ranks, outputs);
   sums.add_outputs(std::span<const float>(all), whole);
 }
 
-/// The scores of batches that ranks take in turn, rank 0 the first one, rank 1 the second: all add
-/// them in the order of the batches, so that they come to the same bits as on one.
+/// Sums the scores of batches at which ranks take turns. All ranks add the scores in the order of
+/// the batches, so that the result is the same, bit for bit, for every number of ranks.
 template <backend B>
 class shared_scores {
  public:
   using tensor = typename B::tensor;
 
-  /// `ranks` may be null: all batches are this process's own.
+  /// `ranks` can be null; then all batches belong to this process.
   shared_scores(rank_group* ranks, const B& device, running_scores<B>& into)
       : ranks_(ranks), device_(&device), into_(&into) {}
 
-  /// What a batch gave; see scoring::results.
+  /// Adds the results of a batch; see scoring::results.
   void add(std::span<const tensor> results, const batch& b) {
     if (ranks_ == nullptr) {
       into_->add_results(results, b);
@@ -80,12 +80,12 @@ class shared_scores {
       device_->to_host(y, std::span(all));
       const auto end = static_cast<std::ptrdiff_t>(all.size() / y.shape()[0] * b.size);
       outputs_.insert(outputs_.end(), all.begin(), all.begin() + end);
-      classes_.insert(classes_.end(), b.classes.begin(), b.classes.end());
+      classes_.insert(classes_.end(), b.labels.begin(), b.labels.end());
       targets_.insert(targets_.end(), b.targets.begin(), b.targets.end());
     }
   }
 
-  /// All batches were added, on all ranks.
+  /// Exchanges the scores after all ranks have added all their batches.
   void finish() {
     if (ranks_ == nullptr) {
       return;
@@ -110,7 +110,7 @@ class shared_scores {
           };
           batch b;
           b.size = size;
-          b.classes.assign(of_batch(classes).begin(), of_batch(classes).end());
+          b.labels.assign(of_batch(classes).begin(), of_batch(classes).end());
           b.targets.assign(of_batch(targets).begin(), of_batch(targets).end());
           into_->add_outputs(of_batch(outputs), b);
         }
@@ -135,9 +135,9 @@ class shared_scores {
   rank_group* ranks_;
   const B* device_;
   running_scores<B>* into_;
-  // Of this rank's batches, one behind the other:
+  // The values of all batches of this rank, concatenated:
   std::vector<std::size_t> sizes_;
-  std::vector<std::size_t> counts_;  // of the samples that count
+  std::vector<std::size_t> counts_;  // numbers of samples that count
   std::vector<double> sums_;
   std::vector<float> outputs_;
   std::vector<std::int32_t> classes_;

@@ -20,7 +20,7 @@
 
 namespace glia {
 
-/// Samples first ... first + count - 1 of a batch.
+/// Copies the samples [first, first + count) of a batch.
 [[nodiscard]] inline batch samples_of(const batch& b, std::size_t first, std::size_t count) {
   batch result;
   const auto take = [&](const auto& from, auto& to) {
@@ -29,7 +29,7 @@ namespace glia {
     to.assign(begin, begin + static_cast<std::ptrdiff_t>(count * each));
   };
   take(b.inputs, result.inputs);
-  take(b.classes, result.classes);
+  take(b.labels, result.labels);
   take(b.targets, result.targets);
   result.size = count;
   result.input_shape = batch_of(count, sample_of(b.input_shape));
@@ -41,7 +41,7 @@ namespace glia {
   return result;
 }
 
-/// The memory of a sum over the pieces of a batch and over ranks, and its thread.
+/// A sum over the pieces of a batch and over ranks, with its memory and its thread.
 template <backend B>
 class shared_sum {
  public:
@@ -52,17 +52,18 @@ class shared_sum {
       : layout_(std::move(what)),
         sum_(ranks, layout_.size(),
              {.pieces = over.pieces(),
-              .bucket_bytes = over.how.bucket_bytes,
-              .rounded = over.how.bfloat16_sums ? layout_.gradients() : 0,
-              .overlap = over.how.overlap,
-              .share_memory = over.how.share_memory}) {}
+              .bucket_bytes = over.options.bucket_bytes,
+              .rounded = over.options.bfloat16_gradients ? layout_.gradients() : 0,
+              .overlap = over.options.overlap,
+              .share_memory = over.options.share_memory}) {}
 
   [[nodiscard]] const sum_layout& layout() const { return layout_; }
   [[nodiscard]] const batch_sum_record& record() const { return sum_.record(); }
   void begin() { sum_.begin(); }
   void finish() { sum_.finish(); }
 
-  /// Where the backward pass of a piece is to write, on backends in the host's memory.
+  /// The tensors that the backward pass of a piece writes its results to, on backends whose tensors
+  /// are in host memory.
   [[nodiscard]] std::vector<tensor> places_for(std::size_t piece) const {
     std::vector<tensor> places;
     for (const sum_layout::segment& one : layout_.segments) {
@@ -70,27 +71,28 @@ class shared_sum {
     }
     return places;
   }
-  /// A segment of a piece is in its place.
+  /// Adds a segment of a piece, which is already in the memory of the sum.
   void add(std::size_t piece, std::size_t segment) {
     sum_.add(piece, layout_.segments[segment].first, layout_.segments[segment].end());
   }
-  /// The same for one that is elsewhere.
+  /// Copies a segment of a piece from the device and adds it.
   void add(const B& device, std::size_t piece, std::size_t segment, const tensor& from) {
     const sum_layout::segment& one = layout_.segments[segment];
     T* const to = sum_.memory_for(piece) + one.first;
     device.to_host(from, std::span(to, one.what.size()));
     add(piece, segment);
   }
-  /// A piece without samples.
+  /// Adds a piece without samples.
   void add_nothing(std::size_t piece) {
     std::fill_n(sum_.memory_for(piece), layout_.size(), T(0));
     sum_.add(piece, 0, layout_.size());
   }
 
-  /// The sum of a segment.
+  /// The sum of a segment, on the host.
   [[nodiscard]] std::span<const T> values(const sum_layout::segment& one) const {
     return {sum_.sum() + one.first, one.what.size()};
   }
+  /// The sum of a segment, on the device.
   [[nodiscard]] tensor on(const B& device, const sum_layout::segment& one) const {
     if constexpr (host_memory_backend<B>) {
       return tensor::over(sum_.sum() + one.first, real_of(one.what));
@@ -104,8 +106,9 @@ class shared_sum {
   batch_sum<T> sum_;
 };
 
-/// Training steps that ranks take together: each computes gradients of its pieces of a batch, which
-/// are summed while they are computed, and all then make the same update.
+/// Takes training steps on several ranks together. Each rank computes the gradients of its pieces
+/// of a batch. The gradients are summed over the ranks while others are still computed. Then all
+/// ranks make the same update.
 template <backend B>
 class shared_step {
  public:
@@ -113,20 +116,21 @@ class shared_step {
   using tensor = typename B::tensor;
 
   explicit shared_step(distribution over) : over_(std::move(over)) {
-    require<value_error>(!over_.how.reproducible || !over_.how.bfloat16_sums,
-                         "distributed: sums in bfloat16 are rounded once more for each rank, so "
-                         "they are not reproducible; ask for one of the two");
-    require<value_error>(!over_.how.reproducible || !over_.how.synchronised_batch_norm,
-                         "distributed: pieces of a batch are computed one after the other, so that "
-                         "batch normalisation cannot see them all; ask for reproducible or for "
-                         "synchronised_batch_norm");
+    require<value_error>(!over_.options.reproducible || !over_.options.bfloat16_gradients,
+                         "distributed: reproducible and bfloat16_gradients cannot both be set, "
+                         "because the rounding to bfloat16 depends on the number of ranks");
+    require<value_error>(
+        !over_.options.reproducible || !over_.options.sync_batch_norm,
+        "distributed: reproducible and sync_batch_norm cannot both be set, because "
+        "reproducible computes the pieces of a batch one after another, so that "
+        "batch normalization cannot use all of them");
     constexpr std::size_t most = std::size_t{1} << 28;
-    require<value_error>(over_.how.bucket_bytes > 0 && over_.how.bucket_bytes <= most,
+    require<value_error>(over_.options.bucket_bytes > 0 && over_.options.bucket_bytes <= most,
                          "distributed: expected buckets of 1 to ", most, " bytes, got ",
-                         over_.how.bucket_bytes);
-    require<value_error>(over_.pieces() >= over_.size(), "distributed: a batch of ", over_.pieces(),
-                         " pieces cannot be shared by ", over_.size(),
-                         " ranks; ask for as many pieces as there are ranks, or more");
+                         over_.options.bucket_bytes);
+    require<value_error>(over_.pieces() >= over_.size(), "distributed: expected at least ",
+                         over_.size(), " pieces of a batch, one for each rank, got ",
+                         over_.pieces());
     if (!over_.ranks) {
       over_.ranks = std::make_shared<lone_rank>();
     }
@@ -135,25 +139,25 @@ class shared_step {
   [[nodiscard]] rank_group& ranks() const { return *over_.ranks; }
   [[nodiscard]] const distribution& over() const { return over_; }
 
-  /// How a training step is made, and for what.
+  /// The arguments of a training step.
   struct step {
     const B& device;
     model_part which;
     parameter_list<B>& parameters;
-    slot_lists<B>& slots;
+    slot_lists<B>& slots;  ///< state of the optimizer
     const step_rule<X>& rule;
-    const shape& sample;  ///< of the model
-    const shape& output;  ///< of it for a sample
+    const shape& sample;  ///< shape of the model's samples
+    const shape& output;  ///< shape of the model's outputs for a sample
     bool depth_first;
     const std::optional<frozen_end>& frontier;
-    const counted_targets& counted;  ///< by the loss
-    tensor numbers;                  ///< of the optimizer
+    const counted_targets& counted;  ///< targets that decide whether a sample counts in the loss
+    tensor numbers;                  ///< numbers of the optimizer for this step
     step_key key;
-    timeline* times;  ///< may be nullptr
+    timeline* times;  ///< recording of the step; can be null
   };
 
-  /// Takes a step on this rank's samples of a batch, in which what `scores` wants is computed.
-  /// `rows` is how many samples pieces of a full batch have.
+  /// Takes a step on this rank's samples of a batch, and computes the scores if asked for. `rows`
+  /// is the number of samples in a piece of a full batch.
   void run(const step& at, const batch& own, const std::optional<scoring>& scores,
            std::size_t rows) {
     if (taken_ == nullptr) {
@@ -161,16 +165,15 @@ class shared_step {
     }
     const std::size_t whole = own.whole_size();
     const index_range expected = over_.share().samples(whole);
-    require<value_error>(own.first == expected.first && own.size == expected.size(),
-                         "distributed: of a batch of ", whole, " samples, ",
-                         over_.ranks->name_of(over_.rank()), " has ", expected.size(), " from ",
-                         expected.first, " on, got ", own.size, " from ", own.first,
-                         "; cut it by distribution::share");
-    require<value_error>(!over_.how.synchronised_batch_norm || whole >= over_.size(),
-                         "distributed: a batch of ", whole, " samples leaves some of ",
-                         over_.size(),
-                         " ranks without any, which synchronised_batch_norm does not "
-                         "allow; give another batch size");
+    require<value_error>(
+        own.first == expected.first && own.size == expected.size(), "distributed: expected ",
+        expected.size(), " samples from index ", expected.first, " of a batch of ", whole,
+        " samples for ", over_.ranks->name_of(over_.rank()), ", got ", own.size,
+        " samples from index ", own.first, "; divide the batch with distribution::share");
+    require<value_error>(!over_.options.sync_batch_norm || whole >= over_.size(),
+                         "distributed: with sync_batch_norm, expected at least ", over_.size(),
+                         " samples in a batch, one for each rank, got ", whole,
+                         "; use another batch size");
     count_ = whole;
     if (!at.counted.all()) {
       const auto of_ranks = gather_values(*over_.ranks, count_of(at.counted, own));
@@ -199,7 +202,7 @@ class shared_step {
     taken_ = sum;
   }
 
-  /// Adds loss and metrics of the whole batch that the last step was on.
+  /// Adds the loss and the metrics of the last step's whole batch, of all ranks, to `sums`.
   void add_scores(const batch& own, running_scores<B>& sums) const {
     std::vector<double> of_batch;
     for (const sum_layout::segment& one : taken_->layout().segments) {
@@ -214,7 +217,7 @@ class shared_step {
   }
 
   [[nodiscard]] const batch_sum_record& record() const { return record_; }
-  /// Of the largest program, for a piece's intermediate results.
+  /// The working memory of the largest graph, in bytes.
   [[nodiscard]] std::size_t scratch_bytes() const {
     std::size_t most = 0;
     for (const kept_gradients& one : gradients_) {
@@ -222,6 +225,7 @@ class shared_step {
     }
     return most;
   }
+  /// The working memory of its batch tiles, in bytes.
   [[nodiscard]] std::size_t lane_bytes() const {
     std::size_t most = 0;
     for (const kept_gradients& one : gradients_) {
@@ -231,17 +235,17 @@ class shared_step {
   }
 
  private:
-  /// Ranks with other options would send other messages, and wait for ever.
+  /// Throws `rank_error` if ranks have different options. They would send different messages and
+  /// wait forever.
   void require_same_options() const {
-    const distributed_options& how = over_.how;
-    const std::vector<rank_setting> own{
-        {"ranks", text(over_.size())},
-        {"reproducible", text(how.reproducible)},
-        {"pieces", text(over_.pieces())},
-        {"synchronised batch norm", text(how.synchronised_batch_norm)},
-        {"bfloat16 sums", text(how.bfloat16_sums)},
-        {"bucket bytes", text(how.bucket_bytes)},
-        {"share memory", text(how.share_memory)}};
+    const distributed_options& how = over_.options;
+    const std::vector<rank_setting> own{{"ranks", text(over_.size())},
+                                        {"reproducible", text(how.reproducible)},
+                                        {"pieces", text(over_.pieces())},
+                                        {"synchronized batch norm", text(how.sync_batch_norm)},
+                                        {"bfloat16 gradients", text(how.bfloat16_gradients)},
+                                        {"bucket bytes", text(how.bucket_bytes)},
+                                        {"share memory", text(how.share_memory)}};
     require_same_settings(*over_.ranks, own);
   }
 
@@ -254,15 +258,16 @@ class shared_step {
   static constexpr std::size_t most_programs = 16;
   static constexpr std::size_t most_sums = 4;
 
-  /// Messages within a step must come in one order on all ranks, however many samples each has.
+  /// Whether steps use batch tiles. Messages within a step must have the same order on all ranks,
+  /// whatever their numbers of samples.
   [[nodiscard]] bool depth_first(const step& at) const {
-    return at.depth_first && !over_.how.synchronised_batch_norm;
+    return at.depth_first && !over_.options.sync_batch_norm;
   }
   [[nodiscard]] step_shapes shapes_for(const step& at, const batch& b) const {
     return {batch_of(b.size, at.sample), target_spec(b), depth_first(at), !at.counted.all()};
   }
 
-  /// The layout for a rank that has no samples itself: that of one.
+  /// The layout for a rank without samples: the same as for one sample.
   [[nodiscard]] const sum_layout& layout_of(const step& at, const batch& own,
                                             const std::optional<scoring>& scores) {
     step_shapes one = shapes_for(at, own);
@@ -307,7 +312,7 @@ class shared_step {
                           std::make_shared<const gradient_program<B>>(
                               at.device, shapes, at.parameters, at.rule, scores,
                               at.which == model_part::trained ? at.frontier : std::nullopt,
-                              over_.how.synchronised_batch_norm ? over_.ranks.get() : nullptr)});
+                              over_.options.sync_batch_norm ? over_.ranks.get() : nullptr)});
     return *gradients_.back().made;
   }
 
@@ -317,7 +322,7 @@ class shared_step {
     if (compiling_backend<B> && rows > b.size) {
       filled = filled_up(b, rows);
       if (gradients_for(at, shapes_for(at, *filled), scores).mixes_samples()) {
-        filled.reset();  // it would not be the same step
+        filled.reset();  // padding would change the results
       }
     }
     const batch& given = filled ? *filled : b;
@@ -335,7 +340,7 @@ class shared_step {
     const auto count = static_cast<double>(std::max<std::size_t>(count_, 1));
     tensor each = device.run(kernels::full{{}, 1 / count});
     tensor of_whole = device.run(kernels::full{{}, share});
-    room_.assign({&x, t.classes ? &t.classes : &t.values, &in_key, &each, &of_whole});
+    room_.assign({&x, t.labels ? &t.labels : &t.values, &in_key, &each, &of_whole});
     tensor present;
     if (compiling_backend<B> || !at.counted.all()) {
       present = present_rows(device, at.counted, given, b.size);
@@ -401,9 +406,9 @@ class shared_step {
   std::vector<std::unique_ptr<shared_sum<B>>> sums_;
   std::vector<tensor*> room_;
   batch_sum_record record_;
-  const shared_sum<B>* taken_ = nullptr;  // of the last step
-  std::size_t count_ = 0;                 // of the samples of all ranks that count there
-  std::vector<float> outputs_;            // of this rank's samples there, where metrics want them
+  const shared_sum<B>* taken_ = nullptr;  // sum of the last step
+  std::size_t count_ = 0;                 // its number of samples that count, of all ranks
+  std::vector<float> outputs_;            // its outputs on this rank, if a metric needs them
 };
 
 }  // namespace glia

@@ -17,13 +17,14 @@ namespace glia {
 
 namespace detail {
 
-/// Calls each(part) for all parts of what is sent: what is written and read in one order.
+/// Calls each(member) for the members of a training state and of the types in it, in the order in
+/// which they are written and read.
 template <class Each>
 void for_each_part(const Each& each, auto& state) requires requires {
   state.tensors;
 }
 {
-  each(state.tensors), each(state.seed), each(state.step), each(state.rate_scale);
+  each(state.tensors), each(state.seed), each(state.step), each(state.learning_rate_scale);
   each(state.epoch), each(state.position), each(state.samples), each(state.batch_size);
   each(state.shuffled), each(state.metrics), each(state.sums), each(state.seconds);
   each(state.optimizer), each(state.setup), each(state.history), each(state.kept);
@@ -44,11 +45,11 @@ void for_each_part(const Each& each, auto& record) requires requires {
 }
 template <class Each>
 void for_each_part(const Each& each, auto& scores) requires requires {
-  scores.names;
+  scores.metric_names;
 }
-{ each(scores.loss), each(scores.metrics), each(scores.names); }
+{ each(scores.loss), each(scores.metric_values), each(scores.metric_names); }
 
-/// Writes values one behind the other.
+/// Appends values to a string.
 struct byte_writer {
   std::string* to;
 
@@ -76,14 +77,14 @@ struct byte_writer {
   void operator()(const shape& s) const { (*this)(std::vector<std::size_t>(s.begin(), s.end())); }
 };
 
-/// Reads what byte_writer wrote.
+/// Reads values that byte_writer wrote.
 struct byte_reader {
   std::string_view* from;
 
   template <class T>
   void operator()(T& value) const {
     if constexpr (std::is_arithmetic_v<T>) {
-      require<value_error>(from->size() >= sizeof(T), "a state that was sent is not whole");
+      require<value_error>(from->size() >= sizeof(T), "the received training state is incomplete");
       std::memcpy(&value, from->data(), sizeof(T));
       from->remove_prefix(sizeof(T));
     } else if constexpr (requires { value.resize(0); }) {
@@ -122,19 +123,20 @@ struct byte_reader {
 
 }  // namespace detail
 
-/// A state for another process that runs the same program, and back.
+/// Converts a training state to bytes for another process that runs the same program.
 [[nodiscard]] inline std::string bytes_of(const training_state& state) {
   std::string bytes;
   const detail::byte_writer write{&bytes};
   write(state);
   return bytes;
 }
-/// The state that `bytes_of` was given.
+/// Converts bytes of `bytes_of` back to a training state. Throws `value_error` if they are
+/// incomplete or too long.
 [[nodiscard]] inline training_state state_of(std::string_view bytes) {
   training_state state;
   const detail::byte_reader read{&bytes};
   read(state);
-  require<value_error>(bytes.empty(), "a state that was sent is too long");
+  require<value_error>(bytes.empty(), "the received training state is too long");
   return state;
 }
 

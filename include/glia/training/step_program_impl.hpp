@@ -19,7 +19,7 @@ namespace glia {
 
 namespace detail {
 
-/// The mean of the losses (N) of the samples that count, or what `each` makes of their sum.
+/// The mean of the losses (N) of the samples that count, or their sum with the weight `each`.
 template <backend X>
 [[nodiscard]] variable<X> mean_loss(tape<X>& on, const variable<X>& losses,
                                     const typename X::tensor& present,
@@ -41,7 +41,7 @@ template <backend X>
   return ops::sum(losses * on.constant(share));
 }
 
-/// Says to a recorder where in a model what comes next belongs.
+/// Tells a recorder to which layer and phase the next kernels belong.
 template <backend X>
 void set_place(const X& device, std::string_view name, step_phase phase) {
   if constexpr (requires { device.set_place(name, phase); }) {
@@ -103,7 +103,7 @@ step_results<X> take_step(tape<X>& on, step_inputs<X> in, parameter_list<X>& par
 
 namespace detail {
 
-/// A batch's targets as an input of what is recorded.
+/// Records a batch's targets as an input.
 template <backend B>
 [[nodiscard]] targets<recorder<B>> targets_input(const recorder<B>& to, const tensor_spec& spec) {
   const auto wanted = to.samples("targets", spec);
@@ -111,8 +111,7 @@ template <backend B>
   return spec.type == element::index ? all{wanted, {}} : all{{}, wanted};
 }
 
-/// Makes the sums over a batch results of what is recorded, and the outputs where a metric looks
-/// at them.
+/// Records the sums over a batch as outputs, and the model's outputs if a metric needs them.
 template <backend B>
 void output_sums(const recorder<B>& to, const step_results<recorder<B>>& step,
                  const targets<recorder<B>>& t, const scoring& scores,
@@ -126,7 +125,7 @@ void output_sums(const recorder<B>& to, const step_results<recorder<B>>& step,
   }
 }
 
-/// An input that tells samples that count, as 1, from the other rows of a batch of so many.
+/// Records the mask of the samples that count, for a batch of `rows` rows, as an input.
 template <backend B>
 [[nodiscard]] typename recorder<B>::tensor present_input(const recorder<B>& to, std::size_t rows) {
   return to.samples("present", real_of({rows}));
@@ -149,7 +148,7 @@ template <backend B>
   return program<B>(std::move(g), rec.how(), device);
 }
 
-/// The inputs of a step that vary with its batch, as inputs of what is recorded.
+/// Records the inputs of a step that depend on the batch.
 template <backend B>
 [[nodiscard]] step_inputs<recorder<B>> batch_inputs(const recorder<B>& to,
                                                     const step_shapes& shapes) {
@@ -160,7 +159,7 @@ template <backend B>
   return in;
 }
 
-/// The optimizer's slots as inputs of what is recorded.
+/// Records the optimizer's state as inputs.
 template <backend B>
 [[nodiscard]] slot_lists<recorder<B>> slot_inputs(const recorder<B>& to,
                                                   const parameter_list<B>& parameters,
@@ -175,7 +174,7 @@ template <backend B>
   return kept;
 }
 
-/// Says what parameters and slots are after each run.
+/// Records the new values of parameters and optimizer state.
 template <backend B>
 void set_next(const recorder<B>& to, const parameter_list<recorder<B>>& before,
               const parameter_list<recorder<B>>& after, const slot_lists<recorder<B>>& kept_before,
@@ -188,15 +187,16 @@ void set_next(const recorder<B>& to, const parameter_list<recorder<B>>& before,
   }
 }
 
-/// Makes a recorded step ready to run, from the frozen part of the model on where there is one.
+/// Compiles a recorded step. With a frontier, the step begins after the model's frozen layers.
 template <backend B>
 [[nodiscard]] program<B> finish_step(graph g, const recorder<B>& recorded, const B& device,
                                      const step_shapes& shapes,
                                      const std::optional<frozen_end>& frontier, step_kind kind) {
   if (frontier) {
     require<value_error>(passes::begin_at(g, 0, frontier->value_in(g)),
-                         "trainer: the step needs more of the samples than what the frozen layers "
-                         "give; ask for fit_options{.frozen = {.keep = false}}");
+                         "trainer: the step uses the samples elsewhere than in the frozen layers, "
+                         "so that their outputs cannot be cached; use "
+                         "fit_options{.frozen_outputs = {.cache = false}}");
   }
   if (kind == step_kind::fast) {
     std::vector<std::size_t> varying(g.inputs().size());
@@ -209,7 +209,8 @@ template <backend B>
   return program<B>(std::move(g), recorded.how(), device);
 }
 
-/// On backends that compile also says whether the step mixes samples.
+/// Records and compiles a step. On backends that compile, sets `mixes` to whether a sample affects
+/// the results for others.
 template <backend B>
 [[nodiscard]] program<B> record_step(const B& device, const step_shapes& shapes,
                                      const parameter_list<B>& parameters,
@@ -232,7 +233,7 @@ template <backend B>
 
   const step_results<R> results = take_step(at, in, traced, kept, rule);
   if constexpr (compiling_backend<B>) {
-    mixes = passes::mixes_samples(rec.recorded());  // before metrics, which may
+    mixes = passes::mixes_samples(rec.recorded());  // before the metrics, which may mix samples
   }
   if (scores) {
     output_sums(rec, results, in.t, *scores, in.present);

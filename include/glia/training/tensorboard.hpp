@@ -12,34 +12,41 @@
 
 #include "glia/core/error.hpp"
 #include "glia/io/event_file.hpp"
-#include "glia/training/observer.hpp"
+#include "glia/training/callback.hpp"
 
 namespace glia {
 
-/// What is written for TensorBoard, and how often.
+/// The options of `tensorboard`: what is written, and how often.
 struct tensorboard_options {
-  std::size_t loss_every_steps = 0;  ///< running_loss, the epoch's mean so far; 0: not by steps
-  std::size_t histogram_every_epochs = 1;  ///< of the parameters that are trained; 0: none
-  std::size_t histogram_buckets = 30;      ///< at least 1
+  /// Number of steps between two values of running_loss, the epoch's mean loss so far; 0: none.
+  std::size_t loss_every_steps = 0;
+  /// Number of epochs between two histograms of the trained parameters; 0: none.
+  std::size_t histogram_every_epochs = 1;
+  std::size_t histogram_buckets = 30;  ///< number of buckets in each histogram, at least 1
 };
 
-/// An observer that writes what TensorBoard shows: loss, metrics, the same of the validation
-/// (validation_loss), learning_rate and samples_per_second of each epoch, and a histogram of each
-/// parameter that is trained (parameters/dense_0.kernel).
+/// A callback that writes the progress of the training to a folder for TensorBoard.
 ///
-///     trainer.fit(train, test, {.epochs = 20, .observers = {glia::tensorboard{"logs/run1"}}});
-///     tensorboard --logdir logs
+///     trainer.fit(train, test, {.epochs = 20, .callbacks = {glia::tensorboard{"logs/run1"}}});
 ///
-/// All stands at the number of steps taken, and not of the epoch: a training that is gone on with
-/// writes a new file to the same folder, and TensorBoard forgets what files before it say of steps
-/// that are taken again. So it does with a training that begins anew in the folder of another one.
-/// An epoch that was interrupted is written when it is over.
+/// Show it with `tensorboard --logdir logs`. After each epoch it writes these values:
 ///
-/// Numbers that are not finite are shown as such in scalars. Histograms leave them out, and
-/// not_finite/dense_0.kernel counts them where there are any.
+/// - loss and metrics of the training;
+/// - loss and metrics of the validation, such as validation_loss;
+/// - learning_rate and samples_per_second;
+/// - a histogram of each trained parameter, such as parameters/dense_0.kernel.
 ///
-/// Throws `data_error` as `event_file` does, before the first step where the folder cannot be
-/// written to, and `value_error` for histograms without buckets.
+/// The horizontal axis is the number of training steps; Keras's `TensorBoard` has epochs there.
+///
+/// A resumed training writes a new file to the same folder. TensorBoard then ignores older values
+/// of steps that are repeated. The same happens if a new training uses the folder of another one.
+/// An interrupted epoch is written when it is complete.
+///
+/// Scalars that are not finite are written as they are. Histograms leave such numbers out, and
+/// not_finite/dense_0.kernel counts them if there are any.
+///
+/// The constructor throws `value_error` if `histogram_buckets` is 0. `fit` throws `data_error`,
+/// before the first step, if the folder cannot be written to.
 class tensorboard {
  public:
   static constexpr bool first_rank_only = true;
@@ -47,32 +54,32 @@ class tensorboard {
   explicit tensorboard(std::filesystem::path folder, const tensorboard_options& options = {})
       : folder_(std::move(folder)), options_(options) {
     require<value_error>(options.histogram_buckets > 0,
-                         "tensorboard: expected histograms of at least 1 bucket");
+                         "tensorboard: expected histogram_buckets of at least 1");
   }
 
   void operator()(const training& t) {
-    switch (t.at) {
-      case moment::begins:
+    switch (t.event) {
+      case event::train_begin:
         file_ = std::make_shared<event_file>(folder_);
         begun_ = false;
         break;
-      case moment::epoch_begins:
-        // Not before: another observer may restore the training after this one was told.
+      case event::epoch_begin:
+        // Not at train_begin, because a later callback can restore the training there.
         if (!std::exchange(begun_, true)) {
           file_->begin_at(t.step + 1);
         }
         break;
-      case moment::step:
+      case event::train_batch_end:
         if (options_.loss_every_steps > 0 && t.step % options_.loss_every_steps == 0) {
           event_summary summary;
           summary.add("running_loss", t.loss());
           file_->add(t.step, summary);
         }
         break;
-      case moment::epoch:
+      case event::epoch_end:
         write_epoch(t);
         break;
-      case moment::ends:
+      case event::train_end:
         file_.reset();
         break;
       default:
@@ -82,12 +89,12 @@ class tensorboard {
 
  private:
   void write_epoch(const training& t) const {
-    const epoch_record& e = t.result.epochs.back();
+    const epoch_record& e = t.history.epochs.back();
     event_summary summary;
     const auto add = [&](const std::string& prefix, const scores& s) {
       summary.add(prefix + "loss", s.loss);
-      for (std::size_t i = 0; i < t.result.metrics.size(); ++i) {
-        summary.add(prefix + t.result.metrics[i].name, s.metrics[i]);
+      for (std::size_t i = 0; i < t.history.metrics.size(); ++i) {
+        summary.add(prefix + t.history.metrics[i].name, s.metric_values[i]);
       }
     };
     add("", e.training);
@@ -126,7 +133,7 @@ class tensorboard {
   std::filesystem::path folder_;
   tensorboard_options options_;
   std::shared_ptr<event_file> file_;  // while a training runs
-  bool begun_ = false;                // whether its first epoch has
+  bool begun_ = false;                // whether the first epoch has begun
 };
 
 }  // namespace glia

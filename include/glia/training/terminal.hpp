@@ -13,7 +13,7 @@
 
 namespace glia {
 
-/// Whether what is written to this stream appears on a terminal.
+/// Whether a stream writes to a terminal.
 [[nodiscard]] inline bool is_terminal(const std::ostream& out) {
 #if defined(GLIA_HAS_TERMINAL)
   return (&out == &std::cout && isatty(STDOUT_FILENO) != 0) ||
@@ -24,7 +24,7 @@ namespace glia {
 #endif
 }
 
-/// The width of that terminal now; 80 where it is not known.
+/// The current width of the terminal behind a stream, in columns. 80 if it is not known.
 [[nodiscard]] inline std::size_t terminal_columns(const std::ostream& out) {
 #if defined(GLIA_HAS_TERMINAL)
   winsize size{};

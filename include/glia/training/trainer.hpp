@@ -23,7 +23,7 @@ concept model_on_a_backend = requires {
   typename Model::backend_type;
 };
 
-/// What a trainer can be made of.
+/// A model on a backend, with a loss and an optimizer that a trainer can use with it.
 template <class Model, class Loss, class Optimizer>
 concept trainable = model_on_a_backend<Model> &&
     loss_function<Loss, tracing_backend<typename Model::backend_type>> &&
@@ -31,34 +31,38 @@ concept trainable = model_on_a_backend<Model> &&
 
 }  // namespace detail
 
-/// Trains a model: holds the loss, the optimizer and what the optimizer remembers between steps. A
-/// step is a function of parameters, optimizer state, batch and step number alone.
+/// Trains a model. A trainer holds the loss, the optimizer and the optimizer's state.
 ///
 ///     glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
 ///     trainer.fit(train, test, {.epochs = 20, .batch_size = 100});
 ///
-/// The model must outlive the trainer, whose calls throw `value_error` otherwise. Trainers of
-/// different models may run on threads of their own, on one device too; a step of a model that
-/// another thread is just training throws `value_error`.
+/// The result of a step depends only on the parameters, the optimizer's state, the batch, the seed
+/// and the step number.
+///
+/// The model must outlive the trainer. If it has been destroyed, the trainer's functions throw
+/// `value_error`.
+///
+/// Several threads can train different models at the same time, also on the same device. A step
+/// throws `value_error` if another thread is training the same model at that moment.
 template <class Model, class Loss, class Optimizer>
 class trainer {
-  // The primary template only reports why its arguments do not make a trainer; the trainer is the
-  // specialisation below.
+  // The primary template only reports why its arguments do not make a trainer. The specialization
+  // below is the trainer.
   static_assert(detail::model_on_a_backend<Model>,
                 "trainer: the first argument must be a glia::model");
   static_assert(!std::is_arithmetic_v<Optimizer>,
-                "trainer: the third argument must be an optimizer and not a number: write "
+                "trainer: the third argument must be an optimizer, not a number; write "
                 "glia::adam{1e-3}");
   static_assert(
-      !requires(const Loss& l) { l.slot_count(); },
-      "trainer: the loss comes first, the optimizer behind it: write glia::trainer "
+      !requires(const Loss& l) { l.state_count(); },
+      "trainer: the loss must come before the optimizer; write glia::trainer "
       "trainer{net, glia::softmax_cross_entropy{}, glia::adam{}}");
   static_assert(
-      requires(const Loss& l) { l.slot_count(); } || std::is_arithmetic_v<Optimizer> ||
+      requires(const Loss& l) { l.state_count(); } || std::is_arithmetic_v<Optimizer> ||
           detail::trainable<Model, Loss, Optimizer>,
-      "trainer: expected a loss, such as glia::softmax_cross_entropy{} or any callable "
-      "`variable<B> operator()(variable<B> y, const targets<B>& t) const` for any "
-      "backend B, and behind it an optimizer, such as glia::adam{}");
+      "trainer: expected a loss and then an optimizer, such as glia::softmax_cross_entropy{} and "
+      "glia::adam{}; a loss is any callable "
+      "`variable<B> operator()(variable<B> y, const targets<B>& t) const` for any backend B");
 
  public:
   trainer(Model& net, Loss loss, Optimizer update_rule, trainer_options options = {});
@@ -68,7 +72,7 @@ class trainer {
   history fit(const dataset_view& train, const fit_options& options = {});
 };
 
-/// The trainer of a model on a backend, with a loss and an optimizer for it.
+/// Trains a model on a backend with a loss and an optimizer.
 template <class Model, class Loss, class Optimizer>
 requires detail::trainable<Model, Loss, Optimizer>
 class trainer<Model, Loss, Optimizer> {
@@ -83,38 +87,47 @@ class trainer<Model, Loss, Optimizer> {
   trainer(Model&& net, Loss loss, Optimizer update_rule, trainer_options options = {})
       : trainer(net, std::move(loss), std::move(update_rule), std::move(options)) {
     static_assert(std::is_void_v<Model>,
-                  "trainer: the model must outlive the trainer: give it a name, as in glia::model "
-                  "net{...}");
+                  "trainer: the model must outlive the trainer, so it cannot be a temporary; give "
+                  "it a name, as in glia::model net{...}");
   }
 
-  /// Steps taken so far.
+  /// The number of training steps so far.
   [[nodiscard]] std::size_t step_count() const { return core_.step_count(); }
 
-  /// All that the next step depends on beside the description, the loss, the optimizer and the
-  /// batch. `restore` goes on from it, the model's parameters included; it throws `value_error`,
-  /// and changes nothing, for the state of another model, optimizer or backend.
+  /// A copy of everything that the next step depends on, except for the model's description, the
+  /// loss, the optimizer and the batch: parameters, optimizer state, seed and step number.
   [[nodiscard]] training_state state() const { return core_.state(net_->core()); }
+  /// Continues from a saved state. Replaces the model's parameters, too. Throws `value_error`, and
+  /// changes nothing, if the state belongs to another model, optimizer or backend.
   void restore(const training_state& from) { core_.restore(net_->core(), from); }
 
-  /// What sending gradients took in the last step, where ranks train together.
+  /// The cost of exchanging gradients in the last step, if several ranks train together.
   [[nodiscard]] batch_sum_record last_sum() const { return core_.last_sum(); }
 
-  /// One step on one batch: forward, backward, update. Adds the batch's loss and metrics to `sums`
-  /// if given. After the first steps it allocates nothing from the system.
+  /// Trains on one batch: forward pass, backward pass, update of the parameters. Adds the batch's
+  /// loss and metrics to `sums` if it is not null. After the first steps it allocates no memory
+  /// from the system.
   void step(const batch& b, running_scores<B>* sums = nullptr) {
     core_.step(subject(), model_part::whole, b, sums);
   }
 
-  /// Trains for a number of epochs and reports on each; `validation` is evaluated after each.
-  /// Ctrl-C stops after the step in progress and keeps the history.
+  /// Trains for `options.epochs` epochs, evaluates `validation` after each, and returns the
+  /// history.
   ///
-  /// Where the model has frozen layers that all else sees the samples through, their outputs are
-  /// computed once and kept, unless the options say otherwise or the samples vary from epoch to
-  /// epoch. Data may also come as `frozen_outputs`.
+  /// Ctrl-C and SIGTERM stop the training after the current step. The history so far is returned,
+  /// and `fit_options::resume` continues from there.
+  ///
+  /// If the model begins with frozen layers, their outputs are computed once and cached. They are
+  /// not cached if `fit_options::frozen_outputs` says so or if the samples change from epoch to
+  /// epoch, as augmented images do. Both data sets can also be `frozen_outputs`.
+  ///
+  /// Throws `shape_error`, `value_error` or `data_error` before the first step if the data sets,
+  /// the loss or the metrics do not fit the model.
   history fit(const dataset_view& train, const dataset_view& validation,
               const fit_options& options = {}) {
     return core_.fit(subject(), train, &validation, options);
   }
+  /// Trains without validation data.
   history fit(const dataset_view& train, const fit_options& options = {}) {
     return core_.fit(subject(), train, nullptr, options);
   }

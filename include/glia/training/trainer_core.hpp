@@ -12,9 +12,9 @@
 #include "glia/data/dataset_view.hpp"
 #include "glia/distributed/distribution.hpp"
 #include "glia/models/model_core.hpp"
+#include "glia/training/callback.hpp"
 #include "glia/training/frozen_outputs.hpp"
 #include "glia/training/history.hpp"
-#include "glia/training/observer.hpp"
 #include "glia/training/step_program.hpp"
 #include "glia/training/training_state.hpp"
 
@@ -25,31 +25,38 @@ class fit_run;
 template <backend B>
 class shared_step;
 
+/// The options of a `trainer`, for all of its calls of `fit`.
 struct trainer_options {
-  std::uint64_t seed = 1;  ///< of shuffling and of random layers
-  /// What is done to gradients before the update, in this order: {clip_by_norm(1.0)}.
-  std::vector<gradient_transform> gradients = {};
-  /// Among which ranks the training is shared, if it is; all of them call the trainer alike.
-  distribution over = {};
+  std::uint64_t seed = 1;  ///< seed of shuffling and of random layers such as dropout
+  /// Functions applied to the gradients before each update, in this order, such as
+  /// {clip_by_global_norm(1.0)}.
+  std::vector<gradient_transform> gradient_transforms = {};
+  /// The ranks that train together; default: this process alone. All ranks must make the same
+  /// calls.
+  glia::distribution distribution = {};
 };
 
+/// The options of `trainer::fit`.
 struct fit_options {
-  std::size_t epochs = 1;
-  std::size_t batch_size = 32;  ///< at least 1; the last batch of an epoch may be smaller
-  bool shuffle = true;
-  metric_choice metrics = {};  ///< {mae(), r_squared()}; default: accuracy, where there are classes
-  std::ostream* progress = &std::cout;   ///< nullptr: silent
-  std::vector<observer> observers = {};  ///< told of each moment, in this order
-  frozen_output_options frozen{};        ///< only for models with frozen layers
+  std::size_t epochs = 1;       ///< number of epochs, including those before a resume
+  std::size_t batch_size = 32;  ///< samples in a batch, at least 1; the last batch may be smaller
+  bool shuffle = true;          ///< whether each epoch has its own random order of samples
+  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, none otherwise.
+  metric_list metrics = {};
+  std::ostream* progress = &std::cout;  ///< stream for the progress bar; nullptr: silent
+  /// Callbacks, called at each event in this order; those with `runs_last`, such as `checkpoints`,
+  /// come last.
+  std::vector<callback> callbacks = {};
+  frozen_output_options frozen_outputs{};  ///< options of the cache for outputs of frozen layers
 
-  /// Goes on with what the trainer's last call of fit, or the one whose state it was given, left
-  /// undone, in the middle of an epoch as well, up to `epochs` in all.
+  /// Whether to resume the trainer's last call of `fit`, or the restored state, until `epochs`
+  /// epochs are done in total. Resumes in the middle of an epoch, too.
   bool resume = false;
-  bool stop_at_interrupt = true;  ///< whether Ctrl-C stops after the step in progress
+  bool stop_at_interrupt = true;  ///< whether Ctrl-C and SIGTERM stop after the current step
 };
 
-/// What of a trainer does not depend on the types of description, loss and optimizer: compiled once
-/// for each backend. Holds what the optimizer remembers and the recorded steps.
+/// The part of `trainer` that does not depend on the types of model, loss and optimizer, so that it
+/// is compiled only once for each backend. Holds the optimizer's state and the recorded steps.
 template <backend B>
 class trainer_core {
   friend class fit_run<B>;
@@ -58,7 +65,8 @@ class trainer_core {
   using X = tracing_backend<B>;
   using tensor = typename B::tensor;
 
-  /// What is trained, and how; given with each call, as it refers to what may move in between.
+  /// The model, its forward function, the loss and the optimizer. Passed to each call, because it
+  /// refers to objects that can move between calls.
   struct subject {
     model_core<B>& net;
     description_ref<X> described;
@@ -77,25 +85,25 @@ class trainer_core {
   [[nodiscard]] std::vector<named_tensor> parameters(const model_core<B>& net) const;
   void set_parameters(model_core<B>& net, std::span<const named_tensor> values);
 
-  /// One step on a batch for the whole model or for what comes behind its frozen layers. Adds the
-  /// batch's loss and metrics to `sums` if given. Backends that compile take it, if they can, with
-  /// the program for batches of `rows` samples.
+  /// Takes one training step on a batch, for the whole model or for the part after its frozen
+  /// layers. Adds the batch's loss and metrics to `sums` if it is not null. Backends that compile
+  /// graphs use the executable for batches of `rows` samples if they can.
   void step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
             std::size_t rows = 0);
 
-  /// Where a step on this batch would first give a number that is not finite, kernel by kernel:
-  /// "dense_1, backward (product)"; empty where none does. Changes nothing.
+  /// Describes the first kernel whose result is not finite in a step on this batch, such as
+  /// "dense_1, backward (product)". Empty if all results are finite. Changes nothing.
   [[nodiscard]] std::string first_not_finite(const subject& what, model_part which,
                                              const batch& b) const;
 
-  /// `validation` may be null.
+  /// Trains for a number of epochs; see `trainer::fit`. `validation` can be null.
   history fit(const subject& what, const dataset_view& train, const dataset_view* validation,
               const fit_options& options);
 
  private:
   static constexpr std::size_t most_programs = 8;
 
-  /// A recorded step, and what it is good for.
+  /// A recorded step and the batches that it can be used for.
   struct kept_program {
     step_shapes shapes;
     model_part which;
@@ -103,7 +111,7 @@ class trainer_core {
     std::shared_ptr<const step_program<B>> made;
   };
 
-  /// Which rows of a batch are samples, as they were last told.
+  /// The mask of the rows of a batch that hold samples, from the last step.
   struct known_rows {
     std::size_t samples = 0;
     std::size_t rows = 0;
@@ -113,7 +121,7 @@ class trainer_core {
   void watch(const model_core<B>& net, timeline* times);
   void require_same_model(const model_core<B>& net) const;
   [[nodiscard]] static step_shapes shapes_for(const subject& what, const batch& b);
-  /// Of a batch of which the first ones are samples.
+  /// The inputs of a step on a batch whose first `samples` rows are samples, the others padding.
   [[nodiscard]] step_inputs<B> inputs_for(const subject& what, const batch& b,
                                           std::size_t samples) const;
   void checked_step(const subject& what, model_part which, const batch& b, running_scores<B>* sums,
@@ -128,7 +136,7 @@ class trainer_core {
                                              const step_shapes& shapes,
                                              const std::optional<scoring>& scores,
                                              step_kind kind) const requires program_backend<B>;
-  /// A tensor that a step changes.
+  /// A tensor that a step changes, with its name.
   template <class Tensor>
   struct place {
     std::string name;
@@ -146,16 +154,16 @@ class trainer_core {
       const running_scores<B>* sums) requires program_backend<B>;
 
   trainer_options options_;
-  slot_lists<B> memory_;                    // the optimizer's slots, one list per parameter
-  std::vector<kept_program> programs_;      // none where steps run at once
-  std::shared_ptr<shared_step<B>> shared_;  // where ranks train together
-  std::shared_ptr<const char> recorded_;    // the model that they are of; see model_core::identity
-  std::vector<tensor*> room_;               // for a step's inputs
-  std::vector<tensor> sums_;                // that the last step gave
+  slot_lists<B> memory_;                    // the optimizer's state, one list per parameter
+  std::vector<kept_program> programs_;      // empty if the backend runs steps eagerly
+  std::shared_ptr<shared_step<B>> shared_;  // if several ranks train together
+  std::shared_ptr<const char> recorded_;    // the model of the steps; see model_core::identity
+  std::vector<tensor*> room_;               // argument buffer of a step
+  std::vector<tensor> sums_;                // results of the last step
   known_rows rows_;
-  training_state at_;                           // but for the tensors
-  timeline* times_ = nullptr;                   // if someone wants them, while fit runs
-  const running_scores<B>* running_ = nullptr;  // of the epoch in progress, while fit runs
+  training_state at_;                           // without its tensors
+  timeline* times_ = nullptr;                   // null, or a recording while fit runs
+  const running_scores<B>* running_ = nullptr;  // of the current epoch, while fit runs
 };
 
 }  // namespace glia

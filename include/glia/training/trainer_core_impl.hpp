@@ -26,19 +26,20 @@ trainer_core<B>::trainer_core(const subject& what, trainer_options options)
     : options_(std::move(options)) {
   require_logits(what.net.plan(), what.loss);
   at_.seed = options_.seed;
-  at_.optimizer = what.optimizer.slots_name();
-  if (options_.over.is_shared()) {
+  at_.optimizer = what.optimizer.state_name();
+  if (options_.distribution.is_shared()) {
     if constexpr (program_backend<B>) {
-      shared_ = std::make_shared<shared_step<B>>(options_.over);
+      shared_ = std::make_shared<shared_step<B>>(options_.distribution);
     } else {
       throw value_error(text("trainer: the backend ", what.net.device().name(),
-                             " runs no programs, which steps shared by several ranks need"));
+                             " does not record graphs, which training on several ranks needs"));
     }
   }
   for (const parameter<B>& p : what.net.parameters()) {
     std::vector<tensor>& own = memory_.emplace_back();
-    for (std::size_t i = 0; p.spec.trainable && i < what.optimizer.slot_count; ++i) {
-      own.push_back(what.net.device().run(kernels::full{p.spec.shape, what.optimizer.slot_start}));
+    for (std::size_t i = 0; p.spec.trainable && i < what.optimizer.state_count; ++i) {
+      own.push_back(
+          what.net.device().run(kernels::full{p.spec.shape, what.optimizer.initial_state}));
     }
   }
 }
@@ -51,11 +52,11 @@ void trainer_core<B>::require_same_model(const model_core<B>& net) const {
     unchanged = memory_[i].empty() || memory_[i][0].shape() == parameters[i].spec.shape;
   }
   require<value_error>(unchanged,
-                       "trainer: the model's parameters are no longer those that the trainer was "
-                       "made for; make a new trainer after assigning or moving a model");
+                       "trainer: the model's parameters have changed since the trainer was made; "
+                       "make a new trainer after assigning or moving a model");
 }
 
-/// Parameters, each followed by the optimizer's slots, if these are asked for.
+/// The parameters, each followed by its optimizer state unless `slots` is null.
 template <backend B>
 template <class Tensor, class Parameters, class Slots>
 std::vector<typename trainer_core<B>::template place<Tensor>> trainer_core<B>::places(
@@ -84,7 +85,7 @@ std::vector<named_tensor> trainer_core<B>::read(const B& device,
   return result;
 }
 
-/// All is looked at, and made on the device, before anything is changed.
+/// Checks all values and copies them to the device before anything is changed.
 template <backend B>
 void trainer_core<B>::write(const B& device, std::span<const named_tensor> values,
                             std::span<const place<tensor>> to) {
@@ -92,22 +93,22 @@ void trainer_core<B>::write(const B& device, std::span<const named_tensor> value
   std::vector<tensor> made;
   for (std::size_t i = 0; i < to.size(); ++i) {
     require<value_error>(i < values.size(), "trainer: the state has no tensor '", to[i].name,
-                         "'; it is of another model or optimizer");
+                         "'; it belongs to another model or optimizer");
     const named_tensor& saved = values[i];
     const auto* given = std::get_if<numbers>(&saved.values);
     require<value_error>(
         saved.name == to[i].name && saved.shape == *to[i].shape && given != nullptr &&
             given->size() == saved.shape.size(),
-        "trainer: expected the state of '", to[i].name, "' ", *to[i].shape, " in ",
+        "trainer: expected the tensor '", to[i].name, "' of shape ", *to[i].shape, " and type ",
         sizeof(typename B::value_type) == sizeof(float) ? "float" : "double", ", got '", saved.name,
-        "' ", saved.shape, " in ",
+        "' of shape ", saved.shape, " and type ",
         std::holds_alternative<std::vector<float>>(saved.values) ? "float" : "double",
-        "; it is of another model, optimizer or backend");
+        "; the state belongs to another model, optimizer or backend");
     made.push_back(device.from_host(std::span(*given), saved.shape));
   }
   require<value_error>(values.size() == to.size(), "trainer: the state has ", values.size(),
-                       " tensors, the model and its optimizer ", to.size(),
-                       "; it is of another model or optimizer");
+                       " tensors, but the model and its optimizer have ", to.size(),
+                       "; it belongs to another model or optimizer");
   for (std::size_t i = 0; i < to.size(); ++i) {
     *to[i].value = std::move(made[i]);
   }
@@ -136,8 +137,9 @@ void trainer_core<B>::restore(model_core<B>& net, const training_state& from) {
   require_same_model(net);
   require<value_error>(
       from.optimizer.empty() || at_.optimizer.empty() || from.optimizer == at_.optimizer,
-      "trainer: the state is of ", from.optimizer, ", this training's optimizer is ", at_.optimizer,
-      ", which keeps other numbers; go on with the same optimizer, or begin anew");
+      "trainer: the state is of ", from.optimizer, ", but the optimizer of this training is ",
+      at_.optimizer,
+      ", whose state differs; resume with the same optimizer, or begin a new training");
   write(net.device(), from.tensors, places<tensor>(net.parameters(), &memory_));
   std::string optimizer = std::move(at_.optimizer);
   at_ = from;
@@ -152,15 +154,15 @@ training_memory trainer_core<B>::memory(const model_core<B>& net) const {
   for (std::size_t i = 0; i < memory_.size(); ++i) {
     const std::size_t bytes = net.parameters()[i].spec.shape.size() * each;
     result.parameters += bytes;
-    result.slots += memory_[i].size() * bytes;
+    result.optimizer_state += memory_[i].size() * bytes;
   }
   for (const kept_program& one : programs_) {
-    result.step = std::max(result.step, one.made->scratch_bytes());
-    result.lanes = std::max(result.lanes, one.made->lane_bytes());
+    result.graph = std::max(result.graph, one.made->scratch_bytes());
+    result.batch_tiles = std::max(result.batch_tiles, one.made->lane_bytes());
   }
   if (shared_) {
-    result.step = std::max(result.step, shared_->scratch_bytes());
-    result.lanes = std::max(result.lanes, shared_->lane_bytes());
+    result.graph = std::max(result.graph, shared_->scratch_bytes());
+    result.batch_tiles = std::max(result.batch_tiles, shared_->lane_bytes());
   }
   return result;
 }
@@ -182,7 +184,7 @@ void trainer_core<B>::set_parameters(model_core<B>& net, std::span<const named_t
 template <backend B>
 void trainer_core<B>::step(const subject& what, model_part which, const batch& b,
                            running_scores<B>* sums, std::size_t rows) {
-  together(options_.over.ranks.get(), [&] { checked_step(what, which, b, sums, rows); });
+  together(options_.distribution.ranks.get(), [&] { checked_step(what, which, b, sums, rows); });
 }
 
 template <backend B>
@@ -191,19 +193,19 @@ void trainer_core<B>::checked_step(const subject& what, model_part which, const 
   model_core<B>& net = what.net;
   const model_access::training alone(net.access());
   require_same_model(net);
-  if (b.size > 0 || !shared_) {  // a rank may have none of a small batch
+  if (b.size > 0 || !shared_) {  // a rank can have no samples of a small batch
     net.require_batch(b.input_shape, which);
   }
   net.require_integers(std::span<const float>(b.inputs), which);
-  require<value_error>(b.size == b.input_shape[0], "trainer: the batch says that it has ", b.size,
-                       " samples, its inputs are ", b.input_shape);
+  require<value_error>(b.size == b.input_shape[0], "trainer: the batch has the size ", b.size,
+                       ", but its inputs have the shape ", b.input_shape);
   require_targets(what.loss, b, net.output_shape());
   if (sums != nullptr) {
     sums->count(counted_by(what.loss, b, net.output_shape()));
     require_metrics(sums->metrics(),
                     {net.output_shape(),
                      b.is_labelled() ? std::nullopt : std::optional(sample_of(b.target_shape)),
-                     what.loss.applies});
+                     what.loss.applied_activation});
     require_classes(what.loss, sums->metrics(), b, net.output_shape());
   }
   if constexpr (program_backend<B>) {
@@ -218,8 +220,9 @@ void trainer_core<B>::checked_step(const subject& what, model_part which, const 
       return net.run(what.described, s, std::move(samples));
     };
     const step_inputs<B> in = inputs_for(what, b, b.size);
-    const auto [y, losses] = take_step<B>(on, in, net.parameters(), memory_,
-                                          {forward, what.loss, what.optimizer, options_.gradients});
+    const auto [y, losses] =
+        take_step<B>(on, in, net.parameters(), memory_,
+                     {forward, what.loss, what.optimizer, options_.gradient_transforms});
     ++at_.step;
     if (sums != nullptr) {
       sums->add(losses, y, in.t, b);
@@ -236,7 +239,7 @@ void trainer_core<B>::run_step(const subject& what, model_part which, const batc
   if (compiling_backend<B> && rows > b.size) {
     filled = filled_up(b, rows);
     if (program_for(what, which, shapes_for(what, *filled), sums).mixes_samples()) {
-      filled.reset();  // it would not be the same step
+      filled.reset();  // padding would change the results
     }
   }
   const batch& given = filled ? *filled : b;
@@ -252,30 +255,30 @@ void trainer_core<B>::run_step(const subject& what, model_part which, const batc
   sums_.resize(sums == nullptr ? 0 : sums->how().results());
   program.run(std::move(on_device), net.parameters(), memory_, room_, sums_, times_);
   take_log(net.device());
-  ++at_.step;  // whatever a metric throws, the step is taken
+  ++at_.step;  // before the metrics, because the step is taken even if a metric throws
   if (sums != nullptr) {
     const timeline::span scores(times_, "scores");
     sums->add_results(sums_, b);
   }
 }
 
-/// The programs are of the model that they were recorded with, as those of run_step.
+/// Takes a step together with other ranks. As in run_step, recorded steps belong to one model.
 template <backend B>
 void trainer_core<B>::run_shared(const subject& what, model_part which, const batch& b,
                                  running_scores<B>* sums,
                                  std::size_t rows) requires program_backend<B> {
   model_core<B>& net = what.net;
   if (net.identity() != recorded_) {
-    shared_ = std::make_shared<shared_step<B>>(options_.over);
+    shared_ = std::make_shared<shared_step<B>>(options_.distribution);
     recorded_ = net.identity();
   }
   const auto forward = [&](scope<X>& s, variable<X> x) {
     return net.run(what.described, s, std::move(x));
   };
-  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradients};
-  const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
+  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradient_transforms};
+  const auto varying = what.optimizer.numbers(at_.step, at_.learning_rate_scale);
   const std::size_t count = what.optimizer.numbers_per_step;
-  const std::size_t pieces = options_.over.pieces();
+  const std::size_t pieces = options_.distribution.pieces();
   const counted_targets counted = counted_by(what.loss, b, net.output_shape());
   shared_->run(
       {.device = net.device(),
@@ -293,14 +296,14 @@ void trainer_core<B>::run_shared(const subject& what, model_part which, const ba
        .times = times_},
       b, sums == nullptr ? std::nullopt : std::optional(sums->how()), (rows + pieces - 1) / pieces);
   take_log(net.device());
-  ++at_.step;  // whatever a metric throws, the step is taken
+  ++at_.step;  // before the metrics, because the step is taken even if a metric throws
   if (sums != nullptr) {
     const timeline::span scores(times_, "scores");
     shared_->add_scores(b, *sums);
   }
 }
 
-/// What the device's helpers did in the step, where somebody watches.
+/// Moves the times of the device's helper threads into the recording, if there is one.
 template <backend B>
 void trainer_core<B>::take_log(const B& device) {
   if constexpr (requires { device.log(); }) {
@@ -344,7 +347,7 @@ step_inputs<B> trainer_core<B>::inputs_for(const subject& what, const batch& b,
                               .step = static_cast<std::uint32_t>(at_.step),
                               .first_sample = static_cast<std::uint32_t>(b.first)}
                          .to_words();
-  const auto varying = what.optimizer.numbers(at_.step, at_.rate_scale);
+  const auto varying = what.optimizer.numbers(at_.step, at_.learning_rate_scale);
   const std::size_t count = what.optimizer.numbers_per_step;
   const counted_targets counted = counted_by(what.loss, b, what.net.output_shape());
   return {samples_from_host(device, std::span<const float>(b.inputs), b.input_shape),
@@ -375,7 +378,7 @@ std::string trainer_core<B>::first_not_finite(const subject& what, model_part wh
     }
     const step_program<B> plain =
         make_program(what, which, shapes_for(what, b), std::nullopt, step_kind::plain);
-    // Shared, so that the step changes copies.
+    // Tensors are copied on write, so that the step does not change the model.
     parameter_list<B> parameters = what.net.parameters();
     slot_lists<B> slots = memory_;
     std::vector<tensor*> room;
@@ -400,7 +403,7 @@ step_program<B> trainer_core<B>::make_program(const subject& what, model_part wh
   const auto forward = [&](scope<X>& s, variable<X> x) {
     return what.net.run(what.described, s, std::move(x));
   };
-  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradients};
+  const step_rule<X> rule{forward, what.loss, what.optimizer, options_.gradient_transforms};
   return {what.net.device(),
           shapes,
           what.net.parameters(),

@@ -9,38 +9,38 @@
 
 namespace glia {
 
-/// All that a training step changes or depends on beside the description and the batch, and how far
-/// a call of fit has come, as a value that can be copied, compared, written and sent. A training
-/// that goes on from it takes the same steps bit for bit, on this machine or another one like it.
+/// The complete state of a training: a value that can be copied, compared, saved and sent.
+///
+/// It contains everything that the next step depends on, except for the model's description, the
+/// loss, the optimizer and the data. A training that continues from it takes the same steps, bit
+/// for bit, on this machine and on others with the same type of processor.
 struct training_state {
-  /// Parameters, running statistics and the optimizer's slots, called as their parameter with
-  /// .slot0 behind it, in the numbers that the backend computes in.
+  /// Parameters, running statistics and the optimizer's state, in the backend's floating-point
+  /// type. The optimizer's tensors have the name of their parameter with ".slot0", ".slot1", ...
   std::vector<named_tensor> tensors;
-  std::uint64_t seed = 0;  ///< of shuffling and of random layers
-  std::uint64_t step = 0;  ///< steps taken
-  double rate_scale = 1;   ///< what the optimizer's learning rate is multiplied by
+  std::uint64_t seed = 0;          ///< seed of shuffling and of random layers
+  std::uint64_t step = 0;          ///< number of steps taken
+  double learning_rate_scale = 1;  ///< factor of the optimizer's learning rate
 
-  std::uint64_t epoch = 0;  ///< epochs begun, in all calls of fit
-  /// Samples seen of an epoch that is not over; 0 between epochs. With `fit_options::resume` the
-  /// next call of fit goes on behind them, else it begins the next epoch.
+  std::uint64_t epoch = 0;  ///< number of epochs begun, in all calls of `fit`
+  /// Number of samples seen in an incomplete epoch; 0 between epochs. With `fit_options::resume`,
+  /// the next call of `fit` continues after them, otherwise it begins the next epoch.
   std::uint64_t position = 0;
-  /// How that epoch is cut into steps.
-  std::uint64_t samples = 0;
-  std::uint64_t batch_size = 0;
-  bool shuffled = false;
-  std::vector<std::string> metrics = {};  ///< by their names
-  /// What it came to so far: see running_scores::sums_so_far, and the time that it took.
-  std::vector<double> sums = {};
-  double seconds = 0;
+  std::uint64_t samples = 0;              ///< number of samples of the incomplete epoch
+  std::uint64_t batch_size = 0;           ///< batch size of the incomplete epoch
+  bool shuffled = false;                  ///< whether its samples are shuffled
+  std::vector<std::string> metrics = {};  ///< names of the metrics
+  std::vector<double> sums = {};          ///< sums of its scores; see running_scores::sums_so_far
+  double seconds = 0;                     ///< seconds of training in it
 
-  /// What the optimizer keeps in its slots: see slots_name. Empty where that is not known.
+  /// The optimizer's `state_name`, such as "adam"; empty if it is not known.
   std::string optimizer = {};
-  /// Loss, optimizer and batches of the last call of fit, as text; empty where that is not known.
+  /// Loss, optimizer and batches of the last call of `fit`, as text; empty if it is not known.
   std::string setup = {};
 
-  /// The epochs of the call of fit that is gone on with.
+  /// The complete epochs of the call of `fit`.
   std::vector<epoch_record> history = {};
-  /// What its observers remember, by names that begin with theirs.
+  /// The state of callbacks, by names that begin with the callback's.
   std::vector<named_tensor> kept = {};
 
   friend bool operator==(const training_state&, const training_state&) = default;

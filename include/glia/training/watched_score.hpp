@@ -15,7 +15,7 @@ namespace glia {
 
 namespace detail {
 
-/// A score's name, taken apart.
+/// The name of a score, split into the metric and the optional prefix "validation_".
 struct watched_name {
   explicit watched_name(std::string_view name) : metric(name) {
     constexpr std::string_view prefix = "validation_";
@@ -29,21 +29,20 @@ struct watched_name {
 
 }  // namespace detail
 
-/// The score of an epoch by its name: "loss", "accuracy", or of the validation, "validation_loss".
-/// Throws `value_error` for another name, and where there was no validation.
+/// The score of an epoch by its name, such as "loss", "accuracy" or "validation_loss". Throws
+/// `value_error` for an unknown name, or if the epoch was not validated.
 [[nodiscard]] inline double score_of(const epoch_record& e, std::string_view name) {
   const detail::watched_name watched(name);
   if (!watched.of_validation) {
     return e.training[name];
   }
-  require<value_error>(e.validation.has_value(), "'", name,
-                       "' was asked for, and there is no validation; give fit validation data, or "
-                       "name a score of the training, as 'loss'");
+  require<value_error>(e.validation.has_value(), "there is no score '", name,
+                       "', because fit has no validation data; pass validation data to fit, or use "
+                       "a score of the training, such as 'loss'");
   return (*e.validation)[watched.metric];
 }
 
-/// Whether smaller values of the score of this name are better. Throws `value_error` where no
-/// metric is called so.
+/// Whether smaller values of a score are better. Throws `value_error` for an unknown name.
 [[nodiscard]] inline bool smaller_is_better(std::span<const metric> metrics,
                                             std::string_view name) {
   const std::string_view watched = detail::watched_name(name).metric;
@@ -57,34 +56,34 @@ struct watched_name {
     for (const metric& m : metrics) {
       there += ", " + m.name + ", validation_" + m.name;
     }
-    throw value_error(text("no score is called '", name, "'; there are: ", there,
-                           "; others must be asked for by fit_options::metrics"));
+    throw value_error(text("there is no score '", name, "'; the scores are: ", there,
+                           "; request other metrics with fit_options::metrics"));
   }
   return at->smaller_is_better;
 }
 
-/// The best epoch so far by a score.
+/// The best epoch of a training by a score.
 struct best_epoch {
-  std::size_t epoch = 0;  ///< from 1; 0 before there is one
-  double score = 0;
-  std::size_t since = 0;  ///< epochs after it, none of which was better by more than the change
+  std::size_t epoch = 0;         ///< number of the epoch, from 1; 0 if there is none yet
+  double score = 0;              ///< its score
+  std::size_t epochs_since = 0;  ///< number of epochs after it, without improvement
 };
 
-/// Looks through the epochs of a history, which is all that those who watch a score need to know,
-/// so that a training that is gone on with is watched as if it had not been interrupted. A score
-/// that is not a number is never better.
+/// Finds the best epoch of a history. An epoch is better if its score improves on the best one by
+/// more than `min_delta`; NaN is never better. Callbacks use only the history, so that a resumed
+/// training behaves as if it had not been interrupted.
 [[nodiscard]] inline best_epoch best_of(const history& h, std::string_view score,
-                                        double least_change = 0) {
+                                        double min_delta = 0) {
   const double sign = smaller_is_better(h.metrics, score) ? 1 : -1;
   best_epoch best;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < h.epochs.size(); ++i) {
     const double value = score_of(h.epochs[i], score);
-    if (sign * value < least - least_change) {
+    if (sign * value < least - min_delta) {
       least = sign * value;
       best = {i + 1, value, 0};
     } else {
-      ++best.since;
+      ++best.epochs_since;
     }
   }
   return best;

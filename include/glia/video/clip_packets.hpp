@@ -14,12 +14,12 @@
 
 namespace glia::detail {
 
-/// What a clip that is read is held to.
+/// Limits for reading a clip.
 struct clip_limits {
-  std::size_t max_pixels = 0;  ///< of a frame
-  bool allow_damage = false;   ///< packets that are damaged are passed on or over
+  std::size_t max_pixels = 0;  ///< largest number of pixels of a frame
+  bool allow_damage = false;   ///< whether damaged packets are accepted or skipped
 
-  /// What FFmpeg is told: it counts the scratch memory that it takes beside a frame, too.
+  /// Returns the limit for FFmpeg, which also counts its scratch memory beside a frame.
   [[nodiscard]] std::int64_t ffmpeg_pixels() const {
     constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
     constexpr std::size_t beside = 1 << 20;
@@ -28,27 +28,28 @@ struct clip_limits {
   }
 };
 
-/// The compressed pictures of a video file, in the order in which they are decoded.
+/// Reads the packets (compressed frames) of a video file, in the order of decoding.
 ///
-/// FFmpeg tells the format by the file's content, not by its name, and may open no file but this:
-/// playlists, which are formats, too, would have it read others, or ask for them over the network.
+/// FFmpeg recognizes the format by the contents of the file, not by its name. It may not open other
+/// files: playlists, which are also formats, could make it read other files or use the network.
 class clip_packets {
  public:
-  /// Throws `data_error` for what is no video file.
+  /// Throws `data_error` if the file is not a video.
   clip_packets(const std::filesystem::path& path, const clip_limits& limits) : limits_(limits) {
     AVIOContext* file = nullptr;
-    // Else a name with a colon would be taken for an address.
+    // The prefix prevents that FFmpeg takes a name with a colon for a URL.
     judge(avio_open2(&file, ("file:" + path.string()).c_str(), AVIO_FLAG_READ, nullptr, nullptr),
-          "cannot be opened for reading");
+          "the file cannot be opened for reading");
     file_.reset(file);
     AVFormatContext* container = owned<ffmpeg_container>(avformat_alloc_context()).release();
     container->pb = file;
     ffmpeg_options options;
     options.set("protocol_whitelist", "none");
-    // On failure FFmpeg frees the container.
-    judge(avformat_open_input(&container, "", nullptr, options.get()),
-          "no video that FFmpeg reads: expected a file such as AVI, MP4, MOV, Matroska or WebM; "
-          "fetch it again if it is cut short or damaged, or leave it out");
+    // FFmpeg frees the container after a failure.
+    judge(
+        avformat_open_input(&container, "", nullptr, options.get()),
+        "expected a video that FFmpeg can read, such as AVI, MP4, MOV, Matroska or WebM; the file "
+        "is in another format, truncated or damaged; get it again or leave it out");
     container_.reset(container);
     find_stream_info();
     choose_stream();
@@ -56,30 +57,30 @@ class clip_packets {
 
   [[nodiscard]] const AVCodecParameters& codec() const { return *stream_->codecpar; }
 
-  /// Whether times count places for frames, as in AVI, where a frame that was dropped leaves its
-  /// place empty.
+  /// Whether times count positions of frames, as in AVI, where a dropped frame leaves its position
+  /// empty.
   [[nodiscard]] bool times_are_places() const {
     return std::string_view(container_->iformat->name) == "avi";
   }
 
-  /// How many packets, or places for them, the container declares to have; 0 where it does not
-  /// tell.
+  /// Returns the number of packets, or of positions for packets, that the container declares; 0 if
+  /// it does not declare a number.
   [[nodiscard]] std::size_t declared() const {
-    // MP4's count has those that its edit list leaves out; its index is made from that list.
+    // MP4's number includes packets that its edit list skips; FFmpeg's index does not have these.
     const bool mp4 = std::string_view(container_->iformat->name).find("mp4") != std::string::npos;
     const std::int64_t count =
         mp4 ? avformat_index_get_entries_count(stream_) : std::int64_t{stream_->nb_frames};
     return count > 0 ? static_cast<std::size_t>(count) : 0;
   }
 
-  /// Puts the next packet there; false at the end. Throws `data_error` for a damaged one.
+  /// Reads the next packet. Returns false at the end. Throws `data_error` for a damaged packet.
   [[nodiscard]] bool next(AVPacket& packet) {
     constexpr int most_failures = 100;
     for (int failures = 0; failures < most_failures;) {
       av_packet_unref(&packet);
       const int code = av_read_frame(container_.get(), &packet);
       if (code == ffmpeg_end) {
-        judge(limits_.allow_damage ? 0 : file_->error, "reading failed");
+        judge(limits_.allow_damage ? 0 : file_->error, "reading the file failed");
         return false;
       }
       if (code < 0) {
@@ -95,10 +96,10 @@ class clip_packets {
   }
 
   static constexpr std::string_view damaged =
-      "the clip is damaged or cut short; fetch the file again, leave it out, or set allow_damage "
-      "to take the frames that are there";
+      "the clip is damaged or truncated; get the file again, leave it out, or set allow_damage to "
+      "use the frames that can be read";
 
-  /// Throws `data_error` with FFmpeg's reason where one of its functions failed.
+  /// Throws `data_error`, with FFmpeg's reason, if `code` is an error of one of its functions.
   static void judge(int code, std::string_view what) {
     if (code == ffmpeg_no_memory) {
       throw std::bad_alloc();
@@ -107,7 +108,7 @@ class clip_packets {
   }
 
  private:
-  /// Decodes some frames where the header does not tell all.
+  /// Decodes some frames if the header lacks information.
   void find_stream_info() {
     std::vector<ffmpeg_options> options(container_->nb_streams);
     std::vector<AVDictionary*> each;
@@ -126,12 +127,12 @@ class clip_packets {
   void choose_stream() {
     const int number =
         av_find_best_stream(container_.get(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
-    // A sound file may have a picture of its cover.
+    // An audio file may contain a cover image.
     const bool found = number >= 0 && (container_->streams[number]->disposition &
                                        AV_DISPOSITION_ATTACHED_PIC) == 0;
-    require<data_error>(found, "no video stream in the file, which has ", container_->nb_streams,
-                        " other streams (format ", container_->iformat->name,
-                        "); expected a video, not sound alone");
+    require<data_error>(found, "expected a file with a video stream, got one with ",
+                        container_->nb_streams, " other streams (format ",
+                        container_->iformat->name, ")");
     for (unsigned i = 0; i < container_->nb_streams; ++i) {
       container_->streams[i]->discard =
           static_cast<int>(i) == number ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
@@ -140,7 +141,7 @@ class clip_packets {
   }
 
   clip_limits limits_;
-  ffmpeg_file file_;  // goes after the container that reads it
+  ffmpeg_file file_;  // declared first, so that it is closed after the container
   ffmpeg_container container_;
   AVStream* stream_ = nullptr;
 };

@@ -22,25 +22,25 @@
 
 namespace glia {
 
-/// Which frames are read, and how large they may be.
+/// Options of `read_frames`.
 struct read_frames_options {
-  std::size_t height = 0;  ///< of the pictures; 0: as the clip has it
-  std::size_t width = 0;   ///< of the pictures; 0: as the clip has it
-  image_fit fit = image_fit::stretch;
-  /// Passes over what no wanted frame needs. The frames are the same without; but then all of the
-  /// clip is decoded, and damage found wherever it is.
+  std::size_t height = 0;              ///< height of the images in pixels; 0: that of the clip
+  std::size_t width = 0;               ///< width of the images in pixels; 0: that of the clip
+  image_fit fit = image_fit::stretch;  ///< stretch or crop frames of other proportions
+  /// Whether parts of the clip that no wanted frame needs are skipped. If false, the whole clip is
+  /// decoded and damage is found everywhere; the frames are the same.
   bool seek = true;
-  /// Takes what is left of clips that are cut short or damaged, with frames patched as players show
-  /// them. Else they are errors.
+  /// Whether truncated and damaged clips are accepted. FFmpeg then conceals errors in frames, as
+  /// players do. If false, such a clip is an error.
   bool allow_damage = false;
-  std::size_t threads = 1;              ///< that decode the clip; 0: as FFmpeg chooses
-  std::size_t max_pixels = 40'000'000;  ///< of a frame
-  std::size_t max_packets = 1'000'000;  ///< of compressed pictures in the file
+  std::size_t threads = 1;              ///< number of decoding threads, 0 to 64; 0: FFmpeg chooses
+  std::size_t max_pixels = 40'000'000;  ///< largest frame accepted, in pixels (height x width)
+  std::size_t max_packets = 1'000'000;  ///< largest number of compressed frames in the file
 };
 
 namespace detail {
 
-/// Reads the frames of one clip.
+/// Reads frames of one clip.
 class clip_reader {
  public:
   clip_reader(const std::filesystem::path& path, const read_frames_options& options)
@@ -48,7 +48,7 @@ class clip_reader {
     std::error_code failure;
     require<data_error>(std::filesystem::is_regular_file(path, failure), "no such file");
     require<data_error>(std::filesystem::file_size(path, failure) > 0 && !failure,
-                        "empty; expected a video; fetch the file again or leave it out");
+                        "expected a video, got an empty file; get the file again or leave it out");
     if (!options.allow_damage) {
       require_whole_container(path);
     }
@@ -63,25 +63,26 @@ class clip_reader {
         }
       }
     }
-    // How many frames there are shows when all are decoded. Mostly it is as expected.
+    // The number of frames is only known after all are decoded. Mostly it is the expected one.
     std::size_t expected = shown_;
     for (int attempt = 0; attempt < 2; ++attempt) {
       auto [pictures, frames] = decode_all(frame_numbers(count, expected));
       if (frames == expected) {
         return std::move(pictures);
       }
-      require<data_error>(frames > 0,
-                          "no frame of the clip can be decoded; fetch the file again "
-                          "or leave it out");
+      require<data_error>(
+          frames > 0, "no frame of the clip can be decoded; get the file again or leave it out");
       expected = frames;
     }
-    throw data_error("the clip has other frames each time it is read; is it being written?");
+    throw data_error(
+        "the clip has a different number of frames each time it is read; is another program "
+        "writing it?");
   }
 
  private:
   struct decoded {
     std::vector<image> pictures;
-    std::size_t frames = 0;  // that the clip has
+    std::size_t frames = 0;  // number of frames of the clip
   };
 
   [[nodiscard]] clip_limits limits() const {
@@ -89,13 +90,14 @@ class clip_reader {
   }
 
   void require_size(int height, int width) const {
-    if (height > 0 && width > 0) {  // else it is not known yet
+    if (height > 0 && width > 0) {  // otherwise the size is not known yet
       require_allowed(static_cast<std::size_t>(height), static_cast<std::size_t>(width),
                       {.max_pixels = options_.max_pixels});
     }
   }
 
-  /// Goes through the file without decoding: what containers declare need not be so.
+  /// Lists the packets of the file without decoding them, because the container's declarations may
+  /// be wrong.
   void list_packets() {
     clip_packets source(path_, limits());
     const AVCodecParameters& codec = source.codec();
@@ -105,12 +107,12 @@ class clip_reader {
     for (std::size_t found = 0; source.next(*packet); ++found) {
       require<data_error>(
           found < options_.max_packets, "the clip has more than ", options_.max_packets,
-          " compressed pictures; raise max_packets if the file is to be trusted, or "
-          "leave it out");
+          " compressed frames that are allowed; if you trust the file, raise max_packets, or leave "
+          "the file out");
       const bool counts = source.times_are_places() && packet->dts > 0;
       places = std::max(places + 1, counts ? static_cast<std::size_t>(packet->dts) + 1 : 0);
       if (packet->size == 0) {
-        continue;  // stands for a frame that was dropped
+        continue;  // an empty packet marks a dropped frame
       }
       const bool shown = (packet->flags & AV_PKT_FLAG_DISCARD) == 0;
       shown_ += shown ? 1 : 0;
@@ -121,21 +123,22 @@ class clip_reader {
                           .bytes = static_cast<std::size_t>(packet->size)});
     }
     require<data_error>(options_.allow_damage || places >= source.declared(),
-                        "the clip is cut short or damaged (its container declares ",
+                        "the clip is truncated or damaged (its container declares ",
                         source.declared(), " frames, the file has ", places,
-                        "); fetch the file again, leave it out, or set allow_damage to take those");
-    require<data_error>(shown_ > 0, "no frames in the clip; fetch the file again or leave it out");
+                        "); get the file again, leave it out, or set allow_damage to use these "
+                        "frames");
+    require<data_error>(shown_ > 0, "the clip has no frames; get the file again or leave it out");
     one_frame_a_packet_ = one_frame_a_packet(codec.codec_id);
   }
 
-  /// Whether each packet is one frame, so that what is not decoded can be counted. It is not so for
-  /// codecs with frames that are never shown, as VP8.
+  /// Returns whether each packet is exactly one frame, so that frames can be counted without
+  /// decoding. This is false for codecs with frames that are never shown, such as VP8.
   [[nodiscard]] bool one_frame_a_packet(AVCodecID codec) const {
     static constexpr AVCodecID known[] = {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO,
                                           AV_CODEC_ID_MPEG4,      AV_CODEC_ID_H264,
                                           AV_CODEC_ID_HEVC,       AV_CODEC_ID_FFV1};
-    // MPEG-4 has packets that stand for no frame, a header of up to 54 bits; a frame's has at least
-    // 12 more (ISO/IEC 14496-2, 6.2.5).
+    // MPEG-4 has packets without a frame: a header of up to 54 bits. The header of a frame has at
+    // least 12 bits more (ISO/IEC 14496-2, 6.2.5).
     constexpr std::size_t least = 9;
     if (codec == AV_CODEC_ID_MPEG4 &&
         std::any_of(packets_.begin(), packets_.end(),
@@ -147,7 +150,7 @@ class clip_reader {
            (described != nullptr && (described->props & AV_CODEC_PROP_INTRA_ONLY) != 0);
   }
 
-  /// The frame as a picture, as often as it is wanted next.
+  /// Appends a frame to `pictures` as often as its number is the next wanted one.
   void take(const AVFrame& frame, std::size_t number, std::span<const std::size_t> wanted,
             std::vector<image>& pictures) {
     const auto is_next = [&] {
@@ -187,7 +190,8 @@ class clip_reader {
     return result;
   }
 
-  /// Decodes from entries on. Nothing comes where the frames are not as their packets tell.
+  /// Decodes only the needed parts of the clip, which begin at entries. Returns `std::nullopt` if
+  /// the frames do not match the times of their packets.
   [[nodiscard]] std::optional<std::vector<image>> pass_over(
       const frame_order& order, const std::vector<std::size_t>& wanted) {
     std::vector<image> pictures;
@@ -202,7 +206,7 @@ class clip_reader {
             return false;
           }
         } while (packet->size == 0);
-        packet->pts = static_cast<std::int64_t>(at++);  // by which its frame is known
+        packet->pts = static_cast<std::int64_t>(at++);  // identifies the frame
         packet->dts = ffmpeg_no_time;
         return true;
       };
@@ -223,7 +227,7 @@ class clip_reader {
             return std::nullopt;
           }
           if (at == 1 && run.first > 0) {
-            // What decoding needs may stand before the first frame alone.
+            // Headers that decoding needs may only be in front of the first frame.
             decoder.decode(packet.get(), [](const AVFrame&) { return true; });
           }
         }
@@ -240,15 +244,15 @@ class clip_reader {
         }
       }
     } catch (const data_error&) {
-      return std::nullopt;  // shows again where all is decoded, if it is the clip's
+      return std::nullopt;  // if the clip is the cause, decoding all of it fails again
     }
     return pictures;
   }
 
   std::filesystem::path path_;
   read_frames_options options_;
-  std::vector<packet_info> packets_;  // in the order of decoding
-  std::size_t shown_ = 0;             // packets whose frames are shown
+  std::vector<packet_info> packets_;  // packets in the order of decoding
+  std::size_t shown_ = 0;             // number of packets whose frames are shown
   bool one_frame_a_packet_ = false;
   frame_converter converter_;
 };

@@ -15,7 +15,7 @@
 
 namespace glia::detail {
 
-/// Numbers and letters at places of a file. What lies behind its end is not there.
+/// Reads bytes at positions of a file. Reading beyond its end returns `std::nullopt`.
 class file_places {
  public:
   explicit file_places(const std::filesystem::path& path)
@@ -24,7 +24,7 @@ class file_places {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  /// `N` bytes from a place, if the file has all of them.
+  /// Returns `N` bytes from a position, or `std::nullopt` if the file has fewer.
   template <std::size_t N>
   [[nodiscard]] std::optional<std::array<std::uint8_t, N>> bytes(std::uint64_t at) {
     std::array<std::uint8_t, N> result{};
@@ -55,8 +55,8 @@ class file_places {
                     [](std::uint8_t byte, char letter) { return byte == std::uint8_t(letter); });
 }
 
-/// AVI: chunks RIFF, each with its length; large files have several (OpenDML). Programs that were
-/// ended before they knew a length left 0 or a number of ones.
+/// Returns the extent of an AVI file: RIFF chunks, each with its length. Large files have several
+/// chunks (OpenDML). Programs that were interrupted leave a length of 0 or one with all bits set.
 [[nodiscard]] inline std::uint64_t riff_extent(file_places& file) {
   std::uint64_t end = 0;
   while (const auto head = file.bytes<8>(end)) {
@@ -75,7 +75,8 @@ class file_places {
   return end;
 }
 
-/// MP4 and MOV (ISO/IEC 14496-12, 4.2): boxes follow each other, each with its length.
+/// Returns the extent of an MP4 or MOV file (ISO/IEC 14496-12, 4.2): a sequence of boxes, each with
+/// its length.
 [[nodiscard]] inline std::uint64_t box_extent(file_places& file) {
   constexpr int most_boxes = 1'000'000;  // a box for each second of eleven days
   std::uint64_t end = 0;
@@ -86,7 +87,7 @@ class file_places {
     }
     const std::span<const std::uint8_t> bytes(*head);
     std::uint64_t length = big_endian(bytes.first(4));
-    if (length == 0) {  // up to the end of the file
+    if (length == 0) {  // the box extends to the end of the file
       break;
     }
     if (length == 1) {
@@ -99,7 +100,7 @@ class file_places {
     const bool letters = std::all_of(bytes.begin() + 4, bytes.end(), [](std::uint8_t byte) {
       return (byte >= 0x20 && byte < 0x7F) || byte == 0xA9;
     });
-    if (length < 8 || !letters) {  // no box: what stands behind the last one is no matter
+    if (length < 8 || !letters) {  // not a box: bytes after the last box do not matter
       break;
     }
     if (length > file.size() - end) {
@@ -110,8 +111,8 @@ class file_places {
   return end;
 }
 
-/// A length of Matroska's (RFC 8794, section 4): as many zero bits as it has bytes behind the
-/// first, a one, and the number. All ones: not known.
+/// A length in a Matroska file (RFC 8794, section 4). The number of leading zero bits is the number
+/// of bytes after the first; after the first set bit follows the value. All ones: unknown length.
 struct ebml_length {
   std::size_t bytes = 0;
   std::optional<std::uint64_t> value;
@@ -136,7 +137,7 @@ struct ebml_length {
   return ebml_length{count, value == ones ? std::nullopt : std::optional(value)};
 }
 
-/// Matroska and WebM: a header and a segment, each with its length.
+/// Returns the extent of a Matroska or WebM file: a header and a segment, each with its length.
 [[nodiscard]] inline std::uint64_t matroska_extent(file_places& file) {
   const auto header = ebml_length_at(file, 4);
   if (!header || !header->value || *header->value > file.size()) {
@@ -157,8 +158,8 @@ struct ebml_length {
   return length->value ? segment + 4 + length->bytes + *length->value : 0;
 }
 
-/// How many bytes a file has by what its container declares, or 0 where that is not known: MPEG
-/// streams and most other formats do not tell.
+/// Returns the size of a file in bytes as its container declares it, or 0 if it is unknown, as for
+/// MPEG streams and most other formats.
 [[nodiscard]] inline std::uint64_t declared_extent(file_places& file) {
   const auto head = file.bytes<8>(0);
   if (!head) {
@@ -179,14 +180,14 @@ struct ebml_length {
   return known ? box_extent(file) : 0;
 }
 
-/// Throws `data_error` for a file that ends before its container does.
+/// Throws `data_error` if a file is shorter than its container declares.
 inline void require_whole_container(const std::filesystem::path& path) {
   file_places file(path);
   const std::uint64_t declared = declared_extent(file);
-  require<data_error>(declared <= file.size(), "the clip is cut short (its container declares ",
+  require<data_error>(declared <= file.size(), "the clip is truncated (its container declares ",
                       declared, " bytes, the file has ", file.size(),
-                      "); fetch the file again, leave it out, or set allow_damage to take the "
-                      "frames that are there");
+                      "); get the file again, leave it out, or set allow_damage to use the frames "
+                      "that can be read");
 }
 
 }  // namespace glia::detail

@@ -10,7 +10,8 @@
 
 #include "glia/core/error.hpp"
 
-// The one header that includes FFmpeg's: these are C, and warn where a program asks for much.
+// Only this header includes FFmpeg's headers, which are C and cause warnings at high warning
+// levels.
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -33,7 +34,7 @@ extern "C" {
 
 namespace glia::detail {
 
-// FFmpeg's constants that are macros with casts in them.
+// FFmpeg's constants, which are macros with casts.
 inline constexpr int ffmpeg_end = AVERROR_EOF;
 inline constexpr int ffmpeg_again = AVERROR(EAGAIN);
 inline constexpr int ffmpeg_no_memory = AVERROR(ENOMEM);
@@ -56,20 +57,20 @@ inline constexpr std::int64_t ffmpeg_no_time = AV_NOPTS_VALUE;
 
 namespace glia::detail {
 
-/// FFmpeg's words for a code that one of its functions returned.
+/// Returns FFmpeg's description of an error code.
 [[nodiscard]] inline std::string ffmpeg_reason(int code) {
   std::array<char, AV_ERROR_MAX_STRING_SIZE> words{};
   av_strerror(code, words.data(), words.size());
   return words.data();
 }
 
-/// The letters that a container has for a codec, as `XVID`.
+/// Returns the four letters of a codec in a container, such as `XVID`.
 [[nodiscard]] inline std::string four_letters(std::uint32_t tag) {
   std::array<char, AV_FOURCC_MAX_STRING_SIZE> letters{};
   return av_fourcc_make_string(letters.data(), tag);
 }
 
-/// Calls one of FFmpeg's functions that take the address of a pointer and set it to null.
+/// A deleter that calls a function of FFmpeg which takes the address of a pointer.
 template <auto Free>
 struct ffmpeg_free {
   template <class T>
@@ -89,7 +90,8 @@ struct free_scaler {
 };
 using ffmpeg_scaler = std::unique_ptr<SwsContext, free_scaler>;
 
-/// The object that one of FFmpeg's functions made; they return null where memory runs out.
+/// Takes ownership of an object that a function of FFmpeg returned. Throws `std::bad_alloc` for
+/// null, which these functions return if memory is exhausted.
 template <class Owner, class T>
 [[nodiscard]] Owner owned(T* object) {
   if (object == nullptr) {
@@ -101,7 +103,7 @@ template <class Owner, class T>
 [[nodiscard]] inline ffmpeg_packet new_packet() { return owned<ffmpeg_packet>(av_packet_alloc()); }
 [[nodiscard]] inline ffmpeg_frame new_frame() { return owned<ffmpeg_frame>(av_frame_alloc()); }
 
-/// Options for one of FFmpeg's functions, which takes out those that it knows.
+/// Options for a function of FFmpeg, which removes those that it knows.
 class ffmpeg_options {
  public:
   ffmpeg_options() = default;
@@ -117,13 +119,13 @@ class ffmpeg_options {
   AVDictionary* options_ = nullptr;
 };
 
-/// Keeps FFmpeg from writing to the standard error while objects of this type exist: what is wrong
-/// with a clip, an error says.
+/// Turns off FFmpeg's messages to the standard error while objects of this type exist. glia reports
+/// problems of a clip as exceptions.
 ///
-/// FFmpeg has one level for a whole program. The first object turns it to `AV_LOG_QUIET`, and the
-/// last one back, unless somebody has set it meanwhile. A program that has turned the level above
-/// `AV_LOG_INFO`, FFmpeg's own, wants to see more and is let be; a callback that it has set by
-/// `av_log_set_callback` stays and is told everything.
+/// FFmpeg has one log level for the whole program. The first object sets it to `AV_LOG_QUIET`. The
+/// last one restores it, unless it was changed meanwhile. If the program has set a level above
+/// `AV_LOG_INFO`, which is FFmpeg's default, the level is not changed. A callback set with
+/// `av_log_set_callback` stays and receives all messages.
 class quiet_ffmpeg {
  public:
   quiet_ffmpeg() {

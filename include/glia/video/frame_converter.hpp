@@ -11,13 +11,13 @@
 
 namespace glia::detail {
 
-/// Frames as pictures of 8-bit red, green and blue, in their own size.
+/// Converts frames to 8-bit RGB images of the same size.
 class frame_converter {
  public:
-  /// Throws `data_error` for a pixel format that FFmpeg's scaler does not read.
+  /// Throws `data_error` if FFmpeg's scaler does not support the pixel format.
   [[nodiscard]] image operator()(const AVFrame& frame) {
     prepare(frame);
-    // FFmpeg may write beyond the ends of rows, so not straight into the picture.
+    // Not directly into the image, because FFmpeg may write beyond the ends of rows.
     sws_scale(scaler_.get(), frame.data, frame.linesize, 0, frame.height, rgb_->data,
               rgb_->linesize);
     const auto height = static_cast<std::size_t>(frame.height);
@@ -32,7 +32,7 @@ class frame_converter {
   }
 
  private:
-  /// What the conversion depends on; it may change within a clip.
+  /// The properties of a frame on which the conversion depends. They may change within a clip.
   struct frame_kind {
     int height = 0;
     int width = 0;
@@ -51,9 +51,9 @@ class frame_converter {
     }
     const auto format = static_cast<AVPixelFormat>(frame.format);
     require<data_error>(sws_isSupportedInput(format) != 0,
-                        "FFmpeg cannot convert the clip's pixel format number ", frame.format,
+                        "FFmpeg cannot convert the pixel format of the clip, number ", frame.format,
                         "; convert the clip, for instance to H.264 in MP4");
-    // The flags of the ffmpeg program, for the same bits.
+    // The flags of the ffmpeg program, for identical colors.
     scaler_ = owned<ffmpeg_scaler>(sws_getContext(frame.width, frame.height, format, frame.width,
                                                   frame.height, AV_PIX_FMT_RGB24, SWS_BICUBIC,
                                                   nullptr, nullptr, nullptr));
@@ -62,18 +62,19 @@ class frame_converter {
     rgb_->height = frame.height;
     rgb_->width = frame.width;
     rgb_->format = AV_PIX_FMT_RGB24;
-    clip_packets::judge(av_frame_get_buffer(rgb_.get(), 0), "no room for a frame");
+    clip_packets::judge(av_frame_get_buffer(rgb_.get(), 0), "allocating a frame failed");
     kind_ = kind;
   }
 
-  /// The matrix that the frame declares, else ITU-R BT.601's, and its range; as the ffmpeg program.
+  /// Sets the color matrix and range that the frame declares, and by default the matrix of ITU-R
+  /// BT.601, as the ffmpeg program does.
   void set_colours(const AVFrame& frame) {
     int* from = nullptr;
     int* to = nullptr;
     int from_full = 0, to_full = 0, brightness = 0, contrast = 0, saturation = 0;
     if (sws_getColorspaceDetails(scaler_.get(), &from, &from_full, &to, &to_full, &brightness,
                                  &contrast, &saturation) < 0) {
-      return;  // of formats without such a matrix
+      return;  // a format without a color matrix
     }
     if (frame.color_range != AVCOL_RANGE_UNSPECIFIED) {
       from_full = frame.color_range == AVCOL_RANGE_JPEG ? 1 : 0;

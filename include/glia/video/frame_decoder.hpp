@@ -9,10 +9,10 @@
 
 namespace glia::detail {
 
-/// Decodes packets to frames, which come in the order in which they are shown.
+/// Decodes packets to frames, in the order in which the frames are shown.
 class frame_decoder {
  public:
-  /// Throws `data_error` for a codec that FFmpeg does not know, or was built without.
+  /// Throws `data_error` if FFmpeg has no decoder for the codec.
   frame_decoder(const AVCodecParameters& parameters, const clip_limits& limits, int threads)
       : allow_damage_(limits.allow_damage), frame_(new_frame()) {
     const AVCodec* codec = avcodec_find_decoder(parameters.codec_id);
@@ -28,13 +28,13 @@ class frame_decoder {
     clip_packets::judge(avcodec_open2(codec_.get(), codec, nullptr), clip_packets::damaged);
   }
 
-  /// Forgets the packets so far; the next one is to be a keyframe.
+  /// Discards the state of the decoder. The next packet has to be a keyframe.
   void restart() { avcodec_flush_buffers(codec_.get()); }
 
-  /// Decodes a packet, or without one what is left. Calls take(frame) for each frame that is ready,
-  /// of none to several, until one call returns false; returns whether none did. The time of a
-  /// frame is that of its packet. Throws `data_error` for damage, unless it is allowed: then frames
-  /// come that FFmpeg has patched, as players show them.
+  /// Decodes a packet; null decodes the remaining frames. Calls take(frame) for each frame that is
+  /// ready, until a call returns false. Returns false if a call did. The time of a frame is that of
+  /// its packet. Throws `data_error` for damaged data, unless damage is allowed: then the frames
+  /// are those that FFmpeg conceals errors in, as players show them.
   template <class Take>
   bool decode(const AVPacket* packet, const Take& take) {
     judge(avcodec_send_packet(codec_.get(), packet));

@@ -13,18 +13,18 @@
 
 namespace glia {
 
-/// `count` of n frames, spread evenly: the middle ones of count equal parts, that is number
-/// floor((i + 1/2) n / count) for i = 0, ..., count - 1, counted from 0. Where n < count, some come
-/// several times.
+/// Chooses `count` of n frames, evenly spread, and returns their numbers.
+///
+/// The numbers are floor((i + 1/2) n / count) for i = 0, ..., count - 1: the middle frames of
+/// `count` equal parts. They count from 0. If n < count, some numbers occur several times.
 ///
 ///     glia::frame_numbers(4, 100)  // 12, 37, 62, 87
 ///
-/// Throws `value_error` where n is 0, and for counts of 2^31 or more.
+/// Throws `value_error` if n is 0, or if n or `count` is 2^31 or more.
 [[nodiscard]] inline std::vector<std::size_t> frame_numbers(std::size_t count, std::size_t n) {
   constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
-  require<value_error>(n > 0 && n <= most && count <= most, "frame_numbers: expected from 1 to ",
-                       most, " frames to choose from and at most as many to choose, got ", n,
-                       " and ", count);
+  require<value_error>(n > 0 && n <= most && count <= most, "frame_numbers: expected n from 1 to ",
+                       most, " and a count of at most ", most, ", got n ", n, " and count ", count);
   std::vector<std::size_t> numbers(count);
   for (std::size_t i = 0; i < count; ++i) {
     numbers[i] = (2 * i + 1) * n / (2 * count);
@@ -34,24 +34,24 @@ namespace glia {
 
 namespace detail {
 
-/// What is known of a packet before it is decoded.
+/// Properties of a packet that are known before it is decoded.
 struct packet_info {
-  std::optional<std::int64_t> time;  ///< at which its frame is shown
-  bool key = false;                  ///< whether it can be decoded without those before it
-  std::size_t bytes = 0;
+  std::optional<std::int64_t> time;  ///< presentation time of its frame
+  bool key = false;                  ///< whether it can be decoded without earlier packets
+  std::size_t bytes = 0;             ///< size in bytes
 };
 
-/// In which order frames are shown whose packets are decoded in this one, and where decoding may
-/// begin.
+/// The order in which frames are shown, and the packets at which decoding may begin.
 struct frame_order {
-  std::vector<std::size_t> packet_of;  ///< of each frame, in the order of showing
-  /// Packets that nothing which is shown from them on needs those before for: keyframes that are
-  /// shown later than all packets before them, and before all behind them. Ascending, from 0.
+  std::vector<std::size_t> packet_of;  ///< index of each frame's packet, in the order of showing
+  /// Indices of packets at which decoding may begin, ascending, with 0 as the first: keyframes that
+  /// are shown after all earlier packets and before all later ones.
   std::vector<std::size_t> entries;
 };
 
-/// Nothing comes where the times of the packets do not tell the order: where one is missing, or two
-/// are the same, or decoding cannot begin with the first packet.
+/// Returns the order of the frames. Returns `std::nullopt` if the times of the packets do not
+/// define it: if a time is missing, if two times are equal, or if decoding cannot begin with the
+/// first packet.
 [[nodiscard]] inline std::optional<frame_order> order_of_frames(
     std::span<const packet_info> packets) {
   if (packets.empty() ||
@@ -69,8 +69,8 @@ struct frame_order {
   if (same != order.packet_of.end()) {
     return std::nullopt;
   }
-  // As times differ, those of the first k packets are the k smallest where the largest of the first
-  // k numbers in the order of showing is k - 1.
+  // All times differ. So the first k packets have the k smallest times if the largest of their
+  // numbers in the order of showing is k - 1.
   std::size_t last = 0;
   for (std::size_t k = 0; k < packets.size(); ++k) {
     if (packets[k].key && order.packet_of[k] == k && (k == 0 || last == k - 1)) {
@@ -84,14 +84,15 @@ struct frame_order {
   return order;
 }
 
-/// Packets that are decoded in one go for frames that are wanted.
+/// A range of packets that is decoded without a break, for some of the wanted frames.
 struct decoding_run {
-  std::size_t first = 0;            ///< an entry
-  std::size_t last = 0;             ///< the packet behind the last one
-  std::vector<std::size_t> wanted;  ///< numbers of frames, ascending; some several times
+  std::size_t first = 0;            ///< index of the first packet, one of `entries`
+  std::size_t last = 0;             ///< one past the index of the last packet
+  std::vector<std::size_t> wanted;  ///< numbers of the wanted frames, ascending; may repeat
 };
 
-/// Runs for the wanted frames, ascending: between these lies what no wanted frame needs.
+/// Returns the runs that contain the wanted frames, ascending. Packets between runs are not
+/// decoded.
 [[nodiscard]] inline std::vector<decoding_run> plan_decoding(std::span<const std::size_t> entries,
                                                              std::size_t packets,
                                                              std::span<const std::size_t> wanted) {

@@ -12,34 +12,38 @@
 
 namespace glia {
 
-/// Reads `count` frames of a clip, spread evenly over it as `frame_numbers` says, as 8-bit RGB, in
-/// any format and codec that FFmpeg's libraries were built with: link `glia::video`. A clip of
-/// fewer frames has some come several times.
+/// Reads `count` frames of a video clip, evenly spread over the clip, as 8-bit RGB images.
+///
+/// `frame_numbers` describes which frames are read. If the clip has fewer frames, some frames are
+/// returned several times. All formats and codecs are supported for which FFmpeg's libraries were
+/// built. Needs FFmpeg 5.0 or newer: link `glia::video`.
 ///
 ///     const auto frames = glia::read_frames("surfing.avi", 16, {.height = 224, .width = 224});
 ///
-/// Frame k is the one that is shown as number k, from 0. How many there are is counted, whatever
-/// the container declares. Where every frame has a time of its own, what stands between keyframes
-/// that no wanted frame needs is not decoded; else all is. Colours are those of `ffmpeg -i CLIP
-/// -pix_fmt rgb24`, to the bit. A rotation that the container asks for is not applied, nor are
-/// pixels that are not square made so.
+/// **Frames.** Frame k is shown as number k, counted from 0. The number of frames is counted and
+/// not taken from the container. If every frame has a distinct time, only the parts between
+/// keyframes that are needed are decoded; otherwise, the whole clip is. Colors are exactly those of
+/// `ffmpeg -i CLIP -pix_fmt rgb24`. A rotation that the container asks for is not applied, and
+/// non-square pixels stay as they are.
 ///
-/// While it reads, FFmpeg's messages to the standard error are off in the whole program, unless it
-/// has turned them above `AV_LOG_INFO`; a callback that it has set still gets them. Clips may be
-/// read on several threads at once.
+/// **Messages and threads.** During the call, FFmpeg's messages to the standard error are turned
+/// off for the whole program, unless its log level is above `AV_LOG_INFO`. A log callback of the
+/// program still receives them. Several threads may read clips at the same time.
 ///
-/// Throws `value_error` for a count of 0 or of 2^31 and more, and for more threads than FFmpeg
-/// allows; `data_error`, naming the file, for one that is missing, empty, no video or without a
-/// video stream, of an unknown codec, damaged where it is decoded, or cut short, for frames of more
-/// than `max_pixels` and clips of more than `max_packets`, and where it takes more memory than can
-/// be had. That a clip is cut shows in AVI, MP4, MOV, Matroska and WebM; streams such as MPEG-TS,
-/// and MP4 in fragments, do not say where they end, and when cut between two parts are shorter
-/// clips.
+/// **Truncated clips.** AVI, MP4, MOV, Matroska and WebM declare their length, so that a truncated
+/// file is detected. Streams such as MPEG-TS and fragmented MP4 do not: if they are cut between two
+/// parts, they look like shorter clips.
+///
+/// Throws `value_error` if `count` is 0 or at least 2^31, or if there are more than 64 threads.
+/// Throws `data_error`, with the name of the file, if the file is missing, empty, truncated or not
+/// a video, or if it has no video stream or an unknown codec. Throws `data_error`, too, if a part
+/// that is decoded is damaged, if a frame has more than `max_pixels` pixels or the clip more than
+/// `max_packets` packets, or if there is not enough memory.
 [[nodiscard]] inline std::vector<image> read_frames(const std::filesystem::path& path,
                                                     std::size_t count,
                                                     const read_frames_options& options = {}) {
   constexpr std::size_t most_threads = 64;
-  require<value_error>(count > 0, "read_frames: expected at least 1 frame to read, got 0");
+  require<value_error>(count > 0, "read_frames: expected a count of at least 1, got 0");
   require<value_error>(options.threads <= most_threads, "read_frames: expected at most ",
                        most_threads, " threads, got ", options.threads);
   const detail::quiet_ffmpeg quiet;

@@ -19,23 +19,23 @@
 
 namespace glia {
 
-/// Which of UCF101's lists and classes are taken.
+/// Options of `ucf101_split`.
 struct ucf101_options {
-  int split = 1;               ///< which of the three official ones: 1, 2 or 3
-  bool allow_missing = false;  ///< leaves out clips that are not there; else they are an error
+  int split = 1;               ///< number of the official split: 1, 2 or 3
+  bool allow_missing = false;  ///< whether missing clips are skipped; if false, they are an error
 };
 
-/// One of UCF101's official splits.
+/// The clips of one of UCF101's official splits.
 struct ucf101_clips {
-  std::vector<std::string> class_names;  ///< by label, counted from 0
-  std::vector<clip_file> train;
-  std::vector<clip_file> test;
-  std::size_t missing = 0;  ///< clips of the lists that were left out
+  std::vector<std::string> class_names;  ///< names of the classes, in the order of their labels
+  std::vector<clip_file> train;          ///< clips for training
+  std::vector<clip_file> test;           ///< clips for testing
+  std::size_t missing = 0;               ///< number of clips that were skipped
 };
 
 namespace detail {
 
-/// Reads the lists that come with UCF101.
+/// Reads UCF101's lists of classes and clips.
 class ucf101_lists {
  public:
   ucf101_lists(const std::filesystem::path& clips, const std::filesystem::path& lists,
@@ -47,22 +47,22 @@ class ucf101_lists {
     result_.test = read_clips(lists / ("testlist0" + number), false);
     require<data_error>(
         !result_.train.empty() || !result_.test.empty(), clips.string(),
-        ": has none of the clips that the lists name; expected UCF101's clips there");
+        ": expected the folder of UCF101's clips, but it has none of the clips in the lists");
   }
 
   [[nodiscard]] ucf101_clips take() { return std::move(result_); }
 
  private:
-  static constexpr std::string_view advice = "; fetch UCF101's lists again";
+  static constexpr std::string_view advice = "; get UCF101's lists again";
 
-  /// Calls use(line, where) for each line that is not empty; lines may end as on Windows.
+  /// Calls use(line, where) for each line that is not empty. Lines end in LF or CR LF.
   template <class Use>
   static void for_each_line(const std::filesystem::path& path, const Use& use) {
     require_no_folder(path);
     std::ifstream in(path, std::ios::binary);
     require<data_error>(in.is_open(), path.string(),
-                        ": cannot be opened for reading; expected one of UCF101's lists, which "
-                        "come as UCF101TrainTestSplits-RecognitionTask.zip");
+                        ": the file cannot be opened for reading; expected one of UCF101's lists, "
+                        "which are in UCF101TrainTestSplits-RecognitionTask.zip");
     std::size_t lines = 0;
     std::string line;
     for (std::size_t number = 1; std::getline(in, line); ++number) {
@@ -74,11 +74,11 @@ class ucf101_lists {
         use(std::string_view(line), text(path.string(), ", line ", number, ": "));
       }
     }
-    require<data_error>(!in.bad(), path.string(), ": reading failed");
-    require<data_error>(lines > 0, path.string(), ": empty", advice);
+    require<data_error>(!in.bad(), path.string(), ": reading the file failed");
+    require<data_error>(lines > 0, path.string(), ": the file is empty", advice);
   }
 
-  /// A number from 1 up to what labels have room for; 0 for anything else.
+  /// Parses a positive class number. Returns 0 for any other text.
   [[nodiscard]] static std::int32_t class_number(std::string_view digits) {
     std::int32_t value = 0;
     const auto [end, failure] =
@@ -95,7 +95,7 @@ class ucf101_lists {
                           "expected the class number ", expected, ", a space and its name, got \"",
                           line, "\"", advice);
       require<data_error>(labels_.emplace(name, expected - 1).second, where, "the class ", name,
-                          " is there twice", advice);
+                          " is listed twice", advice);
       result_.class_names.push_back(name);
     });
   }
@@ -112,7 +112,7 @@ class ucf101_lists {
                               name.find("..") == std::string_view::npos &&
                               (space != std::string_view::npos) == numbered,
                           where, "expected a class, a slash and a clip",
-                          numbered ? ", a space and the class's number" : "", ", got \"", line,
+                          numbered ? ", a space and the number of the class" : "", ", got \"", line,
                           "\"", advice);
       const auto label = labels_.find(std::string(name.substr(0, slash)));
       require<data_error>(label != labels_.end(), where, "the class ", name.substr(0, slash),
@@ -121,18 +121,19 @@ class ucf101_lists {
                           where, "expected the number ", label->second + 1, " of the class ",
                           label->first, ", got \"", line.substr(space + 1), "\"", advice);
       require<data_error>(named_.emplace(name).second, where, name,
-                          " is there twice, in this list or in both", advice);
+                          " is listed twice, in this list or in both", advice);
       ++listed[static_cast<std::size_t>(label->second)];
       add(std::string(name), slash, label->second, where, files);
     });
     for (std::size_t label = 0; label < listed.size(); ++label) {
-      require<data_error>(listed[label] > 0, path.string(), ": expected clips of all classes, got ",
-                          "none of ", result_.class_names[label], advice);
+      require<data_error>(listed[label] > 0, path.string(),
+                          ": expected clips of all classes, got none of the class ",
+                          result_.class_names[label], advice);
     }
     return files;
   }
 
-  /// Clips are in folders of their classes, as they come, or all in one.
+  /// Adds a clip, which is in the folder of its class or directly in the folder of all clips.
   void add(const std::string& name, std::size_t slash, std::int32_t label, const std::string& where,
            std::vector<clip_file>& files) {
     const std::filesystem::path in_class = clips_ / name;
@@ -143,9 +144,9 @@ class ucf101_lists {
         return;
       }
     }
-    require<data_error>(options_.allow_missing, where, "no such clip as ", in_class.string(),
-                        "; fetch UCF101's clips, or set allow_missing to leave out those that are "
-                        "not there");
+    require<data_error>(options_.allow_missing, where, "the clip ", in_class.string(),
+                        " is missing; get UCF101's clips, or set ucf101_options::allow_missing to "
+                        "skip missing clips");
     ++result_.missing;
   }
 
@@ -158,22 +159,24 @@ class ucf101_lists {
 
 }  // namespace detail
 
-/// One of the three official splits of UCF101 into clips to train and to test with, from the folder
-/// of its clips and that of its lists (classInd.txt, trainlist01.txt, testlist01.txt, ...). Clips
-/// of one group, which look alike, are on one side of it.
+/// Reads one of the three official splits of UCF101 into clips for training and clips for testing.
+///
+/// `clips` is the folder of the clips, `lists` the folder of the official lists (classInd.txt,
+/// trainlist01.txt, testlist01.txt, ...). Clips of one group, which look alike, are never on both
+/// sides of a split.
 ///
 ///     const auto ucf = glia::ucf101_split("UCF-101", "ucfTrainTestlist", {.split = 1});
 ///     const glia::clip_dataset train(ucf.train);
 ///
-/// Clips may be in folders of their classes or all in one folder. Labels are the lists' numbers
-/// less 1.
+/// The clips may be in one folder for each class or all in one folder. Labels count from 0: they
+/// are the class numbers of the lists minus 1.
 ///
-/// Throws `value_error` for a split other than 1, 2 and 3; `data_error`, naming the list and the
-/// line, for lists that are missing or damaged and for a clip that is not there; with
-/// `allow_missing`, where none is.
+/// Source: Soomro, Zamir and Shah, "UCF101: A Dataset of 101 Human Actions Classes From Videos in
+/// The Wild", CRCV-TR-12-01, 2012.
 ///
-/// Soomro, Zamir and Shah, "UCF101: A Dataset of 101 Human Actions Classes From Videos in The
-/// Wild", CRCV-TR-12-01, 2012.
+/// Throws `value_error` if the split is not 1, 2 or 3. Throws `data_error`, with list and line, if
+/// a list is missing or damaged, or if a clip is missing. With `allow_missing`, it throws only if
+/// all clips are missing.
 [[nodiscard]] inline ucf101_clips ucf101_split(const std::filesystem::path& clips,
                                                const std::filesystem::path& lists,
                                                const ucf101_options& options = {}) {
@@ -181,7 +184,7 @@ class ucf101_lists {
                        "ucf101_split: expected split 1, 2 or 3, got ", options.split);
   std::error_code ignored;
   require<data_error>(std::filesystem::is_directory(clips, ignored), clips.string(),
-                      ": no such folder; expected UCF101's clips there");
+                      ": no such folder; expected the folder of UCF101's clips");
   return detail::ucf101_lists(clips, lists, options).take();
 }
 

@@ -38,7 +38,7 @@ double trained_loss(const B& device) {
   glia::model net{layers, {3}, device};
   const xt::xarray<float> x = xt::ones<float>({5, 3});
   const xt::xarray<int> y = xt::zeros<int>({5});
-  const glia::labelled_arrays data{x, y};
+  const glia::labeled_arrays data{x, y};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{}};
   trainer.fit(data, {.epochs = 2, .progress = nullptr});
   trainer.restore(trainer.state());
@@ -55,11 +55,11 @@ int main() {
     trained = trained && std::abs(loss - exact) < 1e-5;
   }
 
-  const glia::sequential layers{glia::conv2d{.filters = 2, .kernel = 3}, glia::relu,
+  const glia::sequential layers{glia::conv2d{.filters = 2, .kernel_size = 3}, glia::relu,
                                 glia::max_pool2d{}, glia::flatten{}, glia::dense{2}};
   glia::model net{layers, {8, 8, 1}};
   const xt::xarray<float> images = xt::ones<float>({2, 8, 8, 1});
-  const auto before = net.prepare({.batch = 2})(images);
+  const auto before = net.prepare({.batch_size = 2})(images);
   glia::write_onnx(net, "net.onnx");
   glia::model read{glia::onnx_model{"net.onnx"}};
   const bool same = xt::allclose(read.predict(images), before, 1e-5, 1e-5);

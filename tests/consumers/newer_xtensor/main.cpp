@@ -14,7 +14,7 @@ int main() {
   const xt::xarray<int> y{0, 1, 1, 0};
   glia::model net{glia::sequential{glia::dense{8, glia::tanh}, glia::dense{2}}, {2}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, glia::adam{0.05f}};
-  trainer.fit(glia::labelled_arrays{x, y}, {.epochs = 300, .batch_size = 4, .progress = nullptr});
+  trainer.fit(glia::labeled_arrays{x, y}, {.epochs = 300, .batch_size = 4, .progress = nullptr});
   const xt::xarray<float> scores = glia::softmax(net.predict(x));
   const auto of_one = xt::view(scores, xt::all(), 1);
   std::cout << "xtensor " << XTENSOR_VERSION_MAJOR << '.' << XTENSOR_VERSION_MINOR << ": " << of_one

@@ -13,18 +13,18 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
         v = v < a ? a : v;
         return v > b ? b : v;
       });
-    case unary_function::absolute:
+    case unary_function::abs:
       return each(x, y, n, [](T v) { return absolute_of(v); });
     case unary_function::square:
       return each(x, y, n, [](T v) { return v * v; });
-    case unary_function::square_root:
+    case unary_function::sqrt:
       if (x != y) {
         std::memcpy(y, x, n * sizeof(T));
       }
       return square_roots(y, n);
-    case unary_function::exponential:
+    case unary_function::exp:
       return each(x, y, n, [](T v) { return exp_of(v); });
-    case unary_function::logarithm:
+    case unary_function::log:
       return each(x, y, n, [](T v) { return log_of(v); });
     case unary_function::reciprocal:
       return each(x, y, n, [](T v) { return T(1) / v; });
@@ -50,7 +50,7 @@ static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
       return each(x, y, n, [](T v) { return sigmoid_of(v); });
     case unary_function::tanh:
       return each(x, y, n, [](T v) { return tanh_of(v); });
-    case unary_function::swish:
+    case unary_function::silu:
       return each(x, y, n, [](T v) { return v * sigmoid_of(v); });
     case unary_function::erf:
       return each(x, y, n, [](T v) { return erf_of(v); });
@@ -69,18 +69,18 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
       return each(dy, dx, n, [=](T g) { return a * g; });
     case unary_function::clamp:
       return each(dy, saved, dx, n, [=](T g, T s) { return s < a || s > b ? T(0) : g; });
-    case unary_function::absolute:
+    case unary_function::abs:
       return each(dy, saved, dx, n, [](T g, T s) {
         const T signed_g = s < 0 ? -g : g;
         return s == 0 ? T(0) : signed_g;
       });
     case unary_function::square:
       return each(dy, saved, dx, n, [](T g, T s) { return 2 * g * s; });
-    case unary_function::square_root:
+    case unary_function::sqrt:
       return each(dy, saved, dx, n, [](T g, T s) { return T(0.5) * g / s; });
-    case unary_function::exponential:
+    case unary_function::exp:
       return each(dy, saved, dx, n, [](T g, T s) { return g * s; });
-    case unary_function::logarithm:
+    case unary_function::log:
       return each(dy, saved, dx, n, [](T g, T s) { return g / s; });
     case unary_function::reciprocal:
       return each(dy, saved, dx, n, [](T g, T s) { return -g * s * s; });
@@ -100,7 +100,7 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
       return each(dy, saved, dx, n, [](T g, T s) { return g * s * (T(1) - s); });
     case unary_function::tanh:
       return each(dy, saved, dx, n, [](T g, T s) { return g * ((T(1) - s) * (T(1) + s)); });
-    case unary_function::swish:
+    case unary_function::silu:
       return each(dy, saved, dx, n, [](T g, T s) {
         const T sigmoid = sigmoid_of(s);
         return g * sigmoid * (T(1) + s * (T(1) - sigmoid));

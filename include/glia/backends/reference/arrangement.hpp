@@ -58,8 +58,8 @@ struct arrangement {
   }
 
  private:
-  /// Where element i of a part stands in the whole, which has other elements around it along one
-  /// axis, `first` of them before.
+  /// Returns the index in `whole` of element i of a part, which begins at index `first` along one
+  /// axis.
   static std::size_t moved(std::size_t i, const tensor& part, std::size_t axis, const tensor& whole,
                            std::size_t first) {
     const shape& s = part.shape();
@@ -68,7 +68,7 @@ struct arrangement {
     return (outer * whole.shape()[axis] + i / step % s[axis] + first) * step + i % step;
   }
 
-  /// Of any type.
+  /// Copies an element of any type.
   static void copy_element(const tensor& x, std::size_t from, const tensor& y, std::size_t to) {
     const std::size_t size = bytes_of<T>(x.type());
     std::copy_n(x.bytes() + from * size, size, y.bytes() + to * size);

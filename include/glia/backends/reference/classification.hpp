@@ -56,7 +56,8 @@ struct classification {
     }
   }
 
-  // In double: the oracle's sums over many classes must be better than those it judges.
+  // In double: reference sums over many classes must be more accurate than those of the tested
+  // devices.
   static void softmax_cross_entropy(const T* logits, const T* targets, T* loss, T* probabilities,
                                     std::size_t rows, std::size_t columns) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -66,7 +67,7 @@ struct classification {
       T* p = probabilities + n * columns;
       const T* const likely = std::max_element(x, x + columns);
       const T highest = *likely;
-      // A class that is infinitely likely is certain; of several of them none is.
+      // A class with an infinite logit is certain; if there are several, none is.
       const bool certain = std::isinf(highest) && std::count(x, x + columns, highest) == 1;
       const auto below = [&](std::size_t k) {
         return !certain           ? static_cast<double>(x[k]) - highest
@@ -79,7 +80,7 @@ struct classification {
       double others = 0;
       bool counts = false;
       for (std::size_t k = 0; k < columns; ++k) {
-        if (t[k] != 0) {  // where it is, the logit may be -infinity: a class that cannot be
+        if (t[k] != 0) {  // for a target of 0, the logit may be -infinity
           counts = true;
           weight += t[k];
           dot += t[k] * below(k);
@@ -91,14 +92,14 @@ struct classification {
                                     : std::numeric_limits<double>::quiet_NaN();
       const double total = of_highest + others;
       const double of_row = weight * std::log1p(others + (of_highest - 1)) - dot;
-      for (std::size_t k = 0; k < columns; ++k) {  // p may be x
+      for (std::size_t k = 0; k < columns; ++k) {  // p and x may be the same memory
         p[k] = static_cast<T>((x + k == likely ? of_highest : std::exp(below(k))) / total);
       }
       loss[n] = counts ? static_cast<T>(of_row) : T{0};
     }
   }
 
-  // Above 1/2 what is left of a probability is the sum of the others.
+  // For probabilities above 1/2, 1 minus the probability is computed as the sum of the others.
   static void softmax_cross_entropy_gradient(const T* dloss, const T* probabilities,
                                              const T* targets, T* dlogits, std::size_t rows,
                                              std::size_t columns) {
@@ -117,7 +118,7 @@ struct classification {
       const double wanted = unlikely_targets.value();
       const double others = unlikely.value();
       const bool counts = std::any_of(t, t + columns, [](T target) { return target != 0; });
-      for (std::size_t k = 0; k < columns; ++k) {  // dlogits may be p
+      for (std::size_t k = 0; k < columns; ++k) {  // dlogits and p may be the same memory
         const double slope =
             p[k] > T(0.5) ? wanted - weight * others : weight * p[k] - static_cast<double>(t[k]);
         dlogits[n * columns + k] = counts ? static_cast<T>(dloss[n] * slope) : T{0};

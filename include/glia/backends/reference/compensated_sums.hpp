@@ -8,7 +8,7 @@
 
 namespace glia::reference_loops {
 
-/// A compensated sum for each element of a tensor, for terms that come in any order.
+/// A compensated sum for each element of a tensor, with terms in any order.
 template <class T>
 class compensated_sums {
  public:
@@ -21,7 +21,7 @@ class compensated_sums {
   [[gnu::always_inline]] inline void add(std::size_t at, T x) const {
     compensated_sum<T>::add(x, totals_[at], lost_.data()[at]);
   }
-  /// To be called when all terms are in.
+  /// Must be called after all terms were added.
   void end() const {
     for (std::size_t i = 0; i < size_; ++i) {
       totals_[i] = compensated_sum<T>::value(totals_[i], lost_.data()[i]);

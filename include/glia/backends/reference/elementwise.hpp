@@ -23,12 +23,13 @@ T sigmoid(T x) {
   return T{1} / (T{1} + std::exp(-x));
 }
 
-/// The normal distribution function. In double: far out a rounded argument costs digits.
+/// Computes the normal distribution function in double, since a rounded argument of large size
+/// loses digits.
 template <class T>
 T normal_cdf(T x) {
   return static_cast<T>(0.5 * std::erfc(static_cast<double>(x) / -std::numbers::sqrt2));
 }
-/// exp(-factor x^2), in double for the same reason.
+/// Computes exp(-factor x^2), in double for the same reason.
 template <class T>
 T bell(T x, double factor) {
   return static_cast<T>(std::exp(-factor * static_cast<double>(x) * static_cast<double>(x)));
@@ -43,15 +44,15 @@ T apply(const unary_map& map, T x) {
       return a * x + b;
     case unary_function::clamp:
       return std::min(std::max(x, a), b);
-    case unary_function::absolute:
+    case unary_function::abs:
       return std::abs(x);
     case unary_function::square:
       return x * x;
-    case unary_function::square_root:
+    case unary_function::sqrt:
       return std::sqrt(x);
-    case unary_function::exponential:
+    case unary_function::exp:
       return std::exp(x);
-    case unary_function::logarithm:
+    case unary_function::log:
       return std::log(x);
     case unary_function::reciprocal:
       return T{1} / x;
@@ -71,7 +72,7 @@ T apply(const unary_map& map, T x) {
       return sigmoid(x);
     case unary_function::tanh:
       return std::tanh(x);
-    case unary_function::swish:
+    case unary_function::silu:
       return x * sigmoid(x);
     case unary_function::erf:
       return std::erf(x);
@@ -81,14 +82,15 @@ T apply(const unary_map& map, T x) {
   return x;
 }
 
-/// Whether the function lets nothing through where its derivative is 0.
+/// Returns whether the function blocks the gradient where its derivative is 0.
 [[nodiscard]] constexpr bool cuts(unary_function function) noexcept {
   return function == unary_function::relu || function == unary_function::relu6 ||
-         function == unary_function::clamp || function == unary_function::absolute ||
+         function == unary_function::clamp || function == unary_function::abs ||
          function == unary_function::floor;
 }
 
-/// The derivative at the operand `s` that saved_for_gradient names: the input x or the output y.
+/// Returns the derivative, given the operand `s` that saved_for_gradient selects: the input x or
+/// the output y.
 template <class T>
 T derivative(const unary_map& map, T s) {
   const T a = static_cast<T>(map.a);
@@ -98,15 +100,15 @@ T derivative(const unary_map& map, T s) {
       return a;
     case unary_function::clamp:
       return s < a || s > b ? T{0} : T{1};
-    case unary_function::absolute:
+    case unary_function::abs:
       return s == 0 ? T{0} : s < 0 ? T{-1} : T{1};
     case unary_function::square:
       return 2 * s;
-    case unary_function::square_root:
+    case unary_function::sqrt:
       return T(0.5) / s;
-    case unary_function::exponential:
+    case unary_function::exp:
       return s;
-    case unary_function::logarithm:
+    case unary_function::log:
       return T{1} / s;
     case unary_function::reciprocal:
       return -s * s;
@@ -126,7 +128,7 @@ T derivative(const unary_map& map, T s) {
       return s * (1 - s);
     case unary_function::tanh:
       return (1 - s) * (1 + s);
-    case unary_function::swish: {
+    case unary_function::silu: {
       const T sig = sigmoid(s);
       return sig * (1 + s * (1 - sig));
     }
@@ -178,7 +180,7 @@ struct elementwise {
                const tensor& saved, const tensor& dx) const {
     for (std::size_t i = 0; i < dy.size(); ++i) {
       const T slope = derivative(k.map, k.needs_saved() ? saved.data()[i] : T{0});
-      // What an activation cuts off is 0, whatever it was.
+      // Where an activation blocks the gradient, the result is 0 for any dy.
       dx.data()[i] = slope == 0 && cuts(k.map.function) ? T{0} : dy.data()[i] * slope;
     }
   }
@@ -247,7 +249,7 @@ struct elementwise {
     };
     long double scale = 1;
     long double squares = sum_of_squares(scale);
-    // A long double that is no wider than double does not hold the squares of all doubles.
+    // A long double that is no wider than double cannot store the squares of all doubles.
     if constexpr (2 * std::numeric_limits<T>::max_exponent >
                   std::numeric_limits<long double>::max_exponent) {
       scale = squares > 0x1p1000L ? 0x1p-600L : squares < 0x1p-900L ? 0x1p600L : 1;

@@ -30,9 +30,9 @@ struct normalizing {
     }
   }
 
-  // With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy, both over one set:
-  // dx = (q - mean(q) - h mean(q h)) / sqrt(variance + epsilon); without the mean's part where that
-  // is taken to be 0. Where a set has one gamma, that is a factor of the whole.
+  // With h = (x - mean) / sqrt(variance + epsilon) and q = gamma dy, over one set: dx = (q -
+  // mean(q) - h mean(q h)) / sqrt(variance + epsilon), without mean(q) if the mean is taken as 0.
+  // If a set has a single gamma, it is a common factor.
   void compute(const kernels::normalize_gradient& k, const memory_pool& memory, const tensor& dy,
                const tensor& x, const tensor& gamma, const tensor& mean, const tensor& variance,
                const tensor& dx, const tensor& dgamma, const tensor& dbeta) const {
@@ -47,7 +47,7 @@ struct normalizing {
       const normalized_numbers h(k, over, set, x.data(), mean.data()[set], variance.data()[set]);
       compensated_sum<T> q_sum;
       compensated_sum<T> qh_sum;
-      for (std::size_t j = 0; j < over.run; ++j) {  // each of the set's columns
+      for (std::size_t j = 0; j < over.run; ++j) {  // for each column of the set
         compensated_sum<T> g_sum;
         compensated_sum<T> gh_sum;
         for (std::size_t i = j; i < over.length(); i += over.run) {
@@ -87,7 +87,7 @@ struct normalizing {
             kind != normalization::rms};
   }
 
-  /// A set with the statistics that are given, unless T's range is too small for its variance.
+  /// A set with the given statistics, unless its variance does not fit T's range.
   struct normalized_numbers {
     normalized_numbers(const kernels::normalize_gradient& k, const normalized_sets& over,
                        std::size_t set, const T* x, T given_mean, T variance)

@@ -38,8 +38,8 @@ struct products {
     add_bias_and_apply(bias, k.map, y);
   }
 
-  // The three convolution kernels visit the same triples (output, window position, input channel);
-  // they differ in which of the three tensors they write.
+  // The three convolution kernels visit the same triples (output, window position, input channel).
+  // They differ in the tensor that they write.
   void compute(const kernels::conv2d& k, const memory_pool& memory, const tensor& x,
                const tensor& w, const tensor& bias, const tensor& y) const {
     const compensated_sums<T> sums(memory, y);
@@ -100,7 +100,7 @@ struct products {
     }
   }
 
-  // Stands for the index of a zero around the image, which is multiplied as any other element.
+  // The index of a zero around the image, which is multiplied like any other element.
   static constexpr std::size_t padding = std::numeric_limits<std::size_t>::max();
 
   template <class Visit>
@@ -113,7 +113,7 @@ struct products {
         for (std::size_t ox = 0; ox < s.ow; ++ox) {
           for (std::size_t ky = 0; ky < k.height; ++ky) {
             for (std::size_t kx = 0; kx < k.width; ++kx) {
-              // Unsigned wrap-around makes positions in the padding above and left compare large.
+              // Unsigned overflow makes positions in the padding above and to the left very large.
               const std::size_t iy = oy * k.stride_height + ky * k.dilation_height - k.pad_top;
               const std::size_t ix = ox * k.stride_width + kx * k.dilation_width - k.pad_left;
               const bool inside = iy < s.h && ix < s.w;

@@ -8,7 +8,8 @@
 
 namespace glia::reference_loops {
 
-/// The optimizer steps; the formulas stand with the kernels. Parameters and slots are overwritten.
+/// The steps of optimizers; see kernels/updates.hpp for the formulas. Parameters and optimizer
+/// states are overwritten.
 template <class T>
 struct updates {
   using tensor = host_tensor<T>;

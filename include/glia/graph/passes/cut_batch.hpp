@@ -18,7 +18,7 @@ namespace glia::passes {
 
 namespace detail {
 
-/// Finds nodes that can run on a few samples at a time, and puts them next to each other.
+/// Finds nodes that can run on batch tiles and puts them next to each other.
 class batch_cutter {
  public:
   batch_cutter(graph& g, std::size_t rows, const cut_options& options)
@@ -43,8 +43,8 @@ class batch_cutter {
     return s.rank() > 0 && s[0] == rows_;
   }
 
-  /// Whether a node treats samples on their own and is worth running on few of them: what it reads
-  /// and writes again for every piece must be little beside the pieces themselves.
+  /// Returns whether a node treats samples independently and is worth running on batch tiles. The
+  /// data that it reads and writes again for every tile must be small compared with the tiles.
   [[nodiscard]] bool can_join(const graph_node& node) const {
     const storage_plan::roles roles = storage_plan::roles_of(*graph_, node);
     double by_piece = 0;
@@ -75,7 +75,8 @@ class batch_cutter {
     return by_piece > 0 && again <= by_piece * static_cast<double>(options_->most_samples);
   }
 
-  /// Whether a node takes every value as the stretch so far does; if so it is noted as part of it.
+  /// Returns whether a node uses every value in the same way as the stretch so far; if so, adds it
+  /// to the stretch.
   [[nodiscard]] bool agrees(const graph_node& node, std::vector<std::optional<batch_axis>>& seen) {
     const storage_plan::roles roles = storage_plan::roles_of(*graph_, node);
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
@@ -97,7 +98,8 @@ class batch_cutter {
     return true;
   }
 
-  /// Appends to `order` the nodes up to the next stretch and that stretch; what is left comes back.
+  /// Appends to `order` the nodes up to the next stretch and that stretch. Returns the remaining
+  /// nodes.
   [[nodiscard]] std::vector<graph_node> take_stretch(std::vector<graph_node> nodes,
                                                      std::vector<graph_node>& order) {
     std::size_t first = 0;
@@ -107,7 +109,8 @@ class batch_cutter {
     std::vector<graph_node> before;
     std::vector<graph_node> inside;
     std::vector<graph_node> after;
-    std::vector<bool> behind(graph_->value_count(), false);  // depends on the stretch from outside
+    // Depends on the stretch, but is outside of it.
+    std::vector<bool> behind(graph_->value_count(), false);
     std::vector<bool> within(graph_->value_count(), false);
     std::vector<std::optional<batch_axis>> roles(graph_->value_count());
     for (; first < nodes.size(); ++first) {
@@ -148,8 +151,8 @@ class batch_cutter {
     return after;
   }
 
-  /// Whether more passes between the nodes than stays in the caches anyway, and that is more than
-  /// what each piece reads and packs again.
+  /// Returns whether the intermediate tensors are larger than the caches, and larger than the data
+  /// that each tile reads and packs again.
   [[nodiscard]] bool worthwhile(const std::vector<graph_node>& order, std::size_t begin,
                                 std::size_t piece) const {
     double between = 0;
@@ -164,7 +167,7 @@ class batch_cutter {
            between > pieces * options_->packing_cost * shared_bytes(order, begin);
   }
 
-  /// What every piece reads again: weights.
+  /// Returns the bytes that every tile reads again: the weights.
   [[nodiscard]] double shared_bytes(const std::vector<graph_node>& order, std::size_t begin) const {
     double sum = 0;
     for (std::size_t n = begin; n < order.size(); ++n) {
@@ -178,8 +181,8 @@ class batch_cutter {
     return sum;
   }
 
-  /// So many samples that what a kernel reads and writes of them stays in the cache, and no fewer
-  /// than let what is shared be little beside them.
+  /// Returns the number of samples of a tile: few enough that the data of a kernel stay in the
+  /// cache, but enough that the shared data are small in comparison.
   [[nodiscard]] std::size_t piece_of(const std::vector<graph_node>& order,
                                      std::size_t begin) const {
     double most = 1;

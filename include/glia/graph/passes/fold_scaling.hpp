@@ -26,7 +26,8 @@ struct scaled_product {
   value_id shift;
 };
 
-/// The other operand where node `at` combines `outputs` with one fixed number for each of them.
+/// Returns the other operand if node `at` combines `outputs` with one fixed number for each of
+/// them.
 [[nodiscard]] inline value_id number_for_each(const graph& g, const std::vector<bool>& fixed,
                                               std::size_t at, binary_function function,
                                               value_id outputs) {
@@ -90,7 +91,7 @@ GLIA_INLINE void fold_scaling(graph& g, const std::vector<bool>& fixed) {
       made.push_back(std::move(g.nodes()[n]));
       continue;
     }
-    // Here, where scale and shift are known.
+    // Inserted here, where scale and shift are known.
     graph_node product = g.nodes()[ends[n]->product];
     const value_id scale = ends[n]->scale;
     value_id& bias = product.operands[2];

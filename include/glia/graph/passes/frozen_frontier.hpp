@@ -81,7 +81,7 @@ GLIA_INLINE counterpart::counterpart(const graph& from, const graph& in)
     const auto found = inputs.find(input.name);
     in_from_[input.value] = found == inputs.end() ? unknown : found->second;
   }
-  // Constants are made in the same order where the same is computed.
+  // Equal computations create their constants in the same order.
   for (std::size_t i = 0; i < std::min(from.constants().size(), in.constants().size()); ++i) {
     const graph_constant& a = from.constants()[i];
     const graph_constant& b = in.constants()[i];
@@ -89,7 +89,8 @@ GLIA_INLINE counterpart::counterpart(const graph& from, const graph& in)
       in_from_[a.value] = b.value;
     }
   }
-  // Nodes that take the same are found in order: those in between may be the other graph's own.
+  // Nodes with the same operands are matched in order. The other graph may have additional nodes in
+  // between.
   std::multimap<std::vector<value_id>, const graph_node*> nodes;
   for (const graph_node& node : in.nodes()) {
     nodes.emplace(node.operands, &node);

@@ -21,15 +21,15 @@ struct pooled_convolution_nodes {
   static constexpr std::size_t none = graph_uses::none;
 
   std::size_t convolution = none;
-  std::size_t spread = none;      // max_pool2d_gradient; the others only with it
+  std::size_t spread = none;      // max_pool2d_gradient; necessary for the following nodes
   std::size_t before_map = none;  // unary_gradient, if there is a map
   std::size_t kernel_gradient = none;
-  std::size_t input_gradient = none;  // if it is wanted
-  std::size_t bias_gradient = none;   // if there is a bias that is trained
+  std::size_t input_gradient = none;  // if it is needed
+  std::size_t bias_gradient = none;   // if there is a trained bias
 };
 
-/// Finds what belongs to the pooling at node `at`; nothing where a part is missing or somebody else
-/// wants what is between them.
+/// Finds the nodes that belong to the pooling at node `at`. Returns nothing if one is missing or an
+/// intermediate result has another use.
 [[nodiscard]] inline std::optional<pooled_convolution_nodes> pooled_convolution_at(
     const graph& g, const graph_uses& uses, std::size_t at) {
   constexpr std::size_t none = graph_uses::none;

@@ -19,24 +19,24 @@ namespace glia::passes {
 
 namespace detail {
 
-/// A product whose factors are quantised, as a link of a chain, and the pooling behind it, if any.
+/// A product of quantized factors as a link of a chain, and the pooling that follows, if any.
 struct integer_link {
   quantized_link link;
-  value_id x = no_value;  // before it is quantised and then arranged
+  value_id x = no_value;  // before it is quantized and then arranged
   value_id arranged = no_value;
-  shape images{};  // what the product takes x as
+  shape images{};  // shape of x as an operand of the product
   value_id x_scale = no_value;
   value_id w = no_value;
   value_id w_scales = no_value;
   value_id bias = no_value;
-  bool flat = false;              // a product of matrices
-  std::size_t product = 0;        // the nodes
-  std::size_t last = 0;           // that gives the link's result
-  value_id out_scale = no_value;  // of the bytes that are pooled
+  bool flat = false;              // whether it is a matrix product
+  std::size_t product = 0;        // index of the product's node
+  std::size_t last = 0;           // index of the node that computes the link's result
+  value_id out_scale = no_value;  // scale of the pooled bytes
   byte_range out{};
 };
 
-/// Finds products of quantised numbers and makes chains of them.
+/// Finds products of quantized numbers and fuses them to chains.
 class quantized_fusion {
  public:
   quantized_fusion(graph& g, const std::vector<bool>& fixed)
@@ -72,7 +72,7 @@ class quantized_fusion {
   }
 
  private:
-  /// The node that gives a value if it is quantised with scales that stay as they are, else null.
+  /// Returns the node that quantizes a value with fixed scales; null if there is none.
   [[nodiscard]] const graph_node* quantizer_of(value_id id, std::size_t scales) const {
     if (uses_.made_by<kernels::fake_quantize>(id) == nullptr) {
       return nullptr;
@@ -81,8 +81,8 @@ class quantized_fusion {
     const value_id given = node.operands[1];
     return (*fixed_)[given] && graph_->spec(given).shape == shape{scales} ? &node : nullptr;
   }
-  /// The same for one that nothing but what arranges numbers comes behind: bytes stay what they
-  /// are.
+  /// Returns that node also if only nodes that arrange elements follow it, because these do not
+  /// change the bytes.
   [[nodiscard]] const graph_node* quantizer_before(value_id id) const {
     while (uses_.made_by<kernels::reshape>(id) != nullptr ||
            uses_.made_by<kernels::permute_axes>(id) != nullptr) {
@@ -90,7 +90,7 @@ class quantized_fusion {
     }
     return quantizer_of(id, 1);
   }
-  /// The node that quantises a value if nobody else takes it, else null.
+  /// Returns the node that quantizes a value, if the value has no other use; otherwise null.
   [[nodiscard]] const graph_node* quantizer_behind(value_id id) const {
     for (; uses_.taken_once(id); id = graph_->nodes()[uses_.takers(id)[0]].results[0]) {
       const graph_node& taker = graph_->nodes()[uses_.takers(id)[0]];
@@ -147,8 +147,8 @@ class quantized_fusion {
     return found;
   }
 
-  /// Takes a pooling behind the product along, where what comes of it is quantised: the largest of
-  /// numbers is the largest of their bytes.
+  /// Includes a pooling after the product if its result is quantized: the largest of some numbers
+  /// has the largest byte.
   void take_pooling(integer_link& to) const {
     const value_id y = graph_->nodes()[to.product].results[0];
     if (to.flat || !uses_.taken_once(y)) {
@@ -157,7 +157,7 @@ class quantized_fusion {
     const std::size_t taker = uses_.takers(y)[0];
     const graph_node& node = graph_->nodes()[taker];
     const auto* const pool = node.kernel.as<kernels::max_pool2d>();
-    // A window of one pixel is what a link without a pooling has.
+    // A link without a pooling has a window of one pixel.
     if (pool == nullptr || pool->window == window2d{} || is_padded(pool->window) ||
         pool->window.height > max_window_rows) {
       return;
@@ -178,8 +178,8 @@ class quantized_fusion {
     return conv2d_rule(p.images, p.link.weights, p.link.product.window, p.link.product.groups);
   }
 
-  /// Whether it may stand behind these: as in chain_convolutions, one that widens begins a chain,
-  /// unless its input has just been pooled.
+  /// Returns whether a link may follow these links. As in chain_convolutions, one with more output
+  /// than input channels begins a chain, unless its input has just been pooled.
   [[nodiscard]] static bool continues(const std::vector<integer_link>& links,
                                       const integer_link& next) {
     if (links.empty()) {
@@ -190,7 +190,7 @@ class quantized_fusion {
            (s.groups > 1 || s.o <= s.c || links.back().link.pools());
   }
 
-  /// The product behind a node, where nothing but its quantisation is between them.
+  /// Returns the product that follows a node, if only its quantization is in between.
   [[nodiscard]] std::optional<std::size_t> product_behind(std::size_t n) const {
     const value_id y = graph_->nodes()[n].results[0];
     if (!uses_.taken_once(y)) {
@@ -224,7 +224,7 @@ class quantized_fusion {
     kernels::quantized_chain chain{links.size()};
     chain.pooled = end.out;
     std::vector<value_id> operands(kernels::quantized_chain::operands, no_value);
-    // What arranges quantised numbers arranges these.
+    // The nodes that arrange quantized numbers.
     std::vector<const graph_node*> arranging;
     for (value_id id = first.arranged; uses_.made_by<kernels::fake_quantize>(id) == nullptr;
          id = arranging.back()->operands[0]) {
@@ -240,13 +240,13 @@ class quantized_fusion {
     operands[2] = end.out_scale;
     for (std::size_t i = 0; i < links.size(); ++i) {
       const integer_link& p = links[i];
-      const bool hands_on = i + 1 < links.size();
+      const bool preserves_output_kind = i + 1 < links.size();
       chain.links[i] = p.link;
-      const kernels::pack_quantized pack{p.link, i == 0, hands_on || p.link.pools(),
-                                         hands_on ? links[i + 1].link.input : p.out};
+      const kernels::pack_quantized pack{p.link, i == 0, preserves_output_kind || p.link.pools(),
+                                         preserves_output_kind ? links[i + 1].link.input : p.out};
       operands[3 + i] = add(pack,
                             {reshaped(p.w, p.link.weights), p.w_scales, p.bias, p.x_scale,
-                             hands_on ? links[i + 1].x_scale : p.out_scale},
+                             preserves_output_kind ? links[i + 1].x_scale : p.out_scale},
                             quantized_weights(p.link, i == 0).spec());
     }
     if (first.flat) {

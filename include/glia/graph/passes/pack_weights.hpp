@@ -18,7 +18,7 @@ namespace glia::passes {
 
 namespace detail {
 
-/// Gives nodes packed weights, one after the other.
+/// Gives nodes packed weights, one node after the other.
 class weight_packer {
  public:
   weight_packer(graph& g, const std::vector<bool>& fixed) : graph_(&g), fixed_(&fixed) {}
@@ -37,7 +37,7 @@ class weight_packer {
   }
 
  private:
-  /// Whether all but the first operand stay as they are.
+  /// Returns whether all operands except the first are fixed.
   [[nodiscard]] bool all_fixed(const graph_node& node) const {
     for (std::size_t i = 1; i < node.operands.size(); ++i) {
       if (node.operands[i] != no_value && !(*fixed_)[node.operands[i]]) {
@@ -76,8 +76,8 @@ class weight_packer {
     node.kernel = kernels::packed_conv2d_max_pool2d{pooled.how, pooled.map};
   }
 
-  /// One on its own is a chain of one; where it is a product of the steps of a few sequences, which
-  /// are too few to be shared out among threads, it is that.
+  /// A single convolution becomes a chain of one, or a product if it processes the steps of a few
+  /// sequences, which are too few to share among threads.
   void pack_convolution(graph_node& node, const kernels::conv2d& conv) {
     const shape x = graph_->spec(node.operands[0]).shape;
     const shape w = graph_->spec(node.operands[1]).shape;
@@ -137,7 +137,7 @@ class weight_packer {
     return made;
   }
 
-  // Of more, each thread takes some.
+  // With more sequences, each thread processes some of them.
   static constexpr std::size_t few_sequences = 8;
 
   graph* graph_;

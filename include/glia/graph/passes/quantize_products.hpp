@@ -55,15 +55,15 @@ GLIA_INLINE void quantize_products(graph& g, const std::vector<bool>& fixed,
       if (place.layer == one.layer && place.number == one.number) {
         const std::size_t outputs = g.spec(g.nodes()[place.node].operands[1]).shape.back();
         require<value_error>(one.weight_scales.size() == outputs,
-                             "quantization: expected a scale for each of ", outputs,
+                             "quantization: expected one scale for each of ", outputs,
                              " outputs of '", one.layer, "', got ", one.weight_scales.size());
         wanted[place.node] = &one;
         found = true;
       }
     }
     require<value_error>(found, "quantization: the model has no product ", one.number,
-                         " with fixed weights in a layer '", one.layer,
-                         "'; calibrate it as it is now");
+                         " with fixed weights in the layer '", one.layer,
+                         "'; calibrate the model again");
   }
   std::vector<graph_node> made;
   for (std::size_t n = 0; n < wanted.size(); ++n) {

@@ -53,7 +53,7 @@ class inception_v3_writer {
     padding2d padding = same;
   };
 
-  static constexpr max_pool2d halving_pool{.window = 3, .stride = 2};
+  static constexpr max_pool2d halving_pool{.pool_size = 3, .strides = 2};
 
   [[nodiscard]] std::size_t small_block(const std::string& name, std::size_t pooled,
                                         std::size_t x) {
@@ -114,7 +114,7 @@ class inception_v3_writer {
     return joined(name, {a, b, c, pooled_branch(branch, 192, x)});
   }
 
-  /// A row and a column side by side.
+  /// Adds a 1x3 and a 3x1 convolution of the same input and concatenates them.
   [[nodiscard]] std::size_t parted(const std::string& branch, const std::string& number,
                                    std::size_t x) {
     const std::size_t a = in_a_row({{branch + number + "a", 384, {1, 3}}}, x);
@@ -125,11 +125,12 @@ class inception_v3_writer {
   [[nodiscard]] std::size_t pooled_branch(const std::string& branch, std::size_t filters,
                                           std::size_t x) {
     if (keras_) {
-      x = net_.add(branch + "_pool_mean", avg_pool2d{.window = 3, .stride = 1, .padding = same}, x);
+      x = net_.add(branch + "_pool_mean", avg_pool2d{.pool_size = 3, .strides = 1, .padding = same},
+                   x);
     } else {
-      // torchvision's means count the padding.
+      // torchvision's average pools count the padding.
       x = net_.add(branch + "_pool_pad", zero_pad2d{1}, x);
-      x = net_.add(branch + "_pool_mean", avg_pool2d{.window = 3, .stride = 1}, x);
+      x = net_.add(branch + "_pool_mean", avg_pool2d{.pool_size = 3, .strides = 1}, x);
     }
     return in_a_row({{branch + "_pool", filters, 1}}, x);
   }
@@ -140,14 +141,14 @@ class inception_v3_writer {
     return x;
   }
 
-  /// Convolutions one after the other, each with normalisation and activation.
+  /// Adds convolutions one after another, each with normalization and activation.
   [[nodiscard]] std::size_t in_a_row(std::initializer_list<unit> units, std::size_t x) {
     for (const unit& u : units) {
       const conv2d convolution{.filters = scaled_channels(u.filters, options_),
-                               .kernel = u.kernel,
-                               .stride = u.stride,
+                               .kernel_size = u.kernel,
+                               .strides = u.stride,
                                .padding = u.padding,
-                               .bias = false,
+                               .use_bias = false,
                                .kernel_initializer = he_normal()};
       const batch_norm normalization{
           .momentum = keras_ ? 0.99 : 0.9, .epsilon = 1e-3, .scale = !keras_};
@@ -167,20 +168,23 @@ class inception_v3_writer {
 
 }  // namespace detail
 
-/// Inception v3: images (N, H, W, 3) to features (N, 2048 width), or to the logits of a classifier.
-/// Szegedy et al., "Rethinking the Inception Architecture for Computer Vision", CVPR 2016, without
-/// the auxiliary classifier. Made for 299x299, images RGB, -1 to 1; any extents from 75 on do.
+/// Inception v3, a convolutional network without the auxiliary classifier. It maps images
+/// (N, H, W, 3) to features (N, 2048 width), or to the logits of a classifier.
 ///
-/// Keras's form has batch normalisation without gamma: 23,851,784 parameters for 1,000 classes,
-/// running statistics included. torchvision's has gamma, means of windows in which the padding
-/// counts, and dropout before the classifier.
+/// Designed for RGB images of 299x299 with values from -1 to 1; any size from 75x75 works.
 ///
-/// Stages: the convolutions before the blocks, mixed0 to mixed10, the top, which is the mean over
-/// all positions and the classifier. Without the top it ends in feature maps. Parameters are called
-/// conv1a_3x3.kernel, mixed0.branch5x5_1.kernel and mixed0.branch5x5_1_bn.beta: the blocks as
-/// Keras counts them, their branches as torchvision calls them.
+/// There are two variants. Keras's has batch normalization without gamma, and 23,851,784 parameters
+/// for 1,000 classes, including running statistics. torchvision's has gamma, average pools that
+/// count the padding, and dropout before the classifier.
 ///
-/// Throws `value_error` for a width that is not positive.
+/// Stages: the convolutions before the blocks; mixed0 to mixed10; the top, which is global average
+/// pooling and the classifier. Without the top the outputs are feature maps. Parameters have names
+/// such as conv1a_3x3.kernel, mixed0.branch5x5_1.kernel and mixed0.branch5x5_1_bn.beta. Blocks are
+/// numbered as in Keras, and branches have torchvision's names.
+///
+/// Throws `value_error` if the width is not positive.
+///
+/// Source: Szegedy et al., "Rethinking the Inception Architecture for Computer Vision", CVPR 2016.
 [[nodiscard]] inline zoo_network inception_v3(const zoo_options& options = {},
                                               zoo_form form = zoo_form::keras) {
   return detail::inception_v3_writer(options, form).write();

@@ -21,10 +21,11 @@ namespace glia {
 
 namespace detail {
 
-/// The layers of a file that Keras wrote, and where their weights stand in it.
+/// The layers of a file that Keras wrote, with the paths of their weights.
 class keras_file {
  public:
-  using weights = std::map<std::string, std::string, std::less<>>;  // kernel, conv1/conv1/kernel:0
+  // Paths by weight, such as conv1/conv1/kernel:0 for kernel.
+  using weights = std::map<std::string, std::string, std::less<>>;
 
   explicit keras_file(const tensor_map& tensors) {
     for (const auto& [path, values] : tensors) {
@@ -39,7 +40,8 @@ class keras_file {
     }
   }
 
-  /// The layer of this name or, where the file has none, the next numbered one of its kind.
+  /// The name of a node's layer in the file: its own, or, if the file does not have it, the next
+  /// numbered layer of its type.
   [[nodiscard]] std::string layer_for(const zoo_node& node) {
     const std::size_t kind = kind_of(node.layer);
     const bool renamed = node.name == classifiers[0] && layers_.contains(classifiers[1]);
@@ -48,7 +50,7 @@ class keras_file {
     }
     return numbered_[kind].extract(numbered_[kind].begin()).mapped();
   }
-  /// Where a layer's weight stands; what Keras would call it, where it is not there.
+  /// The path of a layer's weight; Keras's path for it if the file does not have it.
   [[nodiscard]] std::string path_of(const std::string& layer, const std::string& weight) const {
     const auto at = layers_.find(layer);
     if (at != layers_.end() && at->second.contains(weight)) {
@@ -56,7 +58,7 @@ class keras_file {
     }
     return text(layer, '/', layer, '/', weight, ":0");
   }
-  /// Where the weights of classifiers stand.
+  /// The paths of the classifier's weights.
   [[nodiscard]] std::vector<std::string> classifier() const {
     std::vector<std::string> result;
     for (const auto& [layer, found] : layers_) {
@@ -70,14 +72,14 @@ class keras_file {
   }
 
  private:
-  // What Keras calls layers that nobody has named, before version 2 and since.
+  // Keras's default names of layers, before version 2 and since.
   using type_names = std::array<std::string_view, 2>;
   static constexpr std::array<type_names, 4> kinds{{{"convolution2d", "conv2d"},
                                                     {"separableconvolution2d", "separable_conv2d"},
                                                     {"batchnormalization", "batch_normalization"},
                                                     {"dense", "dense"}}};
 
-  // What its applications call their last layer, now and in files of residual networks.
+  // The name of the last layer in Keras's applications, now and in files of residual networks.
   static constexpr std::array<std::string_view, 2> classifiers{"predictions", "probs"};
 
   [[nodiscard]] static std::size_t kind_of(const zoo_layer& layer) {
@@ -87,7 +89,7 @@ class keras_file {
                                                              : 3;
   }
 
-  /// 12 of conv2d_12, 0 of conv2d.
+  /// The number in a default name: 12 for conv2d_12, 0 for conv2d.
   [[nodiscard]] static std::optional<std::size_t> number_of(const std::string& layer,
                                                             const type_names& names) {
     for (const std::string_view name : names) {
@@ -106,7 +108,7 @@ class keras_file {
     return std::nullopt;
   }
 
-  /// conv1/conv1/kernel:0 or, before version 2, conv1/conv1_W:0.
+  /// Adds a path: conv1/conv1/kernel:0 or, before version 2, conv1/conv1_W:0.
   void add(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     if (slash == std::string::npos) {
@@ -134,21 +136,23 @@ class keras_file {
 
 }  // namespace detail
 
-/// For weights that Keras wrote to HDF5, those of its applications or one's own: `file` holds them
-/// by their paths, conv1_conv/conv1_conv/kernel:0. Layers that the file does not name are numbered
-/// in it, conv2d_12 or convolution2d_12; as Keras does, they are taken in the order in which they
-/// were made. The published files of Xception (all layers) and Inception v3 (all but the
-/// classifier) are such.
+/// The name map to load weights that Keras saved to an HDF5 file, for `load_parameters`.
 ///
-/// A network of some stages only takes theirs, one without a classifier leaves the file's. `prefix`
-/// is what the network's own names have before them in the model: `features.` where it is
-/// named{"features", resnet50()}. Throws `value_error` for a network in torchvision's form.
+/// `file` contains the weights by their paths, such as conv1_conv/conv1_conv/kernel:0. They can be
+/// the published weights of Keras's applications or your own. Layers without a name in the file
+/// have default names such as conv2d_12 or convolution2d_12; as in Keras, they are taken in their
+/// order. The published files of Xception (all layers) and Inception v3 (all but the classifier)
+/// are of this kind.
+///
+/// If the network has only some stages, only their weights are loaded. If it has no classifier, the
+/// file's classifier is ignored. `prefix` is the prefix of the network's parameters in the model:
+/// "features." for named{"features", resnet50()}. Throws `value_error` for a network in
+/// torchvision's variant.
 [[nodiscard]] inline name_map keras_names(const zoo_network& net, const tensor_map& file,
                                           const std::string& prefix = "") {
   require<value_error>(net.form() == zoo_form::keras,
-                       "keras_names: expected a network as Keras "
-                       "defines it, got torchvision's ",
-                       net.name());
+                       "keras_names: expected a network of zoo_form::keras, got ", net.name(),
+                       " of zoo_form::torchvision");
   name_map map;
   detail::keras_file found(file);
   bool classifies = false;
@@ -162,13 +166,13 @@ class keras_file {
       if (net.has(n)) {
         map.sources.push_back({text(prefix, node.name, '.', parameter), path});
       } else {
-        map.ignored.push_back(path);
+        map.ignored_suffixes.push_back(path);
       }
     }
   }
   if (!classifies) {
     const std::vector<std::string> others = found.classifier();
-    map.ignored.insert(map.ignored.end(), others.begin(), others.end());
+    map.ignored_suffixes.insert(map.ignored_suffixes.end(), others.begin(), others.end());
   }
   return map;
 }

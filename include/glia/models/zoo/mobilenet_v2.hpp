@@ -14,40 +14,47 @@
 
 namespace glia {
 
-/// Which form of MobileNetV2 it is.
+/// The options of `mobilenet_v2`.
 struct mobilenet_v2_options {
-  double width = 1;         ///< multiplies all channels; > 0, published for 0.35 to 1.4
-  std::size_t classes = 0;  ///< outputs of a classifier; 0: none, ends in the features
-  bool normalized = true;   ///< false: no batch normalisation, for weights that have it folded in
-  padding2d padding = 1;    ///< of the 3x3 convolutions; `same` for weights that Keras trained
-  batch_norm normalization = {.momentum = 0.9, .epsilon = 1e-5};  ///< epsilon 1e-3 for Keras's
+  double width = 1;  ///< factor of all channels, above 0; published weights: 0.35 to 1.4
+  /// Number of classes of the classifier, whose outputs are logits; 0: no classifier, the network
+  /// ends in the features.
+  std::size_t classes = 0;
+  /// Whether convolutions are followed by batch normalization; false for weights that have it
+  /// folded in.
+  bool use_batch_norm = true;
+  padding2d padding = 1;  ///< padding of the 3x3 convolutions; `same` for weights from Keras
+  /// Batch normalization of the convolutions; weights from Keras need an epsilon of 1e-3.
+  batch_norm normalization = {.momentum = 0.9, .epsilon = 1e-5};
 
   friend bool operator==(const mobilenet_v2_options&, const mobilenet_v2_options&) = default;
 };
 
-/// MobileNetV2: images (N, H, W, 3) to features (N, F), F = 1280 for widths up to 1, or to the
-/// logits of a classifier. Sandler et al., "MobileNetV2: Inverted Residuals and Linear
-/// Bottlenecks", CVPR 2018, table 2. Made for 224x224; any extents from 32 on do.
-///
-/// A description like any other: `frozen{mobilenet_v2{}}` uses it as a feature extractor. It can be
-/// cut into stages, to freeze only the first: the stem, seventeen blocks, the head. Parameters are
-/// called blocks.3.expand.kernel, blocks.3.expand.normalization.gamma and so on, wherever it
-/// stands:
+/// MobileNetV2, a small convolutional network. It maps images (N, H, W, 3) to features (N, F), with
+/// F = 1280 for widths up to 1, or to the logits of a classifier.
 ///
 ///     const glia::mobilenet_v2 net;
 ///     glia::sequential{glia::frozen{net.stages(0, 16)}, net.stages(16, 19), glia::dense{5}}
 ///
-/// Throws `value_error` for a width that is not positive and stages that are not there.
+/// Designed for images of 224x224; any size from 32x32 works. It is a layer like any other:
+/// `frozen{mobilenet_v2{}}` is a feature extractor. It can be divided into stages: the stem,
+/// seventeen blocks, the head. Parameters have names such as blocks.3.expand.kernel and
+/// blocks.3.expand.normalization.gamma, wherever the network is in a model.
+///
+/// Throws `value_error` if the width is not positive or if stages do not exist.
+///
+/// Source: Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", CVPR 2018,
+/// table 2.
 class mobilenet_v2 {
  public:
-  using holds_layers = void;
-  static constexpr bool hands_on = true;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = true;
 
   static constexpr std::size_t stage_count = 19;
 
-  /// A convolution, the batch normalisation after it if any, and the activation.
+  /// A convolution with the batch normalization after it, if there is one, and the activation.
   struct unit {
-    std::string name;  ///< blocks.3.expand
+    std::string name;  ///< name, such as "blocks.3.expand"
     conv2d convolution;
     std::optional<batch_norm> normalization;
     glia::activation activation;
@@ -61,17 +68,19 @@ class mobilenet_v2 {
     add_stages();
   }
 
-  /// Only the stages first ... end - 1: 0 is the stem, 1 to 17 are the blocks, 18 is the head with
-  /// what comes behind it. No stages pass their input on.
+  /// A copy of the network with only the stages [first, end). 0 is the stem, 1 to 17 are the
+  /// blocks, 18 is the head with the pooling and the classifier. Without any stage it passes its
+  /// input on.
   [[nodiscard]] mobilenet_v2 stages(std::size_t first, std::size_t end) const {
     mobilenet_v2 part = *this;
     part.net_ = net_.stages(first, end);
     return part;
   }
 
+  /// The options that the network was made with.
   [[nodiscard]] const mobilenet_v2_options& options() const { return options_; }
 
-  /// The units of its stages, in the order in which they run.
+  /// The units of the network's stages, in the order in which they run.
   [[nodiscard]] std::vector<unit> units() const {
     std::vector<unit> result;
     for (std::size_t n = 0; n < net_.nodes().size(); ++n) {
@@ -119,7 +128,7 @@ class mobilenet_v2 {
                                        {6, 160, 3, 2},
                                        {6, 320, 1, 1}}};
     std::size_t channels = scaled_channels(32);
-    std::size_t x = add("stem.conv", channels, {.kernel = 3, .stride = 2}, relu6, 0);
+    std::size_t x = add("stem.conv", channels, {.kernel_size = 3, .strides = 2}, relu6, 0);
     net_.end_stage();
     std::size_t block = 0;
     for (const row& r : rows) {
@@ -131,7 +140,7 @@ class mobilenet_v2 {
       }
     }
     const std::size_t features = options_.width > 1 ? scaled_channels(1280) : 1280;
-    x = add("head.conv", features, {.kernel = 1}, relu6, x);
+    x = add("head.conv", features, {.kernel_size = 1}, relu6, x);
     x = net_.add("pool", global_avg_pool2d{}, x);
     if (options_.classes > 0) {
       net_.add("classifier", dense{options_.classes}, x);
@@ -143,15 +152,16 @@ class mobilenet_v2 {
     std::size_t inputs, outputs;
   };
 
-  /// Its input is added to what comes out where both are alike.
+  /// Adds a block. Its input is added to its output if both have the same shape.
   [[nodiscard]] std::size_t add_bottleneck(std::size_t block, std::size_t expansion,
                                            const ends& channels, std::size_t stride,
                                            std::size_t x) {
     const std::string name = text("blocks.", block, '.');
     const std::size_t inner = channels.inputs * expansion;
-    std::size_t y = expansion > 1 ? add(name + "expand", inner, {.kernel = 1}, relu6, x) : x;
-    y = add(name + "depthwise", inner, {.kernel = 3, .stride = stride, .groups = inner}, relu6, y);
-    y = add(name + "project", channels.outputs, {.kernel = 1}, linear, y);
+    std::size_t y = expansion > 1 ? add(name + "expand", inner, {.kernel_size = 1}, relu6, x) : x;
+    y = add(name + "depthwise", inner, {.kernel_size = 3, .strides = stride, .groups = inner},
+            relu6, y);
+    y = add(name + "project", channels.outputs, {.kernel_size = 1}, linear, y);
     if (stride == 1 && channels.inputs == channels.outputs) {
       y = net_.add(name + "add", join::add{}, {y, x});
     }
@@ -160,30 +170,31 @@ class mobilenet_v2 {
   }
 
   struct window {
-    extent2d kernel;
-    extent2d stride = 1;
+    extent2d kernel_size;
+    extent2d strides = 1;
     std::size_t groups = 1;
   };
 
-  /// Adds a unit; gives the number of its output.
+  /// Adds a unit and returns the number of its output.
   [[nodiscard]] std::size_t add(const std::string& name, std::size_t filters, const window& w,
                                 const glia::activation& map, std::size_t x) {
     x = net_.add(name,
                  conv2d{.filters = filters,
-                        .kernel = w.kernel,
-                        .stride = w.stride,
-                        .padding = w.kernel == 1 ? padding2d(valid) : options_.padding,
+                        .kernel_size = w.kernel_size,
+                        .strides = w.strides,
+                        .padding = w.kernel_size == 1 ? padding2d(valid) : options_.padding,
                         .groups = w.groups,
-                        .bias = !options_.normalized,
+                        .use_bias = !options_.use_batch_norm,
                         .kernel_initializer = he_normal()},
                  x);
-    if (options_.normalized) {
+    if (options_.use_batch_norm) {
       x = net_.add(name + ".normalization", options_.normalization, x);
     }
     return map == linear ? x : net_.add(text(name, '.', map), map, x);
   }
 
-  /// The paper's code rounds channels to a multiple of 8, but not down by more than a tenth.
+  /// The number of channels times the width. As in the paper's code, it is rounded to a multiple of
+  /// 8, but not down by more than a tenth.
   [[nodiscard]] std::size_t scaled_channels(std::size_t channels) const {
     const double wanted = static_cast<double>(channels) * options_.width;
     const std::size_t rounded =

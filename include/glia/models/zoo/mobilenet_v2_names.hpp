@@ -19,7 +19,7 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
   map.sources.push_back({layer + ".moving_variance", module + ".running_var"});
 }
 
-/// torchvision's name of a unit's convolution; its batch normalisation is the next module.
+/// torchvision's name of a unit's convolution. Its batch normalization is the next module.
 [[nodiscard]] inline std::string torchvision_module(const std::string& unit) {
   if (unit == "stem.conv") {
     return "features.0.0";
@@ -40,12 +40,14 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
 
 }  // namespace detail
 
-/// For weights with the batch normalisation folded into kernel and bias, under the names of the
-/// network's units: `stem.conv.weight`, `blocks.0.depthwise.bias`, ..., `head.conv.weight`; kernels
-/// OIHW. A network with batch normalisation takes them as well: its statistics become those that
-/// change nothing.
+/// The name map to load weights with batch normalization folded into kernel and bias, for
+/// `load_parameters`.
 ///
-/// `prefix` is what the network's own names have before them in the model: `features.` where it is
+/// The tensors have the names of the network's units, such as stem.conv.weight and
+/// blocks.0.depthwise.bias; kernels are OIHW. A network with batch normalization can use them, too:
+/// its statistics are set so that it changes nothing.
+///
+/// `prefix` is the prefix of the network's parameters in the model: "features." for
 /// named{"features", mobilenet_v2{}}.
 [[nodiscard]] inline name_map folded_names(const mobilenet_v2& net,
                                            const std::string& prefix = "") {
@@ -67,33 +69,35 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
   return map;
 }
 
-/// For torchvision's MobileNetV2: `features.0.0.weight`, `features.0.1.running_mean`, and so on,
-/// batch normalisation not folded. The classifier is taken where the network has one.
+/// The name map to load the weights of torchvision's MobileNetV2, for `load_parameters`. The names
+/// are those of its `state_dict`, such as features.0.0.weight and features.0.1.running_mean. The
+/// classifier is loaded if the network has one.
 ///
-/// `prefix` is what the network's own names have before them in the model. Throws `value_error` for
-/// a network without batch normalisation.
+/// `prefix` is the prefix of the network's parameters in the model. Throws `value_error` for a
+/// network without batch normalization.
 [[nodiscard]] inline name_map torchvision_names(const mobilenet_v2& net,
                                                 const std::string& prefix = "") {
-  require<value_error>(net.options().normalized,
-                       "torchvision_names: these weights have batch normalisation of their own; "
-                       "make the network with normalized = true");
+  require<value_error>(net.options().use_batch_norm,
+                       "torchvision_names: torchvision's weights contain batch normalization; make "
+                       "the network with use_batch_norm = true");
   name_map map;
   for (const mobilenet_v2::unit& unit : net.units()) {
     const std::string own = prefix + unit.name;
     const std::string module = detail::torchvision_module(unit.name);
     map.sources.push_back({own + ".kernel", module + ".weight", tensor_layout::oihw});
-    // The module after the convolution's: the last number of its name and one.
+    // The module after the convolution's has the next number.
     const std::size_t dot = module.rfind('.');
     const std::size_t number = std::stoul(module.substr(dot + 1));
     detail::add_normalization(map, own + ".normalization",
                               text(module.substr(0, dot + 1), number + 1));
   }
-  map.ignored = {".num_batches_tracked"};
+  map.ignored_suffixes = {".num_batches_tracked"};
   if (net.options().classes > 0) {
     map.sources.push_back({prefix + "classifier.kernel", "classifier.1.weight", tensor_layout::oi});
     map.sources.push_back({prefix + "classifier.bias", "classifier.1.bias"});
   } else {
-    map.ignored.insert(map.ignored.end(), {"classifier.1.weight", "classifier.1.bias"});
+    map.ignored_suffixes.insert(map.ignored_suffixes.end(),
+                                {"classifier.1.weight", "classifier.1.bias"});
   }
   return map;
 }

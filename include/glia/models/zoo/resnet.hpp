@@ -10,21 +10,22 @@
 
 namespace glia {
 
-/// The number of blocks in each of a residual network's four groups, between which images halve.
+/// The numbers of blocks in the four groups of a residual network. Each group after the first
+/// halves the image size.
 using resnet_blocks = std::array<std::size_t, 4>;
 
 namespace detail {
 
-/// Which of a residual network's blocks one is.
+/// The position of a block in a residual network.
 struct resnet_place {
-  std::size_t group = 0;
-  std::size_t block = 0;    ///< of its group
-  bool last = false;        ///< of its group
-  std::size_t filters = 0;  ///< of its first convolutions, for a width of 1
-  std::string name;         ///< conv2_block1
+  std::size_t group = 0;    ///< index of the group
+  std::size_t block = 0;    ///< index in the group
+  bool last = false;        ///< whether it is the last block of the group
+  std::size_t filters = 0;  ///< filters of its first convolutions, for a width of 1
+  std::string name;         ///< name, such as "conv2_block1"
 };
 
-/// Adds a stage for each block, which block(place, x) adds to what the one before it gave.
+/// Adds a stage for each block. block(place, x) adds the layers of a block after the output x.
 template <class Block>
 [[nodiscard]] std::size_t add_blocks(zoo_network& net, const resnet_blocks& blocks, std::size_t x,
                                      const Block& block) {
@@ -52,9 +53,9 @@ class resnet_writer {
   }
 
   [[nodiscard]] zoo_network write(const resnet_blocks& blocks) && {
-    std::size_t x = activated("conv1", 64, {.kernel = 7, .stride = 2, .padding = 3}, 0);
-    // Zeros around outputs of a ReLU, as Keras has them, never win either.
-    x = net_.add("pool1_pool", max_pool2d{.window = 3, .stride = 2, .padding = 1}, x);
+    std::size_t x = activated("conv1", 64, {.kernel_size = 7, .strides = 2, .padding = 3}, 0);
+    // Keras pads with zeros, which makes no difference after a ReLU.
+    x = net_.add("pool1_pool", max_pool2d{.pool_size = 3, .strides = 2, .padding = 1}, x);
     net_.end_stage();
     x = add_blocks(net_, blocks, x, [this](const resnet_place& at, std::size_t y) {
       return block(at, at.block == 0 && at.group > 0 ? 2 : 1, y);
@@ -65,20 +66,21 @@ class resnet_writer {
 
  private:
   struct window {
-    extent2d kernel;
-    extent2d stride = 1;
+    extent2d kernel_size;
+    extent2d strides = 1;
     padding2d padding = 0;
   };
 
   [[nodiscard]] std::size_t block(const resnet_place& at, std::size_t stride, std::size_t x) {
     const std::size_t first = keras_ ? stride : 1;
-    const std::size_t shortcut = at.block == 0 ? normalized(at.name + "_0", 4 * at.filters,
-                                                            {.kernel = 1, .stride = stride}, x)
-                                               : x;
-    std::size_t y = activated(at.name + "_1", at.filters, {.kernel = 1, .stride = first}, x);
-    y = activated(at.name + "_2", at.filters, {.kernel = 3, .stride = stride / first, .padding = 1},
-                  y);
-    y = normalized(at.name + "_3", 4 * at.filters, {.kernel = 1}, y);
+    const std::size_t shortcut =
+        at.block == 0
+            ? normalized(at.name + "_0", 4 * at.filters, {.kernel_size = 1, .strides = stride}, x)
+            : x;
+    std::size_t y = activated(at.name + "_1", at.filters, {.kernel_size = 1, .strides = first}, x);
+    y = activated(at.name + "_2", at.filters,
+                  {.kernel_size = 3, .strides = stride / first, .padding = 1}, y);
+    y = normalized(at.name + "_3", 4 * at.filters, {.kernel_size = 1}, y);
     y = net_.add(at.name + "_add", join::add{}, {y, shortcut});
     return net_.add(at.name + "_out", relu, y);
   }
@@ -90,10 +92,10 @@ class resnet_writer {
   std::size_t normalized(const std::string& name, std::size_t filters, const window& w,
                          std::size_t x) {
     const conv2d convolution{.filters = scaled_channels(filters, options_),
-                             .kernel = w.kernel,
-                             .stride = w.stride,
+                             .kernel_size = w.kernel_size,
+                             .strides = w.strides,
                              .padding = w.padding,
-                             .bias = keras_,
+                             .use_bias = keras_,
                              .kernel_initializer = he_normal()};
     return net_.add(name + "_bn", normalization_, net_.add(name + "_conv", convolution, x));
   }
@@ -111,45 +113,53 @@ class resnet_writer {
 
 }  // namespace detail
 
-/// A residual network of bottlenecks: images (N, H, W, 3) to features (N, 2048 width), or to the
-/// logits of a classifier. He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition",
-/// CVPR 2016, table 1. Made for 224x224; any extents do.
-///
-/// Keras's form has biases in its convolutions and halves images in a block's first convolution, as
-/// the paper does; its images are BGR, 0 to 255, less the means 103.939, 116.779 and 123.68.
-/// torchvision's form (v1.5) has no biases and halves in the convolution of 3x3; its images are
-/// RGB, 0 to 1, less the means 0.485, 0.456 and 0.406, by the deviations 0.229, 0.224 and 0.225.
-///
-/// Stages: the stem, each block, the top, which is the mean over all positions and the classifier.
-/// Without the top it ends in feature maps. Parameters are called as Keras calls the layers,
-/// conv2_block1_1_conv.kernel and conv2_block1_1_bn.gamma, in both forms:
+/// A residual network (ResNet) with bottleneck blocks. It maps images (N, H, W, 3) to features
+/// (N, 2048 width), or to the logits of a classifier.
 ///
 ///     const auto net = glia::resnet50();
 ///     const std::size_t border = net.stage_of("conv5_block1_1_conv");
 ///     glia::sequential{glia::frozen{net.stages(0, border)},
 ///                      net.stages(border, net.stage_count()), glia::dense{5}}
 ///
-/// Throws `value_error` for a width that is not positive.
+/// Designed for images of 224x224; any size works. There are two variants:
+///
+/// - Keras's: convolutions have biases, and the first convolution of a block halves the image, as
+///   in the paper. Images are BGR with values from 0 to 255, minus the means 103.939, 116.779 and
+///   123.68.
+/// - torchvision's (v1.5): convolutions have no biases, and the 3x3 convolution of a block halves
+///   the image. Images are RGB with values from 0 to 1, minus the means 0.485, 0.456 and 0.406,
+///   divided by the standard deviations 0.229, 0.224 and 0.225.
+///
+/// Stages: the stem; each block; the top, which is global average pooling and the classifier.
+/// Without the top the outputs are feature maps. In both variants, parameters have Keras's names,
+/// such as conv2_block1_1_conv.kernel and conv2_block1_1_bn.gamma.
+///
+/// Throws `value_error` if the width is not positive.
+///
+/// Source: He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, table
+/// 1.
 [[nodiscard]] inline zoo_network resnet(const resnet_blocks& blocks,
                                         const zoo_options& options = {},
                                         zoo_form form = zoo_form::keras) {
   return detail::make_resnet("resnet", blocks, options, form);
 }
 
-/// The `resnet` of 50 layers: 25,636,712 parameters for 1,000 classes in Keras's form, running
-/// statistics included.
+/// ResNet-50, the `resnet` with 50 layers. 25,636,712 parameters for 1,000 classes in Keras's
+/// variant, including running statistics.
 [[nodiscard]] inline zoo_network resnet50(const zoo_options& options = {},
                                           zoo_form form = zoo_form::keras) {
   return detail::make_resnet("resnet50", {3, 4, 6, 3}, options, form);
 }
 
-/// The `resnet` of 101 layers: 44,707,176 parameters for 1,000 classes in Keras's form.
+/// ResNet-101, the `resnet` with 101 layers. 44,707,176 parameters for 1,000 classes in Keras's
+/// variant, including running statistics.
 [[nodiscard]] inline zoo_network resnet101(const zoo_options& options = {},
                                            zoo_form form = zoo_form::keras) {
   return detail::make_resnet("resnet101", {3, 4, 23, 3}, options, form);
 }
 
-/// The `resnet` of 152 layers: 60,419,944 parameters for 1,000 classes in Keras's form.
+/// ResNet-152, the `resnet` with 152 layers. 60,419,944 parameters for 1,000 classes in Keras's
+/// variant, including running statistics.
 [[nodiscard]] inline zoo_network resnet152(const zoo_options& options = {},
                                            zoo_form form = zoo_form::keras) {
   return detail::make_resnet("resnet152", {3, 8, 36, 3}, options, form);

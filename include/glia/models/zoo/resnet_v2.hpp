@@ -12,7 +12,7 @@ namespace glia {
 
 namespace detail {
 
-/// Adds the layers of a residual network whose blocks begin with normalisation and activation.
+/// Adds the layers of a residual network whose blocks begin with normalization and activation.
 class resnet_v2_writer {
  public:
   resnet_v2_writer(std::string name, const zoo_options& options)
@@ -21,11 +21,11 @@ class resnet_v2_writer {
   }
 
   [[nodiscard]] zoo_network write(const resnet_blocks& blocks) && {
-    std::size_t x =
-        convolution("conv1", 64, {.kernel = 7, .stride = 2, .padding = 3, .bias = true}, 0);
-    // Zeros that win over what is negative, which a pool's own padding would not.
+    std::size_t x = convolution(
+        "conv1", 64, {.kernel_size = 7, .strides = 2, .padding = 3, .use_bias = true}, 0);
+    // Explicit zeros, because the padding of a max pool would lose against negative values.
     x = net_.add("pool1_pad", zero_pad2d{1}, x);
-    x = net_.add("pool1_pool", max_pool2d{.window = 3, .stride = 2}, x);
+    x = net_.add("pool1_pool", max_pool2d{.pool_size = 3, .strides = 2}, x);
     net_.end_stage();
     x = add_blocks(net_, blocks, x, [&](const resnet_place& at, std::size_t y) {
       return block(at, at.last && at.group + 1 < blocks.size() ? 2 : 1, y);
@@ -38,24 +38,26 @@ class resnet_v2_writer {
 
  private:
   struct window {
-    extent2d kernel;
-    extent2d stride = 1;
+    extent2d kernel_size;
+    extent2d strides = 1;
     padding2d padding = 0;
-    bool bias = false;
+    bool use_bias = false;
   };
 
   [[nodiscard]] std::size_t block(const resnet_place& at, std::size_t stride, std::size_t x) {
     const std::size_t before = activated(at.name + "_preact", x);
     const std::size_t shortcut =
         at.block == 0 ? convolution(at.name + "_0", 4 * at.filters,
-                                    {.kernel = 1, .stride = stride, .bias = true}, before)
-        : stride == 1 ? x
-                      : net_.add(at.name + "_0_pool", max_pool2d{.window = 1, .stride = stride}, x);
-    std::size_t y = convolution(at.name + "_1", at.filters, {.kernel = 1}, before);
+                                    {.kernel_size = 1, .strides = stride, .use_bias = true}, before)
+        : stride == 1
+            ? x
+            : net_.add(at.name + "_0_pool", max_pool2d{.pool_size = 1, .strides = stride}, x);
+    std::size_t y = convolution(at.name + "_1", at.filters, {.kernel_size = 1}, before);
     y = activated(at.name + "_1", y);
-    y = convolution(at.name + "_2", at.filters, {.kernel = 3, .stride = stride, .padding = 1}, y);
+    y = convolution(at.name + "_2", at.filters, {.kernel_size = 3, .strides = stride, .padding = 1},
+                    y);
     y = activated(at.name + "_2", y);
-    y = convolution(at.name + "_3", 4 * at.filters, {.kernel = 1, .bias = true}, y);
+    y = convolution(at.name + "_3", 4 * at.filters, {.kernel_size = 1, .use_bias = true}, y);
     return net_.add(at.name + "_out", join::add{}, {y, shortcut});
   }
 
@@ -66,10 +68,10 @@ class resnet_v2_writer {
   std::size_t convolution(const std::string& name, std::size_t filters, const window& w,
                           std::size_t x) {
     const conv2d convolution{.filters = scaled_channels(filters, options_),
-                             .kernel = w.kernel,
-                             .stride = w.stride,
+                             .kernel_size = w.kernel_size,
+                             .strides = w.strides,
                              .padding = w.padding,
-                             .bias = w.bias,
+                             .use_bias = w.use_bias,
                              .kernel_initializer = he_normal()};
     return net_.add(name + "_conv", convolution, x);
   }
@@ -85,43 +87,47 @@ class resnet_v2_writer {
 
 }  // namespace detail
 
-/// A residual network whose shortcuts nothing interrupts, as Keras defines it: images (N, H, W, 3)
-/// to features (N, 2048 width), or to the logits of a classifier. He, Zhang, Ren and Sun, "Identity
-/// Mappings in Deep Residual Networks", ECCV 2016. Made for 224x224, images RGB, -1 to 1; any
-/// extents do.
+/// A pre-activation residual network (ResNet v2), as in Keras. It maps images (N, H, W, 3) to
+/// features (N, 2048 width), or to the logits of a classifier.
 ///
-/// Stages: the stem, each block, the normalisation and activation behind the blocks, the top, which
-/// is the mean over all positions and the classifier. Without the top it ends in feature maps.
-/// Parameters are called as Keras calls the layers: conv2_block1_preact_bn.gamma.
+/// Designed for RGB images of 224x224 with values from -1 to 1; any size works.
 ///
-/// Keras counts every convolution, normalisation, activation and padding as a layer. The last 24
-/// layers of what it gives for include_top=False are the blocks conv5_block2 and conv5_block3 of 11
-/// each, post_bn and post_relu: its `layers[:-24]` end with conv5_block1, whatever the depth. To
-/// train those 24 and a classifier of one's own:
+/// Stages: the stem; each block; the normalization and activation after the blocks; the top, which
+/// is global average pooling and the classifier. Without the top the outputs are feature maps.
+/// Parameters have Keras's names, such as conv2_block1_preact_bn.gamma.
+///
+/// Keras counts each convolution, normalization, activation and padding as a layer. The last 24
+/// layers of Keras's network with include_top=False are the blocks conv5_block2 and conv5_block3,
+/// with 11 layers each, post_bn and post_relu. Its `layers[:-24]` therefore end with conv5_block1,
+/// for each depth. To train those 24 layers and your own classifier:
 ///
 ///     const auto net = glia::resnet152_v2();
 ///     const std::size_t border = net.stage_of("conv5_block2_preact_bn");
 ///     glia::sequential{glia::frozen{net.stages(0, border)},
 ///                      net.stages(border, net.stage_count()), glia::dense{5}}
 ///
-/// Throws `value_error` for a width that is not positive.
+/// Throws `value_error` if the width is not positive.
+///
+/// Source: He, Zhang, Ren and Sun, "Identity Mappings in Deep Residual Networks", ECCV 2016.
 [[nodiscard]] inline zoo_network resnet_v2(const resnet_blocks& blocks,
                                            const zoo_options& options = {}) {
   return detail::make_resnet_v2("resnet_v2", blocks, options);
 }
 
-/// The `resnet_v2` of 50 layers: 25,613,800 parameters for 1,000 classes, running statistics
-/// included.
+/// ResNet-50 v2, the `resnet_v2` with 50 layers. 25,613,800 parameters for 1,000 classes, including
+/// running statistics.
 [[nodiscard]] inline zoo_network resnet50_v2(const zoo_options& options = {}) {
   return detail::make_resnet_v2("resnet50_v2", {3, 4, 6, 3}, options);
 }
 
-/// The `resnet_v2` of 101 layers: 44,675,560 parameters for 1,000 classes.
+/// ResNet-101 v2, the `resnet_v2` with 101 layers. 44,675,560 parameters for 1,000 classes,
+/// including running statistics.
 [[nodiscard]] inline zoo_network resnet101_v2(const zoo_options& options = {}) {
   return detail::make_resnet_v2("resnet101_v2", {3, 4, 23, 3}, options);
 }
 
-/// The `resnet_v2` of 152 layers: 60,380,648 parameters for 1,000 classes.
+/// ResNet-152 v2, the `resnet_v2` with 152 layers. 60,380,648 parameters for 1,000 classes,
+/// including running statistics.
 [[nodiscard]] inline zoo_network resnet152_v2(const zoo_options& options = {}) {
   return detail::make_resnet_v2("resnet152_v2", {3, 8, 36, 3}, options);
 }

@@ -26,7 +26,7 @@ class squeezenet_writer {
     extent2d kernel;
   };
 
-  /// `pooled` are the numbers of the modules, of which conv1 is the first, that a pool follows.
+  /// `pooled` are the numbers of the modules that are followed by a pool; conv1 is number 1.
   [[nodiscard]] zoo_network write(const stem& first, const std::array<std::size_t, 3>& pooled) && {
     std::size_t x = convolution("conv1", first.filters, first.kernel, valid, 0, 2);
     constexpr std::array<std::size_t, 8> squeezed{16, 16, 32, 32, 48, 48, 64, 64};
@@ -35,16 +35,16 @@ class squeezenet_writer {
         x = fire(text("fire", number), squeezed[number - 2], x);
       }
       if (std::find(pooled.begin(), pooled.end(), number) != pooled.end()) {
-        // Windows reach beyond the last row where it is left over, as in Caffe.
+        // As in Caffe, windows extend beyond the last row if it would be left out.
         const padding2d reach{0, 1, 0, 1};
-        x = net_.add(text("pool", number), max_pool2d{.window = 3, .stride = 2, .padding = reach},
-                     x);
+        x = net_.add(text("pool", number),
+                     max_pool2d{.pool_size = 3, .strides = 2, .padding = reach}, x);
       }
       net_.end_stage();
     }
     if (options_.classes > 0) {
       x = net_.add("drop9", dropout{0.5}, x);
-      const conv2d classifier{.filters = options_.classes, .kernel = 1, .activation = relu};
+      const conv2d classifier{.filters = options_.classes, .kernel_size = 1, .activation = relu};
       x = net_.add("conv10", classifier, x);
     }
     net_.add("pool10", global_avg_pool2d{}, x);
@@ -53,7 +53,8 @@ class squeezenet_writer {
   }
 
  private:
-  /// A module's outputs are eight times what it squeezes to, half of them from each kernel.
+  /// Adds a fire module, which has eight times as many outputs as its squeeze layer, half of them
+  /// from each kernel size.
   [[nodiscard]] std::size_t fire(const std::string& name, std::size_t squeezed, std::size_t x) {
     x = convolution(name + ".squeeze1x1", squeezed, 1, valid, x);
     const std::size_t one = convolution(name + ".expand1x1", 4 * squeezed, 1, valid, x);
@@ -64,8 +65,8 @@ class squeezenet_writer {
                                         extent2d kernel, const padding2d& padding, std::size_t x,
                                         extent2d stride = 1) {
     const conv2d convolution{.filters = scaled_channels(filters, options_),
-                             .kernel = kernel,
-                             .stride = stride,
+                             .kernel_size = kernel,
+                             .strides = stride,
                              .padding = padding,
                              .activation = relu,
                              .kernel_initializer = he_normal()};
@@ -78,24 +79,28 @@ class squeezenet_writer {
 
 }  // namespace detail
 
-/// SqueezeNet 1.0: images (N, H, W, 3) to features (N, 512 width), or to a classifier's logits,
-/// none of which is negative. Iandola et al., "SqueezeNet: AlexNet-level accuracy with 50x fewer
-/// parameters and <0.5MB model size", 2016, table 1, as torchvision and the authors' model have it.
-/// Made for 224x224, images RGB, 0 to 1, less the means 0.485, 0.456 and 0.406, by the deviations
-/// 0.229, 0.224 and 0.225; any extents from 21 on do. 1,248,424 parameters for 1,000 classes.
+/// SqueezeNet 1.0, a very small convolutional network. It maps images (N, H, W, 3) to features
+/// (N, 512 width), or to the logits of a classifier, which are never negative. 1,248,424 parameters
+/// for 1,000 classes.
 ///
-/// Stages: conv1, fire2 to fire9, each with the pool behind it, the top, which is the classifier
-/// and the mean over all positions. Without the top it ends in feature maps. Parameters are called
-/// as the authors call the layers: fire2.squeeze1x1.kernel.
+/// Designed for RGB images of 224x224 with values from 0 to 1, minus the means 0.485, 0.456 and
+/// 0.406, divided by the standard deviations 0.229, 0.224 and 0.225. Any size from 21x21 works.
 ///
-/// Throws `value_error` for a width that is not positive.
+/// Stages: conv1; fire2 to fire9, each with the pool after it, if there is one; the top, which is
+/// the classifier and global average pooling. Without the top the outputs are feature maps.
+/// Parameters have the authors' names, such as fire2.squeeze1x1.kernel.
+///
+/// Throws `value_error` if the width is not positive.
+///
+/// Source: Iandola et al., "SqueezeNet: AlexNet-level accuracy with 50x fewer parameters and <0.5MB
+/// model size", 2016, table 1, as in torchvision and in the authors' model.
 [[nodiscard]] inline zoo_network squeezenet1_0(const zoo_options& options = {}) {
   return detail::squeezenet_writer("squeezenet1_0", options).write({96, 7}, {1, 4, 8});
 }
 
-/// SqueezeNet 1.1, of the same accuracy with less than half of the operations: a smaller first
-/// convolution, and pools earlier. All else is as in `squeezenet1_0`. 1,235,496 parameters for
-/// 1,000 classes; any extents from 17 on do.
+/// SqueezeNet 1.1, with the accuracy of `squeezenet1_0` and less than half of its operations. It
+/// has a smaller first convolution and earlier pools; everything else is the same. 1,235,496
+/// parameters for 1,000 classes. Any image size from 17x17 works.
 [[nodiscard]] inline zoo_network squeezenet1_1(const zoo_options& options = {}) {
   return detail::squeezenet_writer("squeezenet1_1", options).write({64, 3}, {1, 3, 5});
 }

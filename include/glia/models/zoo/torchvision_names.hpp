@@ -18,10 +18,10 @@ namespace glia {
 
 namespace detail {
 
-/// torchvision's names of a network's layers that have parameters, in the order of its nodes.
+/// torchvision's names of the layers with parameters, in the order of the network's nodes.
 using torchvision_modules = std::vector<std::string>;
 
-/// conv4_block2_1_bn is layer3.1.bn1.
+/// torchvision's name of a ResNet's layer: layer3.1.bn1 for conv4_block2_1_bn.
 [[nodiscard]] inline std::string torchvision_resnet_module(const std::string& layer) {
   if (!layer.starts_with("conv") || layer.find("_block") == std::string::npos) {
     return layer == "conv1_conv" ? "conv1" : layer == "conv1_bn" ? "bn1" : "fc";
@@ -36,7 +36,7 @@ using torchvision_modules = std::vector<std::string>;
   return text("layer", group - 1, '.', block - 1, '.', within);
 }
 
-/// mixed3.branch3x3_bn is Mixed_6a.branch3x3.bn.
+/// torchvision's name of a layer of Inception v3: Mixed_6a.branch3x3.bn for mixed3.branch3x3_bn.
 [[nodiscard]] inline std::string torchvision_inception_module(const std::string& layer) {
   if (layer == "predictions") {
     return "fc";
@@ -54,8 +54,8 @@ using torchvision_modules = std::vector<std::string>;
   return text("Mixed_", blocks.at(block), unit.substr(dot), part);
 }
 
-/// fire2.squeeze1x1 is features.3.squeeze: modules are numbered with the pools and the first
-/// activation among them.
+/// torchvision's names of the layers of a SqueezeNet, such as features.3.squeeze for
+/// fire2.squeeze1x1. The numbering includes the pools and the first activation.
 [[nodiscard]] inline torchvision_modules torchvision_squeezenet_modules(const zoo_network& net) {
   torchvision_modules result;
   std::size_t number = 0;
@@ -95,7 +95,7 @@ using torchvision_modules = std::vector<std::string>;
          net.name().starts_with("squeezenet");
 }
 
-/// PyTorch's name of a layer's parameter.
+/// PyTorch's name of a parameter.
 [[nodiscard]] inline std::string_view torch_parameter(const std::string& parameter) {
   if (parameter == "kernel" || parameter == "gamma") {
     return "weight";
@@ -105,7 +105,7 @@ using torchvision_modules = std::vector<std::string>;
                                           : "bias";
 }
 
-/// What of a file of torchvision's no network of the zoo has, or this one not.
+/// The tensors in a file of torchvision that the network does not have.
 [[nodiscard]] inline std::vector<std::string> torchvision_surplus(const zoo_network& net,
                                                                   bool classifies) {
   std::vector<std::string> ends{".num_batches_tracked"};
@@ -126,22 +126,24 @@ using torchvision_modules = std::vector<std::string>;
 
 }  // namespace detail
 
-/// For torchvision's ResNets, Inception v3 and SqueezeNets: `layer1.0.conv1.weight` and so on, as
-/// its state_dict has them, which Python writes to safetensors.
+/// The name map to load weights of torchvision's ResNets, Inception v3 and SqueezeNets, for
+/// `load_parameters`. The names are those of PyTorch's `state_dict`, such as layer1.0.conv1.weight,
+/// saved as safetensors.
 ///
-/// A network of some stages only takes theirs, one without a classifier leaves the file's, and so
-/// does Inception v3 with the auxiliary one. `prefix` is what the network's own names have before
-/// them in the model: `features.` where it is named{"features", squeezenet1_1()}. Throws
-/// `value_error` for a network that is not in torchvision's form.
+/// If the network has only some stages, only their weights are loaded. If it has no classifier, the
+/// file's classifier is ignored, and so is the auxiliary classifier of Inception v3. `prefix` is
+/// the prefix of the network's parameters in the model: "features." for named{"features",
+/// squeezenet1_1()}. Throws `value_error` for a network that is not in torchvision's variant, or
+/// not one of these.
 [[nodiscard]] inline name_map torchvision_names(const zoo_network& net,
                                                 const std::string& prefix = "") {
   require<value_error>(net.form() == zoo_form::torchvision,
-                       "torchvision_names: expected a network as torchvision defines it, got "
-                       "Keras's ",
-                       net.name(), "; resnet50({}, zoo_form::torchvision) is one");
-  require<value_error>(detail::torchvision_has(net),
-                       "torchvision_names: expected a ResNet, Inception v3 or a SqueezeNet, got ",
-                       net.name());
+                       "torchvision_names: expected a network of zoo_form::torchvision, such as "
+                       "resnet50({}, zoo_form::torchvision), got ",
+                       net.name(), " of zoo_form::keras");
+  require<value_error>(
+      detail::torchvision_has(net),
+      "torchvision_names: expected a ResNet, an Inception v3 or a SqueezeNet, got ", net.name());
   name_map map;
   const detail::torchvision_modules modules = detail::torchvision_modules_of(net);
   auto module = modules.begin();
@@ -152,7 +154,7 @@ using torchvision_modules = std::vector<std::string>;
     for (const std::string& parameter : parameters) {
       const std::string tensor = text(*module, '.', detail::torch_parameter(parameter));
       if (!net.has(n)) {
-        map.ignored.push_back(tensor);
+        map.ignored_suffixes.push_back(tensor);
         continue;
       }
       const tensor_layout layout = parameter != "kernel" ? tensor_layout::as_is
@@ -165,7 +167,7 @@ using torchvision_modules = std::vector<std::string>;
     classifies = classifies || node.name == "predictions" || node.name == "conv10";
   }
   const std::vector<std::string> surplus = detail::torchvision_surplus(net, classifies);
-  map.ignored.insert(map.ignored.end(), surplus.begin(), surplus.end());
+  map.ignored_suffixes.insert(map.ignored_suffixes.end(), surplus.begin(), surplus.end());
   return map;
 }
 

@@ -45,20 +45,20 @@ class xception_writer {
     return activated(name, convolution(name, filters, 3, stride, valid, x));
   }
 
-  /// Two separable convolutions and a pool beside a convolution of 1x1.
+  /// Adds a block of two separable convolutions and a pool, with a 1x1 convolution as the shortcut.
   [[nodiscard]] std::size_t halving_block(std::size_t number, const channels& filters,
                                           std::size_t x) {
     const std::string name = text("block", number);
     const std::size_t shortcut = convolution(name + "_shortcut", filters.second, 1, 2, same, x);
-    // What goes into the second block has been through an activation.
+    // The input of block 2 already has an activation.
     std::size_t y = number == 2 ? x : activated(name + "_sepconv1", x);
     y = separable(name + "_sepconv1", filters.first, y);
     y = separable(name + "_sepconv2", filters.second, activated(name + "_sepconv2", y));
-    y = net_.add(name + "_pool", max_pool2d{.window = 3, .stride = 2, .padding = same}, y);
+    y = net_.add(name + "_pool", max_pool2d{.pool_size = 3, .strides = 2, .padding = same}, y);
     return sum(name, y, shortcut);
   }
 
-  /// Three separable convolutions, added to what goes in.
+  /// Adds a residual block of three separable convolutions.
   [[nodiscard]] std::size_t middle_block(std::size_t number, std::size_t x) {
     const std::string name = text("block", number);
     std::size_t y = x;
@@ -78,9 +78,9 @@ class xception_writer {
   }
   [[nodiscard]] std::size_t separable(const std::string& name, std::size_t filters, std::size_t x) {
     const separable_conv2d convolution{.filters = scaled_channels(filters, options_),
-                                       .kernel = 3,
+                                       .kernel_size = 3,
                                        .padding = same,
-                                       .bias = false,
+                                       .use_bias = false,
                                        .depthwise_initializer = he_normal(),
                                        .pointwise_initializer = he_normal()};
     return normalized(name, net_.add(name, convolution, x));
@@ -89,10 +89,10 @@ class xception_writer {
                                         extent2d kernel, extent2d stride, const padding2d& padding,
                                         std::size_t x) {
     const conv2d convolution{.filters = scaled_channels(filters, options_),
-                             .kernel = kernel,
-                             .stride = stride,
+                             .kernel_size = kernel,
+                             .strides = stride,
                              .padding = padding,
-                             .bias = false,
+                             .use_bias = false,
                              .kernel_initializer = he_normal()};
     return normalized(name, net_.add(name, convolution, x));
   }
@@ -106,17 +106,21 @@ class xception_writer {
 
 }  // namespace detail
 
-/// Xception as Keras defines it: images (N, H, W, 3) to features (N, 2048 width), or to the logits
-/// of a classifier. Chollet, "Xception: Deep Learning with Depthwise Separable Convolutions", CVPR
-/// 2017, figure 5. Made for 299x299, images RGB, -1 to 1; any extents from 7 on do. 22,910,480
-/// parameters for 1,000 classes, running statistics included.
+/// Xception, a network of depthwise separable convolutions, as in Keras. It maps images
+/// (N, H, W, 3) to features (N, 2048 width), or to the logits of a classifier. 22,910,480
+/// parameters for 1,000 classes, including running statistics.
 ///
-/// Stages: block1 to block14, the top, which is the mean over all positions and the classifier.
-/// Without the top it ends in feature maps. Parameters are called as Keras calls the layers,
-/// block2_sepconv1.depthwise_kernel and block2_sepconv1_bn.gamma; the convolutions beside the
-/// blocks 2, 3, 4 and 13, which it numbers, block2_shortcut.kernel and block2_shortcut_bn.gamma.
+/// Designed for RGB images of 299x299 with values from -1 to 1; any size from 7x7 works.
 ///
-/// Throws `value_error` for a width that is not positive.
+/// Stages: block1 to block14; the top, which is global average pooling and the classifier. Without
+/// the top the outputs are feature maps. Parameters have Keras's names, such as
+/// block2_sepconv1.depthwise_kernel and block2_sepconv1_bn.gamma. The shortcuts of the blocks 2, 3,
+/// 4 and 13, which Keras only numbers, have names such as block2_shortcut.kernel.
+///
+/// Throws `value_error` if the width is not positive.
+///
+/// Source: Chollet, "Xception: Deep Learning with Depthwise Separable Convolutions", CVPR 2017,
+/// figure 5.
 [[nodiscard]] inline zoo_network xception(const zoo_options& options = {}) {
   return detail::xception_writer(options).write();
 }

@@ -14,59 +14,64 @@
 
 namespace glia {
 
-/// Whose definition of a network is meant, where those that trained it differ.
+/// The variant of a network: Keras and torchvision define some networks differently, and their
+/// weights fit only their own variant.
 enum class zoo_form : std::uint8_t { keras, torchvision };
 
-/// What networks of the zoo consist of: layers, and what joins several of them.
+/// A layer of a network of the zoo, or a join of several outputs.
 using zoo_layer =
     std::variant<conv2d, separable_conv2d, batch_norm, activation, max_pool2d, avg_pool2d,
                  global_avg_pool2d, zero_pad2d, dropout, dense, join::add, join::concat>;
 
-/// A layer of a network, by its name. Outputs are numbered: the network's input is 0, what the
-/// k-th node gives is k + 1.
+/// A named layer of a `zoo_network`. Outputs are numbered: 0 is the network's input, k + 1 is the
+/// output of node k.
 struct zoo_node {
-  std::string name;                 ///< conv2_block1_1_conv, with which its parameters' begin
-  zoo_layer layer;                  ///< what it does
-  std::vector<std::size_t> inputs;  ///< whose outputs it runs on: one but for joins
+  std::string name;                 ///< name, such as "conv2_block1_1_conv"; prefix of parameters
+  zoo_layer layer;                  ///< layer or join
+  std::vector<std::size_t> inputs;  ///< numbers of its inputs; one, except for joins
 
   friend bool operator==(const zoo_node&, const zoo_node&) = default;
 };
 
-/// A network as a list of named layers and of what they run on, which a program puts together: any
-/// graph without cycles. It is cut into stages, between which one tensor goes on, to freeze only
-/// the first or to take what another gives:
+/// A network that a program builds at run time: a list of named layers, each with its inputs. It
+/// can be any graph without cycles.
 ///
 ///     glia::zoo_network net("small");
-///     const std::size_t x = net.add("conv", glia::conv2d{.filters = 8, .kernel = 3}, 0);
+///     const std::size_t x = net.add("conv", glia::conv2d{.filters = 8, .kernel_size = 3}, 0);
 ///     net.end_stage();
 ///     const std::size_t y = net.add("relu", glia::relu, x);
 ///     net.add("sum", glia::join::add{}, {x, y});
 ///     net.end_stage();
 ///     glia::sequential{glia::frozen{net.stages(0, 1)}, net.stages(1, 2), glia::flatten{}}
 ///
-/// A description like any other, which compiles as fast for a hundred layers as for one and can be
-/// chosen while a program runs. Parameters are called conv.kernel, wherever it stands.
+/// The network is divided into stages, and only one tensor passes from a stage to the next. Some of
+/// the stages can be frozen, or used alone as a feature extractor.
+///
+/// It is a layer like any other, whose compile time does not depend on the number of layers. Names
+/// of parameters, such as "conv.kernel", do not depend on where the network is in a model.
 class zoo_network {
  public:
-  using holds_layers = void;
-  static constexpr bool hands_on = true;
+  using contains_layers = void;
+  static constexpr bool preserves_output_kind = true;
 
   explicit zoo_network(std::string name, zoo_form form = zoo_form::keras)
       : name_(std::move(name)), form_(form) {}
 
-  /// Adds a layer that runs on what these numbers stand for; gives the number of its output.
+  /// Adds a layer with the outputs `inputs` as its inputs, and returns the number of its output.
   ///
-  /// Throws `value_error` for a name that is empty, and for inputs that are not there, lie in a
-  /// stage before, unless they are what it ends in, or are more or fewer than the layer takes.
+  /// Throws `value_error` if the name is empty, if an input does not exist or belongs to an earlier
+  /// stage (except for the last output of the stage before), or if the number of inputs does not
+  /// fit the layer.
   std::size_t add(std::string name, zoo_layer layer, std::vector<std::size_t> inputs) {
-    require<value_error>(!name.empty(), name_, ": expected a layer's name, got an empty one");
-    require<value_error>(is_whole(), name_, ": '", name, "' cannot be added to some of its stages");
+    require<value_error>(!name.empty(), name_, ": expected a name for the layer, got an empty one");
+    require<value_error>(is_whole(), name_, ": '", name,
+                         "' cannot be added to a network that has only some of its stages");
     require<value_error>(inputs.size() == 1 || (joins(layer) && !inputs.empty()), name_, ": '",
-                         name, "' runs on one input, or joins several, got ", inputs.size());
+                         name, "': expected one input, or several for a join, got ", inputs.size());
     for (const std::size_t input : inputs) {
       require<value_error>(begin_of(ends_.size()) <= input && input <= nodes_.size(), name_, ": '",
-                           name, "' takes output ", input, "; those of this stage are ",
-                           begin_of(ends_.size()), " ... ", nodes_.size());
+                           name, "': expected inputs from this stage, ", begin_of(ends_.size()),
+                           " to ", nodes_.size(), ", got ", input);
     }
     nodes_.push_back({std::move(name), std::move(layer), std::move(inputs)});
     return nodes_.size();
@@ -75,18 +80,18 @@ class zoo_network {
     return add(std::move(name), std::move(layer), std::vector{input});
   }
 
-  /// Ends a stage with what was added last. What is added behind the last stage does not run.
+  /// Ends a stage with the layer that was added last. Layers after the last stage do not run.
   void end_stage() {
     ends_.push_back(nodes_.size());
     end_ = ends_.size();
   }
 
-  /// Only the stages first ... end - 1. No stages pass their input on. Throws `value_error` for
-  /// stages that are not there.
+  /// A copy of the network with only the stages [first, end). Without any stage it passes its input
+  /// on. Throws `value_error` if stages do not exist.
   [[nodiscard]] zoo_network stages(std::size_t first, std::size_t end) const {
     require<value_error>(first_ <= first && first <= end && end <= end_, name_,
-                         ": expected stages within ", first_, " ... ", end_, ", got ", first,
-                         " ... ", end);
+                         ": expected stages within ", first_, " to ", end_, ", got ", first, " to ",
+                         end);
     zoo_network part = *this;
     part.first_ = first;
     part.end_ = end;
@@ -95,26 +100,28 @@ class zoo_network {
 
   /// The number of stages of the whole network.
   [[nodiscard]] std::size_t stage_count() const { return ends_.size(); }
-  /// Of the stages that it has, the first, and the one behind the last.
+  /// The index of the first stage that the network has.
   [[nodiscard]] std::size_t stages_begin() const { return first_; }
+  /// The index after the last stage that the network has.
   [[nodiscard]] std::size_t stages_end() const { return end_; }
-  /// The stage in which the layer of this name stands. Throws `value_error` for one that it does
-  /// not have.
+  /// The index of the stage that contains a layer. Throws `value_error` for an unknown name.
   [[nodiscard]] std::size_t stage_of(std::string_view name) const {
     const auto at = std::find_if(nodes_.begin(), nodes_.end(),
                                  [&](const zoo_node& node) { return node.name == name; });
-    require<value_error>(at != nodes_.end(), name_, ": has no layer '", name, "'");
+    require<value_error>(at != nodes_.end(), name_, ": there is no layer '", name, "'");
     const auto number = static_cast<std::size_t>(at - nodes_.begin());
     return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), number) -
                                     ends_.begin());
   }
 
+  /// The name of the network.
   [[nodiscard]] const std::string& name() const { return name_; }
+  /// The variant of the network: Keras's or torchvision's.
   [[nodiscard]] zoo_form form() const { return form_; }
   /// All layers of the whole network, in the order in which they run.
   [[nodiscard]] const std::vector<zoo_node>& nodes() const& { return nodes_; }
   [[nodiscard]] std::vector<zoo_node> nodes() && { return std::move(nodes_); }
-  /// Whether the layer at this place in `nodes` is one of the stages that this network has.
+  /// Whether the layer with this index in `nodes` belongs to the stages that this network has.
   [[nodiscard]] bool has(std::size_t node) const {
     return begin_of(first_) <= node && node < begin_of(end_);
   }
@@ -134,13 +141,13 @@ class zoo_network {
   friend bool operator==(const zoo_network&, const zoo_network&) = default;
 
  private:
-  /// A stage as what holds its layers, so that messages say where they stand: resnet50[3].
+  /// A stage as a container of layers, so that messages contain its position: "resnet50[3]".
   struct stage {
     const zoo_network* network;
     std::size_t index;
 
-    using holds_layers = void;
-    static constexpr bool hands_on = true;
+    using contains_layers = void;
+    static constexpr bool preserves_output_kind = true;
 
     template <backend B>
     [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
@@ -149,7 +156,7 @@ class zoo_network {
     [[nodiscard]] std::string description() const { return text("stage ", index); }
   };
 
-  /// A join as a layer, which has one input by type.
+  /// A join as a layer, whose other inputs are members.
   template <backend B, class Join>
   struct joining {
     const Join* join;
@@ -161,7 +168,7 @@ class zoo_network {
     [[nodiscard]] std::string description() const { return join->description(); }
   };
 
-  /// What stages have run, of whose outputs each is kept as long as a layer still takes it.
+  /// The outputs of a stage's layers. Each is kept until the last layer has used it.
   template <backend B>
   class outputs {
    public:
@@ -210,7 +217,7 @@ class zoo_network {
   template <backend B>
   [[nodiscard]] static variable<B> run_node(scope<B>& s, const zoo_node& node,
                                             std::vector<variable<B>> inputs) {
-    const typename scope<B>::under_name called(s, node.name);
+    const typename scope<B>::name_scope called(s, node.name);
     return std::visit(
         [&]<class Layer>(const Layer& layer) {
           if constexpr (branch_join<Layer>) {
@@ -227,7 +234,7 @@ class zoo_network {
     return std::holds_alternative<join::add>(layer) || std::holds_alternative<join::concat>(layer);
   }
   [[nodiscard]] bool is_whole() const { return first_ == 0 && end_ == ends_.size(); }
-  /// The first node of a stage, whose number is that of the stage's input, too.
+  /// The index of a stage's first node, which is also the number of the stage's input.
   [[nodiscard]] std::size_t begin_of(std::size_t index) const {
     return index == 0 ? 0 : ends_[index - 1];
   }
@@ -235,7 +242,7 @@ class zoo_network {
   std::string name_;
   zoo_form form_;
   std::vector<zoo_node> nodes_;
-  std::vector<std::size_t> ends_;  // of stages, in nodes
+  std::vector<std::size_t> ends_;  // ends of the stages, as indices of nodes
   std::size_t first_ = 0;
   std::size_t end_ = 0;
 };
@@ -247,7 +254,7 @@ class zoo_network {
 
 namespace glia {
 
-// In the compiled target, which programs in float alone read: see compiled.hpp.
+// Part of the compiled target, for programs in float; see compiled.hpp.
 extern template variable<recorder<cpu<float>>> zoo_network::run_stage(
     scope<recorder<cpu<float>>>&, variable<recorder<cpu<float>>>, std::size_t) const;
 

@@ -8,16 +8,16 @@
 
 namespace glia::detail {
 
-/// What a layer calls its parameters, in the order in which it asks for them.
+/// The names of a layer's parameters, in their order.
 [[nodiscard]] inline std::vector<std::string> parameter_names(const zoo_layer& layer) {
   std::vector<std::string> names;
   bool bias = false;
   if (const auto* convolution = std::get_if<conv2d>(&layer)) {
     names = {"kernel"};
-    bias = convolution->bias;
+    bias = convolution->use_bias;
   } else if (const auto* separable = std::get_if<separable_conv2d>(&layer)) {
     names = {"depthwise_kernel", "pointwise_kernel"};
-    bias = separable->bias;
+    bias = separable->use_bias;
   } else if (const auto* normalization = std::get_if<batch_norm>(&layer)) {
     names = {"beta", "moving_mean", "moving_variance"};
     if (normalization->scale) {
@@ -25,7 +25,7 @@ namespace glia::detail {
     }
   } else if (const auto* product = std::get_if<dense>(&layer)) {
     names = {"kernel"};
-    bias = product->bias;
+    bias = product->use_bias;
   }
   if (bias) {
     names.emplace_back("bias");

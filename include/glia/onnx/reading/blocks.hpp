@@ -10,13 +10,14 @@
 #include "glia/kernels/elementwise.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
-// Blocks of images, triangles of matrices, sequences backwards.
+// Blocks of images, triangles of matrices, and reversed sequences.
 namespace glia::onnx::reading {
 
-/// Pixels along one side of a block.
+/// Returns the number of pixels along one side of a block.
 [[nodiscard]] inline std::size_t block_size(const operation& n) {
   const std::int64_t given = n.integer("blocksize", 0);
-  require<data_error>(given > 0 && given < 1 << 16, "makes blocks of ", given);
+  require<data_error>(given > 0 && given < 1 << 16, "has the block size ", given,
+                      "; expected 1 to 65535");
   return static_cast<std::size_t>(given);
 }
 
@@ -24,7 +25,7 @@ inline void depth_to_space(operation& n) {
   const tensor& x = n.operand(0);
   const std::size_t b = block_size(n);
   require<data_error>(x.rank() == 4 && b > 0 && b <= x.extents[1] && x.extents[1] % (b * b) == 0,
-                      "makes blocks of ", b, " of ", words(x.extents));
+                      "cannot divide into blocks of ", b, " a tensor of shape ", words(x.extents));
   const dims& s = x.extents;
   const std::size_t c = s[1] / (b * b);
   const bool columns_first = n.word("mode", "DCR") == "CRD";
@@ -38,7 +39,7 @@ inline void space_to_depth(operation& n) {
   const tensor& x = n.operand(0);
   const std::size_t b = block_size(n);
   require<data_error>(x.rank() == 4 && b > 0 && x.extents[2] % b == 0 && x.extents[3] % b == 0,
-                      "makes blocks of ", b, " of ", words(x.extents));
+                      "cannot divide into blocks of ", b, " a tensor of shape ", words(x.extents));
   const dims& s = x.extents;
   const tensor parts = reshaped(n.out, x, {s[0], s[1], s[2] / b, b, s[3] / b, b});
   const tensor turned = transposed(parts, {0, 3, 5, 1, 2, 4});
@@ -76,12 +77,12 @@ inline void reverse_sequence(operation& n) {
   const std::size_t batch = axis_in(n.integer("batch_axis", 1), x.rank());
   const std::size_t time = axis_in(n.integer("time_axis", 0), x.rank());
   require<data_error>(batch != time && lengths.size() == x.extents[batch], "has ", lengths.size(),
-                      " lengths for ", words(x.extents));
+                      " lengths for a tensor of shape ", words(x.extents));
   std::vector<tensor> all;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const std::size_t extent = x.extents[time];
     require<data_error>(lengths[i] >= 0 && static_cast<std::size_t>(lengths[i]) <= extent,
-                        "reverses ", lengths[i], " steps of ", extent);
+                        "reverses ", lengths[i], " steps, but has only ", extent);
     const auto length = static_cast<std::size_t>(lengths[i]);
     std::vector<std::size_t> rows = plain_order(extent);
     std::reverse(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(length));

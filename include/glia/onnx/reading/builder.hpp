@@ -22,30 +22,30 @@
 
 namespace glia::onnx {
 
-/// Several tensors as they meet element by element, and how what comes of it lies in memory.
+/// Several tensors that are combined element by element, and the memory layout of the result.
 struct aligned {
   std::vector<value_id> values;
   tensor like;
 };
 
-/// Puts a graph of glia's kernels together from tensors of a file. Axes are turned where a kernel
-/// has to have them in its order, and no sooner; weights, when they are read.
+/// Builds a graph of glia's kernels from tensors of a file. It permutes axes only if a kernel needs
+/// them in its order; it permutes weights when they are read.
 class graph_builder {
  public:
   graph calls;
   std::vector<graph_weight> weights;
-  sample_tracker samples;          ///< which axes have the samples
-  bool whole_recurrences = false;  ///< whether there is a kernel for all steps of a recurrence
-  value_id key = no_value;         ///< names the training step, where something is random
+  sample_tracker samples;          ///< tracks the batch axis of every value
+  bool whole_recurrences = false;  ///< whether the device has the kernel `recurrence`
+  value_id key = no_value;         ///< the training step, for random numbers
 
-  /// What was made whole numbers: what these stand for, which may be taken instead.
+  /// A value that was rounded to integers. The number that these represent may be used instead.
   struct quantized_value {
     tensor near;
     quantized_steps steps;
   };
-  std::map<value_id, quantized_value> quantized;  ///< by the whole numbers
+  std::map<value_id, quantized_value> quantized;  ///< by the value with the integers
 
-  /// The step's key, an input of the graph from then on.
+  /// Returns the key of the step, which becomes an input of the graph.
   value_id random_key() {
     if (key == no_value) {
       key = calls.add_input("key", {{step_key::words}, element::index});
@@ -53,11 +53,11 @@ class graph_builder {
     return key;
   }
 
-  /// The first result of a kernel.
+  /// Returns the first result of a kernel.
   value_id call(const any_kernel& k, std::vector<value_id> operands) {
     return add_node(k, std::move(operands))[0];
   }
-  /// All results of a kernel.
+  /// Returns all results of a kernel.
   std::vector<value_id> add_node(const any_kernel& k, std::vector<value_id> operands) {
     const bool varies = std::any_of(operands.begin(), operands.end(),
                                     [&](value_id id) { return depends_on_samples(id); });
@@ -71,7 +71,7 @@ class graph_builder {
     samples.add(calls, [&](value_id id) { return numbers_of_weight(id); });
     return results;
   }
-  /// An input that has samples.
+  /// Adds an input that contains samples.
   value_id add_samples(const std::string& name, const shape& s) {
     const value_id id = calls.add_input(name, real_of(s));
     of_samples_.resize(calls.value_count(), false);
@@ -79,7 +79,7 @@ class graph_builder {
     samples.add_input(id);
     return id;
   }
-  /// Whether an axis of the file's has the samples, alone or joined to others.
+  /// Returns whether an axis of the file contains the samples, alone or joined to others.
   [[nodiscard]] bool has_samples(const tensor& t, std::size_t axis) const {
     const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
     return at &&
@@ -95,7 +95,7 @@ class graph_builder {
   value_id affine(value_id x, double factor, double offset) {
     return apply({unary_function::affine, factor, offset}, x);
   }
-  /// x by a number; -0 is added, which leaves the sign of zeros as it is.
+  /// Multiplies x by a number. Adds -0, which preserves the sign of zeros.
   value_id scaled(value_id x, double factor) { return affine(x, factor, -0.0); }
   value_id binary(binary_function function, value_id a, value_id b) {
     return call(kernels::binary{function}, {a, b});
@@ -109,7 +109,7 @@ class graph_builder {
   value_id reshape(value_id x, const shape& to) {
     return shape_of_value(x) == to ? x : call(kernels::reshape{to}, {x});
   }
-  /// The same where it is known which axis of `to` has what axis i of x has, for each of x's.
+  /// Does the same if it is known, for each axis i of x, which axis of `to` it corresponds to.
   value_id reshape(value_id x, const shape& to, const std::vector<std::size_t>& now_at) {
     const value_id y = reshape(x, to);
     const auto at = samples.axis_of(x);
@@ -139,7 +139,7 @@ class graph_builder {
   value_id indices(const shape& s, std::vector<std::int32_t> all) {
     return calls.add_constant({s, element::index}, std::move(all));
   }
-  /// As few kernels as can be.
+  /// Uses as few kernels as possible.
   value_id concat(std::vector<value_id> parts, std::size_t axis) {
     constexpr std::size_t most = kernels::concat::operands;
     while (parts.size() > 1) {
@@ -163,7 +163,7 @@ class graph_builder {
 
   // --- tensors of the file -----------------------------------------------------------------------
 
-  /// What is computed, with the file's axis order[i] at i in memory.
+  /// A computed tensor with the file's axis order[i] as axis i in memory.
   [[nodiscard]] tensor computed(value_id id, const std::vector<std::size_t>& order,
                                 element_type type = ::onnx::TensorProto::FLOAT) const {
     tensor result{type, dims(order.size(), 1)};
@@ -179,7 +179,7 @@ class graph_builder {
   [[nodiscard]] tensor computed(value_id id, element_type type = ::onnx::TensorProto::FLOAT) const {
     return computed(id, plain_order(shape_of_value(id).rank()), type);
   }
-  /// The same layout for something else that is as large.
+  /// Returns a tensor of the same size with the same layout.
   [[nodiscard]] static tensor with_value(tensor like, value_id id) {
     like.known = nullptr;
     like.from = nullptr;
@@ -187,7 +187,7 @@ class graph_builder {
     return like;
   }
 
-  /// A tensor's places in memory in this order, joined to a shape.
+  /// Permutes the axes in memory and joins them to a shape.
   value_id arranged(const tensor& t, const std::vector<std::size_t>& places, const shape& to) {
     if (t.known != nullptr) {
       return constant(to, reals_of(permuted(*t.known, places)));
@@ -203,7 +203,7 @@ class graph_builder {
     turned_[{t.id, places}] = turned;
     return reshape(turned, to);
   }
-  /// Whether weights can be had in an arrangement without a node of the graph.
+  /// Returns whether weights can be read in a layout without a node of the graph.
   [[nodiscard]] bool is_at_hand(const tensor& t, const std::vector<std::size_t>& places,
                                 const shape& to) const {
     return t.from != nullptr && std::all_of(weights.begin(), weights.end(), [&](const auto& one) {
@@ -211,11 +211,11 @@ class graph_builder {
                     (one.split == t.stored && one.places == places && one.shape == to);
            });
   }
-  /// With the file's axes in this order, each in one piece.
+  /// Returns a tensor with the file's axes in this order, each as one axis in memory.
   value_id stored_as(const tensor& t, const std::vector<std::size_t>& order) {
     static_cast<void>(shape_of(t.extents));
-    require<data_error>(order.size() == t.rank(), "takes a tensor of ", t.rank(),
-                        " axes where one of ", order.size(), " is meant");
+    require<data_error>(order.size() == t.rank(), "got a tensor with ", t.rank(),
+                        " axes; expected ", order.size(), " axes");
     shape to;
     for (const std::size_t axis : order) {
       to.push_back(t.extents[axis]);
@@ -223,7 +223,7 @@ class graph_builder {
     return with_samples_of(t, order, arranged(t, places_in(t, order), to));
   }
   value_id plain(const tensor& t) { return stored_as(t, plain_order(t.rank())); }
-  /// A tensor whose single sample is at this axis of the file's, if it may as well be there.
+  /// Returns a tensor whose single sample is at this axis of the file, if that is possible.
   tensor with_sample_at(const tensor& t, std::size_t axis) {
     const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
     if (samples.samples != 1 || !at || has_samples(t, axis) || t.extents[axis] != 1) {
@@ -239,7 +239,7 @@ class graph_builder {
     samples.move(moved, wanted);
     return computed(moved, t.type);
   }
-  /// The places in memory that the file's axes have, in this order.
+  /// Returns the axes in memory of the file's axes, in this order.
   [[nodiscard]] static std::vector<std::size_t> places_in(const tensor& t,
                                                           const std::vector<std::size_t>& order) {
     if (t.known != nullptr) {
@@ -252,10 +252,11 @@ class graph_builder {
     return places;
   }
 
-  /// Weights that the file has as whole numbers, as the numbers that these stand for.
+  /// Returns quantized weights as the numbers that the integers represent.
   [[nodiscard]] tensor dequantized(tensor t, quantized_steps steps) {
     if (steps.axis) {
-      require<data_error>(!t.axes[*steps.axis].empty(), "has scales along an axis of extent 1");
+      require<data_error>(!t.axes[*steps.axis].empty(),
+                          "has several scales along an axis of extent 1");
       steps.axis = t.axes[*steps.axis][0];
     }
     const auto same =
@@ -273,14 +274,15 @@ class graph_builder {
     return t;
   }
 
-  /// What is kept in a running statistic: weights that are not trained.
+  /// Returns a running statistic: weights that are not trained.
   value_id statistic(const tensor& t) {
     require<data_error>(t.from != nullptr && t.rank() == 1,
-                        "expected a statistic that the file holds, along one axis");
+                        "expected statistics stored in the file, along one axis");
     return weight_as(t, {0}, shape_of(t.extents), false);
   }
 
-  /// One axis in these pieces, where that takes no operation: weights, or an axis that lies in one.
+  /// Splits one axis into these extents if that needs no node: for weights, or for an axis that is
+  /// one axis in memory.
   [[nodiscard]] tensor split(tensor t, std::size_t axis, const dims& pieces) {
     if (t.known != nullptr) {
       t = computed(plain(t), t.type);
@@ -298,7 +300,7 @@ class graph_builder {
       return split(std::move(t), axis, pieces);
     }
     const std::size_t at = places[0];
-    const std::size_t more = pieces.size() - 1;  // pieces are never none where now has one
+    const std::size_t more = pieces.size() - 1;  // there is at least one piece if `now` has one
     dims stored(t.stored.begin(), t.stored.begin() + static_cast<std::ptrdiff_t>(at));
     stored.insert(stored.end(), pieces.begin(), pieces.end());
     stored.insert(stored.end(), t.stored.begin() + static_cast<std::ptrdiff_t>(at) + 1,
@@ -321,20 +323,21 @@ class graph_builder {
 
   // --- element by element ------------------------------------------------------------------------
 
-  /// Tensors as they meet, broadcast, in an order in which the largest one lies already.
+  /// Returns tensors broadcast to each other, in the layout of the largest one.
   aligned align(std::span<const tensor> all) {
     dims extents;
     for (const tensor& t : all) {
       extents = broadcast(extents, t.extents);
     }
     static_cast<void>(shape_of(extents));
-    // Never one that is as large for a single sample only: layouts must not depend on the batch.
+    // Never use a tensor that is only as large for a single sample: layouts must not depend on the
+    // batch.
     const bool varies = std::any_of(all.begin(), all.end(),
                                     [&](const tensor& t) { return depends_on_samples(t.id); });
     const auto lead = std::find_if(all.begin(), all.end(), [&](const tensor& t) {
       return t.computed() && t.extents == extents && depends_on_samples(t.id) == varies;
     });
-    // What is split as the leading one is has its axes of extent 1 besides.
+    // The axes of extent 1 are added to those of the leading tensor.
     const bool fits = std::all_of(all.begin(), all.end(), [&](const tensor& t) {
       const auto ones = [](const dims& d) { return std::count(d.begin(), d.end(), 1U); };
       const auto more = static_cast<std::size_t>(std::max(ones(t.extents), ones(t.stored)));
@@ -352,7 +355,7 @@ class graph_builder {
     return result;
   }
 
-  /// A tensor in the layout of one that it is broadcast to.
+  /// Converts a tensor to the layout of the tensor to which it is broadcast.
   value_id beside(const tensor& given, const tensor& like) {
     if (given.computed() && given.axes == like.axes && given.stored == like.stored) {
       return given.id;
@@ -374,8 +377,8 @@ class graph_builder {
       return pieces;
     };
     tensor wide = t;
-    // Splitting an axis that lies in other pieces lays the whole tensor out anew, in which axes
-    // that were split before are whole again. So that is done once, before any is split.
+    // Splitting an axis that has another layout rearranges the whole tensor, which joins axes that
+    // were split before. Therefore this is done once, before any axis is split.
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
       if (t.extents[axis] != 1 && t.axes[axis].size() != 1 &&
           pieces_of(t, axis) != pieces_of(like, axis + missing)) {
@@ -388,7 +391,8 @@ class graph_builder {
         wide = split(std::move(wide), axis, pieces_of(like, axis + missing));
       }
     }
-    // Where `like` has an axis in memory, what this one has for it, if it is not repeated there.
+    // For each axis of `like` in memory, the corresponding part of this tensor, if it is not
+    // repeated there.
     const std::size_t nothing = wide.stored.size();
     std::vector<std::size_t> from(like.stored.size(), nothing);
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
@@ -397,7 +401,7 @@ class graph_builder {
         continue;
       }
       require<data_error>(wide.axes[axis].size() == there.size(),
-                          "meets a tensor whose axes lie in other pieces");
+                          "cannot combine tensors whose axes are split differently");
       for (std::size_t i = 0; i < there.size(); ++i) {
         from[there[i]] = wide.axes[axis][i];
       }
@@ -408,12 +412,12 @@ class graph_builder {
       if (place != nothing) {
         places.push_back(place);
       }
-      // Weights have no axes in front that they are repeated along, as glia's own have not.
+      // Like glia's own, weights have no leading axes along which they are repeated.
       if (place != nothing || to.rank() > 0 || t.from == nullptr) {
         to.push_back(place == nothing ? 1 : wide.stored[place]);
       }
     }
-    // What is of extent 1 may be anywhere: where it needs no turning.
+    // An axis of extent 1 may be at any position: select one that needs no permutation.
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
       for (std::size_t i = 0; wide.extents[axis] == 1 && i < wide.axes[axis].size(); ++i) {
         const std::size_t one = wide.axes[axis][i];
@@ -434,7 +438,7 @@ class graph_builder {
 
  private:
   value_id constant_beside(const numbers& all, const tensor& like, std::size_t missing) {
-    // In pieces as `like` has them, then in its order.
+    // Split the axes as in `like`, then permute them.
     dims split;
     std::vector<std::size_t> order(like.stored.size());
     std::size_t at = 0;
@@ -455,7 +459,7 @@ class graph_builder {
     return constant(shape_of(to), reals_of(pieces));
   }
 
-  /// Where an axis lies after others, or it, were split.
+  /// Returns the position of an axis after others, or the axis itself, were split.
   [[nodiscard]] static std::size_t place_of(std::size_t axis, const dims& extents,
                                             const dims& split) {
     std::size_t next = 0;
@@ -470,8 +474,8 @@ class graph_builder {
     return next - 1;
   }
 
-  /// Weights that the file has as whole numbers of 8 bits stay multiples of their scales, where
-  /// these are along the last axis.
+  /// Keeps weights that are stored as 8-bit integers as multiples of their scales, if these are
+  /// along the last axis.
   value_id on_steps(const tensor& t, const std::vector<std::size_t>& places, value_id w) {
     const shape to = shape_of_value(w);
     if (!t.from->steps || !t.from->steps->symmetric() || to.rank() < 2) {
@@ -501,7 +505,8 @@ class graph_builder {
       all.extents = t.stored;
       return constant(to, reals_of(permuted(all, places)));
     }
-    // The same numbers may be weights and, where an exporter has merged what is alike, a statistic.
+    // The same numbers may be weights and, if an exporter has merged identical tensors, a
+    // statistic.
     const auto first = std::find_if(weights.begin(), weights.end(), [&](const graph_weight& one) {
       return one.from == t.from && one.trainable == trainable;
     });
@@ -523,7 +528,7 @@ class graph_builder {
                          made == dequantized_.end() ? nullptr : *made});
       return id;
     }
-    // The file's order again, and from there to this one.
+    // Permute back to the file's order, and from there to the new one.
     shape split;
     std::vector<std::size_t> back(first->places.size());
     for (std::size_t i = 0; i < first->places.size(); ++i) {
@@ -534,8 +539,8 @@ class graph_builder {
     return reshape(permute(reshape(file_order, shape_of(t.stored)), places), to);
   }
 
-  /// What a tensor has become with its axes in this order. Where there is a single sample, which of
-  /// the axes of extent 1 has it is known of the tensor and not of its shape.
+  /// Returns a tensor after its axes were permuted. For a single sample, the shape does not tell
+  /// which axis of extent 1 contains it, but the tensor does.
   value_id with_samples_of(const tensor& t, const std::vector<std::size_t>& order, value_id id) {
     const auto at = t.computed() ? samples.axis_of(t.id) : std::nullopt;
     if (samples.samples != 1 || !at) {
@@ -560,16 +565,16 @@ class graph_builder {
     return id;
   }
 
-  /// The numbers of weights as the graph has them; none of another input.
+  /// Returns the numbers of weights as the graph uses them; nothing for other inputs.
   [[nodiscard]] std::vector<float> numbers_of_weight(value_id id) const {
     const auto found = std::find_if(weights.begin(), weights.end(),
                                     [&](const graph_weight& one) { return one.value == id; });
     return found == weights.end() ? std::vector<float>{} : found->read();
   }
 
-  std::vector<bool> of_samples_;  // of values
+  std::vector<bool> of_samples_;  // whether each value contains samples
   std::vector<std::shared_ptr<const weight>> dequantized_;
-  std::map<value_id, value_id> on_steps_;  // 0 is no such value: the samples are
+  std::map<value_id, value_id> on_steps_;  // 0 is not a possible value, because it is the samples
   std::map<std::pair<value_id, std::vector<std::size_t>>, value_id> turned_;
 };
 

@@ -11,10 +11,10 @@
 #include "glia/kernels/products.hpp"
 #include "glia/onnx/reading/reductions.hpp"
 
-// Operations over the elements of one axis, which are most often classes.
+// Operations along one axis, which usually contains classes.
 namespace glia::onnx::reading {
 
-/// With the axis last in memory, and in one piece.
+/// Returns a tensor with the axis last in memory, as one axis.
 struct classes_last {
   value_id x;
   axis_order order;
@@ -26,10 +26,10 @@ struct classes_last {
   }
 };
 
-/// Up to opset 12 these operations are over all axes from this one on.
+/// Up to opset 12, these operations work on all axes from this one on.
 [[nodiscard]] inline tensor over_one_axis(operation& n, std::size_t& axis) {
   const tensor& x = n.operand(0);
-  require<data_error>(x.rank() > 0, "expected at least one axis, got a number");
+  require<data_error>(x.rank() > 0, "expected a tensor with at least one axis, got a number");
   axis = axis_in(n.integer("axis", n.opset < 13 ? 1 : -1), x.rank());
   if (n.opset >= 13 || axis + 1 >= x.rank()) {
     return x;
@@ -53,7 +53,7 @@ inline void log_softmax(operation& n) {
   n.give(reshaped(n.out, logarithm_of_softmax(n.out, x, axis), n.x[0].extents));
 }
 
-/// Which of each row's classes is the largest, or the smallest, as numbers of the graph.
+/// Returns the index of the largest or smallest class of each row.
 template <bool Largest>
 void arg_extremum(operation& n) {
   const tensor& given = n.operand(0);
@@ -61,8 +61,8 @@ void arg_extremum(operation& n) {
   const bool last = n.integer("select_last_index", 0) != 0;
   const bool keep = n.integer("keepdims", 1) != 0;
   tensor x = in_graph(n.out, given);
-  require<data_error>(x.size() > 0 && x.extents[axis] <= numbers::most, "takes the largest of ",
-                      words(x.extents));
+  require<data_error>(x.size() > 0 && x.extents[axis] <= numbers::most,
+                      "searches the largest of too many elements: ", words(x.extents));
   if (!Largest) {
     x.id = n.out.affine(x.id, -1, 0);
   }
@@ -102,7 +102,8 @@ inline void hardmax(operation& n) {
   n.give(reshaped(n.out, y, n.x[0].extents));
 }
 
-/// x moved along its last axis, to its end or to its beginning, by so many places; zeros come in.
+/// Shifts x along its last axis by a number of positions, toward the end or the beginning, and
+/// fills with zeros.
 inline value_id shifted(graph_builder& out, value_id x, bool to_end, std::size_t places) {
   const shape s = out.shape_of_value(x);
   const std::size_t axis = s.rank() - 1;
@@ -111,8 +112,9 @@ inline value_id shifted(graph_builder& out, value_id x, bool to_end, std::size_t
   return out.slice(more, axis, to_end ? 0 : places, s.back());
 }
 
-/// Sums of all elements up to each along an axis. Each step adds the sums of the 1, 2, 4, ...
-/// elements before: a product with a triangle of ones would make NaN of infinity times zero.
+/// Returns the sums of all elements up to each one along an axis. Each step adds the sums of the 1,
+/// 2, 4, ... elements before. A product with a triangular matrix of ones would turn infinity times
+/// zero into NaN.
 inline void cumulative_sum(operation& n) {
   const tensor& x = n.operand(0);
   const std::size_t axis = axis_in(n.known_integer(1, 0), x.rank());

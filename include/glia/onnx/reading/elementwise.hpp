@@ -14,10 +14,10 @@
 #include "glia/kernels/elementwise.hpp"
 #include "glia/onnx/reading/operation.hpp"
 
-// Operations on each element. Truth values that depend on samples are numbers of the graph, 1 or 0.
+// Element-wise operations. Boolean values that depend on samples are the numbers 1 and 0.
 namespace glia::onnx::reading {
 
-/// map(x) for what operand 0 holds.
+/// Computes map(x) for operand 0.
 inline void map_elements(operation& n, const unary_map& map) {
   const tensor x = n.operand(0).computed() ? n.operand(0)
                                            : n.out.computed(n.out.plain(n.operand(0)), n.x[0].type);
@@ -28,7 +28,7 @@ void unary(operation& n) {
   map_elements(n, {Function});
 }
 
-/// Throws `data_error` unless a node has so many operands, none left out.
+/// Throws `data_error` unless a node has exactly this number of operands, without omitted ones.
 inline void require_operands(const operation& n, std::size_t count) {
   require<data_error>(n.x.size() == count, "has ", n.x.size(), " operands; expected ", count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -36,14 +36,14 @@ inline void require_operands(const operation& n, std::size_t count) {
   }
 }
 
-/// What f(values) makes of so many operands that meet element by element.
+/// Computes f(values) for `count` operands, element by element.
 template <class F>
 void elementwise(operation& n, std::size_t count, const F& f,
                  element_type type = ::onnx::TensorProto::UNDEFINED) {
   require_operands(n, count);
   aligned all = n.out.align(n.x);
   tensor result = graph_builder::with_value(all.like, f(all.values));
-  // What is broadcast from smaller ones may lie in fewer axes than the result has.
+  // The broadcast result may have more axes in memory than the smaller operands.
   const shape whole = shape_of(result.stored);
   if (n.out.shape_of_value(result.id) != whole) {
     result.id = n.out.call(kernels::broadcast_to{whole}, {result.id});
@@ -58,7 +58,7 @@ void binary(operation& n) {
               [&](const std::vector<value_id>& x) { return n.out.binary(Function, x[0], x[1]); });
 }
 
-/// The only number of an operand that is known, if it is one.
+/// Returns the number of an operand that is known and has one element.
 [[nodiscard]] inline std::optional<double> number_in(const tensor& t) {
   if (t.known != nullptr && t.size() == 1) {
     return t.known->at(0);
@@ -68,12 +68,12 @@ void binary(operation& n) {
   }
   return std::nullopt;
 }
-/// Whether an operand that is broadcast to the other one leaves its shape as it is.
+/// Returns whether the other operand keeps its shape if this operand is broadcast to it.
 [[nodiscard]] inline bool leaves_shape(const tensor& number, const tensor& other) {
   return number.rank() <= other.rank();
 }
 
-/// The whole number nearest to x towards 0.
+/// Rounds x toward 0.
 inline value_id truncated(graph_builder& out, value_id x) {
   const auto below = [&](value_id of) {
     return out.apply(unary_function::floor, out.apply(unary_function::relu, of));
@@ -117,7 +117,7 @@ inline void divide(operation& n) {
   const auto number = number_in(n.operand(1));
   int exponent = 0;
   if (!whole && number && std::abs(std::frexp(*number, &exponent)) == 0.5 && n.x[0].computed() &&
-      leaves_shape(n.x[1], n.x[0])) {  // a power of 2, whose reciprocal is exact
+      leaves_shape(n.x[1], n.x[0])) {  // a power of 2 has an exact reciprocal
     return n.give_like(n.x[0], n.out.scaled(n.x[0].id, 1 / *number));
   }
   elementwise(n, 2, [&](const auto& x) {
@@ -127,7 +127,7 @@ inline void divide(operation& n) {
 }
 inline void negate(operation& n) { map_elements(n, {unary_function::affine, -1, -0.0}); }
 
-/// f of the first two, then of that and the next one.
+/// Applies f to the first two operands, then to the result and the next operand.
 template <binary_function Function>
 void fold(operation& n) {
   static_cast<void>(n.operand(0));
@@ -157,7 +157,7 @@ void compare(operation& n) {
         const value_id a = Turned ? x[1] : x[0];
         const value_id b = Turned ? x[0] : x[1];
         const value_id more = n.out.binary(binary_function::greater, a, b);
-        // Not `not less`, which holds of what is not a number.
+        // `not less` would be true for NaN.
         return OrEqual ? n.out.binary(binary_function::maximum, more,
                                       n.out.binary(binary_function::equal, a, b))
                        : more;
@@ -227,7 +227,7 @@ inline void ceil(operation& n) {
     return n.out.affine(n.out.apply(unary_function::floor, n.out.affine(x[0], -1, 0)), -1, 0);
   });
 }
-/// The nearest whole number, of two the even one.
+/// Rounds to the nearest integer; ties go to the even one.
 inline value_id rounded_to_even(graph_builder& out, value_id x) {
   const value_id half = out.constant({}, {0.5});
   const value_id whole = out.apply(unary_function::floor, x);
@@ -235,7 +235,7 @@ inline value_id rounded_to_even(graph_builder& out, value_id x) {
   const value_id odd =
       out.binary(binary_function::subtract, whole,
                  out.scaled(out.apply(unary_function::floor, out.scaled(whole, 0.5)), 2));
-  // What has no rest, as infinity and all large numbers, stays as it is.
+  // Infinity and large numbers have no fraction and remain unchanged.
   const value_id up =
       out.call(kernels::select{}, {out.binary(binary_function::equal, rest, half), odd,
                                    out.binary(binary_function::greater, rest, half)});
@@ -244,7 +244,7 @@ inline value_id rounded_to_even(graph_builder& out, value_id x) {
 inline void round(operation& n) {
   elementwise(n, 1, [&](const auto& x) { return rounded_to_even(n.out, x[0]); });
 }
-/// -1, 0 or 1; what is not a number stays so.
+/// Returns -1, 0 or 1; NaN remains NaN.
 inline void sign(operation& n) {
   elementwise(n, 1, [&](const auto& x) {
     const value_id zero = n.out.constant({}, {0});
@@ -255,13 +255,13 @@ inline void sign(operation& n) {
   });
 }
 
-/// The smaller remainder of integers has the divisor's sign; `fmod`'s, also of reals, the
-/// dividend's.
+/// Computes the remainder. That of integers has the sign of the divisor; that of `fmod`, also for
+/// floating-point numbers, has the sign of the dividend.
 inline void modulo(operation& n) {
   const bool as_c = n.integer("fmod", 0) != 0;
   require<data_error>(!is_real(n.operand(0).type),
-                      "takes the remainder of real numbers that depend on the samples, which glia "
-                      "has no kernel for");
+                      "computes the remainder of floating-point numbers that depend on the "
+                      "samples, which glia does not support");
   elementwise(n, 2, [&](const auto& x) {
     const value_id quotient = n.out.binary(binary_function::divide, x[0], x[1]);
     const value_id whole =

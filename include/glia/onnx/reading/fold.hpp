@@ -6,11 +6,11 @@
 #include "glia/onnx/reading/fold_arrangement.hpp"
 #include "glia/onnx/reading/fold_elements.hpp"
 
-// What depends on no sample is computed as the file is read: the shapes, axes and factors that
-// exporters leave as long chains of small operations.
+// Values that do not depend on samples are computed when the file is read: the shapes, axes and
+// factors that exporters write as long chains of small operations.
 namespace glia::onnx::reading::folding {
 
-/// What computes an operator of numbers that are known; null for others.
+/// Returns the function that computes an operator on known numbers, or null for other operators.
 [[nodiscard]] inline void (*function_of(std::string_view operator_name))(operation&) {
   static const std::map<std::string_view, void (*)(operation&)> functions{
       {"Add", add},

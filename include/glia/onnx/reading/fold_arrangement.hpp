@@ -12,10 +12,10 @@
 #include "glia/onnx/reading/fold_elements.hpp"
 #include "glia/onnx/reading/indices.hpp"
 
-// Numbers that depend on no sample, moved and summed up as the file is read.
+// Arranging and summing numbers that do not depend on samples, when the file is read.
 namespace glia::onnx::reading::folding {
 
-/// The rows of a tensor along an axis, by their numbers.
+/// Returns the rows of a tensor along an axis, by their indices.
 [[nodiscard]] inline numbers rows_of(const numbers& x, std::size_t axis,
                                      const std::vector<std::size_t>& rows) {
   dims extents = x.extents;
@@ -58,8 +58,8 @@ inline void concat(operation& n) {
   bool real = false;
   for (const numbers& part : parts) {
     dims rest = part.extents;
-    require<data_error>(rest.size() == extents.size(), "joins tensors of ", extents.size(), " and ",
-                        rest.size(), " axes");
+    require<data_error>(rest.size() == extents.size(), "joins tensors with ", extents.size(),
+                        " and ", rest.size(), " axes");
     const std::size_t more = std::exchange(rest[axis], extents[axis]);
     require<data_error>(rest == extents, "joins tensors of shapes ", words(parts[0].extents),
                         " and ", words(part.extents), " along axis ", axis);
@@ -91,10 +91,11 @@ inline void split(operation& n) {
   const auto given = n.integers("split", 1);
   const std::size_t even = (extent + count - 1) / std::max<std::size_t>(count, 1);
   std::size_t begin = 0;
-  require<data_error>(!given || given->size() == count, "gives ", count, " results of other parts");
+  require<data_error>(!given || given->size() == count, "has ", count,
+                      " results, but another number of parts");
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t each = given ? dims_from(*given)[i] : std::min(even, extent - begin);
-    require<data_error>(each <= extent - begin, "takes parts that reach beyond axis ", axis);
+    require<data_error>(each <= extent - begin, "has parts that exceed axis ", axis);
     std::vector<std::size_t> rows;
     for (std::size_t k = 0; k < each; ++k) {
       rows.push_back(begin + k);
@@ -132,11 +133,11 @@ inline void range(operation& n) {
     require<data_error>(one.size() == 1, "expected three numbers");
   }
   const auto require_count = [&](bool fits) {
-    require<data_error>(fits, "counts from ", x[0].at(0), " to ", x[1].at(0), " in steps of ",
-                        x[2].at(0));
+    require<data_error>(fits, "cannot make the range from ", x[0].at(0), " to ", x[1].at(0),
+                        " with a step of ", x[2].at(0));
   };
   if (!x[0].real()) {
-    // Without signs, differences of any two integers fit.
+    // As unsigned integers, the differences of any two integers fit.
     const std::int64_t by = x[2].integers()[0];
     const std::uint64_t first = bits(x[0].integers()[0]);
     const std::uint64_t last = bits(x[1].integers()[0]);
@@ -173,12 +174,13 @@ inline void constant_of_shape(operation& n) {
   require_few(extents);
   const auto* const value = n.attribute("value");
   numbers one = value == nullptr ? real_numbers({0}, {}) : numbers_of({&value->t()});
-  require<data_error>(one.size() == 1, "has a value of ", one.size(), " elements");
+  require<data_error>(one.size() == 1, "has a value with ", one.size(),
+                      " elements; expected one element");
   one.extents.clear();
   n.give(known_tensor(broadcast_to(one, extents)));
 }
 
-/// One number of all along these axes, that of none being `empty`.
+/// Reduces numbers along these axes. The result of no elements is `empty`.
 template <class Real, class Integer>
 void reduce(operation& n, const Real& real, const Integer& integer, double empty) {
   const numbers x = n.known(0);
@@ -209,7 +211,7 @@ void reduce(operation& n, const Real& real, const Integer& integer, double empty
   const std::size_t count = count_of(kept);
   const std::size_t each = x.size() / std::max<std::size_t>(count, 1);
   require<data_error>(each > 0 || x.real() || std::isfinite(empty),
-                      "makes an integer of no elements");
+                      "converts a tensor without elements to an integer");
   std::vector<double> reals;
   std::vector<std::int64_t> integers;
   for (std::size_t row = 0; row < count; ++row) {

@@ -12,10 +12,10 @@
 #include "glia/onnx/reading/elementwise.hpp"
 #include "glia/onnx/reading/number_format.hpp"
 
-// Numbers that depend on no sample, element by element, as the file is read.
+// Element-wise operations on numbers that do not depend on samples, when the file is read.
 namespace glia::onnx::reading::folding {
 
-/// A number as its type holds it.
+/// Rounds a number to its type.
 [[nodiscard]] inline double rounded(double x, element_type type) {
   if (const auto format = format_of(type)) {
     return format->nearest(x);
@@ -23,7 +23,7 @@ namespace glia::onnx::reading::folding {
   return type == ::onnx::TensorProto::DOUBLE ? x : static_cast<double>(static_cast<float>(x));
 }
 
-/// An integer as its type holds it.
+/// Wraps an integer to its type.
 [[nodiscard]] inline std::int64_t as_held(std::int64_t x, element_type type) {
   using P = ::onnx::TensorProto;
   switch (type) {
@@ -44,7 +44,8 @@ namespace glia::onnx::reading::folding {
   }
 }
 
-/// f of numbers that are broadcast to each other: of integers where all are, else of reals.
+/// Applies f to numbers that are broadcast to each other, as integers if all of them are, else as
+/// floating-point numbers.
 template <class Real, class Integer>
 [[nodiscard]] numbers elements_of(const std::vector<numbers>& x, const Real& real,
                                   const Integer& integer) {
@@ -94,7 +95,7 @@ template <class Real, class Integer>
   return all;
 }
 
-// Sums and products of integers wrap around, as those of machines do.
+// Sums and products of integers wrap around, as on machines.
 [[nodiscard]] inline std::int64_t wrapped(std::uint64_t x) { return static_cast<std::int64_t>(x); }
 [[nodiscard]] inline std::uint64_t bits(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 
@@ -117,7 +118,7 @@ inline void divide(operation& n) {
   n.give(known_tensor(elements_of(
       operands(n, 2), [](double a, double b) { return a / b; },
       [](std::int64_t a, std::int64_t b) {
-        require<data_error>(b != 0, "divides by 0");
+        require<data_error>(b != 0, "divides an integer by 0");
         return b == -1 ? wrapped(0 - bits(a)) : a / b;
       })));
 }
@@ -126,25 +127,25 @@ inline void modulo(operation& n) {
   n.give(known_tensor(elements_of(
       operands(n, 2), [](double a, double b) { return std::fmod(a, b); },
       [&](std::int64_t a, std::int64_t b) {
-        require<data_error>(b != 0, "divides by 0");
+        require<data_error>(b != 0, "divides an integer by 0");
         const std::int64_t rest = b == -1 ? 0 : a % b;
         return as_c || rest == 0 || (rest < 0) == (b < 0) ? rest : rest + b;
       })));
 }
 inline void power(operation& n) {
   std::vector<numbers> x = operands(n, 2);
-  const bool whole = !x[0].real() && x[1].real();  // and the result is as the base
+  const bool whole = !x[0].real() && x[1].real();  // and the result has the type of the base
   numbers made = elements_of(
       x, [](double a, double b) { return std::pow(a, b); },
       [](std::int64_t a, std::int64_t b) {
         const double raised = std::pow(static_cast<double>(a), static_cast<double>(b));
-        require<data_error>(std::abs(raised) < 0x1p62, "makes an integer of ", raised);
+        require<data_error>(std::abs(raised) < 0x1p62, "cannot convert to an integer: ", raised);
         return static_cast<std::int64_t>(raised);
       });
   if (whole) {
     std::vector<std::int64_t> integers;
     for (const double one : made.reals()) {
-      require<data_error>(std::abs(one) < 0x1p62, "makes an integer of ", one);
+      require<data_error>(std::abs(one) < 0x1p62, "cannot convert to an integer: ", one);
       integers.push_back(static_cast<std::int64_t>(one));
     }
     made.elements = std::move(integers);
@@ -256,10 +257,10 @@ inline void sign(operation& n) {
     return is_nan ? one : decltype(one)((one > 0) - (one < 0));
   });
 }
-/// f of reals.
+/// Applies f to floating-point numbers.
 template <class F>
 void each_real(operation& n, const F& f) {
-  require<data_error>(n.known(0).real(), "expected real numbers");
+  require<data_error>(n.known(0).real(), "expected floating-point numbers");
   each(n, [&](auto one) { return f(static_cast<double>(one)); });
 }
 inline void floor(operation& n) {
@@ -294,7 +295,8 @@ inline void cast(operation& n) {
   numbers x = n.known(0);
   const auto to = n.node.op_type() == "CastLike" ? n.operand(1).type
                                                  : static_cast<element_type>(n.integer("to", 1));
-  require<data_error>(glia::onnx::detail::raw_size(to) > 0, "casts to ", name_of_type(to));
+  require<data_error>(glia::onnx::detail::raw_size(to) > 0, "casts to the unsupported type ",
+                      name_of_type(to));
   if (is_real(to)) {
     std::vector<double> made;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -308,7 +310,7 @@ inline void cast(operation& n) {
       made.push_back(x.at(i) != 0 ? 1 : 0);
     } else if (x.real()) {
       const double one = x.at(i);
-      require<data_error>(std::abs(one) < 0x1p63, "makes an integer of ", one);
+      require<data_error>(std::abs(one) < 0x1p63, "cannot convert to an integer: ", one);
       made.push_back(static_cast<std::int64_t>(one));
     } else {
       made.push_back(x.integers()[i]);
@@ -327,7 +329,7 @@ inline void where(operation& n) {
   const numbers condition = broadcast_to(x[0], extents);
   const numbers a = broadcast_to(x[1], extents);
   const numbers b = broadcast_to(x[2], extents);
-  require<data_error>(a.real() == b.real(), "chooses from numbers of two types");
+  require<data_error>(a.real() == b.real(), "selects between numbers of different types");
   if (a.real()) {
     std::vector<double> made;
     for (std::size_t i = 0; i < condition.size(); ++i) {

@@ -14,7 +14,7 @@
 // Activations and other functions of one operand.
 namespace glia::onnx::reading {
 
-/// Bounds that are left out are the largest finite numbers in size, so that infinity becomes one.
+/// Omitted bounds are the largest finite numbers, so that infinity becomes finite.
 inline void clip(operation& n) {
   constexpr double most = std::numeric_limits<float>::max();
   const bool attributes = n.opset < 11;
@@ -41,7 +41,7 @@ inline void clip(operation& n) {
   map_elements(n, {unary_function::clamp, low, high});
 }
 
-/// x above 0, else f(x): of slopes that may be negative, which the functions of layers are not.
+/// Computes x for x > 0, else f(x). Slopes may be negative, unlike those of glia's layers.
 template <class F>
 void above_or(operation& n, const F& f) {
   elementwise(n, 1, [&](const auto& x) {
@@ -57,7 +57,7 @@ inline void leaky_relu(operation& n) {
   }
   above_or(n, [&](value_id x) { return n.out.scaled(x, alpha); });
 }
-/// a (exp(x) - 1) for x that is not above 0
+/// Computes a (exp(x) - 1) for x <= 0.
 inline value_id scaled_elu(graph_builder& out, value_id x, double alpha) {
   return alpha >= 0 ? out.apply(unary_map{unary_function::elu, alpha}, x)
                     : out.affine(out.apply(unary_map{unary_function::elu, 1}, x), alpha, 0);
@@ -70,10 +70,10 @@ inline void elu(operation& n) {
   above_or(n, [&](value_id x) { return scaled_elu(n.out, x, alpha); });
 }
 
-/// max(0, x) + min(0, a (exp(x / a) - 1))
+/// Computes max(0, x) + min(0, a (exp(x / a) - 1)).
 inline void celu(operation& n) {
   const double alpha = n.real("alpha", 1);
-  require<data_error>(alpha != 0, "divides by an alpha of 0");
+  require<data_error>(alpha != 0, "has alpha = 0, by which it would divide");
   if (alpha > 0) {
     return elementwise(n, 1, [&](const auto& x) {
       const value_id inner = n.out.affine(x[0], 1 / alpha, 0);
@@ -82,12 +82,12 @@ inline void celu(operation& n) {
   }
   above_or(n, [&](value_id x) {
     const value_id inner = n.out.affine(x, 1 / alpha, 0);
-    return n.out.affine(n.out.apply(unary_function::exponential, inner), alpha, -alpha);
+    return n.out.affine(n.out.apply(unary_function::exp, inner), alpha, -alpha);
   });
 }
-/// gamma x above 0, else gamma alpha (exp(x) - 1)
+/// Computes gamma x for x > 0, else gamma alpha (exp(x) - 1).
 inline void selu(operation& n) {
-  // The standard gives these digits.
+  // These digits are those of the standard.
   const double alpha = n.real("alpha", 1.67326319217681884765625);
   const double gamma = n.real("gamma", 1.05070102214813232421875);
   if (alpha >= 0) {
@@ -121,7 +121,7 @@ inline void mish(operation& n) {
 inline void softsign(operation& n) {
   elementwise(n, 1, [&](const auto& x) {
     return n.out.binary(binary_function::divide, x[0],
-                        n.out.affine(n.out.apply(unary_function::absolute, x[0]), 1, 1));
+                        n.out.affine(n.out.apply(unary_function::abs, x[0]), 1, 1));
   });
 }
 inline void thresholded_relu(operation& n) {
@@ -132,7 +132,7 @@ inline void thresholded_relu(operation& n) {
     return n.out.call(kernels::select{}, {above, x[0], n.out.constant({}, {0})});
   });
 }
-/// x + b below -l, x - b above l, else 0
+/// Computes x + b for x < -l, x - b for x > l, else 0.
 inline void shrink(operation& n) {
   const double lambda = n.real("lambd", 0.5);
   const double bias = n.real("bias", 0);
@@ -168,7 +168,7 @@ inline void gelu(operation& n) {
   });
 }
 
-/// x to a whole power, by the squares of squares that make it up.
+/// Computes an integer power of x by repeated squaring.
 inline value_id whole_power(graph_builder& out, value_id x, unsigned power) {
   value_id square = x;
   value_id all = no_value;
@@ -181,7 +181,8 @@ inline value_id whole_power(graph_builder& out, value_id x, unsigned power) {
   return all;
 }
 
-/// a to the power of b, |a|^b by its logarithm, and the sign and the edges that IEEE 754 gives.
+/// Computes a to the power of b as |a|^b, by its logarithm, with the sign and the special cases of
+/// IEEE 754.
 inline value_id general_power(graph_builder& out, value_id a, value_id b) {
   using f = binary_function;
   const auto number = [&](double x) { return out.constant({}, {x}); };
@@ -192,27 +193,27 @@ inline value_id general_power(graph_builder& out, value_id a, value_id b) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const value_id zero = number(0);
   const value_id one = number(1);
-  const value_id size = out.apply(unary_function::absolute, a);
-  const value_id size_of_power = out.apply(unary_function::absolute, b);
-  const value_id raised = out.apply(unary_function::exponential,
-                                    out.multiply(out.apply(unary_function::logarithm, size), b));
+  const value_id size = out.apply(unary_function::abs, a);
+  const value_id size_of_power = out.apply(unary_function::abs, b);
+  const value_id raised =
+      out.apply(unary_function::exp, out.multiply(out.apply(unary_function::log, size), b));
   const value_id whole = out.binary(f::equal, out.apply(unary_function::floor, b), b);
   const value_id half = out.scaled(b, 0.5);
   const value_id even = either(out.binary(f::equal, out.apply(unary_function::floor, half), half),
                                out.binary(f::equal, size_of_power, number(infinity)));
-  // 1 / a is below 0 for -0 as well.
+  // For -0, 1 / a is below 0 as well.
   const value_id below =
       either(out.binary(f::greater, zero, a),
              out.binary(f::greater, zero, out.apply(unary_function::reciprocal, a)));
   const value_id odd = out.binary(f::greater, whole, even);
-  // Roots of negative numbers are none, but those of 0 and of infinity are.
+  // The root of a negative number is NaN, but those of -0 and -infinity are not.
   const value_id has_root = either(
       either(whole, even),
       either(out.binary(f::equal, size, number(infinity)), out.binary(f::equal, size, zero)));
   const value_id of_negative = select(has_root, select(odd, out.affine(raised, -1, -0.0), raised),
                                       number(std::numeric_limits<double>::quiet_NaN()));
   const value_id made = select(below, of_negative, raised);
-  // 1 to any power, anything to the power of 0, and -1 to an infinite one are 1.
+  // 1 to any power, anything to the power of 0, and -1 to an infinite power are 1.
   const value_id always_one =
       either(either(out.binary(f::equal, a, one), out.binary(f::equal, b, zero)),
              out.multiply(out.binary(f::equal, size, one),
@@ -220,8 +221,8 @@ inline value_id general_power(graph_builder& out, value_id a, value_id b) {
   return select(always_one, one, made);
 }
 
-/// The one number that all of a tensor's are, if they are known and leave the other's shape as it
-/// is.
+/// Returns the common value of all elements of a tensor, if they are known and do not change the
+/// other operand's shape.
 [[nodiscard]] inline std::optional<double> number_throughout(const operation& n, std::size_t i,
                                                              const tensor& other) {
   if (n.x[i].computed()) {
@@ -262,16 +263,15 @@ inline void pow(operation& n) {
       return *power > 0 ? all : n.out.apply(unary_function::reciprocal, all);
     });
   } else if (power && std::isfinite(*power) && std::floor(*power) != *power) {
-    // Roots of negative numbers are none, but that of -infinity is as infinity's.
+    // The root of a negative number is NaN, but that of -infinity is the same as that of infinity.
     apply([&](value_id x) {
       constexpr double infinity = std::numeric_limits<double>::infinity();
       const value_id least =
           n.out.binary(binary_function::equal, x, n.out.constant({}, {-infinity}));
       const value_id root =
-          *power == 0.5
-              ? n.out.affine(n.out.apply(unary_function::square_root, x), 1, 0)
-              : n.out.apply(unary_function::exponential,
-                            n.out.affine(n.out.apply(unary_function::logarithm, x), *power, 0));
+          *power == 0.5 ? n.out.affine(n.out.apply(unary_function::sqrt, x), 1, 0)
+                        : n.out.apply(unary_function::exp,
+                                      n.out.affine(n.out.apply(unary_function::log, x), *power, 0));
       return n.out.call(kernels::select{},
                         {least, n.out.constant({}, {*power > 0 ? infinity : 0}), root});
     });
@@ -281,7 +281,7 @@ inline void pow(operation& n) {
     }
     elementwise(n, 2, [&](const auto& x) { return general_power(n.out, x[0], x[1]); });
   }
-  if (!is_real(type)) {  // and so is the result
+  if (!is_real(type)) {  // the result has this type, too
     n.give_like(n.results[0], truncated(n.out, n.results[0].id));
   }
   n.results[0].type = type;

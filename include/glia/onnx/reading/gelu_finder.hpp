@@ -15,21 +15,21 @@
 
 namespace glia::onnx {
 
-/// Finds what exporters write in five nodes, and glia has as one function.
+/// Finds groups of five nodes that exporters write for GELU, which is one function in glia.
 class gelu_finder {
  public:
-  /// `values` are the weights and what else is known before the nodes are read.
+  /// `values` are the weights and other values that are known before the nodes are read.
   gelu_finder(const graph_body& body, const std::map<std::string, tensor>& values,
               const model_content& content)
       : body_(&body), values_(&values), content_(&content) {}
 
-  /// The x of which a node is x Phi(x), Phi(x) = (1 + erf(x / sqrt(2))) / 2, in any of the ways in
-  /// which exporters write it; empty for others.
+  /// Returns the name of x if a node computes x Phi(x), with Phi(x) = (1 + erf(x / sqrt(2))) / 2,
+  /// in any form that exporters write. Empty for other nodes.
   [[nodiscard]] std::string gelu_in(const ::onnx::NodeProto& node) const {
     if (node.op_type() != "Mul" || node.input_size() != 2 || node.output_size() != 1) {
       return "";
     }
-    // x of 1 + erf(x / sqrt(2))
+    // The x of 1 + erf(x / sqrt(2)).
     const auto twice = [&](const std::string& name) -> std::string {
       const auto* const sum = maker(name, "Add");
       const auto* const error = sum == nullptr ? nullptr : maker(beside(*sum, 1), "Erf");
@@ -42,7 +42,7 @@ class gelu_finder {
       const auto* const scaled = maker(error->input(0), "Mul");
       return scaled == nullptr ? "" : beside(*scaled, 1 / std::numbers::sqrt2);
     };
-    // Half of x, or half of that.
+    // Half of x, or half of that sum.
     const auto half = [&](const std::string& name) -> std::string {
       const auto* const product = maker(name, "Mul");
       return product == nullptr ? "" : beside(*product, 0.5);
@@ -50,16 +50,16 @@ class gelu_finder {
     for (const int i : {0, 1}) {
       const std::string& one = node.input(i);
       const std::string& other = node.input(1 - i);
-      // (x / 2) (1 + erf)
+      // The form (x / 2) (1 + erf).
       if (std::string x = twice(other); !x.empty() && half(one) == x) {
         return x;
       }
-      // x ((1 + erf) / 2)
+      // The form x ((1 + erf) / 2).
       if (const std::string sum = half(other); !sum.empty() && twice(sum) == one) {
         return one;
       }
     }
-    // (x (1 + erf)) / 2
+    // The form (x (1 + erf)) / 2.
     const auto* const product = maker(beside(node, 0.5), "Mul");
     for (int i = 0; product != nullptr && product->input_size() == 2 && i < 2; ++i) {
       if (twice(product->input(1 - i)) == product->input(i)) {
@@ -79,7 +79,8 @@ class gelu_finder {
     const ::onnx::NodeProto& node = body_->all[static_cast<int>(found->second)];
     return node.op_type() == operation && node.output_size() == 1 ? &node : nullptr;
   }
-  /// The other operand of one that is this number, to single precision; empty if neither is.
+  /// Returns the other operand if one operand is this number, in single precision. Empty if neither
+  /// is.
   [[nodiscard]] std::string beside(const ::onnx::NodeProto& node, double number,
                                    bool second_only = false) const {
     for (int i = second_only ? 1 : 0; node.input_size() == 2 && i < 2; ++i) {

@@ -10,19 +10,20 @@
 
 namespace glia::onnx {
 
-/// A graph of a file, a branch of one or a function: its nodes, and which gives what.
+/// A graph of a file, of a branch or of a function: its nodes, and the node that computes each
+/// value.
 struct graph_body {
   using nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
 
-  /// Branches in branches, and functions of functions, as far as they are followed.
+  /// The largest depth of nested branches and functions.
   static constexpr int deepest = 32;
 
   const nodes& all;
-  const ::onnx::GraphProto* graph;              ///< none: a function
-  const graph_body* outer = nullptr;            ///< whose names are seen from here, too
-  std::map<std::string, std::size_t> makers{};  ///< of values
-  std::map<std::string, std::size_t> takers{};  ///< how many
-  std::map<std::size_t, std::string> gelus{};   ///< the node that ends one, and what it is of
+  const ::onnx::GraphProto* graph;              ///< null for a function
+  const graph_body* outer = nullptr;            ///< surrounding graph, whose names are visible, too
+  std::map<std::string, std::size_t> makers{};  ///< index of the node that computes each value
+  std::map<std::string, std::size_t> takers{};  ///< number of uses of each value
+  std::map<std::size_t, std::string> gelus{};   ///< the last node of each GELU, and its operand
 
   graph_body(const nodes& of, const ::onnx::GraphProto* in, const graph_body* around = nullptr)
       : all(of), graph(in), outer(around) {
@@ -35,7 +36,7 @@ struct graph_body {
     }
   }
 
-  /// Which nodes these outputs need; counts who takes what.
+  /// Returns the nodes that these outputs need, and counts the uses of values.
   [[nodiscard]] std::vector<bool> needed(const std::vector<std::string>& outputs) {
     std::vector<bool> wanted(static_cast<std::size_t>(all.size()), false);
     std::vector<std::string> open = outputs;
@@ -68,7 +69,7 @@ struct graph_body {
     add_operands(all[static_cast<int>(i)], names, 0);
     return names;
   }
-  /// Those of branches, too, which see what is around them.
+  /// Includes the nodes in branches, which can use values of the surrounding graph.
   static void add_operands(const ::onnx::NodeProto& node, std::vector<std::string>& names,
                            int depth) {
     names.insert(names.end(), node.input().begin(), node.input().end());

@@ -23,8 +23,8 @@
 
 namespace glia::onnx {
 
-/// Reads the nodes of a file into a graph of glia's kernels: those that the wanted outputs need, in
-/// the file's order.
+/// Reads the nodes of a file that the requested outputs need, in the file's order, into a graph of
+/// glia's kernels.
 class graph_reader {
  public:
   graph_builder out;
@@ -33,10 +33,11 @@ class graph_reader {
   graph_reader(const model_content& content, bool training)
       : content_(&content), training_(training) {}
 
-  /// What an input of the file is.
+  /// Sets the value of an input of the file.
   void give(const std::string& name, tensor value) { values_[name] = std::move(value); }
 
-  /// Reads what these outputs need. Throws `data_error` for what glia has no kernels for, by name.
+  /// Reads the nodes that these outputs need. Throws `data_error`, with the operators' names, if
+  /// glia has no kernels for some of them.
   void read(const std::vector<std::string>& outputs) {
     body all(content_->graph().node(), &content_->graph());
     enter(all);
@@ -45,7 +46,8 @@ class graph_reader {
 
   [[nodiscard]] const tensor& result(const std::string& name) const {
     const auto found = values_.find(name);
-    require<data_error>(found != values_.end(), "nothing in the file is called '", name, "'");
+    require<data_error>(found != values_.end(), "the file has no tensor named '", name,
+                        "'; use the name of a tensor in the file, which summary() does not show");
     return found->second;
   }
 
@@ -53,10 +55,11 @@ class graph_reader {
   using body = graph_body;
 
   void enter(body& b) {
-    // Each time that a loop runs, and a function.
+    // Counted for each iteration of a loop and each call of a function.
     constexpr std::size_t most = 1 << 20;
     entered_ += static_cast<std::size_t>(b.all.size());
-    require<data_error>(entered_ <= most, "comes to more than ", most, " nodes");
+    require<data_error>(entered_ <= most, "expands to more than ", most,
+                        " nodes, the most that glia reads");
     for (const ::onnx::NodeProto& node : b.all) {
       if (node.op_type() == "DequantizeLinear" && node.input_size() > 0) {
         dequantized_.insert(node.input(0));
@@ -75,9 +78,9 @@ class graph_reader {
     }
   }
 
-  /// Weights of integers are no more than numbers, unless these stand for others.
+  /// Integer weights are treated as known numbers, unless they are quantized.
   void take_weight(const std::string& name, const ::onnx::TensorProto& one) {
-    const weight* const w = content_->weight_of(one);  // none of one that was copied
+    const weight* const w = content_->weight_of(one);  // null for a copied tensor
     const bool of_weights = is_real(one.data_type()) || dequantized_.contains(name);
     values_.insert_or_assign(
         name, w != nullptr && of_weights
@@ -116,11 +119,12 @@ class graph_reader {
     for (const std::string& one : missing) {
       others += text(others.empty() ? "" : ", ", one);
     }
-    throw data_error(text("glia has no operator '", full_name(*first), "' (opset ",
-                          content_->opset(), "), which the node '", first->name(), "' is",
-                          others.empty()
-                              ? std::string()
-                              : text("; ", missing.size(), " others are missing, too: ", others)));
+    throw data_error(text(
+        "glia does not support the operator '", full_name(*first), "' (opset ", content_->opset(),
+        ") of the node '", first->name(), "'",
+        others.empty()
+            ? std::string()
+            : text("; ", missing.size(), " other operators are not supported either: ", others)));
   }
   [[nodiscard]] static std::string full_name(const ::onnx::NodeProto& node) {
     return node.domain().empty() ? node.op_type() : text(node.domain(), '.', node.op_type());
@@ -149,15 +153,15 @@ class graph_reader {
       return {};
     }
     const auto found = values_.find(name);
-    require<data_error>(found != values_.end(), "takes '", name,
-                        "', which nothing before it gives");
+    require<data_error>(found != values_.end(), "has the input '", name,
+                        "', which no earlier node computes");
     return found->second;
   }
 
   void read_node(const body& b, std::size_t i, const ::onnx::NodeProto& node) {
     constexpr std::size_t most = 1 << 18;
-    require<data_error>(out.calls.nodes().size() <= most, "is behind more than ", most,
-                        " kernels that the file comes to");
+    require<data_error>(out.calls.nodes().size() <= most,
+                        "exceeds the limit: the file expands to more than ", most, " kernels");
     if (const auto gelu = b.gelus.find(i); gelu != b.gelus.end()) {
       const tensor x = reading::in_graph(out, value_of(gelu->second));
       const started here = start();
@@ -196,7 +200,8 @@ class graph_reader {
     }
   }
 
-  /// Whether a value is no more than numbers: what is computed of such alone is, too.
+  /// Returns whether a value consists of known numbers. Results computed only from such values are
+  /// known, too.
   [[nodiscard]] static bool is_numbers(const tensor& t) {
     return !t || t.known != nullptr || (t.from != nullptr && t.size() <= 1);
   }
@@ -221,7 +226,7 @@ class graph_reader {
       function(n);
     } else {
       require<data_error>(reader != nullptr,
-                          "is of what depends on the samples, and glia has no kernel for it");
+                          "depends on the samples, and glia has no kernel for it");
       if (const std::string why = reading::crossing(n); !why.empty()) {
         out.samples.refuse(why);
       }
@@ -237,7 +242,7 @@ class graph_reader {
     count_known(n);
     if (!n.results.empty() && std::any_of(given.begin(), given.end(),
                                           [](const tensor& t) { return t.beyond != nullptr; })) {
-      // Numbers can meet a single weight, of which no numbers are made.
+      // Numbers can be combined with a single weight, which is not converted to numbers.
       const bool gives_numbers = std::all_of(n.results.begin(), n.results.end(),
                                              [](const tensor& t) { return !t || t.known; });
       numbers_only&& gives_numbers ? look_beyond(node, given, n.results)
@@ -246,8 +251,8 @@ class graph_reader {
     return std::move(n.results);
   }
 
-  /// A single sample stays at its axis where an operation keeps its operand's axes, but for those
-  /// that it reduces: of the axes of extent 1 in a shape, nobody knows which it was.
+  /// Keeps the axis of a single sample if an operation keeps its operand's axes, except those that
+  /// it reduces. The shape does not tell which axis of extent 1 it was.
   void keep_sample(operation& n, const tensor& x) {
     tensor& y = n.results[0];
     for (std::size_t axis = 0; axis < x.rank() && y.computed(); ++axis) {
@@ -278,37 +283,37 @@ class graph_reader {
     try {
       function != nullptr ? function(n) : reading::reader_of(node.op_type())(n);
     } catch (const error&) {
-      return out.samples.refuse("computes what it can for this number of samples only");
+      return out.samples.refuse("is only possible for this number of samples");
     }
     count_known(n);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i].known != nullptr && n.results[i].known != nullptr) {
         note_beyond(results[i], *n.results[i].known);
       } else if (results[i]) {
-        out.samples.refuse("takes a number that depends on how many samples there are");
+        out.samples.refuse("uses a number that depends on the batch size");
       }
     }
   }
-  /// Says what a tensor of numbers is for one more sample.
+  /// Stores the value of a tensor of numbers for one more sample.
   static void note_beyond(tensor& t, const numbers& beyond) {
     if (t.known->extents != beyond.extents || t.known->elements != beyond.elements) {
       t.beyond = std::make_shared<const numbers>(beyond);
     }
   }
 
-  /// What depends on the number of samples may say how long axes are that have them, and nothing
-  /// else.
+  /// Numbers that depend on the batch size may only be used as extents of axes that contain
+  /// samples.
   void require_same_beyond(const ::onnx::NodeProto& node, const std::vector<tensor>& operands,
                            const std::vector<tensor>& results) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].beyond != nullptr &&
           !reading::says_extents(out, node.op_type(), i, operands, results[0])) {
-        return out.samples.refuse("takes a number that depends on how many samples there are");
+        return out.samples.refuse("uses a number that depends on the batch size");
       }
     }
   }
 
-  /// Bounds the memory, and the time, that numbers take which depend on no sample.
+  /// Limits the memory and time for numbers that do not depend on samples.
   void count_known(const operation& n) const {
     constexpr std::size_t most = 4 * numbers::most;
     constexpr std::size_t most_taken = 64 * most;
@@ -319,12 +324,12 @@ class graph_reader {
       taken_elements_ += t.known != nullptr ? t.size() + 1 : 1;
     }
     require<data_error>(known_elements_ <= most && taken_elements_ <= most_taken,
-                        "leaves more than ", most, " numbers that depend on no sample, or takes ",
-                        "more than ", most_taken);
+                        "exceeds the limit for numbers that do not depend on the samples: ", most,
+                        " results or ", most_taken, " operands");
   }
 
-  /// Up to opset 6 a second operand's axes stood where an attribute says, and a slope's alone on
-  /// the channels.
+  /// Up to opset 6, an attribute gave the axes of the second operand, and slopes were along the
+  /// channels only.
   void broadcast_as_of_old(const ::onnx::NodeProto& node, std::vector<tensor>& operands) {
     if (opset_ >= 7 || operands.size() != 2 || !operands[0] || !operands[1]) {
       return;
@@ -375,13 +380,14 @@ class graph_reader {
   }
 
   void read_constant(const ::onnx::NodeProto& node) {
-    require<data_error>(node.output_size() == 1 && node.attribute_size() == 1, "is a constant of ",
-                        node.attribute_size(), " values");
+    require<data_error>(node.output_size() == 1 && node.attribute_size() == 1,
+                        "is a constant with ", node.attribute_size(),
+                        " values; expected one value");
     const ::onnx::AttributeProto& a = node.attribute(0);
     const std::string& name = node.output(0);
     tensor& made = values_[name];
     if (a.name() == "value" && a.has_t()) {
-      const weight* const w = content_->weight_of(a.t());  // none of one that was copied
+      const weight* const w = content_->weight_of(a.t());  // null for a copied tensor
       if (w != nullptr && content_->weights_are_constants()) {
         return take_weight(name, a.t());
       }
@@ -399,7 +405,7 @@ class graph_reader {
       const std::vector<double> all(a.floats().begin(), a.floats().end());
       made = known_tensor(real_numbers(all, {all.size()}));
     } else {
-      throw data_error(text("is a constant of the kind '", a.name(), "'"));
+      throw data_error(text("is a constant of the unsupported kind '", a.name(), "'"));
     }
   }
 
@@ -433,25 +439,25 @@ class graph_reader {
     note_beyond(made, some(beyond));
   }
 
-  /// Reads the branch that is taken, which no sample may decide.
+  /// Reads the branch that is taken. Its condition must not depend on the samples.
   void read_branch(const ::onnx::NodeProto& node, const std::vector<tensor>& operands) {
     require<data_error>(
         operands.size() == 1 && is_numbers(operands[0]) && operands[0] && operands[0].size() == 1,
-        "decides by what depends on the samples, which glia cannot");
+        "has a condition that depends on the samples, which glia does not support");
     const double holds = *reading::number_in(operands[0]);
     if (operands[0].beyond != nullptr) {
-      out.samples.refuse("decides by how many samples there are");
+      out.samples.refuse("has a condition that depends on the batch size");
     }
     const std::string_view wanted = holds != 0 ? "then_branch" : "else_branch";
     for (const ::onnx::AttributeProto& a : node.attribute()) {
       if (a.name() == wanted && a.has_g()) {
-        require<data_error>(++depth_ < graph_body::deepest, "holds branches in branches, too many");
+        require<data_error>(++depth_ < graph_body::deepest, "has too many nested branches");
         std::vector<std::string> outputs;
         for (const auto& output : a.g().output()) {
           outputs.push_back(output.name());
         }
         require<data_error>(static_cast<int>(outputs.size()) == node.output_size(),
-                            "gives other results than its branch");
+                            "and its branch have different numbers of results");
         body inner(a.g().node(), &a.g(), here_);
         enter(inner);
         read_body(inner, outputs);
@@ -462,10 +468,11 @@ class graph_reader {
         return;
       }
     }
-    throw data_error("has no such branch");
+    throw data_error("does not have the selected branch");
   }
 
-  /// Reads a loop's body as often as it runs, which no sample may decide.
+  /// Reads the body of a loop once for each iteration. The number of iterations must not depend on
+  /// the samples.
   void read_loop(const ::onnx::NodeProto& node, const std::vector<tensor>& operands) {
     const ::onnx::AttributeProto* found = nullptr;
     for (const ::onnx::AttributeProto& a : node.attribute()) {
@@ -478,19 +485,20 @@ class graph_reader {
     require<data_error>(static_cast<std::size_t>(graph.input_size()) == carried + 2 &&
                             outputs_of_body >= carried + 1 &&
                             static_cast<std::size_t>(node.output_size()) == outputs_of_body - 1,
-                        "has other operands or results than its body");
+                        "and its body have different numbers of operands or results");
     const auto decided = [&](const tensor& t) {
       if (t.beyond != nullptr) {
-        out.samples.refuse("runs as often as there are samples");
+        out.samples.refuse("runs a number of times that depends on the batch size");
       }
-      require<data_error>(is_numbers(t) && t && t.size() == 1,
-                          "runs as often as the samples decide, which glia cannot");
+      require<data_error>(
+          is_numbers(t) && t && t.size() == 1,
+          "runs a number of times that depends on the samples, which glia does not support");
       return *reading::number_in(t);
     };
     constexpr double most = 4096;
     const double count = operands.empty() || !operands[0] ? most : decided(operands[0]);
     bool goes_on = operands.size() < 2 || !operands[1] || decided(operands[1]) != 0;
-    require<data_error>(++depth_ < graph_body::deepest, "holds loops in loops, too many");
+    require<data_error>(++depth_ < graph_body::deepest, "has too many nested loops");
     std::vector<tensor> state(operands.begin() + std::min<std::ptrdiff_t>(2, std::ssize(operands)),
                               operands.end());
     std::vector<std::vector<tensor>> rows(outputs_of_body - 1 - carried);
@@ -499,7 +507,7 @@ class graph_reader {
       names.push_back(output.name());
     }
     for (double i = 0; goes_on && i < count; ++i) {
-      require<data_error>(i < most, "runs more than ", most, " times");
+      require<data_error>(i < most, "runs more than ", most, " times, the most that glia reads");
       values_[graph.input(0).name()] =
           known_tensor(integer_numbers({static_cast<std::int64_t>(i)}, {}));
       values_[graph.input(1).name()] = known_tensor(integer_numbers({1}, {}, reading::truth));
@@ -525,23 +533,23 @@ class graph_reader {
         continue;
       }
       require<data_error>(k < carried || !rows[k - carried].empty(),
-                          "never runs, and gives rows of it");
+                          "never runs, so its collected results have no shape");
       values_[name] = k < carried ? state[k] : reading::stacked(out, rows[k - carried]);
     }
     finish(here, "Loop", "Loop");
   }
 
-  /// Reads what the file itself says that an operator does, with its own names.
+  /// Reads an operator that the file defines as a function, with its own names.
   void read_function(const ::onnx::NodeProto& node, const ::onnx::FunctionProto& function) {
-    require<data_error>(++depth_ < graph_body::deepest,
-                        "is made of functions of functions, too many");
-    require<data_error>(function.unknown_fields().empty(),
-                        "is a function whose attributes have defaults, which glia does not read");
+    require<data_error>(++depth_ < graph_body::deepest, "has too many nested functions");
+    require<data_error>(
+        function.unknown_fields().empty(),
+        "is a function whose attributes have defaults, which glia does not support");
     std::map<std::string, tensor> inner;
     for (int i = 0; i < function.input_size(); ++i) {
       inner[function.input(i)] = i < node.input_size() ? value_of(node.input(i)) : tensor{};
     }
-    // With the attributes that it is given.
+    // A copy with the values of its attributes.
     ::onnx::GraphProto copy;
     *copy.mutable_node() = function.node();
     for (::onnx::NodeProto& one : *copy.mutable_node()) {
@@ -570,7 +578,7 @@ class graph_reader {
     --depth_;
   }
 
-  /// Puts what a function is given in the place of its attributes' names.
+  /// Replaces the names of attributes by the values that the function is given.
   static void fill_in(::onnx::NodeProto& one, const ::onnx::NodeProto& call) {
     for (int k = one.attribute_size(); k-- > 0;) {
       ::onnx::AttributeProto& a = *one.mutable_attribute(k);
@@ -595,7 +603,8 @@ class graph_reader {
     }
   }
 
-  /// The numbers of a value that depends on no sample, though it may on weights.
+  /// Returns the numbers of a value that does not depend on samples, though it may depend on
+  /// weights.
   [[nodiscard]] std::optional<numbers> known_numbers(const body& b, const std::string& name,
                                                      int depth) const {
     const auto value = values_.find(name);
@@ -652,7 +661,7 @@ class graph_reader {
   bool training_;
   std::int64_t opset_ = content_->opset();
   std::map<std::string, tensor> values_;
-  std::set<std::string> dequantized_;  // what stands for weights, by name
+  std::set<std::string> dequantized_;  // names of quantized weights
   const body* here_ = nullptr;
   std::size_t entered_ = 0;
   mutable std::size_t known_elements_ = 0;

@@ -16,10 +16,10 @@
 #include "glia/kernels/indexing.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
-// Elements that numbers name, which most often are known as the file is read.
+// Elements selected by indices, which are usually known when the file is read.
 namespace glia::onnx::reading {
 
-/// Numbers of rows, counted from 0, of integers that may count from the end.
+/// Converts integers, which may count from the end, to indices of rows from 0.
 [[nodiscard]] inline std::vector<std::size_t> rows_from(const std::vector<std::int64_t>& all,
                                                         std::size_t extent) {
   std::vector<std::size_t> rows;
@@ -30,7 +30,7 @@ namespace glia::onnx::reading {
   return rows;
 }
 
-/// Numbers that depend on samples as indices; those below 0 count from the end of `count`.
+/// Converts numbers that depend on samples to indices; those below 0 count from the end of `count`.
 [[nodiscard]] inline value_id index_of(graph_builder& out, value_id x, double count) {
   const value_id below = out.binary(binary_function::greater, out.constant({}, {0}), x);
   return out.call(kernels::to_index{}, {out.add(x, out.affine(below, count, 0))});
@@ -47,7 +47,7 @@ inline void gather(operation& n) {
     const tensor rows = picked(n.out, x, axis, rows_from(n.known_integers(1), x.extents[axis]));
     return n.give(reshaped(n.out, rows, to));
   }
-  // The table's axis first; glia gives zeros for numbers that are not in it.
+  // The table's axis comes first. glia returns zeros for indices outside of it.
   axis_order first{axis};
   for (std::size_t i = 0; i < x.rank(); ++i) {
     if (i != axis) {
@@ -58,7 +58,7 @@ inline void gather(operation& n) {
   const value_id index =
       index_of(n.out, n.out.stored_as(at, order), static_cast<double>(x.extents[axis]));
   const value_id rows = n.out.call(kernels::gather{}, {n.out.stored_as(x, first), index});
-  // The result has the axes of x before this one, those of the numbers, the others of x.
+  // The result has the axes of x before this one, those of the indices, and the other axes of x.
   axis_order result;
   for (const std::size_t i : order) {
     result.push_back(axis + i);
@@ -71,7 +71,7 @@ inline void gather(operation& n) {
   n.give(n.out.computed(rows, result, x.type));
 }
 
-/// The rows, or of the elements in their order those, that a known mask has.
+/// Returns the indices of the rows, or of the elements in their order, that a known mask selects.
 inline void compress(operation& n) {
   const tensor& x = n.operand(0);
   const std::vector<std::int64_t> kept = n.known_integers(1);
@@ -87,8 +87,8 @@ inline void compress(operation& n) {
   n.give(rows.empty() ? part(n.out, from, axis, 0, 0) : picked(n.out, from, axis, rows));
 }
 
-/// Which elements of x, by their row-major numbers, are named along one axis, and along the others
-/// by where their names stand. `does` is what it is for, as errors say it.
+/// Returns the row-major indices of the elements of x that are selected by an index along one axis
+/// and, along the others, by the position of that index. `does` is the verb of error messages.
 [[nodiscard]] inline std::vector<std::size_t> named_along(const tensor& x, std::size_t axis,
                                                           const numbers& names,
                                                           std::string_view does) {
@@ -99,7 +99,8 @@ inline void compress(operation& n) {
     std::size_t element = 0;
     for (std::size_t i = 0; i < place.size(); ++i) {
       const std::size_t there = i == axis ? axis_in(one, x.extents[axis]) : place[i];
-      require<data_error>(there < x.extents[i], does, " what is beyond ", words(x.extents));
+      require<data_error>(there < x.extents[i], does, " an element outside of the shape ",
+                          words(x.extents));
       element += there * steps[i];
     }
     which.push_back(element);
@@ -108,8 +109,8 @@ inline void compress(operation& n) {
   return which;
 }
 
-/// Which elements of x are in the parts that rows of numbers name, each by its place along as many
-/// axes as a row has numbers, behind the first ones that both share.
+/// Returns the indices of the elements of x in the selected parts. A row of `rows` contains the
+/// position of a part along as many axes as the row has numbers, after the `shared` leading axes.
 [[nodiscard]] inline std::vector<std::size_t> named_parts(const tensor& x, const numbers& rows,
                                                           std::size_t shared) {
   const std::size_t depth = rows.extents.back();
@@ -123,7 +124,8 @@ inline void compress(operation& n) {
   for (std::size_t row = 0; depth > 0 && row < all.size() / depth; ++row) {
     std::size_t first = 0;
     for (std::size_t i = 0; i < shared; ++i) {
-      require<data_error>(place[i] < x.extents[i], "takes what is beyond ", words(x.extents));
+      require<data_error>(place[i] < x.extents[i], "takes an element outside of the shape ",
+                          words(x.extents));
       first += place[i] * steps[i];
     }
     for (std::size_t i = 0; i < depth; ++i) {
@@ -141,8 +143,8 @@ inline void gather_elements(operation& n) {
   const tensor& x = n.operand(0);
   const numbers at = n.known(1);
   const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
-  require<data_error>(at.extents.size() == x.rank(), "takes from ", x.rank(),
-                      " axes by numbers of ", at.extents.size());
+  require<data_error>(at.extents.size() == x.rank(), "takes from a tensor with ", x.rank(),
+                      " axes by indices with ", at.extents.size(), " axes");
   n.give(picked_elements(n.out, n.out.plain(x), named_along(x, axis, at, "takes"), at.extents,
                          x.type));
 }
@@ -154,7 +156,7 @@ inline void gather_nd(operation& n) {
       static_cast<std::size_t>(std::max<std::int64_t>(n.integer("batch_dims", 0), 0));
   require<data_error>(
       !at.extents.empty() && shared < at.extents.size() && at.extents.back() + shared <= x.rank(),
-      "takes from ", words(x.extents), " by numbers of ", words(at.extents));
+      "cannot take from the shape ", words(x.extents), " by indices of shape ", words(at.extents));
   dims to(at.extents.begin(), at.extents.end() - 1);
   to.insert(to.end(), x.extents.begin() + static_cast<std::ptrdiff_t>(shared + at.extents.back()),
             x.extents.end());
@@ -162,8 +164,8 @@ inline void gather_nd(operation& n) {
   n.give(picked_elements(n.out, n.out.plain(x), named_parts(x, at, shared), to, x.type));
 }
 
-/// Replaces elements by updates, or joins them: each of the result is one of what was there or of
-/// the updates, or both by a function, update after update.
+/// Replaces elements by updates or combines them. Each element of the result is the old element, an
+/// update, or a function of both, applied update after update.
 inline void replace(operation& n, const std::vector<std::size_t>& which) {
   const tensor& x = n.operand(0);
   const tensor& updates = n.operand(2);
@@ -177,14 +179,14 @@ inline void replace(operation& n, const std::vector<std::size_t>& which) {
       std::find_if(std::begin(functions), std::end(functions),
                    [&](const auto& one) { return one.first == reduction; });
   const bool joins = function != std::end(functions);
-  require<data_error>(joins || reduction == "none", "reduces by '", reduction,
-                      "' as it replaces elements");
+  require<data_error>(joins || reduction == "none", "has the unsupported reduction '", reduction,
+                      "'");
   require<data_error>(which.size() == updates.size(), "has ", updates.size(), " updates for ",
-                      which.size(), " places");
+                      which.size(), " indices");
   const std::size_t size = x.size();
   require_few(x.extents);
   for (const std::size_t one : which) {
-    require<data_error>(one < size, "replaces what is beyond ", words(x.extents));
+    require<data_error>(one < size, "replaces an element outside of the shape ", words(x.extents));
   }
   const value_id all = n.out.reshape(n.out.plain(updates), {updates.size()});
   if (!joins) {
@@ -195,8 +197,8 @@ inline void replace(operation& n, const std::vector<std::size_t>& which) {
     const value_id both = n.out.concat({n.out.reshape(n.out.plain(x), {size}), all}, 0);
     return n.give(picked_elements(n.out, both, from, x.extents, x.type));
   }
-  // In each round one update for each place; a place that has none is joined with what changes
-  // nothing.
+  // Each round has one update for each position. Positions without an update are combined with a
+  // neutral value.
   const value_id both = n.out.concat({all, n.out.constant({1}, {function->second.second})}, 0);
   std::vector<std::size_t> round_of;
   round_of.reserve(which.size());
@@ -205,8 +207,9 @@ inline void replace(operation& n, const std::vector<std::size_t>& which) {
     round_of.push_back(rounds[one]++);
   }
   const std::size_t count = size == 0 ? 0 : *std::max_element(rounds.begin(), rounds.end());
-  require<data_error>(count <= numbers::most / std::max<std::size_t>(size, 1), "joins ", count,
-                      " updates of one element of ", words(x.extents), ", which is too many");
+  require<data_error>(count <= numbers::most / std::max<std::size_t>(size, 1),
+                      "has too many updates, ", count, ", of one element of the shape ",
+                      words(x.extents));
   value_id made = n.out.plain(x);
   for (std::size_t round = 0; round < count; ++round) {
     std::vector<std::size_t> from(size, updates.size());
@@ -224,15 +227,16 @@ inline void scatter_elements(operation& n) {
   const tensor& x = n.operand(0);
   const numbers at = n.known(1);
   const std::size_t axis = axis_in(n.integer("axis", 0), x.rank());
-  require<data_error>(at.extents.size() == x.rank(), "replaces in ", x.rank(),
-                      " axes by numbers of ", at.extents.size());
+  require<data_error>(at.extents.size() == x.rank(), "replaces elements of a tensor with ",
+                      x.rank(), " axes by indices with ", at.extents.size(), " axes");
   replace(n, named_along(x, axis, at, "replaces"));
 }
 inline void scatter_nd(operation& n) {
   const tensor& x = n.operand(0);
   const numbers at = n.known(1);
-  require<data_error>(!at.extents.empty() && at.extents.back() <= x.rank(), "replaces in ",
-                      words(x.extents), " by numbers of ", words(at.extents));
+  require<data_error>(!at.extents.empty() && at.extents.back() <= x.rank(),
+                      "cannot replace elements of the shape ", words(x.extents),
+                      " by indices of shape ", words(at.extents));
   const std::size_t depth = at.extents.back();
   const std::size_t each =
       count_of({x.extents.begin() + static_cast<std::ptrdiff_t>(depth), x.extents.end()});
@@ -243,8 +247,8 @@ inline void scatter_nd(operation& n) {
 inline void one_hot(operation& n) {
   const tensor& at = n.operand(0);
   const double count = n.known_number(1, 0);
-  require<data_error>(count >= 1 && count <= static_cast<double>(numbers::most), "has a depth of ",
-                      count);
+  require<data_error>(count >= 1 && count <= static_cast<double>(numbers::most),
+                      "has the unsupported depth ", count);
   const auto depth = static_cast<std::size_t>(count);
   const std::size_t axis = axis_in(n.integer("axis", -1), at.rank() + 1);
   value_id rows = no_value;
@@ -268,7 +272,7 @@ inline void one_hot(operation& n) {
     rows = n.out.call(kernels::one_hot{depth, 1, 0}, {index_of(n.out, whole, count)});
   }
   const tensor values = n.operand(2);
-  require<data_error>(values.extents == dims{2}, "expected two values, off and on");
+  require<data_error>(values.extents == dims{2}, "expected two values, for off and on");
   const value_id both = n.out.plain(values);
   const value_id off = n.out.reshape(n.out.slice(both, 0, 0, 1), {});
   const value_id on = n.out.reshape(n.out.slice(both, 0, 1, 1), {});

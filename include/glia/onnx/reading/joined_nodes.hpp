@@ -15,15 +15,15 @@
 
 namespace glia::onnx {
 
-/// Nodes of a file that are one with a node of the graph which is there already.
+/// Nodes of a file that can be merged with an existing node of the graph.
 class joined_nodes {
  public:
   joined_nodes(const graph_body& body, graph_builder& out, std::vector<graph_part>& parts)
       : body_(&body), out_(&out), parts_(&parts) {}
 
-  /// A bias that is added to a product or a convolution without one, as exporters write it, becomes
-  /// that one's; x sigmoid(x) becomes one function. Only of what a node of the same body gives and
-  /// nobody else takes.
+  /// A bias that is added to a product or convolution without one becomes part of it, and x
+  /// sigmoid(x) becomes one function. This applies only to results of a node in the same body that
+  /// have no other use.
   [[nodiscard]] bool joins(operation& n) {
     const bool adds = n.node.op_type() == "Add";
     if ((!adds && n.node.op_type() != "Mul") || n.x.size() != 2) {
@@ -45,7 +45,7 @@ class joined_nodes {
         if (sigmoid != nullptr && sigmoid->map == unary_map{unary_function::sigmoid} &&
             maker->results[0] == x.id && other.computed() && maker->operands[0] == other.id &&
             other.axes == x.axes && other.extents == x.extents) {
-          maker->kernel = kernels::unary{{unary_function::swish}};
+          maker->kernel = kernels::unary{{unary_function::silu}};
           n.give(x);
           return true;
         }
@@ -77,8 +77,8 @@ class joined_nodes {
   }
 
  private:
-  /// Whether a value is what a product, a convolution or a sigmoid of this body gives, and a single
-  /// node takes it: other nodes may hand on what they are given.
+  /// Returns whether a value is the result of a product, convolution or sigmoid of this body and is
+  /// used by a single node. Other nodes may pass their operand on.
   [[nodiscard]] bool is_alone(const std::string& name, bool product) const {
     const auto takers = body_->takers.find(name);
     const auto made = body_->makers.find(name);
@@ -88,7 +88,7 @@ class joined_nodes {
     const std::string& by = body_->all[static_cast<int>(made->second)].op_type();
     return product ? by == "MatMul" || by == "Conv" || by == "Gemm" : by == "Sigmoid";
   }
-  /// Whether weights are new, or the layer that asks for them does not come behind a part.
+  /// Returns whether weights are new, or the layer that requests them does not follow another part.
   [[nodiscard]] bool is_asked_before(const tensor& t,
                                      std::vector<graph_part>::const_iterator part) const {
     for (std::size_t w = 0; w < out_->weights.size(); ++w) {
@@ -101,7 +101,8 @@ class joined_nodes {
     return true;
   }
 
-  /// The node of the graph that gives a value, through those that only say its shape otherwise.
+  /// Returns the node of the graph that computes a value, skipping nodes that only change its
+  /// shape.
   [[nodiscard]] graph_node* maker_of(value_id id, std::size_t& number) {
     auto& all = out_->calls.nodes();
     for (std::size_t k = all.size(); k-- > 0;) {
@@ -116,7 +117,8 @@ class joined_nodes {
     }
     return nullptr;
   }
-  /// Whether a tensor that is broadcast to x has a number for each element of what lies last in it.
+  /// Returns whether a tensor that is broadcast to x has one number for each element of the last
+  /// axis in memory.
   [[nodiscard]] static bool is_bias_of(const tensor& x, const tensor& bias) {
     if (bias.rank() > x.rank() || x.stored.empty() || bias.size() != x.stored.back()) {
       return false;
@@ -128,7 +130,7 @@ class joined_nodes {
         return false;
       }
     }
-    // Of one element, it must be said which axis that is for.
+    // A tensor with one element must state its axis.
     const std::size_t first = x.rank() - bias.rank();
     for (std::size_t axis = first; axis < x.rank(); ++axis) {
       if (x.axes[axis] == std::vector<std::size_t>{x.stored.size() - 1}) {

@@ -10,11 +10,11 @@
 #include "glia/core/error.hpp"
 #include "glia/onnx/reading/classes.hpp"
 
-// Losses that a file computes itself, of classes that are known.
+// Losses that a file computes itself, for known class labels.
 namespace glia::onnx::reading {
 
-/// -sum w[class] x[class] over axis 1 of x (N, C, ...), each position having its class: none,
-/// summed, or divided by the sum of the weights.
+/// Computes -sum w[class] x[class] over axis 1 of x (N, C, ...), with one class for each position.
+/// The results are unreduced, summed, or divided by the sum of the weights.
 inline void negative_log_likelihood(operation& n, const tensor& x) {
   const numbers classes = n.known(1);
   const std::string how = n.word("reduction", "mean");
@@ -24,14 +24,14 @@ inline void negative_log_likelihood(operation& n, const tensor& x) {
   positions.erase(positions.begin() + 1);
   const std::size_t count = x.extents[1];
   require<data_error>(classes.extents == positions, "has classes of shape ", words(classes.extents),
-                      " for ", words(x.extents));
+                      " for outputs of shape ", words(x.extents));
   require_few(x.extents);
   std::vector<double> ones(x.size(), 0);
   std::size_t at = 0;
   for (const std::int64_t one : classes.integers()) {
     if (one != ignored) {
-      require<data_error>(one >= 0 && one < static_cast<std::int64_t>(count), "has a class ", one,
-                          " of ", count);
+      require<data_error>(one >= 0 && one < static_cast<std::int64_t>(count), "has the class ", one,
+                          "; expected a number below ", count);
       ones[at * count + static_cast<std::size_t>(one)] = 1;
     }
     ++at;
@@ -58,7 +58,7 @@ inline void negative_log_likelihood(operation& n, const tensor& x) {
     }());
     return n.give(out.computed(out.reshape(out.affine(each, -1, 0), shape_of(positions))));
   }
-  require<data_error>(how == "sum" || how == "mean", "reduces by '", how, "'");
+  require<data_error>(how == "sum" || how == "mean", "has the unsupported reduction '", how, "'");
   value_id all = out.affine(out.sum_to(chosen, {}), -1, 0);
   if (how == "mean") {
     all = out.divide(all, out.sum_to(weights, {}));

@@ -23,16 +23,16 @@
 
 namespace glia::onnx {
 
-/// What an ONNX file holds, and where its weights lie, which may be other files beside it. Weights
-/// there are mapped and not copied.
+/// The content of an ONNX file, and the places of its weights, which may be in other files. Weights
+/// in other files are mapped, not copied.
 class model_content {
  public:
-  /// Opsets whose operators are read.
+  /// The range of supported opsets.
   static constexpr std::int64_t first_opset = 1;
   static constexpr std::int64_t last_opset = 21;
 
-  /// Throws `data_error`, naming the file, where it cannot be read, is damaged or of an opset that
-  /// glia does not know.
+  /// Reads the file. Throws `data_error`, with the file's name, if it cannot be read, is damaged or
+  /// has an unsupported opset.
   explicit model_content(const std::filesystem::path& path) : path_(path) {
     glia::detail::require_no_folder(path);
     const glia::detail::mapped_file file(path);
@@ -54,16 +54,18 @@ class model_content {
   [[nodiscard]] const ::onnx::ModelProto& message() const noexcept { return message_; }
   [[nodiscard]] const ::onnx::GraphProto& graph() const noexcept { return message_.graph(); }
   [[nodiscard]] std::int64_t opset() const noexcept { return opset_; }
-  /// The weights that a tensor of the file is; null for one that is none.
+  /// Returns the weights of a tensor of the file, or null if it is not a weight.
   [[nodiscard]] const weight* weight_of(const ::onnx::TensorProto& one) const {
     const auto found = weights_.find(&one);
     return found == weights_.end() ? nullptr : &found->second;
   }
-  /// Whether what `Constant` nodes hold are the weights: some exporters of old write no others.
+  /// Returns whether the values of `Constant` nodes are the weights: some old exporters write no
+  /// others.
   [[nodiscard]] bool weights_are_constants() const noexcept {
     return message_.graph().initializer_size() == 0;
   }
-  /// The operator that the file defines itself by this name; null where it does not.
+  /// Returns the function with which the file defines an operator of this name; null if there is
+  /// none.
   [[nodiscard]] const ::onnx::FunctionProto* function(const std::string& domain,
                                                       const std::string& name) const {
     const auto found = functions_.find({domain, name});
@@ -72,12 +74,13 @@ class model_content {
 
  private:
   void parse(std::span<const std::byte> bytes) {
-    require<data_error>(bytes.size() <= std::numeric_limits<int>::max(), "has ", bytes.size(),
-                        " bytes, and an ONNX file at most 2 GiB; weights of larger models are in "
-                        "files beside it");
+    require<data_error>(
+        bytes.size() <= std::numeric_limits<int>::max(), "has ", bytes.size(),
+        " bytes, but an ONNX file has at most 2 GiB; larger models keep their weights in "
+        "separate files");
     const bool read = message_.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
     require<data_error>(read && message_.has_graph(),
-                        "is no ONNX model, or a damaged one: its messages cannot be read");
+                        "is not an ONNX model or is damaged, because its content cannot be parsed");
   }
   void take_opset() {
     for (const auto& one : message_.opset_import()) {
@@ -85,9 +88,10 @@ class model_content {
         opset_ = one.version();
       }
     }
-    require<data_error>(opset_ >= first_opset && opset_ <= last_opset, "is of opset ", opset_,
-                        "; glia reads opsets ", first_opset, " to ", last_opset,
-                        ", to which the exporter or onnx.version_converter can turn it");
+    require<data_error>(
+        opset_ >= first_opset && opset_ <= last_opset, "has opset ", opset_, "; glia reads opsets ",
+        first_opset, " to ", last_opset,
+        "; export the model with such an opset, or convert it with onnx.version_converter");
   }
 
   void take(const ::onnx::TensorProto& one, const std::string& name) {
@@ -100,7 +104,7 @@ class model_content {
       take(one, one.name());
     }
     require<data_error>(graph.sparse_initializer_size() == 0,
-                        "has sparse weights, which glia does not read");
+                        "has sparse weights, which glia does not support");
     take_constants(graph.node());
   }
   template <class Nodes>
@@ -117,7 +121,7 @@ class model_content {
     }
   }
 
-  /// Where a tensor's bytes are, of one that is kept in another file.
+  /// Returns the place of a tensor's bytes in another file.
   [[nodiscard]] tensor_data located(const ::onnx::TensorProto& one) {
     if (one.data_location() != ::onnx::TensorProto::EXTERNAL) {
       return {&one};
@@ -143,13 +147,13 @@ class model_content {
     const file_beside& other = beside(location, one.name());
     const std::span<const std::byte> all = other.content.bytes();
     require<data_error>(offset <= all.size(), "the tensor '", one.name(), "' begins at byte ",
-                        offset, " of ", location, ", which has ", all.size());
+                        offset, " of ", location, ", which has ", all.size(), " bytes");
     const std::size_t wanted = length != std::numeric_limits<std::size_t>::max()
                                    ? length
                                    : count_of(extents_of(one)) * detail::raw_size(one.data_type());
-    require<data_error>(wanted <= all.size() - offset, "the tensor '", one.name(), "' takes ",
-                        wanted, " bytes from ", offset, " on of ", location, ", which has ",
-                        all.size());
+    require<data_error>(wanted <= all.size() - offset, "the tensor '", one.name(), "' needs ",
+                        wanted, " bytes at offset ", offset, " of ", location, ", which has ",
+                        all.size(), " bytes");
     return {&one, all.subspan(offset, wanted), &other.file, offset};
   }
 
@@ -160,9 +164,10 @@ class model_content {
     explicit file_beside(const std::filesystem::path& path) : file(path), content(file) {}
   };
 
-  /// A file in the model's folder: a path that leads out of it, by its parts or through symbolic
-  /// links, is refused, as a model from elsewhere must not read what it likes. The folder is also
-  /// that of the file which the model's name links to, as caches of downloads have them.
+  /// Opens a file in the folder of the model. Paths that lead out of the folder, by their parts or
+  /// through symbolic links, are refused, because a downloaded model must not read arbitrary files.
+  /// The folder to which the model's own file name links also counts, since download caches use
+  /// such links.
   [[nodiscard]] const file_beside& beside(const std::string& location, std::string_view tensor) {
     namespace fs = std::filesystem;
     const fs::path relative(location);
@@ -170,7 +175,7 @@ class model_content {
     for (const auto& part : relative) {
       inside = inside && part != "..";
     }
-    require<data_error>(inside, "the tensor '", tensor, "' is said to be in '", location,
+    require<data_error>(inside, "the tensor '", tensor, "' refers to the file '", location,
                         "'; expected a file in the folder of the model");
     const auto known = beside_.find(location);
     if (known != beside_.end()) {
@@ -183,14 +188,15 @@ class model_content {
     const fs::path model = fs::absolute(path_);
     const fs::path file = resolved(model.parent_path() / relative);
     const fs::path folders[] = {resolved(model.parent_path()), resolved(model).parent_path()};
-    require<data_error>(!failure, "the tensor '", tensor, "' is said to be in '", location,
+    require<data_error>(!failure, "the tensor '", tensor, "' refers to the file '", location,
                         "', which cannot be found (", failure.message(), ")");
     const bool stays = std::any_of(std::begin(folders), std::end(folders), [&](const auto& folder) {
       const auto parts = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
       return parts.first == folder.end();
     });
-    require<data_error>(stays, "the tensor '", tensor, "' is said to be in '", location,
-                        "', a link that leads out of the folder of the model; copy the file there");
+    require<data_error>(
+        stays, "the tensor '", tensor, "' refers to the file '", location,
+        "', a link that leads out of the folder of the model; copy the file into that folder");
     return beside_.try_emplace(location, file).first->second;
   }
 

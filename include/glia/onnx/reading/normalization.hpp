@@ -11,7 +11,7 @@
 #include "glia/kernels/normalization.hpp"
 #include "glia/onnx/reading/classes.hpp"
 
-// Normalisations, and dropout. Those of channels have them on axis 1.
+// Normalizations and dropout. The channels are along axis 1.
 namespace glia::onnx::reading {
 
 [[nodiscard]] inline std::vector<std::size_t> axes_from_to(std::size_t first, std::size_t end) {
@@ -34,16 +34,18 @@ inline void global_max_pool(operation& n) {
   n.give(largest(n.out, x, {axes_from_to(2, x.rank())}));
 }
 
-/// As glia's own `batch_norm`: by the running statistics, or in training by those of the batch.
+/// Computes batch normalization like glia's `batch_norm`: with the running statistics, or in
+/// training with those of the batch.
 inline void batch_normalization(operation& n) {
   const tensor& x = n.operand(0);
   require<data_error>(x.rank() >= 2, "expected (N, C, ...), got ", words(x.extents));
   const double epsilon = n.real("epsilon", 1e-5);
   const double momentum = n.real("momentum", 0.9);
-  require<data_error>(n.integer("spatial", 1) != 0, "normalises each position on its own");
+  require<data_error>(n.integer("spatial", 1) != 0,
+                      "normalizes each position separately, which glia does not support");
   for (const std::size_t i : {1U, 2U, 3U, 4U}) {
     require<data_error>(n.operand(i).extents == dims{x.extents[1]}, "has statistics of shape ",
-                        words(n.x[i].extents), " for ", words(x.extents));
+                        words(n.x[i].extents), " for a tensor of shape ", words(x.extents));
   }
   const classes_last images(n.out, x, 1);
   const value_id gamma = n.out.plain(n.x[1]);
@@ -54,7 +56,7 @@ inline void batch_normalization(operation& n) {
     const value_id mean = held ? n.out.statistic(n.x[3]) : n.out.plain(n.x[3]);
     const value_id variance = held ? n.out.statistic(n.x[4]) : n.out.plain(n.x[4]);
     const value_id deviation =
-        n.out.apply(unary_function::square_root, n.out.affine(variance, 1, epsilon));
+        n.out.apply(unary_function::sqrt, n.out.affine(variance, 1, epsilon));
     const value_id factor = n.out.divide(gamma, deviation);
     const value_id shift = n.out.subtract(beta, n.out.multiply(mean, factor));
     const value_id y = n.out.add(n.out.multiply(images.x, factor), shift);
@@ -68,7 +70,7 @@ inline void batch_normalization(operation& n) {
     const value_id before = held ? n.out.statistic(n.x[i]) : n.out.plain(n.x[i]);
     const value_id after =
         n.out.add(n.out.affine(before, momentum, 0), n.out.affine(results[i - 2], 1 - momentum, 0));
-    // Of several layers with the same statistics the first one keeps them.
+    // If several layers share statistics, the first one updates them.
     if (held && n.out.weights.size() > known) {
       n.out.calls.set_next(before, after);
     }
@@ -83,9 +85,9 @@ inline void layer_normalization(operation& n) {
   const auto middle = x.extents.begin() + static_cast<std::ptrdiff_t>(axis);
   const dims features(middle, x.extents.end());
   const std::size_t count = count_of(features);
-  require<data_error>(x.size() > 0, "normalises no elements");
+  require<data_error>(x.size() > 0, "normalizes a tensor without elements");
   const value_id plain = n.out.plain(x);
-  // Samples are rows where they can be.
+  // Use the samples as rows if possible.
   const bool last = axis > 0 && axis + 1 == x.rank();
   const value_id rows = last ? plain : n.out.reshape(plain, shape_of({x.size() / count, count}));
   const auto vector = [&](std::size_t i, double otherwise) {
@@ -104,14 +106,14 @@ inline void layer_normalization(operation& n) {
   }
   if (n.wants(2)) {
     const value_id deviation =
-        n.out.apply(unary_function::square_root, n.out.affine(results[2], 1, epsilon));
+        n.out.apply(unary_function::sqrt, n.out.affine(results[2], 1, epsilon));
     n.give(n.out.computed(
                n.out.reshape(n.out.apply(unary_function::reciprocal, deviation), shape_of(ones))),
            2);
   }
 }
 
-/// x - mean over these axes, divided by sqrt(variance + epsilon).
+/// Computes (x - mean) / sqrt(variance + epsilon) over these axes.
 [[nodiscard]] inline tensor standardised(graph_builder& out, const tensor& x,
                                          const reduced_axes& over, double epsilon) {
   const double count = reduced_count(x, over);
@@ -128,13 +130,13 @@ inline void layer_normalization(operation& n) {
       mean_of(graph_builder::with_value(off, out.apply(unary_function::square, off.id)));
   const value_id inverse =
       out.apply(unary_function::reciprocal,
-                out.apply(unary_function::square_root, out.affine(variance.id, 1, epsilon)));
+                out.apply(unary_function::sqrt, out.affine(variance.id, 1, epsilon)));
   const std::vector<tensor> parts{off, graph_builder::with_value(variance, inverse)};
   const aligned ends = out.align(parts);
   return graph_builder::with_value(ends.like, out.multiply(ends.values[0], ends.values[1]));
 }
 
-/// Groups of channels of each sample, with a number of scale and bias for each channel.
+/// Normalizes groups of channels of each sample, with one scale and bias for each channel.
 inline void normalize_groups(operation& n, const tensor& x, std::size_t groups) {
   axis_order order = axes_from_to(2, x.rank());
   order.insert(order.begin(), 0);
@@ -156,10 +158,10 @@ inline void group_normalization(operation& n) {
   const auto groups =
       static_cast<std::size_t>(std::max<std::int64_t>(n.integer("num_groups", 0), 0));
   require<data_error>(x.rank() > 2 && x.size() > 0 && groups > 0 && x.extents[1] % groups == 0,
-                      "expected (N, C, ...) of as many channels as ", groups, " groups share, got ",
-                      words(x.extents));
+                      "expected (N, C, ...) with a number of channels that ", groups,
+                      " groups divide, got ", words(x.extents));
   const std::size_t each = x.extents[1] / groups;
-  if (n.opset < 21) {  // a number for each group
+  if (n.opset < 21) {  // one number for each group
     for (const std::size_t i : {1U, 2U}) {
       const tensor of_groups = reshaped(n.out, n.operand(i), {groups, 1});
       n.x[i] = reshaped(n.out, expanded(n.out, of_groups, {groups, each}), {x.extents[1]});
@@ -176,12 +178,12 @@ inline void mean_variance_normalization(operation& n) {
   n.give(standardised(n.out, x, over, epsilon * epsilon));
 }
 
-/// x / (bias + alpha / size sum of the squares of neighbouring channels)^beta
+/// Computes x / (bias + alpha / size * sum of the squares of neighboring channels)^beta.
 inline void local_response_normalization(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
   require<data_error>(x.rank() >= 3, "expected (N, C, ...), got ", words(x.extents));
   const std::int64_t given = n.integer("size", 0);
-  require<data_error>(given > 0 && given < 1 << 16, "has a size of ", given);
+  require<data_error>(given > 0 && given < 1 << 16, "has the unsupported size ", given);
   const auto size = static_cast<std::size_t>(given);
   const double alpha = n.real("alpha", 1e-4);
   const double beta = n.real("beta", 0.75);
@@ -201,23 +203,22 @@ inline void local_response_normalization(operation& n) {
   const value_id sums = n.out.call(kernels::conv2d{window}, {squares, ones, no_value});
   const value_id base =
       n.out.affine(n.out.reshape(sums, s), alpha / static_cast<double>(size), bias);
-  const value_id power =
-      n.out.apply(unary_function::exponential,
-                  n.out.affine(n.out.apply(unary_function::logarithm, base), -beta, 0));
+  const value_id power = n.out.apply(
+      unary_function::exp, n.out.affine(n.out.apply(unary_function::log, base), -beta, 0));
   n.give(n.out.computed(n.out.multiply(rows.x, power), rows.order, x.type));
 }
 
 inline void lp_normalization(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
   const std::int64_t p = n.integer("p", 2);
-  require<data_error>(p == 1 || p == 2, "has a norm of order ", p);
+  require<data_error>(p == 1 || p == 2, "has the order ", p, "; expected 1 or 2");
   const reduced_axes over{{axis_in(n.integer("axis", -1), x.rank())}};
-  const unary_function of = p == 1 ? unary_function::absolute : unary_function::square;
+  const unary_function of = p == 1 ? unary_function::abs : unary_function::square;
   tensor norm = summed(n.out, graph_builder::with_value(x, n.out.apply(of, x.id)), over);
   if (p == 2) {
-    norm.id = n.out.apply(unary_function::square_root, norm.id);
+    norm.id = n.out.apply(unary_function::sqrt, norm.id);
   }
-  // A norm of 0 leaves its zeros as they are.
+  // A norm of 0 keeps its zeros.
   norm.id = n.out.call(kernels::select{},
                        {n.out.binary(binary_function::equal, norm.id, n.out.constant({}, {0})),
                         n.out.constant({}, {1}), norm.id});
@@ -226,26 +227,27 @@ inline void lp_normalization(operation& n) {
   n.give_like(all.like, n.out.binary(binary_function::divide, all.values[0], all.values[1]));
 }
 
-/// In inference nothing; in training what glia's own layer does.
+/// Does nothing in inference; in training, works like glia's layer.
 inline void dropout(operation& n) {
-  // In the graph in inference, too: parameters have the same shape as in training.
+  // Also part of the graph in inference: parameters have the same shape as in training.
   const tensor x = n.operand(0).from != nullptr ? in_graph(n.out, n.x[0]) : n.x[0];
   const double rate = n.opset < 12 ? n.real("ratio", 0.5) : n.known_number(1, 0.5);
   require<data_error>(n.training || n.opset < 12 || n.known_number(2, 0) == 0 || rate == 0,
-                      "drops elements in inference, too; in training glia does");
+                      "drops elements in inference; glia supports that only in training");
   if (!n.training || rate == 0) {
     if (n.wants(1)) {
       n.give(known_tensor(broadcast_to(integer_numbers({1}, {}, truth), x.extents)), 1);
     }
     return n.give(x);
   }
-  require<data_error>(rate > 0 && rate < 1, "has a ratio of ", rate);
+  require<data_error>(rate > 0 && rate < 1, "has the ratio ", rate,
+                      "; expected a number between 0 and 1");
   const tensor given = in_graph(n.out, x);
   const kernels::dropout kernel{rate, 0};
   if (!n.wants(1)) {
     return n.give_like(given, n.out.call(kernel, {given.id, n.out.random_key()}));
   }
-  // Dropout of a tensor of ones gives the factors that the elements are multiplied by.
+  // Dropout of a tensor of ones gives the factors of the elements.
   const value_id ones = n.out.full(n.out.shape_of_value(given.id), 1);
   const value_id factors = n.out.call(kernel, {ones, n.out.random_key()});
   n.give_like(given, n.out.multiply(given.id, factors));

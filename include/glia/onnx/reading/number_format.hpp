@@ -9,8 +9,8 @@
 
 namespace glia::onnx {
 
-/// A type of real numbers with fewer digits than single precision: those of size 2^e, with e from
-/// `least` to `most`, have `digits` binary digits, smaller ones the steps of 2^least.
+/// A floating-point type with fewer digits than single precision. Numbers of size 2^e, with e from
+/// `least` to `most`, have `digits` binary digits; smaller ones have the step size of 2^least.
 struct number_format {
   int digits;
   int least;
@@ -19,7 +19,8 @@ struct number_format {
   [[nodiscard]] double step() const { return std::ldexp(1, 1 - digits); }
   [[nodiscard]] double limit() const { return std::ldexp(1, most + 1); }
 
-  /// The nearest number of the type, of two the even one; infinity for what is too large.
+  /// Returns the nearest number of the type; ties go to the even one. Numbers that are too large
+  /// become infinity.
   [[nodiscard]] double nearest(double x) const {
     if (!std::isfinite(x) || x == 0) {
       return x;
@@ -31,8 +32,8 @@ struct number_format {
   }
 };
 
-/// The format of half precision and of bfloat16; none of other types, which have the digits of
-/// single precision or more.
+/// Returns the format of half precision or bfloat16. Returns nothing for other types, which have at
+/// least the digits of single precision.
 [[nodiscard]] inline std::optional<number_format> format_of(element_type type) {
   using P = ::onnx::TensorProto;
   return type == P::FLOAT16    ? std::optional<number_format>({11, -14, 15})

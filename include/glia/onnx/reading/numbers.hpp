@@ -17,10 +17,10 @@
 
 namespace glia::onnx {
 
-/// Extents of a file's tensor, outermost first; of any rank.
+/// The extents of a tensor of a file, outermost first, with any rank.
 using dims = std::vector<std::size_t>;
 
-/// Extents as messages write them, "(2, 3)". They are written only where a message is.
+/// Extents for messages: "(2, 3)". The text is only made if it is printed.
 class words {
  public:
   explicit words(const dims& extents) : extents_(extents) {}
@@ -37,7 +37,7 @@ class words {
   const dims& extents_;
 };
 
-/// How many elements there are. Throws `data_error` where no machine has room for them.
+/// Returns the number of elements. Throws `data_error` if no machine has enough memory for them.
 [[nodiscard]] inline std::size_t count_of(const dims& extents) {
   constexpr std::size_t most = std::size_t{1} << 48;
   std::size_t count = 1;
@@ -51,24 +51,25 @@ class words {
   return empty ? 0 : count;
 }
 
-/// As a shape of glia's.
+/// Converts extents to a shape.
 [[nodiscard]] inline shape shape_of(const dims& extents) {
-  require<data_error>(extents.size() <= shape::max_rank, "a tensor of ", extents.size(),
-                      " axes; glia has at most ", shape::max_rank);
+  require<data_error>(extents.size() <= shape::max_rank, "got a tensor with ", extents.size(),
+                      " axes; glia supports at most ", shape::max_rank);
   static_cast<void>(count_of(extents));
   return {extents.begin(), extents.end()};
 }
 [[nodiscard]] inline dims dims_of(const shape& s) { return {s.begin(), s.end()}; }
 
-/// An axis, which files may count from the end. Throws `data_error` for one that is not there.
+/// Returns an axis, which files may count from the end. Throws `data_error` if there is no such
+/// axis.
 [[nodiscard]] inline std::size_t axis_in(std::int64_t axis, std::size_t rank) {
   const auto count = static_cast<std::int64_t>(rank);
-  require<data_error>(axis >= -count && axis < count, "axis ", axis, " of a tensor of ", rank,
-                      " axes");
+  require<data_error>(axis >= -count && axis < count, "got axis ", axis, " for a tensor with ",
+                      rank, " axes");
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
 }
 
-using element_type = std::int32_t;  // one of ::onnx::TensorProto::DataType
+using element_type = std::int32_t;  // a value of ::onnx::TensorProto::DataType
 
 [[nodiscard]] inline bool is_real(element_type type) {
   using P = ::onnx::TensorProto;
@@ -80,10 +81,10 @@ using element_type = std::int32_t;  // one of ::onnx::TensorProto::DataType
              : text("type ", type);
 }
 
-/// Numbers of a file that are known before there are samples: shapes, axes, factors. Truth values
-/// are integers, 0 or 1.
+/// Numbers of a file that do not depend on samples: shapes, axes, factors. Boolean values are the
+/// integers 0 and 1.
 struct numbers {
-  /// As many as are taken; more would be a file's way to take all memory.
+  /// The limit of elements. Without it, a file could request all memory.
   static constexpr std::size_t most = std::size_t{1} << 21;
 
   element_type type = ::onnx::TensorProto::INT64;
@@ -111,15 +112,15 @@ struct numbers {
   return {type, std::move(extents), std::move(all)};
 }
 
-/// Throws `data_error` where there would be more than are taken.
+/// Throws `data_error` if there are more elements than the limit.
 inline void require_few(const dims& extents) {
   require<data_error>(count_of(extents) <= numbers::most, "a tensor of shape ", words(extents),
                       ", which does not depend on the samples, has more than ", numbers::most,
                       " elements");
 }
 
-/// The elements of all that are `extents`, in order, each as from(its place along each axis) of
-/// `x`: a number in its row-major order.
+/// Returns elements with the given extents, in order. `from` maps the position of each to its
+/// row-major index in `x`.
 template <class From>
 [[nodiscard]] numbers taken(const numbers& x, dims extents, const From& from) {
   require_few(extents);
@@ -140,7 +141,7 @@ template <class From>
   return result;
 }
 
-/// With axes in another order: axis i of the result is axis order[i] of x.
+/// Returns the numbers with permuted axes: axis i of the result is axis order[i] of x.
 [[nodiscard]] inline numbers permuted(const numbers& x, const std::vector<std::size_t>& order) {
   require_few(x.extents);
   numbers result{x.type, {}, {}};
@@ -152,20 +153,21 @@ template <class From>
   return result;
 }
 
-/// The extents of what is broadcast to both. Throws `data_error` where they disagree.
+/// Returns the extents to which both operands are broadcast. Throws `data_error` if they do not
+/// match.
 [[nodiscard]] inline dims broadcast(const dims& a, const dims& b) {
   dims result(std::max(a.size(), b.size()), 1);
   for (std::size_t i = 0; i < result.size(); ++i) {
     const std::size_t of_a = i < a.size() ? a[a.size() - 1 - i] : 1;
     const std::size_t of_b = i < b.size() ? b[b.size() - 1 - i] : 1;
-    require<data_error>(of_a == of_b || of_a == 1 || of_b == 1, "shapes ", words(a), " and ",
-                        words(b), " do not broadcast");
+    require<data_error>(of_a == of_b || of_a == 1 || of_b == 1, "the shapes ", words(a), " and ",
+                        words(b), " cannot be broadcast");
     result[result.size() - 1 - i] = of_a == 1 ? of_b : of_a;
   }
   return result;
 }
 
-/// Repeated along the axes in which it is shorter.
+/// Repeats numbers along the axes in which they are shorter.
 [[nodiscard]] inline numbers broadcast_to(const numbers& x, const dims& extents) {
   require<data_error>(broadcast(x.extents, extents) == extents, "a tensor of shape ",
                       words(x.extents), " cannot be repeated to ", words(extents));

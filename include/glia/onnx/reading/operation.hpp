@@ -16,13 +16,13 @@
 
 namespace glia::onnx {
 
-/// One node of the file with its operands, as what reads it sees it: what it does to the graph that
-/// is built, and what it gives.
+/// A node of the file with its operands, for the function that reads it. That function adds nodes
+/// to the graph and sets the results.
 class operation {
  public:
   using numbers_function = std::function<std::optional<numbers>(const std::string& name)>;
 
-  /// `wanted` says of each result whether anything takes it.
+  /// `wanted` tells, for each result, whether anything uses it.
   operation(const ::onnx::NodeProto& message, std::vector<tensor> operands, graph_builder& to,
             std::int64_t opset_of_file, bool trains, std::vector<bool> wanted,
             const numbers_function& ask)
@@ -36,7 +36,7 @@ class operation {
         ask_(&ask) {}
 
   const ::onnx::NodeProto& node;
-  std::vector<tensor> x;  ///< operands; none for those that are left out
+  std::vector<tensor> x;  ///< operands; empty tensors for omitted ones
   graph_builder& out;
   std::int64_t opset;
   bool training;
@@ -46,22 +46,22 @@ class operation {
   // ------------------------------------------------------------------------
 
   [[nodiscard]] bool has(std::size_t i) const { return i < x.size() && x[i]; }
-  /// Operand i. Throws `data_error` where it is left out.
+  /// Returns operand i. Throws `data_error` if it is omitted.
   [[nodiscard]] const tensor& operand(std::size_t i) const {
     require<data_error>(has(i), "expected at least ", i + 1, " operands, got ", x.size());
     return x[i];
   }
-  /// Whether result i is wanted.
+  /// Returns whether result i is used.
   [[nodiscard]] bool wants(std::size_t i) const { return i < wanted_.size() && wanted_[i]; }
   void give(tensor result, std::size_t i = 0) {
     if (i < results.size()) {
       results[i] = std::move(result);
     }
   }
-  /// What is as operand i is, and lies as that does.
+  /// Returns a value with the axes and layout of operand i.
   void give_like(const tensor& like, value_id id) { give(graph_builder::with_value(like, id)); }
 
-  /// Operand i, whose numbers must not depend on the samples.
+  /// Returns operand i as numbers. Throws `data_error` if it depends on the samples.
   [[nodiscard]] numbers known(std::size_t i) const {
     const tensor& t = operand(i);
     if (t.known != nullptr) {
@@ -75,13 +75,13 @@ class operation {
     }
     std::optional<numbers> found = (*ask_)(node.input(static_cast<int>(i)));
     require<data_error>(found.has_value(), "operand ", i, ", '", node.input(static_cast<int>(i)),
-                        "', depends on the samples; glia has to know it when it reads the file");
+                        "', depends on the samples; glia needs its value when it reads the file");
     return *std::move(found);
   }
   [[nodiscard]] std::vector<std::int64_t> known_integers(std::size_t i) const {
     return known(i).integers();
   }
-  /// A single number, or `otherwise` where the operand is left out.
+  /// Returns a single number, or `otherwise` if the operand is omitted.
   [[nodiscard]] double known_number(std::size_t i, double otherwise) const {
     if (!has(i)) {
       return otherwise;
@@ -92,7 +92,7 @@ class operation {
     return all.at(0);
   }
 
-  /// A single integer, or `otherwise` where the operand is left out.
+  /// Returns a single integer, or `otherwise` if the operand is omitted.
   [[nodiscard]] std::int64_t known_integer(std::size_t i, std::int64_t otherwise) const {
     if (!has(i)) {
       return otherwise;
@@ -142,7 +142,7 @@ class operation {
     return a == nullptr ? std::vector<std::string>{}
                         : std::vector<std::string>(a->strings().begin(), a->strings().end());
   }
-  /// Integers that are an attribute in older opsets and operand i in newer ones.
+  /// Returns integers that are an attribute in older opsets and operand i in newer ones.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view name,
                                                                   std::size_t i) const {
     return has(i) ? std::optional(known_integers(i)) : integers(name);
@@ -153,7 +153,7 @@ class operation {
       std::string_view name, ::onnx::AttributeProto::AttributeType type) const {
     const auto* const a = attribute(name);
     require<data_error>(a == nullptr || a->type() == type, "the attribute '", name,
-                        "' is of another type than expected");
+                        "' has an unexpected type");
     return a;
   }
 
@@ -161,7 +161,7 @@ class operation {
   const numbers_function* ask_;
 };
 
-/// Extents from integers of the file. Throws `data_error` for negative ones.
+/// Converts integers of the file to extents. Throws `data_error` for negative ones.
 [[nodiscard]] inline dims dims_from(const std::vector<std::int64_t>& all) {
   dims result;
   for (const std::int64_t one : all) {
@@ -172,19 +172,21 @@ class operation {
   return result;
 }
 
-/// Axes of a tensor as they are named, each once. Throws `data_error` for others.
+/// Returns axes of a tensor in the listed order. Throws `data_error` if an axis is listed twice or
+/// does not exist.
 [[nodiscard]] inline std::vector<std::size_t> axes_in_order(const std::vector<std::int64_t>& all,
                                                             std::size_t rank) {
   std::vector<std::size_t> axes;
   for (const std::int64_t one : all) {
     axes.push_back(axis_in(one, rank));
     require<data_error>(std::find(axes.begin(), axes.end() - 1, axes.back()) == axes.end() - 1,
-                        "an axis is named twice");
+                        "an axis is listed twice");
   }
   return axes;
 }
 
-/// Axes of a tensor, in order, each once. Throws `data_error` for others.
+/// Returns axes of a tensor in ascending order. Throws `data_error` if an axis is listed twice or
+/// does not exist.
 [[nodiscard]] inline std::vector<std::size_t> axes_from(const std::vector<std::int64_t>& all,
                                                         std::size_t rank) {
   std::vector<std::size_t> axes;
@@ -194,7 +196,7 @@ class operation {
   }
   std::sort(axes.begin(), axes.end());
   require<data_error>(std::adjacent_find(axes.begin(), axes.end()) == axes.end(),
-                      "an axis is named twice");
+                      "an axis is listed twice");
   return axes;
 }
 

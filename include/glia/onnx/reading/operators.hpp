@@ -21,13 +21,13 @@ namespace glia::onnx::reading {
 
 using reader_function = void (*)(operation&);
 
-/// What reads an operator; null for those that glia does not know.
+/// Returns the function that reads an operator, or null if glia does not support it.
 [[nodiscard]] inline reader_function reader_of(std::string_view operator_name) {
   using f = unary_function;
   using b = binary_function;
   static const std::map<std::string_view, reader_function> functions{
       // element by element
-      {"Abs", unary<f::absolute>},
+      {"Abs", unary<f::abs>},
       {"Add", add},
       {"And", both},
       {"Ceil", ceil},
@@ -37,7 +37,7 @@ using reader_function = void (*)(operation&);
       {"Elu", elu},
       {"Equal", equal},
       {"Erf", erf},
-      {"Exp", unary<f::exponential>},
+      {"Exp", unary<f::exp>},
       {"Floor", unary<f::floor>},
       {"Gelu", gelu},
       {"Greater", compare<false, false>},
@@ -49,7 +49,7 @@ using reader_function = void (*)(operation&);
       {"LeakyRelu", leaky_relu},
       {"Less", compare<true, false>},
       {"LessOrEqual", compare<true, true>},
-      {"Log", unary<f::logarithm>},
+      {"Log", unary<f::log>},
       {"Max", fold<b::maximum>},
       {"Mean", mean},
       {"Min", fold<b::minimum>},
@@ -70,7 +70,7 @@ using reader_function = void (*)(operation&);
       {"Sign", sign},
       {"Softplus", unary<f::softplus>},
       {"Softsign", softsign},
-      {"Sqrt", unary<f::square_root>},
+      {"Sqrt", unary<f::sqrt>},
       {"Sub", subtract},
       {"Sum", fold<b::add>},
       {"Tanh", unary<f::tanh>},
@@ -136,7 +136,7 @@ using reader_function = void (*)(operation&);
       // numbers of 8 bits
       {"DequantizeLinear", dequantize_linear},
       {"QuantizeLinear", quantize_linear},
-      // normalisation
+      // normalization
       {"BatchNormalization", batch_normalization},
       {"Dropout", dropout},
       {"GroupNormalization", group_normalization},

@@ -13,10 +13,10 @@
 #include "glia/kernels/indexing.hpp"
 #include "glia/onnx/reading/shapes.hpp"
 
-// Parts of tensors, and tensors of parts.
+// Slicing, joining and repeating tensors.
 namespace glia::onnx::reading {
 
-/// The file's axes in the order in which they lie in memory, where each lies in one piece.
+/// Returns the file's axes in their order in memory, if each is one axis there.
 [[nodiscard]] inline axis_order memory_order(const tensor& t) {
   axis_order order = plain_order(t.rank());
   const bool in_pieces =
@@ -25,7 +25,7 @@ namespace glia::onnx::reading {
   if (in_pieces) {
     return order;
   }
-  // Those that lie nowhere come behind those before them.
+  // Axes that are not in memory come after those before them.
   std::vector<std::size_t> place(t.rank(), 0);
   for (std::size_t i = 0; i < t.rank(); ++i) {
     place[i] = !t.axes[i].empty() ? t.axes[i][0] : i > 0 ? place[i - 1] : 0;
@@ -35,7 +35,7 @@ namespace glia::onnx::reading {
   return order;
 }
 
-/// A tensor of the graph in which this axis lies in one piece.
+/// Returns a value of the graph in which this axis is one axis in memory.
 [[nodiscard]] inline tensor with_own_axis(graph_builder& out, const tensor& t, std::size_t axis) {
   if (t.computed() && t.axes[axis].size() == 1) {
     return t;
@@ -44,7 +44,7 @@ namespace glia::onnx::reading {
   return out.computed(out.stored_as(t, order), order, t.type);
 }
 
-/// Elements begin, begin + 1, ... along an axis.
+/// Returns the elements begin, begin + 1, ... along an axis.
 [[nodiscard]] inline tensor part(graph_builder& out, const tensor& t, std::size_t axis,
                                  std::size_t begin, std::size_t extent) {
   tensor result = with_own_axis(out, t, axis);
@@ -57,8 +57,8 @@ namespace glia::onnx::reading {
 [[nodiscard]] inline tensor joined(graph_builder& out, const std::vector<tensor>& parts,
                                    std::size_t axis) {
   for (const tensor& t : parts) {
-    require<data_error>(t.rank() == parts[0].rank(), "joins tensors of ", parts[0].rank(), " and ",
-                        t.rank(), " axes");
+    require<data_error>(t.rank() == parts[0].rank(), "joins tensors with ", parts[0].rank(),
+                        " and ", t.rank(), " axes");
   }
   const auto lead =
       std::find_if(parts.begin(), parts.end(), [](const tensor& t) { return t.computed(); });
@@ -77,8 +77,8 @@ namespace glia::onnx::reading {
   return out.computed(out.concat(std::move(values), place), order, parts[0].type);
 }
 
-/// Tensors of one shape as the rows of one along a new axis, the first. Samples, which are on the
-/// first axis of each, come first in memory.
+/// Stacks tensors of one shape along a new first axis. Samples, which are along the first axis of
+/// each, come first in memory.
 [[nodiscard]] inline tensor stacked(graph_builder& out, const std::vector<tensor>& parts) {
   const std::size_t rank = parts.at(0).rank();
   axis_order order;
@@ -97,10 +97,10 @@ namespace glia::onnx::reading {
   return out.computed(out.concat(std::move(values), rank > 0 ? 1 : 0), order, parts[0].type);
 }
 
-/// Rows of a tensor along an axis by their numbers, which become an axis.
+/// Selects rows of a tensor along an axis by their indices, which may have several axes.
 [[nodiscard]] inline tensor picked(graph_builder& out, const tensor& t, std::size_t axis,
                                    const std::vector<std::size_t>& rows) {
-  // A few runs of neighbours are slices; samples stay apart then.
+  // Use slices for a few runs of neighboring rows; then samples stay independent.
   std::vector<std::pair<std::size_t, std::size_t>> runs;
   for (const std::size_t row : rows) {
     require<data_error>(row < t.extents[axis], "takes element ", row, " of axis ", axis, " of ",
@@ -130,7 +130,7 @@ namespace glia::onnx::reading {
   return out.computed(out.call(kernels::gather{}, {out.stored_as(t, order), at}), order, t.type);
 }
 
-/// Elements of a tensor by their numbers in its row-major order.
+/// Selects elements of a tensor by their row-major indices.
 [[nodiscard]] inline tensor picked_elements(graph_builder& out, value_id flat_table,
                                             const std::vector<std::size_t>& which, const dims& to,
                                             element_type type) {
@@ -162,28 +162,29 @@ inline void split(operation& n) {
     parts = dims_from(*given);
   } else {
     const std::size_t count = n.results.size();
-    require<data_error>(count > 0, "gives nothing");
+    require<data_error>(count > 0, "has no results");
     const std::size_t each = (extent + count - 1) / count;
     for (std::size_t i = 0; i < count; ++i) {
       parts.push_back(std::min(each, extent - std::min(extent, i * each)));
     }
   }
   std::size_t begin = 0;
-  require<data_error>(parts.size() == n.results.size(), "gives ", n.results.size(),
-                      " results and names ", parts.size(), " parts");
+  require<data_error>(parts.size() == n.results.size(), "has ", n.results.size(), " results, but ",
+                      parts.size(), " parts");
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    require<data_error>(parts[i] <= extent - begin, "takes parts that reach beyond axis ", axis,
-                        " of ", words(x.extents));
+    require<data_error>(parts[i] <= extent - begin, "has parts that exceed axis ", axis, " of ",
+                        words(x.extents));
     n.give(part(n.out, x, axis, begin, parts[i]), i);
     begin += parts[i];
   }
 }
 
-/// Which elements of an axis a slice takes.
+/// Returns the elements of an axis that a slice selects.
 [[nodiscard]] inline std::vector<std::size_t> sliced(std::size_t extent, std::int64_t begin,
                                                      std::int64_t end, std::int64_t step) {
-  require<data_error>(step != 0, "takes slices in steps of 0");
-  require<data_error>(extent <= numbers::most, "takes slices of an axis of ", extent);
+  require<data_error>(step != 0, "takes slices with a step of 0");
+  require<data_error>(extent <= numbers::most,
+                      "takes slices of an axis with too many elements: ", extent);
   const auto count = static_cast<std::int64_t>(extent);
   const auto from_end = [&](std::int64_t at) { return at < 0 ? at + count : at; };
   std::vector<std::size_t> rows;
@@ -194,7 +195,7 @@ inline void split(operation& n) {
       rows.push_back(static_cast<std::size_t>(at));
     }
   } else {
-    // What is beyond the beginning stays there.
+    // A start before the first element stays there.
     const std::int64_t last =
         end < -count ? -1 : std::clamp<std::int64_t>(from_end(end), -1, count - 1);
     const std::int64_t first =
@@ -206,7 +207,7 @@ inline void split(operation& n) {
   return rows;
 }
 
-/// A slice along one axis.
+/// Returns a slice along one axis.
 struct axis_slice {
   std::size_t axis;
   std::int64_t begin;
@@ -227,7 +228,7 @@ struct axis_slice {
   const auto steps = attributes ? std::nullopt : n.integers("", 4);
   require<data_error>(begins.size() == ends.size() && (!axes || axes->size() == begins.size()) &&
                           (!steps || steps->size() == begins.size()),
-                      "has other numbers of starts, ends, axes and steps");
+                      "has different numbers of starts, ends, axes and steps");
   std::vector<axis_slice> all;
   for (std::size_t i = 0; i < begins.size(); ++i) {
     all.push_back({axis_in(axes ? (*axes)[i] : static_cast<std::int64_t>(i), rank), begins[i],
@@ -266,7 +267,7 @@ inline void pad(operation& n) {
     const auto extent = static_cast<std::int64_t>(x.extents[axis]);
     constexpr std::int64_t most = std::int64_t{1} << 32;
     require<data_error>(before > -most && before < most && after > -most && after < most,
-                        "pads by ", before, " and ", after);
+                        "has the unsupported pads ", before, " and ", after);
     if (before == 0 && after == 0) {
       continue;
     }
@@ -278,7 +279,8 @@ inline void pad(operation& n) {
         return static_cast<std::size_t>(std::max<std::int64_t>(p, 0));
       };
       require<data_error>(cut(before) + cut(after) <= x.extents[axis],
-                          "cuts more than there is of axis ", axis, " of ", words(x.extents));
+                          "removes more elements than axis ", axis, " has in the shape ",
+                          words(x.extents));
       x = part(n.out, x, axis, cut(before), x.extents[axis] - cut(before) - cut(after));
       const std::size_t place = x.axes[axis][0];
       if (more(before) + more(after) > 0) {
@@ -288,12 +290,13 @@ inline void pad(operation& n) {
       static_cast<void>(count_of(x.extents));
       continue;
     }
-    require<data_error>(mode == "reflect" || mode == "edge" || mode == "wrap", "pads in the mode '",
-                        mode, "'");
+    require<data_error>(mode == "reflect" || mode == "edge" || mode == "wrap",
+                        "has the unsupported padding mode '", mode, "'");
     const std::int64_t total = extent + before + after;
     require<data_error>(
-        extent > 0 && total >= 0 && total <= static_cast<std::int64_t>(numbers::most), "pads axis ",
-        axis, " of ", words(x.extents), " by ", before, " and ", after);
+        extent > 0 && total >= 0 && total <= static_cast<std::int64_t>(numbers::most),
+        "cannot pad axis ", axis, " of the shape ", words(x.extents), " by ", before, " and ",
+        after);
     std::vector<std::size_t> rows;
     for (std::int64_t at = -before; at < extent + after; ++at) {
       std::int64_t from = at;
@@ -313,7 +316,7 @@ inline void pad(operation& n) {
   n.give(std::move(x));
 }
 
-/// Repeated to larger extents.
+/// Repeats a tensor to larger extents.
 [[nodiscard]] inline tensor expanded(graph_builder& out, const tensor& t, const dims& to) {
   require<data_error>(broadcast(t.extents, to) == to, "a tensor of shape ", words(t.extents),
                       " cannot be repeated to ", words(to));
@@ -328,8 +331,8 @@ inline void pad(operation& n) {
 
 inline void expand(operation& n) {
   dims to = broadcast(n.operand(0).extents, dims_from(n.known_integers(1)));
-  // In the graph also where nothing is repeated, as for a single sample: weights belong to the
-  // layer that is the first to take them.
+  // Added to the graph even if nothing is repeated, as for a single sample: weights belong to the
+  // first layer that uses them.
   n.give(expanded(n.out, in_graph(n.out, n.x[0]), to));
 }
 

@@ -10,17 +10,18 @@
 #include "glia/kernels/products.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
-// Products of matrices.
+// Matrix products.
 namespace glia::onnx::reading {
 
-/// x (rows..., I) as it lies, and weights (I, O) whose rows are in the same order as its columns.
+/// x (rows..., I) in its memory layout, and weights (I, O) whose rows have the same order as its
+/// columns.
 struct factors {
   value_id x;
   value_id w;
 };
 
-/// Rows of x, whose last axis may lie in pieces in another order than the file's: where weights
-/// meet them, these are turned, once, and not x.
+/// Prepares the factors of a product. The last axis of x may be several axes in memory, in another
+/// order than in the file. Then the weights are permuted once, instead of x.
 [[nodiscard]] inline factors factors_of(graph_builder& out, const tensor& x, const tensor& w) {
   const std::size_t last = x.rank() - 1;
   const auto& places = x.axes[last];
@@ -34,7 +35,7 @@ struct factors {
   for (const std::size_t place : places) {
     pieces.push_back(x.stored[place]);
   }
-  // Which of the file's pieces lies first, second, ...
+  // The positions in memory of the parts of the file's axis.
   std::vector<std::size_t> order;
   order.reserve(lying.size() + 1);
   for (const std::size_t place : lying) {
@@ -64,9 +65,9 @@ struct factors {
   return {out.plain(straight), weights};
 }
 
-/// x (rows, I) w (I, O), weights being in the graph or not.
+/// Computes x (rows, I) w (I, O). The weights may be values of the graph.
 [[nodiscard]] inline value_id dense(graph_builder& out, const tensor& x, const tensor& w) {
-  require<data_error>(x.extents[1] == w.extents[0], "multiplies ", words(x.extents), " by ",
+  require<data_error>(x.extents[1] == w.extents[0], "cannot multiply ", words(x.extents), " by ",
                       words(w.extents));
   const factors f = factors_of(out, x, w);
   return out.call(kernels::dense{}, {f.x, f.w, no_value});
@@ -90,9 +91,10 @@ inline void gemm(operation& n) {
                        n.x[2].extents == dims{b.extents[1]};
   const tensor left = in_graph(n.out, a);
   if (as_bias) {
-    require<data_error>(left.extents[1] == b.extents[0], "multiplies ", words(a.extents), " by ",
-                        words(b.extents));
-    const factors f = factors_of(n.out, left, b);  // before the bias: parameters have an order
+    require<data_error>(left.extents[1] == b.extents[0], "cannot multiply ", words(a.extents),
+                        " by ", words(b.extents));
+    // Before the bias, to keep the order of the parameters.
+    const factors f = factors_of(n.out, left, b);
     const value_id bias = n.out.plain(n.x[2]);
     return n.give(n.out.computed(n.out.call(kernels::dense{}, {f.x, f.w, bias})));
   }
@@ -113,7 +115,7 @@ inline void gemm(operation& n) {
 inline void matmul(operation& n) {
   tensor a = n.operand(0);
   tensor b = n.operand(1);
-  require<data_error>(a.rank() > 0 && b.rank() > 0, "multiplies a number; expected matrices");
+  require<data_error>(a.rank() > 0 && b.rank() > 0, "expected matrices, got a number");
   const bool row = a.rank() == 1;
   const bool column = b.rank() == 1;
   if (row) {
@@ -122,8 +124,8 @@ inline void matmul(operation& n) {
   if (column) {
     b = reshaped(n.out, b, {b.extents[0], 1});
   }
-  require<data_error>(a.extents.back() == b.extents[b.rank() - 2], "multiplies ", words(a.extents),
-                      " by ", words(b.extents));
+  require<data_error>(a.extents.back() == b.extents[b.rank() - 2], "cannot multiply ",
+                      words(a.extents), " by ", words(b.extents));
   const std::size_t inner = a.extents.back();
   const std::size_t columns = b.extents.back();
   dims to(a.extents.begin(), a.extents.end() - 2);
@@ -137,7 +139,7 @@ inline void matmul(operation& n) {
     if (a.rank() == 2) {
       y = n.out.computed(dense(n.out, x, b));
     } else if (a.rank() == 3 || a.rank() == 4) {
-      // As a convolution of 1 x 1, which knows that the rows of a sample are that sample's.
+      // A convolution of 1 x 1 keeps the rows of different samples apart.
       const factors f = factors_of(n.out, x, b);
       const value_id images = n.out.reshape(
           f.x, a.rank() == 3 ? shape{a.extents[0], 1, a.extents[1], inner} : shape_of(a.extents));

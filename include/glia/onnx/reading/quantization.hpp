@@ -13,14 +13,16 @@
 #include "glia/kernels/quantization.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
-// Numbers of 8 bits. QuantizeLinear and DequantizeLinear one behind the other are glia's
-// fake_quantize; weights that are stored so are numbers like others, which a fake_quantize follows.
+// 8-bit quantization. A QuantizeLinear node followed by DequantizeLinear is glia's fake_quantize.
+// Weights that are stored as integers are read as numbers, followed by a fake_quantize.
 namespace glia::onnx::reading {
 
-/// Scales and zeros of a node's operands 1 and 2: one of each, or one for each index along an axis.
+/// Returns the scales and zeros of operands 1 and 2: one of each, or one for each index along an
+/// axis.
 [[nodiscard]] inline quantized_steps quantized_steps_of(operation& n, element_type type) {
-  require<data_error>(n.integer("block_size", 0) == 0,
-                      "quantises in blocks; glia takes one scale, or one along an axis");
+  require<data_error>(
+      n.integer("block_size", 0) == 0,
+      "quantizes in blocks; glia supports one scale, or one for each index of an axis");
   const tensor& x = n.operand(0);
   quantized_steps steps;
   const numbers scales = n.known(1);
@@ -41,23 +43,24 @@ namespace glia::onnx::reading {
   if (steps.scales.size() != 1) {
     steps.axis = axis_in(n.integer("axis", 1), x.rank());
     require<data_error>(x.extents[*steps.axis] == steps.scales.size(), "has ", steps.scales.size(),
-                        " scales along an axis of ", words(x.extents));
+                        " scales along an axis of the shape ", words(x.extents));
   }
   steps.type = type;
   return steps;
 }
 
-/// The range of whole numbers of a type. Throws `data_error` for one of others than 8 bits.
+/// Returns the range of integers of a type. Throws `data_error` if it does not have 8 bits.
 [[nodiscard]] inline byte_range range_of(element_type type, double zero) {
   using P = ::onnx::TensorProto;
-  require<data_error>(type == P::UINT8 || type == P::INT8, "quantises to ", name_of_type(type),
-                      "; glia takes INT8 and UINT8");
+  require<data_error>(type == P::UINT8 || type == P::INT8, "quantizes to ", name_of_type(type),
+                      "; glia supports INT8 and UINT8");
   const std::int32_t least = type == P::INT8 ? -128 : 0;
-  require<data_error>(least <= zero && zero <= least + 255, "has the zero point ", zero);
+  require<data_error>(least <= zero && zero <= least + 255, "has the zero point ", zero,
+                      "; expected ", least, " to ", least + 255);
   return {static_cast<std::int32_t>(zero), least, least + 255};
 }
 
-/// One number for each index along an axis, where they meet a tensor of `rank` axes.
+/// Shapes one number for each index along an axis for broadcasting with a tensor of `rank` axes.
 [[nodiscard]] inline tensor along(const std::vector<double>& all, std::optional<std::size_t> axis,
                                   std::size_t rank) {
   dims extents(axis ? rank : 0, 1);
@@ -67,13 +70,13 @@ namespace glia::onnx::reading {
   return known_tensor(real_numbers(all, extents));
 }
 
-/// Rounded, moved and bounded, where no fake_quantize does it.
+/// Rounds, shifts and bounds numbers, in cases in which fake_quantize cannot be used.
 inline void quantize_plainly(operation& n, const quantized_steps& steps) {
   using P = ::onnx::TensorProto;
   require<data_error>(steps.type == P::INT8 || steps.type == P::UINT8 || steps.type == P::INT16 ||
                           steps.type == P::UINT16,
-                      "quantises to ", name_of_type(steps.type),
-                      "; glia takes INT8, UINT8, INT16 and UINT16");
+                      "quantizes to ", name_of_type(steps.type),
+                      "; glia supports INT8, UINT8, INT16 and UINT16");
   const bool bytes = steps.type == P::INT8 || steps.type == P::UINT8;
   const bool has_sign = steps.type == P::INT8 || steps.type == P::INT16;
   const double most = (bytes ? 0x1p8 : 0x1p16) / (has_sign ? 2 : 1) - 1;
@@ -114,7 +117,8 @@ inline void quantize_linear(operation& n) {
   const value_id scales = n.out.constant({steps.scales.size()}, steps.scales);
   tensor near =
       graph_builder::with_value(from, n.out.call(kernels::fake_quantize{range}, {from.id, scales}));
-  // What the file says the result is; whoever undoes it takes `near`, and nobody this.
+  // The result as the file defines it. Nodes that dequantize it use `near` instead, so this usually
+  // remains unused.
   const std::vector<tensor> both{near, along(steps.scales, steps.axis, x.rank())};
   const aligned all = n.out.align(both);
   tensor whole = graph_builder::with_value(

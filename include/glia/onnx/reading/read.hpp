@@ -12,16 +12,17 @@
 
 namespace glia::onnx {
 
-/// What a file's network takes and gives. Throws `data_error` for what no model can.
+/// Returns the inputs and outputs of a file's network. Throws `data_error` if they do not fit a
+/// model.
 [[nodiscard]] graph_interface interface_of(const model_content& content, bool channels_last,
                                            const std::vector<std::string>& outputs);
 
-/// Reads a file's network for inputs of these shapes, which lie as `what` says. Throws `data_error`
-/// where glia has no kernels for it, or it does not fit together.
+/// Reads the network of a file for inputs of these shapes, with the layout given by `what`. Throws
+/// `data_error` if glia has no kernels for it or its nodes do not fit together.
 ///
-/// A file that was written for batches of one size is read for that size, and made for another
-/// where it treats the samples one by one; else that throws, but while a model is planned, which
-/// gets what the file can do.
+/// A file that was written for one batch size is read for that size. It is then converted to
+/// another size if it treats the samples independently; otherwise this function throws, except
+/// while a model is planned, which gets the file's size.
 [[nodiscard]] read_result read_graph(const model_content& content, const graph_interface& what,
                                      std::span<const shape> shapes, bool training,
                                      bool whole_recurrences, bool planning = false);

@@ -22,7 +22,7 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// Names of layers are of letters, digits and what else does not part names.
+/// Converts a name of the file to a name of a layer, which must not contain separators.
 [[nodiscard]] inline std::string layer_name(std::string_view name) {
   std::string result;
   for (const char c : name) {
@@ -37,8 +37,8 @@ namespace detail {
   return result;
 }
 
-/// What all the weights of a part are called by, features.0 for features.0.weight and
-/// features.0.bias; empty if they have nothing in common.
+/// Returns the common name of all weights of a part: features.0 for features.0.weight and
+/// features.0.bias. Empty if they have nothing in common.
 [[nodiscard]] inline std::string common_name(const std::vector<graph_weight>& weights,
                                              const graph_part& part) {
   std::string common;
@@ -84,15 +84,15 @@ namespace detail {
   graph_input_spec made;
   made.name = input.name();
   require<data_error>(input.type().has_tensor_type(), "the input '", input.name(),
-                      "' is no tensor");
+                      "' is not a tensor");
   const auto& type = input.type().tensor_type();
   made.type = type.elem_type();
   require<data_error>(raw_size(made.type) > 0, "the input '", input.name(),
-                      "' has elements of type ", name_of_type(made.type));
+                      "' has elements of the unsupported type ", name_of_type(made.type));
   const int rank = type.shape().dim_size();
-  require<data_error>(rank > 0, "the input '", input.name(), "' has no axis that counts samples");
+  require<data_error>(rank > 0, "the input '", input.name(), "' has no batch axis");
   require<data_error>(rank <= static_cast<int>(shape::max_rank), "the input '", input.name(),
-                      "' has ", rank, " axes; glia has at most ", shape::max_rank);
+                      "' has ", rank, " axes; glia supports at most ", shape::max_rank);
   bool open = false;
   for (int i = 0; i < rank; ++i) {
     const auto& extent = type.shape().dim(i);
@@ -140,15 +140,16 @@ GLIA_INLINE graph_interface interface_of(const model_content& content, bool chan
       result.inputs.push_back(detail::input_spec(input, channels_last));
     }
   }
-  require<data_error>(!result.inputs.empty(), "has no input");
+  require<data_error>(!result.inputs.empty(), "has no inputs");
   for (const graph_input_spec& one : result.inputs) {
     require<data_error>(one.rows == 0 || result.rows == 0 || one.rows == result.rows,
                         "the first axis of the input '", one.name, "' has the extent ", one.rows,
                         ", that of another input ", result.rows,
-                        "; glia expects the samples of a batch along the first axis of each");
+                        "; expected the batch axis as the first axis of each input");
     result.rows = std::max(result.rows, one.rows);
     require<data_error>(result.inputs.size() == 1 || one.sample.has_value(), "the input '",
-                        one.name, "', one of several, leaves an extent open");
+                        one.name,
+                        "' does not fix its shape, which is necessary if there are several inputs");
   }
   result.outputs = outputs;
   if (outputs.empty()) {
@@ -156,7 +157,7 @@ GLIA_INLINE graph_interface interface_of(const model_content& content, bool chan
       result.outputs.push_back(output.name());
     }
   }
-  require<data_error>(!result.outputs.empty(), "has no output");
+  require<data_error>(!result.outputs.empty(), "has no outputs");
   if (result.outputs.size() == 1) {
     result.gives = detail::kind_of(graph, result.outputs[0]);
   }
@@ -165,8 +166,8 @@ GLIA_INLINE graph_interface interface_of(const model_content& content, bool chan
 
 namespace detail {
 
-/// Reads a file's network for batches of so many samples, with the other axes of `shapes`.
-/// `samples` knows afterwards whether it can be had for other numbers.
+/// Reads the network of a file for batches of this size; the other axes are those of `shapes`.
+/// Afterwards, `samples` contains whether it can be converted to other sizes.
 [[nodiscard]] inline read_result read_for(std::size_t rows, const model_content& content,
                                           const graph_interface& what,
                                           std::span<const shape> shapes, bool training,
@@ -191,15 +192,15 @@ namespace detail {
   for (const std::string& name : what.outputs) {
     const tensor& y = reader.result(name);
     require<data_error>(y.rank() > 0 && y.computed() && y.extents[0] == rows, "the output '", name,
-                        "' of shape ", words(y.extents), " has no row for each of ", rows,
-                        " samples");
+                        "' of shape ", words(y.extents), " does not have one row for each of ",
+                        rows, " samples");
     const bool images = what.channels_last && y.rank() == 4;
     const bool along_first = out.has_samples(y, 0);
     const value_id given = images ? out.stored_as(y, {0, 2, 3, 1}) : out.plain(y);
     out.calls.add_output(name, given);
     if (!along_first || out.samples.axis_of(given) != sample_axis{}) {
       out.samples.place = text("the output '", name, "' of shape ", words(y.extents));
-      out.samples.refuse("does not have the samples along its first axis");
+      out.samples.refuse("does not have the batch axis as its first axis");
     }
   }
   const auto nodes = out.calls.nodes().size();
@@ -223,7 +224,7 @@ namespace detail {
   return result;
 }
 
-/// Makes what was read for some number of samples for another one.
+/// Converts a graph to another batch size.
 inline void resize(read_result& read, const sample_tracker& samples, std::size_t rows) {
   resized_graph to = samples.resized(read.calls, rows);
   for (value_id& id : read.inputs) {
@@ -250,9 +251,9 @@ GLIA_INLINE read_result read_graph(const model_content& content, const graph_int
   const auto read = [&](std::size_t count) {
     return detail::read_for(count, content, what, shapes, training, whole_recurrences, samples);
   };
-  // Among axes of extent 1 that of a single sample does not stand out, and layouts must not depend
-  // on the batch. So the file is read for a number of samples that few of its axes have, if it can
-  // be.
+  // The axis of a single sample cannot be distinguished from other axes of extent 1, and layouts
+  // must not depend on the batch. Therefore the file is read for a batch size that few of its axes
+  // have, if possible.
   if (what.rows == 1 || (what.rows == 0 && rows == 1)) {
     constexpr std::size_t several = 11;
     try {
@@ -261,7 +262,7 @@ GLIA_INLINE read_result read_graph(const model_content& content, const graph_int
         detail::resize(result, samples, rows);
         return result;
       }
-    } catch (const error&) {  // a file that is for one sample only
+    } catch (const error&) {  // the file supports only one sample
     }
   }
   if (what.rows == 0) {

@@ -17,26 +17,26 @@
 
 namespace glia::onnx {
 
-/// Weights as a graph takes them: split into more axes, with these in another order, joined again.
+/// Weights as the graph uses them: with axes split, permuted and joined again.
 struct graph_weight {
-  value_id value = no_value;  ///< of the graph
+  value_id value = no_value;  ///< value of the graph
   const weight* from = nullptr;
   std::string name;
   dims split;
   std::vector<std::size_t> places;
   glia::shape shape;
   bool trainable = true;
-  std::shared_ptr<const weight> made{};  ///< what `from` is, if the file does not hold it itself
+  std::shared_ptr<const weight> made{};  ///< owner of `from`, if the file does not contain it
 
-  /// Its numbers.
+  /// Reads the numbers.
   [[nodiscard]] std::vector<float> read() const {
     std::vector<float> all = floats_of(*from);
     return as_it_lies() ? all : in_order(all, split, places);
   }
-  /// The same in memory of their own, if they are many and another file has them just so; else
-  /// none.
+  /// Returns the numbers as a mapped block of memory if they are many and another file contains
+  /// them in this layout; otherwise returns nothing.
   [[nodiscard]] memory_block in_place() const {
-    constexpr std::size_t least = 1 << 16;  // bytes: for a few pages, a copy is as good
+    constexpr std::size_t least = 1 << 16;  // bytes; smaller weights are copied
     const tensor_data& data = from->data;
     const bool so = data.file != nullptr && !from->steps && as_it_lies() &&
                     data.message->data_type() == ::onnx::TensorProto::FLOAT &&
@@ -50,26 +50,28 @@ struct graph_weight {
   [[nodiscard]] bool as_it_lies() const { return std::is_sorted(places.begin(), places.end()); }
 };
 
-/// What of a graph one node of the file has become.
+/// The part of the graph that belongs to one node of the file.
 struct graph_part {
-  std::string operation;  ///< Conv
-  std::string described;  ///< Conv 3x3
-  std::size_t first = 0;  ///< nodes of the graph
+  std::string operation;  ///< name of the operator, such as Conv
+  std::string described;  ///< description, such as Conv 3x3
+  std::size_t first = 0;  ///< range of nodes of the graph
   std::size_t end = 0;
-  std::vector<std::size_t> weights;  ///< that it is the first to take, by their numbers
+  std::vector<std::size_t> weights;  ///< indices of the weights that this part is the first to use
 };
 
-/// An input of a file, as a model takes it.
+/// An input of a file, as a model uses it.
 struct graph_input_spec {
   std::string name;
   element_type type = ::onnx::TensorProto::FLOAT;
-  std::vector<std::optional<std::size_t>> extents;  ///< of the file, behind the first; none: open
-  std::vector<std::size_t> order;                   ///< in which the samples' axes lie
-  std::size_t rows = 0;                             ///< that the file says; 0: any number
-  std::optional<shape> sample;                      ///< as it lies, where all extents are said
-  std::string words;                                ///< the same for people
+  /// Extents of the file without the first; empty: not fixed.
+  std::vector<std::optional<std::size_t>> extents;
+  std::vector<std::size_t> order;  ///< order of the axes of a sample
+  std::size_t rows = 0;            ///< batch size of the file; 0: any
+  /// Shape of a sample in memory, if all extents are fixed.
+  std::optional<shape> sample;
+  std::string words;  ///< the shape as text
 
-  /// Whether samples of this shape can be its.
+  /// Returns whether samples may have this shape.
   [[nodiscard]] bool fits(const shape& s) const {
     bool same = s.rank() == extents.size();
     for (std::size_t i = 0; same && i < s.rank(); ++i) {
@@ -79,34 +81,34 @@ struct graph_input_spec {
   }
 };
 
-/// What goes into the network of a file, and what comes out of it.
+/// The inputs and outputs of the network in a file.
 struct graph_interface {
   std::vector<graph_input_spec> inputs;
   std::vector<std::string> outputs;
-  std::size_t rows = 0;  ///< samples of the batches that the file was written for; 0: any number
+  std::size_t rows = 0;  ///< batch size for which the file was written; 0: any
   bool channels_last = false;
   output_kind gives = output_kind::other;
 };
 
-/// A file's network as a graph of glia's kernels, for so many samples.
+/// The network of a file as a graph of glia's kernels, for one batch size.
 struct read_result {
   graph calls;
-  std::size_t rows = 0;  ///< samples
+  std::size_t rows = 0;  ///< batch size
   std::vector<value_id> inputs;
   std::vector<graph_weight> weights;
   std::vector<graph_part> parts;
-  std::vector<std::string> names;  ///< of the parts
+  std::vector<std::string> names;  ///< names of the parts
 
   [[nodiscard]] const std::string& name_of(const graph_part& part) const {
     return names[static_cast<std::size_t>(&part - parts.data())];
   }
-  /// What a weight is called within its part.
+  /// Returns the name of a weight within its part.
   [[nodiscard]] std::string own_name(const graph_part& part, std::size_t w) const {
     const std::string& whole = weights[w].name;
     const std::string& around = name_of(part);
     return whole.starts_with(around + '.') ? whole.substr(around.size() + 1) : whole;
   }
-  /// What an input is after a training step.
+  /// Returns the value of an input after a training step.
   [[nodiscard]] value_id next_of(value_id input) const {
     for (const graph_input& one : calls.inputs()) {
       if (one.value == input) {

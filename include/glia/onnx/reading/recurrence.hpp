@@ -18,36 +18,36 @@
 #include "glia/onnx/reading/functions.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
-// Recurrent layers. As one kernel where that does what the node says and the backend has it, else
-// step by step.
+// Recurrent layers. They become one kernel if that supports the node and the device has it;
+// otherwise they are computed step by step.
 namespace glia::onnx::reading {
 
 namespace detail {
 
-/// A recurrent node, as far as it is the same in both directions. Of an LSTM, glia has the parts in
-/// the order i, f, g, o, the file in the order i, o, f, g.
+/// The properties of a recurrent node that both directions share. The parts of an LSTM are in the
+/// order i, f, g, o in glia and i, o, f, g in the file.
 struct recurrent_node {
   recurrent_cell cell;
   std::size_t steps = 0;
   std::size_t samples = 0;
   std::size_t units = 0;
-  bool samples_first = false;  ///< layout: (N, T, I) and not (T, N, I)
-  double clip = 0;             ///< 0: none
+  bool samples_first = false;  ///< the layout is (N, T, I) instead of (T, N, I)
+  double clip = 0;             ///< largest absolute value before activations; 0: no limit
   bool reset_after = true;
-  bool couples = false;        ///< an LSTM's input and forget gates
-  value_id counts = no_value;  ///< (N, T): which steps there are, where sequences are shorter
+  bool couples = false;        ///< couples the input and forget gates of an LSTM
+  value_id counts = no_value;  ///< (N, T): mask of the steps, if some sequences are shorter
 
   [[nodiscard]] std::size_t parts() const { return products_of(cell); }
 };
 
-/// One direction's part of an operand (directions, ...).
+/// Returns the part of an operand (directions, ...) that belongs to one direction.
 [[nodiscard]] inline tensor of_direction(operation& n, std::size_t i, std::size_t direction,
                                          std::size_t directions) {
   const tensor& all = n.operand(i);
   return directions == 1 ? all : part(n.out, in_graph(n.out, all), 0, direction, 1);
 }
 
-/// What has G U columns along an axis, in glia's order of their G parts.
+/// Returns a tensor with G U columns along an axis, its G parts in glia's order.
 [[nodiscard]] inline value_id in_own_order(graph_builder& out, value_id x, std::size_t axis,
                                            const recurrent_node& r) {
   if (r.cell != recurrent_cell::lstm) {
@@ -59,13 +59,13 @@ struct recurrent_node {
   }
   return out.concat(std::move(parts), axis);
 }
-/// Weights (1, G U, rows) as glia has them, (rows, G U).
+/// Converts weights (1, G U, rows) to glia's layout, (rows, G U).
 [[nodiscard]] inline value_id gates(graph_builder& out, const tensor& w, const recurrent_node& r) {
   const value_id plain =
       out.arranged(w, graph_builder::places_in(w, {2, 0, 1}), {w.extents[2], r.parts() * r.units});
   return in_own_order(out, plain, 1, r);
 }
-/// A bias (1, 2 G U): that of the inputs, or that of the states.
+/// Returns a part of a bias (1, 2 G U): that of the inputs or that of the states.
 [[nodiscard]] inline value_id bias_of(graph_builder& out, const tensor& b, const recurrent_node& r,
                                       bool of_states) {
   const std::size_t all = r.parts() * r.units;
@@ -73,20 +73,21 @@ struct recurrent_node {
   return in_own_order(out, out.slice(both, 0, of_states ? all : 0, all), 0, r);
 }
 
-/// An activation of the standard's, and the numbers that it takes.
+/// An activation of the standard and its parameters.
 struct recurrent_activation {
-  std::string name;  ///< in small letters
+  std::string name;  ///< in lower case
   double alpha = 0;
   double beta = 0;
 
   friend bool operator==(const recurrent_activation&, const recurrent_activation&) = default;
 };
 
-/// The activations by these names, which take numbers in turn, those that they need.
+/// Returns the activations with these names. The parameters are given in the order in which
+/// activations need them.
 [[nodiscard]] inline std::vector<recurrent_activation> activations_of(
     const std::vector<std::string>& names, const std::vector<double>& alphas,
     const std::vector<double>& betas) {
-  // What they take unless the node says it; -1: it has to.
+  // Default parameters; -1: the node must give the parameter.
   struct known {
     std::string_view name;
     std::optional<double> alpha{};
@@ -106,7 +107,7 @@ struct recurrent_activation {
   const auto next = [](const std::vector<double>& given, std::size_t& at, double otherwise,
                        const std::string& name) {
     require<data_error>(at < given.size() || otherwise >= 0, "has the activation '", name,
-                        "' and does not say its alpha and beta");
+                        "' without its alpha and beta");
     return at < given.size() ? given[at++] : otherwise;
   };
   std::vector<recurrent_activation> result;
@@ -119,7 +120,7 @@ struct recurrent_activation {
     const auto* const found = std::find_if(std::begin(all), std::end(all),
                                            [&](const known& k) { return k.name == made.name; });
     require<data_error>(found != std::end(all), "has the activation '", name,
-                        "', which glia does not read");
+                        "', which glia does not support");
     if (found->alpha) {
       made.alpha = next(alphas, alpha, *found->alpha, name);
     }
@@ -152,7 +153,7 @@ struct recurrent_activation {
   }
   if (f.name == "softsign") {
     return out.binary(binary_function::divide, in,
-                      out.affine(out.apply(unary_function::absolute, in), 1, 1));
+                      out.affine(out.apply(unary_function::abs, in), 1, 1));
   }
   if (f.name == "affine") {
     return out.affine(in, f.alpha, f.beta);
@@ -172,26 +173,27 @@ struct recurrent_activation {
   return out.apply(unary_map{unary_function::clamp, 0, 1}, out.affine(in, f.alpha, f.beta));
 }
 
-/// What one direction gives: all states (N, T, U), the last one and an LSTM's memory (N, U).
+/// The results of one direction: all states (N, T, U), the last state and the memory of an LSTM (N,
+/// U).
 struct recurrent_results {
   value_id all = no_value;
   value_id last = no_value;
   value_id memory = no_value;
 };
 
-/// What a step adds to: an LSTM's h and c, another's h.
+/// The state between steps: h and c of an LSTM, h of other cells.
 struct recurrent_state {
   value_id h = no_value;
   value_id c = no_value;
 };
 
-/// What one direction of a node computes with.
+/// The weights and inputs of one direction of a node.
 struct recurrent_weights {
   value_id projected = no_value;        ///< (N, T, G U)
   value_id recurrent = no_value;        ///< (U, G U)
-  value_id bias = no_value;             ///< of the states (G U)
-  value_id peepholes = no_value;        ///< of an LSTM, i, o, f: (3 U)
-  std::vector<recurrent_activation> f;  ///< activations
+  value_id bias = no_value;             ///< bias of the states (G U)
+  value_id peepholes = no_value;        ///< of an LSTM, in the order i, o, f: (3 U)
+  std::vector<recurrent_activation> f;  ///< activations, in the order of the node
 };
 
 [[nodiscard]] inline recurrent_state next_state(graph_builder& out, const recurrent_node& r,
@@ -237,13 +239,13 @@ struct recurrent_weights {
   return {out.multiply(o, act(2, c)), c};
 }
 
-/// All steps one after the other.
+/// Computes all steps one after the other.
 [[nodiscard]] inline recurrent_results run_steps(graph_builder& out, const recurrent_node& r,
                                                  const recurrent_weights& w, recurrent_state state,
                                                  bool backwards) {
   constexpr std::size_t most = 4096;
-  require<data_error>(r.steps <= most, "takes ", r.steps,
-                      " steps; glia reads recurrences that it has no kernel for up to ", most);
+  require<data_error>(r.steps <= most, "has ", r.steps,
+                      " steps; for this kind of recurrence, glia supports at most ", most);
   std::vector<value_id> given(r.steps);
   const value_id zeros = r.counts == no_value ? no_value : out.full({}, 0);
   for (std::size_t i = 0; i < r.steps; ++i) {
@@ -269,7 +271,7 @@ struct recurrent_weights {
   return {out.concat(std::move(given), 1), state.h, state.c};
 }
 
-/// All steps by the kernel, from states of zeros.
+/// Computes all steps by the kernel, from states of zeros.
 [[nodiscard]] inline recurrent_results run_at_once(graph_builder& out, const recurrent_node& r,
                                                    const recurrent_weights& w, bool backwards,
                                                    bool training) {
@@ -283,7 +285,7 @@ struct recurrent_weights {
   return {all, end, no_value};
 }
 
-/// Which steps of each sample there are, of these lengths (N).
+/// Returns the mask of the steps of each sample, for these lengths (N).
 [[nodiscard]] inline value_id steps_there(operation& n, const recurrent_node& r,
                                           const tensor& lengths) {
   std::vector<double> at;
@@ -294,7 +296,7 @@ struct recurrent_weights {
   return n.out.binary(binary_function::greater, all, n.out.constant({1, r.steps}, std::move(at)));
 }
 
-/// Whether states before the first step are zeros, which exporters often write out.
+/// Returns whether the initial states are zeros, which exporters often write explicitly.
 [[nodiscard]] inline bool begins_with_zeros(const operation& n, std::size_t i) {
   if (!n.has(i)) {
     return true;
@@ -321,7 +323,7 @@ void recurrence(operation& n) {
   detail::recurrent_node r{Cell};
   r.samples_first = n.integer("layout", 0) != 0;
   require<data_error>(x.rank() == 3 && weights.rank() == 3 && n.operand(2).rank() == 3,
-                      "expected sequences and weights of three axes, got ", words(x.extents),
+                      "expected sequences and weights with three axes, got ", words(x.extents),
                       " and ", words(weights.extents));
   r.steps = x.extents[r.samples_first ? 1 : 0];
   r.samples = x.extents[r.samples_first ? 0 : 1];
@@ -337,7 +339,7 @@ void recurrence(operation& n) {
       "has weights of shapes ", words(weights.extents), " and ", words(n.x[2].extents), " for ",
       words(x.extents));
   require<data_error>(direction == "forward" || direction == "reverse" || directions == 2,
-                      "runs in the direction '", direction, "'");
+                      "has the unsupported direction '", direction, "'");
   r.clip = n.real("clip", 0);
   r.couples = n.integer("input_forget", 0) != 0;
   r.reset_after = Cell != recurrent_cell::gru || n.integer("linear_before_reset", 0) != 0;
@@ -351,11 +353,11 @@ void recurrence(operation& n) {
     names.insert(names.end(), usual_names.begin(), usual_names.end());
   }
   require<data_error>(names.size() == usual.size() * directions, "has ", names.size(),
-                      " activations");
+                      " activations; expected ", usual.size() * directions);
   const auto activations =
       detail::activations_of(names, n.reals("activation_alpha"), n.reals("activation_beta"));
   if (n.has(4)) {
-    require<data_error>(n.x[4].extents == dims{r.samples}, "has lengths of shape ",
+    require<data_error>(n.x[4].extents == dims{r.samples}, "has lengths of the wrong shape ",
                         words(n.x[4].extents));
     r.counts = detail::steps_there(n, r, n.x[4]);
   }
@@ -368,7 +370,7 @@ void recurrence(operation& n) {
     const std::size_t axis = r.samples_first ? 1 : 0;
     require<data_error>(n.x[i].rank() == 3 && n.x[i].extents[axis] == directions &&
                             n.x[i].extents[1 - axis] == r.samples && n.x[i].extents[2] == r.units,
-                        "begins with states of shape ", words(n.x[i].extents));
+                        "has initial states of the wrong shape ", words(n.x[i].extents));
     const tensor one = part(n.out, in_graph(n.out, n.x[i]), axis, d, 1);
     return n.out.reshape(n.out.plain(one), {r.samples, r.units});
   };
@@ -385,16 +387,17 @@ void recurrence(operation& n) {
       const tensor both = detail::of_direction(n, 3, d, directions);
       of_inputs = detail::bias_of(n.out, both, r, false);
       w.bias = detail::bias_of(n.out, both, r, true);
-      if (Cell != recurrent_cell::gru) {  // both are added to the same
+      if (Cell != recurrent_cell::gru) {  // both are added to the same sum
         of_inputs = n.out.add(of_inputs, std::exchange(w.bias, no_value));
       }
     }
     if (lstm && n.has(7)) {
       const tensor p = detail::of_direction(n, 7, d, directions);
-      require<data_error>(p.size() == 3 * r.units, "has peepholes of shape ", words(p.extents));
+      require<data_error>(p.size() == 3 * r.units, "has peepholes of the wrong shape ",
+                          words(p.extents));
       w.peepholes = n.out.reshape(n.out.plain(p), {3 * r.units});
     }
-    // As glia's own layers: a convolution of 1 x 1 over the steps.
+    // Like glia's layers: a convolution of 1 x 1 over the steps.
     const std::size_t columns = r.parts() * r.units;
     w.projected = n.out.reshape(
         n.out.call(kernels::conv2d{}, {n.out.reshape(steps, {r.samples, 1, r.steps, inputs}),
@@ -414,7 +417,7 @@ void recurrence(operation& n) {
       given.push_back(detail::run_steps(n.out, r, w, state, backwards));
     }
   }
-  // Y (T, D, N, U) or (N, T, D, U); Y_h and Y_c (D, N, U) or (N, D, U).
+  // Shapes: Y (T, D, N, U) or (N, T, D, U); Y_h and Y_c (D, N, U) or (N, D, U).
   const auto both = [&](value_id detail::recurrent_results::*which, const shape& each,
                         std::size_t axis) {
     std::vector<value_id> parts;

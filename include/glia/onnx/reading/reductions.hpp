@@ -11,21 +11,21 @@
 #include "glia/kernels/pooling.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
-// Operations that make one number of several along axes.
+// Reductions along axes.
 namespace glia::onnx::reading {
 
-/// Which axes are reduced, in order, and whether they stay, of extent 1.
+/// The axes to reduce, in ascending order, and whether they are kept with extent 1.
 struct reduced_axes {
   std::vector<std::size_t> axes;
   bool keep = true;
-  bool nothing = false;  ///< no axis at all: the tensor stays as it is
+  bool nothing = false;  ///< there are no axes; the tensor remains unchanged
 
   [[nodiscard]] bool has(std::size_t axis) const {
     return std::binary_search(axes.begin(), axes.end(), axis);
   }
 };
 
-/// What a node says of them.
+/// Returns the axes of a node.
 [[nodiscard]] inline reduced_axes axes_of(const operation& n) {
   const std::size_t rank = n.operand(0).rank();
   reduced_axes over{{}, n.integer("keepdims", 1) != 0};
@@ -40,7 +40,7 @@ struct reduced_axes {
   return over;
 }
 
-/// How many elements of x make one.
+/// Returns the number of elements of x that are reduced to one.
 [[nodiscard]] inline double reduced_count(const tensor& x, const reduced_axes& over) {
   double count = 1;
   for (const std::size_t axis : over.axes) {
@@ -49,7 +49,7 @@ struct reduced_axes {
   return count;
 }
 
-/// Without these axes, which have become of extent 1.
+/// Removes these axes, which have extent 1 after the reduction.
 [[nodiscard]] inline tensor without_axes(graph_builder& out, const tensor& t,
                                          const reduced_axes& over) {
   tensor result = t;
@@ -84,7 +84,7 @@ struct reduced_axes {
   return result;
 }
 
-/// Sums over axes, which become of extent 1.
+/// Returns the sums over axes, which get extent 1.
 [[nodiscard]] inline tensor summed(graph_builder& out, tensor t, const reduced_axes& over) {
   for (const std::size_t axis : over.axes) {
     for (const std::size_t place : t.axes[axis]) {
@@ -96,7 +96,8 @@ struct reduced_axes {
   return t;
 }
 
-/// The largest along axes, which become of extent 1: of windows as long as these.
+/// Returns the largest elements along axes, which get extent 1. Uses max-pooling with windows of
+/// their extents.
 [[nodiscard]] inline tensor largest(graph_builder& out, const tensor& t, const reduced_axes& over) {
   axis_order order;
   for (std::size_t axis = 0; axis < t.rank(); ++axis) {
@@ -108,8 +109,8 @@ struct reduced_axes {
   order.insert(order.end(), over.axes.begin(), over.axes.end());
   const value_id x = out.stored_as(t, order);
   const auto count = static_cast<std::size_t>(reduced_count(t, over));
-  require<data_error>(t.size() > 0, "takes the largest of no elements");
-  // Samples stay apart where the first axis is theirs and is kept.
+  require<data_error>(t.size() > 0, "searches the largest of no elements");
+  // Samples stay independent if the first axis is the batch axis and is kept.
   const std::size_t first = kept > 0 ? t.extents[order[0]] : 1;
   const std::size_t others = t.size() / count / first;
   const value_id images = out.reshape(x, {first, others, count, 1});
@@ -126,7 +127,7 @@ struct reduced_axes {
 inline void give_reduced(operation& n, const tensor& t, const reduced_axes& over) {
   n.give(over.keep ? t : without_axes(n.out, t, over));
 }
-/// Whether nothing is reduced: then each result is this number.
+/// Returns whether there are no elements to reduce; then each result is this number.
 [[nodiscard]] inline bool gives_for_empty(operation& n, const reduced_axes& over, double number) {
   const tensor& x = n.operand(0);
   if (x.size() > 0 || over.nothing) {
@@ -142,7 +143,7 @@ inline void give_reduced(operation& n, const tensor& t, const reduced_axes& over
   return true;
 }
 
-/// after(sum(before(x)))
+/// Computes after(sum(before(x))).
 template <class Before, class After>
 void reduce_sum_of(operation& n, const Before& before, const After& after) {
   const reduced_axes over = axes_of(n);
@@ -157,7 +158,7 @@ void reduce_sum_of(operation& n, const Before& before, const After& after) {
   tensor y = summed(n.out, std::move(x), over);
   const value_id sum = y.id;
   y.id = after(y.id, count);
-  if (!real && y.id != sum) {  // as integers are divided
+  if (!real && y.id != sum) {  // integers are divided with truncation
     y.id = truncated(n.out, y.id);
   }
   give_reduced(n, y, over);
@@ -174,13 +175,13 @@ inline void reduce_mean(operation& n) {
 }
 inline void reduce_l1(operation& n) {
   reduce_sum_of(
-      n, [&](value_id x) { return n.out.apply(unary_function::absolute, x); },
+      n, [&](value_id x) { return n.out.apply(unary_function::abs, x); },
       [](value_id y, double) { return y; });
 }
 inline void reduce_l2(operation& n) {
   reduce_sum_of(
       n, [&](value_id x) { return n.out.apply(unary_function::square, x); },
-      [&](value_id y, double) { return n.out.apply(unary_function::square_root, y); });
+      [&](value_id y, double) { return n.out.apply(unary_function::sqrt, y); });
 }
 inline void reduce_sum_square(operation& n) {
   reduce_sum_of(
@@ -190,7 +191,7 @@ inline void reduce_sum_square(operation& n) {
 inline void reduce_log_sum(operation& n) {
   reduce_sum_of(
       n, [](value_id x) { return x; },
-      [&](value_id y, double) { return n.out.apply(unary_function::logarithm, y); });
+      [&](value_id y, double) { return n.out.apply(unary_function::log, y); });
 }
 
 template <bool Largest>
@@ -223,7 +224,8 @@ inline void reduce_product(operation& n) {
   constexpr std::size_t most = 4096;
   for (const std::size_t axis : over.axes) {
     const std::size_t extent = x.extents[axis];
-    require<data_error>(extent > 0 && extent <= most, "multiplies ", extent, " elements");
+    require<data_error>(extent > 0 && extent <= most, "multiplies ", extent,
+                        " elements; glia supports 1 to ", most);
     tensor all = part(n.out, x, axis, 0, 1);
     for (std::size_t i = 1; i < extent; ++i) {
       all.id = n.out.multiply(all.id, part(n.out, x, axis, i, 1).id);
@@ -233,14 +235,14 @@ inline void reduce_product(operation& n) {
   give_reduced(n, x, over);
 }
 
-/// x less its largest element m along axes, and ln(sum(exp(x - m))) along these: no sum is too
-/// large.
+/// Returns x - m, where m is the largest element along axes, and ln(sum(exp(x - m))) along them.
+/// This avoids overflow.
 struct shifted_logarithms {
   tensor most;
   tensor shifted;
   tensor sums;
 
-  /// With `finite`, infinite elements count by their difference from a finite m.
+  /// With `finite`, infinite elements are included by their difference from a finite m.
   shifted_logarithms(graph_builder& out, const tensor& x, const reduced_axes& over,
                      bool finite = false)
       : most(largest(out, x, over)) {
@@ -252,12 +254,11 @@ struct shifted_logarithms {
     const aligned all = out.align(both);
     shifted = graph_builder::with_value(all.like, out.subtract(all.values[0], all.values[1]));
     sums = summed(
-        out, graph_builder::with_value(shifted, out.apply(unary_function::exponential, shifted.id)),
-        over);
-    sums.id = out.apply(unary_function::logarithm, sums.id);
+        out, graph_builder::with_value(shifted, out.apply(unary_function::exp, shifted.id)), over);
+    sums.id = out.apply(unary_function::log, sums.id);
   }
 };
-/// ln(softmax(x)) along one axis.
+/// Computes ln(softmax(x)) along one axis.
 [[nodiscard]] inline tensor logarithm_of_softmax(graph_builder& out, const tensor& x,
                                                  std::size_t axis) {
   const shifted_logarithms of(out, x, {{axis}});

@@ -17,7 +17,7 @@
 
 namespace glia::onnx {
 
-/// The kernels of a graph that is read from a file.
+/// The kernels of graphs that are read from files.
 using read_kernels =
     kernel_list<kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to,
                 kernels::concat, kernels::slice, kernels::pad, kernels::permute_axes,
@@ -27,7 +27,7 @@ using read_kernels =
                 kernels::avg_pool2d, kernels::normalize, kernels::softmax, kernels::one_hot,
                 kernels::argmax, kernels::dropout, kernels::recurrence, kernels::fake_quantize>;
 
-/// Runs the nodes of a graph as ops, which know their derivatives.
+/// Runs the nodes of a graph as differentiable ops.
 template <backend B>
 class replay {
  public:
@@ -53,12 +53,12 @@ class replay {
 
   void set(value_id id, variable<B> value) { values_[id].real = std::move(value); }
   [[nodiscard]] const variable<B>& real(value_id id) const {
-    require<value_error>(is_real(id), "onnx: a value is taken before it is there");
+    require<value_error>(is_real(id), "onnx: a value is used before it is computed");
     return *values_[id].real;
   }
   [[nodiscard]] bool is_real(value_id id) const { return values_[id].real.has_value(); }
 
-  /// Runs one node; `s` gives what is random.
+  /// Runs one node. `s` provides random numbers.
   void run(const graph_node& node, scope<B>& s) {
     node_ = &node;
     scope_ = &s;
@@ -97,7 +97,7 @@ class replay {
   }
   void apply(const kernels::slice& k) { give(ops::slice(x(0), k)); }
   void apply(const kernels::pad& k) { give(ops::pad(x(0), k)); }
-  void apply(const kernels::permute_axes& k) { give(ops::permute_axes(x(0), k.order)); }
+  void apply(const kernels::permute_axes& k) { give(ops::permute(x(0), k.order)); }
   void apply(const kernels::to_index& k) { give_index(on_->device().run(k, x(0).value())); }
   void apply(const kernels::gather&) { give(ops::gather(x(0), index(1))); }
   void apply(const kernels::unary& k) { give(ops::unary(k.map, x(0))); }
@@ -108,16 +108,16 @@ class replay {
       case binary_function::multiply:
         return give(ops::multiply(x(0), x(1)));
       case binary_function::divide:
-        return give(ops::quotient(x(0), x(1)));
+        return give(ops::true_divide(x(0), x(1)));
       case binary_function::maximum:
         return give(ops::maximum(x(0), x(1)));
       case binary_function::minimum:
         return give(ops::minimum(x(0), x(1)));
-      default:  // what is true or not has no slope
+      default:  // boolean results have no derivative
         give(on_->constant(on_->device().run(k, x(0).value(), x(1).value())));
     }
   }
-  void apply(const kernels::select&) { give(ops::select(x(0).value(), x(1), x(2))); }
+  void apply(const kernels::select&) { give(ops::where(x(0).value(), x(1), x(2))); }
   void apply(const kernels::matmul& k) { give(ops::matmul(x(0), x(1), k.which)); }
   void apply(const kernels::batched_matmul& k) { give(ops::batched_matmul(x(0), x(1), k.which)); }
   void apply(const kernels::dense&) { give(ops::dense(x(0), x(1), maybe(2))); }
@@ -148,7 +148,7 @@ class replay {
       give(ops::recurrence(k.cell, k.backwards, x(0), x(1), maybe(2), tensor{},
                            counts ? counts->value() : tensor{}));
     } else {
-      throw value_error("onnx: the backend has no kernel for recurrences");
+      throw value_error("onnx: the device has no kernel for recurrences");
     }
   }
 

@@ -13,13 +13,13 @@
 #include "glia/core/error.hpp"
 #include "glia/onnx/reading/classes.hpp"
 
-// Images of another size. Along each axis an output is a weighted sum of inputs: a product with a
-// matrix that the sizes alone say.
+// Resizing of images. Along each axis, an output is a weighted sum of inputs: a product with a
+// matrix that depends only on the sizes.
 namespace glia::onnx::reading {
 
 namespace detail {
 
-/// Along one axis.
+/// The parameters of one axis.
 struct resized_axis {
   std::size_t in = 0;
   std::size_t out = 0;
@@ -31,8 +31,8 @@ struct resized_axis {
   [[nodiscard]] float last_out() const { return static_cast<float>(out) - 1; }
 };
 
-/// Gives the input position of output x, in single precision as in ONNX Runtime, since that decides
-/// where rounding falls.
+/// Returns the input position of output x, in single precision like ONNX Runtime, since rounding
+/// depends on that.
 using position_rule = float (*)(const resized_axis& a, float x);
 using rounding_rule = float (*)(float x);
 
@@ -44,7 +44,7 @@ template <class Rule, std::size_t Count>
       return rule;
     }
   }
-  throw data_error(text(does, " in the way '", name, "'"));
+  throw data_error(text(does, " in the unsupported way '", name, "'"));
 }
 
 [[nodiscard]] inline position_rule position_rule_of(const std::string& name) {
@@ -55,7 +55,7 @@ template <class Rule, std::size_t Count>
        [](axis a, float x) { return a.out > 1 ? (x + 0.5F) / a.scale - 0.5F : 0.0F; }},
       {"half_pixel_symmetric",
        [](axis a, float x) {
-         // Of the extent that the scale asks for, before it is rounded down.
+         // Uses the extent before it is rounded down.
          const auto in = static_cast<float>(a.in);
          const float adjustment = static_cast<float>(a.out) / (a.scale * in);
          const float offset = in / 2 * (1 - adjustment);
@@ -85,22 +85,22 @@ template <class Rule, std::size_t Count>
   return rule_of(name, "rounds", rules);
 }
 
-/// How positions of the output are found in the input, and what is taken around them.
+/// The rules for positions of outputs in the input, and for the inputs that contribute.
 struct resizing {
   std::string mode = "nearest";
   position_rule position = nullptr;
   rounding_rule rounded = nullptr;
   float cubic = -0.75F;
   bool exclude_outside = false;
-  bool smooths = false;  ///< where images become smaller: windows are wider by as much
+  bool smooths = false;  ///< antialiasing: wider windows if images become smaller
 
   [[nodiscard]] float position_of(const resized_axis& a, std::size_t output) const {
     return position(a, static_cast<float>(output));
   }
 };
 
-/// The weight of what lies this far from a position: a tent, or the cubic of Keys, IEEE
-/// Transactions on Acoustics, Speech, and Signal Processing 29, 1981.
+/// Returns the weight of an input at this distance from a position: a triangle, or Keys' cubic
+/// function, IEEE Transactions on Acoustics, Speech, and Signal Processing 29, 1981.
 [[nodiscard]] inline float weight_at(const resizing& how, float distance) {
   const float d = std::abs(distance);
   if (how.mode == "linear") {
@@ -112,17 +112,20 @@ struct resizing {
                  : 0;
 }
 
-/// (in, out): what each output is a sum of.
+/// Returns the matrix (in, out) of the weights of each output.
 [[nodiscard]] inline std::vector<double> matrix_of(const resizing& how, const resized_axis& a) {
-  require<data_error>(how.mode == "linear" || how.mode == "cubic", "has the mode '", how.mode, "'");
+  require<data_error>(how.mode == "linear" || how.mode == "cubic", "has the unsupported mode '",
+                      how.mode, "'");
   std::vector<double> matrix(a.in * a.out, 0);
   const float last = a.last();
   const float narrow = how.smooths ? std::min(a.scale, 1.0F) : 1;
   const float reach = (how.mode == "linear" ? 1.0F : 2.0F) / narrow;
-  require<data_error>(reach <= static_cast<float>(numbers::most), "scales by ", a.scale);
+  require<data_error>(reach <= static_cast<float>(numbers::most), "has the unsupported scale ",
+                      a.scale);
   for (std::size_t i = 0; i < a.out; ++i) {
     float x = how.position_of(a, i);
-    require<data_error>(std::isfinite(x) && std::abs(x) < 1e9F, "finds no position for output ", i);
+    require<data_error>(std::isfinite(x) && std::abs(x) < 1e9F, "has no input position for output ",
+                        i);
     if (how.mode == "linear" && narrow == 1) {
       x = std::clamp(x, 0.0F, last);
     }
@@ -137,7 +140,7 @@ struct resizing {
                                                        : weight_at(how, (place(k) - x) * narrow));
       sum += weights.back();
     }
-    const bool whole = narrow == 1 && !how.exclude_outside;  // and their sum is 1
+    const bool whole = narrow == 1 && !how.exclude_outside;  // and the sum of the weights is 1
     for (std::size_t k = 0; k < weights.size(); ++k) {
       const auto row = static_cast<std::size_t>(std::clamp(place(k), 0.0F, last));
       matrix[row * a.out + i] += whole ? weights[k] : sum == 0 ? 0 : weights[k] / sum;
@@ -146,7 +149,7 @@ struct resizing {
   return matrix;
 }
 
-/// x with another extent along an axis.
+/// Resizes x along one axis.
 [[nodiscard]] inline tensor resized(graph_builder& out, const tensor& x, std::size_t axis,
                                     const resizing& how, const resized_axis& a) {
   require_few({a.in, a.out});
@@ -156,7 +159,7 @@ struct resizing {
     bool repeats = a.out % a.in == 0;
     for (std::size_t i = 0; i < a.out; ++i) {
       const float from = how.position_of(a, i);
-      require<data_error>(std::isfinite(from), "finds no position for output ", i);
+      require<data_error>(std::isfinite(from), "has no input position for output ", i);
       rows.push_back(static_cast<std::size_t>(std::clamp(how.rounded(from), 0.0F, last)));
       repeats = repeats && rows.back() == i / (a.out / a.in);
     }
@@ -169,7 +172,7 @@ struct resizing {
       const std::size_t times = a.out / a.in;
       tensor y = own;
       y.extents[axis] = y.stored[place] = a.out;
-      // Samples keep an axis of their own where they come first.
+      // The batch axis is not joined to others if it comes first.
       const std::size_t first = place > 0 ? s[0] : 1;
       const shape rows_of{first, before / first * a.in, 1, after};
       const shape all{first, before / first * a.in, times, after};
@@ -203,7 +206,8 @@ inline void resize(operation& n) {
   how.cubic = static_cast<float>(n.real("cubic_coeff_a", -0.75));
   how.exclude_outside = n.integer("exclude_outside", 0) != 0;
   how.smooths = n.integer("antialias", 0) != 0;
-  require<data_error>(x.size() > 0, "resizes ", words(x.extents));
+  require<data_error>(x.size() > 0, "resizes the shape ", words(x.extents),
+                      ", which has no elements");
   const auto given = n.integers("axes");
   const std::vector<std::size_t> axes =
       given ? axes_in_order(*given, x.rank()) : plain_order(x.rank());
@@ -224,10 +228,10 @@ inline void resize(operation& n) {
                       sizes ? sizes->size() : scales.size(), " sizes or scales for ", axes.size(),
                       " axes");
   const std::string policy = n.word("keep_aspect_ratio_policy", "stretch");
-  std::optional<float> common;  // the scale of all axes
+  std::optional<float> common;  // common scale of all axes
   if (sizes && policy != "stretch") {
     require<data_error>(policy == "not_larger" || policy == "not_smaller",
-                        "keeps the aspect ratio in the way '", policy, "'");
+                        "has the unsupported keep_aspect_ratio_policy '", policy, "'");
     const dims asked = dims_from(*sizes);
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const float scale = static_cast<float>(asked[i]) / static_cast<float>(x.extents[axes[i]]);
@@ -242,7 +246,7 @@ inline void resize(operation& n) {
     require<data_error>(
         roi.size() == 2 * axes.size() &&
             std::all_of(roi.begin(), roi.end(), [](double one) { return std::isfinite(one); }),
-        "has a region of ", roi.size(), " numbers; expected ", 2 * axes.size(), " finite ones");
+        "has a region with ", roi.size(), " numbers; expected ", 2 * axes.size(), " finite ones");
   }
   const double outside = n.real("extrapolation_value", 0);
   numbers inside = integer_numbers({1}, {}, truth);
@@ -255,19 +259,21 @@ inline void resize(operation& n) {
       a.out = dims_from({(*sizes)[i]})[0];
       a.scale = static_cast<float>(a.out) / static_cast<float>(a.in);
       if (common) {
-        require<data_error>(*common > 0 && in * *common < 1e9, "scales by ", *common);
+        require<data_error>(*common > 0 && in * *common < 1e9, "has the unsupported scale ",
+                            *common);
         a.scale = *common;
         a.out = static_cast<std::size_t>(std::round(a.scale * static_cast<float>(a.in)));
       }
     } else {
-      require<data_error>(scales[i] > 0 && in * scales[i] < 1e9, "scales by ", scales[i]);
+      require<data_error>(scales[i] > 0 && in * scales[i] < 1e9, "has the unsupported scale ",
+                          scales[i]);
       a.scale = static_cast<float>(scales[i]);
       a.out = static_cast<std::size_t>(std::floor(static_cast<float>(a.in) * a.scale));
     }
-    if (old && how.mode == "nearest") {  // as the cases of the standard have it
+    if (old && how.mode == "nearest") {  // according to the test cases of the standard
       how.rounded = detail::rounding_rule_of(a.scale < 1 ? "ceil" : "floor");
     }
-    require<data_error>(a.out > 0, "gives no positions along axis ", axis);
+    require<data_error>(a.out > 0, "has no output positions along axis ", axis);
     require_few({a.out});
     if (!roi.empty()) {
       a.roi_begin = static_cast<float>(roi[i]);

@@ -17,11 +17,11 @@
 #include "glia/kernels/quantization.hpp"
 #include "glia/kernels/recurrence.hpp"
 
-// Where kernels have the samples of a batch: which axis of a result, if an axis of an operand has
-// them, and the other way round.
+// The position of the batch axis in operands and results of kernels: from an operand to a result,
+// and in the other direction.
 namespace glia::onnx {
 
-/// The axis of a value that has the samples. It may have other axes joined to it: its extent is
+/// The axis of a value that contains the samples. Other axes may be joined to it: its extent is
 /// outer x samples x inner.
 struct sample_axis {
   std::size_t axis = 0;
@@ -30,11 +30,11 @@ struct sample_axis {
   friend bool operator==(const sample_axis&, const sample_axis&) = default;
 };
 
-/// What an operand has along the samples' axis of a result.
+/// The relation of an operand to the batch axis of a result.
 struct operand_samples {
   enum class kind { varies, shared, impossible };
   kind how = kind::impossible;
-  sample_axis at{};  ///< of the operand, where it varies
+  sample_axis at{};  ///< batch axis of the operand, if it varies
 };
 
 namespace detail {
@@ -47,13 +47,13 @@ namespace detail {
   return count;
 }
 
-/// How many elements stand before the samples in row-major order.
+/// Returns the number of elements before the samples in row-major order.
 [[nodiscard]] inline std::size_t count_outside(const shape& s, const sample_axis& at,
                                                std::size_t samples) {
   return count_before(s, at.axis) * (s[at.axis] / (samples * at.inner));
 }
 
-/// Where the samples are after a reshape; nothing if several axes share them.
+/// Returns the position of the samples after a reshape; nothing if several axes share them.
 [[nodiscard]] inline std::optional<sample_axis> after_reshape(const shape& from,
                                                               const sample_axis& at,
                                                               const shape& to,
@@ -74,11 +74,11 @@ namespace detail {
     return std::nullopt;
   }
   // A single sample may be at any axis between the same elements. Axes of extent 1 come first.
-  std::size_t passed = 0;  // axes of extent 1 at the same place that stand before the samples
+  std::size_t passed = 0;  // number of axes of extent 1 directly before the samples
   for (std::size_t i = 0; i < at.axis; ++i) {
     passed += from[i] == 1 && count_before(from, i) == outside ? 1 : 0;
   }
-  std::size_t behind = at.axis + 1;  // the first axis behind them that is longer than 1
+  std::size_t behind = at.axis + 1;  // the next axis with an extent above 1
   while (behind < from.rank() && from[behind] == 1) {
     ++behind;
   }
@@ -93,7 +93,7 @@ namespace detail {
         alone = sample_axis{i, 1};
       }
     } else if (outside % before == 0 && end % outside == 0 && end >= outside) {
-      // Between two axes they belong to the first, but where the one behind them is parted.
+      // Between two axes, they belong to the first, unless the following axis is split.
       const bool parts = before == outside && to[i] < next;
       if (!joined || (joined->axis < i && parts)) {
         joined = sample_axis{i, end / outside};
@@ -104,7 +104,8 @@ namespace detail {
   return alone ? alone : joined;
 }
 
-/// Whether a window sees one element at a time along the rows, or along the columns, of images.
+/// Returns whether a window covers only one element along the rows, or along the columns, of
+/// images.
 [[nodiscard]] inline bool is_single(const window2d& w, std::size_t axis) {
   window2d along = w;
   if (axis == 1) {
@@ -121,12 +122,14 @@ namespace detail {
   return along == window2d{};
 }
 
-/// Whether a kernel with windows treats the elements of an axis of its images one by one.
+/// Returns whether a kernel with windows treats the elements of an axis of its images
+/// independently.
 [[nodiscard]] inline bool is_apart(const window2d& w, std::size_t axis, bool each_channel) {
   return axis == 0 || (axis == 3 && each_channel) || (axis < 3 && is_single(w, axis));
 }
 
-/// Kernels whose operand `i` has the samples at the same axis as their result, or is shared.
+/// Returns whether operand `i` of a kernel has the samples at the same axis as the result, or is
+/// shared.
 enum class axis_rule { other, same, broadcast };
 
 [[nodiscard]] inline axis_rule rule_of(const any_kernel& k) {
@@ -146,13 +149,14 @@ enum class axis_rule { other, same, broadcast };
   return same ? axis_rule::same : axis_rule::other;
 }
 
-/// Of kernels of the rule `same`: whether operand i has the samples.
+/// For kernels of the rule `same`: returns whether operand i contains the samples.
 [[nodiscard]] inline bool is_by_sample(const any_kernel& k, std::size_t i) {
   return i == 0 || k.as<kernels::concat>() != nullptr ||
          (k.as<kernels::recurrence>() != nullptr && i >= 3);
 }
 
-/// Of kernels of the rule `same`: whether an axis of operand 0, of this shape, may have them.
+/// For kernels of the rule `same`: returns whether an axis of operand 0, of this shape, may contain
+/// them.
 [[nodiscard]] inline bool may_have_samples(const any_kernel& k, const shape& x, std::size_t axis) {
   const bool last = axis + 1 == x.rank();
   if (const auto* const c = k.as<kernels::concat>()) {
@@ -186,8 +190,8 @@ enum class axis_rule { other, same, broadcast };
 
 }  // namespace detail
 
-/// Where result 0 of a node has the samples that operand i has there; nothing if the node computes
-/// across samples.
+/// Returns the batch axis of result 0 of a node, given that of operand i. Returns nothing if the
+/// node combines different samples.
 [[nodiscard]] inline std::optional<sample_axis> result_axis(const graph& calls,
                                                             const graph_node& node, std::size_t i,
                                                             const sample_axis& at,
@@ -212,7 +216,7 @@ enum class axis_rule { other, same, broadcast };
   if (k.as<kernels::reshape>() != nullptr) {
     return detail::after_reshape(x, at, y, samples);
   }
-  if (k.as<kernels::argmax>() != nullptr) {  // a number for each row
+  if (k.as<kernels::argmax>() != nullptr) {  // one number for each row
     return at.axis + 1 < x.rank() ? detail::after_reshape(without_last_axis(x), at, y, samples)
                                   : std::nullopt;
   }
@@ -246,7 +250,7 @@ enum class axis_rule { other, same, broadcast };
   return std::nullopt;
 }
 
-/// What operand i of a node must have along the axis at which result 0 has the samples.
+/// Returns the relation that operand i of a node must have to the batch axis of result 0.
 [[nodiscard]] inline operand_samples operand_axis(const graph& calls, const graph_node& node,
                                                   std::size_t i, const sample_axis& at,
                                                   std::size_t samples) {

@@ -10,11 +10,11 @@
 
 #include "glia/onnx/reading/reductions.hpp"
 
-// Which operations compute across the samples of a batch. Kernels say it, too, but not where the
-// file was written for one sample: what is over an axis of extent 1 often needs no kernel.
+// Detects operations that combine different samples of a batch. Kernels tell it, too, but not if
+// the file was written for one sample: operations over an axis of extent 1 often need no kernel.
 namespace glia::onnx::reading {
 
-/// Whether any of the axes from `first` to `end` of an operand has the samples.
+/// Returns whether any of the axes from `first` to `end` of an operand contains the samples.
 [[nodiscard]] inline bool have_samples(const operation& n, std::size_t i, std::size_t first,
                                        std::size_t end) {
   for (std::size_t axis = first; n.has(i) && axis < std::min(end, n.x[i].rank()); ++axis) {
@@ -25,12 +25,12 @@ namespace glia::onnx::reading {
   return false;
 }
 
-/// Whether a slice that is along the samples takes all of them, in order.
+/// Returns whether a slice along the batch axis keeps all samples in their order.
 [[nodiscard]] inline bool takes_all(const axis_slice& one, std::size_t extent) {
   return one.begin == 0 && one.step == 1 && one.end >= static_cast<std::int64_t>(extent);
 }
 
-/// Whether an operation computes across the samples.
+/// Returns whether an operation combines different samples.
 [[nodiscard]] inline bool crosses(const operation& n) {
   const std::string& name = n.node.op_type();
   if (!n.has(0)) {
@@ -86,7 +86,7 @@ namespace glia::onnx::reading {
       have_samples(n, 0, 0, rank)) {
     return true;
   }
-  // Samples are along the first axis of these.
+  // These operators have the samples along the first axis.
   if (one_of(" BatchNormalization InstanceNormalization GroupNormalization LRN Conv ConvTranspose "
              "MaxPool AveragePool GlobalMaxPool GlobalAveragePool DepthToSpace SpaceToDepth ")) {
     return have_samples(n, 0, 1, rank);
@@ -135,14 +135,15 @@ namespace glia::onnx::reading {
          have_samples(n, 0, 0, rank);
 }
 
-/// Why an operation cannot be for another number of samples; empty if it can.
+/// Returns the reason why an operation does not support another batch size; empty if it does.
 [[nodiscard]] inline std::string crossing(const operation& n) {
   return n.out.samples.samples > 0 && n.out.samples.reason().empty() && crosses(n)
-             ? "computes across the samples"
+             ? "combines different samples of a batch"
              : "";
 }
 
-/// At which axis of an operation's result an axis of its first operand x is, where it keeps axes.
+/// Returns the axis of the result that corresponds to an axis of operand x, for operations that
+/// keep axes.
 [[nodiscard]] inline std::optional<std::size_t> kept_axis(const operation& n, const tensor& x,
                                                           std::size_t axis) {
   const std::string& name = n.node.op_type();
@@ -163,7 +164,7 @@ namespace glia::onnx::reading {
                                                                  : std::nullopt;
 }
 
-/// The extents of a tensor for one more sample.
+/// Returns the extents of a tensor for one more sample.
 [[nodiscard]] inline dims extents_beyond(const graph_builder& out, const tensor& t) {
   if (t.beyond != nullptr) {
     return t.beyond->extents;
@@ -178,15 +179,15 @@ namespace glia::onnx::reading {
   return all;
 }
 
-/// Whether operand i of an operation, which depends on the number of samples, says no more than how
-/// long axes of the result are that have the samples.
+/// Returns whether operand i, which depends on the batch size, is only used as extents of axes of
+/// the result that contain the samples.
 [[nodiscard]] inline bool says_extents(const graph_builder& out, std::string_view name,
                                        std::size_t i, const std::vector<tensor>& operands,
                                        const tensor& result) {
   const tensor& said = operands[i];
   const dims now = said.known->extents;
-  // Numbers that are repeated for each sample, as zeros to begin with, are not looked at here:
-  // where they meet samples they must be the same for all.
+  // Numbers repeated for each sample, such as initial zeros, are not checked here. They must be the
+  // same for all samples if they are combined with samples.
   if (now != said.beyond->extents) {
     return true;
   }
@@ -212,7 +213,7 @@ namespace glia::onnx::reading {
     return true;
   }
   if (name == "Slice" && (i == 1 || i == 2)) {
-    // Which axes: those that operand 3 names, or the first ones.
+    // The axes: those that operand 3 lists, or the first ones.
     for (std::size_t k = 0; k < all.size(); ++k) {
       if (all[k] == beyond[k]) {
         continue;

@@ -15,28 +15,29 @@
 
 namespace glia::onnx {
 
-/// A graph that was made for another number of samples.
+/// A graph that was converted to another batch size.
 struct resized_graph {
   graph calls;
-  std::vector<value_id> values;    ///< what each value has become
-  std::vector<std::size_t> nodes;  ///< where each node now begins, and how many there are
+  std::vector<value_id> values;  ///< new number of each value
+  /// Index of each node's first new node; the last entry is their number.
+  std::vector<std::size_t> nodes;
 };
 
-/// Knows which axis of each value of a graph has the samples, while the graph is made for some
-/// number of them, and makes it for another number.
+/// Tracks the batch axis of each value of a graph while the graph is built for some batch size, and
+/// converts the graph to another size.
 ///
-/// That is possible where every node treats the samples one by one, and where what is the same for
-/// all samples, as a class token that a file holds once for each sample of its batch, does not
-/// differ from sample to sample. `reason` says where it is not.
+/// This is possible if every node treats the samples independently. Values that are the same for
+/// all samples, such as a class token that a file stores once for each sample of its batch, must
+/// not differ from sample to sample. `reason` tells why it is impossible.
 class sample_tracker {
  public:
-  /// The numbers of an input of the graph that is weights; none of others.
+  /// Returns the numbers of an input of the graph that is a weight; nothing for other inputs.
   using numbers_function = function_ref<std::vector<float>(value_id)>;
 
-  std::size_t samples = 0;  ///< of the graph at hand; 0: nothing is tracked
-  std::string place;        ///< the node of the file at hand, as messages name it
+  std::size_t samples = 0;  ///< batch size of the graph; 0: tracking is off
+  std::string place;        ///< current node of the file, for messages
 
-  /// The axis of a value that has the samples; none if it is the same for all of them.
+  /// Returns the batch axis of a value; nothing if the value is the same for all samples.
   [[nodiscard]] std::optional<sample_axis> axis_of(value_id id) const {
     return id < axes_.size() ? axes_[id] : std::nullopt;
   }
@@ -46,16 +47,16 @@ class sample_tracker {
     }
   }
 
-  /// Whether the samples, of which there is one, may as well be at another axis of this shape.
+  /// Returns whether a single sample may also be at another axis of this shape.
   [[nodiscard]] bool can_move(const shape& s, const sample_axis& from,
                               const sample_axis& to) const {
     return samples == 1 && s.size() > 0 &&
            detail::count_outside(s, from, 1) == detail::count_outside(s, to, 1);
   }
-  /// Says which axis of a reshaped value has a single sample, where the shape leaves that open.
+  /// Sets the axis of a single sample in a reshaped value, if the shape does not determine it.
   void move(value_id id, const sample_axis& to) { set(id, to); }
 
-  /// Why the graph cannot be made for another number of samples; empty if it can.
+  /// Returns the reason why the graph cannot be converted to another batch size; empty if it can.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
   void refuse(const std::string& why) {
     if (reason_.empty()) {
@@ -63,7 +64,7 @@ class sample_tracker {
     }
   }
 
-  /// Takes note of the node that was added last.
+  /// Processes the node that was added last.
   void add(const graph& calls, numbers_function numbers) {
     if (samples == 0 || !reason_.empty()) {
       return;
@@ -88,7 +89,7 @@ class sample_tracker {
       return;
     }
     if (!result) {
-      return refuse("computes across the samples");
+      return refuse("combines different samples of a batch");
     }
     std::vector<std::optional<sample_axis>> changes(node.operands.size());
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
@@ -100,17 +101,17 @@ class sample_tracker {
       const operand_samples wanted = operand_axis(calls, node, i, *result, samples);
       if (wanted.how == operand_samples::kind::impossible ||
           (has && wanted.how == operand_samples::kind::shared)) {
-        return refuse("computes across the samples");
+        return refuse("combines different samples of a batch");
       }
       if (has && *has != wanted.at) {
         if (!can_move(calls.spec(id).shape, *has, wanted.at)) {
-          return refuse("takes samples that lie along different axes");
+          return refuse("has operands with different batch axes");
         }
         changes[i] = wanted.at;
       }
       if (!has && wanted.how == operand_samples::kind::varies) {
         if (!is_repeated(calls, id, wanted.at, numbers, 0)) {
-          return refuse("takes numbers that differ from sample to sample of the batch");
+          return refuse("uses numbers that differ from sample to sample of the batch");
         }
         changes[i] = wanted.at;
       }
@@ -121,7 +122,7 @@ class sample_tracker {
     set_statistics(calls, node, *result);
   }
 
-  /// The graph for `count` samples, if there is no reason against it.
+  /// Returns the graph for `count` samples, if conversion is possible.
   [[nodiscard]] resized_graph resized(const graph& from, std::size_t count) const {
     resized_graph to;
     to.values.resize(from.value_count(), no_value);
@@ -172,8 +173,8 @@ class sample_tracker {
     axes_[id] = at;
   }
 
-  /// Where the result has the samples of operand i. A single sample may be at any axis of extent 1
-  /// between the same elements.
+  /// Returns the axis of the result that contains the samples of operand i. A single sample may be
+  /// at any axis of extent 1 between the same elements.
   [[nodiscard]] std::optional<sample_axis> first_result(const graph& calls, const graph_node& node,
                                                         std::size_t i,
                                                         const sample_axis& at) const {
@@ -188,7 +189,7 @@ class sample_tracker {
     return found;
   }
 
-  /// The statistics that a normalisation gives beside its result: one for each row.
+  /// The statistics that a normalization returns in addition to its result: one for each row.
   void set_statistics(const graph& calls, const graph_node& node, const sample_axis& at) {
     const auto* const k = node.kernel.as<kernels::normalize>();
     if (k == nullptr || k->kind != normalization::layer) {
@@ -203,7 +204,8 @@ class sample_tracker {
     set(node.results[2], {0, inner});
   }
 
-  /// Whether a value that no sample has a part in is the same for each index along an axis.
+  /// Returns whether a value that does not depend on samples is the same for each index along an
+  /// axis.
   [[nodiscard]] bool is_repeated(const graph& calls, value_id id, const sample_axis& at,
                                  numbers_function numbers, std::size_t depth) {
     constexpr std::size_t deepest = 256;
@@ -268,7 +270,7 @@ class sample_tracker {
     return true;
   }
 
-  /// A shape for another number of samples.
+  /// Returns a shape for another batch size.
   [[nodiscard]] shape shape_for(shape s, const sample_axis& at, std::size_t count) const {
     s[at.axis] = s[at.axis] / samples * count;
     return s;
@@ -287,7 +289,7 @@ class sample_tracker {
     return k;
   }
 
-  /// An operand of node n for another number of samples.
+  /// Returns an operand of node n for another batch size.
   [[nodiscard]] value_id operand_for(const graph& from, std::size_t n, std::size_t i,
                                      std::size_t count, resized_graph& to) const {
     const graph_node& node = from.nodes()[n];
@@ -314,7 +316,7 @@ class sample_tracker {
     if (is_broadcast && s[at.axis] == samples) {
       return samples == 1 ? now : call(kernels::slice{at.axis, 0, 1}, now);
     }
-    // One sample's part, for each of them.
+    // Repeats the part of one sample for each sample.
     const std::size_t outside = detail::count_outside(s, at, samples);
     const std::size_t each = s.size() / outside / samples;
     value_id one = call(kernels::reshape{shape{outside, samples, each}}, now);
@@ -323,9 +325,10 @@ class sample_tracker {
                 call(kernels::broadcast_to{shape{outside, count, each}}, one));
   }
 
-  std::vector<std::optional<sample_axis>> axes_;                  // of values
-  std::vector<std::size_t> makers_;                               // of values
-  std::vector<std::vector<std::optional<sample_axis>>> changes_;  // of operands of nodes
+  std::vector<std::optional<sample_axis>> axes_;  // one for each value
+  std::vector<std::size_t> makers_;               // one for each value
+  // For each node, one for each operand.
+  std::vector<std::vector<std::optional<sample_axis>>> changes_;
   std::map<std::tuple<value_id, std::size_t, std::size_t>, bool> repeated_;
   std::string reason_;
 };

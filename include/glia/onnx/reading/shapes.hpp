@@ -14,15 +14,15 @@
 #include "glia/onnx/reading/number_format.hpp"
 #include "glia/onnx/reading/operation.hpp"
 
-// Operations that say otherwise which axes lie where. Most of them write nothing.
+// Operations that change the arrangement of axes. Most of them add no nodes.
 namespace glia::onnx::reading {
 
-/// A tensor whose numbers are in the graph.
+/// Returns a tensor whose numbers are a value of the graph.
 [[nodiscard]] inline tensor in_graph(graph_builder& out, const tensor& t) {
   return t.computed() ? t : out.computed(out.plain(t), t.type);
 }
 
-/// With the file's axes in this order: axis i of the result is axis order[i].
+/// Permutes the file's axes: axis i of the result is axis order[i].
 [[nodiscard]] inline tensor transposed(tensor t, const axis_order& order) {
   if (t.known != nullptr) {
     return known_tensor(permuted(*t.known, order));
@@ -38,7 +38,7 @@ namespace glia::onnx::reading {
   return t;
 }
 
-/// A tensor in memory of which a single sample has an axis of its own, not one joined to others.
+/// Returns a tensor in which the axis of a single sample is not joined to others in memory.
 [[nodiscard]] inline tensor with_own_sample(graph_builder& out, tensor t) {
   const auto at = t.computed() ? out.samples.axis_of(t.id) : std::nullopt;
   if (out.samples.samples != 1 || !at || t.stored[at->axis] <= 1) {
@@ -72,7 +72,7 @@ namespace glia::onnx::reading {
   return t;
 }
 
-/// The same axes in memory, some of them in pieces, as the axes of another shape, if they can be.
+/// Reshapes a tensor without changing its order in memory, if possible; some axes are split.
 [[nodiscard]] inline std::optional<tensor> regrouped(graph_builder& out, const tensor& given,
                                                      const dims& to) {
   const tensor t = with_own_sample(out, given);
@@ -80,9 +80,9 @@ namespace glia::onnx::reading {
   if (places.size() != t.stored.size()) {
     return std::nullopt;
   }
-  std::vector<dims> pieces(t.stored.size());   // of each place in memory
-  std::vector<std::vector<std::size_t>> axes;  // of the result, in pieces counted one by one
-  std::vector<std::size_t> place_of;           // of each piece
+  std::vector<dims> pieces(t.stored.size());   // of each axis in memory
+  std::vector<std::vector<std::size_t>> axes;  // the pieces of each axis of the result
+  std::vector<std::size_t> place_of;           // the axis in memory of each piece
   std::size_t at = 0;
   std::size_t rest = places.empty() ? 1 : t.stored[places[0]];
   const auto take = [&](std::size_t extent) {
@@ -94,7 +94,7 @@ namespace glia::onnx::reading {
     ++at;
     rest = at < places.size() ? t.stored[places[at]] : 1;
   };
-  // Of axes of extent 1, that of a single sample is not to be joined to what stands behind it.
+  // Among axes of extent 1, that of a single sample must not be joined to the following axis.
   std::size_t single = t.stored.size();
   if (t.computed() && out.samples.samples == 1) {
     if (const auto samples = out.samples.axis_of(t.id)) {
@@ -135,8 +135,8 @@ namespace glia::onnx::reading {
         next();
       }
     }
-    // Between two axes it belongs to the first, as rows of (T, N, C) do in (T * N, C), but where
-    // the axis behind it is parted: (T, N, C) becomes (T, N * heads, C / heads).
+    // Between two axes, it belongs to the first, as in (T, N, C) to (T * N, C), unless the
+    // following axis is split: (T, N, C) becomes (T, N * heads, C / heads).
     const bool between = axis + 1 < to.size() && to[axis + 1] != 1 && at + 1 < places.size();
     if (is_single_sample(at) && between && to[axis + 1] >= t.stored[places[at + 1]] &&
         pieces[places[at]].empty()) {
@@ -155,7 +155,7 @@ namespace glia::onnx::reading {
   if (place_of.size() > shape::max_rank) {
     return std::nullopt;
   }
-  // Pieces lie where what they are of lay.
+  // The pieces stay at the position of their axis.
   std::vector<std::size_t> first(pieces.size(), 0);
   dims stored;
   for (std::size_t place = 0; place < pieces.size(); ++place) {
@@ -187,10 +187,10 @@ namespace glia::onnx::reading {
   return result;
 }
 
-/// The same elements, in the file's order, under another shape.
+/// Returns the same elements, in the file's order, with another shape.
 [[nodiscard]] inline tensor reshaped(graph_builder& out, const tensor& t, const dims& to) {
   require<data_error>(count_of(to) == t.size(), "a tensor of shape ", words(t.extents), " has ",
-                      t.size(), " elements, and one of shape ", words(to), " has ", count_of(to));
+                      t.size(), " elements, but the new shape ", words(to), " has ", count_of(to));
   if (t.extents == to) {
     return t;
   }
@@ -215,14 +215,16 @@ inline void reshape(operation& n) {
   std::size_t known = 1;
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    require<data_error>(wanted[i] >= -1, "reshapes to an extent of ", wanted[i]);
+    require<data_error>(wanted[i] >= -1, "has the new extent ", wanted[i],
+                        "; expected -1, 0 or more");
     if (wanted[i] == -1) {
-      require<data_error>(!open, "reshapes to a shape with two open extents");
+      require<data_error>(!open, "has a new shape with two extents of -1");
       open = i;
       continue;
     }
     require<data_error>(wanted[i] > 0 || zero_is_zero || i < x.rank(),
-                        "reshapes to a shape that copies axis ", i, " of ", words(x.extents));
+                        "has a new shape that copies the missing axis ", i, " of ",
+                        words(x.extents));
     to[i] = wanted[i] > 0 || zero_is_zero ? static_cast<std::size_t>(wanted[i]) : x.extents[i];
     known = count_of({known, to[i]});
   }
@@ -262,13 +264,14 @@ inline void squeeze(operation& n) {
     if (!std::binary_search(axes.begin(), axes.end(), i)) {
       to.push_back(x.extents[i]);
     } else {
-      require<data_error>(x.extents[i] == 1, "squeezes axis ", i, " of ", words(x.extents));
+      require<data_error>(x.extents[i] == 1, "cannot squeeze axis ", i, " of the shape ",
+                          words(x.extents), ", because its extent is not 1");
     }
   }
   if (x.known != nullptr || x.from != nullptr) {
     return n.give(reshaped(n.out, x, to));
   }
-  // What lies in memory of these axes goes, of whatever extent the others are.
+  // Removes these axes in memory, whatever the extents of the others are.
   constexpr auto nowhere = static_cast<std::size_t>(-1);
   shape stored;
   std::vector<std::size_t> now(x.stored.size(), 0);
@@ -301,7 +304,7 @@ inline void squeeze(operation& n) {
 inline void unsqueeze(operation& n) {
   const tensor& x = n.operand(0);
   const auto given = n.integers("axes", 1);
-  require<data_error>(given.has_value(), "expected axes");
+  require<data_error>(given.has_value(), "expected a list of axes");
   const std::vector<std::size_t> axes = axes_from(*given, x.rank() + given->size());
   tensor result = x;
   for (const std::size_t axis : axes) {
@@ -328,8 +331,8 @@ inline void transpose(operation& n) {
     }
     axis_order sorted = order;
     std::sort(sorted.begin(), sorted.end());
-    require<data_error>(sorted == plain_order(x.rank()), "does not name each axis of ",
-                        words(x.extents), " once");
+    require<data_error>(sorted == plain_order(x.rank()), "does not list each axis of the shape ",
+                        words(x.extents), " exactly once");
   } else {
     order = plain_order(x.rank());
     std::reverse(order.begin(), order.end());
@@ -339,10 +342,10 @@ inline void transpose(operation& n) {
 
 inline void identity(operation& n) { n.give(n.operand(0)); }
 
-/// The nearest number of a format with fewer digits, by whole multiples of its step.
+/// Rounds to a format with fewer digits, by integer multiples of its step.
 inline value_id nearest_of(graph_builder& out, value_id x, const number_format& format) {
-  const value_id size = out.apply(unary_function::absolute, x);
-  // The power of 2 that is not above x, by halving the exponents that it may have.
+  const value_id size = out.apply(unary_function::abs, x);
+  // The largest power of 2 up to x, found by bisection of its exponent.
   value_id scale = out.constant({}, {std::ldexp(1, format.least)});
   int reach = 1;
   while (2 * reach <= format.most - format.least) {
@@ -358,12 +361,12 @@ inline value_id nearest_of(graph_builder& out, value_id x, const number_format& 
       out.scaled(out.binary(binary_function::divide, x, scale), 1 / format.step());
   const value_id near = out.multiply(out.scaled(rounded_to_even(out, steps), format.step()), scale);
   const value_id fits = out.binary(binary_function::greater, out.constant({}, {format.limit()}),
-                                   out.apply(unary_function::absolute, near));
+                                   out.apply(unary_function::abs, near));
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return out.call(kernels::select{}, {fits, near, out.scaled(x, infinity)});
 }
 
-/// Whole numbers as a type of 8 or 16 bits holds them, which drops higher bits.
+/// Wraps integers to a type of 8 or 16 bits, which drops higher bits.
 inline value_id held_as(graph_builder& out, value_id x, element_type type) {
   using P = ::onnx::TensorProto;
   const bool bytes = type == P::INT8 || type == P::UINT8;
@@ -381,7 +384,7 @@ inline void cast(operation& n) {
   const auto to = n.node.op_type() == "CastLike" ? n.operand(1).type
                                                  : static_cast<element_type>(n.integer("to", 1));
   require<data_error>(detail::raw_size(to) > 0, "casts to ", name_of_type(to),
-                      ", which glia does not read");
+                      ", which glia does not support");
   const auto format = format_of(to);
   if (to == x.type) {
     return n.give(std::move(x));

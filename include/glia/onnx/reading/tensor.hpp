@@ -14,20 +14,21 @@
 
 namespace glia::onnx {
 
-/// How whole numbers of a file stand for others: (q - zero) * scale, with one of both or with one
-/// for each index along an axis.
+/// The meaning of quantized integers q: (q - zero) * scale, with one scale and zero, or one for
+/// each index along an axis.
 struct quantized_steps {
   std::vector<double> scales;
   std::vector<double> zeros;
   std::optional<std::size_t> axis{};
-  element_type type = ::onnx::TensorProto::INT8;  ///< of the whole numbers
+  element_type type = ::onnx::TensorProto::INT8;  ///< type of the integers
 
-  /// Whether they are signed, and stand for as much below 0 as above it.
+  /// Returns whether the integers are signed and symmetric around 0.
   [[nodiscard]] bool symmetric() const {
     return type == ::onnx::TensorProto::INT8 &&
            std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; });
   }
-  /// What element i of a tensor of these extents stands for, being q.
+  /// Returns the number that element i, with the integer q, represents in a tensor of these
+  /// extents.
   [[nodiscard]] double number_of(double q, const dims& extents, std::size_t i) const {
     const std::size_t at = axis ? index_along(*axis, extents, i) : 0;
     return (q - zeros[at]) * scales[at];
@@ -35,7 +36,7 @@ struct quantized_steps {
   friend bool operator==(const quantized_steps&, const quantized_steps&) = default;
 };
 
-/// The numbers that whole ones stand for.
+/// Returns the numbers that quantized integers represent.
 [[nodiscard]] inline numbers dequantized(const numbers& whole, const quantized_steps& steps) {
   std::vector<double> made;
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -44,23 +45,23 @@ struct quantized_steps {
   return real_numbers(std::move(made), whole.extents);
 }
 
-/// Weights of a file, not read yet.
+/// Weights of a file that have not been read yet.
 struct weight {
   std::string name;
   tensor_data data;
-  std::optional<quantized_steps> steps{};  ///< where the file has them as whole numbers
+  std::optional<quantized_steps> steps{};  ///< set if the file stores integers
 
   [[nodiscard]] element_type type() const {
     return steps ? element_type{::onnx::TensorProto::FLOAT} : data.message->data_type();
   }
 };
 
-/// The elements as numbers. Throws `data_error` for more than are taken.
+/// Returns the elements as numbers. Throws `data_error` if they exceed the limit.
 [[nodiscard]] inline numbers numbers_of(const weight& w) {
   numbers all = numbers_of(w.data);
   return w.steps ? dequantized(all, *w.steps) : all;
 }
-/// The elements as floats, in the file's order.
+/// Returns the elements as floats, in the file's order.
 [[nodiscard]] inline std::vector<float> floats_of(const weight& w) {
   std::vector<float> all = floats_of(w.data);
   const dims extents = extents_of(*w.data.message);
@@ -70,23 +71,24 @@ struct weight {
   return all;
 }
 
-/// Which of the axes that lie in memory make each axis of the file's: none, one or several, of
-/// which the first varies slowest.
+/// The axes in memory that form each axis of the file: none, one or several, of which the first
+/// varies slowest.
 using axis_layout = std::vector<std::vector<std::size_t>>;
 
-/// A tensor of the file. Its axes need not lie in memory as the file has them: an image that the
-/// file has as (N, C, H, W) lies there as (N, H, W, C), and one of (N, C H W) may, too. So what
-/// turns, joins and splits axes writes no operation, until one needs them in another order.
+/// A tensor of the file. Its axes may have another order in memory: an image that is (N, C, H, W)
+/// in the file is (N, H, W, C) in memory, and so may be one of shape (N, C H W). Therefore
+/// permuting, joining and splitting axes adds no nodes to the graph, until a node needs them in
+/// another order.
 ///
-/// By default none, as an operand that is left out.
+/// By default there is no tensor, as for an omitted operand.
 struct tensor {
   element_type type = ::onnx::TensorProto::UNDEFINED;
-  dims extents;                             ///< of the file's axes
-  std::shared_ptr<const numbers> known{};   ///< if it depends on no sample and on no weights
-  std::shared_ptr<const numbers> beyond{};  ///< what `known` is for one more sample, if it differs
-  const weight* from = nullptr;             ///< if it is weights, whatever their axes are now
-  value_id id = no_value;                   ///< of the graph, if it is computed
-  dims stored{};                            ///< extents in memory, but of what is known
+  dims extents;                             ///< extents of the file's axes
+  std::shared_ptr<const numbers> known{};   ///< set if it depends on neither samples nor weights
+  std::shared_ptr<const numbers> beyond{};  ///< value of `known` for one more sample, if it differs
+  const weight* from = nullptr;             ///< set if it is a weight, possibly with permuted axes
+  value_id id = no_value;                   ///< value of the graph, if it is computed
+  dims stored{};                            ///< extents in memory, unless it is known
   axis_layout axes{};
 
   [[nodiscard]] explicit operator bool() const noexcept {
@@ -119,7 +121,7 @@ struct tensor {
   return result;
 }
 
-/// The places in memory of all axes, in the order of the file's.
+/// Returns the axes in memory, in the order of the file's axes.
 [[nodiscard]] inline std::vector<std::size_t> flat(const axis_layout& axes) {
   std::vector<std::size_t> all;
   for (const auto& places : axes) {

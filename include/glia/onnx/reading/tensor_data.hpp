@@ -16,19 +16,21 @@
 
 namespace glia::onnx {
 
-/// The elements of a tensor of a file, where they lie: in the message, in one of two ways, or in
-/// another file.
+/// The elements of a tensor of a file, at their original place: in the message, in one of two
+/// formats, or in another file.
 struct tensor_data {
   const ::onnx::TensorProto* message = nullptr;
-  std::span<const std::byte> elsewhere{};             ///< its bytes, where another file holds them
-  const glia::detail::readable_file* file = nullptr;  ///< that one
-  std::size_t offset = 0;                             ///< of the bytes there
+  /// Bytes of the tensor, if they are in another file.
+  std::span<const std::byte> elsewhere{};
+  const glia::detail::readable_file* file = nullptr;  ///< the other file
+  std::size_t offset = 0;                             ///< offset of the bytes in that file
 };
 
 [[nodiscard]] inline dims extents_of(const ::onnx::TensorProto& message) {
   dims extents;
   for (const std::int64_t extent : message.dims()) {
-    require<data_error>(extent >= 0, "the tensor '", message.name(), "' is ", extent, " long");
+    require<data_error>(extent >= 0, "the tensor '", message.name(), "' has the negative extent ",
+                        extent);
     extents.push_back(static_cast<std::size_t>(extent));
   }
   static_cast<void>(count_of(extents));
@@ -37,7 +39,7 @@ struct tensor_data {
 
 namespace detail {
 
-/// Bytes of an element as a message has it raw; 0 for types that glia does not read.
+/// Returns the size of an element in raw data, or 0 for unsupported types.
 [[nodiscard]] inline std::size_t raw_size(element_type type) {
   using P = ::onnx::TensorProto;
   switch (type) {
@@ -74,7 +76,7 @@ template <class T>
   return std::bit_cast<float>(std::uint32_t{bits} << 16U);
 }
 
-/// The element at an address, by type, as put(number).
+/// Calls put(number) with the element at an address.
 template <class Put>
 void read_raw(element_type type, const std::byte* at, const Put& put) {
   using P = ::onnx::TensorProto;
@@ -108,15 +110,15 @@ void read_raw(element_type type, const std::byte* at, const Put& put) {
   }
 }
 
-/// Throws `data_error` for a tensor of a type that is not read, or of other elements than its shape
-/// says.
+/// Throws `data_error` if a tensor has an unsupported type or the wrong number of elements for its
+/// shape.
 inline void require_whole(const tensor_data& data) {
   const ::onnx::TensorProto& m = *data.message;
   using P = ::onnx::TensorProto;
   const std::size_t count = count_of(extents_of(m));
   const std::size_t size = raw_size(m.data_type());
   require<data_error>(size > 0, "the tensor '", m.name(), "' has elements of type ",
-                      name_of_type(m.data_type()), ", which glia does not read");
+                      name_of_type(m.data_type()), ", which glia does not support");
   const bool outside = m.data_location() == P::EXTERNAL;
   if (outside || m.has_raw_data()) {
     const std::size_t bytes = outside ? data.elsewhere.size() : m.raw_data().size();
@@ -188,8 +190,8 @@ void read_elements(const tensor_data& data, const Put& put) {
 
 }  // namespace detail
 
-/// All elements, as numbers that are known. Throws `data_error` where there are others than the
-/// shape says, of a type that is not read, or too many.
+/// Returns all elements as numbers. Throws `data_error` if their number does not match the shape,
+/// their type is unsupported, or they exceed the limit.
 [[nodiscard]] inline numbers numbers_of(const tensor_data& data) {
   numbers result{data.message->data_type(), extents_of(*data.message), {}};
   require_few(result.extents);
@@ -205,7 +207,7 @@ void read_elements(const tensor_data& data, const Put& put) {
   return result;
 }
 
-/// The elements as floats, in the file's order. Throws as `numbers_of`.
+/// Returns the elements as floats, in the file's order. Throws like `numbers_of`.
 [[nodiscard]] inline std::vector<float> floats_of(const tensor_data& data) {
   const ::onnx::TensorProto& m = *data.message;
   std::vector<float> all;

@@ -13,16 +13,16 @@
 #include "glia/kernels/pooling.hpp"
 #include "glia/onnx/reading/parts.hpp"
 
-// Convolutions and pooling. Images are (N, C, H, W) in the file and (N, H, W, C) in glia; those of
-// one axis, (N, C, W), are images of one row.
+// Convolutions and pooling. Images are (N, C, H, W) in the file and (N, H, W, C) in glia. Sequences
+// (N, C, W) are treated as images with one row.
 namespace glia::onnx::reading {
 
-/// (N, C, ...) of two axes of positions, of which the first may be one that is put in.
+/// Images with two axes of positions, of which the first may have been inserted.
 struct images {
   value_id x;  ///< (N, H, W, C)
   bool one_row;
 };
-/// Of (N, C, H, W) or (N, C, W).
+/// Converts (N, C, H, W) or (N, C, W).
 [[nodiscard]] inline images images_of(graph_builder& out, const tensor& x) {
   if (x.rank() == 4) {
     return {out.stored_as(x, {0, 2, 3, 1}), false};
@@ -30,7 +30,7 @@ struct images {
   const value_id steps = out.stored_as(x, {0, 2, 1});
   return {out.reshape(steps, shape_of({x.extents[0], 1, x.extents[2], x.extents[1]})), true};
 }
-/// Images of glia's as the file has them.
+/// Converts images to the axes of the file.
 [[nodiscard]] inline tensor from_images(graph_builder& out, value_id y, bool one_row) {
   if (!one_row) {
     return out.computed(y, {0, 2, 3, 1});
@@ -39,7 +39,7 @@ struct images {
   return out.computed(out.reshape(y, {s[0], s[2], s[3]}), {0, 2, 1});
 }
 
-/// What the attributes of a node say of its window, along one axis.
+/// The attributes of a node's window, along one axis.
 struct window_axis {
   std::size_t size = 1;
   std::size_t stride = 1;
@@ -59,20 +59,20 @@ struct windows {
   }
 };
 
-/// The windows of a node over images (N, C, H, W) or (N, C, W), of this size where its attributes
-/// do not say it.
+/// Returns the windows of a node over images (N, C, H, W) or (N, C, W). `size` is used if the
+/// attributes do not contain it.
 [[nodiscard]] inline windows windows_of(const operation& n, const tensor& x, const dims& size) {
   const std::size_t axes = x.rank() - 2;
-  require<data_error>(size.size() == axes, "has a window of ", size.size(), " axes over ",
-                      words(x.extents));
+  require<data_error>(size.size() == axes, "has a window with ", size.size(),
+                      " axes for the input shape ", words(x.extents));
   constexpr std::int64_t most = std::int64_t{1} << 30;
   const auto numbers_for = [&](std::string_view name, std::int64_t otherwise, std::size_t count) {
     auto all = n.integers(name).value_or(std::vector<std::int64_t>(count, otherwise));
-    require<data_error>(all.size() == count, "has ", all.size(), " of '", name, "'; expected ",
-                        count);
+    require<data_error>(all.size() == count, "has ", all.size(), " numbers in '", name,
+                        "'; expected ", count);
     for (const std::int64_t one : all) {
-      require<data_error>(one >= 0 && one < most && (one > 0 || name == "pads"), "has a '", name,
-                          "' of ", one);
+      require<data_error>(one >= 0 && one < most && (one > 0 || name == "pads"),
+                          "has the unsupported number ", one, " in '", name, "'");
     }
     return all;
   };
@@ -83,8 +83,8 @@ struct windows {
   windows result;
   for (std::size_t i = 0; i < axes; ++i) {
     window_axis& w = axes == 1 || i == 1 ? result.columns : result.rows;
-    require<data_error>(size[i] > 0 && size[i] < static_cast<std::size_t>(most), "has a window of ",
-                        size[i]);
+    require<data_error>(size[i] > 0 && size[i] < static_cast<std::size_t>(most),
+                        "has the unsupported window size ", size[i]);
     w = {size[i], static_cast<std::size_t>(strides[i]), static_cast<std::size_t>(dilations[i]),
          static_cast<std::size_t>(pads[i]), static_cast<std::size_t>(pads[i + axes])};
     if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
@@ -97,14 +97,15 @@ struct windows {
     } else if (automatic == "VALID") {
       w.before = w.after = 0;
     } else {
-      require<data_error>(automatic == "NOTSET", "pads in the way '", automatic, "'");
+      require<data_error>(automatic == "NOTSET", "has the unsupported auto_pad '", automatic, "'");
     }
   }
   return result;
 }
 
-/// Weights (O, C / groups, H, W) or (O, C / groups, W) as glia has them, (H, W, C / groups, O);
-/// those of a transposed convolution are of the one that it is the adjoint of.
+/// Converts weights (O, C / groups, H, W) or (O, C / groups, W) to glia's layout, (H, W, C /
+/// groups, O). Those of a transposed convolution become those of the convolution of which it is the
+/// gradient.
 [[nodiscard]] inline value_id convolution_weights(graph_builder& out, const tensor& w) {
   if (w.rank() == 4) {
     return out.stored_as(w, {2, 3, 1, 0});
@@ -113,12 +114,12 @@ struct windows {
   return out.reshape(one, shape_of({1, w.extents[2], w.extents[1], w.extents[0]}));
 }
 
-/// Throws `data_error` unless images and weights are of one or of two axes of positions.
+/// Throws `data_error` unless images and weights have one or two axes of positions.
 inline void require_alike(const tensor& x, const tensor& w) {
-  require<data_error>(w.rank() == x.rank() && (w.rank() == 3 || w.rank() == 4),
-                      "expected images (N, C, H, W) or (N, C, W) and weights of as many axes, got ",
-                      words(x.extents), " and ", words(w.extents),
-                      "; glia has windows of one and two axes");
+  require<data_error>(
+      w.rank() == x.rank() && (w.rank() == 3 || w.rank() == 4),
+      "expected images (N, C, H, W) or (N, C, W) and weights with the same number of axes, got ",
+      words(x.extents), " and ", words(w.extents), "; glia supports windows with one or two axes");
 }
 
 inline void convolution(operation& n) {
@@ -130,7 +131,7 @@ inline void convolution(operation& n) {
       windows_of(n, x, given ? dims_from(*given) : dims(w.extents.begin() + 2, w.extents.end()));
   const images in = images_of(n.out, x);
   const std::int64_t groups = n.integer("group", 1);
-  require<data_error>(groups > 0, "has ", groups, " groups");
+  require<data_error>(groups > 0, "has ", groups, " groups; expected at least 1");
   const value_id weights = convolution_weights(n.out, w);
   const value_id bias = n.has(2) ? n.out.plain(n.x[2]) : no_value;
   const value_id y = n.out.call(kernels::conv2d{all.window(), static_cast<std::size_t>(groups)},
@@ -145,38 +146,39 @@ inline void transposed_convolution(operation& n) {
   const std::size_t axes = x.rank() - 2;
   const auto groups = static_cast<std::size_t>(std::max<std::int64_t>(n.integer("group", 1), 0));
   require<data_error>(groups > 0 && x.extents[1] % groups == 0 && w.extents[0] == x.extents[1],
-                      "has ", groups, " groups of ", words(x.extents), " and weights ",
-                      words(w.extents));
+                      "has ", groups, " groups for the input ", words(x.extents),
+                      " and the weights ", words(w.extents));
   const dims size(w.extents.begin() + 2, w.extents.end());
   windows all = windows_of(n, x, size);
   const auto more = n.integers("output_padding").value_or(std::vector<std::int64_t>(axes, 0));
   const auto wanted = n.integers("output_shape");
   const std::string automatic = n.word("auto_pad", "NOTSET");
   require<data_error>(more.size() == axes && (!wanted || wanted->size() == axes),
-                      "has other numbers of output paddings or extents than axes");
+                      "expected one output padding and one output extent for each axis");
   dims image(2, 1);
   for (std::size_t i = 0; i < axes; ++i) {
     window_axis& a = axes == 1 || i == 1 ? all.columns : all.rows;
     require<data_error>(more[i] >= 0 && more[i] < 1 << 20 && x.extents[2 + i] > 0,
-                        "has an output padding of ", more[i]);
+                        "has the unsupported output padding ", more[i]);
     const std::size_t whole =
         (x.extents[2 + i] - 1) * a.stride + a.reach() + static_cast<std::size_t>(more[i]);
     std::size_t extent = 0;
     if (wanted || automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
       extent = wanted ? dims_from({(*wanted)[i]})[0] : x.extents[2 + i] * a.stride;
       const std::size_t cut = whole - std::min(whole, extent);
-      require<data_error>(extent < whole + a.stride, "asks for ", extent,
-                          " positions, of which its windows reach ", whole);
-      // As of opset 11: the formula in the text of opset 1 is the other way round, and no runtime
-      // follows it.
+      require<data_error>(extent < whole + a.stride, "has ", extent,
+                          " output positions, but its windows reach only ", whole);
+      // According to opset 11: the formula in the text of opset 1 is the other way round, and no
+      // runtime follows it.
       const bool less_before = automatic == "SAME_UPPER";
       a.before = less_before ? cut / 2 : cut - cut / 2;
       a.after = cut - a.before;
     } else {
-      require<data_error>(whole > a.before + a.after, "cuts all of ", whole, " positions");
+      require<data_error>(whole > a.before + a.after, "has pads that remove all of its ", whole,
+                          " output positions");
       extent = whole - a.before - a.after;
     }
-    // The convolution that this is the adjoint of must end where x does.
+    // The convolution of which this is the gradient must end at the last element of x.
     image[2 - axes + i] = extent;
   }
   const images in = images_of(n.out, x);
@@ -197,14 +199,14 @@ inline void transposed_convolution(operation& n) {
   n.give(from_images(n.out, y, in.one_row));
 }
 
-/// Where windows reach beyond the positions because steps were rounded up, as many more are padded.
+/// If rounding up the number of steps makes windows exceed the input, adds the necessary padding.
 inline void round_up(windows& all, const tensor& x) {
   const auto more = [](window_axis& w, std::size_t extent) {
     const std::size_t whole = extent + w.before + w.after;
-    require<data_error>(whole >= w.reach(), "a window reaches over ", w.reach(), " of ", whole,
-                        " positions");
+    require<data_error>(whole >= w.reach(), "has a window that covers ", w.reach(),
+                        " positions, but the padded input has only ", whole, " positions");
     std::size_t steps = (whole - w.reach() + w.stride - 1) / w.stride + 1;
-    if ((steps - 1) * w.stride >= extent + w.before) {  // it would lie in the padding alone
+    if ((steps - 1) * w.stride >= extent + w.before) {  // it would cover only padding
       --steps;
     }
     w.after += std::max((steps - 1) * w.stride + w.reach(), whole) - whole;
@@ -218,16 +220,17 @@ inline void round_up(windows& all, const tensor& x) {
 [[nodiscard]] inline windows pool_windows(const operation& n, const tensor& x) {
   require<data_error>(x.rank() == 3 || x.rank() == 4,
                       "expected images (N, C, H, W) or (N, C, W), got ", words(x.extents),
-                      "; glia has windows of one and two axes");
+                      "; glia supports windows with one or two axes");
   const auto size = n.integers("kernel_shape");
-  require<data_error>(size.has_value(), "does not say the size of its window");
+  require<data_error>(size.has_value(), "does not have the attribute kernel_shape");
   return windows_of(n, x, dims_from(*size));
 }
 
 inline void max_pool(operation& n) {
   const tensor x = in_graph(n.out, n.operand(0));
   windows all = pool_windows(n, x);
-  require<data_error>(!n.wants(1), "gives the places of the largest, which glia does not");
+  require<data_error>(!n.wants(1),
+                      "returns the indices of the largest elements, which glia does not support");
   if (n.integer("ceil_mode", 0) != 0) {
     round_up(all, x);
   }
@@ -244,7 +247,7 @@ inline void average_pool(operation& n) {
   }
   images in = images_of(n.out, x);
   if (n.integer("count_include_pad", 0) != 0) {
-    // Zeros that are there count; what rounding up adds beyond them does not.
+    // Explicit zeros count, but not those added by rounding up.
     for (const std::size_t axis : {1U, 2U}) {
       window_axis& w = axis == 1 ? all.rows : all.columns;
       const window_axis& said = axis == 1 ? given.rows : given.columns;

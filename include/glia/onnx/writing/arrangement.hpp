@@ -11,12 +11,12 @@
 
 namespace glia::onnx {
 
-/// Where the file has an axis.
+/// Returns the position of an axis in the file.
 [[nodiscard]] inline std::int64_t file_axis(const value& x, std::size_t axis) {
   return std::find(x.order.begin(), x.order.end(), axis) - x.order.begin();
 }
 
-/// Whether axes that are longer than 1 lie in glia's order.
+/// Returns whether axes with extents above 1 are in glia's order.
 [[nodiscard]] inline bool lies_plain(const value& x) {
   std::size_t last = 0;
   for (const std::size_t axis : x.order) {
@@ -109,7 +109,7 @@ namespace glia::onnx {
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::permute_axes& k) {
-  // Nothing is written: where the file has an axis is known.
+  // No operator is written: only the order of the axes changes.
   value result = l.x[0];
   const auto to = k.inverse().order;
   for (std::size_t& axis : result.order) {

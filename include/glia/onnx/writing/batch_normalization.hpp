@@ -13,24 +13,24 @@
 
 namespace glia::onnx {
 
-/// A batch normalisation as its layer leaves it in inference, x factor + shift, the factor being
-/// gamma / sqrt(variance + epsilon) and the shift beta - mean factor.
+/// The inference form of a batch normalization: x factor + shift, with the factor gamma /
+/// sqrt(variance + epsilon) and the shift beta - mean factor.
 struct batch_normalization {
   value_id x = no_value;
-  value_id gamma = no_value;  ///< none: 1
+  value_id gamma = no_value;  ///< no_value: 1
   value_id beta = no_value;
   value_id mean = no_value;
   value_id variance = no_value;
   double epsilon = 0;
 };
 
-/// Those of a graph, by the nodes that end them.
+/// The batch normalizations of a graph, by their last node.
 class batch_normalizations {
  public:
   std::map<std::size_t, batch_normalization> of;
-  std::vector<bool> absorbed;  ///< nodes that nothing else needs
+  std::vector<bool> absorbed;  ///< nodes that are not used otherwise
 
-  /// `once` computes what `each` takes of parameters alone.
+  /// `once` computes the values of `each` that depend only on parameters.
   batch_normalizations(const graph& once, const graph& each)
       : absorbed(each.nodes().size(), false),
         once_(&once),
@@ -56,14 +56,15 @@ class batch_normalizations {
   }
 
  private:
-  /// Operand i of what gives a value, if that is this function; else none.
+  /// Returns operand i of the node that computes a value, if it has this function; otherwise no
+  /// value.
   [[nodiscard]] static value_id operand(const graph& g, const graph_uses& uses, value_id id,
                                         binary_function function, std::size_t i) {
     const auto* const k = uses.made_by<kernels::binary>(id);
     return k != nullptr && k->function == function ? g.nodes()[uses.maker(id)].operands[i]
                                                    : no_value;
   }
-  /// What a map of `once` is of, if it is this one.
+  /// Returns the operand of a map in `once`, if it is this map.
   [[nodiscard]] value_id mapped(value_id id, unary_function function, unary_map& map) const {
     const auto* const k = made_once_.made_by<kernels::unary>(id);
     if (k == nullptr || k->map.function != function) {
@@ -90,7 +91,7 @@ class batch_normalizations {
     const value_id gamma = once(factor, binary_function::multiply, 0);
     const value_id deviation =
         mapped(once(factor, binary_function::multiply, 1), unary_function::reciprocal, map);
-    const value_id widened = mapped(deviation, unary_function::square_root, map);
+    const value_id widened = mapped(deviation, unary_function::sqrt, map);
     found.variance = mapped(widened, unary_function::affine, map);
     found.epsilon = map.b;
     const bool widens = map.a == 1;
@@ -114,8 +115,8 @@ class batch_normalizations {
   graph_uses made_each_;
 };
 
-/// x (N, ..., C), channels being the file's axis 1; the others are of C numbers, gamma being none
-/// where it is 1.
+/// Writes batch normalization of x (N, ..., C), whose channels are axis 1 in the file. The other
+/// operands have C numbers; gamma is omitted if it is 1.
 [[nodiscard]] inline values lower_batch_normalization(const lowering& l,
                                                       const batch_normalization& of,
                                                       const std::vector<value>& all) {

@@ -8,15 +8,15 @@
 
 namespace glia::onnx {
 
-/// Numbers of a model that are the same for all inputs.
+/// Numbers of a model that do not depend on the inputs.
 struct constant {
   std::string name;
   glia::shape shape;
   std::vector<float> numbers;
-  bool weights = true;  ///< false: what a description says itself, which nobody trains
+  bool weights = true;  ///< false: constants of the description, which are not trained
 
-  /// Where they are multiples of these, one for each index of the last axis, they are stored as
-  /// bytes in this range.
+  /// Scales, one for each index of the last axis, if the numbers are integer multiples of them.
+  /// They are then stored as bytes in this range.
   std::vector<float> scales{};
   byte_range range = signed_bytes;
 };

@@ -11,7 +11,7 @@
 
 namespace glia::onnx {
 
-/// map(x), element by element.
+/// Writes map(x), element by element.
 [[nodiscard]] inline std::string apply(writer& w, const unary_map& map, const std::string& x) {
   const auto with = [](std::string_view name, double number) {
     return [=](::onnx::NodeProto& made) { writer::set(made, name, static_cast<float>(number)); };
@@ -23,15 +23,15 @@ namespace glia::onnx {
     }
     case unary_function::clamp:
       return w.call("Clip", {x, w.number(map.a), w.number(map.b)});
-    case unary_function::absolute:
+    case unary_function::abs:
       return w.call("Abs", {x});
     case unary_function::square:
       return w.call("Mul", {x, x});
-    case unary_function::square_root:
+    case unary_function::sqrt:
       return w.call("Sqrt", {x});
-    case unary_function::exponential:
+    case unary_function::exp:
       return w.call("Exp", {x});
-    case unary_function::logarithm:
+    case unary_function::log:
       return w.call("Log", {x});
     case unary_function::reciprocal:
       return w.call("Reciprocal", {x});
@@ -51,7 +51,7 @@ namespace glia::onnx {
       return w.call("Sigmoid", {x});
     case unary_function::tanh:
       return w.call("Tanh", {x});
-    case unary_function::swish:
+    case unary_function::silu:
       return w.call("Mul", {x, w.call("Sigmoid", {x})});
     case unary_function::erf:
       return w.call("Erf", {x});
@@ -61,7 +61,8 @@ namespace glia::onnx {
       return w.call("Mul", {w.call("Mul", {x, w.number(0.5)}), twice});
     }
   }
-  throw value_error(text("onnx: no operations for ", name_of(map.function)));
+  throw value_error(
+      text("onnx: the function ", name_of(map.function), " has no counterpart in ONNX"));
 }
 
 [[nodiscard]] inline std::string to_real(writer& w, const std::string& x) {
@@ -70,8 +71,8 @@ namespace glia::onnx {
   });
 }
 
-/// In which order of axes operands of an operation meet: that of the first one which has as many as
-/// the result, and was computed.
+/// Returns the order of axes in which operands are combined: that of the first computed operand
+/// with as many axes as the result.
 [[nodiscard]] inline axis_order common_order(const lowering& l) {
   const std::size_t rank = l.results[0].size();
   for (const value& x : l.x) {

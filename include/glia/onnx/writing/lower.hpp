@@ -13,7 +13,7 @@
 
 namespace glia::onnx {
 
-/// The kernels of inference that have counterparts, but for recurrences.
+/// The inference kernels that have counterparts in ONNX, except recurrences.
 using inferring_kernels =
     kernel_list<kernels::full, kernels::reshape, kernels::broadcast_to, kernels::sum_to,
                 kernels::concat, kernels::slice, kernels::pad, kernels::permute_axes,
@@ -23,13 +23,14 @@ using inferring_kernels =
                 kernels::avg_pool2d, kernels::normalize, kernels::softmax, kernels::one_hot,
                 kernels::fake_quantize>;
 
-/// The operations of a kernel. Throws `value_error` for one without any, by name.
+/// Writes the operators of a kernel. Throws `value_error`, with the kernel's name, if there are
+/// none.
 [[nodiscard]] inline values lower_any(const lowering& l, const any_kernel& kernel) {
   values results;
   const bool known =
       visit_kernel(kernel, inferring_kernels{}, [&](const auto& k) { results = lower(l, k); });
   require<value_error>(known, "onnx: '", std::string(kernel.name()), "', in the layer '", l.place,
-                       "', has no counterpart in the file format; leave that layer out, or compose "
+                       "', has no counterpart in ONNX; remove that layer, or compose "
                        "it of other operations");
   return results;
 }

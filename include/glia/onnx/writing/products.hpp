@@ -18,7 +18,7 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// A matrix, or each of a batch, with its last two axes turned where that is asked for.
+/// Returns a matrix, or each of a batch, with its last two axes transposed if requested.
 [[nodiscard]] inline std::string factor(const lowering& l, const value& x, bool turned) {
   axis_order order = plain_order(x.rank());
   if (turned) {
@@ -31,7 +31,8 @@ namespace detail {
                                          factor(l, l.x[1], which == transpose::second)}))};
 }
 
-/// Weights of bytes (1, 1, I, O) as a matrix: programs look for those right before the product.
+/// Returns weights of bytes (1, 1, I, O) as a matrix: other programs expect them directly before
+/// the product.
 [[nodiscard]] inline std::string quantized_matrix(const lowering& l, const value& w) {
   constant matrix = *w.known;
   matrix.shape = {matrix.shape[2], matrix.shape[3]};
@@ -70,7 +71,7 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d& k) {
-  // One pixel at a time is a product, whatever the order of the others.
+  // For single pixels, this is a product, whatever the order of the other axes.
   if (k.window == window2d{} && k.groups == 1 && l.x[0].order == plain_order(4) &&
       l.x[1].known != nullptr) {
     const extents& s = l.x[1].shape;
@@ -97,7 +98,8 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::conv2d_input_gradient& k) {
-  // Of w (height, width, C / groups, O), O are what the operation takes, and C what it gives.
+  // In w (height, width, C / groups, O), O are the input channels of the operator, and C its output
+  // channels.
   const names operands{l.out.use(l.out.arranged(l.x[0], channels_first())),
                        l.out.use(l.out.arranged(l.x[1], {3, 2, 0, 1}))};
   const window2d& w = k.window;
@@ -127,9 +129,9 @@ inline void set_window(::onnx::NodeProto& made, const window2d& w, bool dilated 
 }
 
 [[nodiscard]] inline values lower(const lowering& l, const kernels::avg_pool2d& k) {
-  require<value_error>(k.window.dilation_height == 1 && k.window.dilation_width == 1,
-                       "onnx: the layer '", l.place,
-                       "' takes means over dilated windows, which opset 17 has not");
+  require<value_error>(
+      k.window.dilation_height == 1 && k.window.dilation_width == 1, "onnx: the layer '", l.place,
+      "' pools averages with dilated windows, which ONNX opset 17 does not support");
   const std::string x = l.out.use(l.out.arranged(l.x[0], channels_first()));
   const std::string y = l.out.call("AveragePool", {x}, [&](::onnx::NodeProto& made) {
     detail::set_window(made, k.window, false);

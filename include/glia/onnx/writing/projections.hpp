@@ -15,11 +15,11 @@
 
 namespace glia::onnx::detail {
 
-/// What the first operand of a recurrence is made of: reshape(conv2d(reshape(steps), w, bias)). Of
-/// a product that is quantised, fake_quantize is between the first two.
+/// The computation of the first operand of a recurrence: reshape(conv2d(reshape(steps), w, bias)).
+/// For a quantized product, fake_quantize is between the inner two.
 struct projected {
-  std::size_t first;   ///< the node that reshapes the steps
-  std::size_t second;  ///< the product
+  std::size_t first;   ///< index of the node that reshapes the steps
+  std::size_t second;  ///< index of the product
   std::size_t third;
   std::optional<std::size_t> quantizer;
 };
@@ -52,7 +52,7 @@ struct projected {
   return same_steps ? std::optional(projected{first, second, third, quantizer}) : std::nullopt;
 }
 
-/// Whether two products have the same inputs, made bytes in the same way.
+/// Returns whether two products have the same inputs, quantized in the same way.
 [[nodiscard]] inline bool have_same_steps(const graph& g, const projected& a, const projected& b) {
   if (g.nodes()[a.first].operands[0] != g.nodes()[b.first].operands[0] ||
       a.quantizer.has_value() != b.quantizer.has_value()) {
@@ -76,21 +76,21 @@ struct projected {
          of_b != nullptr && of_a->elements == of_b->elements;
 }
 
-/// Those of all recurrences of a graph, by their nodes.
+/// The projections of all recurrences of a graph, by their nodes.
 struct projections {
   std::map<std::size_t, projected> of;
-  /// Those that join what two recurrences give, a forward and a backward one.
+  /// The nodes that join the results of a forward and a backward recurrence.
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> pairs;
-  /// Others, a forward and a backward one of the same steps, by the one that comes first.
+  /// Other pairs of a forward and a backward recurrence over the same steps, by the first node.
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> directions;
-  std::vector<bool> absorbed;  ///< nodes that nothing else needs
+  std::vector<bool> absorbed;  ///< nodes that are not used otherwise
 
   explicit projections(const graph& g) : absorbed(g.nodes().size(), false) {
     const graph_uses uses(g);
     const auto once = [&](std::size_t at) { return uses.taken_once(g.nodes()[at].results[0]); };
     for (std::size_t n = 0; n < g.nodes().size(); ++n) {
       const graph_node& node = g.nodes()[n];
-      // Over masked steps it is written step by step.
+      // Recurrences over masked steps are written step by step.
       if (node.kernel.as<kernels::recurrence>() == nullptr || node.operands[4] != no_value) {
         continue;
       }
@@ -120,7 +120,7 @@ struct projections {
   }
 
  private:
-  /// The forward and the backward one of two recurrences, if one node can be both.
+  /// Returns the forward and the backward recurrence, if one operator can represent both.
   [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> directions_in(
       const graph& g, std::size_t first, std::size_t second) const {
     const auto* const a = g.nodes()[first].kernel.as<kernels::recurrence>();

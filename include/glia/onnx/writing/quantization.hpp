@@ -12,11 +12,12 @@
 
 namespace glia::onnx {
 
-/// Weights are stored as bytes; what is computed becomes bytes and numbers again.
+/// Weights are stored as bytes; computed values are quantized and dequantized.
 [[nodiscard]] inline values lower(const lowering& l, const kernels::fake_quantize& k) {
   writer& w = l.out;
-  require<value_error>(l.x[1].known != nullptr, "onnx: the layer '", l.place,
-                       "' quantises by scales that depend on its inputs, which has no counterpart");
+  require<value_error>(
+      l.x[1].known != nullptr, "onnx: the layer '", l.place,
+      "' quantizes with scales that depend on its inputs, which ONNX does not support");
   const std::vector<float>& scales = l.x[1].known->numbers;
   const value& x = l.x[0];
   const std::size_t last = x.rank() - 1;
@@ -31,8 +32,9 @@ namespace glia::onnx {
   const std::int32_t lowest = with_signs ? -128 : 0;
   std::string from = w.use(x);
   if (k.range.least != lowest || k.range.most != lowest + 255) {
-    require<value_error>(scales.size() == 1, "onnx: the layer '", l.place,
-                         "' quantises to part of a byte, by several scales");
+    require<value_error>(
+        scales.size() == 1, "onnx: the layer '", l.place,
+        "' quantizes to a part of a byte with several scales, which ONNX does not support");
     const auto bound = [&](std::int32_t q) {
       return w.number(static_cast<double>(q - k.range.zero) * static_cast<double>(scales[0]));
     };

@@ -15,8 +15,8 @@
 
 namespace glia::onnx {
 
-/// What a recurrent layer computes with: steps (N, T, I), their weights (I, G U) and those of the
-/// states (U, G U), and for either a bias (G U) or none.
+/// The operands of a recurrent layer: steps (N, T, I), their weights (I, G U) and those of the
+/// states (U, G U), and an optional bias (G U) for each of them.
 struct recurrent_layer {
   kernels::recurrence kernel;
   value steps;
@@ -28,7 +28,8 @@ struct recurrent_layer {
 
 namespace detail {
 
-/// Weights (rows, G U) as ONNX has them, (1, G U, rows), the parts of U columns in this order.
+/// Converts weights (rows, G U) to ONNX's layout, (1, G U, rows), with the parts of U columns in
+/// this order.
 [[nodiscard]] inline std::vector<float> gates(const std::vector<float>& all, std::size_t units,
                                               const std::vector<std::size_t>& order) {
   const std::size_t columns = order.size() * units;
@@ -45,14 +46,13 @@ namespace detail {
   return result;
 }
 
-/// The weights of one direction, as operands of the node behind its steps.
+/// Returns the weights of one direction as operands of the node after its steps.
 [[nodiscard]] inline names weights_of(const lowering& l, const recurrent_layer& of, bool bias) {
   for (const value* one : {&of.weights, &of.bias, &of.recurrent, &of.recurrent_bias}) {
     require<value_error>(!*one || one->known != nullptr, "onnx: the weights of the layer '",
-                         l.place,
-                         "' depend on the input, which has no counterpart in the file format");
+                         l.place, "' depend on the input, which ONNX does not support");
   }
-  // Of an LSTM, glia has the parts in the order i, f, g, o, ONNX in the order i, o, f, g.
+  // The parts of an LSTM are in the order i, f, g, o in glia and i, o, f, g in ONNX.
   const std::vector<std::size_t> order =
       of.kernel.cell == recurrent_cell::simple ? std::vector<std::size_t>{0}
       : of.kernel.cell == recurrent_cell::gru  ? std::vector<std::size_t>{0, 1, 2}
@@ -81,7 +81,7 @@ namespace detail {
   return all;
 }
 
-/// A node of one or two directions, whose result has the axes (T, directions, N, U).
+/// Writes a node with one or two directions; the axes of its result are (T, directions, N, U).
 [[nodiscard]] inline std::string recurrent_node_of(const lowering& l,
                                                    std::span<const recurrent_layer> directions) {
   constexpr std::array<std::string_view, 3> operations{"RNN", "GRU", "LSTM"};
@@ -116,8 +116,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// A recurrent layer as a whole, (N, T, U), or two that read the same steps, one forwards and one
-/// backwards, and what they give one behind the other, (N, T, 2 U).
+/// Writes a recurrent layer, (N, T, U), or a forward and a backward one over the same steps, with
+/// their results concatenated, (N, T, 2 U).
 [[nodiscard]] inline values lower_recurrence(const lowering& l,
                                              std::span<const recurrent_layer> directions) {
   writer& w = l.out;
@@ -126,15 +126,16 @@ namespace detail {
     const std::string states = w.call("Squeeze", {y, w.whole({1})});
     return {l.result(states, {1, 0, 2}), value{}};
   }
-  // (T, 2, N, U) as (N, T, 2, U). What OpenVINO 2026.4 makes of two nodes and a Concat is wrong.
+  // Transposes (T, 2, N, U) to (N, T, 2, U). OpenVINO 2026.4 computes wrong results for two nodes
+  // and a Concat.
   const std::string samples_first = w.call("Transpose", {y}, [](::onnx::NodeProto& made) {
     writer::set(made, "perm", integers{2, 0, 1, 3});
   });
   return {l.result(w.call("Reshape", {samples_first, w.reshape_tensor(l.results[0])}))};
 }
 
-/// Two that read the same steps, one forwards and one backwards, (N, T, U) each: one node, since
-/// OpenVINO makes something else of two.
+/// Writes a forward and a backward layer over the same steps, (N, T, U) each, as one node, since
+/// OpenVINO computes wrong results for two.
 [[nodiscard]] inline std::array<value, 2> lower_directions(
     const lowering& l, std::span<const recurrent_layer> directions) {
   writer& w = l.out;

@@ -24,7 +24,7 @@ class step_writer {
     counts_ = out_->use(out_->plain(l.x[4]));
   }
 
-  /// All states (N, T, U). A step that does not count leaves the state as it was.
+  /// Returns all states (N, T, U). A masked step does not change the state.
   [[nodiscard]] std::string states() {
     const std::size_t steps = l_->x[0].shape[1].count;
     const extents start{l_->x[0].shape[0], {static_cast<std::size_t>(units_), false}};
@@ -47,7 +47,7 @@ class step_writer {
   }
 
  private:
-  /// So many columns of axis 1 from one on.
+  /// Returns `count` columns of axis 1 from one on.
   [[nodiscard]] std::string columns(const std::string& x, std::int64_t begin, std::int64_t count) {
     return out_->call("Slice",
                       {x, out_->whole({begin}), out_->whole({begin + count}), out_->whole({1})});
@@ -55,7 +55,7 @@ class step_writer {
   [[nodiscard]] std::string at_step(const std::string& x, std::size_t t) {
     return out_->call("Squeeze", {columns(x, static_cast<std::int64_t>(t), 1), out_->whole({1})});
   }
-  /// A part of U columns, by its number.
+  /// Returns a part of U columns by its number.
   [[nodiscard]] std::string part(const std::string& x, std::int64_t number) {
     return columns(x, number * units_, units_);
   }
@@ -102,7 +102,8 @@ class step_writer {
 
 }  // namespace detail
 
-/// A recurrent layer that passes over some of the steps, which ONNX's own cannot: step by step.
+/// Writes a recurrent layer that skips masked steps, which ONNX's operators cannot do, step by
+/// step.
 [[nodiscard]] inline values lower_steps(const lowering& l, const kernels::recurrence& k) {
   return {l.result(detail::step_writer(l, k).states()), value{}};
 }

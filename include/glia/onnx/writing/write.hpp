@@ -12,19 +12,19 @@
 
 namespace glia::onnx {
 
-/// Throws `value_error` where two recordings, for 2 and for 3 samples, compute otherwise than
-/// with tensors of other shapes: by numbers that depend on how many samples there are.
+/// Throws `value_error` if two recordings of a model, for 2 and for 3 samples, use different
+/// numbers, which then depend on the batch size.
 void require_same_numbers(const graph& two, const graph& three);
 
-/// Writes what two recordings of a model compute, for 2 and for 3 samples: what they differ in is
-/// so many for each sample. `known` are the constants behind the first input, by their inputs,
-/// which `once` computes of the parameters.
+/// Writes the computation of two recordings of a model, for 2 and for 3 samples. Extents that
+/// differ are proportional to the batch size. `known` are the constants after the first input, in
+/// the order of the inputs, which `once` computes from the parameters.
 void write_graph(const graph& once, const graph& two, const graph& three,
                  std::span<const constant> known, ::onnx::GraphProto& to);
 
-/// Writes a model's message to a file, and of more bytes than `largest` the weights to one beside
-/// it. That has a name which the model that was there before does not use: it stays whole until
-/// the new one has taken its place.
+/// Writes a model's message to a file. If it has more than `largest` bytes, the weights go to a
+/// second file, with a name that the existing model does not use. The existing model remains intact
+/// until the new one has replaced it.
 void write_message(::onnx::ModelProto& model, const std::filesystem::path& path,
                    std::size_t largest);
 

@@ -30,20 +30,21 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// The extents of a value, of which two recordings for 2 and for 3 samples have these.
+/// Returns the extents of a value from its shapes in the recordings for 2 and for 3 samples.
 [[nodiscard]] inline extents extents_between(const shape& two, const shape& three) {
   extents result;
   for (std::size_t axis = 0; axis < two.rank(); ++axis) {
     const bool same = two[axis] == three[axis];
-    require<value_error>(same || two[axis] * 3 == three[axis] * 2, "onnx: an axis is ", two[axis],
-                         " long for 2 samples and ", three[axis],
-                         " for 3, which the file cannot say");
+    require<value_error>(
+        same || two[axis] * 3 == three[axis] * 2, "onnx: an axis has the extent ", two[axis],
+        " for 2 samples and ", three[axis],
+        " for 3; an ONNX file needs a constant extent, or one proportional to the batch size");
     result.push_back(same ? extent{two[axis], false} : extent{two[axis] / 2, true});
   }
   return result;
 }
 
-/// Says what goes into a file's graph, or comes out of it.
+/// Describes an input or output of the file's graph.
 inline void describe(::onnx::ValueInfoProto& made, const std::string& name, const extents& of) {
   made.set_name(name);
   auto& type = *made.mutable_type()->mutable_tensor_type();
@@ -80,8 +81,8 @@ GLIA_INLINE void require_same_numbers(const graph& two, const graph& three) {
     throw value_error(
         text("onnx: ", place.empty() ? "the model" : "the layer '" + place + "'",
              place.empty() ? "" : " of the model",
-             " computes with numbers that depend on how many samples there are, which "
-             "the file cannot say; compute them of each sample, or of the parameters"));
+             " computes with numbers that depend on the batch size, which an ONNX file cannot "
+             "represent; compute them from each sample or from the parameters"));
   };
   for (std::size_t n = 0; n < two.nodes().size() && n < three.nodes().size(); ++n) {
     const any_kernel& a = two.nodes()[n].kernel;
@@ -107,8 +108,8 @@ GLIA_INLINE void write_graph(const graph& once, const graph& two, const graph& t
                              std::span<const constant> known, ::onnx::GraphProto& to) {
   require<value_error>(
       two.nodes().size() == three.nodes().size() && two.value_count() == three.value_count(),
-      "onnx: the description runs otherwise for other numbers of samples, which "
-      "the file cannot say");
+      "onnx: the model computes differently for different batch sizes, which "
+      "an ONNX file cannot represent");
   writer out(to, two.inputs().front().name);
   values all(two.value_count());
   const auto extents_for = [&](value_id id) {
@@ -122,7 +123,7 @@ GLIA_INLINE void write_graph(const graph& once, const graph& two, const graph& t
     const value_id id = two.inputs()[i].value;
     require<value_error>(two.spec(id).shape == three.spec(id).shape, "onnx: the constant '",
                          known[i - 1].name,
-                         "' has so many numbers for each sample, which the file cannot say");
+                         "' depends on the batch size, which an ONNX file cannot represent");
     all[id] = writer::constant_value(known[i - 1]);
   }
   std::deque<constant> given;
@@ -170,7 +171,7 @@ GLIA_INLINE void write_graph(const graph& once, const graph& two, const graph& t
       const std::vector<value_id>& x = two.nodes()[at].operands;
       const auto maybe = [&](value_id id) { return id == no_value ? value{} : all[id]; };
       value steps = all[two.nodes()[p.first].operands[0]];
-      if (p.quantizer) {  // as images of one row, which products have
+      if (p.quantizer) {  // as images with one row, as for products
         const value& images = all[two.nodes()[*p.quantizer].results[0]];
         steps.name =
             out.call("Reshape", {out.use(out.plain(images)), out.reshape_tensor(steps.shape)});
@@ -199,7 +200,7 @@ GLIA_INLINE void write_graph(const graph& once, const graph& two, const graph& t
     } else if (k != nullptr) {
       require<value_error>(
           products.of.contains(n), "onnx: the layer '", place,
-          "' steps over what is no product of its input, which has no counterpart");
+          "' has steps that are not a product with its input, which ONNX does not support");
       const recurrent_layer only = layer_of(n);
       made = lower_recurrence(l, std::span(&only, 1));
     } else if (const auto pair = products.pairs.find(n); pair != products.pairs.end()) {

@@ -20,7 +20,7 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// Which file beside it a model's weights are in; empty where there is none, or no model.
+/// Returns the file that contains the weights of a model; empty if there is none, or no model.
 [[nodiscard]] inline std::string weights_beside(const std::filesystem::path& model) {
   ::onnx::ModelProto old;
   std::ifstream file(model, std::ios::binary);
@@ -44,10 +44,10 @@ inline void set_external(::onnx::TensorProto& of, const std::string& key,
   entry.set_value(value);
 }
 
-/// Writes weights to a file and says in the message where they are there.
+/// Writes weights to a file and stores their positions in the message.
 inline void move_weights(::onnx::ModelProto& model, const std::filesystem::path& to) {
-  constexpr std::size_t least = 1024;    // smaller ones stay
-  constexpr std::size_t aligned = 4096;  // so that they can be mapped
+  constexpr std::size_t least = 1024;    // smaller ones stay in the message
+  constexpr std::size_t aligned = 4096;  // so that they can be memory-mapped
   write_whole_file(to, [&](std::ostream& out) {
     std::size_t at = 0;
     for (::onnx::TensorProto& one : *model.mutable_graph()->mutable_initializer()) {
@@ -83,13 +83,12 @@ GLIA_INLINE void write_message(::onnx::ModelProto& model, const std::filesystem:
     used = old == first ? second : first;
     detail::move_weights(model, path.parent_path() / used);
   }
-  require<data_error>(
-      model.ByteSizeLong() <= std::numeric_limits<std::int32_t>::max(), path.string(),
-      ": a model of ", model.ByteSizeLong(),
-      " bytes beside its weights is more than the 2 GiB that an ONNX file can have");
+  require<data_error>(model.ByteSizeLong() <= std::numeric_limits<std::int32_t>::max(),
+                      path.string(), ": the model has ", model.ByteSizeLong(),
+                      " bytes without its weights, but an ONNX file has at most 2 GiB");
   write_whole_file(path, [&](std::ostream& out) {
     require<data_error>(model.SerializeToOstream(&out), path.string(),
-                        ": writing failed; is the disk full?");
+                        ": writing failed; check that the disk is not full");
   });
   if ((old == first || old == second) && old != used) {
     std::error_code ignored;

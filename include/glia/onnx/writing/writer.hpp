@@ -24,7 +24,7 @@
 
 namespace glia::onnx {
 
-/// How long an axis is: the same for all batches, or so many for each sample of one.
+/// An extent of an axis: constant, or proportional to the batch size.
 struct extent {
   std::size_t count = 1;
   bool of_each_sample = false;
@@ -33,14 +33,14 @@ struct extent {
 };
 using extents = std::vector<extent>;
 
-/// Images (N, C, H, W), as ONNX has them.
+/// The axis order of images in ONNX, (N, C, H, W).
 [[nodiscard]] inline axis_order channels_first() { return {0, 3, 1, 2}; }
 
-/// A tensor of the file: by default none, as an operand that is left out.
+/// A tensor of the file. By default there is none, as for an omitted operand.
 struct value {
-  std::string name;  ///< of a constant: empty until it is used
-  extents shape;     ///< of glia's axes
-  axis_order order;  ///< of the file's
+  std::string name;  ///< name; that of a constant is empty until it is used
+  extents shape;     ///< extents of glia's axes
+  axis_order order;  ///< order of the axes in the file
   const constant* known = nullptr;
 
   [[nodiscard]] explicit operator bool() const noexcept {
@@ -53,14 +53,14 @@ using values = std::vector<value>;
 using names = std::vector<std::string>;
 using integers = std::vector<std::int64_t>;
 
-/// Writes the operations of a graph, those of ONNX's opset 17. What turns axes is written where it
-/// is needed, and no sooner: images stay (N, C, H, W) from one convolution to the next.
+/// Writes the operators of a graph, for ONNX opset 17. Transposes are written only if they are
+/// needed: images stay (N, C, H, W) from one convolution to the next.
 class writer {
  public:
   /// `input` is the name of the samples.
   writer(::onnx::GraphProto& to, std::string input) : to_(&to), input_(std::move(input)) {}
 
-  /// Where operations that are written from now on belong.
+  /// Sets the layer of the operators that are written from now on.
   void set_place(std::string_view place) { place_ = place; }
 
   [[nodiscard]] ::onnx::NodeProto& node(std::string_view operation, const names& inputs) {
@@ -73,7 +73,7 @@ class writer {
     }
     return made;
   }
-  /// An operation with one result and these attributes, set by `with(node)`.
+  /// Writes an operator with one result and the attributes that `with(node)` sets.
   template <class With>
   std::string call(std::string_view operation, const names& inputs, const With& with) {
     ::onnx::NodeProto& made = node(operation, inputs);
@@ -114,10 +114,10 @@ class writer {
     return result;
   }
 
-  /// Keeps a constant that an operation has made of others, as long as the writer lives.
+  /// Keeps a constant that was computed from others, as long as the writer exists.
   const constant& keep(constant one) { return kept_.emplace_back(std::move(one)); }
 
-  /// Bytes, with or without signs, under this name or one like it.
+  /// Writes signed or unsigned bytes under this name, or a similar one if it is taken.
   std::string bytes(std::string_view name, const glia::shape& s, std::span<const std::int32_t> all,
                     bool with_signs) {
     std::vector<std::uint8_t> made(all.begin(), all.end());
@@ -125,11 +125,11 @@ class writer {
     return initializer(name, s, type, std::as_bytes(std::span(made)));
   }
 
-  /// Numbers under this name or, where it is taken, one like it.
+  /// Writes numbers under this name, or a similar one if it is taken.
   std::string numbers(std::string_view name, const glia::shape& s, std::span<const float> all) {
     return initializer(name, s, ::onnx::TensorProto::FLOAT, std::as_bytes(all));
   }
-  /// One number, without axes.
+  /// Writes one number without axes.
   std::string number(double of) {
     const auto exact = static_cast<float>(of);
     std::string& known = numbers_[std::bit_cast<std::uint32_t>(exact)];
@@ -138,7 +138,7 @@ class writer {
     }
     return known;
   }
-  /// Integers along one axis, or one without axes.
+  /// Writes integers along one axis, or one integer without axes.
   std::string whole(const integers& all, bool has_axis = true) {
     std::string key = has_axis ? "integers" : "integer";
     for (const std::int64_t one : all) {
@@ -151,13 +151,13 @@ class writer {
     return known;
   }
 
-  /// Integers of any shape, under this name or one like it.
+  /// Writes integers of any shape under this name, or a similar one if it is taken.
   std::string whole_numbers(std::string_view name, const glia::shape& s, const integers& all) {
     return initializer(name, s, ::onnx::TensorProto::INT64, std::as_bytes(std::span(all)));
   }
 
-  /// Weights as bytes under the name of these, and the operation that makes numbers of them: `all`
-  /// has this shape, and scales along an axis.
+  /// Writes weights as bytes under their name, and the operator that converts them to numbers.
+  /// `all` has this shape, and there is one scale for each index along an axis.
   std::string dequantized(const constant& of, const glia::shape& s, std::span<const float> all,
                           std::span<const float> scales, std::size_t axis) {
     const std::vector<std::size_t> lengths(s.begin(), s.end());
@@ -175,14 +175,14 @@ class writer {
         [&](::onnx::NodeProto& made) { set(made, "axis", static_cast<std::int64_t>(axis)); });
   }
 
-  /// The name of a value, of a constant as glia has it.
+  /// Returns the name of a value; that of a constant in glia's layout.
   std::string use(const value& v) {
     return v.known ? arranged_constant(v, v.order, v.rank()) : v.name;
   }
 
   // --- axes --------------------------------------------------------------------------------------
 
-  /// A value whose axes lie in this order.
+  /// Returns a value with its axes in this order.
   value arranged(const value& v, const axis_order& order) {
     if (v.order == order) {
       return v;
@@ -207,17 +207,18 @@ class writer {
   }
   value plain(const value& v) { return arranged(v, plain_order(v.rank())); }
 
-  /// The name of a value that is broadcast to `rank` axes which lie in this order.
+  /// Returns the name of a value that is broadcast to `rank` axes in this order.
   std::string broadcastable(const value& v, const axis_order& order) {
     if (v.known != nullptr) {
       return arranged_constant(v, order, order.size());
     }
     require<value_error>(v.rank() == order.size() || order == plain_order(order.size()),
-                         "onnx: a tensor of ", v.rank(), " axes meets one of ", order.size());
+                         "onnx: cannot combine a tensor with ", v.rank(), " axes and one with ",
+                         order.size(), " axes");
     return (v.rank() == order.size() ? arranged(v, order) : plain(v)).name;
   }
 
-  /// The extents, as a tensor of integers.
+  /// Returns the extents as a tensor of integers.
   std::string shape_tensor(const extents& of) {
     const auto varying =
         std::count_if(of.begin(), of.end(), [](const extent& e) { return e.of_each_sample; });
@@ -234,7 +235,7 @@ class writer {
     return call("Concat", parts,
                 [](::onnx::NodeProto& made) { set(made, "axis", std::int64_t{0}); });
   }
-  /// The same for an operation that finds one of them out itself.
+  /// Returns the extents for an operator that computes one of them itself.
   std::string reshape_tensor(const extents& of) {
     const auto varies = [](const extent& e) { return e.of_each_sample; };
     const auto size = [](std::size_t so_far, const extent& e) { return so_far * e.count; };
@@ -284,7 +285,7 @@ class writer {
     ++taken;
     return taken == 1 ? name : unique(text(name, '_', taken));
   }
-  /// How many samples the batch has, along one axis.
+  /// Returns the batch size, along one axis.
   const std::string& samples() {
     if (samples_.empty()) {
       const std::string place = std::exchange(place_, "");
@@ -295,7 +296,7 @@ class writer {
   }
 
   std::string arranged_constant(const value& v, const axis_order& order, std::size_t rank) {
-    // Axes in front of a shape that is broadcast have the extent 1.
+    // The leading axes of a shape that is broadcast have extent 1.
     const std::size_t missing = rank - v.rank();
     glia::shape wide;
     for (std::size_t i = 0; i < rank; ++i) {
@@ -335,22 +336,22 @@ class writer {
   std::string place_;
   std::string samples_;
   std::map<std::string, std::size_t> taken_;
-  std::map<std::uint32_t, std::string> numbers_;  // by their bits
+  std::map<std::uint32_t, std::string> numbers_;  // by their bit pattern
   std::map<std::string, std::string> integers_;
   std::map<std::pair<std::string, axis_order>, std::string> arranged_;
   std::map<std::pair<const constant*, axis_order>, std::string> constants_;
   std::deque<constant> kept_;
 };
 
-/// What the operations of a kernel are written with: its operands, the shapes of its results, and
-/// its layer.
+/// The context in which the operators of a kernel are written: its operands, the shapes of its
+/// results, and its layer.
 struct lowering {
   writer& out;
   std::span<const value> x;
   std::span<const extents> results;
   const std::string& place;
 
-  /// The first result, by the name that the file has for it; its axes in this order.
+  /// Returns the first result with its name in the file and its axes in this order.
   [[nodiscard]] value result(std::string name, const axis_order& order) const {
     return {std::move(name), results[0], order};
   }

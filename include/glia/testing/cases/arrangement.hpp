@@ -15,7 +15,7 @@
 
 namespace glia::testing::detail {
 
-/// The cases of kernels that arrange elements.
+/// The test cases of kernels that arrange elements.
 template <class Check>
 void check_arrangement(const Check& check) {
   check("full", [](auto& b) { b.out(b.device().run(kernels::full{{2, 3}, 1.5})); });
@@ -86,7 +86,7 @@ void check_arrangement(const Check& check) {
                          b.in({2, 4}, {0, 1, 16777216, 2147483648.F, -1, 0.5F, 7, -0.F})));
   });
 
-  // Some indices twice, some never, some of no row.
+  // Some indices appear twice, some never, and some are out of range.
   const auto indices_of = [](auto& b, const shape& s, std::size_t count) {
     std::vector<std::int32_t> values(s.size());
     for (std::size_t i = 0; i < values.size(); ++i) {

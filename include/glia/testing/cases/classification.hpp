@@ -9,7 +9,7 @@
 
 namespace glia::testing::detail {
 
-/// The cases of what classifiers end in.
+/// The test cases of kernels for classification.
 template <class Check>
 void check_classification(const Check& check) {
   for (const shape& s : {shape{1, 2}, shape{7, 10}, shape{3, 1000}}) {

@@ -21,7 +21,8 @@
 
 namespace glia::testing::detail {
 
-/// max_pool2d(map(x * w + bias)) with packed weights where the backend has that, else `y`.
+/// Computes max_pool2d(map(x * w + bias)) with packed weights if the device has that kernel, else
+/// returns `y`.
 template <class Bench, class Tensor>
 void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
                               const unary_map& map, const convolution_pooling& how,
@@ -47,7 +48,7 @@ void convolve_and_pool_packed(Bench& b, const Tensor& x, const Tensor& w, const 
   }
 }
 
-/// max_pool2d(map(x * w + bias)) and its gradients, by the fused kernels where the backend has
+/// Computes max_pool2d(map(x * w + bias)) and its gradients, by the fused kernels if the device has
 /// them.
 template <class Bench, class Tensor>
 void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor& bias,
@@ -82,7 +83,7 @@ void convolve_and_pool(Bench& b, const Tensor& x, const Tensor& w, const Tensor&
   }
 }
 
-/// Weights, bias and attributes of one of several convolutions.
+/// Weights, bias and attributes of one convolution in a chain.
 template <class Tensor>
 struct chain_link {
   Tensor weights;
@@ -90,7 +91,8 @@ struct chain_link {
   kernels::conv2d kernel;
 };
 
-/// Convolutions one after the other, as one where the backend has that, also with packed weights.
+/// Computes consecutive convolutions, with the fused kernel if the device has it, also with packed
+/// weights.
 template <class Bench, class Tensor>
 void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>& links) {
   const auto& device = b.device();
@@ -122,7 +124,7 @@ void convolve_in_chain(Bench& b, Tensor x, const std::vector<chain_link<Tensor>>
   }
 }
 
-/// The cases of convolutions, alone, pooled and in chains.
+/// The test cases of convolutions: single, pooled and in chains.
 template <class Check>
 void check_convolution(const Check& check) {
   struct convolution {
@@ -197,7 +199,7 @@ void check_convolution(const Check& check) {
          {unary_function::affine, unary_function::relu, unary_function::relu6}) {
       const std::string name = text(" of ", c.x, " with ", c.w, ", ", name_of(function));
       const auto run = [&](auto& b, float scale, bool bias) {
-        // As in drawings on a ground, the upper half of every image is blank but for a few points.
+        // Like a drawing: the upper half of every image is blank except for a few points.
         std::vector<float> values = test_values(c.x, 15);
         for (std::size_t i = 0; i < values.size(); ++i) {
           const std::size_t row = i / (c.x[2] * c.x[3]) % c.x[1];

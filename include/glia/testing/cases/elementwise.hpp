@@ -14,14 +14,13 @@
 
 namespace glia::testing::detail {
 
-/// The cases of kernels that treat elements one by one.
+/// The test cases of element-wise kernels.
 template <class Check>
 void check_elementwise(const Check& check) {
   for (int f = 0; f <= static_cast<int>(unary_function::gelu); ++f) {
     const auto function = static_cast<unary_function>(f);
-    // Positive where the function asks for it; elsewhere both sides of zero and of the kinks.
-    const bool positive = function == unary_function::square_root ||
-                          function == unary_function::logarithm ||
+    // Positive if the function requires it; otherwise on both sides of zero and of the kinks.
+    const bool positive = function == unary_function::sqrt || function == unary_function::log ||
                           function == unary_function::reciprocal;
     const unary_map map{function, function == unary_function::clamp ? -0.5 : 0.75, 1.25};
     for (std::size_t n : {std::size_t{1}, std::size_t{37}, std::size_t{40001}}) {
@@ -84,7 +83,7 @@ void check_elementwise(const Check& check) {
                            b.in(shapes[2], 50)));
     });
   }
-  // Halves, both ends, and a scale for each channel.
+  // Includes halves, both limits, and one scale for each channel.
   check("fake_quantize", [](auto& b) {
     b.out(b.device().run(kernels::fake_quantize{{3, 0, 10}},
                          b.in({2, 5}, {0.25F, 0.75F, -0.25F, 1.25F, 9, -9, 0, 0.1F, -1.6F, 3.4F}),

@@ -40,7 +40,7 @@ void check_normalization_of(const Check& check, normalization kind, const shape&
   });
 }
 
-/// The cases of normalisation, dropout and noise.
+/// The test cases of normalization, dropout and noise.
 template <class Check>
 void check_normalization(const Check& check) {
   for (const shape& s : {shape{6, 5}, shape{3, 4, 2, 70}, shape{2, 1}, shape{400, 3},
@@ -53,7 +53,7 @@ void check_normalization(const Check& check) {
           continue;
         }
         const std::size_t together = grouped ? s.size() / s[0] / groups : s.back();
-        // One number is its own mean: nothing is left to normalise.
+        // A single number is its own mean, so there is nothing to normalize.
         if (together > 1 || kind == normalization::batch) {
           check_normalization_of(check, kind, s, groups);
         }
@@ -64,13 +64,13 @@ void check_normalization(const Check& check) {
     }
   }
 
-  // With samples of one element, the first one's number is that of the element.
+  // If a sample has one element, the number of the first sample is that of the element.
   for (const std::uint32_t first : {0U, 3U, 4294967290U}) {
     check(text("dropout from element ", first), [&](auto& b) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
       b.out(b.device().run(kernels::dropout{0.3, 5}, b.in({40003}, 28, 1, 3), b.integers(words)));
     });
-    // Each of these is made of whole blocks of random numbers.
+    // Each of these consists of whole blocks of random numbers.
     check(text("dropout from sample ", first), [&](auto& b) {
       const auto words = step_key{0x1234567890ABCDEF, 6, first}.to_words();
       b.out(

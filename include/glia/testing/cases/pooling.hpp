@@ -12,7 +12,7 @@
 
 namespace glia::testing::detail {
 
-/// The cases of pooling.
+/// The test cases of pooling.
 template <class Check>
 void check_pooling(const Check& check) {
   struct pooling {
@@ -33,7 +33,7 @@ void check_pooling(const Check& check) {
       b.out(result[0]);
       b.out(result[1]);
     });
-    // Rounded to quarters, windows hold equal values: the first must win.
+    // Numbers rounded to quarters give windows with equal values: the first must be selected.
     check("max_pool2d with ties" + name, [&](auto& b) {
       std::vector<float> values = test_values(p.x, 20);
       for (float& value : values) {

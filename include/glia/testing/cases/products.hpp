@@ -13,7 +13,7 @@
 
 namespace glia::testing::detail {
 
-/// map(x w + bias), with packed weights where the backend has that.
+/// Computes map(x w + bias), with packed weights if the device has that kernel.
 template <class Bench, class Tensor>
 void multiply_packed(Bench& b, const unary_map& map, const Tensor& x, const Tensor& w,
                      const Tensor& bias) {
@@ -26,7 +26,7 @@ void multiply_packed(Bench& b, const unary_map& map, const Tensor& x, const Tens
   }
 }
 
-/// The cases of matrix products.
+/// The test cases of matrix products.
 template <class Check>
 void check_products(const Check& check) {
   const std::vector<matmul_sizes> products{{1, 1, 1},      {3, 5, 7},       {17, 33, 9},
@@ -73,7 +73,7 @@ void check_products(const Check& check) {
     shape leading;
     matmul_sizes each;
   };
-  // Small ones, many, and a few that are cut.
+  // Many small products, and a few with incomplete blocks.
   const std::vector<product_batch> batches{
       {{1}, {1, 1, 1}},     {{3}, {3, 5, 7}},       {{2, 3}, {4, 1, 9}},    {{70}, {17, 33, 9}},
       {{65}, {60, 70, 80}}, {{2}, {129, 200, 150}}, {{2, 1, 2}, {5, 3, 2}}, {{3}, {300, 24, 1000}}};

@@ -11,7 +11,7 @@
 
 namespace glia::testing::detail {
 
-/// The cases of optimizers' updates.
+/// The test cases of optimizer steps.
 template <class Check>
 void check_updates(const Check& check) {
   for (std::size_t n : {std::size_t{1}, std::size_t{517}, std::size_t{40000}}) {

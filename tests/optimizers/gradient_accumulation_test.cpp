@@ -8,7 +8,7 @@ using test::message_of;
 namespace {
 
 /// Samples (24, 5) and their classes.
-glia::labelled_arrays rows_in_parts(std::size_t first, std::size_t count) {
+glia::labeled_arrays rows_in_parts(std::size_t first, std::size_t count) {
   xt::xarray<float> x = xt::zeros<float>({count, std::size_t{5}});
   xt::xarray<int> y = xt::zeros<int>({count});
   for (std::size_t n = 0; n < count; ++n) {
@@ -39,28 +39,31 @@ void check_accumulated(const Rule& rule) {
   INFO(rule);
   const glia::cpu<float> device;
   const std::vector<float> whole = after_batches(device, rule, 24, 4);
-  const std::vector<float> parts = after_batches(device, glia::accumulated{rule, 3}, 8, 4);
+  const std::vector<float> parts =
+      after_batches(device, glia::gradient_accumulation{rule, 3}, 8, 4);
   CHECK(test::distance(whole, parts) < tolerance::golden);
   CHECK(test::distance(whole, after_batches(device, rule, 8, 4)) > 1e-3);
   // On other backends, too; and by one batch at a time nothing changes.
-  const auto reference = after_batches(glia::reference<float>{}, glia::accumulated{rule, 3}, 8, 4);
+  const auto reference =
+      after_batches(glia::reference<float>{}, glia::gradient_accumulation{rule, 3}, 8, 4);
   CHECK(test::distance(parts, reference) < tolerance::golden);
   CHECK(after_batches(device, rule, 8, 2) ==
-        after_batches(device, glia::accumulated{rule, 1}, 8, 2));
+        after_batches(device, glia::gradient_accumulation{rule, 1}, 8, 2));
 }
 
 }  // namespace
 
 TEST_CASE("gradients of several batches make one step, as those of one large batch") {
   check_accumulated(glia::sgd{.learning_rate = 0.1, .momentum = 0.9});
-  check_accumulated(glia::adam{.learning_rate = glia::step_decay(0.01, 0.5, 2)});
+  check_accumulated(
+      glia::adam{.learning_rate = glia::exponential_decay(0.01, 2, 0.5, {.staircase = true})});
   check_accumulated(glia::adamw{.learning_rate = 0.01, .weight_decay = 0.1});
   check_accumulated(glia::rmsprop{.learning_rate = 0.01});
   check_accumulated(glia::adagrad{.learning_rate = 0.05});
 }
 
 TEST_CASE("nothing changes until enough batches have come, and a resumed training goes on there") {
-  const glia::accumulated rule{glia::adam{.learning_rate = 0.01}, 3};
+  const glia::gradient_accumulation rule{glia::adam{.learning_rate = 0.01}, 3};
   glia::model net{network_of_rows, {5}};
   glia::trainer trainer{net, glia::softmax_cross_entropy{}, rule};
   const std::vector<float> first = test::parameters_of(net);
@@ -82,16 +85,16 @@ TEST_CASE("nothing changes until enough batches have come, and a resumed trainin
 }
 
 TEST_CASE("an accumulated optimizer describes itself, and takes at least one batch") {
-  const glia::accumulated rule{glia::sgd{.learning_rate = 0.1}, 4};
+  const glia::gradient_accumulation rule{glia::sgd{.learning_rate = 0.1}, 4};
   CHECK(glia::text(rule) == "accumulated(sgd(0.1), 4 batches)");
   CHECK(rule.learning_rate(3) == 0.1);
-  CHECK(rule == glia::accumulated{glia::sgd{.learning_rate = 0.1}, 4});
-  CHECK(rule != glia::accumulated{glia::sgd{.learning_rate = 0.1}, 2});
+  CHECK(rule == glia::gradient_accumulation{glia::sgd{.learning_rate = 0.1}, 4});
+  CHECK(rule != glia::gradient_accumulation{glia::sgd{.learning_rate = 0.1}, 2});
   glia::model net{network_of_rows, {5}};
   CHECK(contains(message_of<glia::value_error>([&] {
                    glia::trainer trainer{net, glia::softmax_cross_entropy{},
-                                         glia::accumulated{glia::sgd{}, 0}};
+                                         glia::gradient_accumulation{glia::sgd{}, 0}};
                    trainer.fit(rows_in_parts(0, 8), {.progress = nullptr});
                  }),
-                 "accumulated: expected at least 1 batch for a step"));
+                 "gradient_accumulation: expected at least 1 step, got 0"));
 }

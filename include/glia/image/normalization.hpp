@@ -11,32 +11,33 @@
 
 namespace glia {
 
-/// Mean and standard deviation of ImageNet's red, green and blue in [0, 1], which networks trained
-/// on it expect their inputs to be normalised with.
+/// The means of red, green and blue of ImageNet's images, for values in [0, 1]. Networks trained on
+/// ImageNet expect inputs that are normalized with these means and with `imagenet_std`.
 inline constexpr std::array<float, 3> imagenet_mean{0.485F, 0.456F, 0.406F};
-/// The standard deviation of ImageNet's photos by channel, for values in [0, 1].
+/// The standard deviations of red, green and blue of ImageNet's images, for values in [0, 1].
 inline constexpr std::array<float, 3> imagenet_std{0.229F, 0.224F, 0.225F};
 
 namespace detail {
 
-/// (v / 255 - mean) / std of each colour's 256 values.
+/// Normalizes pixels to (pixel / 255 - mean) / std, with a table of the 256 values of each color.
 class normalisation {
  public:
-  /// Throws `value_error`, beginning with `what`, for a mean that is not finite and for a standard
-  /// deviation that is not or is not above 0.
+  /// Throws `value_error`, with a message that begins with `what`, if a mean is not finite, or if a
+  /// standard deviation is not finite or not above 0.
   normalisation(std::string_view what, const std::array<float, 3>& mean,
                 const std::array<float, 3>& std) {
     for (std::size_t c = 0; c < 3; ++c) {
       require<value_error>(std::isfinite(mean[c]) && std[c] > 0 && std::isfinite(std[c]), what,
-                           ": expected finite means and standard deviations above 0, got mean ",
-                           mean[c], " and std ", std[c], " for colour ", c);
+                           ": expected finite means and finite standard deviations above 0, got "
+                           "the mean ",
+                           mean[c], " and the std ", std[c], " for color ", c);
       for (std::size_t value = 0; value < 256; ++value) {
         table_[c][value] = (static_cast<float>(value) / 255.0F - mean[c]) / std[c];
       }
     }
   }
 
-  /// Pixels (..., 3) as values, of which there are as many.
+  /// Normalizes pixels (..., 3) into `values` of the same size.
   void apply(std::span<const std::uint8_t> pixels, std::span<float> values) const {
     for (std::size_t at = 0; at < values.size(); at += 3) {
       for (std::size_t c = 0; c < 3; ++c) {

@@ -1,14 +1,14 @@
 #include <csignal>
-#include <glia/training/csv_log.hpp>
+#include <glia/training/csv_logger.hpp>
 #include <glia/training/early_stopping.hpp>
-#include <glia/training/reduce_on_plateau.hpp>
-#include <glia/training/stop_at_nan.hpp>
+#include <glia/training/reduce_lr_on_plateau.hpp>
+#include <glia/training/terminate_on_nan.hpp>
 #include <sstream>
 
 #include "catch.hpp"
 #include "helpers.hpp"
 
-using glia::moment;
+using glia::event;
 using test::contains;
 using test::message_of;
 
@@ -20,7 +20,7 @@ struct observed {
   glia::trainer<decltype(net), glia::softmax_cross_entropy, glia::sgd> trainer{net, {}, {0.1}};
 };
 
-/// An observer that puts scores of the test's own in place of those that were measured.
+/// A callback that puts scores of the test's own in place of those that were measured.
 auto with_losses(glia::history& h, const std::vector<double>& losses) {
   for (const double loss : losses) {
     glia::epoch_record e;
@@ -32,7 +32,7 @@ auto with_losses(glia::history& h, const std::vector<double>& losses) {
 }
 
 /// What the rate is multiplied by after each epoch of these losses.
-std::vector<double> scales(const glia::reduce_on_plateau& how, const std::vector<double>& losses,
+std::vector<double> scales(const glia::reduce_lr_on_plateau& how, const std::vector<double>& losses,
                            double rate = 0.1) {
   std::vector<double> result;
   glia::history h;
@@ -56,7 +56,11 @@ std::vector<double> scales(const glia::reduce_on_plateau& how, const std::vector
   for (const double loss : losses) {
     with_losses(h, {loss});
     h.epochs.back().learning_rate = rate * now;
-    how({.at = moment::epoch, .plan = plan, .sample = sample, .result = h, .access = access});
+    how({.event = event::epoch_end,
+         .plan = plan,
+         .sample_shape = sample,
+         .history = h,
+         .access = access});
     result.push_back(now);
   }
   return result;
@@ -64,18 +68,18 @@ std::vector<double> scales(const glia::reduce_on_plateau& how, const std::vector
 
 }  // namespace
 
-TEST_CASE("observers are told of every moment, in order, and know where the training is") {
+TEST_CASE("callbacks are told of every moment, in order, and know where the training is") {
   observed o;
   std::vector<std::string> told;
   const auto tell = [&](const glia::training& t) {
     static constexpr const char* names[] = {"begins",     "pass",  "epoch begins", "step",
                                             "validation", "epoch", "ends"};
-    told.push_back(glia::text(names[static_cast<std::size_t>(t.at)], ' ', t.epoch, '/', t.epochs,
-                              ' ', t.step, ' ', t.done, '/', t.samples, ' ',
-                              t.result.epochs.size()));
+    told.push_back(glia::text(names[static_cast<std::size_t>(t.event)], ' ', t.epoch, '/', t.epochs,
+                              ' ', t.step, ' ', t.samples_done, '/', t.epoch_samples, ' ',
+                              t.history.epochs.size()));
   };
   o.trainer.fit(test::quadrants{25}, test::quadrants{5},
-                {.epochs = 2, .batch_size = 10, .progress = nullptr, .observers = {tell}});
+                {.epochs = 2, .batch_size = 10, .progress = nullptr, .callbacks = {tell}});
   CHECK(told == std::vector<std::string>{
                     "begins 0/2 0 0/25 0", "epoch begins 1/2 0 0/25 0", "step 1/2 1 10/25 0",
                     "step 1/2 2 20/25 0", "step 1/2 3 25/25 0", "validation 1/2 3 25/25 0",
@@ -84,40 +88,42 @@ TEST_CASE("observers are told of every moment, in order, and know where the trai
                     "epoch 2/2 6 0/25 2", "ends 2/2 6 0/25 2"});
 }
 
-TEST_CASE("an observer stops a training at any moment, and says why") {
-  const auto stopped_at = [](moment which, std::size_t step) {
+TEST_CASE("a callback stops a training at any moment, and says why") {
+  const auto stopped_at = [](event which, std::size_t step) {
     observed o;
     std::ostringstream out;
     const auto stop = [&](const glia::training& t) {
-      return t.at == which && t.step == step ? glia::stop("enough") : glia::go_on();
+      return t.event == which && t.step == step ? glia::stop_training("enough")
+                                                : glia::keep_training();
     };
     const auto h =
         o.trainer.fit(test::quadrants{25}, test::quadrants{5},
-                      {.epochs = 3, .batch_size = 10, .progress = &out, .observers = {stop}});
-    CHECK(h.stopped == "enough");
+                      {.epochs = 3, .batch_size = 10, .progress = &out, .callbacks = {stop}});
+    CHECK(h.stop_reason == "enough");
     CHECK_FALSE(h.interrupted);
     CHECK(contains(out.str(), ": enough\n"));
     return glia::text(o.trainer.step_count(), ' ', h.epochs.size(), ' ',
                       !h.epochs.empty() && h.epochs.back().validation ? "validated" : "");
   };
-  CHECK(stopped_at(moment::begins, 0) == "0 0 ");
-  CHECK(stopped_at(moment::epoch_begins, 3) == "3 1 validated");
-  CHECK(stopped_at(moment::step, 4) == "4 2 ");
-  CHECK(stopped_at(moment::validation, 3) == "3 1 ");
-  CHECK(stopped_at(moment::epoch, 3) == "3 1 validated");
+  CHECK(stopped_at(event::train_begin, 0) == "0 0 ");
+  CHECK(stopped_at(event::epoch_begin, 3) == "3 1 validated");
+  CHECK(stopped_at(event::train_batch_end, 4) == "4 2 ");
+  CHECK(stopped_at(event::train_batches_end, 3) == "3 1 ");
+  CHECK(stopped_at(event::epoch_end, 3) == "3 1 validated");
 }
 
 TEST_CASE("a training that is gone on with and stopped at once shows no epoch again") {
-  const auto shown = [](std::size_t first_stop, moment second_stop) {
+  const auto shown = [](std::size_t first_stop, event second_stop) {
     observed o;
     glia::fit_options options{.epochs = 3, .batch_size = 10, .progress = nullptr};
-    const auto fit = [&](moment at, std::size_t step) {
-      options.observers = {[=](const glia::training& t) {
-        return t.at == at && t.step == step ? glia::interrupt("the test") : glia::go_on();
+    const auto fit = [&](event at, std::size_t step) {
+      options.callbacks = {[=](const glia::training& t) {
+        return t.event == at && t.step == step ? glia::interrupt_training("the test")
+                                               : glia::keep_training();
       }};
       return o.trainer.fit(test::quadrants{25}, options);
     };
-    fit(moment::step, first_stop);
+    fit(event::train_batch_end, first_stop);
     std::ostringstream out;
     options.progress = &out;
     options.resume = true;
@@ -126,7 +132,7 @@ TEST_CASE("a training that is gone on with and stopped at once shows no epoch ag
     CHECK(h.epochs.size() == first_stop / 3);
     return out.str();
   };
-  for (const moment at : {moment::begins, moment::epoch_begins}) {
+  for (const event at : {event::train_begin, event::epoch_begin}) {
     CHECK(shown(1, at) == "interrupted; stopped after step 1\n");
     CHECK(shown(5, at) == "interrupted; stopped after step 5\n");
   }
@@ -138,22 +144,22 @@ TEST_CASE("Ctrl-C can be left to others") {
   const auto ctrl_c = [](const glia::training&) { std::raise(SIGINT); };
   CHECK_FALSE(o.trainer
                   .fit(test::quadrants{10},
-                       {.progress = nullptr, .observers = {ctrl_c}, .stop_at_interrupt = false})
+                       {.progress = nullptr, .callbacks = {ctrl_c}, .stop_at_interrupt = false})
                   .interrupted);
   std::signal(SIGINT, before);
 }
 
-TEST_CASE("what an observer throws comes out of fit, and the training can be gone on with") {
+TEST_CASE("what a callback throws comes out of fit, and the training can be gone on with") {
   observed one;
   observed other;
   const auto fails = [](const glia::training& t) {
-    glia::require<glia::value_error>(t.step != 4, "the observer's own");
+    glia::require<glia::value_error>(t.step != 4, "the callback's own");
   };
   const glia::fit_options plain{.epochs = 3, .batch_size = 10, .progress = nullptr};
   glia::fit_options failing = plain;
-  failing.observers = {fails};
+  failing.callbacks = {fails};
   CHECK(message_of<glia::value_error>([&] { one.trainer.fit(test::quadrants{25}, failing); }) ==
-        "the observer's own");
+        "the callback's own");
   glia::fit_options resumed = plain;
   resumed.resume = true;
   const auto h = one.trainer.fit(test::quadrants{25}, resumed);
@@ -171,29 +177,29 @@ TEST_CASE("an interrupted training that is resumed ends as one that was not, whe
   const test::quadrants validation{20};
   const auto network =
       glia::sequential{glia::dense{6, glia::relu}, glia::dropout{0.4}, glia::dense{4}};
-  const auto fit = [&](const std::vector<std::pair<moment, std::size_t>>& at) {
+  const auto fit = [&](const std::vector<std::pair<event, std::size_t>>& at) {
     glia::model net{network, {2}};
     glia::trainer trainer{net, glia::softmax_cross_entropy{},
                           glia::adam{.learning_rate = glia::cosine_decay(0.05, 30)}};
     std::size_t fits = 0;
     const auto interrupts = [&](const glia::training& t) {
-      return fits < at.size() && t.at == at[fits].first && t.step == at[fits].second
-                 ? glia::interrupt("the test")
-                 : glia::go_on();
+      return fits < at.size() && t.event == at[fits].first && t.step == at[fits].second
+                 ? glia::interrupt_training("the test")
+                 : glia::keep_training();
     };
     glia::history h;
     for (; fits <= at.size(); ++fits) {
       h = trainer.fit(data, validation,
                       {.epochs = 5,
                        .batch_size = 10,
-                       .metrics = {glia::accuracy(), glia::top_k(2)},
+                       .metrics = {glia::accuracy(), glia::top_k_accuracy(2)},
                        .progress = nullptr,
-                       .observers = {interrupts,
-                                     glia::reduce_on_plateau{.score = "validation_loss",
-                                                             .factor = 0.5,
-                                                             .patience = 1,
-                                                             .least_change = 1},
-                                     glia::early_stopping{.patience = 4, .least_change = 1}},
+                       .callbacks = {interrupts,
+                                     glia::reduce_lr_on_plateau{.monitor = "validation_loss",
+                                                                .factor = 0.5,
+                                                                .patience = 1,
+                                                                .min_delta = 1},
+                                     glia::early_stopping{.patience = 4, .min_delta = 1}},
                        .resume = fits > 0});
       CHECK(h.interrupted == (fits < at.size()));
     }
@@ -207,13 +213,15 @@ TEST_CASE("an interrupted training that is resumed ends as one that was not, whe
   };
   const auto whole = fit({});
   REQUIRE(whole.second.size() == 5);
-  REQUIRE(whole.first.rate_scale == 0.0625);
-  CHECK(fit({{moment::step, 7}}) == whole);
-  CHECK(fit({{moment::begins, 0}}) == whole);
-  CHECK(fit({{moment::step, 5}}) == whole);  // the last one of an epoch
-  CHECK(fit({{moment::validation, 5}, {moment::epoch_begins, 5}}) == whole);
-  CHECK(fit({{moment::epoch, 10}, {moment::step, 11}, {moment::step, 12}, {moment::step, 24}}) ==
-        whole);
+  REQUIRE(whole.first.learning_rate_scale == 0.0625);
+  CHECK(fit({{event::train_batch_end, 7}}) == whole);
+  CHECK(fit({{event::train_begin, 0}}) == whole);
+  CHECK(fit({{event::train_batch_end, 5}}) == whole);  // the last one of an epoch
+  CHECK(fit({{event::train_batches_end, 5}, {event::epoch_begin, 5}}) == whole);
+  CHECK(fit({{event::epoch_end, 10},
+             {event::train_batch_end, 11},
+             {event::train_batch_end, 12},
+             {event::train_batch_end, 24}}) == whole);
 }
 
 TEST_CASE("resume goes on up to more epochs, and does nothing where none are left") {
@@ -236,23 +244,24 @@ TEST_CASE("resume goes on up to more epochs, and does nothing where none are lef
 TEST_CASE("an epoch that is cut in another way cannot be gone on with") {
   observed o;
   const auto interrupts = [](const glia::training& t) {
-    return t.step == 1 ? glia::interrupt("the test") : glia::go_on();
+    return t.step == 1 ? glia::interrupt_training("the test") : glia::keep_training();
   };
   o.trainer.fit(test::quadrants{25},
-                {.batch_size = 10, .progress = nullptr, .observers = {interrupts}});
+                {.batch_size = 10, .progress = nullptr, .callbacks = {interrupts}});
   const auto error = [&](std::size_t samples, glia::fit_options options) {
     options.progress = nullptr;
     options.resume = true;
     return message_of<glia::value_error>([&] { o.trainer.fit(test::quadrants{samples}, options); });
   };
   CHECK(error(25, {.batch_size = 5}) ==
-        "fit: the epoch to go on with has 25 shuffled samples in batches of 10, this call of fit "
-        "25 shuffled samples in batches of 5; give it the same, or begin the next epoch without "
-        "resume");
+        "fit: the epoch to resume has 25 shuffled samples in batches of 10, but this call of fit "
+        "has 25 shuffled samples in batches of 5; use the same data and options, or begin the next "
+        "epoch without resume");
   CHECK(contains(error(24, {.batch_size = 10}), "24 shuffled samples"));
-  CHECK(contains(error(25, {.batch_size = 10, .shuffle = false}), "this call of fit 25 samples"));
-  CHECK(contains(error(25, {.batch_size = 10, .metrics = {glia::top_k(2)}}),
-                 "has the metrics accuracy, this call of fit top_2; ask"));
+  CHECK(
+      contains(error(25, {.batch_size = 10, .shuffle = false}), "this call of fit has 25 samples"));
+  CHECK(contains(error(25, {.batch_size = 10, .metrics = {glia::top_k_accuracy(2)}}),
+                 "has the metrics accuracy, but this call of fit has top_2_accuracy; use"));
 }
 
 TEST_CASE("early stopping stops after the patience and gives back the best parameters") {
@@ -261,22 +270,23 @@ TEST_CASE("early stopping stops after the patience and gives back the best param
     std::vector<xt::xarray<float>> kernels;
     // The losses of the validation are those of labels that the training turns away from: it gets
     // worse from the first epoch on.
-    const glia::labelled_arrays wrong(xt::xarray<float>{{1, 1}, {-1, -1}},
-                                      xt::xarray<std::int32_t>{2, 0});
-    const auto note = glia::on(moment::epoch, [&](const glia::training&) {
+    const glia::labeled_arrays wrong(xt::xarray<float>{{1, 1}, {-1, -1}},
+                                     xt::xarray<std::int32_t>{2, 0});
+    const auto note = glia::on_event(event::epoch_end, [&](const glia::training&) {
       kernels.push_back(o.net.get("dense_0.kernel"));
     });
     const auto h = o.trainer.fit(
         test::quadrants{100}, wrong,
         {.epochs = 30,
          .progress = nullptr,
-         .observers = {note,
-                       glia::early_stopping{.patience = patience, .restore_best = restore_best}}});
+         .callbacks = {note, glia::early_stopping{.patience = patience,
+                                                  .restore_best_weights = restore_best}}});
     const auto best = glia::best_of(h, "validation_loss");
     REQUIRE(best.epoch + patience == h.epochs.size());
     REQUIRE(h.epochs.size() < 30);
-    CHECK(contains(h.stopped, "no better validation_loss than "));
-    CHECK(contains(h.stopped, glia::text("of epoch ", best.epoch, " for ", patience, " epoch")));
+    CHECK(contains(h.stop_reason, "no better validation_loss than "));
+    CHECK(
+        contains(h.stop_reason, glia::text("of epoch ", best.epoch, " for ", patience, " epoch")));
     CHECK_FALSE(h.interrupted);
     const auto& expected = restore_best ? kernels[best.epoch - 1] : kernels.back();
     CHECK((o.net.get("dense_0.kernel") == expected));
@@ -290,20 +300,20 @@ TEST_CASE("early stopping stops after the patience and gives back the best param
 TEST_CASE("early stopping says when a score was no number at all") {
   observed o;
   const xt::xarray<float> broken = xt::ones<float>({4, 2}) * std::nanf("");
-  const glia::labelled_arrays validation(broken, xt::xarray<std::int32_t>{0, 1, 2, 3});
+  const glia::labeled_arrays validation(broken, xt::xarray<std::int32_t>{0, 1, 2, 3});
   const auto h = o.trainer.fit(
       test::quadrants{20}, validation,
-      {.epochs = 5, .progress = nullptr, .observers = {glia::early_stopping{.patience = 2}}});
-  CHECK(h.stopped == "validation_loss was no finite number for 2 epochs");
+      {.epochs = 5, .progress = nullptr, .callbacks = {glia::early_stopping{.patience = 2}}});
+  CHECK(h.stop_reason == "validation_loss was not finite for 2 epochs");
 }
 
 TEST_CASE("a rate that is lowered is noted") {
   observed o;
-  const auto h = o.trainer.fit(
-      test::quadrants{20},
-      {.epochs = 3,
-       .progress = nullptr,
-       .observers = {glia::reduce_on_plateau{.score = "loss", .patience = 1, .least_change = 9}}});
+  const auto h =
+      o.trainer.fit(test::quadrants{20}, {.epochs = 3,
+                                          .progress = nullptr,
+                                          .callbacks = {glia::reduce_lr_on_plateau{
+                                              .monitor = "loss", .patience = 1, .min_delta = 9}}});
   REQUIRE(h.notes.size() == 2);
   CHECK(h.notes[0] == "learning rate 0.1 lowered to 0.01 after epoch 2");
 }
@@ -314,19 +324,19 @@ TEST_CASE("the best epoch is the first of the best scores, and no number is neve
   with_losses(h, {nan, 0.5, 0.4, 0.39, nan, 0.4, 0.39});
   const auto best = glia::best_of(h, "validation_loss");
   CHECK(best.epoch == 4);
-  CHECK(best.since == 3);
+  CHECK(best.epochs_since == 3);
   CHECK(glia::best_of(h, "validation_loss", 0.05).epoch == 3);
   h.epochs.resize(1);
   CHECK(glia::best_of(h, "validation_loss").epoch == 0);
-  CHECK(glia::best_of(h, "validation_loss").since == 1);
+  CHECK(glia::best_of(h, "validation_loss").epochs_since == 1);
   h.metrics = {glia::accuracy(), glia::mae()};
   CHECK_FALSE(glia::smaller_is_better(h.metrics, "validation_accuracy"));
   CHECK(glia::smaller_is_better(h.metrics, "mae"));
-  CHECK(contains(message_of<glia::value_error>([&] { (void)glia::best_of(h, "f1"); }),
-                 "no score is called 'f1'; there are: loss, validation_loss, accuracy"));
+  CHECK(contains(message_of<glia::value_error>([&] { (void)glia::best_of(h, "f1_score"); }),
+                 "there is no score 'f1_score'; the scores are: loss, validation_loss, accuracy"));
   h.epochs[0].validation.reset();
   CHECK(contains(message_of<glia::value_error>([&] { (void)glia::best_of(h, "validation_loss"); }),
-                 "there is no validation"));
+                 "fit has no validation data"));
 }
 
 TEST_CASE("the rate falls after the patience, and not again before the cooldown is over") {
@@ -339,10 +349,10 @@ TEST_CASE("the rate falls after the patience, and not again before the cooldown 
   CHECK(scales({.factor = 0.5, .patience = 2, .cooldown = 3}, {1, 1, 1, 1, 1, 1, 1, 1}) ==
         list{1, 1, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25});
   CHECK(scales({.factor = 0.5, .patience = 1, .cooldown = 1}, {1, 1, 1}) == list{1, 0.5, 0.25});
-  CHECK(scales({.factor = 0.5, .patience = 1, .least_change = 0.1}, {1, 0.95, 0.8}) ==
+  CHECK(scales({.factor = 0.5, .patience = 1, .min_delta = 0.1}, {1, 0.95, 0.8}) ==
         list{1, 0.5, 0.5});
   // From 0.1 to no less than 0.04.
-  CHECK(test::distance(scales({.factor = 0.5, .patience = 1, .least_rate = 0.04}, {1, 1, 1, 1}),
+  CHECK(test::distance(scales({.factor = 0.5, .patience = 1, .min_lr = 0.04}, {1, 1, 1, 1}),
                        list{1, 0.5, 0.4, 0.4}) < 1e-12);
 }
 
@@ -352,14 +362,14 @@ TEST_CASE("a scaled rate is that of every optimizer, and others cannot be scaled
     const auto take = [&](auto rule, double factor) {
       glia::model net{glia::dense{3}, {2}};
       glia::trainer trainer{net, glia::softmax_cross_entropy{}, rule};
-      const auto scale = glia::on(moment::begins, [&](const glia::training& t) {
+      const auto scale = glia::on_event(event::train_begin, [&](const glia::training& t) {
         if (factor != 1) {
-          t.scale_rate(factor);
+          t.scale_learning_rate(factor);
         }
       });
-      const glia::labelled_arrays data(xt::xarray<float>{{1, 2}, {-1, 0.5}},
-                                       xt::xarray<std::int32_t>{0, 2});
-      const auto h = trainer.fit(data, {.epochs = 3, .progress = nullptr, .observers = {scale}});
+      const glia::labeled_arrays data(xt::xarray<float>{{1, 2}, {-1, 0.5}},
+                                      xt::xarray<std::int32_t>{0, 2});
+      const auto h = trainer.fit(data, {.epochs = 3, .progress = nullptr, .callbacks = {scale}});
       CHECK(h.epochs.back().learning_rate == 0.25);
       return trainer.state().tensors;
     };
@@ -381,30 +391,30 @@ TEST_CASE("a scaled rate is that of every optimizer, and others cannot be scaled
   const auto fit = [&](double factor) {
     trainer.fit(test::quadrants{5},
                 {.progress = nullptr,
-                 .observers = {[=](const glia::training& t) { t.scale_rate(factor); }}});
+                 .callbacks = {[=](const glia::training& t) { t.scale_learning_rate(factor); }}});
   };
   fit(1);
   CHECK(contains(message_of<glia::value_error>([&] { fit(0.5); }), "numbers(step, scale)"));
   CHECK(contains(message_of<glia::value_error>([&] { fit(0); }), "positive, finite factor"));
-  CHECK(trainer.state().rate_scale == 1);
+  CHECK(trainer.state().learning_rate_scale == 1);
 }
 
 TEST_CASE("the log holds the epochs so far after each of them") {
   const test::temporary_folder folder;
   observed o;
   std::vector<std::size_t> lines;
-  const auto count = glia::on(moment::epoch, [&](const glia::training&) {
+  const auto count = glia::on_event(event::epoch_end, [&](const glia::training&) {
     const std::string log = test::file_content(folder.path() / "log.csv");
     lines.push_back(static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n')));
   });
   o.trainer.fit(test::quadrants{10},
                 {.epochs = 3,
                  .progress = nullptr,
-                 .observers = {glia::csv_log{folder.path() / "log.csv"}, count}});
+                 .callbacks = {glia::csv_logger{folder.path() / "log.csv"}, count}});
   CHECK(lines == std::vector<std::size_t>{2, 3, 4});
   CHECK_THROWS_AS(
       o.trainer.fit(test::quadrants{10},
-                    {.progress = nullptr, .observers = {glia::csv_log{"/nowhere/log.csv"}}}),
+                    {.progress = nullptr, .callbacks = {glia::csv_logger{"/nowhere/log.csv"}}}),
       glia::data_error);
 }
 
@@ -416,35 +426,35 @@ TEST_CASE("a number that is not finite is traced to its layer, and the model sta
                                       .batch_size = 4,
                                       .shuffle = false,
                                       .progress = nullptr,
-                                      .observers = {glia::stop_at_nan(every)}});
+                                      .callbacks = {glia::terminate_on_nan(every)}});
     for (const glia::named_tensor& t : trainer.state().tensors) {
       CHECK(glia::all_finite(t));
     }
-    return std::pair{h.stopped, trainer.step_count()};
+    return std::pair{h.stop_reason, trainer.step_count()};
   };
   const xt::xarray<float> y = xt::ones<float>({12, 1});
   const glia::lambda overflows{"overflows",
-                               [](auto&, auto v) { return glia::ops::exponential(v * 100.0F); }};
+                               [](auto&, auto v) { return glia::ops::exp(v * 100.0F); }};
   const glia::sequential network{glia::dense{3}, glia::named{"middle", overflows}, glia::dense{1}};
   // Only the last of three batches overflows.
   xt::xarray<float> x = xt::ones<float>({12, 2});
   for (std::size_t i = 0; i < 16; ++i) {
     x.data()[i] = 0.001F;
   }
-  const auto forward = run(network, glia::valued_arrays(x, y), 1e-9, 50);
+  const auto forward = run(network, glia::target_arrays(x, y), 1e-9, 50);
   CHECK(forward.first ==
         "the loss is not finite: step 3 of epoch 1, first in middle, forward (unary)");
   CHECK(forward.second == 2);
 
   // The gradients explode step by step, and the loss with them.
   const auto diverges =
-      run(glia::dense{1}, glia::valued_arrays(xt::ones<float>({12, 2}), y), 1e6, 4);
+      run(glia::dense{1}, glia::target_arrays(xt::ones<float>({12, 2}), y), 1e6, 4);
   CHECK(contains(diverges.first, " is not finite: step "));
   CHECK(contains(diverges.first, "first in "));
 
   xt::xarray<float> broken = xt::ones<float>({12, 2});
   broken(9, 1) = std::nanf("");
-  CHECK(run(glia::dense{1}, glia::valued_arrays(broken, y), 0.1, 50).first ==
+  CHECK(run(glia::dense{1}, glia::target_arrays(broken, y), 0.1, 50).first ==
         "the loss is not finite: step 3 of epoch 1, first in the inputs of the batch");
 
   // The history has the epochs up to there, and nothing of the one that could not begin.
@@ -452,8 +462,9 @@ TEST_CASE("a number that is not finite is traced to its layer, and the model sta
   std::ostringstream out;
   glia::model net{glia::dense{1}, {2}};
   glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{0.1}};
-  const auto h = trainer.fit(glia::valued_arrays(broken, y),
-                             {.epochs = 2, .progress = &out, .observers = {glia::stop_at_nan(50)}});
+  const auto h =
+      trainer.fit(glia::target_arrays(broken, y),
+                  {.epochs = 2, .progress = &out, .callbacks = {glia::terminate_on_nan(50)}});
   CHECK(h.epochs.empty());
   CHECK(out.str() ==
         "stopped after epoch 0: the loss is not finite: step 1 of epoch 1, first in the inputs of "
@@ -466,10 +477,13 @@ TEST_CASE("a parameter that an update ruins is found though the loss is still fi
   glia::trainer trainer{
       net, glia::mean_squared_error{},
       glia::sgd{glia::schedule("jumps", [](std::size_t step) { return step == 5 ? 3e38 : 1e-3; })}};
-  const auto h = trainer.fit(
-      glia::valued_arrays(xt::ones<float>({12, 2}), 1000.0F * xt::ones<float>({12, 1})),
-      {.epochs = 3, .batch_size = 2, .progress = nullptr, .observers = {glia::stop_at_nan(50)}});
-  CHECK(h.stopped ==
+  const auto h =
+      trainer.fit(glia::target_arrays(xt::ones<float>({12, 2}), 1000.0F * xt::ones<float>({12, 1})),
+                  {.epochs = 3,
+                   .batch_size = 2,
+                   .progress = nullptr,
+                   .callbacks = {glia::terminate_on_nan(50)}});
+  CHECK(h.stop_reason ==
         "a parameter is not finite: step 6 of epoch 1, first in dense_0, update (sgd)");
   CHECK(trainer.step_count() == 5);
 }

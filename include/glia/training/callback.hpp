@@ -1,0 +1,212 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "glia/core/function_ref.hpp"
+#include "glia/core/named_tensor.hpp"
+#include "glia/core/shape.hpp"
+#include "glia/graph/timeline.hpp"
+#include "glia/layers/plan.hpp"
+#include "glia/training/history.hpp"
+#include "glia/training/training_state.hpp"
+
+namespace glia {
+
+/// The events of a training at which callbacks are called.
+enum class event : std::uint8_t {
+  train_begin,        ///< before anything else; an interrupted training is restored here
+  frozen_pass,        ///< more samples have passed the frozen layers, before the first epoch
+  epoch_begin,        ///< an epoch begins or is resumed; epochs count from 1
+  train_batch_end,    ///< after each training step
+  train_batches_end,  ///< after an epoch's last step, before its validation, if there is one
+  epoch_end,          ///< after the validation; the epoch is the last one in the history
+  /// After everything else, but not if an exception ends the training. A callback can stop the
+  /// training here only if a resumed training had no epochs left.
+  train_end,
+};
+
+/// What a callback returns: whether the training continues, stops, or is interrupted. An
+/// interrupted training stops and can be resumed later.
+struct callback_result {
+  enum class action : std::uint8_t { proceed, stop, interrupt };
+  action next = action::proceed;
+  std::string reason = {};
+};
+/// The training continues. A callback that returns nothing means the same.
+[[nodiscard]] inline callback_result keep_training() { return {}; }
+/// Stops the training. The reason is stored in the history, as in "no better validation_loss for 5
+/// epochs".
+[[nodiscard]] inline callback_result stop_training(std::string reason) {
+  return {callback_result::action::stop, std::move(reason)};
+}
+/// Stops the training so that it can be resumed later. The reason is stored in the history.
+[[nodiscard]] inline callback_result interrupt_training(std::string reason) {
+  return {callback_result::action::interrupt, std::move(reason)};
+}
+
+/// The progress of a data set's samples through a model's frozen layers.
+struct frozen_pass {
+  std::string name;              ///< of the data set: training
+  std::size_t samples_done = 0;  ///< 0 when the pass begins
+  std::size_t sample_count = 0;  ///< of the data set
+  std::size_t bytes = 0;         ///< of all outputs together
+  bool in_memory = true;         ///< whether the outputs are kept in memory, not in a file
+};
+
+/// The memory that a training uses, in bytes.
+struct training_memory {
+  std::size_t parameters = 0;       ///< including running statistics
+  std::size_t optimizer_state = 0;  ///< such as Adam's moments
+  std::size_t graph = 0;            ///< working memory of the largest recorded training step
+  std::size_t batch_tiles = 0;      ///< working memory of its batch tiles
+};
+
+/// The functions behind the members of `training`, independent of the device.
+struct training_access {
+  function_ref<double()> loss;
+  function_ref<training_state()> state;
+  function_ref<void(const training_state&)> restore;
+  function_ref<std::vector<named_tensor>()> parameters;
+  function_ref<void(std::span<const named_tensor>)> set_parameters;
+  function_ref<void(double)> scale_learning_rate;
+  function_ref<std::string(const training_state&)> trace_not_finite;
+  function_ref<training_memory()> memory;
+  function_ref<void(timeline*)> record_timeline;
+  function_ref<void(const std::string&)> add_note;
+  function_ref<std::vector<named_tensor>&()> callback_state;
+};
+
+/// A training at one of its events, as callbacks see it. Valid during the call only.
+struct training {
+  glia::event event;
+  const model_plan& plan;        ///< of the model
+  const shape& sample_shape;     ///< of the model's inputs, without the batch axis
+  const glia::history& history;  ///< of the epochs that have ended
+  const training_access& access;
+  std::size_t rank = 0;        ///< of this process, if several processes train together
+  std::size_t rank_count = 1;  ///< how many processes train together
+  bool resume = false;         ///< whether fit was asked to resume an interrupted training
+  std::size_t batch_size = 0;
+  std::size_t epochs = 0;         ///< that fit was asked for, including those before a resume
+  std::size_t epoch = 0;          ///< the current epoch or, between epochs, the last one; from 1
+  std::size_t step = 0;           ///< training steps taken, in all calls of fit
+  std::size_t samples_done = 0;   ///< of the current epoch
+  std::size_t epoch_samples = 0;  ///< samples of a whole epoch
+  /// At `event::frozen_pass`, otherwise null.
+  const glia::frozen_pass* frozen_pass = nullptr;
+
+  /// The mean loss of the epoch so far. May wait for the device.
+  [[nodiscard]] double loss() const { return access.loss(); }
+
+  /// A copy of everything that is needed to resume the training.
+  [[nodiscard]] training_state state() const { return access.state(); }
+  /// Continues from a saved state; at `event::train_begin` only. Throws `value_error`, and changes
+  /// nothing, if the state belongs to another model, optimizer or backend.
+  void restore(const training_state& saved) const { access.restore(saved); }
+
+  /// Copies of the model's parameters.
+  [[nodiscard]] std::vector<named_tensor> parameters() const { return access.parameters(); }
+  /// Replaces all parameters. Throws `value_error`, and changes nothing, unless names and shapes
+  /// are those of `parameters()`.
+  void set_parameters(std::span<const named_tensor> values) const { access.set_parameters(values); }
+
+  /// Multiplies the learning rate by a factor, from the next step on. Throws `value_error` unless
+  /// the factor is positive and finite, and if the optimizer has no learning rate.
+  void scale_learning_rate(double factor) const { access.scale_learning_rate(factor); }
+
+  /// Repeats the steps since `earlier`, a state of this epoch or the one before, kernel by kernel,
+  /// and describes where a number first stops being finite. The training is left before that step
+  /// and must then be stopped. If several ranks train together, all have to call this at the same
+  /// event.
+  [[nodiscard]] std::string trace_not_finite(const training_state& earlier) const {
+    return access.trace_not_finite(earlier);
+  }
+
+  [[nodiscard]] training_memory memory() const { return access.memory(); }
+
+  /// Records the duration of each kernel of the following steps in `times`, which must outlive
+  /// them. A null pointer ends the recording.
+  void record_timeline(timeline* times) const { access.record_timeline(times); }
+
+  /// Adds a line to history::notes, which fit_options::progress prints.
+  void add_note(const std::string& line) const { access.add_note(line); }
+
+  /// The state of callbacks, saved and restored with the training's. Names begin with the
+  /// callback's.
+  [[nodiscard]] std::vector<named_tensor>& callback_state() const {
+    return access.callback_state();
+  }
+};
+
+/// A function that is called at the events of a training: anything that can be called with a
+/// `training` and that returns a `callback_result` or nothing. The callable is copied; wrap it in
+/// `std::ref` to read its members afterwards. Its exceptions leave `fit`.
+///
+/// A callback with `static constexpr bool runs_last = true` is called after those without, whatever
+/// their order, and sees what they have changed.
+///
+/// If several ranks train together, each rank calls its own callbacks, with the same numbers. A
+/// callback with `static constexpr bool first_rank_only = true`, because it writes or prints, is
+/// called on the first rank only. If any rank stops the training, all stop at the same event. A
+/// callback that changes the training has to make the same change on all ranks.
+class callback {
+ public:
+  template <std::invocable<const training&> Call>
+  requires(!std::same_as<std::remove_cvref_t<Call>, callback>) callback(Call call)
+      : call_(with_result(std::move(call))),
+        runs_last_(last<Call>()),
+        first_rank_only_(requires { requires Call::first_rank_only; }) {}
+
+  callback_result operator()(const training& t) const { return call_(t); }
+  [[nodiscard]] bool runs_last() const { return runs_last_; }
+  [[nodiscard]] bool first_rank_only() const { return first_rank_only_; }
+
+ private:
+  template <class Call>
+  static std::function<callback_result(const training&)> with_result(Call call) {
+    using result = std::invoke_result_t<Call&, const training&>;
+    static_assert(std::same_as<result, void> || std::same_as<result, callback_result>,
+                  "expected a callback that returns nothing or a glia::callback_result, such as "
+                  "glia::keep_training() or glia::stop_training(\"why\")");
+    if constexpr (std::same_as<result, void>) {
+      return [call = std::move(call)](const training& t) mutable {
+        call(t);
+        return keep_training();
+      };
+    } else {
+      return call;
+    }
+  }
+  template <class Call>
+  static constexpr bool last() {
+    if constexpr (requires { Call::runs_last; }) {
+      return Call::runs_last;
+    }
+    return false;
+  }
+
+  std::function<callback_result(const training&)> call_;
+  bool runs_last_;
+  bool first_rank_only_;
+};
+
+/// A callback for one event:
+///
+///     glia::on_event(glia::event::epoch_end, [](const glia::training& t) { ... })
+template <class Call>
+[[nodiscard]] callback on_event(event expected, Call call) {
+  callback any_event(std::move(call));
+  return [expected, any_event](const training& t) {
+    return t.event == expected ? any_event(t) : keep_training();
+  };
+}
+
+}  // namespace glia
