@@ -1,10 +1,11 @@
 # Extracts every ```cpp block from README.md and the pages of docs/ as a program, named after the page
-# and the block's number: all of `snippets` are compiled, and `running_snippets` also run, where they
-# have to return 0.
+# and the block's number: all of `snippets` are compiled, and `running_snippets` also run. They have to
+# return 0 and, if a ```text block follows directly, to print exactly that.
 #
-# A block without a main is a part of a program. What stands before it is in a comment of the page
-# right above it, which begins with "<!-- with" and opens main; the test closes it. A block that
-# cannot run here has "<!-- not run: why -->" right above it.
+# A block without a main is a part of a program. The beginning of the program is in a comment of the page
+# right above the block, which begins with "<!-- with", or in one for all such blocks of the page,
+# "<!-- each with"; it opens main, and the test closes it. A block that cannot run here has
+# "<!-- not run: why -->" right above it.
 set(snippets)
 set(running_snippets)
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
@@ -12,8 +13,18 @@ list(APPEND pages "${PROJECT_SOURCE_DIR}/README.md")
 foreach(page IN LISTS pages)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}")
   file(READ "${page}" rest)
-  get_filename_component(name "${page}" NAME_WE)
+  file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}" "${page}")
+  string(REGEX REPLACE "^docs/|\\.md$" "" name "${name}")
+  string(REPLACE "/" "_" name "${name}")
   set(number 0)
+  set(each "")
+  string(FIND "${rest}" "<!-- each with\n" opens)
+  if(NOT opens EQUAL -1)
+    math(EXPR opens "${opens} + 15")
+    string(SUBSTRING "${rest}" ${opens} -1 each)
+    string(FIND "${each}" "-->" ends)
+    string(SUBSTRING "${each}" 0 ${ends} each)
+  endif()
   while(TRUE)
     string(FIND "${rest}" "```cpp\n" begin)
     if(begin EQUAL -1)
@@ -30,13 +41,16 @@ foreach(page IN LISTS pages)
     set(runs TRUE)
     if(before MATCHES "<!-- not run: [^\n]*-->\n+$")
       set(runs FALSE)
-    elseif(before MATCHES "-->\n+$")
+    endif()
+    if(before MATCHES "<!-- with\n[^`]*-->\n+$")
       string(FIND "${before}" "<!-- with\n" opens REVERSE)
       math(EXPR opens "${opens} + 10")
       string(SUBSTRING "${before}" ${opens} -1 before)
       string(FIND "${before}" "-->" ends)
       string(SUBSTRING "${before}" 0 ${ends} before)
       set(code "${before}${code}\n}")
+    elseif(NOT code MATCHES "int main\\(")
+      set(code "${each}${code}\n}")
     endif()
     if(NOT code MATCHES "int main\\(")
       message(FATAL_ERROR "${page}: block ${number} is no program, and no comment above it makes it one")
@@ -49,6 +63,17 @@ foreach(page IN LISTS pages)
     list(APPEND snippets "${unit}")
     if(runs)
       list(APPEND running_snippets "${name}_${number}")
+      set(printed "${CMAKE_CURRENT_BINARY_DIR}/snippets/${name}_${number}.txt")
+      if(rest MATCHES "^\n```\n+```text\n")
+        string(FIND "${rest}" "```text\n" begin)
+        math(EXPR begin "${begin} + 8")
+        string(SUBSTRING "${rest}" ${begin} -1 text)
+        string(FIND "${text}" "```" ends)
+        string(SUBSTRING "${text}" 0 ${ends} text)
+        file(WRITE "${printed}" "${text}")
+      else()
+        file(REMOVE "${printed}")
+      endif()
     endif()
   endwhile()
 endforeach()

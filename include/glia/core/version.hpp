@@ -1,6 +1,6 @@
 #pragma once
 
-// The one place that states glia's version; the build files and the Conan recipe parse it.
+// The only place that defines glia's version. The build files and the Conan recipe parse it.
 #define GLIA_VERSION_MAJOR 0
-#define GLIA_VERSION_MINOR 2
+#define GLIA_VERSION_MINOR 3
 #define GLIA_VERSION_PATCH 0
