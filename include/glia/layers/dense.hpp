@@ -32,8 +32,10 @@ struct dense {
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, variable<B> x) const {
-    s.expect(x.shape().rank() == 2, "expected an input (N, I), got ", batch_text(x.shape()),
-             "; add flatten{} before it");
+    s.expect(
+        x.shape().rank() == 2, "expected an input (N, I), got ", batch_text(x.shape()),
+        "; add flatten{} before it",
+        x.shape().rank() == 3 ? ", or wrap it in time_distributed{} to apply it to each step" : "");
     s.expect_value(units > 0, "expected at least 1 unit, got 0; write .units = 10, for instance");
     s.expect_value(units > 1 || !activation.over_last_axis, "a ", activation.name,
                    " over 1 unit is always 1; use sigmoid, or at least 2 units");
