@@ -11,8 +11,8 @@
 
 namespace glia::cpu_loops {
 
-/// Copies of stretches that are contiguous on both sides and, where an inner axis becomes an outer
-/// one, of transposed tiles.
+/// Copies that rearrange tensors. Runs that are contiguous on both sides are copied as a whole. If
+/// an inner axis becomes an outer axis, transposed tiles are copied.
 template <class T>
 class arrangement {
  public:
@@ -68,11 +68,10 @@ class arrangement {
   }
 
  private:
-  // Of a transposed block, unless it has many rows.
+  // Number of elements in a transposed block, unless the block has many rows.
   static constexpr std::size_t block_elements = 1024;
 
-  // A tensor is so many rows one behind the other, each of them what an axis and those inside it
-  // span.
+  // A tensor is treated as a sequence of rows. One row covers an axis and all axes inside it.
   static std::size_t step(const tensor& x, std::size_t axis) {
     return shape(x.shape().begin() + axis + 1, x.shape().end()).size();
   }
@@ -83,7 +82,7 @@ class arrangement {
     return x.size() / std::max<std::size_t>(row_length(x, axis), 1);
   }
 
-  /// body(from, to) with the elements of two tensors of one type.
+  /// Calls body(from, to) with the elements of two tensors of the same type.
   template <class Body>
   static void with_elements(const tensor& x, const tensor& y, const Body& body) {
     switch (x.type()) {
@@ -96,7 +95,7 @@ class arrangement {
     }
   }
 
-  /// Rows of `length` elements that begin so far apart.
+  /// Copies rows of `length` elements. The steps are the distances between the starts of two rows.
   template <class E>
   void copy_rows(std::size_t rows, std::size_t length, const E* from, std::size_t from_step, E* to,
                  std::size_t to_step) const {
@@ -112,7 +111,7 @@ class arrangement {
     if (size == 0) {
       return;
     }
-    merged_loops<2> axes;  // over x and y, innermost in y first
+    merged_loops<2> axes;  // steps in x and y, innermost axis of y first
     std::size_t y_step = 1;
     for (std::size_t i = s.rank(); i-- > 0; y_step *= s[k.order[i]]) {
       axes.enclose(s[k.order[i]], {shape(s.begin() + k.order[i] + 1, s.end()).size(), y_step});
@@ -127,8 +126,8 @@ class arrangement {
       return;
     }
     const auto across = axes.take_contiguous(0);
-    // Blocks of whole cache lines of x, as narrow as that where they are long: the lines of y that
-    // they go to are in a first-level cache until they are full.
+    // Blocks consist of whole cache lines of x. Long blocks are only one line wide, so that the
+    // lines of y that they write stay in a first-level cache until they are full.
     constexpr std::size_t line = 64 / sizeof(E);
     const std::size_t columns =
         std::max<std::size_t>(block_elements / inner.extent / line, 1) * line;

@@ -10,8 +10,8 @@
 #include "glia/core/spin_lock.hpp"
 #include "glia/kernels/products.hpp"
 
-// Declared here since xtensor-blas's CBLAS header lacks them; weak, for other BLAS libraries do
-// too.
+// xtensor-blas's CBLAS header lacks these declarations. They are weak because other BLAS libraries
+// do not define the functions.
 extern "C" {
 [[gnu::weak]] void openblas_set_num_threads(int threads);
 [[gnu::weak]] int openblas_get_num_threads();
@@ -19,9 +19,9 @@ extern "C" {
 
 namespace glia::cpu_loops {
 
-/// Holds OpenBLAS to one thread while it lives: the cpu backend calls it from threads of its own,
-/// and two pools of threads on the same cores slow each other down. The setting is the program's,
-/// so the last one to go, on whatever thread, puts it back.
+/// Limits OpenBLAS to one thread during the lifetime of the object. The cpu backend calls OpenBLAS
+/// from its own threads, and two thread pools on the same cores slow each other down. The setting
+/// applies to the whole program, so the last object to be destroyed, on any thread, restores it.
 class single_threaded_blas {
  public:
   single_threaded_blas() {
@@ -52,7 +52,7 @@ class single_threaded_blas {
   }
 
  private:
-  // OpenBLAS has one setting for the whole program, so this must have as well.
+  // OpenBLAS has one setting for the whole program, so this state is global as well.
   struct state {
     spin_lock lock;
     std::atomic<std::size_t> holders{0};
@@ -86,8 +86,8 @@ struct matrix {
   }
 };
 
-/// C (m, n) = A (m, k) B (k, n) + beta C by BLAS, on the calling thread. Long sums are handed over
-/// in parts; see long_sum.hpp.
+/// Computes C (m, n) = A (m, k) B (k, n) + beta C with BLAS on the calling thread. Long sums are
+/// passed to BLAS in parts; see long_sum.hpp.
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, const matrix<T>& a, const matrix<T>& b,
           T beta, T* c, std::size_t c_row_step) {

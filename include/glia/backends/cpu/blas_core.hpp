@@ -7,15 +7,17 @@
 #include "glia/backends/cpu/isa.hpp"
 
 extern "C" {
-// The processor that OpenBLAS takes this one for; other BLAS libraries have no such function.
+// Returns the name of the processor type that OpenBLAS detected. Other BLAS libraries do not define
+// this function.
 [[gnu::weak]] char* openblas_get_corename();
 }
 
 namespace glia::cpu_loops {
 
-/// Whether BLAS has kernels for the instruction set. OpenBLAS takes a processor that is newer than
-/// itself for an old one, whose kernels reach a fifth of the speed: 0.3.21 an Emerald Rapids for a
-/// Prescott. A BLAS that does not say is trusted.
+/// Returns whether BLAS has kernels for the instruction set. If a processor is newer than OpenBLAS,
+/// OpenBLAS selects kernels for an old processor, which reach a fifth of the speed. For example,
+/// 0.3.21 treats an Emerald Rapids as a Prescott. If a BLAS library does not report its processor
+/// type, the result is true.
 [[nodiscard]] inline bool blas_knows(isa level) {
   if (level == isa::baseline || openblas_get_corename == nullptr) {
     return true;

@@ -9,32 +9,32 @@
 
 namespace glia::cpu_loops {
 
-/// How the rows that pass between the links of a chain of convolutions lie in a thread's scratch
-/// memory, and how many are made at a time.
+/// The layout of the rows between the links of a chain of convolutions in a thread's scratch
+/// memory, and the number of rows that are computed at a time.
 ///
-/// Between two links channels lie in panels: all pixels of the first `panel_width` channels, then
-/// all of the next. Rows go round in a ring: the row behind the last overwrites one that no link
-/// needs any more. Windows over several channels see rows that lie one below the other, and so the
-/// rows before these are an image's, with its padding.
+/// Between two links, channels are stored in panels: all pixels of the first `panel_width`
+/// channels, then all pixels of the next channels. Rows are stored in a ring: the row after the
+/// last one overwrites a row that no link needs any more. Windows over several channels need their
+/// rows in order, so the rows in front of such a link are a whole image with its padding.
 class chain_layout {
  public:
-  /// Links, and what goes between them and behind.
+  /// The largest number of stages: the links, and the stages before, between and after them.
   static constexpr std::size_t most = 2 * max_chain + 1;
 
-  /// The rows that one link hands to the next, with the next one's padding beside them.
+  /// The rows that one link passes to the next, with the padding of the next link beside them.
   struct ring {
-    std::size_t rows = 0;  // that it holds
+    std::size_t rows = 0;  // number of rows in the ring
     std::size_t columns = 0;
-    std::size_t pad_left = 0;  // columns
-    std::size_t inside = 0;    // columns without the padding
+    std::size_t pad_left = 0;  // in columns
+    std::size_t inside = 0;    // columns without padding
     std::size_t panels = 0;
-    std::size_t first = 0;    // element of the scratch memory
-    std::size_t pad_top = 0;  // rows, where it holds a whole image
+    std::size_t first = 0;    // first element in the scratch memory
+    std::size_t pad_top = 0;  // in rows, if the ring holds a whole image
 
     [[nodiscard]] std::size_t pixels() const { return rows * columns; }
   };
 
-  /// As many rows at a time as let the rings take `bytes`, at least one.
+  /// Selects the largest band for which the rings take at most `bytes`, but at least one row.
   chain_layout(std::span<const window_sizes> sizes, std::size_t panel_width,
                std::size_t element_bytes, std::size_t bytes)
       : sizes_(sizes), panel_width_(panel_width) {
@@ -52,18 +52,18 @@ class chain_layout {
   [[nodiscard]] std::size_t count() const { return sizes_.size(); }
   [[nodiscard]] bool last(std::size_t link) const { return link + 1 == count(); }
   [[nodiscard]] const window_sizes& size(std::size_t link) const { return sizes_[link]; }
-  /// Output rows of the chain that are made at a time.
+  /// Returns the number of output rows of the chain that are computed at a time.
   [[nodiscard]] std::size_t band() const { return band_; }
-  /// The most rows that the first link makes at a time.
+  /// Returns the largest number of rows that the first link computes at a time.
   [[nodiscard]] std::size_t first_rows() const { return count() == 1 ? band_ : rings_[0].rows; }
 
-  /// Where link i's rows go.
+  /// Returns the ring that receives the rows of a link.
   [[nodiscard]] const ring& behind(std::size_t link) const { return rings_[link]; }
-  /// Elements from a panel to the next one in that ring.
+  /// Returns the number of elements from one panel to the next in the ring behind a link.
   [[nodiscard]] std::size_t panel_step(std::size_t link) const {
     return rings_[link].pixels() * panel_width_;
   }
-  /// The element at which link i's row begins, its padding left out.
+  /// Returns the element at which a row of a link begins, without its padding.
   [[nodiscard]] std::size_t row(std::size_t link, std::size_t panel, std::size_t row) const {
     return padded_row(link, panel, row) + rings_[link].pad_left * panel_width_;
   }
@@ -71,15 +71,17 @@ class chain_layout {
     const ring& r = rings_[link];
     return r.first + (panel * r.pixels() + (row + r.pad_top) % r.rows * r.columns) * panel_width_;
   }
-  /// How many of its rows from this one on lie below each other before the ring begins anew.
+  /// Returns the number of rows, from `row` on, that are stored in order before the ring starts
+  /// again.
   [[nodiscard]] std::size_t rows_until_turn(std::size_t link, std::size_t row) const {
     return rings_[link].rows - row % rings_[link].rows;
   }
-  /// Where a row of zeros begins, as long as any, and where it ends, as do the rings and it.
+  /// The start of a row of zeros, which is as long as the longest row, and the end of all scratch
+  /// memory.
   [[nodiscard]] std::size_t zeros() const { return zeros_; }
   [[nodiscard]] std::size_t end() const { return end_; }
 
-  /// The rows of link i's input that its rows first ... end - 1 see.
+  /// The range of input rows that a link needs for its output rows first ... end - 1.
   [[nodiscard]] std::size_t first_seen(std::size_t link, std::size_t first) const {
     const window2d& k = sizes_[link].window;
     return first * k.stride_height - std::min(first * k.stride_height, k.pad_top);
@@ -89,8 +91,8 @@ class chain_layout {
     return std::min(padded - std::min(padded, sizes_[link].window.pad_top), sizes_[link].h);
   }
 
-  /// Fills what is never written with zeros: the rings' padding, that of the first ring with
-  /// `first_padding`, and the row of zeros.
+  /// Fills all elements that are never written: padding and the row of zeros. The padding of the
+  /// first ring is filled with `first_padding`, everything else with zeros.
   template <class T>
   void clear(T* scratch, T first_padding = T{0}) const {
     std::fill(scratch + zeros_, scratch + end_, T{0});
@@ -112,13 +114,13 @@ class chain_layout {
   }
 
  private:
-  /// The rows, padding included, that so many output rows of a link see.
+  /// Returns the number of input rows, including padding, that a link needs for `rows` output rows.
   [[nodiscard]] std::size_t seen(std::size_t link, std::size_t rows) const {
     const window2d& k = sizes_[link].window;
     return (rows - 1) * k.stride_height + (k.height - 1) * k.dilation_height + 1;
   }
 
-  /// Whether a link behind the first has windows over several channels.
+  /// Returns whether a link after the first has windows over several channels.
   [[nodiscard]] bool sees_image(std::size_t link) const {
     return sizes_[link].groups == 1 && !(sizes_[link].window == window2d{});
   }

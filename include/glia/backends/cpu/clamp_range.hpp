@@ -7,13 +7,14 @@
 
 namespace glia::cpu_loops {
 
-/// What an activation that clamps (see `glia::clamps`) leaves of its operand: low ... high. Where
-/// it leaves no gradient, at results up to cut_low and from cut_high on, the position of a pooled
+/// The range low ... high to which an activation limits its operand (see `glia::clamps`). Results
+/// up to cut_low and from cut_high on have no gradient. For these results, the position of a pooled
 /// maximum is `cut`.
 template <class T>
 struct clamp_range {
   static constexpr std::uint8_t cut = 255;
-  static constexpr T nothing = std::numeric_limits<T>::quiet_NaN();  // no number compares with it
+  static constexpr T nothing =
+      std::numeric_limits<T>::quiet_NaN();  // every comparison with it is false
 
   T low = -std::numeric_limits<T>::infinity();
   T high = std::numeric_limits<T>::infinity();

@@ -8,7 +8,7 @@
 
 namespace glia::cpu_loops {
 
-/// Softmax and its cross-entropy, in blocks of rows.
+/// Softmax and its cross-entropy, computed in blocks of rows.
 template <class T>
 class classification {
  public:

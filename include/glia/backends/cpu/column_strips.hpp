@@ -7,23 +7,24 @@
 
 namespace glia::cpu_loops {
 
-/// How rows of columns are cut for what is done to each column alike: into chunks of rows, and of
-/// many columns into blocks. A loop runs over a strip: some of a row's columns, or several whole
-/// rows where these are short, for which what belongs to the columns is repeated.
+/// Divides a matrix for operations that treat every column in the same way. Rows are divided into
+/// chunks, and if there are many columns, a chunk is divided into blocks of columns. A loop
+/// processes one strip: some columns of one row, or several whole rows if rows are short. For
+/// several rows, the values that belong to the columns are repeated.
 ///
-/// The cuts depend on the extents alone.
+/// The division depends only on the extents.
 template <class T>
 class column_strips {
  public:
-  /// A block of columns of a chunk.
+  /// A block of columns in a chunk of rows.
   struct task {
     const column_strips& all;
     std::size_t thread, chunk;
     std::size_t first_row, rows;
     std::size_t column, columns;
-    std::size_t width;  ///< of a strip, in elements
+    std::size_t width;  ///< Width of a strip, in elements.
 
-    /// f(where it begins, its first column, how long it is) for all strips.
+    /// Calls f(start, first column, length) for every strip.
     template <class F>
     void for_each(const F& f) const {
       if (columns == all.columns_) {
@@ -37,8 +38,8 @@ class column_strips {
         f(row * all.columns_ + column, column, columns);
       }
     }
-    /// f(where it begins, its first column, how long it is, distance to the next one, strips) for
-    /// strips of one length, of which there are many, and the last one.
+    /// Calls f(start, first column, length, distance to the next strip, number of strips), once for
+    /// all strips of full length and once for a shorter last strip.
     template <class F>
     void for_runs(const F& f) const {
       const std::size_t step = columns == all.columns_ ? width : all.columns_;
@@ -49,7 +50,7 @@ class column_strips {
         f(at + whole * step, column, rest, step, std::size_t{1});
       }
     }
-    /// Adds up what was summed of the rows of a strip, halves of it.
+    /// Adds up the sums of the rows of a strip, by halves. The result is in the first row.
     template <class Loops>
     void fold(const Loops& loops, T* sums) const {
       for (std::size_t count = width / columns; count > 1;) {
@@ -70,14 +71,14 @@ class column_strips {
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
-  /// Of all columns, repeated.
+  /// Returns the length of a strip over all columns, including repetitions.
   [[nodiscard]] std::size_t width() const { return repeats_ * columns_; }
   [[nodiscard]] std::size_t chunks() const { return (rows_ + chunk_ - 1) / chunk_; }
   [[nodiscard]] std::size_t first_row(std::size_t chunk) const { return chunk * chunk_; }
   [[nodiscard]] std::size_t rows_of(std::size_t chunk) const {
     return std::min(chunk_, rows_ - first_row(chunk));
   }
-  /// Fills what belongs to the columns up to the width of a strip.
+  /// Repeats the values that belong to the columns up to the width of a strip.
   void repeat(T* values) const { repeat(values, columns_, width()); }
 
   [[nodiscard]] std::size_t tasks() const { return chunks() * blocks(); }
@@ -98,12 +99,12 @@ class column_strips {
     }
   }
 
-  // Shorter strips spend their time on calls.
+  // Minimum number of elements in a strip. The calls would dominate the time of shorter strips.
   static constexpr std::size_t least_width = 256;
   static constexpr std::size_t most_columns = 1024;
-  // What is read twice stays in a second-level cache.
+  // Size of a chunk. Data that is read twice stays in a second-level cache.
   static constexpr std::size_t chunk_bytes = 128 << 10;
-  // Fewer are not worth sums of their own.
+  // Minimum number of rows in a chunk. Separate sums for fewer rows are not worth their cost.
   static constexpr std::size_t least_rows = 64;
 
   std::size_t rows_, columns_, block_, repeats_, chunk_;

@@ -17,9 +17,9 @@
 
 namespace glia::cpu_loops {
 
-/// Convolutions, bands of rows or whole images spread over the threads. Windows of one pixel make
-/// plain matrix products; all others multiply the patches where they lie, gradients from the
-/// nonzeros alone where there are few.
+/// Convolutions. Bands of rows or whole images are distributed over the threads. Windows of one
+/// pixel become plain matrix products. Other windows multiply the patches without copying them.
+/// Gradients with few nonzero elements use only these elements.
 template <class T>
 class convolution {
  public:
@@ -84,7 +84,8 @@ class convolution {
       return;
     }
     const std::size_t taps = s.window.height * s.window.width;
-    // What is not finite would come out of the zeros around an image, too.
+    // The turned convolution also multiplies weights by the zeros around an image. For weights that
+    // are not finite, these products would not be zero.
     if (depthwise_convolution<T>::applies(s) && depthwise_convolution<T>::turns_round(s.window) &&
         all_finite(*team_, w, taps * s.c)) {
       const tensor turned(memory, s.weights());
@@ -194,7 +195,7 @@ class convolution {
   }
 
  private:
-  // With fewer images than this, rows are shared out among the threads as well.
+  // With fewer images, rows are distributed over the threads as well.
   static constexpr std::size_t few_images = 8;
 
   static std::size_t rows_per_block(const window_sizes& s, std::size_t most) {
