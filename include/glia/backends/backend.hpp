@@ -68,16 +68,15 @@ inline constexpr bool runs_basic_kernels = detail::takes_all<B>(basic_kernels{})
 ///
 /// - Images are (N, H, W, C), convolution kernels (height, width, C / groups, O), dense kernels
 ///   (I, O). Tensors are row-major.
-/// - `run(kernel, operands...)` returns the kernel's result, or an array of several. Operands are
-///   passed by value. A kernel that receives the last handle of a tensor may reuse its memory for a
-/// result, so callers move handles that they no longer need.
-/// - No kernel reads a number to decide what to do next: a backend may compute at once, only
-/// record,
-///   or only count. Only `to_host` waits for results.
+/// - `run(kernel, operands...)` returns the kernel's result, or an array of several results.
+///   Operands are passed by value. A kernel that receives the last handle of a tensor may reuse
+///   its memory for a result, so callers move handles that they no longer need.
+/// - No kernel reads a number to decide what to do next. A backend may compute immediately, only
+///   record the kernels, or only count them. Only `to_host` waits for results.
 /// - Shapes follow the rules of the kernels, which throw an exception for unsuitable operands.
-/// - A gradient kernel takes the gradient of a scalar with respect to the forward kernel's result.
-/// It
-///   returns the gradient with respect to one of the operands, or several if they share work.
+/// - A gradient kernel takes the gradient of a scalar with respect to the forward kernel's
+///   result. It returns the gradient with respect to one operand, or several gradients if they
+///   share work.
 /// - The backend object is a cheap handle: copies refer to the same device and memory.
 ///
 /// `glia/testing/conformance.hpp` tests a backend; docs/how_to/new_backend.md is the guide.
@@ -141,8 +140,8 @@ concept placing_backend = backend<B> &&
 };
 
 /// A backend that runs batch tiles side by side on several lanes. Each lane is a device whose
-/// kernels use one thread. The number of lanes does not depend on the number of threads; a lane
-/// itself has none.
+/// kernels use one thread. The number of lanes does not depend on the number of threads. A lane has
+/// no lanes of its own.
 template <class B>
 concept lane_backend = placing_backend<B> &&
     requires(const B& b, typename B::tensor t, std::size_t n, void (*body)(std::size_t lane)) {

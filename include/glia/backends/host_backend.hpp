@@ -67,7 +67,7 @@ class host_backend {
   void to_host(const tensor& x, std::span<double> out) const { copy_out(x, out); }
   void to_host(const tensor& x, std::span<std::int32_t> out) const { copy_out(x, out); }
 
-  /// Runs a kernel at once; see `backend`.
+  /// Runs a kernel immediately; see `backend`.
   template <kernel K, std::same_as<tensor>... Operands>
   requires(sizeof...(Operands) == K::operands && detail::has_loops<Loops, K, tensor>)
       [[nodiscard]] results_t<K, tensor> run(const K& k, Operands... operands) const {

@@ -19,7 +19,7 @@
 
 namespace glia::cpu_loops {
 
-/// What one convolution of a chain is multiplied with, and its activation. Weights may be packed.
+/// The weights, bias and activation of one convolution in a chain. Weights may be packed.
 template <class T>
 struct chain_link {
   const T* weights = nullptr;
@@ -28,11 +28,12 @@ struct chain_link {
   bool packed = false;
 };
 
-/// One call of a chain of convolutions: what its threads share. See `convolution_chain`.
+/// The data that the threads share during one call of a chain of convolutions; see
+/// `convolution_chain`.
 template <class T, class Loops>
 class chain_run {
  public:
-  /// `whole` is for `image`, else for `rows`.
+  /// `whole` selects whether `image` or `rows` is called.
   chain_run(const Loops& loops, std::span<const chain_link<T>> links,
             std::span<const window_sizes> sizes, const memory_pool& memory, std::size_t threads,
             bool whole)
@@ -51,7 +52,7 @@ class chain_run {
                     packed_[i].data());
         panels_[i] = packed_[i].data();
       }
-      // A product finds a pixel's channels in panels, but for the first one's.
+      // The products of all links but the first read the channels of a pixel from panels.
       if (i > 0) {
         runs_[i] = host_tensor<std::uint32_t>(memory, {layout_.behind(i - 1).panels});
         for (std::size_t panel = 0; panel < runs_[i].size(); ++panel) {
@@ -64,8 +65,9 @@ class chain_run {
     scratch_ = host_tensor<T>(memory, {whole ? 1 : threads, scratch_size_});
   }
 
-  /// Whether links can be shared out one after the other: the first takes its image as it is, and
-  /// what goes between them fits into a second-level cache.
+  /// Returns whether each link can be distributed over the threads before the next link begins. The
+  /// first link must not need padding, and the rows between the links must fit into a second-level
+  /// cache.
   [[nodiscard]] static bool goes_whole(std::span<const window_sizes> sizes) {
     bool fits = !is_padded(sizes.front().window);
     for (std::size_t i = 1; i < sizes.size(); ++i) {
@@ -74,11 +76,13 @@ class chain_run {
     return fits;
   }
 
-  /// All of an image, one link after the other, each by all threads: no row is made twice.
+  /// Computes all of an image, one link after the other. All threads share the work of each link,
+  /// so no row is computed twice.
   void image(const workers& team, const T* x, T* y, std::size_t image) const {
     const state s = state_of(x, y, image, 0);
     layout_.clear(s.scratch);
-    // Rows behind the last window of the next link are not made: the ring has no room for them.
+    // Rows after the last window of the next link are not computed because the ring has no room for
+    // them.
     std::array<std::size_t, max_chain> end{};
     end[layout_.count() - 1] = layout_.size(layout_.count() - 1).oh;
     for (std::size_t i = layout_.count() - 1; i > 0; --i) {
@@ -87,7 +91,8 @@ class chain_run {
     for (std::size_t i = 0; i < layout_.count(); ++i) {
       const std::size_t rows = end[i];
       const std::size_t panels = (layout_.size(i).o + width - 1) / width;
-      // Some panels of all rows, or where these are few of fewer rows.
+      // A task computes some panels of all rows. If there are few panels, a task computes fewer
+      // rows.
       const std::size_t slices = std::min(panels, tasks_of_thread * team.threads());
       const std::size_t parts =
           std::min(rows, (tasks_of_thread * team.threads() + slices - 1) / slices);
@@ -100,7 +105,7 @@ class chain_run {
     }
   }
 
-  /// Output rows first ... end - 1 of an image.
+  /// Computes output rows first ... end - 1 of an image.
   void rows(const T* x, T* y, std::size_t image, std::size_t first, std::size_t end,
             std::size_t thread) const {
     const std::size_t last = layout_.count() - 1;
@@ -117,11 +122,11 @@ class chain_run {
 
  private:
   static constexpr std::size_t width = Loops::template panel_width<T>;
-  // Shares of a second-level cache, which has 512 KiB at least, and 1 MiB where there is AVX-512:
-  // what passes between the links, and weights.
+  // Shares of a second-level cache for the rows between the links and for weights. The cache has at
+  // least 512 KiB, or 1 MiB on processors with AVX-512.
   static constexpr std::size_t ring_bytes = (Loops::register_bytes == 64 ? 512 : 256) << 10;
   static constexpr std::size_t panel_block_bytes = 64 << 10;
-  // As many as let threads that are slowed down leave some to others.
+  // Enough tasks for fast threads to take over work from slow threads.
   static constexpr std::size_t tasks_of_thread = 4;
 
   struct panel_range {
@@ -133,7 +138,7 @@ class chain_run {
     const T* x;  // the image
     T* y;
     T* scratch;
-    std::array<std::size_t, max_chain> made;  // each link's rows so far
+    std::array<std::size_t, max_chain> made;  // number of rows that each link has computed
   };
 
   [[nodiscard]] state state_of(const T* x, T* y, std::size_t image, std::size_t thread) const {
@@ -143,20 +148,20 @@ class chain_run {
             {}};
   }
 
-  /// Rows of a link's weights: a depthwise kernel (height, width, 1, C) is what it is in memory, a
-  /// matrix of C columns.
+  /// Returns the number of rows in the matrix of a link's weights. A depthwise kernel (height,
+  /// width, 1, C) is a matrix of C columns, as it is stored.
   static std::size_t depth(const window_sizes& s) {
     return s.window.height * s.window.width * (s.groups > 1 ? 1 : s.c);
   }
 
-  /// Link i's rows up to `end`, after what they need of the links before it.
+  /// Computes the rows of link i up to `end`, after the rows of the links before it that they need.
   void make(state& s, std::size_t i, std::size_t end) const {
     const std::size_t first = s.made[i];
     if (first >= end) {
       return;
     }
     if (i > 0) {
-      // Rows that no window sees, as where strides are longer than windows, are not made.
+      // Rows that are in no window are skipped. They exist if strides are longer than windows.
       s.made[i - 1] = std::max(s.made[i - 1], layout_.first_seen(i, first));
       make(s, i - 1, layout_.end_seen(i, end));
     }
@@ -164,7 +169,7 @@ class chain_run {
     s.made[i] = end;
   }
 
-  /// Rows first ... end - 1 of some of link i's panels.
+  /// Computes rows first ... end - 1 of some panels of link i.
   void make_link(const state& s, std::size_t i, std::size_t first, std::size_t end,
                  const panel_range& panels) const {
     if (layout_.size(i).groups > 1) {
@@ -181,7 +186,8 @@ class chain_run {
     const clamp_range<T> range(links_[i].map);
     const bool last = layout_.last(i);
     for (std::size_t some = 0; first < end; first += some) {
-      // Rows that are to lie in one piece: all that are left or, in a ring, until it turns.
+      // Rows that must be contiguous: all remaining rows or, in a ring, the rows before it starts
+      // again.
       some = std::min(end - first, seen_rows<T>::most(size));
       some = last ? some : std::min(some, layout_.rows_until_turn(i, first));
       for (std::size_t panel = panels.first; panel < panels.end; ++panel) {
@@ -207,11 +213,11 @@ class chain_run {
     const window_sizes& size = layout_.size(i);
     const clamp_range<T> range(links_[i].map);
     const bool last = layout_.last(i);
-    // A link behind the first sees one pixel at a time.
+    // A link after the first reads one pixel at a time.
     const std::size_t panel_size = (1 + depth(size)) * width;
     const std::size_t block =
         std::max<std::size_t>(1, panel_block_bytes / (panel_size * sizeof(T))) * width;
-    // Between links whole panels are written, filling included.
+    // Between links, whole panels are written, including the elements that fill the last panel.
     const std::size_t panel_step = last ? width : layout_.panel_step(i);
     const std::size_t columns = last ? std::min(size.o, panels.end * width) : panels.end * width;
     const std::size_t outputs = (end - first) * size.ow;
@@ -231,7 +237,8 @@ class chain_run {
       by.outputs = std::min(block, columns - from_output);
       pixels at(*this, s, i, image, first);
       for (std::size_t tile = 0; tile < tiles; ++tile) {
-        // Tiles of nearly one size: a small one at the end would wait for its own few sums.
+        // Tiles have nearly equal sizes. A small last tile would have too few independent sums to
+        // hide the latency of additions.
         const std::size_t n = (tile + 1) * outputs / tiles - tile * outputs / tiles;
         std::array<const T*, Loops::tile_patches> from;
         std::array<T*, Loops::tile_patches> to;
@@ -246,10 +253,11 @@ class chain_run {
     }
   }
 
-  /// Walks over a link's outputs: where each has its input, and where it goes to.
+  /// Iterates over the outputs of a link, with the address of the input and the result of each
+  /// output.
   class pixels {
    public:
-    /// `image` is what the first link reads, from row `first` on.
+    /// `image` is the input of the first link, from row `first` on.
     pixels(const chain_run& run, const state& s, std::size_t i, const T* image, std::size_t first)
         : run_(run), s_(s), i_(i), image_(image), first_(first), row_(first) {
       begin_row();
@@ -290,7 +298,7 @@ class chain_run {
     const T* image_;
     std::size_t first_;
     std::size_t row_;
-    std::size_t left_ = 0;  // columns of the row
+    std::size_t left_ = 0;  // remaining columns of the row
     std::size_t from_step_ = 0;
     std::size_t to_step_ = 0;
   };
@@ -299,16 +307,17 @@ class chain_run {
   std::span<const chain_link<T>> links_;
   chain_layout layout_;
   patch_convolution<T> first_;
-  std::array<host_tensor<T>, max_chain> packed_;  // of links whose weights came unpacked
+  std::array<host_tensor<T>, max_chain> packed_;  // weights that the caller did not pack
   std::array<const T*, max_chain> panels_{};
   std::array<host_tensor<std::uint32_t>, max_chain> runs_;
-  std::size_t scratch_size_ = 0;  // elements for each thread: the layout's, then a padded band
+  std::size_t scratch_size_ = 0;  // elements for each thread: the layout, then a padded band
   host_tensor<T> scratch_;
 };
 
-/// Convolutions one after the other, a few rows at a time through all of them, so that what passes
-/// between them stays in the second-level cache. It lies there in panels (see chain_layout), as
-/// products leave their registers; to a depthwise convolution that is contiguous memory.
+/// Convolutions that run one after the other on a few rows at a time, so that the rows between them
+/// stay in the second-level cache. These rows are stored in panels (see chain_layout), in the order
+/// in which products leave their registers. A depthwise convolution reads a panel as contiguous
+/// memory.
 template <class T>
 class convolution_chain {
  public:
@@ -316,7 +325,7 @@ class convolution_chain {
 
   explicit convolution_chain(const workers& team) : team_(&team) {}
 
-  /// Operands behind x are the weights and bias of each link; then comes the result.
+  /// The operands after x are the weights and bias of each link, followed by the result.
   template <std::same_as<tensor>... Others>
   void compute(const kernels::conv2d_chain& k, const memory_pool& memory, const tensor& x,
                const Others&... others) const {
@@ -336,10 +345,11 @@ class convolution_chain {
   }
 
  private:
-  // With fewer images than this, their rows are shared out among the threads: one part for each, as
-  // what the windows of a part see of another one's rows is computed in both.
+  // With fewer images, their rows are distributed over the threads, one part for each thread. Rows
+  // that the windows of two parts share are computed in both parts.
   static constexpr std::size_t few_images = 8;
-  // With fewer for each thread, too many of the rows that windows see would be computed twice.
+  // Minimum number of rows for each thread. With fewer rows, too many shared rows would be computed
+  // twice.
   static constexpr std::size_t few_rows = 4;
 
   void run(const T* x, std::span<const chain_link<T>> links, std::span<const window_sizes> sizes,

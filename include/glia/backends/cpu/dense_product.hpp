@@ -11,29 +11,30 @@
 
 namespace glia::cpu_loops {
 
-/// C = A B by glia's own loops: panels of columns of B, two registers wide, are multiplied by some
-/// rows of A at a time, the sums being in registers.
+/// Computes C = A B with glia's own loops. Panels of columns of B are two registers wide. A panel
+/// is multiplied by a few rows of A at a time, and the sums stay in registers.
 ///
-/// The order of the sums depends on the sizes alone.
+/// The order of the sums depends only on the sizes.
 template <class T, class Loops>
 class dense_product {
  public:
-  /// Whether these loops are faster than BLAS: always where that does not know the processor, else
-  /// while A stays in a second-level cache, since BLAS packs it and these read it where it is.
+  /// Returns whether these loops are faster than BLAS. They are always faster if BLAS does not know
+  /// the processor. Otherwise, they are faster while A stays in a second-level cache, because BLAS
+  /// packs A and these loops read it where it is.
   [[nodiscard]] static bool preferred(const workers& team, const matmul_sizes& s) {
     constexpr std::size_t most_bytes = 1 << 20;
     return !team.blas_fits() || s.m * s.k * sizeof(T) <= most_bytes;
   }
 
-  /// On the calling thread; rows of C are c_row elements apart. `packed` is null or what
-  /// `pack_panels` or `packed_matrix` made of B.
+  /// Computes the product on the calling thread. Rows of C are c_row elements apart. `packed` is
+  /// null or the result of `pack_panels` or `packed_matrix` for B.
   static void multiply_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
                             std::size_t c_row, const matmul_sizes& s, const T* packed = nullptr) {
     if (s.m == 1 && packed != nullptr) {
       multiply_row(loops, a, packed, c, s, 0, panels_of(s));
       return;
     }
-    // All panels for a block of rows, which stays in a second-level cache meanwhile.
+    // Multiplies all panels by one block of rows, which stays in a second-level cache.
     for (std::size_t row = 0; row < s.m; row += max_block_rows) {
       for (std::size_t column = 0; column < s.n; column += width) {
         multiply_block(
@@ -43,9 +44,9 @@ class dense_product {
     }
   }
 
-  /// The same for many more rows of B than it has columns: as many at a time, each read and packed
-  /// once, as a block of columns of A stays in a second-level cache for. `room` is for
-  /// `room_for(s.n)` elements; `add` adds to C.
+  /// Computes the product if B has many more rows than columns. It processes `deep_rows` rows of B
+  /// at a time, each read and packed once, because the matching block of A fits into a second-level
+  /// cache. `room` has `room_for(s.n)` elements. If `add` is true, the product is added to C.
   static void multiply_deep_here(const Loops& loops, const matrix<T>& a, const matrix<T>& b, T* c,
                                  std::size_t c_row, const matmul_sizes& s, T* room, bool add) {
     for_parts(s.k, deep_rows, [&](std::size_t first, std::size_t depth) {
@@ -72,7 +73,8 @@ class dense_product {
   static void multiply(const Loops& loops, const workers& team, const matrix<T>& a,
                        const matrix<T>& b, T* c, const matmul_sizes& s, const epilogue<T>& last,
                        const T* packed = nullptr) {
-    // A single row waits for its weights, of which two cores bring in twice as many.
+    // The product of a single row is limited by the transfer of its weights. Two cores transfer
+    // twice as many.
     const std::size_t worth_sharing =
         s.m == 1 && packed != nullptr ? flops_worth_sharing / 4 : flops_worth_sharing;
     if (2 * s.m * s.n * s.k < worth_sharing) {
@@ -82,7 +84,8 @@ class dense_product {
     }
     const std::size_t panels = panels_of(s);
     if (s.m == 1 && packed != nullptr) {
-      // Each thread the same ones each time, as far as it can be: they may still be in its cache.
+      // Each thread receives the same panels in each call if possible. They may still be in its
+      // cache.
       const std::size_t shares = std::min(team.threads(), panels);
       team.run(shares, [&](std::size_t share, std::size_t) {
         const std::size_t first = share * panels / shares;
@@ -108,7 +111,8 @@ class dense_product {
   [[nodiscard]] static std::size_t panels_of(const matmul_sizes& s) {
     return (s.n + width - 1) / width;
   }
-  /// Panels first ... end - 1 for a single row, whose sums are those of a row among others.
+  /// Multiplies a single row by panels first ... end - 1. The sums are equal to those of a row
+  /// among several rows.
   static void multiply_row(const Loops& loops, const matrix<T>& a, const T* packed, T* c,
                            const matmul_sizes& s, std::size_t first, std::size_t end) {
     const std::size_t step = (1 + s.k) * width;
@@ -116,7 +120,7 @@ class dense_product {
     const std::size_t whole = std::min(end, s.n / width);
     loops.multiply_row(a.data, a_step, packed + first * step + width, step, s.k, max_depth,
                        whole - first, c + first * width);
-    if (whole < end) {  // the last one, of fewer columns
+    if (whole < end) {  // the last panel, which has fewer columns
       alignas(64) T some[width];
       loops.multiply_row(a.data, a_step, packed + whole * step + width, step, s.k, max_depth, 1,
                          some);
@@ -134,17 +138,18 @@ class dense_product {
   static constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
   static constexpr std::size_t width = Loops::template panel_width<T>;
   static constexpr std::size_t tile = Loops::tile_patches;
-  // Handing half of a smaller product to a second thread takes longer than doing it.
+  // A smaller product takes less time than the transfer of half of it to a second thread.
   static constexpr std::size_t flops_worth_sharing = 500'000;
-  // Rows of a panel that take three quarters of a first-level cache of 32 KiB.
+  // Number of rows of a panel that take three quarters of a first-level cache of 32 KiB.
   static constexpr std::size_t max_depth = (24 << 10) / (width * sizeof(T));
   static constexpr std::size_t deep_rows = 3 * max_depth;
-  // Enough rows to make up for bringing a panel into the cache, few enough to share out evenly.
+  // Enough rows to make up for the transfer of a panel into the cache, and few enough for an even
+  // distribution.
   static constexpr std::size_t max_block_rows = 128;
 
   static std::size_t row_blocks(const matmul_sizes& s, std::size_t panels) {
     const std::size_t least = (s.m + max_block_rows - 1) / max_block_rows;
-    // A few tasks are hard to share out evenly.
+    // An even distribution of a few tasks is hard.
     const std::size_t halved = panels % 2 != 0 && s.m >= 4 * tile ? 2 : 1;
     return std::max(least, halved);
   }
@@ -161,7 +166,8 @@ class dense_product {
     });
   }
 
-  /// f(first, count) for parts of nearly one size, none longer than `most`, at least one.
+  /// Calls f(first, count) for parts of nearly equal size, at most `most` long. Calls it at least
+  /// once.
   template <class F>
   static void for_parts(std::size_t n, std::size_t most, const F& f) {
     const std::size_t parts = std::max<std::size_t>((n + most - 1) / most, 1);
@@ -171,7 +177,7 @@ class dense_product {
     }
   }
 
-  /// The rows first ... first + depth - 1 of B, of a panel of whole registers at `b`.
+  /// Multiplies rows first ... first + depth - 1 of B, stored at `b` as a panel of whole registers.
   static void multiply_tiles(const Loops& loops, const matrix<T>& a, std::size_t first,
                              std::size_t depth, const T* b, std::size_t b_row, T* c,
                              std::size_t c_row, const region& where, bool add) {
@@ -182,7 +188,7 @@ class dense_product {
     alignas(64) T some[tile * width];
     const std::size_t tiles = (where.rows + tile - 1) / tile;
     for (std::size_t i = 0; i < tiles; ++i) {
-      // Tiles of nearly one size.
+      // Tiles have nearly equal sizes.
       const std::size_t row = where.row + i * where.rows / tiles;
       const std::size_t count = where.row + (i + 1) * where.rows / tiles - row;
       T* const to = c + row * c_row + where.column;

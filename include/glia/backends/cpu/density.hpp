@@ -7,8 +7,9 @@
 
 namespace glia::cpu_loops {
 
-/// About the share of elements of x[0] ... x[n - 1] that are not zero, 0 ... 1, from a few thousand
-/// of them: what depends on it may be slower where they mislead, never wrong. n > 0.
+/// Estimates the share of nonzero elements of x[0] ... x[n - 1], 0 ... 1, from a few thousand
+/// samples. n > 0. Use the estimate only to select an algorithm: a wrong estimate may cost time but
+/// must not change results.
 template <class T>
 [[nodiscard]] double density(isa level, const T* x, std::size_t n) {
   constexpr std::size_t stretch = 128;
@@ -17,7 +18,8 @@ template <class T>
     if (n <= stretch * stretches) {
       return static_cast<double>(loops.count_nonzeros(x, n)) / static_cast<double>(n);
     }
-    // Multiples of the golden ratio fall nowhere twice, in step with no rows or images.
+    // Multiples of the golden ratio select positions that never coincide and do not follow the
+    // period of rows or images.
     constexpr double golden = 0.6180339887498949;
     std::size_t count = 0;
     for (std::size_t i = 0; i < stretches; ++i) {
@@ -30,7 +32,7 @@ template <class T>
   });
 }
 
-/// Whether none of x[0] ... x[n - 1] is infinite or not a number.
+/// Returns whether all of x[0] ... x[n - 1] are finite.
 template <class T>
 [[nodiscard]] bool all_finite(const workers& team, const T* x, std::size_t n) {
   std::atomic<bool> finite{true};

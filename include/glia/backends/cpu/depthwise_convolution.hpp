@@ -10,12 +10,12 @@
 
 namespace glia::cpu_loops {
 
-/// The rows that the windows of some output rows see, as `convolve_channels` takes them: for every
-/// output row those of its window.
+/// The input rows of the windows of some output rows, in the format of `convolve_channels`: the
+/// rows of one window after those of another.
 template <class T>
 class seen_rows {
  public:
-  /// `row_at(y)` gives the input row y; rows outside the image, which that may be, are its to give.
+  /// `row_at(y)` returns the address of input row y. It is also called for rows outside the image.
   template <class RowAt>
   seen_rows(const window_sizes& s, std::size_t first, std::size_t rows, const RowAt& row_at) {
     const window2d& k = s.window;
@@ -27,17 +27,18 @@ class seen_rows {
     }
   }
 
-  /// Output rows for which there is room.
+  /// Returns the largest number of output rows that the list can hold.
   [[nodiscard]] static std::size_t most(const window_sizes& s) { return size / s.window.height; }
 
   [[nodiscard]] const T* const* data() const { return rows_.data(); }
 
  private:
   static constexpr std::size_t size = 8 * max_window_rows;
-  std::array<const T*, size> rows_;  // as far as listed
+  std::array<const T*, size> rows_;  // only the first ones are set
 };
 
-/// Convolutions that treat every channel on its own, channels being the elements of vectors.
+/// Convolutions that filter each channel separately. The elements of a vector are different
+/// channels.
 template <class T>
 class depthwise_convolution {
  public:
@@ -46,7 +47,8 @@ class depthwise_convolution {
            s.window.height <= max_window_rows;
   }
 
-  /// Whether the adjoint of such a convolution is one itself.
+  /// Returns whether the adjoint of the convolution is a depthwise convolution with the same window
+  /// size.
   static bool turns_round(const window2d& k) {
     const std::size_t height = (k.height - 1) * k.dilation_height;
     const std::size_t width = (k.width - 1) * k.dilation_width;
@@ -54,7 +56,7 @@ class depthwise_convolution {
            std::max(k.pad_top, k.pad_bottom) <= height &&
            std::max(k.pad_left, k.pad_right) <= width;
   }
-  /// That one, whose window is turned round.
+  /// Returns the sizes of the adjoint, which is a convolution with the reversed window.
   static window_sizes turned_round(window_sizes s) {
     std::swap(s.h, s.oh);
     std::swap(s.w, s.ow);
@@ -70,8 +72,8 @@ class depthwise_convolution {
 
   explicit depthwise_convolution(const patch_convolution<T>& c) : c_(&c) {}
 
-  /// Rows of output whose panel of input takes an eighth of a second-level cache, and that one list
-  /// of seen rows has room for.
+  /// Returns the number of output rows in a band. The input panel of a band takes an eighth of a
+  /// second-level cache, and the list of input rows has room for the band.
   template <class Loops>
   [[nodiscard]] std::size_t rows_per_band(const Loops& loops) const {
     const std::size_t most = std::min(c_->sizes().oh, seen_rows<T>::most(c_->sizes()));
@@ -81,16 +83,17 @@ class depthwise_convolution {
     }
     return rows;
   }
-  /// Elements of scratch memory that `forward` takes.
+  /// Returns the number of elements of scratch memory that `forward` needs.
   template <class Loops>
   [[nodiscard]] std::size_t scratch_size(const Loops&, std::size_t rows) const {
     return c_->image().band(0, rows).input_rows * c_->image().row_size() / c_->sizes().c *
            Loops::template panel_width<T>;
   }
 
-  /// y (rows, OW, C) of a band of at most rows_per_band(), clamped; x is the image, w (height,
-  /// width, 1, C), bias (C) or none. Channels are taken out of the image panel by panel, with the
-  /// padding around them: in it they are so far apart that a cache would keep but few.
+  /// Computes y (rows, OW, C) for a band of at most rows_per_band() rows, with clamped results. x
+  /// is the image, w is (height, width, 1, C), and bias is (C) or null. Channels are copied from
+  /// the image panel by panel, with padding. In the image, the pixels of a panel are too far apart
+  /// for a cache.
   template <class Loops>
   void forward(const Loops& loops, const T* x, const row_band& band, const T* w, const T* bias,
                T* y, const clamp_range<T>& range, T* scratch) const {
@@ -100,11 +103,11 @@ class depthwise_convolution {
     const std::size_t top = band.first * k.stride_height - k.pad_top;  // may wrap around
     const std::size_t row_size = c_->image().row_size() / s.c * width;
     const std::size_t channels = std::min(width, s.c);
-    std::fill_n(scratch, band.input_rows * row_size, T{0});  // of which the padding stays so
+    std::fill_n(scratch, band.input_rows * row_size, T{0});  // padding keeps the zeros
     const seen_rows<T> seen(s, band.first, band.rows,
                             [&](std::size_t row) { return scratch + (row - top) * row_size; });
     for (std::size_t panel = 0; panel < s.c; panel += width) {
-      // The last panel overlaps the one before it and computes the same once more.
+      // The last panel overlaps the panel before it and computes some results again.
       const std::size_t first = std::min(panel, s.c - channels);
       for (std::size_t row = 0; row < band.input_rows; ++row) {
         if (top + row < s.h) {
@@ -119,14 +122,14 @@ class depthwise_convolution {
     }
   }
 
-  /// How many additions of sums a part counts as: its products go on with the chains at hand, of
-  /// which this makes no more than blas_chain and a part.
+  /// Returns the number of additions of sums that a part counts as. Products continue the current
+  /// chains. With this number, a chain has at most blas_chain products and those of one part.
   [[nodiscard]] static std::size_t additions_of(const patch_grid& part) {
     constexpr std::size_t products = blas_chain / chains_in_total;
     return (part.count() + products - 1) / products;
   }
 
-  /// dw (height, width, 1, C) += what the band adds to it.
+  /// Adds the contribution of a band to dw (height, width, 1, C).
   template <class Loops, class Sums>
   void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy,
                            Sums& sums) const {
@@ -142,7 +145,7 @@ class depthwise_convolution {
         });
   }
 
-  /// dx (padded rows of the band) += dy spread over the patches.
+  /// Adds the gradients dy to all elements of their patches in dx (the padded rows of the band).
   template <class Loops>
   void add_input_gradient(const Loops& loops, const T* dy, const row_band& band, const T* w,
                           T* dx) const {
@@ -161,7 +164,7 @@ class depthwise_convolution {
  private:
   static constexpr std::size_t panel_bytes = 64 << 10;
 
-  /// A row of an image's channels.
+  /// Copies the channels of one panel from a row of the image.
   template <class Loops>
   void gather(const Loops& loops, const T* x, std::size_t channels, T* to) const {
     constexpr std::size_t width = Loops::template panel_width<T>;

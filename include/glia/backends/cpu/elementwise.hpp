@@ -91,7 +91,7 @@ class elementwise {
   }
 
   void compute(const kernels::norm&, const memory_pool&, const tensor& x, const tensor& y) const {
-    // Blocks of which there are at most so many, whatever the number of threads.
+    // The number of blocks is limited and does not depend on the number of threads.
     constexpr std::size_t most = 256;
     const std::size_t size = x.size();
     const std::size_t block = std::max(workers::elements_per_block, (size + most - 1) / most);
@@ -104,7 +104,7 @@ class elementwise {
     };
     double scale = 1;
     double squares = sum_of_squares(1);
-    if constexpr (std::is_same_v<T, double>) {  // which holds the squares of all floats
+    if constexpr (std::is_same_v<T, double>) {  // double holds the squares of all floats
       scale = squares > 0x1p1000 ? 0x1p-600 : squares < 0x1p-900 ? 0x1p600 : 1;
       squares = scale == 1 ? squares : sum_of_squares(scale);
     }
@@ -132,7 +132,7 @@ class elementwise {
   }
 
  private:
-  /// Results whose terms lie in rows.
+  /// Computes results whose terms are in the rows of a matrix.
   template <class Loops>
   static void sum_columns(const Loops& loops, const reduction_plan& plan, const T* terms, T* y,
                           std::size_t count) {
@@ -150,7 +150,7 @@ class elementwise {
       sums.end();
     }
   }
-  /// One result, whose terms lie in runs.
+  /// Computes one result whose terms are in contiguous runs.
   template <class Loops>
   static T sum_of_runs(const Loops& loops, const reduction_plan& plan, const T* terms) {
     if (plan.one_run()) {
@@ -180,7 +180,7 @@ class elementwise {
     return compensated_sum<T>::value(total, lost);
   }
 
-  // Fewer are added faster one by one.
+  // For fewer terms, adding them one by one is faster.
   static constexpr std::size_t few_terms = 8;
 
   template <class Body>
@@ -188,7 +188,7 @@ class elementwise {
     team_->for_blocks(n, workers::elements_per_block, body);
   }
 
-  /// body(loops, at, to, count) for stretches of a plan, which begin at at[i] in operand i and at
+  /// Calls body(loops, at, to, count) for runs of a plan. A run begins at at[i] in operand i and at
   /// `to` in the result.
   template <std::size_t Operands, class Body>
   void for_stretches(const broadcast_plan<Operands>& plan, const Body& body) const {

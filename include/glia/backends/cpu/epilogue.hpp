@@ -6,16 +6,17 @@
 
 namespace glia::cpu_loops {
 
-/// What happens to a block of a product's result while it is still in the cache: a bias is added to
-/// every row and a map applied.
+/// The last step of a product, for a block of the result that is still in the cache: adds a bias to
+/// every row and applies an activation.
 template <class T>
 struct epilogue {
-  const T* bias = nullptr;  ///< one value per column, or none
+  const T* bias = nullptr;  ///< One value per column, or null.
   unary_map map = identity_map;
 
   [[nodiscard]] bool empty() const { return bias == nullptr && map == identity_map; }
 
-  /// For `rows` rows of `columns` elements from column `column` on, `step` apart.
+  /// Processes `rows` rows of `columns` elements, from column `column` on. Rows are `step` elements
+  /// apart.
   template <class Loops>
   void apply(const Loops& loops, T* y, std::size_t step, std::size_t rows, std::size_t column,
              std::size_t columns) const {

@@ -10,13 +10,13 @@
 
 namespace glia::cpu_loops {
 
-/// Where a lane's sums are added up. Whoever adds to `data()` says so, so that what long sums lose
-/// stays within product_error.
+/// The accumulator of a lane's sums. Code that adds to `data()` reports it by `added`, so that the
+/// rounding error of long sums stays within product_error.
 template <class T, class Loops>
 class lane_sums {
  public:
-  /// `sum` is the result; `room` for 2 * size elements, or null where `chains_in_total` are not
-  /// exceeded.
+  /// `sum` is the result. `room` has 2 * size elements, or is null if a lane never adds more than
+  /// `chains_in_total` times.
   lane_sums(const Loops& loops, T* sum, T* room, std::size_t size)
       : loops_(loops), sum_(sum), room_(room), size_(size) {
     std::fill_n(sum, size, T{0});
@@ -27,7 +27,7 @@ class lane_sums {
 
   [[nodiscard]] T* data() const { return room_ == nullptr ? sum_ : room_; }
 
-  /// To be called after so many sums were added to each element.
+  /// Reports that `count` sums were added to each element.
   void added(std::size_t count) {
     pending_ += count;
     if (room_ != nullptr && pending_ >= chains_in_total) {
@@ -53,14 +53,16 @@ class lane_sums {
   std::size_t pending_ = 0;
 };
 
-/// A sum over images, or over their pixels, of `size` elements: images are dealt out to lanes whose
-/// number depends on theirs alone, each lane sums its own, and the lanes are added in order. So the
-/// threads do not show in the result. Loops are those of `level`; body(loops, first image, images,
-/// sums, thread) adds to a lane's sums, of so many images at most `adds_of(images)` times.
+/// Computes a sum of `size` elements over images or over their pixels. Images are distributed over
+/// lanes. The number of lanes depends only on the number of images. Each lane sums its own images,
+/// and the lanes are added in order, so the number of threads does not change the result.
+///
+/// `level` selects the loops. body(loops, first image, images, sums, thread) adds to the sums of a
+/// lane, at most `adds_of(images)` times for this number of images.
 template <class T, class AddsOf, class Body>
 void sum_over_lanes(const workers& team, isa level, const memory_pool& memory, std::size_t images,
                     std::size_t size, T* sum, const AddsOf& adds_of, const Body& body) {
-  // A few images are not worth the sums of their own.
+  // A few images are not worth the cost of separate sums.
   const std::size_t lanes = images < 8 ? 1 : 8;
   const bool is_long = adds_of((images + lanes - 1) / lanes) > chains_in_total;
   const host_tensor<T> partial(memory, {lanes - 1, size});

@@ -12,8 +12,8 @@
 
 namespace glia::cpu_loops {
 
-/// Rows by index. A block of columns adds all its rows in their order, so the number of threads
-/// does not show in the sums.
+/// Copies and sums of rows that are selected by index. A block of columns adds all its rows in
+/// order, so the number of threads does not change the sums.
 template <class T>
 class indexing {
  public:
@@ -55,11 +55,11 @@ class indexing {
           });
       return;
     }
-    // A row of the table takes a chain. Those of a row that many are added to go into a total,
-    // which lies beside what it has lost.
+    // Each row of the table is the accumulator of a chain. If many rows are added to one row of the
+    // table, its chains are added to a total. The rounding error of the total is stored beside it.
     const tensor totals(memory, {most_long, 2, columns});
-    // For each block of columns and row of the table: how many its chain has, and which total, from
-    // 1 on.
+    // For each block of columns and each row of the table: the number of terms in its chain, and
+    // the index of its total, counted from 1.
     const std::size_t blocks = (columns + block_columns - 1) / block_columns;
     const tensor counts(memory, {blocks, 2, k.count}, element::index);
     team_->for_blocks(
@@ -101,7 +101,7 @@ class indexing {
   }
 
  private:
-  // Some cache lines, which no other block writes to.
+  // A few cache lines, to which no other block writes.
   static constexpr std::size_t block_columns = 64;
 
   const workers* team_;

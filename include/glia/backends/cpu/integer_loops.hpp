@@ -14,41 +14,41 @@
 #include <immintrin.h>
 #endif
 
-// The loops of quantised products, compiled once for each way in which processors multiply bytes:
-// VNNI, on registers of 64 bytes and of 32; AVX2, which multiplies numbers of 16 bits; and plain
-// C++. All give the same sums, since whole numbers are added.
+// The loops of quantized products are compiled once for each way in which processors multiply
+// bytes: VNNI with registers of 64 and 32 bytes, AVX2 with products of 16-bit integers, and plain
+// C++. All variants give the same sums, because they add integers.
 
 namespace glia::cpu_loops {
 
-/// What patches of bytes are multiplied with, for one panel of outputs, and what becomes of sums:
-/// sum * multiplier + shift of each output, bounded.
+/// The weights of one panel of outputs for products with patches of bytes, and the conversion of
+/// sums to results: sum * multiplier + shift for each output, clamped to bounds.
 struct integer_products {
-  const std::uint32_t* offsets = nullptr;  ///< from a patch to each four bytes of it
-  std::size_t steps = 0;                   ///< how many fours there are
-  const std::int8_t* weights = nullptr;    ///< for each four, those of all outputs
-  std::size_t outputs = 0;                 ///< of this panel
-  const float* multipliers = nullptr;      ///< in the order of the weights
+  const std::uint32_t* offsets = nullptr;  ///< Offsets from a patch to each group of four bytes.
+  std::size_t steps = 0;                   ///< Number of groups of four bytes.
+  const std::int8_t* weights = nullptr;    ///< Weights of all outputs, for each group of four.
+  std::size_t outputs = 0;                 ///< Number of outputs in this panel.
+  const float* multipliers = nullptr;      ///< One per output, in the order of the weights.
   const float* shifts = nullptr;
-  float low = 0;           ///< of results that are numbers
-  float high = 0;          ///< of all
-  std::uint8_t least = 0;  ///< of results that are bytes
+  float low = 0;           ///< Lower bound of results of type float.
+  float high = 0;          ///< Upper bound of all results.
+  std::uint8_t least = 0;  ///< Lower bound of results that are bytes.
 };
 
-/// One row of outputs of a depthwise convolution of a panel of channels.
+/// One row of outputs of a depthwise convolution for one panel of channels.
 struct integer_window {
-  const std::uint8_t* const* rows;  ///< that the window sees
+  const std::uint8_t* const* rows;  ///< Input rows of the window.
   std::size_t height;
   std::size_t width;
   std::size_t stride;
   std::size_t dilation;
-  std::size_t columns;     ///< outputs
-  std::size_t channels;    ///< of the panel
-  std::size_t pixel_step;  ///< bytes from a pixel to the next
-  std::size_t out_step;    ///< from an output to the next
-  integer_products by;     ///< for each column of each four rows, four bytes of each channel
+  std::size_t columns;     ///< Number of outputs.
+  std::size_t channels;    ///< Number of channels in the panel.
+  std::size_t pixel_step;  ///< Distance between pixels, in bytes.
+  std::size_t out_step;    ///< Distance between outputs.
+  integer_products by;     ///< Four bytes per channel, for each group of four rows and each column.
 };
 
-/// A number as a byte, whichever the instruction set.
+/// Returns a number as a byte. The result is the same for every instruction set.
 [[nodiscard]] inline std::uint8_t quantized(float x, const byte_range& range, float per_scale) {
   const float low = static_cast<float>(range.least) - static_cast<float>(range.zero);
   const float high = static_cast<float>(range.most) - static_cast<float>(range.zero);
@@ -57,8 +57,8 @@ struct integer_window {
   return static_cast<std::uint8_t>(static_cast<std::int32_t>(std::nearbyint(bounded)) + range.zero);
 }
 
-/// Where a channel's sum is among those of some vectors of so many, as they are packed into bytes:
-/// packing takes four of each vector in turn.
+/// Returns the position of a channel's sum in `vectors` vectors of `lanes` sums that are packed
+/// into bytes. Packing takes four sums of each vector in turn.
 [[nodiscard]] constexpr std::size_t packed_lane(std::size_t channel, std::size_t vectors,
                                                 std::size_t lanes) {
   const std::size_t four = channel / 4;
@@ -175,8 +175,8 @@ namespace glia::cpu_loops {
 
 namespace glia::cpu_loops {
 
-/// Registers of 32 bytes. Products of bytes by way of 16 bits: what adds pairs of them in one
-/// instruction would overflow.
+/// Registers of 32 bytes. Products of bytes use 16-bit integers, because the instruction that adds
+/// pairs of byte products would overflow.
 struct avx2_registers {
   static constexpr std::size_t size = 32;
   static constexpr std::size_t tile_pixels = 2;
@@ -252,7 +252,7 @@ struct avx2_registers {
     const __m256i zero = _mm256_set1_epi32(range.zero);
     const auto whole = [&](std::size_t v) {
       const __m256 y = _mm256_mul_ps(_mm256_loadu_ps(x + 8 * v), _mm256_set1_ps(per_scale));
-      // In this order, what is no number becomes low.
+      // With this order of operations, NaN becomes low.
       const __m256 bounded = _mm256_min_ps(_mm256_max_ps(y, low), high);
       return _mm256_add_epi32(_mm256_cvtps_epi32(bounded), zero);
     };
@@ -284,19 +284,19 @@ struct avx2_registers {
 
 namespace glia::cpu_loops {
 
-/// s + the products of four bytes in each element. By name: around the intrinsic, g++ 12 moves sums
-/// to memory and back.
+/// Returns s plus the products of four bytes in each element. It names the instruction because g++
+/// 12 moves sums to memory and back around the intrinsic.
 template <class Register>
 [[gnu::always_inline]] inline Register added_products(Register s, Register x, Register w) {
   asm("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(x), "vm"(w));
   return s;
 }
 
-/// Registers of 64 bytes with products of bytes.
+/// Registers of 64 bytes with an instruction for products of bytes.
 struct vnni_registers {
   static constexpr std::size_t size = 64;
   static constexpr std::size_t tile_pixels = 6;
-  static constexpr __mmask16 every = 0xFFFF;  // keeps g++ 12's false warnings quiet
+  static constexpr __mmask16 every = 0xFFFF;  // avoids false warnings of g++ 12
 
   using sums = __m512i;
   using bytes = __m512i;
@@ -341,7 +341,7 @@ struct vnni_registers {
     const __m512i least = _mm512_set1_epi8(static_cast<char>(by.least));
     _mm512_storeu_si512(to, _mm512_max_epu8(all, least));
   }
-  /// The same of two vectors.
+  /// Stores the results of two vectors as bytes.
   static void store_few_bytes(const sums* s, const integer_products& by, std::uint8_t* to) {
     const __m512 high = _mm512_set1_ps(by.high);
     const auto whole = [&](std::size_t v) {
@@ -374,7 +374,7 @@ struct vnni_registers {
   }
 };
 
-/// Their lower halves.
+/// The lower halves of the VNNI registers.
 struct narrow_vnni_registers : avx2_registers {
   static constexpr std::size_t tile_pixels = 6;
 
@@ -402,7 +402,7 @@ struct narrow_vnni_registers : avx2_registers {
 
 namespace glia::cpu_loops {
 
-/// Whether this processor multiplies bytes in registers of 64.
+/// Returns whether this processor multiplies bytes in registers of 64 bytes.
 [[nodiscard]] inline bool has_vnni() noexcept {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx512vnni") != 0;

@@ -1,33 +1,35 @@
-// The loops of quantised convolutions for one instruction set, GLIA_INTEGER_ISA, on the registers
-// GLIA_INTEGER_REGISTERS and, where a few channels have narrower ones, on
-// GLIA_INTEGER_NARROW_REGISTERS; see integer_loops.hpp.
+// The loops of quantized convolutions for one instruction set, GLIA_INTEGER_ISA. They use the
+// registers GLIA_INTEGER_REGISTERS, or GLIA_INTEGER_NARROW_REGISTERS for a few channels if narrower
+// registers exist; see integer_loops.hpp.
 
 struct GLIA_INTEGER_ISA {
   using wide = GLIA_INTEGER_REGISTERS;
   using narrow = GLIA_INTEGER_NARROW_REGISTERS;
 
-  /// Channels of a panel.
+  /// Number of channels in a panel.
   static constexpr std::size_t panel_width = wide::size;
-  /// Channels of the narrower registers.
+  /// Number of channels in the narrower registers.
   static constexpr std::size_t narrow_width = narrow::size;
-  /// Whether so few channels of the last panel take fewer vectors, or narrower registers.
+  /// Returns whether the last panel, with `channels` channels, can use fewer vectors or narrower
+  /// registers.
   [[nodiscard]] static constexpr bool are_few(std::size_t channels) {
     return narrow_width < panel_width && channels <= narrow_width;
   }
 
-  /// Bytes of what products of x = (byte - zero) * scale become in a panel, for each of `pixels`.
+  /// Multiplies each of `pixels` patches by a panel and writes the results as bytes. A byte stands
+  /// for x = (byte - zero) * scale.
   void multiply_to_bytes(const integer_products& by, const std::uint8_t* const* from,
                          std::size_t pixels, std::uint8_t* const* to) const {
     to_bytes<1>(by, from, pixels, to);
   }
-  /// The same of the largest of four products each, `from` having four patches for each of them:
-  /// what is larger stays so as a byte.
+  /// Multiplies four patches by a panel for each output and writes the largest result as a byte.
+  /// The sums are compared, because the conversion to bytes keeps their order.
   void multiply_to_largest_bytes(const integer_products& by, const std::uint8_t* const* from,
                                  std::size_t outputs, std::uint8_t* const* to) const {
     to_bytes<4>(by, from, 4 * outputs, to);
   }
 
-  /// The same as numbers.
+  /// Multiplies each of `pixels` patches by a panel and writes the results as numbers.
   void multiply_to_numbers(const integer_products& by, const std::uint8_t* const* from,
                            std::size_t pixels, float* const* to) const {
     constexpr std::size_t each = wide::size / 4;
@@ -44,7 +46,8 @@ struct GLIA_INTEGER_ISA {
     }
   }
 
-  /// A row of a depthwise convolution of one panel as bytes or numbers; see integer_window.
+  /// Computes a row of a depthwise convolution for one panel, as bytes or numbers; see
+  /// integer_window.
   void convolve_channels(const integer_window& k, std::uint8_t* to) const {
     if (are_few(k.channels)) {
       convolve_row<narrow>(k, bytes_to<narrow>{k, to});
@@ -60,7 +63,7 @@ struct GLIA_INTEGER_ISA {
     }
   }
 
-  /// A row of the largest bytes that windows over a panel see; see integer_window.
+  /// Computes a row of window maxima for one panel, as bytes; see integer_window.
   void pool_channels(const integer_window& k, std::uint8_t* to) const {
     if (are_few(k.channels)) {
       pool_row<narrow>(k, to);
@@ -69,7 +72,7 @@ struct GLIA_INTEGER_ISA {
     }
   }
 
-  /// The numbers that bytes stand for: (byte - zero) * scale.
+  /// Converts bytes to the numbers that they stand for: (byte - zero) * scale.
   void dequantize(const std::uint8_t* x, std::size_t count, std::int32_t zero, float scale,
                   float* to) const {
     for (std::size_t i = 0; i < count; ++i) {
@@ -77,7 +80,7 @@ struct GLIA_INTEGER_ISA {
     }
   }
 
-  /// x as bytes: min(max(round(x / scale) + zero, least), most), numbers that are none being least.
+  /// Converts x to bytes: min(max(round(x / scale) + zero, least), most). NaN becomes least.
   void quantize(const float* x, std::size_t count, const byte_range& range, float per_scale,
                 std::uint8_t* to) const {
     std::size_t i = 0;
@@ -152,7 +155,7 @@ struct GLIA_INTEGER_ISA {
   template <class Set, std::size_t Vectors, std::size_t Together = 1, class Store>
   static void by_pixels(const integer_products& by, const std::uint8_t* const* from,
                         std::size_t pixels, const Store& store) {
-    // Few vectors of sums for each leave room for more pixels.
+    // With few vectors of sums for each pixel, the registers have room for more pixels.
     constexpr std::size_t room = Set::tile_pixels * (Vectors <= 2 ? 2 : 1);
     constexpr std::size_t most =
         Together == 1 ? room : std::max(Together, room / Together * Together);
@@ -169,7 +172,8 @@ struct GLIA_INTEGER_ISA {
     }
   }
 
-  /// One pixel: steps in turn for two sets of sums, of which one alone would wait for itself.
+  /// Multiplies one pixel. Steps alternate between two sets of sums, because consecutive additions
+  /// to one set would wait for each other.
   template <class Set, std::size_t Vectors, class Store>
   static void single(const integer_products& by, const std::uint8_t* x, std::size_t pixel,
                      const Store& store) {
@@ -203,8 +207,8 @@ struct GLIA_INTEGER_ISA {
     store(sums, pixel);
   }
 
-  // Plain arrays and loops that are unrolled before all else: sums in others do not stay in
-  // registers.
+  // These are plain arrays and loops that the compiler unrolls before other optimizations. Sums in
+  // other types do not stay in registers.
   template <class Set, std::size_t Vectors, std::size_t Pixels, std::size_t Together, class Store>
   static void tile(const integer_products& by, const std::uint8_t* const* from, std::size_t first,
                    const Store& store) {
@@ -221,7 +225,7 @@ struct GLIA_INTEGER_ISA {
     const std::int8_t* w = by.weights;
     const std::uint32_t* offset = by.offsets;
     const std::uint32_t* const end = offset + by.steps;
-    do {  // there is a step at least
+    do {  // there is at least one step
       const std::size_t at = *offset;
       typename Set::bytes weights[Vectors];
 #pragma GCC unroll 4
@@ -279,7 +283,8 @@ struct GLIA_INTEGER_ISA {
     }
   }
 
-  /// Four rows' bytes of a column, those of one channel side by side: four vectors.
+  /// Loads the bytes of four rows of a column, with the bytes of each channel side by side: four
+  /// vectors.
   template <class Set>
   static void column(const integer_window& k, std::size_t rows, std::size_t first_row,
                      std::size_t at, typename Set::bytes* to) {
@@ -321,7 +326,7 @@ struct GLIA_INTEGER_ISA {
     }
   }
 
-  /// The weights of three columns, which stay in registers where there are enough.
+  /// Loads the weights of three columns. They stay in registers if there are enough registers.
   template <class Set>
   static void load_window(const integer_window& k, typename Set::bytes* w) {
 #pragma GCC unroll 12
@@ -330,7 +335,8 @@ struct GLIA_INTEGER_ISA {
     }
   }
 
-  /// Windows of three columns next to each other: a column is put together once for all three.
+  /// Computes windows of three adjacent columns. Each column is assembled once for all three
+  /// windows.
   template <class Set, std::size_t Rows, class Store>
   static void convolve_each_column(const integer_window& k, const Store& store) {
     typename Set::sums newest[4];

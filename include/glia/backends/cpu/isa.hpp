@@ -4,10 +4,10 @@
 
 namespace glia::cpu_loops {
 
-/// Instruction sets, each including those before it.
+/// Instruction sets. Each set includes the sets before it.
 enum class isa : std::uint8_t { baseline, avx2, avx512 };
 
-/// The best instruction set that this processor runs.
+/// Returns the best instruction set that this processor supports.
 [[nodiscard]] inline isa best_isa() noexcept {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
