@@ -54,12 +54,12 @@ template <class B, class... Kernels>
 
 }  // namespace detail
 
-/// Whether a backend runs a kernel.
+/// Satisfied if a backend runs a kernel.
 template <class B, class K>
 concept runs = kernel<K> && detail::takes<B, K>(std::make_index_sequence<K::operands>{});
 
-/// Whether a backend runs all basic kernels. Backends that take any kernel may specialize it, which
-/// makes the check faster to compile.
+/// True if a backend runs all basic kernels. Backends that take any kernel may specialize the
+/// variable, which makes the check faster to compile.
 template <class B>
 inline constexpr bool runs_basic_kernels = detail::takes_all<B>(basic_kernels{});
 

@@ -37,7 +37,7 @@ class broadcast_plan {
     rows_ = inner() == 0 ? 0 : result.size() / inner();
   }
 
-  /// Number of runs of the innermost loop, its length, and an operand's step in it.
+  /// The number of runs of the innermost loop, its length, and the step of an operand in it.
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::size_t inner() const noexcept { return loops_.inner().extent; }
   [[nodiscard]] std::size_t inner_step(std::size_t operand) const noexcept {

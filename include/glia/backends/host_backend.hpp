@@ -27,7 +27,7 @@ template <class Loops, class K, class Tensor, std::size_t... Operand, std::size_
   };
 }
 
-/// Whether `Loops` implements a kernel.
+/// Satisfied if `Loops` implements a kernel.
 template <class Loops, class K, class Tensor>
 concept has_loops = computes<Loops, K, Tensor>(std::make_index_sequence<K::operands>{},
                                                std::make_index_sequence<K::results>{});

@@ -50,7 +50,7 @@ class host_tensor {
   [[nodiscard]] std::size_t size() const noexcept { return shape_.size(); }
   [[nodiscard]] bool unique() const noexcept { return block_.unique(); }
 
-  /// Returns the elements, which must be numbers; null if there is no tensor.
+  /// Returns the elements, which must be numbers, or null if the handle refers to no tensor.
   [[nodiscard]] T* data() const noexcept { return at<T>(); }
   /// Returns the elements of a tensor of integers or bytes.
   [[nodiscard]] std::int32_t* integers() const noexcept { return at<std::int32_t>(); }
@@ -73,7 +73,7 @@ class host_tensor {
     result.type_ = type_;
     return result;
   }
-  /// Turns it into a counted handle again.
+  /// Turns an uncounted handle into a counted handle.
   [[nodiscard]] host_tensor counted() && {
     block_ = block_.counted();
     return std::move(*this);

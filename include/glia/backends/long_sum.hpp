@@ -16,11 +16,11 @@ namespace glia {
 //
 // unless there is an overflow. The division depends only on sizes, never on threads.
 
-/// Number of terms that one accumulator of a plain sum takes.
+/// Number of terms that one accumulator of a plain sum adds.
 inline constexpr std::size_t sum_chain = 128;
-/// Number of chain sums that one accumulator takes before its total is added with compensation.
+/// Number of chain sums that one accumulator adds before its total is added with compensation.
 inline constexpr std::size_t chains_in_total = 64;
-/// Number of products that one accumulator of glia's loops takes, and the largest number that is
+/// Number of products that one accumulator of glia's loops adds, and the largest number that is
 /// passed to BLAS, which may add them in any order.
 inline constexpr std::size_t product_chain = 512;
 inline constexpr std::size_t blas_chain = 2048;
@@ -48,7 +48,8 @@ class compensated_sum {
     lost += (total - (sum - added)) + (x - added);
     total = sum;
   }
-  /// A total that is not finite is the result of a plain sum.
+  /// Returns the total with its rounding error added. If the total is not finite, it is returned
+  /// unchanged, like the result of a plain sum.
   [[nodiscard]] static T value(T total, T lost) {
     const bool finite = total - total == 0;  // NOLINT(misc-redundant-expression)
     return finite ? total + lost : total;

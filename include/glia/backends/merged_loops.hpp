@@ -8,8 +8,9 @@
 
 namespace glia {
 
-/// Nested loops over the elements of several tensors, with as few loops as possible. Adjacent axes
-/// are merged if every tensor continues at the outer axis where the inner one ends.
+/// Nested loops over the elements of several tensors, with as few loops as possible. Two adjacent
+/// axes are merged if, in every tensor, a step along the outer axis leads to the element after the
+/// last one of the inner axis.
 template <std::size_t Tensors>
 class merged_loops {
  public:
@@ -33,7 +34,7 @@ class merged_loops {
     }
   }
 
-  /// Returns the innermost loop, with extent 1 if there is none.
+  /// Returns the innermost loop. If no loop exists, its extent is 1.
   [[nodiscard]] const loop& inner() const noexcept { return loops_[0]; }
 
   /// Removes and returns the innermost loop in which a tensor's step is 1.

@@ -32,7 +32,8 @@ class reduction_plan {
   /// Returns whether neighboring results have neighboring terms.
   [[nodiscard]] bool by_columns() const noexcept { return kept_.inner().step[0] == 1; }
 
-  /// Length of the innermost loop over a result's terms, and whether it covers all of them.
+  /// The length of the innermost loop over a result's terms, the step in it, and whether it covers
+  /// all terms.
   [[nodiscard]] std::size_t run_length() const noexcept { return summed_.inner().extent; }
   [[nodiscard]] std::size_t run_step() const noexcept { return summed_.inner().step[0]; }
   [[nodiscard]] bool one_run() const noexcept { return run_length() == terms_; }

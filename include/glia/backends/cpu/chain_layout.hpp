@@ -76,7 +76,7 @@ class chain_layout {
   [[nodiscard]] std::size_t rows_until_turn(std::size_t link, std::size_t row) const {
     return rings_[link].rows - row % rings_[link].rows;
   }
-  /// The start of a row of zeros, which is as long as the longest row, and the end of all scratch
+  /// The start of a row of zeros, which is as long as the longest row, and the end of the scratch
   /// memory.
   [[nodiscard]] std::size_t zeros() const { return zeros_; }
   [[nodiscard]] std::size_t end() const { return end_; }

@@ -10,8 +10,8 @@
 
 namespace glia::cpu_loops {
 
-/// The input rows of the windows of some output rows, in the format of `convolve_channels`: the
-/// rows of one window after those of another.
+/// The addresses of the input rows for some output rows, in the format of `convolve_channels`:
+/// first all rows of the first window, then all rows of the next window.
 template <class T>
 class seen_rows {
  public:

@@ -104,7 +104,7 @@ class elementwise {
     };
     double scale = 1;
     double squares = sum_of_squares(1);
-    if constexpr (std::is_same_v<T, double>) {  // double holds the squares of all floats
+    if constexpr (std::is_same_v<T, double>) {  // float needs no scale: double holds its squares
       scale = squares > 0x1p1000 ? 0x1p-600 : squares < 0x1p-900 ? 0x1p600 : 1;
       squares = scale == 1 ? squares : sum_of_squares(scale);
     }
