@@ -11,8 +11,9 @@
 
 namespace glia::cpu_loops {
 
-/// Some columns of weights (depth, step) and their bias, or none, as a panel: a row of biases, then
-/// one for each of `depth`, all `width` wide and 0 behind `count`.
+/// Packs `count` columns of weights (depth, outputs) and their bias into one panel. A panel has a
+/// row of biases and then `depth` rows of weights. Each row has `width` elements, with zeros behind
+/// `count`. Without a bias, the first row is 0. `step` is the distance between rows of w.
 template <class T>
 void pack_panel(const T* w, std::size_t step, const T* bias, std::size_t count, std::size_t depth,
                 std::size_t width, T* to) {
@@ -27,8 +28,8 @@ void pack_panel(const T* w, std::size_t step, const T* bias, std::size_t count, 
   }
 }
 
-/// Weights (depth, outputs), rows `step` apart, and a bias in panels as wide as two registers, one
-/// after the other.
+/// Packs weights (depth, outputs), whose rows are `step` apart, and a bias into consecutive panels.
+/// A panel is two registers wide.
 template <class T, class Loops>
 void pack_panels(const Loops&, const T* w, std::size_t step, const T* bias, std::size_t depth,
                  std::size_t outputs, T* to) {
@@ -40,8 +41,8 @@ void pack_panels(const Loops&, const T* w, std::size_t step, const T* bias, std:
   }
 }
 
-/// A matrix (depth, outputs), stored transposed or not, in such panels without biases, by all
-/// threads: for products that read each panel for more rows than one block has.
+/// Packs a matrix (depth, outputs), transposed or not, into panels without biases, on all threads.
+/// The copy pays off for products that read each panel for more rows than one block has.
 template <class T, class Loops>
 [[nodiscard]] host_tensor<T> packed_matrix(const Loops& loops, const workers& team,
                                            const memory_pool& memory, const matrix<T>& b,
@@ -65,8 +66,8 @@ template <class T, class Loops>
   return packed;
 }
 
-/// A kernel w (2, 2, inputs, outputs) as nine matrices for Winograd's products, one behind the
-/// other, each in such panels.
+/// Packs a kernel w (2, 2, inputs, outputs) as nine consecutive matrices for Winograd's products.
+/// Each matrix is cut into panels as in `pack_panels`.
 template <class T, class Loops>
 void pack_transformed(const Loops& loops, const T* w, std::size_t inputs, std::size_t outputs,
                       T* to) {
@@ -75,7 +76,7 @@ void pack_transformed(const Loops& loops, const T* w, std::size_t inputs, std::s
   loops.pack_transformed_kernel(w, inputs, outputs, to, (1 + inputs) * columns);
 }
 
-/// Packs weights for the loops of other families, once for all their calls.
+/// Packs weights once for all later calls of the other kernel families.
 template <class T>
 class packing {
  public:

@@ -13,11 +13,11 @@
 
 namespace glia::cpu_loops {
 
-/// The products of one convolution: patches of an image, taken from where they lie, times weights
-/// packed into panels as wide as two registers. Made once per call and shared by its threads, which
-/// hand in bands of rows and scratch memory of their own.
+/// Computes the products of one convolution: patches, read in place from the image, times weights
+/// packed into panels of two registers' width. A call creates one object, and its threads share it.
+/// Each thread passes its own bands of rows and its own scratch memory.
 ///
-/// Every result is a sum in an order that depends on the shapes alone.
+/// The order of each sum depends only on the shapes.
 template <class T>
 class patch_convolution {
  public:
@@ -40,26 +40,30 @@ class patch_convolution {
   [[nodiscard]] std::size_t depth() const { return depth_; }
   [[nodiscard]] const std::uint32_t* offsets() const { return offsets_.data(); }
 
-  /// A patch is made of so many runs of contiguous elements.
+  /// Returns the number of contiguous elements in each run of a patch. A patch consists of such
+  /// runs.
   [[nodiscard]] std::size_t run_length() const {
     return s_.window.dilation_width == 1 && s_.groups == 1 ? s_.window.width * s_.c
                                                            : s_.group_inputs();
   }
-  /// Where they begin within a patch.
+  /// Returns the offsets of the runs within a patch.
   [[nodiscard]] std::span<const std::uint32_t> runs() const { return {runs_.data(), runs_.size()}; }
 
-  /// Rows of output whose patches take about half a second-level cache.
+  /// Returns the number of output rows whose patches take about 128 KiB, a quarter of a
+  /// second-level cache of 512 KiB.
   [[nodiscard]] std::size_t rows_per_band() const {
     const std::size_t row_bytes = s_.window.stride_height * image_.row_size() * sizeof(T);
     return std::clamp<std::size_t>(band_bytes / row_bytes, 1, s_.oh);
   }
-  /// Elements of scratch that a padded band takes, with room to read a vector past its end.
+  /// Returns the scratch elements for a padded band, including the space to read a vector past its
+  /// end.
   [[nodiscard]] std::size_t band_size(std::size_t rows) const {
     return image_.band(0, rows).input_rows * image_.row_size() + slack;
   }
   static constexpr std::size_t slack = 64;
 
-  /// Panels for `forward`: w (height, width, C / groups, O) and a bias (O) or none.
+  /// Packs panels for `forward` from w (height, width, C / groups, O) and a bias (O). The bias may
+  /// be null.
   template <class Loops>
   [[nodiscard]] host_tensor<T> pack(const Loops& loops, const T* w, const T* bias,
                                     const memory_pool& memory) const {
@@ -74,7 +78,7 @@ class patch_convolution {
     return packed;
   }
 
-  /// body(panel, group, first output, outputs) for all panels that `pack` makes.
+  /// Calls body(panel, group, first output, number of outputs) for each panel that `pack` makes.
   template <class Loops, class Body>
   void for_panels(const Body& body) const {
     constexpr std::size_t width = Loops::template panel_width<T>;
@@ -91,8 +95,8 @@ class patch_convolution {
     return packed + panel * (1 + depth_) * Loops::template panel_width<T>;
   }
 
-  /// y (rows, OW, O) of a band = its patches times the packed weights, and bias; `ending` as in
-  /// multiply_patches.
+  /// Computes y (rows, OW, O) of a band: its patches times the packed weights, plus the bias.
+  /// `ending` is as in multiply_patches.
   template <class Loops, class Ending>
   void forward(const Loops& loops, const T* x, const row_band& band, const T* packed, T* y,
                const Ending& ending) const {
@@ -119,8 +123,8 @@ class patch_convolution {
     }
   }
 
-  /// dw (height, width, C / groups, O) += patches transposed times dy (rows, OW, O). `scratch` is
-  /// for `kernel_gradient_scratch` elements.
+  /// Adds to dw (height, width, C / groups, O): transposed patches times dy (rows, OW, O).
+  /// `scratch` has `kernel_gradient_scratch` elements.
   template <class Loops, class Sums>
   void add_kernel_gradient(const Loops& loops, const T* x, const row_band& band, const T* dy,
                            Sums& sums, T* scratch) const {
@@ -129,7 +133,8 @@ class patch_convolution {
       sums.added(1);
     });
   }
-  /// How often the bands of `rows` of an image's output rows add to the gradient.
+  /// Returns the number of additions to the gradient from one image, for bands of `rows` output
+  /// rows.
   [[nodiscard]] std::size_t kernel_gradient_parts(std::size_t all, std::size_t rows) const {
     return (all + rows - 1) / rows * image_.grid(image_.band(0, rows)).parts();
   }
@@ -140,7 +145,7 @@ class patch_convolution {
                : std::min(rows * s_.ow, product_chain) * Loops::template panel_width<T>;
   }
 
-  /// Panels for `add_input_gradient`: for every group and run, w's rows as columns.
+  /// Packs panels for `add_input_gradient`: for each group and run, the rows of w become columns.
   template <class Loops>
   [[nodiscard]] host_tensor<T> pack_transposed(const Loops&, const T* w,
                                                const memory_pool& memory) const {
@@ -163,7 +168,8 @@ class patch_convolution {
     return packed;
   }
 
-  /// dx (padded rows of the band) += dy (rows, OW, O) times the weights, spread to the patches.
+  /// Adds to dx (padded rows of the band): dy (rows, OW, O) times the weights, spread to the
+  /// patches.
   template <class Loops>
   void add_input_gradient(const Loops& loops, const T* dy, const row_band& band,
                           const host_tensor<T>& packed, T* dx) const {
@@ -187,18 +193,18 @@ class patch_convolution {
   }
 
  private:
-  // Both are shares of a second-level cache of 512 KiB.
+  // Both sizes are fractions of a second-level cache of 512 KiB.
   static constexpr std::size_t band_bytes = 128 << 10;
   static constexpr std::size_t panel_block_bytes = 64 << 10;
 
   template <class Pointer>
   using tile = std::array<Pointer, 16>;
 
-  /// Which columns of a matrix of `groups` times `width_of_group` columns a panel holds.
+  /// The columns of one panel, in a matrix with `groups` times `width_of_group` columns.
   struct panel_columns {
     std::size_t group;
-    std::size_t within;  // of the group, the first
-    std::size_t first;   // of the matrix
+    std::size_t within;  // first column within the group
+    std::size_t first;   // first column within the matrix
     std::size_t count;
   };
   template <class Loops>
@@ -223,7 +229,7 @@ class patch_convolution {
       const T* gradient = dy + at.first;
       std::size_t step = s_.o;
       if (at.count < width) {
-        // Whole vectors are read, and those of the last pixel must not end behind dy.
+        // Whole vectors are read. A read at the last pixel must not pass the end of dy.
         for (std::size_t pixel = 0; pixel < grid.count(); ++pixel) {
           std::copy_n(gradient + pixel * step, at.count, scratch + pixel * width);
           std::fill_n(scratch + pixel * width + at.count, width - at.count, T{0});
@@ -239,7 +245,8 @@ class patch_convolution {
     }
   }
 
-  /// body(offsets of up to tile_patches patches, number of the first, how many).
+  /// Calls body(offsets of up to tile_patches patches, index of the first patch, number of
+  /// patches).
   template <class Loops, class Body>
   static void for_tiles(const patch_grid& grid, const Body& body) {
     tile<std::size_t> patches{};

@@ -10,10 +10,9 @@
 
 namespace glia::cpu_loops {
 
-/// Where the patches of an image lie, a patch being what one output position of a convolution
-/// sees: `rows` x `columns` of them, the first beginning at the image's first element. Which
-/// elements a patch has is one list of offsets for all (see patch_offsets), as the image has had
-/// its padding put around it.
+/// The layout of patches in a padded image. A patch is the input of one output position of a
+/// convolution. There are `rows` x `columns` patches, and the first begins at the first element of
+/// the image. One list of offsets within a patch is valid for all patches (see patch_offsets).
 struct patch_grid {
   std::size_t rows;
   std::size_t columns;
@@ -33,7 +32,7 @@ struct patch_grid {
   [[nodiscard]] std::size_t parts() const {
     return (rows + part_rows() - 1) / part_rows() * ((columns + product_chain - 1) / product_chain);
   }
-  /// body(part, where its first patch begins, its number)
+  /// Calls body(part, offset of its first patch, index of its first patch).
   template <class Body>
   void for_parts(const Body& body) const {
     for (std::size_t row = 0; row < rows; row += part_rows()) {
@@ -46,14 +45,14 @@ struct patch_grid {
   }
 };
 
-/// Some consecutive output rows of an image and the input rows, padding included, that they see.
+/// Consecutive output rows of an image, and the padded input rows that they read.
 struct row_band {
-  std::size_t first;       ///< output row
-  std::size_t rows;        ///< output rows
-  std::size_t input_rows;  ///< padded input rows, from row first * stride on
+  std::size_t first;       ///< First output row.
+  std::size_t rows;        ///< Number of output rows.
+  std::size_t input_rows;  ///< Number of padded input rows, beginning at row first * stride.
 };
 
-/// A convolution's geometry with the padding taken as part of the image.
+/// The geometry of a convolution whose padding is part of the image.
 class padded_image {
  public:
   explicit padded_image(const window_sizes& s)
@@ -70,8 +69,8 @@ class padded_image {
             s_->window.stride_width * s_->c};
   }
 
-  /// Offsets within a patch of one group, as the rows of the kernel (height, width, C / groups, O)
-  /// have them.
+  /// Writes the offsets within a patch of one group, in the order of the rows of the kernel
+  /// (height, width, C / groups, O).
   void patch_offsets(std::uint32_t* offset) const {
     const window2d& k = s_->window;
     for (std::size_t ky = 0; ky < k.height; ++ky) {
@@ -84,11 +83,11 @@ class padded_image {
     }
   }
 
-  /// Whether an image's rows can be read where they are.
+  /// Returns whether the rows of an image can be read in place.
   [[nodiscard]] bool unpadded() const { return !is_padded(s_->window); }
 
-  /// The band's input rows of the image x: x's own where there is no padding, else a copy in
-  /// `scratch` with zeros around.
+  /// Returns the input rows of a band of image x. Without padding, these rows are in x itself; with
+  /// padding, they are a copy in `scratch` with zeros around it.
   template <class T>
   [[nodiscard]] const T* read(const T* x, const row_band& band, T* scratch) const {
     const window2d& k = s_->window;
@@ -110,8 +109,8 @@ class padded_image {
     return scratch;
   }
 
-  /// Adds what lies in `scratch`, laid out as `read` does it, to the image dx, whose first
-  /// `covered` rows hold sums already and the others nothing yet. Returns the new `covered`.
+  /// Adds the rows in `scratch`, in the layout of `read`, to the image dx. The first `covered` rows
+  /// of dx already hold sums; the remaining rows are uninitialized. Returns the new `covered`.
   template <class Loops, class T>
   [[nodiscard]] std::size_t add(const Loops& loops, const T* scratch, const row_band& band,
                                 std::size_t covered, T* dx) const {

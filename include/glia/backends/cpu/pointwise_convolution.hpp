@@ -14,8 +14,8 @@
 
 namespace glia::cpu_loops {
 
-/// Convolutions with windows of one pixel, without stride and padding: products of matrices whose
-/// rows are the pixels of all images, by BLAS where that knows the processor.
+/// Convolution with a 1 x 1 window, without stride and padding. It is a matrix product whose rows
+/// are the pixels of all images. BLAS computes it if BLAS has kernels for the instruction set.
 template <class T>
 class pointwise_convolution {
  public:
@@ -28,7 +28,8 @@ class pointwise_convolution {
   pointwise_convolution(const workers& team, const window_sizes& s)
       : team_(&team), pixels_(s.n * s.h * s.w), inputs_(s.c), outputs_(s.o) {}
 
-  /// y = last(x w); with w transposed the gradient of the input from that of the output.
+  /// Computes y = last(x w). With w transposed, it computes the gradient of the input from the
+  /// gradient of the output.
   void multiply(const memory_pool& memory, const T* x, const matrix<T>& w, T* y,
                 const epilogue<T>& last) const {
     const single_threaded_blas one_thread_each;
@@ -56,13 +57,13 @@ class pointwise_convolution {
     });
   }
 
-  /// dw (inputs, outputs) = the products of all pixels of x and dy, summed up.
+  /// Computes dw (inputs, outputs), the sum over all pixels of the products of x and dy.
   void kernel_gradient(const memory_pool& memory, const T* x, const T* dy, T* dw) const {
     const std::size_t room = with_isa(team_->level(), [&](auto loops) {
       return team_->blas_fits() ? 0 : dense_product<T, decltype(loops)>::room_for(outputs_);
     });
     const tensor scratch(memory, {team_->threads(), room});
-    // Of some pixels, for some of the inputs.
+    // Multiplies a range of pixels for a range of inputs.
     const auto multiply = [&](auto loops, std::size_t pixel, std::size_t pixels, std::size_t first,
                               std::size_t inputs, T* sum, bool add, std::size_t thread) {
       const matrix<T> left{x + pixel * inputs_ + first, inputs_, true};
@@ -76,7 +77,7 @@ class pointwise_convolution {
             loops, left, right, to, outputs_, sizes, scratch.data() + thread * room, add);
       }
     };
-    // Sums of fewer pixels take longer to add than to make.
+    // For fewer pixels, adding the sums takes longer than computing them.
     constexpr std::size_t worth_lanes = 2048, inputs_per_block = 128;
     const single_threaded_blas one_thread_each;
     if (pixels_ < worth_lanes) {
@@ -100,8 +101,8 @@ class pointwise_convolution {
   }
 
  private:
-  /// A block that packs the weights is not to be small; few pixels are to reach several threads
-  /// nevertheless.
+  /// A block that packs the weights must not be small. However, few pixels must still reach several
+  /// threads.
   [[nodiscard]] std::size_t pixels_per_block() const {
     constexpr std::size_t least = 96, most = 512, few_blocks = 8, alignment = 8;
     const std::size_t blocks = std::max(

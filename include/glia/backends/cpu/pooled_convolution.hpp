@@ -21,10 +21,11 @@
 
 namespace glia::cpu_loops {
 
-/// A convolution, an activation that clamps, and a max-pooling whose windows do not overlap, in
-/// one: what the pooling drops never leaves the first-level cache. For the backward pass one byte
-/// per output is kept, the winner's position in its window, or `cut` where the clamp lets no
-/// gradient through; from these the gradients are computed with what carries a gradient only.
+/// Computes a convolution, a clamping activation and a max pooling with windows that do not
+/// overlap, in one pass. Values that the pooling drops never leave the first-level cache. For the
+/// backward pass, each output keeps one byte: the position of the maximum in its window, or `cut`
+/// where the clamp blocks the gradient. The gradients are computed only from elements that carry a
+/// gradient.
 template <class T>
 class pooled_convolution {
  public:
@@ -59,7 +60,8 @@ class pooled_convolution {
   }
 
  private:
-  /// Weights with what `pack_panels` made of them and the bias, or `pack_transformed`, or null.
+  /// The weights, the bias and an optional packed form: `panels` from `pack_panels`, which includes
+  /// the bias, or `transformed` from `pack_transformed`. A form that is not given is null.
   struct given_weights {
     const T* plain;
     const T* bias;
@@ -67,7 +69,7 @@ class pooled_convolution {
     const T* transformed = nullptr;
   };
 
-  /// `position` may be null.
+  /// Computes y and `position`; `position` may be null.
   void forward(const T* x, const given_weights& w, const unary_map& map, T* y,
                std::uint8_t* position, const window_sizes& s, const window_sizes& pool,
                const memory_pool& memory) const {
@@ -83,7 +85,7 @@ class pooled_convolution {
           w.panels == nullptr ? c.pack(loops, w.plain, w.bias, memory) : host_tensor<T>{};
       const T* const panels = w.panels == nullptr ? made.data() : w.panels;
       const pooled_rows cut_into(s, pool, first_level_bytes);
-      // Longer sums are better off with six patches at a time than with a window's four.
+      // Longer sums are faster with six patches per tile than with the four patches of a window.
       const bool in_registers =
           pool.window.height == 2 && pool.window.width == 2 && c.depth() <= max_direct_depth;
       const std::size_t padded = c.band_size(cut_into.convolved);
@@ -114,13 +116,13 @@ class pooled_convolution {
     });
   }
 
-  /// dx may be null; dw (height, width, C / groups, O), db (O).
+  /// Computes the gradients dw (height, width, C / groups, O), db (O) and dx. dx may be null.
   void gradient(const T* dy, const T* x, const T* w, const std::uint8_t* position, T* dx, T* dw,
                 T* db, const window_sizes& s, const window_sizes& pool,
                 const memory_pool& memory) const {
     const patch_convolution<T> c(s, memory);
-    // What follows leaves out products with zeros: images and gradients are looked at as they come
-    // into the cache, and where one is not finite all is done again without leaving out any.
+    // The code below skips products with zeros. It therefore checks images and gradients as they
+    // enter the cache. If a value is not finite, everything is computed again without skipping.
     if (!all_finite(*team_, w, c.depth() * s.o)) {
       gradient_of_both(dy, x, w, position, dx, dw, db, s, pool, memory);
       return;
@@ -129,7 +131,8 @@ class pooled_convolution {
     const sparse_convolution<T> sparse(c);
     const bool listed = sparse_convolution<T>::possible(c);
     const isa level = listed ? sparse.fitting(team_->level()) : team_->level();
-    // Without an input gradient to compute, a few products per output need no copy spread out.
+    // Without an input gradient, a few products per output do not need a spread copy of the
+    // gradient.
     const bool direct = !listed && dx == nullptr && s.groups == 1 && c.depth() <= max_direct_depth;
     const std::size_t size = c.depth() * s.o;
     const pooled_rows cut_into(s, pool, listed ? second_level_bytes : first_level_bytes);
@@ -225,7 +228,7 @@ class pooled_convolution {
   static constexpr std::size_t first_level_bytes = 24 << 10;
   static constexpr std::size_t second_level_bytes = 128 << 10;
 
-  /// How an image is cut into bands of pooled rows, and what of the convolution they need.
+  /// How an image is cut into bands of pooled rows, and the convolution rows of a band.
   struct pooled_rows {
     pooled_rows(const window_sizes& s, const window_sizes& pool, std::size_t bytes)
         : window(pool.window),
@@ -245,10 +248,10 @@ class pooled_convolution {
     window2d window;
     std::size_t pooled;     // rows per band
     std::size_t bands;      // per image
-    std::size_t convolved;  // rows of the convolution in a whole band
+    std::size_t convolved;  // rows of the convolution in a full band
   };
 
-  /// visit(offset in the band's convolution, offset in its pooled rows, window).
+  /// Calls visit(offset in the band's convolution, offset in its pooled rows, window).
   template <class Visit>
   static void for_windows(const window_sizes& pool, std::size_t rows, const Visit& visit) {
     const window2d& k = pool.window;
@@ -261,7 +264,7 @@ class pooled_convolution {
     }
   }
 
-  /// Offsets of the patches that one window sees, from the window's first one on.
+  /// Offsets of the patches of one window, relative to its first patch.
   struct window_patches {
     window_patches(const patch_grid& grid, const window2d& k) : count(k.height * k.width) {
       for (std::size_t p = 0; p < count; ++p) {
@@ -269,7 +272,7 @@ class pooled_convolution {
                                                p % k.width * grid.column_step);
       }
     }
-    std::array<std::uint32_t, 256> offset;  // `count` of them
+    std::array<std::uint32_t, 256> offset;  // the first `count` are used
     std::size_t count;
   };
 
@@ -305,8 +308,8 @@ class pooled_convolution {
     return finite.load(std::memory_order_relaxed);
   }
 
-  /// 2 x 2 windows: no output of the convolution is ever stored. Windows that see nothing but
-  /// zeros, as on the black ground of drawings, all have the same outputs.
+  /// Handles 2 x 2 windows. No output of the convolution is ever stored. All windows that read only
+  /// zeros, for example the black background of drawings, have the same outputs.
   template <class Loops>
   static void pool_in_registers(const Loops& loops, const patch_convolution<T>& c, const T* x,
                                 const T* packed, const clamp_range<T>& clamp,
@@ -331,7 +334,7 @@ class pooled_convolution {
     }
   }
 
-  /// dw += what the windows add that see anything but zeros.
+  /// Adds to dw the contributions of all windows that read a nonzero element.
   template <class Loops>
   static void add_directly(const Loops& loops, const patch_convolution<T>& c, const T* x,
                            const T* dy, const std::uint8_t* position, const window_sizes& pool,
@@ -348,7 +351,7 @@ class pooled_convolution {
     }
   }
 
-  /// body(first, count) for parts that a chain of products takes.
+  /// Calls body(first, count) for parts as long as a chain of products.
   template <class Body>
   static void for_chains(std::size_t n, const Body& body) {
     for (std::size_t first = 0; first < n; first += product_chain) {
@@ -356,7 +359,8 @@ class pooled_convolution {
     }
   }
 
-  /// The same with the pooling's gradient spread out over the convolution's outputs.
+  /// Computes the same gradients, with the gradient of the pooling spread over the outputs of the
+  /// convolution.
   void gradient_of_both(const T* dy, const T* x, const T* w, const std::uint8_t* position, T* dx,
                         T* dw, T* db, const window_sizes& s, const window_sizes& pool,
                         const memory_pool& memory) const {
@@ -395,7 +399,7 @@ class pooled_convolution {
     });
   }
 
-  /// What the gradient to the input multiplies with; nothing if w is null.
+  /// Returns the weights for the input gradient, or an empty tensor if w is null.
   [[nodiscard]] host_tensor<T> input_weights(const patch_convolution<T>& c, bool listed, const T* w,
                                              const memory_pool& memory) const {
     return with_isa(team_->level(), [&](auto loops) {

@@ -11,7 +11,7 @@
 
 namespace glia::cpu_loops {
 
-/// Pooling, image by image over the threads, innermost loop over the channels.
+/// Pooling. Threads share the images, and the innermost loop runs over the channels.
 template <class T>
 class pooling {
  public:
@@ -60,8 +60,9 @@ class pooling {
     return T{1} / static_cast<T>(std::max<std::size_t>(w.count(), 1));
   }
 
-  /// visit(loops, offset of the window's first pixel, offset of the output, window); an image's
-  /// windows are visited in order by one thread, so overlapping windows may add to the same input.
+  /// Calls visit(loops, offset of the first pixel of the window, offset of the output, window). One
+  /// thread visits all windows of an image in order, so overlapping windows may add to the same
+  /// input.
   template <class Visit>
   void for_each_window(const window_sizes& s, const Visit& visit) const {
     team_->for_rows(s.n, s.oh * s.ow * s.c * s.window.height * s.window.width,

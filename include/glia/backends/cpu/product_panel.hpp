@@ -7,16 +7,16 @@
 
 namespace glia::cpu_loops {
 
-/// Rows of B for the products of one panel of its columns, whole registers wide: where they are, if
-/// they can be read there or `pack_panels` was there before, else in a copy that transposes them or
-/// fills them up with zeros.
+/// Rows of B for the products with one panel of its columns, in whole registers. The rows are read
+/// in place where possible, or from panels of `pack_panels`. Otherwise they are read from a copy
+/// that is transposed or padded with zeros.
 template <class T, class Loops, std::size_t MaxDepth, std::size_t MaxRegisters>
 class product_panel {
  public:
   static constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
 
-  /// The columns first ... first + count - 1 of b, for so many rows of A: a few are not worth a
-  /// copy. `packed` is their panel or null.
+  /// Takes the columns first ... first + count - 1 of b, for the given number of rows of A. For few
+  /// rows a copy does not pay off. `packed` is the panel of these columns or null.
   product_panel(const Loops& loops, const matrix<T>& b, std::size_t first, std::size_t count,
                 std::size_t a_rows, const T* packed = nullptr)
       : loops_(loops),
@@ -36,7 +36,7 @@ class product_panel {
     return in_place_ ? b_.row_step : registers() * per_register;
   }
 
-  /// The rows from `row` on, at most MaxDepth.
+  /// Returns the rows from `row` on, at most MaxDepth rows.
   [[nodiscard]] const T* rows(std::size_t row, std::size_t depth) {
     if (packed_ != nullptr) {
       return packed_ + (1 + row) * row_step();  // behind the biases
@@ -58,10 +58,10 @@ class product_panel {
   }
 
  private:
-  // Rows of A from which on it pays off to copy rows that are not aligned, or compete.
+  // Number of rows of A from which a copy of unaligned or competing rows pays off.
   static constexpr std::size_t worth_a_copy = 8;
 
-  /// Whether rows so far apart compete for the same cache sets.
+  /// Returns whether rows at this distance compete for the same cache sets.
   static bool competes(std::size_t row_step) { return row_step * sizeof(T) % 1024 == 0; }
 
   Loops loops_;

@@ -15,8 +15,8 @@
 
 namespace glia::cpu_loops {
 
-/// Matrix products, cut into blocks of columns or rows over the threads. The order of every sum
-/// depends on sizes and zeros alone, so the number of threads does not show in the result.
+/// Matrix products, cut into blocks of columns or rows for the threads. The order of each sum
+/// depends only on sizes and zeros, so the result does not depend on the number of threads.
 template <class T>
 class products {
  public:
@@ -49,7 +49,7 @@ class products {
              transpose::none, {bias.data(), k.map}, memory, packed.data());
   }
 
-  /// The way that is taken where neither zeros can be skipped nor panels win.
+  /// Multiplies by BLAS, where zeros cannot be skipped and panels are not faster.
   void multiply_by_blas(const matrix<T>& a, const matrix<T>& b, T* c, const matmul_sizes& s,
                         const epilogue<T>& last) const {
     const bool by_columns = s.n >= s.m;
@@ -68,16 +68,16 @@ class products {
   }
 
  private:
-  // Blocks smaller than this spend their time on packing and hand-over instead of arithmetic.
+  // Smaller blocks spend more time on packing and hand-over than on arithmetic.
   static constexpr std::size_t flops_per_block = 12'000'000;
-  // Half of a product this large still takes longer than handing it to a second thread.
+  // Half of a product of this size still takes longer than its hand-over to a second thread.
   static constexpr std::size_t flops_worth_halving = 500'000;
-  // Every block packs all of the operand that is not cut: at 1000 x 1568 x 256, blocks of 16 rows
-  // reach 60 GFLOP/s per thread and blocks of 96 reach 83.
+  // Each block packs the whole operand that is not cut. At 1000 x 1568 x 256, blocks of 16 rows
+  // reach 60 GFLOP/s per thread, and blocks of 96 rows reach 83.
   static constexpr std::size_t extent_per_block = 96;
   static constexpr std::size_t max_blocks = 64;
   static constexpr std::size_t alignment = 8;
-  // Up to this many terms, all ways to multiply keep to product_error.
+  // Up to this number of terms, all algorithms stay within product_error.
   static constexpr std::size_t longest_depth = 8 * blas_chain;
 
   void multiply(const T* a, const T* b, T* c, const matmul_sizes& s, transpose which,
@@ -112,8 +112,8 @@ class products {
     });
   }
 
-  /// Small products, and any of which there are many, are one thread's each; few large ones are
-  /// cut. Which they are depends on sizes alone.
+  /// Multiplies a batch of matrices. One thread computes each product if the products are small or
+  /// many. A few large products are cut. The choice depends only on sizes.
   void multiply_batch(const T* a, const T* b, T* c, std::size_t batch, const matmul_sizes& s,
                       transpose which, const memory_pool& memory) const {
     const std::size_t flops = std::max<std::size_t>(2 * s.m * s.n * s.k, 1);
@@ -148,7 +148,7 @@ class products {
     });
   }
 
-  /// Parts of the sums, whose totals are added with compensation.
+  /// Computes the sums in parts and adds the parts with compensation.
   void multiply_in_parts(const matrix<T>& left, const matrix<T>& right, T* c, const matmul_sizes& s,
                          const epilogue<T>& last, const memory_pool& memory) const {
     const std::size_t size = s.m * s.n;
@@ -174,7 +174,7 @@ class products {
     with_isa(team_->level(), [&](auto loops) { last.apply(loops, c, s.n, s.m, 0, s.n); });
   }
 
-  /// The share of nonzeros, or of those in whole rows of what is stored.
+  /// Returns the fraction of nonzeros in a. If a is part of wider rows, the whole rows count.
   [[nodiscard]] double density_of(const matrix<T>& a, const matmul_sizes& s) const {
     const std::size_t rows = a.transposed ? s.k : s.m;
     return density(team_->level(), a.data, (rows - 1) * a.row_step + (a.transposed ? s.m : s.k));
@@ -189,7 +189,7 @@ class products {
     return {b, transposed ? s.k : s.n, transposed};
   }
 
-  /// How many rows or columns make a block; an even number of blocks shares out evenly.
+  /// Returns the number of rows or columns per block. An even number of blocks distributes evenly.
   static std::size_t block_of(std::size_t extent, std::size_t flops) {
     const std::size_t least = flops < flops_worth_halving ? 1 : 2;
     const std::size_t most =

@@ -12,14 +12,15 @@
 
 namespace glia::cpu_loops {
 
-/// What is packed with the weights of a link: between what its results are bounded.
+/// The bounds of a link's results, packed with its weights.
 struct quantized_bounds {
   float low;
   float high;
   std::uint8_t least;
 };
 
-/// Reads and writes what `pack_quantized` gives, for one instruction set; see quantized_weights.
+/// Reads and writes the packed format of `pack_quantized` for one instruction set; see
+/// quantized_weights.
 template <class Loops>
 class quantized_panels {
  public:
@@ -34,7 +35,7 @@ class quantized_panels {
   [[nodiscard]] std::size_t count() const { return (layout_.outputs + width - 1) / width; }
   [[nodiscard]] std::size_t steps() const { return layout_.steps; }
 
-  /// What a panel's products are made with.
+  /// Returns the operands for the products of one panel.
   [[nodiscard]] integer_products read(const std::uint8_t* packed, std::size_t panel,
                                       const std::uint32_t* offsets) const {
     quantized_bounds bounds{};
@@ -52,7 +53,8 @@ class quantized_panels {
             bounds.least};
   }
 
-  /// Packs weights of which output o's are multiples of scales[o]; y = sum * multiplier + shift.
+  /// Packs weights, where those of output o are multiples of scales[o]. The result is y = sum *
+  /// multiplier + shift.
   template <class T>
   void write(const kernels::pack_quantized& k, const T* w, const T* scales, const T* bias,
              double x_scale, double y_scale, std::uint8_t* packed) const {
@@ -92,7 +94,7 @@ class quantized_panels {
   [[nodiscard]] bool narrow(std::size_t panel) const {
     return packs_ && Loops::are_few(outputs(panel));
   }
-  /// Bytes of a panel's weights for one four of x.
+  /// Returns the bytes of a panel's weights for one group of four elements of x.
   [[nodiscard]] std::size_t row_bytes(std::size_t panel) const {
     constexpr std::size_t each = width / 4;
     if (packs_) {
@@ -100,18 +102,19 @@ class quantized_panels {
     }
     return (outputs(panel) + each - 1) / each * width;
   }
-  /// Where in its vectors of sums an output is.
+  /// Returns the position of an output in its vectors of sums.
   [[nodiscard]] std::size_t lane_of(std::size_t panel, std::size_t output) const {
     if (!packs_) {
       return output;
     }
-    // A few channels on their own are in four vectors of a narrower kind, other few in two.
+    // A narrow panel of a depthwise link uses four vectors of a narrower type. Every other narrow
+    // panel uses two vectors.
     const bool few = narrow(panel);
     const std::size_t vectors = few && !link_->depthwise() ? 2 : 4;
     return packed_lane(output, vectors, (few ? Loops::narrow_width : width) / vectors);
   }
 
-  /// body(row of the weights, its place among the bytes of an output) for all of them.
+  /// Calls body(row of the weights, its position among the bytes of an output) for each row.
   template <class Body>
   void for_elements(const Body& body) const {
     const shape& w = link_->weights;
@@ -134,7 +137,7 @@ class quantized_panels {
     const double low = link_->weight_range.least;
     const double high = link_->weight_range.most;
     const double q = std::nearbyint(static_cast<double>(w / scale));
-    return static_cast<std::int8_t>(q > low ? std::min(q, high) : low);  // NaN is low
+    return static_cast<std::int8_t>(q > low ? std::min(q, high) : low);  // NaN becomes low
   }
 
   void write_bounds(const kernels::pack_quantized& k, double y_scale, std::uint8_t* packed) const {
@@ -154,7 +157,7 @@ class quantized_panels {
   const quantized_link* link_;
   quantized_weights layout_;
   std::size_t run_length_;
-  bool packs_;  // sums into bytes by fours
+  bool packs_;  // packs sums into bytes in groups of four
 };
 
 }  // namespace glia::cpu_loops

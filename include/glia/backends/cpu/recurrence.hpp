@@ -12,7 +12,7 @@
 
 namespace glia::cpu_loops {
 
-/// How long things are in a recurrent layer, and in which order its steps are read.
+/// Sizes of a recurrent layer, and the order of its steps.
 struct recurrent_sizes {
   recurrent_cell cell;
   bool backwards;
@@ -20,7 +20,7 @@ struct recurrent_sizes {
 
   [[nodiscard]] std::size_t products() const { return products_of(cell) * units; }
   [[nodiscard]] std::size_t kept() const { return kept_of(cell) * units; }
-  /// The row of a sample's i-th step among those of all samples.
+  /// Returns the row of a sample's i-th step, counted over the steps of all samples.
   [[nodiscard]] std::size_t row(std::size_t sample, std::size_t i) const {
     return sample * steps + (backwards ? steps - 1 - i : i);
   }
@@ -36,10 +36,10 @@ class recurrent_product {
         outputs_(outputs),
         made_(packed_matrix(loops, team, memory, w, depth, outputs)),
         packed_(made_.data()) {}
-  /// Of weights that `pack_panels` has packed.
+  /// Uses weights from `pack_panels`.
   recurrent_product(const T* packed, std::size_t depth, std::size_t outputs)
       : depth_(depth), outputs_(outputs), packed_(packed) {}
-  /// Rows of products from as many rows, which lie `step` apart.
+  /// Computes `count` rows of products from `count` input rows, which are `step` apart.
   void operator()(const Loops& loops, const T* rows, std::size_t step, std::size_t count,
                   T* to) const {
     dense_product<T, Loops>::multiply_here(loops, {rows, step}, {}, to, outputs_,
@@ -52,8 +52,8 @@ class recurrent_product {
   const T* packed_;
 };
 
-/// Recurrent layers: each thread takes some samples through all of their steps, so that threads
-/// wait for each other once and not at each step.
+/// Recurrent layers. Each thread runs some samples through all steps, so the threads wait for each
+/// other once and not at each step.
 template <class T>
 class recurrence {
  public:
@@ -157,7 +157,8 @@ class recurrence {
   }
 
  private:
-  // So many share a panel of the weights while it is in a first-level cache; more gain little.
+  // This number of samples shares a panel of weights in a first-level cache. More samples gain
+  // little.
   static constexpr std::size_t most_at_once = 64;
 
   [[nodiscard]] static recurrent_sizes sizes(recurrent_cell cell, bool backwards,
@@ -166,8 +167,8 @@ class recurrence {
     return {cell, backwards, s[0], s[1], s[2]};
   }
 
-  /// body(first, count, memory of `room` elements for each sample). A sample's numbers do not
-  /// depend on which others are at hand.
+  /// Calls body(first, count, memory with `room` elements per sample). The results of a sample do
+  /// not depend on the other samples of the block.
   template <class Body>
   void for_samples(const recurrent_sizes& s, std::size_t room, const memory_pool& memory,
                    const Body& body) const {
@@ -196,8 +197,8 @@ class recurrence {
     }
   }
 
-  /// dh, the adjoint of the state that the step gave, becomes what of it goes to the state before
-  /// without a product.
+  /// Replaces dh, the gradient of the state after the step. The new dh is the part of the gradient
+  /// that reaches the previous state without a product.
   template <class Loops>
   static void step_gradient(const Loops& loops, const recurrent_sizes& s, const T* state,
                             const T* keep, const T* h_before, const T* c_before, T* dh, T* dc,
