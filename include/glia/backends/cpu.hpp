@@ -24,7 +24,7 @@ namespace cpu_loops {
 template <class T>
 class all_families;
 
-/// Runs a kernel. `tensors` are its operands, followed by its results.
+/// Runs a kernel. `tensors` holds the operands, followed by the results.
 template <class T, kernel K>
 void run(const all_families<T>& families, const K& k, const memory_pool& memory,
          const host_tensor<T>* const* tensors);
@@ -32,7 +32,7 @@ void run(const all_families<T>& families, const K& k, const memory_pool& memory,
 }  // namespace cpu_loops
 
 /// The loops of the `cpu` device. Their implementation is in cpu_impl.hpp and in cpu/; programs do
-/// not have to include it.
+/// not need to include it.
 template <class T>
 class cpu_kernels {
  public:
@@ -47,8 +47,8 @@ class cpu_kernels {
   [[nodiscard]] std::size_t threads() const noexcept;
   [[nodiscard]] busy_log& log() const noexcept;
 
-  /// Calls body(i) for i = 0 ... count - 1 on the threads. Meanwhile, each thread runs BLAS on
-  /// itself alone.
+  /// Calls body(i) for i = 0 ... count - 1 on the threads. During the call, BLAS runs
+  /// single-threaded on each thread.
   template <class Body>
   void run_side_by_side(std::size_t count, const Body& body) const {
     run_side_by_side(
@@ -70,22 +70,22 @@ class cpu_kernels {
   std::unique_ptr<const cpu_loops::all_families<T>> families_;
 };
 
-/// The fast device of glia, the processor: OpenBLAS computes matrix products, glia's vectorized
-/// loops the rest. Both use glia's threads, in `float` or `double`. One seed gives the same bits
-/// for any number of threads.
+/// The fast device of glia: the processor. OpenBLAS computes matrix products, and glia's vectorized
+/// loops compute everything else. Both use glia's threads, in `float` or `double`. A seed gives the
+/// same bits for any number of threads.
 template <class T = float>
 class cpu : public host_backend<cpu_kernels<T>> {
  public:
-  /// Starts the threads. Throws `value_error` if the system cannot start so many.
+  /// Starts the threads. Throws `value_error` if the system cannot start this number of threads.
   explicit cpu(const cpu_options& options = {});
 
   /// Returns the number of threads, including the caller.
   [[nodiscard]] std::size_t threads() const { return this->loops().threads(); }
-  /// Returns when each of the threads, except the caller's, was busy; used for profiles.
+  /// Returns the busy times of each thread except the caller's; used for profiles.
   [[nodiscard]] busy_log& log() const { return this->loops().log(); }
 
-  // See lane_backend. Each lane has its own memory, so that the memory of a step does not depend on
-  // how the threads overlap.
+  // See lane_backend. Each lane has its own memory, so the memory of a step does not depend on how
+  // the threads overlap.
   [[nodiscard]] std::size_t lane_count() const { return lanes_ ? lanes_->size() : 0; }
   [[nodiscard]] const cpu& lane(std::size_t i) const { return (*lanes_)[i]; }
   template <class Body>
@@ -97,8 +97,8 @@ class cpu : public host_backend<cpu_kernels<T>> {
   struct lane_tag {};
   cpu(lane_tag, cpu_loops::isa level);
 
-  // Enough for the threads of a large machine to share, and few enough that summing the gradients
-  // of a step over them costs little.
+  // Enough lanes for the threads of a large machine, but few enough that summing a step's gradients
+  // over them costs little.
   static constexpr std::size_t lanes = 16;
   std::shared_ptr<std::vector<cpu>> lanes_;
 };

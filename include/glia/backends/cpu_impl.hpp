@@ -28,7 +28,7 @@ namespace glia {
 
 namespace cpu_loops {
 
-// The threads come first among the bases, because the families of loops refer to them.
+// The threads come first among the base classes, because the families of loops refer to them.
 template <class T>
 class all_families : private workers,
                      public host_loops<T>,
@@ -95,7 +95,8 @@ void run(const all_families<T>& families, const K& k, const memory_pool& memory,
   (std::make_index_sequence<K::operands + K::results>{});
 }
 
-/// The functions that run the kernels of a list. Naming this class compiles them.
+/// Returns the functions that run the kernels of a list. Naming this function for a list compiles
+/// them.
 template <class T, class... Kernels>
 [[nodiscard]] auto runs_of(kernel_list<Kernels...>) {
   return std::tuple(&run<T, Kernels>...);

@@ -15,13 +15,13 @@
 
 namespace glia::cpu_loops {
 
-/// Normalisation. Where elements of several rows share their statistics, these are those of chunks
-/// of rows, put together in order; rows with statistics of their own are treated in blocks. So the
-/// number of threads does not show in the result.
+/// Normalization. Where elements of several rows share their statistics, each chunk of rows has its
+/// own statistics, and these are combined in order. Rows with statistics of their own are processed
+/// in blocks. So the result does not depend on the number of threads.
 ///
-/// Sums are of distances to an element first, then to the mean that these give. The mean is rounded
-/// once, and its rounding error is corrected for. Sets whose squares leave the range of T are
-/// treated apart, by set_statistics.
+/// The first sums are of distances to one element. The next sums are of distances to the mean that
+/// results. The mean is rounded once, and its rounding error is corrected for. Sets whose squares
+/// leave the range of T are handled separately, by set_statistics.
 template <class T>
 class normalizing {
  public:
@@ -59,7 +59,7 @@ class normalizing {
       return;
     }
     const strips cut(sets.rows, sets.columns);
-    // Of each sample: its sums for gamma and for beta.
+    // For each sample, its sums for gamma and for beta.
     const std::size_t columns = sets.columns;
     const tensor sums(memory, {sets.samples, 2, columns});
     for_samples(
@@ -80,10 +80,10 @@ class normalizing {
  private:
   using strips = column_strips<T>;
 
-  /// body(sample, room, for_tasks, loops): for_tasks(f) calls f(loops, task) for the tasks of the
-  /// sample's rows, on all threads where there is one sample, else on that of the sample. `room` is
-  /// for `sums` numbers of each column of each chunk and of a strip on each thread, and for
-  /// `numbers_of_column` of each column.
+  /// Calls body(sample, room, for_tasks, loops) for each sample. In it, for_tasks(f) calls f(loops,
+  /// task) for the tasks of the sample's rows. A single sample uses all threads; otherwise each
+  /// sample uses one thread. `room` is memory for `sums` numbers per column for each chunk and for
+  /// a strip on each thread, and for `numbers_of_column` numbers per column.
   template <class Body>
   void for_samples(const normalized_sets& sets, const strips& cut, std::size_t sums,
                    const memory_pool& memory, const Body& body) const {
@@ -117,7 +117,7 @@ class normalizing {
     });
   }
 
-  /// The memory that for_samples hands out.
+  /// The memory that for_samples provides.
   struct rooms {
     rooms(T* memory, const strips& cut, std::size_t columns, std::size_t sums)
         : of_column(memory),
@@ -126,13 +126,13 @@ class normalizing {
           width(cut.width()),
           columns_(columns),
           sums_(sums) {}
-    /// Numbers of each column, room for their repetitions behind them.
+    /// Returns number i of each column. Memory for its repetitions follows.
     [[nodiscard]] T* column(std::size_t i) const { return of_column + i * width; }
-    /// What was found in a chunk.
+    /// Returns result i of a chunk.
     [[nodiscard]] T* chunk(std::size_t chunk, std::size_t i) const {
       return found + (chunk * sums_ + i) * columns_;
     }
-    /// Sums of a thread's strip, 0 at first.
+    /// Returns a sum of a thread's strip, initialized with 0.
     template <class Task>
     [[nodiscard]] T* strip(const Task& task, std::size_t i) const {
       T* const sum = of_thread + (task.thread * sums_ + i) * width + task.column;
@@ -191,8 +191,8 @@ class normalizing {
     }
   }
 
-  /// As loops.normalizing_factors, for sets of any number of columns. Sets that are treated apart
-  /// get a `rest` that is not a number.
+  /// Computes the same as loops.normalizing_factors for sets of any number of columns. The `rest`
+  /// of a set that is handled separately is NaN.
   template <class Loops>
   static bool factors_of_sets(const Loops& loops, double epsilon, const normalized_sets& sets,
                               const T* x, const T* gamma, const T* beta, T* mean, T* rest,
@@ -228,8 +228,8 @@ class normalizing {
     return {sets.length(), [&](std::size_t i) { return x[sets.element(set, i)]; }, epsilon, true};
   }
 
-  /// Mean, what it lacks to be exact, and variance of each set: of chunks that stay in a cache
-  /// meanwhile, from which those of all rows are put together.
+  /// Computes the mean, its rounding error and the variance of each set. It computes statistics of
+  /// chunks, which stay in a cache, and combines them.
   template <class Loops, class ForTasks>
   static void statistics(const Loops& loops, const normalized_sets& sets, const strips& cut,
                          const rooms& room, const ForTasks& for_tasks, const T* x, T* mean, T* rest,
@@ -262,7 +262,7 @@ class normalizing {
       by.end_moments(off, squares, count, room.chunk(task.chunk, 1) + task.column,
                      room.chunk(task.chunk, 2) + task.column, task.columns);
     });
-    // From here on distances are those to the mean of a set's first chunk.
+    // From here on, distances are relative to the mean of a set's first chunk.
     std::copy_n(room.chunk(0, 0), columns, shift);
     for (std::size_t set = 0; sets.run > 1 && set < sets.per_sample; ++set) {
       const T* const means = room.chunk(0, 0) + set * sets.run;
@@ -309,7 +309,7 @@ class normalizing {
     }
   }
 
-  // The formula stands with the reference backend's loops.
+  // The reference backend's loops explain the formula.
   template <class Loops, class ForTasks>
   static void gradient_of_columns(const Loops& loops, double epsilon, const normalized_sets& sets,
                                   const strips& cut, T* memory, const ForTasks& for_tasks,
@@ -355,8 +355,8 @@ class normalizing {
     }
   }
 
-  /// As loops.gradient_factors, for sets of any number of columns; where they have several,
-  /// dx = scale dy - constant - (x - mean) slope.
+  /// Computes the same as loops.gradient_factors for sets of any number of columns. For sets of
+  /// several columns, dx = scale dy - constant - (x - mean) slope.
   template <class Loops>
   static bool gradient_factors_of_sets(const Loops& loops, double epsilon,
                                        const normalized_sets& sets, const T* mean, const T* off,
@@ -381,7 +381,7 @@ class normalizing {
       }
       const T mean_q = q_sum.value();
       const T mean_qh = qh_sum.value();
-      // Where a set has one gamma, that is a factor of the whole.
+      // If a set has a single gamma, gamma is a factor of the whole.
       const T outer = single ? T{1} : inverse;
       for (std::size_t c = first; c < first + sets.run; ++c) {
         scales[c] = inverse * gamma[c];
@@ -392,7 +392,8 @@ class normalizing {
     return usual;
   }
 
-  /// That of a set which is treated apart; dgamma is of its columns alone.
+  /// Computes the gradient of a set that is handled separately. It writes dgamma only for the set's
+  /// columns.
   static void gradient_of_set(const normalized_sets& sets, std::size_t set,
                               const set_statistics<T>& of, const T* dy, const T* x, const T* gamma,
                               T* dx, T* dgamma) {
@@ -419,7 +420,7 @@ class normalizing {
     }
   }
 
-  /// sum dy (x - mean), sum dy and sum (x - mean) of each column.
+  /// Computes sum dy (x - mean), sum dy and sum (x - mean) of each column.
   template <class Loops, class ForTasks>
   static void gradient_sums(const Loops& loops, std::size_t columns, const strips& cut,
                             const rooms& room, const ForTasks& for_tasks, const T* dy, const T* x,
@@ -506,7 +507,7 @@ class normalizing {
             T* const of_gamma = lane.data();
             T* const of_beta = of_gamma + columns;
             if (is_usual_variance(widened)) {
-              // Next to a mean within the deviation, what it lacks is less than a rounding.
+              // If the mean is smaller than the deviation, its error is less than a rounding.
               const bool is_far = centred && std::abs(mean[r]) * inverse > 1;
               const T rest =
                   is_far ? rest_of_mean(mean[r], loops.sum_apart(from, mean[r], columns) / length)

@@ -16,16 +16,16 @@ namespace glia::cpu_loops {
 struct patch_grid {
   std::size_t rows;
   std::size_t columns;
-  std::size_t row_step;     ///< elements from a patch to the one below
-  std::size_t column_step;  ///< elements from a patch to the one on its right
+  std::size_t row_step;     ///< Elements from a patch to the patch below.
+  std::size_t column_step;  ///< Elements from a patch to the patch on its right.
 
   [[nodiscard]] std::size_t count() const { return rows * columns; }
   [[nodiscard]] std::size_t offset(std::size_t row, std::size_t column) const {
     return row * row_step + column * column_step;
   }
 
-  /// Parts that are whole rows or, where these are long, some of one: as many as a chain of
-  /// products takes.
+  /// Returns the rows of one part. A part is whole rows or, if rows are long, a piece of one row.
+  /// It has at most as many patches as a chain of products takes.
   [[nodiscard]] std::size_t part_rows() const {
     return std::max<std::size_t>(product_chain / std::max<std::size_t>(columns, 1), 1);
   }

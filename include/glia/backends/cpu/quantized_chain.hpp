@@ -18,14 +18,14 @@
 
 namespace glia::cpu_loops {
 
-/// What a chain of quantised convolutions does one after the other: products, poolings, products
-/// that are pooled before they become bytes, and before a depthwise convolution that begins it what
-/// brings its input into panels.
+/// The stages of a chain of quantized convolutions, in order: products, poolings, and products that
+/// are pooled before their results become bytes. If the chain begins with a depthwise convolution,
+/// a stage before it copies the input into panels.
 class quantized_stages {
  public:
   enum class what : std::uint8_t { input, product, pooled_product, depthwise, pool };
 
-  /// `products` are the sizes of the links'.
+  /// `products` has the sizes of the links' products.
   quantized_stages(const kernels::quantized_chain& k, const shape& x,
                    const std::array<window_sizes, max_chain>& products) {
     if (k.links[0].depthwise()) {
@@ -51,12 +51,14 @@ class quantized_stages {
     return kinds_[stage] == what::product || kinds_[stage] == what::pooled_product;
   }
   [[nodiscard]] std::size_t link(std::size_t stage) const { return links_[stage]; }
-  /// Of a pooled product, the window is what a pooled output sees.
+  /// Returns the sizes of each stage. The window of a pooled product is the input of a pooled
+  /// output.
   [[nodiscard]] std::span<const window_sizes> sizes() const { return {sizes_.data(), count_}; }
 
  private:
-  /// Of four that lie apart from other four; not of single pixels that lie in panels, as those do
-  /// not go round in a ring.
+  /// Returns whether a product is pooled before its results become bytes. The pooling windows must
+  /// be separate groups of four outputs. A 1 x 1 product whose input is in panels is excluded,
+  /// because such pixels are not in a ring buffer.
   [[nodiscard]] static bool pools_at_once(const quantized_link& link, bool first) {
     return !link.depthwise() && link.pool == window2d{2, 2, 2, 2} &&
            (first || !(link.product.window == window2d{}));
@@ -86,12 +88,13 @@ class quantized_stages {
   std::array<window_sizes, chain_layout::most> sizes_{};
 };
 
-/// One call of a chain of quantised convolutions: what its threads share. As in `chain_run`, a few
-/// rows at a time go through all stages; between them lie bytes.
+/// The data that the threads of one call share, for a chain of quantized convolutions. As in
+/// `chain_run`, a few rows at a time go through all stages. Results between stages are bytes.
 template <class Loops>
 class quantized_run {
  public:
-  /// `pooled_scale` is that of the bytes that are pooled in the end, if any.
+  /// `pooled_scale` is the scale of the bytes that a final pooling reads, if there is a final
+  /// pooling.
   quantized_run(const kernels::quantized_chain& k, const quantized_stages& stages, float x_scale,
                 float pooled_scale, std::span<const std::uint8_t* const> packed,
                 const memory_pool& memory, std::size_t threads)
@@ -128,12 +131,13 @@ class quantized_run {
   quantized_run& operator=(const quantized_run&) = delete;
 
   [[nodiscard]] std::size_t output_rows() const { return layout_.size(last()).oh; }
-  /// Of a single product's panels.
+  /// Returns the number of panels of a single product, or 1 for a longer chain.
   [[nodiscard]] std::size_t panels() const {
     return stages_.count() == 1 ? panels_[0]->count() : 1;
   }
 
-  /// Output rows first ... end - 1 of an image; of a single product, those of some panels.
+  /// Computes output rows first ... end - 1 of an image. A single product computes them only for
+  /// the given panels.
   void rows(const float* x, float* y, std::size_t image, std::size_t first, std::size_t end,
             std::size_t first_panel, std::size_t end_panel, std::size_t thread) const {
     state s{x + image * sample_of(layout_.size(0).input()).size(),
@@ -162,11 +166,11 @@ class quantized_run {
   using what = quantized_stages::what;
 
   static constexpr std::size_t width = Loops::panel_width;
-  static constexpr std::size_t slack = 64;  // a vector may be read past the end
-  // Shares of a second-level cache of 512 KiB.
+  static constexpr std::size_t slack = 64;  // a read of a whole vector may pass the end
+  // These sizes are fractions of a second-level cache of 512 KiB.
   static constexpr std::size_t ring_bytes = 256 << 10;
   static constexpr std::size_t band_bytes = 128 << 10;
-  // Pixels for which a panel of weights is read from the first-level cache.
+  // Number of pixels for which a panel of weights stays in the first-level cache.
   static constexpr std::size_t pixels_at_a_time = 48;
 
   struct state {
@@ -175,7 +179,7 @@ class quantized_run {
     std::uint8_t* scratch;
     std::size_t first_panel;
     std::size_t end_panel;
-    std::array<std::size_t, chain_layout::most> made;  // each stage's rows so far
+    std::array<std::size_t, chain_layout::most> made;  // number of finished rows of each stage
   };
 
   [[nodiscard]] std::size_t last() const { return stages_.count() - 1; }
@@ -188,7 +192,7 @@ class quantized_run {
     return panels_[stage]->read(packed_[stages_.link(stage)], panel, offsets_[stage].data());
   }
 
-  /// Where the fours of a patch of the image are.
+  /// Lists the offsets of the groups of four bytes in a patch of the image.
   void list_first_offsets() {
     const window2d& k = link(0).product.window;
     const std::size_t c = layout_.size(0).c;
@@ -203,7 +207,7 @@ class quantized_run {
       }
     }
   }
-  /// Where those of pixels are whose channels lie in panels.
+  /// Lists the same offsets for pixels whose channels are in panels.
   void list_offsets(std::size_t stage) {
     const window2d& k = link(stage).product.window;
     const std::size_t row = layout_.behind(stage - 1).columns * width;
@@ -219,14 +223,14 @@ class quantized_run {
     }
   }
 
-  /// A stage's rows up to `end`, after what they need of the stages before it.
+  /// Computes a stage's rows up to `end`, after the rows of earlier stages that they need.
   void make(state& s, std::size_t stage, std::size_t end) const {
     const std::size_t first = s.made[stage];
     if (first >= end) {
       return;
     }
     if (stage > 0) {
-      // Rows that no window sees, as where strides are longer than windows, are not made.
+      // Rows that no window reads are skipped. They exist if strides are longer than windows.
       s.made[stage - 1] = std::max(s.made[stage - 1], layout_.first_seen(stage, first));
       make(s, stage - 1, layout_.end_seen(stage, end));
     }
@@ -256,7 +260,7 @@ class quantized_run {
     }
   }
 
-  /// What treats each channel on its own.
+  /// Runs a stage that processes each channel separately.
   void make_channels(const state& s, std::size_t stage, std::size_t first, std::size_t end) const {
     const window_sizes& size = layout_.size(stage);
     const window2d& k = size.window;
@@ -364,7 +368,8 @@ class quantized_run {
     }
   }
 
-  /// Some outputs of a stage: what they see, and where they go to, numbers or bytes.
+  /// A group of outputs of a stage: pointers to their inputs and to their results, which are
+  /// numbers or bytes.
   struct some_outputs {
     std::size_t count = 0;
     std::array<const std::uint8_t*, pixels_at_a_time> from;
@@ -372,7 +377,7 @@ class quantized_run {
     std::array<std::uint8_t*, pixels_at_a_time> bytes;
   };
 
-  /// Of some outputs those of one panel; then they go on to the next one's.
+  /// Computes one panel of these outputs. Then it advances the result pointers to the next panel.
   void make_panel(std::size_t stage, std::size_t panel, some_outputs& some) const {
     const integer_products by = products(stage, panel);
     const bool last = layout_.last(stage);
@@ -400,18 +405,20 @@ class quantized_run {
     }
   }
 
-  /// Where the windows of a row of outputs begin, and where these go: to numbers or to bytes.
+  /// Pointers to the first window of a row of outputs and to its results, which are numbers or
+  /// bytes.
   struct row_of_pixels {
     const std::uint8_t* from;
     std::size_t from_step;
-    std::size_t right;  // from one that is pooled to the next one
+    std::size_t right;  // from a pooled output to the next
     std::size_t below;
     float* numbers;
     std::size_t numbers_step;
     std::uint8_t* bytes;
     std::size_t bytes_step;
   };
-  /// `image` is what the first stage reads, from its output row `first` on.
+  /// Returns the pointers for a row. `image` is the input of the first stage, from its output row
+  /// `first` on.
   [[nodiscard]] row_of_pixels pixels_of(const state& s, std::size_t stage,
                                         const std::uint8_t* image, std::size_t first,
                                         std::size_t row, std::size_t first_panel) const {
@@ -441,8 +448,7 @@ class quantized_run {
     return at;
   }
 
-  /// The rows of the image that some output rows of the first stage see, as bytes, with the
-  /// padding.
+  /// Returns the padded image rows, as bytes, that the given output rows of the first stage read.
   [[nodiscard]] const std::uint8_t* read_image(const state& s, std::size_t first,
                                                std::size_t end) const {
     const window_sizes& size = layout_.size(0);
@@ -481,7 +487,7 @@ class quantized_run {
   host_tensor<float> scratch_;
 };
 
-/// Products of bytes.
+/// Quantized products, whose operands are bytes.
 template <class T>
 class quantization {
  public:
@@ -499,7 +505,8 @@ class quantization {
     });
   }
 
-  /// Operands behind the scales are the packed weights of each link; then comes the result.
+  /// Runs the chain. `others` holds the packed weights of each link after the scales, followed by
+  /// the result.
   template <std::same_as<tensor>... Others>
   void compute(const kernels::quantized_chain& k, const memory_pool& memory, const tensor& x,
                const tensor& scale, const tensor& pooled_scale, const Others&... others) const {
@@ -528,11 +535,11 @@ class quantization {
   }
 
  private:
-  // As in convolution_chain.
+  // These limits are as in convolution_chain.
   static constexpr std::size_t few_images = 8;
   static constexpr std::size_t few_rows = 4;
-  // Less takes no longer than handing it to a second thread: of one sample, weights are what takes
-  // time.
+  // Fewer operations take no longer than their hand-over to a second thread. For a single sample,
+  // the weights take most of the time.
   static constexpr double operations_worth_sharing = 3e5;
 
   struct call {
@@ -556,7 +563,8 @@ class quantization {
                                                memory, threads);
       const std::size_t images = c.x[0];
       const std::size_t rows = run.output_rows();
-      // Few images are cut, a product of few rows into slices of its outputs, others into rows.
+      // A few images are cut: a product of few rows into slices of its outputs, every other chain
+      // into rows.
       const bool few = images < few_images;
       const std::size_t slices =
           few && rows < few_rows * threads ? std::min(threads, run.panels()) : 1;

@@ -9,42 +9,44 @@
 
 namespace glia::cpu_loops {
 
-/// The nonzeros of a band of a convolution's output gradient, listed twice: by output position,
-/// which the gradient to the input wants, and by output channel, which that to the kernel wants.
+/// The nonzeros of a band of a convolution's output gradient, listed twice. The list by output
+/// position serves the gradient of the input. The list by output channel serves the gradient of the
+/// kernel.
 template <class T>
 struct gradient_lists {
-  nonzero<T>* by_position;        ///< index: output channel; O places for each position
-  nonzero<T>* by_channel;         ///< index: offset of the patch; `positions` places each
-  std::uint32_t* position_count;  ///< entries of each position
-  std::uint32_t* channel_count;   ///< entries of each channel
+  nonzero<T>* by_position;  ///< Index: output channel; O elements for each position.
+  nonzero<T>* by_channel;   ///< Index: offset of the patch; `positions` elements for each channel.
+  std::uint32_t* position_count;  ///< Number of entries of each position.
+  std::uint32_t* channel_count;   ///< Number of entries of each channel.
   std::size_t positions;
 };
 
-/// The gradients of a convolution whose output gradient is mostly zeros, as it is after a ReLU and
-/// a max-pooling: every nonzero adds its multiple of a patch to a row of the transposed kernel
-/// (O, height * width * C), or of that row to a patch.
+/// The gradients of a convolution whose output gradient is mostly zeros, as after a ReLU and a max
+/// pooling. Each nonzero adds its multiple of a patch to a row of the transposed kernel (O, height
+/// * width * C). For the input, it adds its multiple of that row to a patch.
 template <class T>
 class sparse_convolution {
  public:
-  /// Below this share of nonzeros the lists win against dense products; measured with 64 channels.
+  /// Below this fraction of nonzeros, the lists are faster than dense products (measured with 64
+  /// channels).
   static constexpr double worthwhile_density = 0.35;
 
-  /// Whether patches consist of long enough runs of whole vectors. What is listed skips products
-  /// with 0, so the other factors must be finite.
+  /// Returns whether patches consist of long enough runs of whole vectors. Lists skip products with
+  /// 0, so the other factors must be finite.
   [[nodiscard]] static bool possible(const patch_convolution<T>& c) {
     constexpr std::size_t bytes = 32;
     const std::size_t run = c.run_length() * sizeof(T);
     return c.sizes().groups == 1 && run % bytes == 0 && run >= 4 * bytes;
   }
 
-  /// The widest instruction set up to `level` whose registers the runs fill.
+  /// Returns the widest instruction set up to `level` whose registers the runs fill.
   [[nodiscard]] isa fitting(isa level) const {
     return c_->run_length() % (64 / sizeof(T)) == 0 ? level : std::min(level, isa::avx2);
   }
 
   explicit sparse_convolution(const patch_convolution<T>& c) : c_(&c) {}
 
-  /// Room for the lists of `rows` output rows for each thread.
+  /// Memory for the lists of `rows` output rows for each thread.
   class scratch {
    public:
     scratch(const window_sizes& s, std::size_t rows, std::size_t threads, const memory_pool& memory)
@@ -66,7 +68,7 @@ class sparse_convolution {
     host_tensor<std::uint32_t> counts_;
   };
 
-  /// Lists dy (rows, OW, O).
+  /// Lists the nonzeros of dy (rows, OW, O).
   template <class Loops>
   void list(const Loops& loops, const T* dy, const row_band& band,
             const gradient_lists<T>& lists) const {
@@ -82,8 +84,8 @@ class sparse_convolution {
     });
   }
 
-  /// Lists the gradient dy (rows, columns, O) of a max-pooling after the convolution, each element
-  /// of which belongs to that position of its window that `winner` names.
+  /// Lists the gradient dy (rows, columns, O) of a max pooling after the convolution. `winner`
+  /// holds the position in its window to which each element belongs.
   template <class Loops>
   void list_pooled(const Loops& loops, const T* dy, const std::uint8_t* winner,
                    const window_sizes& pool, std::size_t rows,
@@ -119,7 +121,7 @@ class sparse_convolution {
     }
   }
 
-  /// dwt (O, depth) += the listed gradients times their patches in x.
+  /// Adds to dwt (O, depth) the listed gradients times their patches in x.
   template <class Loops>
   void add_kernel_gradient(const Loops& loops, const T* x, const gradient_lists<T>& lists,
                            T* dwt) const {
@@ -131,7 +133,7 @@ class sparse_convolution {
     });
   }
 
-  /// dx (padded rows of the band) += the listed gradients times their rows of wt (O, depth).
+  /// Adds to dx (padded rows of the band) the listed gradients times their rows of wt (O, depth).
   template <class Loops>
   void add_input_gradient(const Loops& loops, const gradient_lists<T>& lists, const row_band& band,
                           const T* wt, T* dx) const {
@@ -173,7 +175,7 @@ class sparse_convolution {
     }
   }
 
-  /// visit(first row of the kernel, vectors) for pieces of the runs that fit into registers.
+  /// Calls visit(first row of the kernel, vectors) for pieces of the runs that fit into registers.
   template <class Loops, class Visit>
   void for_run_blocks(const Visit& visit) const {
     constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);

@@ -14,27 +14,28 @@
 
 namespace glia::cpu_loops {
 
-/// C = A B where many elements of A are zero, as they are after a ReLU, in its gradients, and in
-/// images on a black ground. The nonzeros of A are listed once; then every row of C is a sum of the
-/// rows of B that its list names, panel of columns by panel of columns, so that the panel is in or
-/// near the first-level cache and the sums are in registers.
+/// Computes C = A B where many elements of A are zero: after a ReLU, in its gradients, and in
+/// images on a black background. The nonzeros of A are listed once. Then each row of C is a sum of
+/// the rows of B that its list names. This runs panel by panel of columns: the panel stays in or
+/// near the first-level cache, and the sums stay in registers.
 ///
-/// What is skipped is 0 times an element of B, which is 0 only where that is finite: a panel is
-/// looked at while it is brought into the cache. The order of the sums depends on the positions of
-/// the nonzeros alone, not on the threads.
+/// Skipping 0 times an element of B is correct only if that element is finite. Each panel is
+/// therefore checked while it is loaded into the cache. The order of the sums depends only on the
+/// positions of the nonzeros, not on the threads.
 template <class T, class Loops>
 class sparse_product {
  public:
-  /// Below this share of nonzeros listing them pays off against a dense product: benchmarks/tune
-  /// prints where the two meet.
+  /// Below this fraction of nonzeros, the lists are faster than a dense product. benchmarks/tune
+  /// prints the break-even point.
   static constexpr double worthwhile_density = 0.5;
 
-  /// Products too small for panels are not worth the lists whatever the density.
+  /// Returns whether the product is large enough for panels. For a smaller product, lists do not
+  /// pay off at any density.
   [[nodiscard]] static bool possible(const matmul_sizes& s) {
     return s.m >= 16 && s.n >= 16 && s.k >= 16;
   }
 
-  /// False, and C is to be computed anew, where B has an element that is not finite.
+  /// Computes C. Returns false if an element of B is not finite; C must then be computed again.
   [[nodiscard]] static bool multiply(const Loops& loops, const workers& team,
                                      const memory_pool& memory, const matrix<T>& a,
                                      const matrix<T>& b, T* c, const matmul_sizes& s,
@@ -50,8 +51,8 @@ class sparse_product {
              });
 
     const panels cut{(s.n + per_register - 1) / per_register};
-    // As few blocks of rows as give every thread something to do, since each reads all of B. How
-    // rows are cut does not show in the sums.
+    // Each block of rows reads all of B, so there are only as many blocks as the threads need. The
+    // cut of rows does not change the sums.
     const std::size_t wanted = (tasks_per_thread * team.threads() + cut.count() - 1) / cut.count();
     const std::size_t row_blocks =
         std::max((s.m + max_block_rows - 1) / max_block_rows,
@@ -79,12 +80,12 @@ class sparse_product {
   static constexpr std::size_t max_vectors = Loops::max_sums;
   static constexpr std::size_t rows_per_list_task = 8;
   static constexpr std::size_t tasks_per_thread = 2;
-  // Enough rows to make up for bringing a panel into the cache, few enough for their lists to stay
-  // in the second level's.
+  // Enough rows to repay loading a panel into the cache, but few enough that their lists stay in
+  // the second-level cache.
   static constexpr std::size_t min_block_rows = 32;
   static constexpr std::size_t max_block_rows = 256;
 
-  /// The columns of C and B cut into panels of at most max_vectors vectors, as equal as can be.
+  /// Cuts the columns of C and B into panels of at most max_vectors vectors, of nearly equal width.
   struct panels {
     std::size_t vectors;
     [[nodiscard]] std::size_t count() const { return (vectors + max_vectors - 1) / max_vectors; }
@@ -93,10 +94,10 @@ class sparse_product {
     }
   };
 
-  /// The inner extent cut into equal blocks. A panel of one block's rows and max_vectors vectors
-  /// takes 26 KiB of a first-level cache of 32, with AVX-512 52, where most have 48: smaller ones
-  /// would fit, but every block adds to all of C once more, and ends lists where none can foresee
-  /// it.
+  /// Cuts the inner extent into equal blocks. A panel of one block's rows and max_vectors vectors
+  /// takes 26 KiB of a first-level cache of 32 KiB. With AVX-512 it takes 52 KiB, where most
+  /// processors have 48 KiB. Smaller blocks would fit, but each block adds to all of C once more
+  /// and ends lists at unpredictable places.
   struct depths {
     static constexpr std::size_t bytes = (Loops::register_bytes == 64 ? 52 : 26) << 10;
     static constexpr std::size_t max_size = bytes / (max_vectors * Loops::register_bytes);
@@ -117,10 +118,10 @@ class sparse_product {
     std::size_t rows;
     std::size_t column;
     std::size_t columns;
-    std::size_t width;  // columns and the padding to whole vectors
+    std::size_t width;  // columns plus the padding to whole vectors
   };
 
-  /// A list of A's nonzeros for each depth block and each row.
+  /// Lists of A's nonzeros, one for each depth block and row.
   struct row_lists {
     depths depth;
     std::size_t rows;
@@ -134,7 +135,7 @@ class sparse_product {
     }
   };
 
-  /// Lists some rows of A.
+  /// Lists the nonzeros of the given rows of A.
   static void list(const Loops& loops, const matrix<T>& a, const row_lists& lists, std::size_t row,
                    std::size_t rows) {
     const depths& depth = lists.depth;
@@ -165,8 +166,8 @@ class sparse_product {
     }
   }
 
-  /// The sums of one block of rows of C in one panel; false as soon as an element of B is not
-  /// finite.
+  /// Computes the sums of one block of rows of C in one panel. Returns false as soon as it finds an
+  /// element of B that is not finite.
   static bool multiply_block(const Loops& loops, const row_lists& lists, const matrix<T>& b, T* c,
                              std::size_t c_step, const region& where) {
     const depths& depth = lists.depth;

@@ -8,7 +8,7 @@
 
 namespace glia::cpu_loops {
 
-/// Optimizer steps, in blocks of elements. Parameters and slots are overwritten.
+/// Optimizer steps, in blocks of elements. They overwrite the parameters and the optimizer state.
 template <class T>
 class updates {
  public:

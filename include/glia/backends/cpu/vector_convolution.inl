@@ -1,7 +1,7 @@
-// Included by vector_loops.inl inside the struct of one instruction set: convolution as products
-// of patches with panels of weights; see patch_grid.hpp for the words.
+// Included by vector_loops.inl inside the struct of one instruction set: convolution as products of
+// patches with panels of weights. patch_grid.hpp explains the terms.
 
-// Each element within low ... high; what is not a number stays so.
+// Returns each element limited to low ... high. NaN stays NaN.
 template <class T>
 static typename simd_of<T>::vector clamped(const typename simd_of<T>::vector& v,
                                            const clamp_range<T>& range) {
@@ -12,15 +12,15 @@ static typename simd_of<T>::vector clamped(const typename simd_of<T>::vector& v,
   return most < raised ? most : raised;
 }
 
-// out[p][j] = bias[j] + sum over k of patch[p][k] * panel[k][j], stored or stored clamped; with
-// add_sums, out[p][j] += that sum without bias[j]. For all patches and all outputs of `by`, whose
-// runs give the k-th element of a patch. A panel is a row of biases and then `depth` rows,
-// panel_width each; its outputs follow those of the panel before it at out_step. `ending` is
-// store_sums, add_sums or a clamp_range.
+// Computes out[p][j] = bias[j] + sum over k of patch[p][k] * panel[k][j] for all patches and all
+// outputs of `by`, whose runs give the k-th element of a patch. `ending` is store_sums, add_sums or
+// a clamp_range: the result is stored, added to out[p][j] without bias[j], or stored clamped. A
+// panel is a row of biases and then `depth` rows, each with panel_width elements. The outputs of
+// consecutive panels are out_step apart.
 template <std::size_t Patches = tile_patches, class T, class Ending>
 static void multiply_patches(const patch_products<T>& by, const T* const* patch,
                              std::size_t patches, T* const* out, const Ending& ending) {
-  // Tiles that are nearly full are treated as they are, smaller ones in pieces: fewer of these
+  // A nearly full tile is processed by this function, and a smaller tile in pieces. Fewer of these
   // functions take less time to compile. Seven is half of a row of 14.
   constexpr bool nearly_full = Patches + 2 > tile_patches;
   if constexpr (Patches == tile_patches) {
@@ -35,7 +35,7 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
     for (std::size_t left = by.outputs; left > 0;) {
       const std::size_t outputs = left < panel_width<T> ? left : panel_width<T>;
       if (nearly_full && outputs <= simd_of<T>::count) {
-        // A panel's second half may be nothing but filling.
+        // The second half of a panel may be only padding.
         multiply_panel<Patches, nearly_full ? 1 : 2>(by, patch, panel, out, at, outputs, ending);
       } else {
         multiply_panel<Patches, 2>(by, patch, panel, out, at, outputs, ending);
@@ -54,8 +54,8 @@ static void multiply_patches(const patch_products<T>& by, const T* const* patch,
   }
 }
 
-// The same for long sums, in parts: whole runs or, where these are long, some of one. A function of
-// its own, so that the usual loops keep their registers.
+// Computes the same for long sums, in parts. A part is whole runs or, if runs are long, a piece of
+// one run. A separate function lets the usual loops keep their registers.
 template <class T, class Ending>
 [[gnu::noinline]] static void multiply_deep_patches(const patch_products<T>& by,
                                                     const T* const* patch, std::size_t patches,
@@ -94,7 +94,8 @@ template <class T, class Ending>
   }
 }
 
-// The same for one panel, or its first register's worth, whose outputs begin at out[p] + at.
+// Computes the same for one panel, or for its first register of outputs, which begin at out[p] +
+// at.
 template <std::size_t Patches, std::size_t Registers, class T, class Ending>
 static void multiply_panel(const patch_products<T>& by, const T* const* patch, const T* panel,
                            T* const* out, std::size_t at, std::size_t outputs,
@@ -166,8 +167,8 @@ static void multiply_panel(const patch_products<T>& by, const T* const* patch, c
   }
 }
 
-// dw[d][j] += sum over a grid's patches of patch[offset[d]] * dy[patch][j] for 1 <= depths <=
-// Depths and j < outputs; dy has panel_width readable elements in every row.
+// Computes dw[d][j] += sum over a grid's patches of patch[offset[d]] * dy[patch][j] for 1 <= depths
+// <= Depths and j < outputs. Each row of dy has panel_width readable elements.
 template <class T, std::size_t Depths = tile_patches>
 static void multiply_transposed_patches(const T* x, const patch_grid& grid,
                                         const std::uint32_t* offset, std::size_t depths,

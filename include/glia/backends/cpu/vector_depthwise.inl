@@ -1,9 +1,9 @@
-// Included by vector_loops.inl inside the struct of one instruction set: convolutions that treat
-// every channel on its own, channels being the elements of vectors.
+// Included by vector_loops.inl inside the struct of one instruction set: convolutions that process
+// each channel separately. The elements of a vector are channels.
 
-// out[i][j][c] = clamped(bias[c] + sum over y, x of
-// seen[i * height + y][j * stride + x * dilation][c] * w[y, x][c]): `seen` has the rows of every
-// output row's windows, their pixels panel_width apart, and `r` says how far apart the others are.
+// Computes out[i][j][c] = clamped(bias[c] + sum over y, x of
+// seen[i * height + y][j * stride + x * dilation][c] * w[y, x][c]). `seen` holds the rows of each
+// output row's windows, whose pixels are panel_width apart. `r` holds the distances in w and out.
 template <class T>
 static void convolve_channels(const depthwise_rows& r, const T* const* seen, const T* w,
                               const T* bias, T* out, const clamp_range<T>& range) {
@@ -12,8 +12,8 @@ static void convolve_channels(const depthwise_rows& r, const T* const* seen, con
     convolve_few_channels(r, seen, w, bias, out, range);
     return;
   }
-  // Registers share cache lines: one works on as many rows as the next one still finds in the
-  // first-level cache.
+  // Registers share cache lines. One register processes only as many rows as stay in the
+  // first-level cache for the next register.
   constexpr std::size_t cached_pixels = (16 << 10) / 64;
   const std::size_t row_pixels = r.columns * r.stride;
   const std::size_t block = row_pixels < cached_pixels ? cached_pixels / row_pixels : 1;
@@ -21,14 +21,14 @@ static void convolve_channels(const depthwise_rows& r, const T* const* seen, con
   for (std::size_t row = 0; row < r.rows; row += block) {
     some.rows = r.rows - row < block ? r.rows - row : block;
     for (std::size_t c = 0; c < r.channels; c += per_register) {
-      // The last register overlaps the one before it and computes the same once more.
+      // The last register overlaps the one before it and computes some channels again.
       const std::size_t at = c + per_register <= r.channels ? c : r.channels - per_register;
       convolve_vector(some, seen + row * r.height, w, bias, out + row * r.out_row_step, range, at);
     }
   }
 }
 
-// One register of channels for all rows.
+// Computes one register of channels for all rows.
 template <class T>
 static void convolve_vector(const depthwise_rows& r, const T* const* seen, const T* w,
                             const T* bias, T* out, const clamp_range<T>& range, std::size_t c) {
@@ -42,14 +42,14 @@ static void convolve_vector(const depthwise_rows& r, const T* const* seen, const
   }
 }
 
-// Windows Stride pixels apart, at least three of them in a row. The weights are loaded once, a
-// pixel of a row once for all windows of a tile that see it.
+// Handles windows that are Stride pixels apart, at least three of them in a row. The weights are
+// loaded once. Each pixel of a row is loaded once for all windows of a tile that read it.
 template <std::size_t Stride, class T>
 static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T* w, const T* bias,
                          T* out, const clamp_range<T>& range, std::size_t c) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
-  const clamp_range<T> limits = range;  // which no store may change
+  const clamp_range<T> limits = range;  // a local copy that no store can change
   constexpr std::size_t step = panel_width<T>;
   const std::size_t out_step = r.out_step;
   vector weight[9];
@@ -83,8 +83,8 @@ static void convolve_3x3(const depthwise_rows& r, const T* const* seen, const T*
       simd::store(clamped<T>(sum[j], limits), to + j * out_step);
     }
   };
-  // Beside nine weights four sums stay in registers. Tiles of three make up for what does not come
-  // out even, overlapping where that is five; one of one would wait for its own sum.
+  // Beside nine weights, four sums stay in registers. Tiles of three outputs cover a remainder; for
+  // five columns they overlap. A tile of one output would wait for its own sum.
   const std::size_t tiles = (r.columns + 3) / 4;
   const std::size_t threes = r.columns == 5 ? 2 : 4 * tiles - r.columns;
   const std::size_t apart = r.columns == 5 ? 2 : 3;
@@ -152,7 +152,7 @@ static void convolve_few_channels(const depthwise_rows& r, const T* const* seen,
   }
 }
 
-// A panel's channels of some pixels that are `step` elements apart, side by side.
+// Copies a panel's channels of pixels that are `step` elements apart, so that they are contiguous.
 template <class T>
 static void gather_panel(const T* from, std::size_t pixels, std::size_t step, T* to) {
   using simd = simd_of<T>;
@@ -162,8 +162,8 @@ static void gather_panel(const T* from, std::size_t pixels, std::size_t step, T*
   }
 }
 
-// The adjoint to the kernel: dw[k][c] += sum over a grid's patches of patch[offset[k] + c] *
-// dy[patch][c], for as many k at once as there are sums.
+// Computes the gradient of the kernel: dw[k][c] += sum over a grid's patches of patch[offset[k] +
+// c] * dy[patch][c]. It processes as many k together as there are sums.
 template <class T, std::size_t Depths = max_accumulators>
 static void add_channel_kernel_gradient(const T* x, const patch_grid& grid,
                                         const std::uint32_t* offset, std::size_t depths,

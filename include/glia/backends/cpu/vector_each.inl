@@ -1,7 +1,7 @@
-// Included by vector_loops.inl inside the struct of one instruction set: the shapes of loops that
-// the kernels share.
+// Included by vector_loops.inl inside the struct of one instruction set: the loop patterns that the
+// kernels share.
 
-// Stays in the first-level cache.
+// A strip of this length stays in the first-level cache.
 static constexpr std::size_t strip = 256;
 
 template <class Body>

@@ -1,5 +1,5 @@
-// Included by vector_loops.inl inside the struct of one instruction set: maps of elements;
-// y may be x.
+// Included by vector_loops.inl inside the struct of one instruction set: element-wise functions. y
+// may be x.
 
 template <class T>
 static void unary(const unary_map& map, const T* x, T* y, std::size_t n) {
@@ -116,7 +116,7 @@ static void unary_gradient(const unary_map& map, const T* dy, const T* saved, T*
   }
 }
 
-// One row of a broadcast operation: each operand advances by a step of 0 or 1.
+// Computes one row of a broadcast operation. Each operand advances by a step of 0 or 1.
 template <class T>
 static void binary(binary_function function, const T* a, std::size_t step_a, const T* b,
                    std::size_t step_b, T* y, std::size_t n) {
@@ -142,7 +142,7 @@ static void binary(binary_function function, const T* a, std::size_t step_a, con
   }
 }
 
-// One row of a broadcast choice: a where c is not 0, else b.
+// Computes one row of a broadcast selection: a where c is not 0, else b.
 template <class T>
 static void select(const T* c, std::size_t step_c, const T* a, std::size_t step_a, const T* b,
                    std::size_t step_b, T* y, std::size_t n) {
@@ -161,7 +161,7 @@ static void select(const T* c, std::size_t step_c, const T* a, std::size_t step_
   }
 }
 
-// y += x, y += a x
+// Computes y += x or y += a x.
 template <class T>
 static void add(const T* x, T* y, std::size_t n) {
   each(x, y, y, n, [](T u, T v) { return u + v; });
@@ -170,7 +170,7 @@ template <class T>
 static void add_scaled(T a, const T* x, T* y, std::size_t n) {
   each(x, y, y, n, [=](T u, T v) { return a * u + v; });
 }
-// y += a x, element by element in a as well
+// Computes y += a x, where a is an array too.
 template <class T>
 static void add_product(const T* a, const T* x, T* y, std::size_t n) {
   GLIA_INDEPENDENT

@@ -24,22 +24,22 @@
 #include <arm_neon.h>
 #endif
 
-// Run-time dispatch without special compiler flags: the same loops (vector_loops.inl) are
-// compiled once for the instruction set that the program is built for, once for AVX2 with FMA and
-// BMI2 (every processor with AVX2 has them) and once for AVX-512, and `with_isa` chooses when the
-// program runs.
-// Optimisation is asked for here as well, since g++ 12 hardly vectorises at -O2.
+// Dispatches at run time, without special compiler flags. The same loops (vector_loops.inl) are
+// compiled three times: for the instruction set of the build, for AVX2 with FMA and BMI2 (every
+// processor with AVX2 has them), and for AVX-512. `with_isa` chooses at run time.
+// The pragmas also request optimization, because g++ 12 hardly vectorizes at -O2.
 
 namespace glia::cpu_loops {
 
-/// A nonzero element of a row and where in the row it stands.
+/// A nonzero element of a row and its index in the row.
 template <class T>
 struct nonzero {
   T value;
   std::uint32_t index;
 };
 
-/// One list of nonzeros per row: row i's begins at entries + i * list_step and is counts[i] long.
+/// One list of nonzeros per row. The list of row i begins at entries + i * list_step and has
+/// counts[i] entries.
 template <class T>
 struct nonzero_lists {
   const nonzero<T>* entries;
@@ -48,28 +48,29 @@ struct nonzero_lists {
   std::size_t rows;
 };
 
-/// What patches are multiplied with, and of what a patch is made: runs of contiguous elements.
+/// The operands of products of patches: the runs of contiguous elements of a patch, and the panels
+/// of weights.
 template <class T>
 struct patch_products {
-  const std::uint32_t* run;     ///< where each run begins, counted from where the patch does
-  std::size_t run_length;       ///< the last may be shorter
-  std::size_t depth;            ///< elements of a patch
-  const T* panels;              ///< of weights, each of 1 + panel_depth rows
-  std::size_t outputs;          ///< of all panels; the last may have fewer than it is wide
-  std::size_t out_step;         ///< elements from a panel's outputs to the next one's
-  std::size_t panel_depth = 0;  ///< rows of a panel after the biases; 0: as many as `depth`
+  const std::uint32_t* run;  ///< Offset of each run within the patch.
+  std::size_t run_length;    ///< Elements of a run; the last run may be shorter.
+  std::size_t depth;         ///< Elements of a patch.
+  const T* panels;           ///< Panels of weights, each of 1 + panel_depth rows.
+  std::size_t outputs;       ///< Outputs of all panels; the last panel may be partly empty.
+  std::size_t out_step;      ///< Elements from the outputs of a panel to those of the next panel.
+  std::size_t panel_depth = 0;  ///< Rows of a panel after the biases; 0: `depth` rows.
 };
 
-/// The runs of a patch that is one.
+/// The run list of a patch that is a single run.
 inline constexpr std::uint32_t single_run = 0;
 
-/// What becomes of a product's sums; a `clamp_range` stores them clamped. Those that are added
-/// begin without the biases.
+/// Policies for the sums of a product: `store_sums` stores them, and `add_sums` adds them to the
+/// output without the biases. A `clamp_range` stores them clamped.
 struct store_sums {};
 struct add_sums {};
 
-/// Some output rows of a depthwise convolution of a panel of channels: how many rows, columns and
-/// channels, the window with its steps in pixels, and how far apart things lie, in elements.
+/// Output rows of a depthwise convolution for a panel of channels: the numbers of rows, columns and
+/// channels, the window with its steps in pixels, and distances in elements.
 struct depthwise_rows {
   std::size_t rows;
   std::size_t columns;
@@ -78,18 +79,19 @@ struct depthwise_rows {
   std::size_t width;
   std::size_t stride;
   std::size_t dilation;
-  std::size_t w_step;        ///< from a pixel's weights to the next pixel's
-  std::size_t out_step;      ///< from an output to the one on its right
-  std::size_t out_row_step;  ///< and to the one below
+  std::size_t w_step;        ///< From the weights of a pixel to the weights of the next pixel.
+  std::size_t out_step;      ///< From an output to the output on its right.
+  std::size_t out_row_step;  ///< From an output to the output below.
 };
 
-/// Vectors of sums that stay in registers: half of AVX2's sixteen leave room for factors.
+/// Number of vectors of sums that stay in registers. Half of the sixteen registers of AVX2 remain
+/// for factors.
 inline constexpr std::size_t max_accumulators = 8;
 
 }  // namespace glia::cpu_loops
 
 #if defined(__clang__)
-// The hint allows vectorising and does not demand it.
+// The hint allows vectorization but does not demand it.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define GLIA_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -163,7 +165,8 @@ namespace glia::cpu_loops {
 
 namespace glia::cpu_loops {
 
-/// Calls `body` with the struct of loops compiled for `level`; denormals are flushed meanwhile.
+/// Calls `body` with the struct of loops compiled for `level`. Denormals are flushed to zero during
+/// the call.
 template <class Body>
 decltype(auto) with_isa(isa level, const Body& body) {
   const flush_denormals on_this_thread;

@@ -1,11 +1,12 @@
-// The vectorised loops of the cpu backend, written as plain loops. vector_loops.hpp includes this
-// file once per instruction set, each time as another struct and under that set's compiler options.
-// Standard-library functions are avoided where the compiler could not inline them across options.
+// The vectorized loops of the cpu backend, written as plain loops. vector_loops.hpp includes this
+// file once per instruction set, each time as another struct and with the compiler options of that
+// set. The loops avoid standard-library functions that the compiler could not inline across
+// options.
 
 struct GLIA_ISA {
   static constexpr std::size_t register_bytes = GLIA_REGISTER_BYTES;
   // 6 x 2 sums, 2 factors and a broadcast take 15 of the 16 registers of SSE and AVX2. AVX-512 has
-  // 32, of which 12 x 2 and 2 are taken, and broadcasts that are operands in memory.
+  // 32 registers: 12 x 2 sums and 2 factors take 26, and broadcasts are memory operands.
   static constexpr std::size_t tile_patches = register_bytes == 64 ? 12 : 6;
 #include "glia/backends/cpu/vector_registers.inl"
 

@@ -1,8 +1,9 @@
 // Included by vector_loops.inl inside the struct of one instruction set: elementary functions
-// without branches or calls, so that loops over them vectorise; inlined always, or they would not.
+// without branches or calls, so that loops over them vectorize. They must always be inlined for
+// that.
 
-// condition ? a : b as a mask. Compilers move what a conditional does not need behind a branch,
-// which is what keeps a loop from vectorising.
+// Returns condition ? a : b, computed with a mask. For a conditional, compilers move unneeded work
+// behind a branch, and the branch prevents vectorization.
 [[gnu::always_inline]] static float select_of(bool condition, float a, float b) {
   const std::uint32_t mask = 0U - static_cast<std::uint32_t>(condition);
   const auto bits = (__builtin_bit_cast(std::uint32_t, a) & mask) |
@@ -16,9 +17,9 @@
 [[gnu::always_inline]] static double floor_of(double x) { return __builtin_floor(x); }
 
 [[gnu::always_inline]] static float exp_of(float x) {
-  // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes' expf (S. Moshier); about
-  // 1e-7 relative, and 1e-6 where the result nears the largest number, since n is at most 127.
-  // Where it would be beyond that or denormal it is infinite or 0.
+  // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes' expf (S. Moshier). The
+  // relative error is about 1e-7, and 1e-6 near the largest number, because n is at most 127. A
+  // result beyond the range is infinite, and a denormal result is 0.
   constexpr float least = -87.33654F;
   constexpr float most = 88.72283F;
   const float argument = x;
@@ -43,7 +44,7 @@
 [[gnu::always_inline]] static double exp_of(double x) { return __builtin_exp(x); }
 
 [[gnu::always_inline]] static float tanh_of(float x) {
-  // Near zero the quotient cancels; there Cephes' polynomial for tanhf is used instead.
+  // Near zero the quotient cancels. There, Cephes' polynomial for tanhf is used instead.
   const float size = __builtin_fabsf(x);
   const float z = x * x;
   float p = -5.70498872745e-3F;
@@ -57,8 +58,8 @@
 }
 [[gnu::always_inline]] static double tanh_of(double x) { return __builtin_tanh(x); }
 
-// exp(x^2) (1 - erf(x)) for x >= 0, to about 1e-7 relative up to x = 9.6, where exp(-x^2) is
-// denormal.
+// Returns exp(x^2) (1 - erf(x)) for x >= 0. The error is about 1e-7 relative up to x = 9.6, where
+// exp(-x^2) is denormal.
 [[gnu::always_inline]] static float scaled_erfc_of(float x) {
   const float t = 1.0F / (1.0F + 0.4F * x);
   float p = 4.0475428e-2F;
@@ -74,7 +75,7 @@
 }
 
 [[gnu::always_inline]] static float erf_of(float x) {
-  // Near zero an odd polynomial: 1 less its complement would cancel.
+  // Near zero, an odd polynomial is used, because 1 minus the complement would cancel.
   const float size = __builtin_fabsf(x);
   const float z = x * x;
   float p = 7.8538577e-5F;
@@ -90,8 +91,8 @@
 }
 [[gnu::always_inline]] static double erf_of(double x) { return __builtin_erf(x); }
 
-// exp(-x^2 / 2). The square of a number's upper half is exact; what is left of it is small, and its
-// exponential a short series. Rounded squares would cost two digits far out.
+// Returns exp(-x^2 / 2). The square of a number's upper half is exact. The remainder is small, and
+// a short series computes its exponential. Rounded squares would cost two digits for large x.
 [[gnu::always_inline]] static float bell_of(float x) {
   const float size = select_of(__builtin_fabsf(x) > 14.0F, 14.0F, __builtin_fabsf(x));
   const float upper =
@@ -105,7 +106,8 @@
 }
 [[gnu::always_inline]] static double bell_of(double x) { return __builtin_exp(-0.5 * x * x); }
 
-// ln((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + s^5 / 5 + ...) for |s| <= 1/3, to about 1e-7 relative.
+// Returns ln((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + s^5 / 5 + ...) for |s| <= 1/3, to about 1e-7
+// relative.
 [[gnu::always_inline]] static float log_of_quotient(float s) {
   const float z = s * s;
   float p = 1.0F / 15.0F;
@@ -119,11 +121,11 @@
 }
 
 [[gnu::always_inline]] static float log_of(float x) {
-  // x = 2^n m with m in [sqrt(1/2), sqrt(2)): ln(x) = n ln(2) + ln(m), about 1e-7 relative.
-  const bool tiny = x < 1.17549435e-38F;  // denormal: 2^23 times as large is not
+  // x = 2^n m with m in [sqrt(1/2), sqrt(2)): ln(x) = n ln(2) + ln(m), to about 1e-7 relative.
+  const bool tiny = x < 1.17549435e-38F;  // a denormal times 2^23 is normal
   const float normal = select_of(tiny, x * 8388608.0F, x);
   const auto bits = __builtin_bit_cast(std::uint32_t, normal);
-  const std::int32_t n = static_cast<std::int32_t>(bits - 0x3F3504F3U) >> 23;  // from sqrt(1/2) on
+  const std::int32_t n = static_cast<std::int32_t>(bits - 0x3F3504F3U) >> 23;  // from sqrt(1/2)
   const float m = __builtin_bit_cast(float, bits - (static_cast<std::uint32_t>(n) << 23));
   const float whole = static_cast<float>(n) - select_of(tiny, 23.0F, 0.0F);
   const float logarithm =
@@ -135,14 +137,14 @@
 }
 [[gnu::always_inline]] static double log_of(double x) { return __builtin_log(x); }
 
-// ln(1 + x) for x in [0, 1], relatively right also where x is small: of (1 + s) / (1 - s) for
-// s = x / (2 + x).
+// Returns ln(1 + x) for x in [0, 1], with a small relative error even for small x. It is the
+// logarithm of (1 + s) / (1 - s) with s = x / (2 + x).
 [[gnu::always_inline]] static float log1p_of_fraction(float x) {
   return log_of_quotient(x / (2.0F + x));
 }
 [[gnu::always_inline]] static double log1p_of_fraction(double x) { return __builtin_log1p(x); }
 
-// The same for any x from 0 on.
+// Returns the same for any x >= 0.
 template <class T>
 [[gnu::always_inline]] static T log1p_of(T x) {
   return x > 1 ? log_of(1 + x) : log1p_of_fraction(x);
@@ -155,7 +157,7 @@ template <class T>
   return (x > 0.0 ? x : 0.0) + log1p_of_fraction(exp_of(-__builtin_fabs(x)));
 }
 [[gnu::always_inline]] static float expm1_of(float x) {
-  // exp(x) - 1 cancels near zero; there the series to the sixth power serves.
+  // exp(x) - 1 cancels near zero. There, the series to the sixth power is used.
   float p = 1.0F / 720.0F;
   p = p * x + 1.0F / 120.0F;
   p = p * x + 1.0F / 24.0F;
@@ -171,7 +173,7 @@ template <class T>
   return T(1) / (T(1) + exp_of(-x));
 }
 
-// The normal distribution function, relatively right on the left as well.
+// Returns the normal distribution function, with a small relative error also for negative x.
 [[gnu::always_inline]] static float normal_cdf_of(float x) {
   const float size = __builtin_fabsf(x);
   const float below = 0.5F * bell_of(x) * scaled_erfc_of(0.70710678F * size);
@@ -181,7 +183,8 @@ template <class T>
   return 0.5 * __builtin_erfc(x * -0.70710678118654752440);
 }
 
-// Square roots in place. std::sqrt may set errno, which keeps compilers from vectorising it.
+// Computes square roots in place. std::sqrt may set errno, which prevents compilers from
+// vectorizing it.
 static void square_roots(float* x, std::size_t n) {
   std::size_t i = 0;
 #if defined(GLIA_ISA_IS_AVX512)

@@ -1,9 +1,9 @@
-// Included by vector_loops.inl inside the struct of one instruction set: normalisation of columns
+// Included by vector_loops.inl inside the struct of one instruction set: normalization of columns
 // and of rows.
 
-// Add rows of x, which lie `step` apart, to sums for each column. Four rows are added at once, one
-// from each quarter of the rows. The sums are of x - shift; of x - mean and its square; of
-// dy (x - mean), dy and x - mean.
+// These functions add rows of x, which lie `step` apart, to sums for each column. They add four
+// rows together, one from each quarter of the rows. The terms are x - shift; x - mean and its
+// square; or dy (x - mean), dy and x - mean.
 template <class T>
 static void add_shifted(const T* x, std::size_t step, std::size_t rows, const T* shift, T* sums,
                         std::size_t n) {
@@ -80,8 +80,8 @@ static void add_gradient_moments(const T* dy, const T* x, std::size_t step, std:
   }
 }
 
-// end_means turns sums of x - shift over `count` rows into means. end_moments turns sums of x -
-// mean and of its square into the mean's error and the sum of squares around the corrected mean.
+// end_means converts sums of x - shift over `count` rows to means. end_moments converts sums of
+// x - mean and of its square to the mean's error and the sum of squares around the corrected mean.
 template <class T>
 static void end_means(const T* shift, T count, T* mean, std::size_t n) {
   each(mean, shift, mean, n, [=](T sum, T from) { return from + sum / count; });
@@ -97,9 +97,9 @@ static void end_moments(const T* off, const T* squares, T count, T* mean_off, T*
     spread[i] = squared < 0 ? T(0) : squared;
   }
 }
-// For a chunk of `count` rows: distances gives the sum of x - shift, from the chunk's mean and its
-// error; spreads gives the sum of squares around the mean of all rows, from the sum around the
-// chunk's own mean.
+// These functions convert the statistics of a chunk of `count` rows. distances computes the sum of
+// x - shift from the chunk's mean and the mean's error. spreads computes the sum of squares around
+// the mean of all rows from the sum of squares around the chunk's own mean.
 template <class T>
 static void distances(const T* mean, const T* off, const T* shift, T count, T* y, std::size_t n) {
   GLIA_INDEPENDENT
@@ -117,8 +117,8 @@ static void spreads(const T* distance, const T* of_all, const T* squares, T coun
   }
 }
 
-// For columns that each have their own statistics, from sums of x - shift: the mean's distance to
-// shift, the mean rounded to T, and its rounding error.
+// For columns with their own statistics, computes three values from sums of x - shift: the mean's
+// distance to shift, the mean rounded to T, and its rounding error.
 template <class T>
 static void means_of(const T* sum, const T* shift, T length, T* apart, T* mean, T* rest,
                      std::size_t n) {
@@ -135,8 +135,8 @@ template <class T>
 static void quotients(const T* x, T by, T* y, std::size_t n) {
   each(x, y, n, [=](T v) { return v / by; });
 }
-// The mean's rounding error times a factor; 0 where the factor is not finite, so that it makes no
-// NaN.
+// Returns the mean's rounding error times a factor. Returns 0 if the product is not finite, so that
+// it creates no NaN.
 template <class T>
 static T part_of(T rest, T factor) {
   const T part = rest * factor;
@@ -156,7 +156,8 @@ static bool deviations(const T* variance, T epsilon, T* y, std::size_t n) {
   square_roots(y, n);
   return usual != 0;
 }
-// (x - mean) scale + shift is the normalised x; false if some column has to be treated apart.
+// Computes factors so that (x - mean) scale + shift is the normalized x. Returns false if a column
+// must be handled separately.
 template <class T>
 static bool normalizing_factors(const T* mean, const T* rest, const T* variance, T epsilon,
                                 const T* gamma, const T* beta, T* scale, T* shift, std::size_t n) {
@@ -173,8 +174,9 @@ static bool normalizing_factors(const T* mean, const T* rest, const T* variance,
   }
   return finite != 0;
 }
-// dx = scale (dy - constant - (x - mean) slope); dgamma is the sum of dy (x - mean) before, `off`
-// that of x - mean. False if some column has to be treated apart.
+// Computes factors for dx = scale (dy - constant - (x - mean) slope). On entry, dgamma is the sum
+// of dy (x - mean), and `off` is the sum of x - mean. Returns false if a column must be handled
+// separately.
 template <class T>
 static bool gradient_factors(const T* mean, const T* off, const T* variance, T epsilon, T length,
                              const T* gamma, const T* dbeta, T* dgamma, T* scale, T* constant,
@@ -198,7 +200,8 @@ static bool gradient_factors(const T* mean, const T* off, const T* variance, T e
   return true;
 }
 
-// Element by element: y = (x - mean) scale + shift; dx = scale (dy - mean_dy - (x - mean) slope).
+// Computes for each element y = (x - mean) scale + shift, or dx = scale (dy - mean_dy - (x - mean)
+// slope).
 template <class T>
 static void center_and_scale(const T* x, const T* mean, const T* scale, const T* shift, T* y,
                              std::size_t n) {
@@ -215,7 +218,7 @@ static void normalized_gradient(const T* dy, const T* x, const T* mean, const T*
     dx[i] = scale[i] * (dy[i] - mean_dy[i] - (x[i] - mean[i]) * slope[i]);
   }
 }
-// dx = scale dy - constant - (x - mean) slope
+// Computes dx = scale dy - constant - (x - mean) slope.
 template <class T>
 static void grouped_gradient(const T* dy, const T* x, const T* mean, const T* constant,
                              const T* slope, const T* scale, T* dx, std::size_t n) {
@@ -225,12 +228,13 @@ static void grouped_gradient(const T* dy, const T* x, const T* mean, const T* co
   }
 }
 
-// Layer and RMS normalisation: one row has one mean and one variance.
+// Functions for layer and RMS normalization, where each row has one mean and one variance.
+// sum_apart returns the sum of x - shift.
 template <class T>
 static T sum_apart(const T* x, T shift, std::size_t n) {
   return reduce<T>(n, [=](auto load) { return load(x) - shift; });
 }
-// The sums of x - mean and of its square; of x and of x y
+// Computes the sums of x - mean and of its square, or of x and of x y.
 template <class T>
 static void sum_moments(const T* x, T mean, std::size_t n, T (&sums)[2]) {
   reduce_each(
@@ -250,7 +254,7 @@ static void normalize_row(const T* x, T mean, T rest, T inverse, const T* gamma,
     y[i] = ((x[i] - mean) - rest) * inverse * gamma[i] + beta[i];
   }
 }
-// h = (x - mean - rest) inverse, dgamma += dy h, dbeta += dy, q = gamma dy
+// Computes h = (x - mean - rest) inverse, dgamma += dy h, dbeta += dy, and q = gamma dy.
 template <class T>
 static void start_row_gradient(const T* dy, const T* x, T mean, T rest, T inverse, const T* gamma,
                                T* h, T* dgamma, T* dbeta, T* q, std::size_t n) {
@@ -263,7 +267,7 @@ static void start_row_gradient(const T* dy, const T* x, T mean, T rest, T invers
     q[i] = dy[i] * gamma[i];
   }
 }
-// q = inverse (q - mean_q - h mean_qh)
+// Computes q = inverse (q - mean_q - h mean_qh).
 template <class T>
 static void end_row_gradient(const T* h, T inverse, T mean_q, T mean_qh, T* q, std::size_t n) {
   GLIA_INDEPENDENT

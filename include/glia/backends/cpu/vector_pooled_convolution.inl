@@ -1,13 +1,13 @@
-// Included by vector_loops.inl inside the struct of one instruction set: convolution and 2 x 2
-// max-pooling in registers; see pooled_convolution.hpp.
+// Included by vector_loops.inl inside the struct of one instruction set: convolution and 2 x 2 max
+// pooling in registers; see pooled_convolution.hpp.
 
-// Lists first the windows that see anything but zeros, whose number is returned, then the others.
-// Windows too wide to look at are taken to see something.
+// Lists first the windows that read a nonzero element, then the blank windows. Returns the number
+// of windows with a nonzero. Windows too wide for the check count as nonzero.
 template <class T>
 static std::size_t list_windows(const T* x, const pooled_window_grid& grid,
                                 pooled_window* windows) {
   constexpr std::size_t max_width = 64;
-  element_integer<T> nonzero[max_width];  // in any of the rows that the windows see
+  element_integer<T> nonzero[max_width];  // in any of the rows of the windows
   const bool looks = grid.seen_columns <= max_width;
   const std::size_t group =
       looks ? (max_width - grid.seen_columns) / grid.column_step + 1 : grid.columns;
@@ -55,7 +55,7 @@ static bool all_zero(const Integer* x, std::size_t n) {
   return bits == 0;
 }
 
-// Copies the first window's outputs to the other ones.
+// Copies the outputs of the first window to the outputs of the other windows.
 template <class T>
 static void repeat_output(T* y, const pooled_window* windows, std::size_t count,
                           std::size_t channels) {
@@ -69,7 +69,7 @@ static void repeat_output(T* y, const pooled_window* windows, std::size_t count,
   }
 }
 
-// The largest of four outputs, clamped, and its position, as in max_of_window.
+// Stores the largest of four outputs, clamped, and its position, as in max_of_window.
 template <class T>
 static void store_pooled(const typename simd_of<T>::vector (&output)[4],
                          const clamp_range<T>& clamp, T* y, std::uint8_t* position) {
@@ -104,9 +104,9 @@ static void store_pooled(const typename simd_of<T>::vector (&output)[4],
   store_positions(at, position);
 }
 
-// Of each listed window the products of its four patches, `patch` apart, with a panel, as in
-// multiply_patches, and of these the largest, clamped, with its position, as in max_of_window.
-// position may be null.
+// For each listed window, multiplies its four patches, `patch` apart, by a panel, as in
+// multiply_patches. Then it stores the largest product, clamped, and its position, as in
+// max_of_window. position may be null.
 template <class T>
 static void multiply_and_pool(const T* x, const pooled_window* windows, std::size_t count,
                               const std::uint32_t* patch, const std::uint32_t* offset,
@@ -166,8 +166,8 @@ template <class T>
   }
 }
 
-// dw[d][c] += sum over the listed windows of dy[c] times element offset[d] of that patch of the
-// window which `position` names for c, the window's patches being `patch` apart from its first.
+// Computes dw[d][c] += sum over the listed windows of dy[c] times element offset[d] of a patch.
+// `position` names that patch in the window for c. The patches of a window are `patch` apart.
 template <class T, std::size_t Depths = 6>
 static void add_pooled_kernel_gradient(const T* x, const pooled_window* windows, std::size_t count,
                                        const std::uint32_t* patch, std::size_t patches,

@@ -1,9 +1,9 @@
-// Included by vector_loops.inl inside the struct of one instruction set: what happens to the
-// channels of one window of a pooling.
+// Included by vector_loops.inl inside the struct of one instruction set: operations on the channels
+// of one pooling window.
 
-// y[c] = the largest x[c] in the window, position[c] = where it stood, the first of equals; what is
-// not a number wins over all. With
-// Clamp, y is clamped, and where nothing of its gradient gets through `cut` is the position.
+// Computes y[c], the largest x[c] in the window, and position[c], its position. Of equal values the
+// first counts, and NaN exceeds every number. With Clamp, y is clamped, and the position is `cut`
+// where the clamp blocks the gradient.
 template <bool Clamp, class T, class Position>
 static void max_of_window(const T* x, const pool_window& window, std::size_t channels, T* y,
                           Position* position, const clamp_range<T>& range) {
@@ -65,7 +65,7 @@ static void max_of_window(const T* x, const pool_window& window, std::size_t cha
   }
 }
 
-// Its adjoint: dx[c] (= or +=) dy[c] at the window's `position[c]` and 0 elsewhere.
+// Computes the gradient: dx[c] (= or +=) dy[c] at the window's `position[c]` and 0 elsewhere.
 template <bool Add, class T, class Position>
 static void spread_max(const T* dy, const Position* position, const pool_window& window,
                        std::size_t channels, T* dx) {
@@ -83,7 +83,7 @@ static void spread_max(const T* dy, const Position* position, const pool_window&
   }
 }
 
-// y[c] = scale times the sum of x[c] in the window
+// Computes y[c] = scale times the sum of x[c] in the window.
 template <class T>
 static void scaled_sum_of_window(const T* x, const pool_window& window, std::size_t channels,
                                  T scale, T* y) {
@@ -115,7 +115,7 @@ static void scaled_sum_of_window(const T* x, const pool_window& window, std::siz
   }
 }
 
-// Its adjoint: dx[c] += scale * dy[c] all over the window.
+// Computes its gradient: dx[c] += scale * dy[c] in the whole window.
 template <class T>
 static void spread_scaled(const T* dy, const pool_window& window, std::size_t channels, T scale,
                           T* dx) {
@@ -130,7 +130,7 @@ static void spread_scaled(const T* dy, const pool_window& window, std::size_t ch
   }
 }
 
-// sum[c] += dy[i][c] over the rows i with position[i][c] != cut
+// Computes sum[c] += dy[i][c] over the rows i with position[i][c] != cut.
 template <class T, class Position>
 static void add_kept(const T* dy, const Position* position, Position cut, std::size_t rows,
                      std::size_t channels, T* sum) {

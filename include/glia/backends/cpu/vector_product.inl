@@ -1,7 +1,7 @@
 // Included inside the struct of one instruction set: tiles of a matrix product; see
 // dense_product.hpp.
 
-// Copies some columns of a matrix; `to` has rows of whole registers, filled up with zeros.
+// Copies columns of a matrix. The rows of `to` are whole registers, padded with zeros.
 template <class T>
 static void copy_columns(const T* from, std::size_t from_row, std::size_t rows, std::size_t columns,
                          T* to, std::size_t to_row) {
@@ -16,7 +16,7 @@ static void copy_columns(const T* from, std::size_t from_row, std::size_t rows, 
     }
   }
 }
-// Fewer elements than a register has, which is filled up with zeros.
+// Copies fewer elements than a register has, and fills the register with zeros.
 static void copy_some(const float* from, std::size_t count, float* to) {
 #if defined(GLIA_ISA_IS_AVX512)
   const auto mask = static_cast<__mmask16>((1U << count) - 1U);
@@ -35,8 +35,9 @@ static void copy_some(const T* from, std::size_t count, T* to) {
   std::memcpy(to, from, count * sizeof(T));
 }
 
-// c = a b for one row a (depth), its elements a_step apart, and so many panels of b, panel_step
-// apart: several at once, as the sums of one alone wait for each other.
+// Computes c = a b for one row a (depth), whose elements are a_step apart, and `panels` panels of
+// b, which are panel_step apart. It processes several panels together, because the sums of a single
+// panel wait for each other.
 template <class T>
 static void multiply_row(const T* a, std::size_t a_step, const T* b, std::size_t panel_step,
                          std::size_t depth, std::size_t most_depth, std::size_t panels, T* c) {
@@ -78,14 +79,14 @@ static void multiply_row_panels(const T* a, std::size_t a_step, const T* b, std:
   }
 }
 
-// c (rows, columns) = or += a b for up to tile_patches rows and up to panel_width columns, of which
-// whole registers are written. Row i of a begins at a + i * a_row, its elements a_step apart; b has
-// `depth` rows of whole registers, b_row apart.
+// Computes c (rows, columns) = or += a b for up to tile_patches rows and up to panel_width columns.
+// It writes whole registers. Row i of a begins at a + i * a_row, and its elements are a_step apart.
+// b has `depth` rows of whole registers, which are b_row apart.
 template <class T, std::size_t Rows = tile_patches>
 static void multiply_tile(const T* a, std::size_t a_row, std::size_t a_step, const T* b,
                           std::size_t b_row, std::size_t depth, T* c, std::size_t c_row,
                           std::size_t rows, std::size_t registers, bool add) {
-  // Tiles that are at least half full are treated as they are, smaller ones in pieces.
+  // A tile that is at least half full is processed by this function, and a smaller tile in pieces.
   constexpr bool half_full = 2 * Rows > tile_patches;
   if (rows >= Rows) {
     if (registers == 2) {
@@ -110,7 +111,7 @@ static void multiply_whole_tile(const T* a, std::size_t a_row, std::size_t a_ste
                                 bool add) {
   using simd = simd_of<T>;
   using vector = typename simd::vector;
-  // An address of x86 reaches three rows from one pointer: 0, 1 and 2 steps on.
+  // On x86, one pointer reaches three rows, at 0, 1 and 2 steps.
   constexpr std::size_t pointers = (Rows + 2) / 3;
   const T* from[pointers];
   vector sum[Rows][Registers];

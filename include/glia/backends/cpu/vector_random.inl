@@ -7,7 +7,7 @@ static void dropout(const T* x, T* y, std::size_t n, double rate, const random_k
   constexpr std::size_t blocks = 8;
   constexpr std::size_t halves_per_block = 8;
   const T scale = static_cast<T>(1 / (1 - rate));
-  // half word * 2^-16 >= rate, as integers
+  // half word * 2^-16 >= rate, in integers
   const double bound = __builtin_ceil(rate * 0x1p16);
   const auto threshold = static_cast<std::uint32_t>(bound);
   std::size_t done = 0;
@@ -32,7 +32,7 @@ static void dropout(const T* x, T* y, std::size_t n, double rate, const random_k
   }
 }
 
-// See normal_of in core/random.hpp: noise[i] of words[i], for the first n.
+// Computes noise[i] from words[i] for the first n elements; see normal_of in core/random.hpp.
 template <class T, std::size_t N>
 static void normal_of(const std::uint32_t (&words)[N], T (&noise)[N], std::size_t n) {
   namespace coefficients = inverse_error_function;
@@ -85,13 +85,13 @@ static void gaussian_noise(const T* x, T* y, std::size_t n, double deviation, co
   }
 }
 
-// Philox for 8 consecutive blocks at once; see core/random.hpp for the algorithm.
+// Computes Philox for 8 consecutive blocks together; core/random.hpp describes the algorithm.
 static void philox_blocks(const random_key& key, std::uint64_t first, std::uint32_t* words) {
   [[maybe_unused]] constexpr std::size_t blocks = 8;
   auto k0 = static_cast<std::uint32_t>(key.seed);
   auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
 #if defined(GLIA_ISA_IS_AVX512)
-  // As with AVX2 below, all blocks at once.
+  // As with AVX2 below, all blocks are computed together.
   __m512i c0 = _mm512_add_epi64(_mm512_set1_epi64(static_cast<long long>(first)),
                                 _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
   __m512i c1 = _mm512_maskz_srli_epi64(0xFF, c0, 32);
@@ -118,8 +118,8 @@ static void philox_blocks(const random_key& key, std::uint64_t first, std::uint3
   _mm512_storeu_si512(words, _mm512_permutex2var_epi64(low, front, high));
   _mm512_storeu_si512(words + 16, _mm512_permutex2var_epi64(low, back, high));
 #elif defined(GLIA_ISA_IS_AVX2)
-  // Each word in the low half of a 64-bit element, where the multiplication takes it from and
-  // leaves both halves of the product. What the high halves hold otherwise never matters.
+  // Each word is in the low half of a 64-bit element. The multiplication reads it there and writes
+  // both halves of the product. Other contents of the high halves do not matter.
   constexpr std::size_t groups = blocks / 4;
   __m256i c0[groups];
   __m256i c1[groups];

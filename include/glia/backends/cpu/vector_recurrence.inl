@@ -1,13 +1,13 @@
 // Included by vector_loops.inl inside the struct of one instruction set: a step of one sample in a
-// recurrent layer of U units. x is what the step adds to the products a of the state before; h, the
-// state, and c are overwritten; `keep` is what the gradient needs of the step.
+// recurrent layer of U units. The step adds x to the products a of the previous state. It
+// overwrites the state h and c. `keep` holds the values that the gradient needs from the step.
 
 template <class T>
 static void simple_step(const T* x, const T* a, T* h, std::size_t units) {
   each(x, a, h, units, [](T u, T v) { return tanh_of(u + v); });
 }
 
-// keep: z, r, the candidate c, and the products that r was multiplied with.
+// `keep` holds z, r, the candidate c, and the products that r multiplies.
 template <class T>
 static void gru_step(const T* x, const T* a, T* keep, T* h, std::size_t units) {
   each(x, a, keep, 2 * units, [](T u, T v) { return sigmoid_of(u + v); });
@@ -25,7 +25,7 @@ static void gru_step(const T* x, const T* a, T* keep, T* h, std::size_t units) {
   }
 }
 
-// keep: i, f, g and o, behind which there is room for c.
+// `keep` holds i, f, g and o, followed by memory for c.
 template <class T>
 static void lstm_step(const T* x, const T* a, T* keep, T* c, T* h, std::size_t units) {
   each(x, a, keep, 2 * units, [](T u, T v) { return sigmoid_of(u + v); });
@@ -42,8 +42,9 @@ static void lstm_step(const T* x, const T* a, T* keep, T* c, T* h, std::size_t u
   }
 }
 
-// The adjoints: dh is that of the state that the step gave and becomes what of it goes to the state
-// before without a product, dx that of x and, where they are not the same, da that of a.
+// The gradients of a step. On entry, dh is the gradient of the state after the step. The functions
+// replace it with the part that reaches the previous state without a product. dx is the gradient of
+// x, and da the gradient of a where it differs from dx.
 
 template <class T>
 static void simple_step_gradient(const T* h, T* dh, T* dx, std::size_t units) {
@@ -76,7 +77,7 @@ static void gru_step_gradient(const T* keep, const T* before, T* dh, T* dx, T* d
   }
 }
 
-// dc becomes the adjoint of the c before.
+// Replaces dc with the gradient of the previous c.
 template <class T>
 static void lstm_step_gradient(const T* keep, const T* c_before, T* dh, T* dc, T* dx,
                                std::size_t units) {

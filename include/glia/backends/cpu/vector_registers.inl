@@ -1,12 +1,12 @@
-// Included inside the struct of one instruction set that has defined register_bytes and
-// tile_patches: its registers.
+// Included inside the struct of one instruction set, after the definitions of register_bytes and
+// tile_patches: the registers of that instruction set.
 
-// What a comparison of two vectors of T has in each element.
+// The element type of the result of a comparison of two vectors of T.
 template <class T>
 using element_integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-// One register's worth of elements. Registers are loaded and stored one by one and as what they
-// are: sums that are copied as an array, or on ARM by memcpy, do not stay in registers.
+// The elements of one register. Registers are loaded and stored one by one, with their own type.
+// Sums that are copied as an array, or on ARM by memcpy, do not stay in registers.
 template <class T>
 struct simd_of {
   using vector [[gnu::vector_size(register_bytes)]] = T;
@@ -17,19 +17,19 @@ struct simd_of {
   static void store(const vector& v, T* to) { *reinterpret_cast<in_memory*>(to) = v; }
 };
 
-// Of a number or of each element: nothing else is unequal to itself.
+// Returns whether a number, or each element of a vector, is NaN. Only NaN differs from itself.
 template <class V>
 [[gnu::always_inline]] static auto is_nan(const V& v) {
   return v != v;  // NOLINT(misc-redundant-expression)
 }
 
-// Outputs of a panel of weights: two registers.
+// The number of outputs in a panel of weights: two registers.
 template <class T>
 static constexpr std::size_t panel_width = 2 * register_bytes / sizeof(T);
 
-// Positions from vectors to memory and back. Where elements become bytes the instructions are
-// named, as g++ 12 moves one element after the other. (The masks that keep all quiet its false
-// warnings.)
+// Stores positions from vectors to memory. Where elements become bytes, the code names the
+// instructions, because g++ 12 moves one element after the other. (The masks that keep every
+// element silence false warnings of g++ 12.)
 template <class Lanes, class Position>
 static void store_positions(const Lanes& from, Position* to) {
   constexpr std::size_t count = sizeof(Lanes) / sizeof(from[0]);

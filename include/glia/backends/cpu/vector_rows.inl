@@ -1,7 +1,7 @@
-// Included by vector_loops.inl inside the struct of one instruction set: sums, and work on rows
-// of matrices.
+// Included by vector_loops.inl inside the struct of one instruction set: sums, and operations on
+// rows of matrices.
 
-// A fixed number of partial sums, added in a fixed order.
+// Returns the sum of x. It has a fixed number of partial sums, added in a fixed order.
 template <class T>
 static T sum(const T* x, std::size_t n) {
   return reduce<T>(n, [=](auto load) { return load(x); });
@@ -11,7 +11,7 @@ static T dot(const T* x, const T* y, std::size_t n) {
   return reduce<T>(n, [=](auto load) { return load(x) * load(y); });
 }
 
-// sum((scale x)^2), in double
+// Returns sum((scale x)^2), in double.
 template <class T>
 static double sum_of_squares(const T* x, T scale, std::size_t n) {
   const double factor = scale;
@@ -61,7 +61,7 @@ static T largest_of(const T* x, std::size_t n) {
   return highest;
 }
 
-// The index of the first element equal to `value`; n - 1 if there is none.
+// Returns the index of the first element equal to `value`, or n - 1 if no element is equal.
 template <class T>
 static std::size_t first_of(const T* x, T value, std::size_t n) {
   constexpr std::size_t lanes = 16;
@@ -91,7 +91,7 @@ static bool no_weight(const T* x, std::size_t n) {
   return true;
 }
 
-// y = softmax(x), y may be x
+// Computes y = softmax(x). y may be x.
 template <class T>
 static void softmax(const T* x, T* y, std::size_t n) {
   const T highest = largest_of(x, n);
@@ -101,10 +101,10 @@ static void softmax(const T* x, T* y, std::size_t n) {
   each(y, y, n, [=](T v) { return v * scale; });
 }
 
-// p = softmax(x), p may be x; returns -sum t ln p. Of terms that are not negative alone, so that
-// digits are kept where p is near 1: what the other classes have is summed without the highest.
-// One infinite logit makes its class certain, as in the limit; several have none. A row whose
-// targets are all 0 has no loss, whatever its logits are.
+// Computes p = softmax(x) and returns -sum t ln p. p may be x. No term of the sum is negative,
+// which keeps digits where p is near 1: the sum over the other classes excludes the highest class.
+// With one infinite logit, its class is certain, as in the limit. With several infinite logits, the
+// result is NaN. A row whose targets are all 0 has a loss of 0, whatever its logits are.
 template <class T>
 static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
   T highest = largest_of(x, n);
@@ -119,7 +119,7 @@ static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
     highest = count == 1 ? T(0) : T(__builtin_nan(""));
   }
   const std::size_t first = first_of(x, highest, n);
-  // A class that cannot be, whose logit is -infinity, costs nothing where it is not wanted.
+  // An impossible class, with the logit -infinity, costs nothing if its target is 0.
   T sums[2];
   reduce_each(
       n, sums, [=](auto load) { return load(t); },
@@ -129,7 +129,7 @@ static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
   const T weight = sums[0];
   const T below = sums[1];
   each(x, p, n, [=](T v) { return exp_of(v - highest); });
-  const T of_highest = p[first];  // 1, or not a number
+  const T of_highest = p[first];  // 1, or NaN
   p[first] = 0;
   const T others = sum(p, n);
   p[first] = of_highest;
@@ -139,14 +139,14 @@ static T softmax_cross_entropy(const T* x, const T* t, T* p, std::size_t n) {
                                         : weight * log1p_of(others + (of_highest - 1)) - below;
 }
 
-// x where p is at most 1/2, else 0.
+// Returns x where p is at most 1/2, else 0.
 template <class V>
 [[gnu::always_inline]] static inline V unless_likely(const V& p, const V& x) {
   return p > 0.5F ? V{} : x;
 }
 
-// y = scale (weight p - t), weight being the sum of t. Above 1/2 what is left of p is taken from
-// the others, of which digits are not lost to 1.
+// Computes y = scale (weight p - t), where weight is the sum of t. For p above 1/2, 1 - p is
+// computed from the other probabilities, which lose no digits to 1.
 template <class T>
 static void softmax_cross_entropy_gradient(T scale, const T* p, const T* t, T* y, std::size_t n) {
   T sums[3];

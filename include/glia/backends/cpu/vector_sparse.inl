@@ -1,7 +1,7 @@
 // Included inside the struct of one instruction set: products with a factor that has many zeros;
 // see sparse_product.hpp.
 
-// Vectors of sums that stay in registers.
+// The number of vectors of sums that stay in registers.
 static constexpr std::size_t max_sums = 8;
 
 template <class T>
@@ -13,8 +13,8 @@ static std::size_t count_nonzeros(const T* x, std::size_t n) {
   return count;
 }
 
-// Lists the nonzeros of x[0] ... x[n - 1] with their indices; returns their number. `entries` has
-// room for n.
+// Lists the nonzeros of x[0] ... x[n - 1] with their indices, and returns their number. `entries`
+// must have n elements.
 template <class T>
 static std::size_t list_nonzeros(const T* x, std::size_t n, nonzero<T>* entries) {
   std::size_t count = 0;
@@ -36,7 +36,7 @@ static std::size_t list_nonzeros(const T* x, std::size_t n, nonzero<T>* entries)
   return count;
 }
 
-// The same for 8 columns of a matrix of n rows; column j's list begins at entries + j *
+// Does the same for 8 columns of a matrix of n rows. The list of column j begins at entries + j *
 // list_step.
 template <class T>
 static void list_nonzeros_of_columns(const T* x, std::size_t x_step, std::size_t n,
@@ -62,8 +62,8 @@ static void list_nonzeros_of_columns(const T* x, std::size_t x_step, std::size_t
   }
 }
 
-// Each row of c (rows, vectors * per_register) = or += the sum over its list's entries of value *
-// row of b; the sums stay in registers. 1 <= vectors <= max_sums.
+// Computes each row of c (rows, vectors * per_register) = or += the sum over its list's entries of
+// value * row of b. The sums stay in registers. 1 <= vectors <= max_sums.
 template <class T, std::size_t Vectors = max_sums>
 static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::size_t b_step, T* c,
                               std::size_t c_step, std::size_t vectors, bool add) {
@@ -110,8 +110,8 @@ static void multiply_nonzeros(const nonzero_lists<T>& lists, const T* b, std::si
   }
 }
 
-// Whether no element of `rows` rows of so many vectors is infinite or not a number: 0 times
-// anything else is 0. 1 <= vectors <= max_sums.
+// Returns whether all elements in `rows` rows of `vectors` vectors are finite. 0 times a finite
+// element is 0. 1 <= vectors <= max_sums.
 template <class T, std::size_t Vectors = max_sums>
 static bool all_finite_rows(const T* x, std::size_t x_step, std::size_t rows, std::size_t vectors) {
   if constexpr (Vectors > 1) {
@@ -149,7 +149,7 @@ static bool all_finite(const T* x, std::size_t n) {
   return zero == 0 && all_finite_rows(x, step, n / step, max_sums);
 }
 
-// y (columns, rows) = x (rows, columns) transposed
+// Computes y (columns, rows), the transpose of x (rows, columns).
 template <class T>
 static void transpose_matrix(const T* x, std::size_t x_step, T* y, std::size_t y_step,
                              std::size_t rows, std::size_t columns) {
@@ -172,14 +172,14 @@ static void transpose_matrix(const T* x, std::size_t x_step, T* y, std::size_t y
   }
 }
 
-// Appends those of 8 values that are not zero, without branches: what a mask keeps is moved to
-// the front, all 8 places are written, and the caller advances by the number returned.
+// Appends the nonzeros among 8 values, without branches. A mask moves the nonzeros to the front,
+// and all 8 elements are written. The caller advances by the number returned.
 static std::size_t append_nonzeros(const float* x, std::size_t first, nonzero<float>* entries) {
 #if defined(GLIA_ISA_IS_AVX2) || defined(GLIA_ISA_IS_AVX512)
   const __m256 values = _mm256_loadu_ps(x);
   const auto mask = static_cast<unsigned>(
       _mm256_movemask_ps(_mm256_cmp_ps(values, _mm256_setzero_ps(), _CMP_NEQ_UQ)));
-  // One byte per kept position, packed: the indices of the set bits.
+  // One byte per nonzero position, packed: the indices of the set bits.
   const std::uint64_t bytes = _pdep_u64(mask, 0x0101010101010101) * 0xFF;
   const std::uint64_t kept = _pext_u64(0x0706050403020100, bytes);
   const __m256i positions = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kept)));
@@ -206,8 +206,8 @@ static std::size_t append_nonzeros(const T* x, std::size_t first, nonzero<T>* en
 }
 
 #if defined(GLIA_ISA_IS_AVX512)
-// The same for 16 values: those that a mask keeps are packed, and pairs made of them and their
-// indices.
+// Does the same for 16 values. A mask packs the nonzeros and their indices, which are then joined
+// in pairs.
 static std::size_t append_sixteen(const float* x, std::size_t first, nonzero<float>* entries) {
   const __m512 values = _mm512_loadu_ps(x);
   const __mmask16 mask = _mm512_cmp_ps_mask(values, _mm512_setzero_ps(), _CMP_NEQ_UQ);
@@ -223,7 +223,7 @@ static std::size_t append_sixteen(const float* x, std::size_t first, nonzero<flo
 }
 #endif
 
-// An 8 x 8 tile transposed: pairs, then quadruples, then halves of rows change places.
+// Transposes an 8 x 8 tile: first pairs, then groups of four, then halves of rows change places.
 static void transpose_tile(const float* x, std::size_t x_step, float* y, std::size_t y_step) {
 #if defined(GLIA_ISA_IS_AVX2) || defined(GLIA_ISA_IS_AVX512)
   __m256 r[8];

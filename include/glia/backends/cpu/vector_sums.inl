@@ -1,7 +1,7 @@
-// Included by vector_loops.inl inside the struct of one instruction set: sums of many numbers; how
-// far they may be off is in long_sum.hpp.
+// Included by vector_loops.inl inside the struct of one instruction set: sums of many numbers.
+// long_sum.hpp gives their error bounds.
 
-// Adds x to a total with compensation, element by element, as compensated_sum does.
+// Adds x to a total with compensation, element by element, as in compensated_sum.
 template <class T>
 static void add_compensated(const T* x, T* total, T* lost, std::size_t n) {
   GLIA_INDEPENDENT
@@ -21,9 +21,9 @@ static void end_compensated(T* total, const T* lost, std::size_t n) {
   }
 }
 
-// Sums over i of a term, in a fixed number of partial sums, which are joined in a fixed order. A
-// term is a function of `load`, where load(x) is x[i], or as many elements from there on as fit a
-// vector:
+// Returns the sum of a term over i. It has a fixed number of partial sums, which are joined in a
+// fixed order. A term is a function of `load`, where load(x) is x[i], or a vector of elements that
+// begins at x[i]:
 //
 //   reduce<T>(n, [=](auto load) { return load(x) * load(y); })
 template <class T>
@@ -52,7 +52,8 @@ template <class Vector, std::size_t... I>
                                                         std::index_sequence<I...>) {
   return __builtin_shufflevector(v, v, I...) + __builtin_shufflevector(v, v, (I + sizeof...(I))...);
 }
-// The sum of a vector's elements and of the last terms, of which there are fewer than elements.
+// Returns the sum of a vector's elements and of the last terms, which are fewer than the vector's
+// elements.
 template <class T, std::size_t Count, class Vector, class Term>
 [[gnu::always_inline]] static inline T joined(const Vector& sums, std::size_t i, std::size_t n,
                                               const Term& term) {
@@ -90,7 +91,7 @@ struct partial {
       sums[r] += term(load_several<T, simd::count>{i + r * simd::count});
     }
   }
-  // Their sum with the last terms, fewer than `count`.
+  // Returns the sum of the partial sums and of the last terms, fewer than `count`.
   template <class Term>
   [[gnu::always_inline]] T end(std::size_t i, std::size_t n, const Term& term) {
     for (; i + simd::count <= n; i += simd::count) {
@@ -105,7 +106,7 @@ struct partial {
   }
 };
 
-// Long sums have more partial ones, so that they do not wait for each other.
+// Long sums have more partial sums, so that the additions do not wait for each other.
 template <class T, class Term>
 [[gnu::noinline]] static T reduce_long(std::size_t n, const Term& term) {
   constexpr std::size_t most = register_bytes == 64 ? 2 * partial_sums : partial_sums;
@@ -137,7 +138,7 @@ template <class T, class Term>
   end_compensated(&total, &lost, 1);
   return total;
 }
-// As many sums as there are terms, in one pass where that is not long.
+// Computes one sum for each term. Short sums are computed in one pass.
 template <class T, class... Terms>
 [[gnu::always_inline]] static inline void reduce_each(std::size_t n, T* sums,
                                                       const Terms&... terms) {
@@ -162,8 +163,8 @@ template <class T, class Term>
   return sum;
 }
 
-// y[c] += the sum over rows of x[row * step + c], c < n: four rows at a time, so that an
-// accumulator takes a quarter of the terms.
+// Computes y[c] += the sum over rows of x[row * step + c], c < n. It adds four rows at a time, so
+// that an accumulator takes a quarter of the terms.
 template <class T>
 static void add_rows(const T* x, std::size_t step, std::size_t rows, T* y, std::size_t n) {
   for (; rows >= 4; rows -= 4, x += 4 * step) {
@@ -177,7 +178,7 @@ static void add_rows(const T* x, std::size_t step, std::size_t rows, T* y, std::
   }
 }
 
-// Sums of columns, into y: rows may come in several parts.
+// Sums columns into y. The rows may arrive in several parts.
 template <class T>
 struct column_sums {
   static constexpr std::size_t most_columns = 1024;
@@ -187,7 +188,7 @@ struct column_sums {
       y_[i] = 0;
     }
   }
-  // Rows that lie `step` apart.
+  // Adds rows that lie `step` apart.
   void add(const T* x, std::size_t step, std::size_t rows) {
     while (rows > 0) {
       if (chain_ >= sum_chain) {
@@ -225,11 +226,11 @@ struct column_sums {
   std::size_t n_;
   std::size_t chain_ = 0;
   bool totals_ = false;
-  T block_[most_columns];  // of which n are used, once there are totals
+  T block_[most_columns];  // the first n are used, once there are totals
   T lost_[most_columns];
 };
 
-// y[c] = the sum over rows of x[row * step + c], c < n
+// Computes y[c] = the sum over rows of x[row * step + c], c < n.
 template <class T>
 static void sum_rows(const T* x, std::size_t step, std::size_t rows, T* y, std::size_t n) {
   for (std::size_t c = 0; c < n; c += column_sums<T>::most_columns) {

@@ -1,5 +1,5 @@
-// Included by vector_loops.inl inside the struct of one instruction set: optimizer steps; the
-// formulas stand with the kernels.
+// Included by vector_loops.inl inside the struct of one instruction set: optimizer steps. The
+// kernels' comments contain the formulas.
 
 template <class T>
 static void update(const kernels::sgd& rule, const T* numbers, T* p, const T* g, T* v,

@@ -1,7 +1,7 @@
-// Included inside the struct of one instruction set: Winograd's transforms for 2 x 2 kernels and
-// 2 x 2 outputs; see winograd_pooling.hpp. Channels come in whole registers.
+// Included inside the struct of one instruction set: Winograd's transforms for 2 x 2 kernels and 2
+// x 2 outputs; see winograd_pooling.hpp. Channels come in whole registers.
 
-// transformed[3 i + j] (step apart) = B^T d B of a tile of 3 x 3 pixels
+// Computes transformed[3 i + j] (step apart) = B^T d B of a tile of 3 x 3 pixels.
 template <class T>
 static void transform_tile(const T* const* pixel, std::size_t channels, T* transformed,
                            std::size_t step) {
@@ -27,8 +27,8 @@ static void transform_tile(const T* const* pixel, std::size_t channels, T* trans
   }
 }
 
-// Packs G w G^T of a kernel w (2, 2, inputs, outputs) as nine matrices, `step` apart, each cut into
-// panels with biases of zero.
+// Packs G w G^T of a kernel w (2, 2, inputs, outputs) as nine matrices, which are `step` apart.
+// Each matrix is cut into panels with zero biases.
 template <class T>
 static void pack_transformed_kernel(const T* w, std::size_t inputs, std::size_t outputs, T* packed,
                                     std::size_t step) {
@@ -67,7 +67,7 @@ static void store_products(const typename simd_of<T>::vector (&product)[9], T* t
   }
 }
 
-// sums (count, panels * panel_width) = tiles (count, inputs) times the packed panels.
+// Computes sums (count, panels * panel_width) = tiles (count, inputs) times the packed panels.
 template <class T>
 static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs, const T* panel,
                            std::size_t panels, T* sums) {
@@ -87,10 +87,10 @@ static void multiply_tiles(const T* tiles, std::size_t count, std::size_t inputs
   }
 }
 
-// The largest of the four outputs A^T m A + bias of a tile, clamped, and its position, as in
-// max_of_window; m's nine products are `step` apart. Adds 0 times the outputs to `zeros`, one
-// register: what is not finite, in x or in the kernel, is so in one of a tile's outputs. A bias
-// spreads to no neighbour.
+// Stores the largest of the four outputs A^T m A + bias of a tile, clamped, and its position, as in
+// max_of_window. The nine products in m are `step` apart. It also adds 0 times the outputs to
+// `zeros`, one register: a value in x or in the kernel that is not finite makes an output of its
+// tile not finite. A bias does not spread to neighbors.
 template <class T>
 static void pool_tile(const T* m, std::size_t step, const T* bias, std::size_t outputs,
                       const clamp_range<T>& clamp, T* y, std::uint8_t* position, T* zeros) {

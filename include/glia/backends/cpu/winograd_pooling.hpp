@@ -14,13 +14,14 @@
 
 namespace glia::cpu_loops {
 
-/// A convolution with a 2 x 2 kernel and a 2 x 2 max-pooling, the four outputs of a window by nine
-/// products instead of sixteen: Winograd's F(2 x 2, 2 x 2), whose transforms only add and subtract.
-/// Lavin and Gray, "Fast algorithms for convolutional neural networks", CVPR 2016.
+/// A convolution with a 2 x 2 kernel, followed by a 2 x 2 max pooling. It computes the four outputs
+/// of a window with nine products instead of sixteen. This is Winograd's F(2 x 2, 2 x 2), whose
+/// transforms only add and subtract. Source: Lavin and Gray, "Fast algorithms for convolutional
+/// neural networks", CVPR 2016.
 template <class T>
 class winograd_pooling {
  public:
-  /// Whether channels are whole registers, and enough to outweigh the transforms.
+  /// Returns whether the channels fill whole registers and are enough to outweigh the transforms.
   template <class Loops>
   [[nodiscard]] static bool applies(const window_sizes& s, const window2d& pool) {
     constexpr std::size_t per_register = Loops::register_bytes / sizeof(T);
@@ -28,7 +29,7 @@ class winograd_pooling {
            s.c % per_register == 0 && s.o % per_register == 0 && s.c >= 16 && s.o >= 16;
   }
 
-  /// `packed` is null or what `pack_transformed` made of w.
+  /// `packed` is the result of `pack_transformed` for w, or null.
   template <class Loops>
   winograd_pooling(const Loops& loops, const T* w, const T* packed, const window_sizes& s,
                    const window_sizes& pool, const memory_pool& memory)
@@ -46,15 +47,17 @@ class winograd_pooling {
     }
   }
 
-  /// All windows of all images are numbered through; so many are worked on together.
+  /// Number of windows that are processed together. The windows of all images are numbered
+  /// consecutively.
   static constexpr std::size_t windows_per_block = 12;
   [[nodiscard]] std::size_t windows() const { return s_.n * pool_.oh * pool_.ow; }
   [[nodiscard]] std::size_t scratch_size() const {
     return products * windows_per_block * (s_.c + columns());
   }
 
-  /// Windows first ... first + count - 1: y and, unless null, position, both (N, H, W, O). False if
-  /// a number is not finite: differences of pixels make it spread to its neighbours.
+  /// Computes windows first ... first + count - 1 of y and `position`, both (N, H, W, O).
+  /// `position` may be null. Returns false if a number is not finite, because differences of pixels
+  /// spread it to its neighbors.
   template <class Loops>
   [[nodiscard]] bool run(const Loops& loops, const T* x, const T* bias, const clamp_range<T>& clamp,
                          std::size_t first, std::size_t count, T* y, std::uint8_t* position,
@@ -95,11 +98,11 @@ class winograd_pooling {
  private:
   static constexpr std::size_t products = kernels::pack_transformed::products;
 
-  /// Outputs, those that fill up the last panel included.
+  /// Returns the number of outputs, including the padding of the last panel.
   [[nodiscard]] std::size_t columns() const { return panels_ * panel_width_; }
   [[nodiscard]] std::size_t packed_size() const { return (1 + s_.c) * columns(); }
 
-  /// The 3 x 3 pixels that a window's outputs see, zeros outside the image.
+  /// Finds the 3 x 3 pixels that the outputs of a window read, with zeros outside the image.
   void find_pixels(const T* image, std::size_t row, std::size_t column,
                    const T* (&pixel)[products]) const {
     const std::size_t top = row * pool_.window.stride_height - s_.window.pad_top;
@@ -114,11 +117,11 @@ class winograd_pooling {
 
   window_sizes s_;
   window_sizes pool_;
-  std::size_t panels_;  // of outputs; the last may be filled up
+  std::size_t panels_;  // panels of outputs; the last may be padded
   std::size_t panel_width_;
   host_tensor<T> zeros_;
   const T* packed_;
-  host_tensor<T> made_;  // of weights that came unpacked
+  host_tensor<T> made_;  // packed weights, if the caller passes unpacked weights
 };
 
 }  // namespace glia::cpu_loops

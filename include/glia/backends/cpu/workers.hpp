@@ -13,7 +13,7 @@
 
 namespace glia::cpu_loops {
 
-/// The threads and the instruction set that the cpu backend's loops run on.
+/// The threads and the instruction set for the loops of the cpu backend.
 class workers {
  public:
   explicit workers(std::size_t threads, isa level)
@@ -21,11 +21,11 @@ class workers {
 
   [[nodiscard]] std::size_t threads() const noexcept { return pool_.size(); }
   [[nodiscard]] isa level() const noexcept { return level_; }
-  /// Whether BLAS has kernels for this instruction set.
+  /// Returns whether BLAS has kernels for this instruction set.
   [[nodiscard]] bool blas_fits() const noexcept { return blas_fits_; }
 
-  /// body(loops, first, count) for consecutive blocks that cover 0 ... n - 1. The borders depend
-  /// on n and `block` alone, never on the number of threads.
+  /// Calls body(loops, first, count) for consecutive blocks that cover 0 ... n - 1. The block
+  /// borders depend only on n and `block`, never on the number of threads.
   template <class Body>
   void for_blocks(std::size_t n, std::size_t block, const Body& body) const {
     for_blocks_by_thread(n, block,
@@ -34,8 +34,8 @@ class workers {
                          });
   }
 
-  /// The same for bodies that use scratch memory of their thread's: body(loops, first, count,
-  /// thread), thread < threads().
+  /// Calls body(loops, first, count, thread) for the same blocks, with thread < threads(). The body
+  /// can use scratch memory of its thread.
   template <class Body>
   void for_blocks_by_thread(std::size_t n, std::size_t block, const Body& body) const {
     if (n == 0) {
@@ -48,8 +48,8 @@ class workers {
     });
   }
 
-  /// body(task, thread) for task = 0 ... count - 1, for bodies that need no loops from here or have
-  /// them already.
+  /// Calls body(task, thread) for task = 0 ... count - 1. It is for bodies that do not need
+  /// `loops`, or already have them.
   template <class Body>
   void run(std::size_t count, const Body& body) const {
     if (log_.watched()) {
@@ -62,7 +62,8 @@ class workers {
     });
   }
 
-  /// The same with blocks of at least one row and about `elements_per_block` elements.
+  /// Calls body(loops, first, count) for blocks of at least one row and about `elements_per_block`
+  /// elements.
   template <class Body>
   void for_rows(std::size_t rows, std::size_t columns, const Body& body) const {
     for_blocks(rows,
@@ -70,8 +71,8 @@ class workers {
                body);
   }
 
-  /// body(loops, row, first, count) for stretches that cover rows of `length` elements: whole
-  /// rows or, where there is one, blocks of it.
+  /// Calls body(loops, row, first, count) for ranges that cover rows of `length` elements. A range
+  /// is a whole row or, if there is only one row, a block of it.
   template <class Body>
   void for_stretches(std::size_t rows, std::size_t length, const Body& body) const {
     if (rows == 1 || length == 0) {
@@ -87,16 +88,16 @@ class workers {
     });
   }
 
-  /// body(loops, i) for i = 0 ... count - 1.
+  /// Calls body(loops, i) for i = 0 ... count - 1.
   template <class Body>
   void for_each(std::size_t count, const Body& body) const {
     for_blocks(count, 1, [&](auto loops, std::size_t i, std::size_t) { body(loops, i); });
   }
 
-  /// Where loops write down which thread was busy when, if it is watched.
+  /// Returns the log of busy times of each thread. Loops write to it while profiling is active.
   [[nodiscard]] busy_log& log() const noexcept { return log_; }
 
-  // A block this long takes some microseconds: long enough to outweigh handing it out.
+  // A block of this length takes some microseconds, long enough to outweigh its hand-over.
   static constexpr std::size_t elements_per_block = 16384;
 
  private:
