@@ -14,9 +14,9 @@ namespace glia {
 
 /// Options of the `cpu` device.
 struct cpu_options {
-  std::size_t threads = 0;  ///< number of threads, including the caller; 0: one per core
-  cpu_loops::isa isa = cpu_loops::best_isa();  ///< instruction set of glia's loops; default: the
-                                               ///< best of this processor
+  std::size_t threads = 0;  ///< Number of threads, including the caller; 0: one per core.
+  cpu_loops::isa isa = cpu_loops::best_isa();  ///< Instruction set of glia's loops; default: the
+                                               ///< best of this processor.
 };
 
 namespace cpu_loops {

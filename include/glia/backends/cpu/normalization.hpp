@@ -15,9 +15,9 @@
 
 namespace glia::cpu_loops {
 
-/// Normalization. Where elements of several rows share their statistics, each chunk of rows has its
-/// own statistics, and these are combined in order. Rows with statistics of their own are processed
-/// in blocks. So the result does not depend on the number of threads.
+/// Computes normalizations and their gradients. Where several rows share their statistics, each
+/// chunk of rows has its own statistics, and the chunks are combined in order. Rows with separate
+/// statistics are processed in blocks. So the result does not depend on the number of threads.
 ///
 /// The first sums are of distances to one element. The next sums are of distances to the mean that
 /// results. The mean is rounded once, and its rounding error is corrected for. Sets whose squares
@@ -381,7 +381,7 @@ class normalizing {
       }
       const T mean_q = q_sum.value();
       const T mean_qh = qh_sum.value();
-      // If a set has a single gamma, gamma is a factor of the whole.
+      // If a set has a single gamma, gamma is a factor of the whole gradient.
       const T outer = single ? T{1} : inverse;
       for (std::size_t c = first; c < first + sets.run; ++c) {
         scales[c] = inverse * gamma[c];

@@ -14,8 +14,9 @@
 
 namespace glia::cpu_loops {
 
-/// Convolution with a 1 x 1 window, without stride and padding. It is a matrix product whose rows
-/// are the pixels of all images. BLAS computes it if BLAS has kernels for the instruction set.
+/// Computes a convolution with a 1 x 1 window, without stride and padding. It is a matrix product
+/// whose rows are the pixels of all images. BLAS computes it if BLAS has kernels for the
+/// instruction set.
 template <class T>
 class pointwise_convolution {
  public:

@@ -11,7 +11,8 @@
 
 namespace glia::cpu_loops {
 
-/// Pooling. Threads share the images, and the innermost loop runs over the channels.
+/// Computes poolings and their gradients. Threads share the images, and the innermost loop runs
+/// over the channels.
 template <class T>
 class pooling {
  public:

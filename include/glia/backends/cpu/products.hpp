@@ -15,8 +15,8 @@
 
 namespace glia::cpu_loops {
 
-/// Matrix products, cut into blocks of columns or rows for the threads. The order of each sum
-/// depends only on sizes and zeros, so the result does not depend on the number of threads.
+/// Computes matrix products, cut into blocks of columns or rows for the threads. The order of each
+/// sum depends only on sizes and zeros, so the result does not depend on the number of threads.
 template <class T>
 class products {
  public:

@@ -39,7 +39,7 @@ class quantized_stages {
       add(k.links[i].depthwise() ? what::depthwise : what::product, i, products[i]);
       if (k.links[i].pools()) {
         window_sizes pool = pool_rule(products[i].output(), k.links[i].pool);
-        pool.groups = pool.c;  // each channel on its own
+        pool.groups = pool.c;  // each channel separately
         add(what::pool, i, pool);
       }
     }
@@ -487,7 +487,7 @@ class quantized_run {
   host_tensor<float> scratch_;
 };
 
-/// Quantized products, whose operands are bytes.
+/// Computes quantized products, whose operands are bytes.
 template <class T>
 class quantization {
  public:

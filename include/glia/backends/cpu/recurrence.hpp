@@ -52,8 +52,8 @@ class recurrent_product {
   const T* packed_;
 };
 
-/// Recurrent layers. Each thread runs some samples through all steps, so the threads wait for each
-/// other once and not at each step.
+/// Computes recurrent layers. Each thread runs some samples through all steps, so the threads wait
+/// for each other once and not at each step.
 template <class T>
 class recurrence {
  public:

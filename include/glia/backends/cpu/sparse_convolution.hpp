@@ -21,9 +21,10 @@ struct gradient_lists {
   std::size_t positions;
 };
 
-/// The gradients of a convolution whose output gradient is mostly zeros, as after a ReLU and a max
-/// pooling. Each nonzero adds its multiple of a patch to a row of the transposed kernel (O, height
-/// * width * C). For the input, it adds its multiple of that row to a patch.
+/// Computes the gradients of a convolution whose output gradient is mostly zeros, as after a ReLU
+/// and a max pooling. For the kernel, each nonzero adds its multiple of a patch to a row of the
+/// transposed kernel (O, height * width * C). For the input, it adds its multiple of that row to a
+/// patch.
 template <class T>
 class sparse_convolution {
  public:

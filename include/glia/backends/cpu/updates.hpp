@@ -8,7 +8,8 @@
 
 namespace glia::cpu_loops {
 
-/// Optimizer steps, in blocks of elements. They overwrite the parameters and the optimizer state.
+/// Computes optimizer steps, in blocks of elements. The steps overwrite the parameters and the
+/// optimizer state.
 template <class T>
 class updates {
  public:

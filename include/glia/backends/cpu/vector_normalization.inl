@@ -1,7 +1,7 @@
 // Included by vector_loops.inl inside the struct of one instruction set: normalization of columns
 // and of rows.
 
-// These functions add rows of x, which lie `step` apart, to sums for each column. They add four
+// These functions add rows of x, which are `step` apart, to sums for each column. They add four
 // rows together, one from each quarter of the rows. The terms are x - shift; x - mean and its
 // square; or dy (x - mean), dy and x - mean.
 template <class T>

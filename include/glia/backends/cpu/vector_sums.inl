@@ -188,7 +188,7 @@ struct column_sums {
       y_[i] = 0;
     }
   }
-  // Adds rows that lie `step` apart.
+  // Adds rows that are `step` apart.
   void add(const T* x, std::size_t step, std::size_t rows) {
     while (rows > 0) {
       if (chain_ >= sum_chain) {
