@@ -57,8 +57,8 @@ class quantized_stages {
 
  private:
   /// Returns whether a product is pooled before its results become bytes. The pooling windows must
-  /// be separate groups of four outputs. A 1 x 1 product whose input is in panels is excluded,
-  /// because such pixels are not in a ring buffer.
+  /// be separate groups of four outputs. A later 1 x 1 product, whose input is in panels, is
+  /// excluded: a pooled product reads 2 x 2 pixels and cannot use a ring buffer of a few rows.
   [[nodiscard]] static bool pools_at_once(const quantized_link& link, bool first) {
     return !link.depthwise() && link.pool == window2d{2, 2, 2, 2} &&
            (first || !(link.product.window == window2d{}));
