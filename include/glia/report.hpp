@@ -37,14 +37,14 @@ namespace glia {
 
 /// A line in the settings of a report.
 struct report_setting {
-  std::string name = {};   ///< name of the setting
-  std::string value = {};  ///< its value, as text
+  std::string name = {};   ///< Name of the setting.
+  std::string value = {};  ///< Value of the setting, as text.
 };
 
 /// The options of a `report`.
 struct report_options {
-  std::string date = {};       ///< date, as text; empty: the local date and time
-  std::string processor = {};  ///< name of the processor; empty: this machine's
+  std::string date = {};       ///< Date, as text; empty: the local date and time.
+  std::string processor = {};  ///< Name of the processor; empty: processor of this machine.
 };
 
 namespace detail {

@@ -31,11 +31,12 @@ struct csv_options {
   char delimiter = ',';
   /// Whether the first line holds the names of the columns. If false, the names are "0", "1", ...
   bool header = true;
-  std::vector<std::string> text_columns = {};  ///< names of the columns that hold text, not numbers
+  /// Names of the columns that hold text, not numbers.
+  std::vector<std::string> text_columns = {};
   /// The number that replaces an empty cell. If it is set, cells of text columns may be empty, too.
   /// By default, an empty cell is an error. Texts such as `NA` do not count as empty.
   std::optional<float> filling_value = {};
-  bool allow_non_finite = false;  ///< whether NaN and infinity are accepted as numbers
+  bool allow_non_finite = false;  ///< Whether NaN and infinity are accepted as numbers.
   /// Whether an integer that a float cannot represent, such as 16777217, is rounded to the nearest
   /// float. By default it is an error, because different identifiers could become equal.
   bool round_integers = false;

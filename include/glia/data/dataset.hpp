@@ -116,15 +116,15 @@ concept supervised_dataset = labeled_dataset<D> || target_dataset<D>;
 /// A batch of samples with their labels or targets, in host memory.
 struct batch {
   std::size_t size = 0;
-  shape input_shape;  ///< (N, ...)
+  shape input_shape;  ///< Shape of the inputs, (N, ...).
   std::vector<float> inputs;
-  std::vector<std::int32_t> labels;  ///< class indices (N) of a labeled data set, else empty
-  shape target_shape;                ///< (N, ...) for a data set with targets, else no axes
-  std::vector<float> targets;        ///< target values of a data set with targets, else empty
+  std::vector<std::int32_t> labels;  ///< Class indices (N) of a labeled data set, else empty.
+  shape target_shape;          ///< Shape of the targets, (N, ...); no axes if samples have labels.
+  std::vector<float> targets;  ///< Target values of a data set with targets, else empty.
 
   // In distributed training, a batch is this rank's part of a larger one:
-  std::size_t first = 0;  ///< index of this batch's first sample in the larger batch
-  std::size_t whole = 0;  ///< number of samples of the larger batch; 0 if this is the whole batch
+  std::size_t first = 0;  ///< Index of this batch's first sample in the larger batch.
+  std::size_t whole = 0;  ///< Number of samples of the larger batch; 0 if this is the whole batch.
 
   /// The number of samples of the whole batch, over all ranks.
   [[nodiscard]] std::size_t whole_size() const noexcept { return whole == 0 ? size : whole; }

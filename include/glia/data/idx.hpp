@@ -20,8 +20,8 @@ namespace glia {
 
 /// The contents of an IDX file of unsigned bytes.
 struct idx_bytes {
-  shape extents;                     ///< the shape of the array
-  std::vector<std::uint8_t> values;  ///< the elements in row-major order
+  shape extents;                     ///< The shape of the array.
+  std::vector<std::uint8_t> values;  ///< The elements in row-major order.
 };
 
 /// Options of `read_idx`.

@@ -15,8 +15,8 @@ namespace glia {
 
 /// The training and the test set of MNIST or of another collection in its format.
 struct mnist_sets {
-  image_bytes train;  ///< training set; MNIST has 60000 images
-  image_bytes test;   ///< test set; MNIST has 10000 images
+  image_bytes train;  ///< Training set; MNIST has 60000 images.
+  image_bytes test;   ///< Test set; MNIST has 10000 images.
 };
 
 namespace detail {

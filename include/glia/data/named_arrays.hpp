@@ -18,8 +18,8 @@ namespace glia {
 
 /// An array with a name, one row for each sample.
 struct named_array {
-  std::string name;          ///< the name of an input or output of the model
-  xt::xarray<float> values;  ///< (N, ...)
+  std::string name;          ///< The name of an input or output of the model.
+  xt::xarray<float> values;  ///< Values of shape (N, ...).
 };
 
 namespace detail {

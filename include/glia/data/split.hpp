@@ -23,14 +23,14 @@ namespace glia {
 /// the order of the data set.
 template <dataset D>
 struct train_and_test {
-  subset<D> train;  ///< samples for training
-  subset<D> test;   ///< samples for testing
+  subset<D> train;  ///< Samples for training.
+  subset<D> test;   ///< Samples for testing.
 };
 
 /// Options of `train_test_split`.
 struct train_test_split_options {
-  double test_size = 0.2;  ///< fraction of the samples in `test`, between 0 and 1
-  std::uint64_t seed = 1;  ///< seed of the shuffling
+  double test_size = 0.2;  ///< Fraction of the samples in `test`, between 0 and 1.
+  std::uint64_t seed = 1;  ///< Seed of the shuffling.
   /// Whether the samples in `test` are drawn at random. If false, they are the last samples of the
   /// data set, or with `stratify` the last samples of each class.
   bool shuffle = true;
@@ -41,8 +41,8 @@ struct train_test_split_options {
 
 /// Options of `k_fold`.
 struct k_fold_options {
-  std::uint64_t seed = 1;  ///< seed of the shuffling
-  bool shuffle = true;     ///< whether samples are drawn at random; if false, folds are contiguous
+  std::uint64_t seed = 1;  ///< Seed of the shuffling.
+  bool shuffle = true;     ///< Whether samples are drawn at random; if false, folds are contiguous.
 };
 
 namespace detail {

@@ -22,20 +22,20 @@ namespace glia {
 
 /// Options of sums over ranks.
 struct batch_sum_options {
-  std::size_t pieces = 1;  ///< number of pieces of a batch, at least the number of ranks
-  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< bytes that are sent together
-  std::size_t rounded = 0;  ///< number of leading values that are sent as bfloat16
-  bool overlap = true;      ///< start sending before the whole vector is computed
+  std::size_t pieces = 1;  ///< Number of pieces of a batch, at least the number of ranks.
+  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< Bytes that are sent together.
+  std::size_t rounded = 0;  ///< Number of leading values that are sent as bfloat16.
+  bool overlap = true;      ///< Whether sending begins before the whole vector is computed.
   /// Use shared memory if all ranks are on one machine and `rounded` is 0.
   bool share_memory = true;
 };
 
 /// Measurements of the last sum, on this rank.
 struct batch_sum_record {
-  double waited_seconds = 0;  ///< time spent waiting in `finish`
-  double seconds = 0;         ///< from the first bucket's start to the end
-  std::size_t bytes = 0;      ///< bytes that this rank sent
-  std::size_t messages = 0;   ///< messages that this rank sent
+  double waited_seconds = 0;  ///< Time spent waiting in `finish`, in seconds.
+  double seconds = 0;         ///< Time from the first bucket's start to the end, in seconds.
+  std::size_t bytes = 0;      ///< Number of bytes that this rank sent.
+  std::size_t messages = 0;   ///< Number of messages that this rank sent.
 };
 
 /// The sum of a vector over the pieces of a batch, which ranks share. Each rank computes the vector

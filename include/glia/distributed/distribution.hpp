@@ -23,15 +23,15 @@ struct distributed_options {
   /// True: gradients are sent as bfloat16, with half as many bytes, for slow networks. Cannot be
   /// combined with `reproducible`.
   bool bfloat16_gradients = false;
-  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< bytes of gradients that are sent together
-  bool share_memory = true;  ///< ranks on one machine exchange gradients in shared memory
+  std::size_t bucket_bytes = std::size_t{1} << 20;  ///< Bytes of gradients that are sent together.
+  bool share_memory = true;  ///< Whether ranks on one machine exchange gradients in shared memory.
   /// True: gradients are sent during the backward pass. False: after it, for comparison.
   bool overlap = true;
 };
 
 /// The ranks that share a training, and its options.
 struct distribution {
-  std::shared_ptr<rank_group> ranks = nullptr;  ///< the ranks; nullptr: this process trains alone
+  std::shared_ptr<rank_group> ranks = nullptr;  ///< The ranks; nullptr: this process trains alone.
   distributed_options options = {};
 
   /// Returns whether the training is cut into pieces, for several ranks or to be reproducible.

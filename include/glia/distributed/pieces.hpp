@@ -49,8 +49,8 @@ class piece_stack {
  public:
   /// The result of `add`.
   struct arrival {
-    std::size_t depth;  ///< position of the piece on the stack
-    std::size_t joins;  ///< number of times that the topmost sum is then added to the one below
+    std::size_t depth;  ///< Position of the piece on the stack.
+    std::size_t joins;  ///< Number of times that the topmost sum is then added to the one below.
   };
 
   arrival add(partial_sum sum) {

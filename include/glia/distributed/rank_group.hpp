@@ -22,8 +22,8 @@ struct rank_error : error {
 /// One block of bytes for each rank, in one piece of memory.
 struct rank_blocks {
   std::byte* memory;
-  const int* bytes;    ///< size of each rank's block
-  const int* offsets;  ///< begin of each rank's block, in bytes
+  const int* bytes;    ///< Size of each rank's block.
+  const int* offsets;  ///< Begin of each rank's block, in bytes.
 };
 
 /// The kind of a transfer. All ranks start the transfers of one kind in the same order; different

@@ -17,8 +17,8 @@ namespace glia {
 
 /// The range from which a factor is drawn at random, uniformly.
 struct factor_range {
-  double low = 1;   ///< smallest factor
-  double high = 1;  ///< largest factor
+  double low = 1;   ///< Smallest factor.
+  double high = 1;  ///< Largest factor.
 
   friend bool operator==(const factor_range&, const factor_range&) = default;
 };
@@ -33,14 +33,15 @@ struct factor_range {
 /// Keras it shrinks it. `brightness` is a factor, as in torchvision; Keras's `RandomBrightness`
 /// adds a value.
 struct augmentation {
-  double horizontal_flip = 0;  ///< probability of mirroring the image, in [0, 1]
-  double rotation = 0;  ///< largest angle in degrees, in [0, 180]; drawn from [-rotation, rotation]
-  factor_range zoom{};  ///< range of the zoom factor, in [0.01, 100]; above 1 enlarges
+  double horizontal_flip = 0;  ///< Probability of mirroring the image, in [0, 1].
+  /// Largest angle in degrees, in [0, 180]; drawn from [-rotation, rotation].
+  double rotation = 0;
+  factor_range zoom{};  ///< Range of the zoom factor, in [0.01, 100]; above 1 enlarges.
   /// Largest shift as a fraction of the height and the width, in [0, 1]; drawn from [-shift, shift]
   /// for each axis.
   double shift = 0;
-  factor_range saturation{};  ///< range of the saturation factor, in [0, 100]; 0: gray
-  factor_range brightness{};  ///< range of the brightness factor, in [0, 100]; 0: black
+  factor_range saturation{};  ///< Range of the saturation factor, in [0, 100]; 0: gray.
+  factor_range brightness{};  ///< Range of the brightness factor, in [0, 100]; 0: black.
 
   /// Whether any change is on.
   [[nodiscard]] bool varies() const { return *this != augmentation{}; }

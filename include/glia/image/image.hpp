@@ -12,9 +12,9 @@ namespace glia {
 
 /// An image with 8 bits each of red, green and blue.
 struct image {
-  std::size_t height = 0;            ///< in pixels
-  std::size_t width = 0;             ///< in pixels
-  std::vector<std::uint8_t> pixels;  ///< (H, W, 3), row by row from the top
+  std::size_t height = 0;            ///< In pixels.
+  std::size_t width = 0;             ///< In pixels.
+  std::vector<std::uint8_t> pixels;  ///< Pixels of shape (H, W, 3), row by row from the top.
 
   friend bool operator==(const image&, const image&) = default;
 };
@@ -41,7 +41,7 @@ struct decode_options {
   /// This saves most of the work if the image is shrunk afterwards. 0: full size; 1: smallest
   /// scale.
   std::size_t min_height = 0;
-  std::size_t min_width = 0;  ///< the smallest width needed, in pixels; see `min_height`
+  std::size_t min_width = 0;  ///< The smallest width needed, in pixels; see `min_height`.
 };
 
 namespace detail {

@@ -9,8 +9,8 @@ namespace glia {
 
 /// The way in which an image is resized to other proportions.
 enum class image_fit {
-  stretch,  ///< resize each axis separately, as Keras does; distorts the image
-  crop,     ///< keep the proportions, and cut off both ends of the longer side
+  stretch,  ///< Resizes each axis separately, as Keras does; distorts the image.
+  crop,     ///< Keeps the proportions, and cuts off both ends of the longer side.
 };
 
 namespace detail {

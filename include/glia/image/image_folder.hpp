@@ -23,22 +23,22 @@ namespace glia {
 
 /// An image file with its class label.
 struct image_file {
-  std::filesystem::path path;  ///< path of the file
-  std::int32_t label = 0;      ///< class index, counted from 0
+  std::filesystem::path path;  ///< Path of the file.
+  std::int32_t label = 0;      ///< Class index, counted from 0.
 
   friend bool operator==(const image_file&, const image_file&) = default;
 };
 
 /// A file that `image_folder` skipped, with the reason.
 struct skipped_file {
-  std::filesystem::path path;  ///< path of the file
-  std::string reason;          ///< message of the error
+  std::filesystem::path path;  ///< Path of the file.
+  std::string reason;          ///< Message of the error.
 };
 
 /// The files of a folder, divided into files for training and files for validation.
 struct image_split {
-  std::vector<image_file> training;    ///< files for training
-  std::vector<image_file> validation;  ///< files for validation
+  std::vector<image_file> training;    ///< Files for training.
+  std::vector<image_file> validation;  ///< Files for validation.
 };
 
 /// Options of `image_folder`.
@@ -50,7 +50,7 @@ struct image_folder_options {
   /// Whether files that cannot be decoded are skipped. If true, the constructor decodes all files
   /// (JPEG at the smallest scale). If false, such a file is an error when it is read later.
   bool skip_broken = false;
-  std::size_t threads = 0;  ///< number of threads for `skip_broken`; 0: one per core
+  std::size_t threads = 0;  ///< Number of threads for `skip_broken`; 0: one per core.
   /// The largest image that `skip_broken` accepts, in pixels (height x width).
   std::size_t max_pixels = 100'000'000;
 };

@@ -13,16 +13,16 @@ namespace glia {
 
 /// An image and the color of the frame around it.
 struct framed_image {
-  image picture;             ///< the image
-  rgb frame{255, 255, 255};  ///< color of the frame; white by default
+  image picture;             ///< The image.
+  rgb frame{255, 255, 255};  ///< Color of the frame; white by default.
 };
 
 /// Options of `image_grid`.
 struct image_grid_options {
-  std::size_t columns = 5;        ///< largest number of columns, at least 1
-  std::size_t border = 4;         ///< width of the frames in pixels
-  std::size_t gap = 8;            ///< distance between frames, and to the edges, in pixels
-  rgb background{255, 255, 255};  ///< color between the frames; white by default
+  std::size_t columns = 5;        ///< Largest number of columns, at least 1.
+  std::size_t border = 4;         ///< Width of the frames in pixels.
+  std::size_t gap = 8;            ///< Distance between frames, and to the edges, in pixels.
+  rgb background{255, 255, 255};  ///< Color between the frames; white by default.
 };
 
 namespace detail {

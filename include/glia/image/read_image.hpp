@@ -26,9 +26,9 @@ enum class image_format { jpeg, png };
 
 /// The format and size of an image file, from its header.
 struct image_info {
-  image_format format = image_format::jpeg;  ///< JPEG or PNG
-  std::size_t height = 0;                    ///< full height in pixels
-  std::size_t width = 0;                     ///< full width in pixels
+  image_format format = image_format::jpeg;  ///< JPEG or PNG.
+  std::size_t height = 0;                    ///< Full height in pixels.
+  std::size_t width = 0;                     ///< Full width in pixels.
 };
 
 namespace detail {

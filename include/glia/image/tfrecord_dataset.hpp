@@ -24,9 +24,9 @@ namespace glia {
 
 /// Options of `tfrecord_dataset`.
 struct tfrecord_dataset_options {
-  image_dataset_options images{};       ///< size, augmentation and normalization of the images
-  std::string image_feature = "image";  ///< feature with the bytes of a JPEG or PNG file
-  std::string class_feature = "class";  ///< feature with the class index, from 0
+  image_dataset_options images{};       ///< Size, augmentation and normalization of the images.
+  std::string image_feature = "image";  ///< Feature with the bytes of a JPEG or PNG file.
+  std::string class_feature = "class";  ///< Feature with the class index, from 0.
   /// Whether the records of the files alternate. If false, the files follow one after the other.
   bool interleaved = false;
 };

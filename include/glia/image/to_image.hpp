@@ -16,8 +16,8 @@ namespace glia {
 
 /// The values that `to_image` shows as black and as white. `black` may be larger than `white`.
 struct image_levels {
-  float black = 0;  ///< value shown as black
-  float white = 1;  ///< value shown as white
+  float black = 0;  ///< Value shown as black.
+  float white = 1;  ///< Value shown as white.
 };
 
 /// Converts values to an image. The shape is (H, W), (H, W, 1) or (H, W, 3), without a batch axis.

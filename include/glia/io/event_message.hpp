@@ -21,8 +21,8 @@ struct value_histogram {
   double count = 0;
   double sum = 0;
   double sum_of_squares = 0;
-  std::vector<double> limits = {};   ///< upper limits in ascending order; the last is the maximum
-  std::vector<double> buckets = {};  ///< number of values for each limit
+  std::vector<double> limits = {};   ///< Upper limits in ascending order; the last is the maximum.
+  std::vector<double> buckets = {};  ///< Number of values for each limit.
 };
 
 /// Returns the histogram of the finite values, with `buckets` (at least 1) buckets of equal width.

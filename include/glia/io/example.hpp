@@ -35,7 +35,7 @@ using tf_feature =
 ///     e.features["image"] = std::vector<std::string>{bytes_of_a_jpeg};
 ///     out.write(encode_example(e));
 struct tf_example {
-  std::map<std::string, tf_feature, std::less<>> features;  ///< values by name
+  std::map<std::string, tf_feature, std::less<>> features;  ///< Values by name.
 
   friend bool operator==(const tf_example&, const tf_example&) = default;
 };

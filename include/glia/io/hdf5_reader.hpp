@@ -99,7 +99,7 @@ class hdf5_reader {
     integer,
     wide_integer,
     bfloat16,
-    elsewhere  ///< elements in other files
+    elsewhere  ///< Elements in other files.
   };
 
   struct data_set {

@@ -18,28 +18,28 @@ namespace glia {
 /// The order of a tensor's axes in a file. In glia, convolution kernels are HWIO (height, width,
 /// inputs, outputs) and dense kernels are IO.
 enum class tensor_layout : std::uint8_t {
-  as_is,  ///< same order as in glia; also that of Keras, except for depthwise kernels
-  oihw,   ///< convolution kernels (outputs, inputs, height, width) of PyTorch and ONNX
-  oi,     ///< dense kernels (outputs, inputs) of PyTorch and ONNX
+  as_is,  ///< Order of glia, and of Keras except for depthwise kernels.
+  oihw,   ///< Convolution kernels (outputs, inputs, height, width) of PyTorch and ONNX.
+  oi,     ///< Dense kernels (outputs, inputs) of PyTorch and ONNX.
   /// dense kernels of PyTorch and ONNX after a flatten of channels-first images: the inputs are
   /// ordered by channel, row and column
   o_chw,
-  hwim,  ///< depthwise kernels (height, width, inputs, multiplier) of Keras
+  hwim,  ///< Depthwise kernels (height, width, inputs, multiplier) of Keras.
 };
 
 /// The source of one parameter of a model: a tensor of a file or, if `tensor` is empty, one value
 /// for all elements.
 struct parameter_source {
-  std::string parameter;  ///< path of the parameter in the model, such as "conv2d_0.kernel"
-  std::string tensor;     ///< name of the tensor in the file, such as "features.0.0.weight"
-  tensor_layout layout = tensor_layout::as_is;  ///< order of the tensor's axes in the file
-  float value = 0;                              ///< value of all elements if `tensor` is empty
-  std::size_t channels = 0;  ///< number of channels of the flattened images; needed for `o_chw`
+  std::string parameter;  ///< Path of the parameter in the model, such as "conv2d_0.kernel".
+  std::string tensor;     ///< Name of the tensor in the file, such as "features.0.0.weight".
+  tensor_layout layout = tensor_layout::as_is;  ///< Order of the tensor's axes in the file.
+  float value = 0;                              ///< Value of all elements if `tensor` is empty.
+  std::size_t channels = 0;  ///< Number of channels of the flattened images; needed for `o_chw`.
 };
 
 /// A mapping from the tensors of a file to the parameters of a model.
 struct name_map {
-  std::vector<parameter_source> sources;  ///< one entry for each parameter to be set
+  std::vector<parameter_source> sources;  ///< One entry for each parameter to be set.
   /// Suffixes of the names of tensors to ignore. Without them, a tensor of the file that no entry
   /// names is an error.
   std::vector<std::string> ignored_suffixes;

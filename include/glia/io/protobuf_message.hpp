@@ -13,10 +13,10 @@ namespace glia::detail {
 
 /// The wire type of a field in a protocol buffers message.
 enum class protobuf_kind : std::uint8_t {
-  integer = 0,      ///< a varint
-  eight_bytes = 1,  ///< a double, or an integer of 64 bits
-  bytes = 2,        ///< length and bytes: a text, a message or a packed list of numbers
-  four_bytes = 5,   ///< a float, or an integer of 32 bits
+  integer = 0,      ///< A varint.
+  eight_bytes = 1,  ///< A double, or an integer of 64 bits.
+  bytes = 2,        ///< Length and bytes: a text, a message or a packed list of numbers.
+  four_bytes = 5,   ///< A float, or an integer of 32 bits.
 };
 
 /// Writes a protocol buffers message field by field (protobuf.dev, "Encoding").

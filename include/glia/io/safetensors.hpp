@@ -22,8 +22,8 @@ namespace glia {
 
 /// The contents of a safetensors file: its tensors and its metadata.
 struct safetensors_content {
-  std::vector<named_tensor> tensors;            ///< tensors of floats or doubles
-  std::map<std::string, std::string> metadata;  ///< texts by name, the format's `__metadata__`
+  std::vector<named_tensor> tensors;            ///< Tensors of floats or doubles.
+  std::map<std::string, std::string> metadata;  ///< Texts by name, the format's `__metadata__`.
 };
 
 namespace detail {

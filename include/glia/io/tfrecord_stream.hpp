@@ -18,10 +18,10 @@ namespace glia {
 
 /// Options of `tfrecord_stream`.
 struct tfrecord_stream_options {
-  std::size_t interleave = 1;      ///< number of files read in turn, one record each; at least 1
-  std::size_t shuffle_buffer = 1;  ///< number of records to draw from; 1: no shuffling
-  std::uint64_t seed = 1;          ///< seed of the shuffling
-  tfrecord_options records{};      ///< options of the reader of each file
+  std::size_t interleave = 1;      ///< Number of files read in turn, one record each; at least 1.
+  std::size_t shuffle_buffer = 1;  ///< Number of records to draw from; 1: no shuffling.
+  std::uint64_t seed = 1;          ///< Seed of the shuffling.
+  tfrecord_options records{};      ///< Options of the reader of each file.
 };
 
 /// Reads the records of several TFRecord files once, from beginning to end, and shuffles them with

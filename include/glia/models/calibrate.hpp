@@ -29,8 +29,8 @@ struct calibrate_options {
   /// Largest relative change of the outputs on the samples, as the root mean square of the change
   /// divided by that of the outputs. The products with the largest errors stay in floating point.
   double tolerance = 0.1;
-  std::size_t batch_size = 32;  ///< samples in a batch, at least 1; bounds the memory
-  std::size_t samples = 256;    ///< number of samples from a data set, spread over all of it
+  std::size_t batch_size = 32;  ///< Samples in a batch, at least 1; bounds the memory.
+  std::size_t samples = 256;    ///< Number of samples from a data set, spread over all of it.
 };
 
 namespace detail {

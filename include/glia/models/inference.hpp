@@ -21,8 +21,8 @@ namespace glia {
 /// The compiled graphs of a description in inference, for one batch size.
 template <backend B>
 struct inference_programs {
-  program<B> once;  ///< the part that depends only on the parameters
-  program<B> each;  ///< the part that runs for each batch
+  program<B> once;  ///< The part that depends only on the parameters.
+  program<B> each;  ///< The part that runs for each batch.
   std::atomic<std::uint64_t> versions{0};
 
   /// Compiles a recorded graph whose inputs are the samples and then the parameters in their order.

@@ -22,7 +22,7 @@ namespace glia {
 
 /// The options of a `model`.
 struct model_options {
-  std::uint64_t seed = 1;  ///< seed of the initial parameters
+  std::uint64_t seed = 1;  ///< Seed of the initial parameters.
 
   /// Whether large batches of images run in batch tiles, if the backend supports it: a few samples
   /// at a time pass several layers while they stay in the cache. The results are the same up to
@@ -54,8 +54,8 @@ using description_ref = function_ref<variable<X>(scope<X>&, variable<X>)>;
 
 /// The end of a model's frozen prefix, whose output for a sample is the same in every step.
 struct frozen_end {
-  std::size_t node = 0;  ///< index of the node with this output, in the graph of a training pass
-  shape output;          ///< shape of the output for one sample
+  std::size_t node = 0;  ///< Index of the node with this output, in the graph of a training pass.
+  shape output;          ///< Shape of the output for one sample.
 
   /// The output in the graph of another training pass. Throws `value_error` if the description runs
   /// different kernels for other batch sizes.

@@ -14,8 +14,8 @@ namespace glia {
 
 /// The scale and zero point of 8-bit integers: a number is (byte - zero) * scale.
 struct byte_scale {
-  float scale = 1;        ///< difference between two neighboring numbers
-  std::int32_t zero = 0;  ///< byte that stands for 0
+  float scale = 1;        ///< Difference between two neighboring numbers.
+  std::int32_t zero = 0;  ///< Byte that stands for 0.
 };
 
 /// A histogram of the numbers of a tensor in a model. A first pass over the numbers finds their

@@ -17,7 +17,7 @@ namespace glia {
 
 /// The options of `model::prepare`.
 struct prepare_options {
-  std::size_t batch_size = 1;  ///< number of samples in each call, at least 1
+  std::size_t batch_size = 1;  ///< Number of samples in each call, at least 1.
 };
 
 /// A model prepared for fast predictions with a fixed batch size. Made by `model::prepare`.

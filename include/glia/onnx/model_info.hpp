@@ -23,14 +23,15 @@ namespace glia {
 /// stored in the file's metadata, as texts under the keys below. Empty members and defaults are not
 /// written.
 struct model_info {
-  std::vector<std::string> class_names{};  ///< key "classes": one line for each output
-  std::array<float, 3> mean{0, 0, 0};      ///< key "mean": subtracted from RGB values in [0, 1]
-  std::array<float, 3> std{1, 1, 1};       ///< key "std": divisor of (pixel - mean), above 0
-  bool crop = false;  ///< key "fit": true ("crop") scales the shorter side and crops the longer
-                      ///< one around its center; false ("stretch") scales both sides
-  std::optional<unsigned long long> seed{};  ///< key "seed": seed of the training
-  std::optional<double> accuracy{};  ///< key "accuracy": accuracy on held-out samples, in [0, 1]
-  std::string description{};         ///< key "description": free text
+  std::vector<std::string> class_names{};  ///< Key "classes": one line for each output.
+  std::array<float, 3> mean{0, 0, 0};      ///< Key "mean": subtracted from RGB values in [0, 1].
+  std::array<float, 3> std{1, 1, 1};       ///< Key "std": divisor of (pixel - mean), above 0.
+  /// Key "fit": true ("crop") scales the shorter side and crops the longer one around its center;
+  /// false ("stretch") scales both sides.
+  bool crop = false;
+  std::optional<unsigned long long> seed{};  ///< Key "seed": seed of the training.
+  std::optional<double> accuracy{};  ///< Key "accuracy": accuracy on held-out samples, in [0, 1].
+  std::string description{};         ///< Key "description": free text.
 
   /// Returns the members as metadata of a file. Throws `value_error` if a class name contains a
   /// line break.

@@ -22,7 +22,7 @@ namespace glia {
 
 /// Options of `write_onnx`.
 struct onnx_options {
-  std::string name = "glia";  ///< name of the graph
+  std::string name = "glia";  ///< Name of the graph.
   /// Additional texts by key, such as class names and preprocessing.
   std::map<std::string, std::string> metadata{};
 

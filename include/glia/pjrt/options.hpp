@@ -24,13 +24,13 @@ struct pjrt_setting {
 
 /// Options of the `pjrt` device.
 struct pjrt_options {
-  std::filesystem::path plugin;  ///< path of the shared library that drives the devices
+  std::filesystem::path plugin;  ///< Path of the shared library that drives the devices.
   /// Number of devices to use, from the first one that the plugin finds; 0: all. The samples of a
   /// batch are split among them.
   std::size_t devices = 1;
   product_precision precision = product_precision::fast;
-  std::vector<pjrt_setting> settings = {};  ///< settings passed to the plugin when it starts
-  program_cache_options cache = {};         ///< where compiled graphs are stored between runs
+  std::vector<pjrt_setting> settings = {};  ///< Settings passed to the plugin when it starts.
+  program_cache_options cache = {};         ///< Folder and limits of stored compiled graphs.
 };
 
 }  // namespace glia

@@ -38,7 +38,8 @@ namespace glia {
 
 /// Options of the cache of compiled graphs.
 struct program_cache_options {
-  std::filesystem::path folder = default_program_cache();  ///< folder of the files; empty: no cache
+  /// Folder of the files; empty: no cache.
+  std::filesystem::path folder = default_program_cache();
   /// Largest total size of the files, in bytes; default: 1 GiB. The least recently used files are
   /// removed first.
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;

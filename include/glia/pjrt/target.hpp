@@ -30,27 +30,27 @@ namespace glia {
 
 /// Options of `pjrt_target`.
 struct pjrt_target_options {
-  std::filesystem::path plugin;  ///< path of the shared library that compiles for the target
+  std::filesystem::path plugin;  ///< Path of the shared library that compiles for the target.
   /// Plugin's name of the target, such as "v2:2x2" for a TPU. GPUs have no name, only settings.
   std::string topology = {};
   /// Settings of the plugin. For a GPU: {{"target_config", text}}, where the text describes the
   /// GPU.
   std::vector<pjrt_setting> settings = {};
-  std::size_t devices = 1;  ///< number of devices among which a batch is split, from 1
+  std::size_t devices = 1;  ///< Number of devices among which a batch is split, from 1.
   product_precision precision = product_precision::fast;
 };
 
 /// A graph that was compiled for a target, with its memory needs.
 struct target_program {
   graph calls;
-  std::string module;  ///< the graph as StableHLO text
+  std::string module;  ///< The graph as StableHLO text.
   /// The graph in the format that the plugin loads; empty if the plugin cannot serialize it.
   std::string executable = {};
-  double seconds = 0;  ///< time of the compilation
+  double seconds = 0;  ///< Time of the compilation.
   // The sizes are in bytes on each device.
   std::int64_t argument_bytes = 0;
   std::int64_t result_bytes = 0;
-  std::int64_t shared_bytes = 0;  ///< results that are written over arguments
+  std::int64_t shared_bytes = 0;  ///< Bytes of results that are written over arguments.
   std::int64_t temporary_bytes = 0;
   std::int64_t code_bytes = 0;
 

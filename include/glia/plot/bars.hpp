@@ -18,22 +18,22 @@ namespace glia::plot {
 
 /// A series of a bar chart, with one bar in each group.
 struct bar_series {
-  std::string name = {};            ///< name in the legend; empty: not in the legend
-  std::vector<double> values = {};  ///< values, one for each group; no bar if not finite
+  std::string name = {};            ///< Name in the legend; empty: not in the legend.
+  std::vector<double> values = {};  ///< Values, one for each group; no bar if not finite.
 };
 
 /// The options of `bars`.
 struct bars_options {
-  std::string title = {};    ///< title above the chart
-  std::string x_label = {};  ///< label of the x axis
-  std::string y_label = {};  ///< label of the y axis
-  std::string note = {};     ///< text in small print at the upper right
-  bool log_y = false;        ///< whether the y axis is logarithmic
-  bool values = true;        ///< whether each bar has its value, with three digits
-  std::string unit = {};     ///< unit after the values, such as " s"
+  std::string title = {};    ///< Title above the chart.
+  std::string x_label = {};  ///< Label of the x axis.
+  std::string y_label = {};  ///< Label of the y axis.
+  std::string note = {};     ///< Text in small print at the upper right.
+  bool log_y = false;        ///< Whether the y axis is logarithmic.
+  bool values = true;        ///< Whether each bar has its value, with three digits.
+  std::string unit = {};     ///< Unit after the values, such as " s".
   /// Index of the group that is drawn in color, while the others are gray; for a single series.
   std::optional<std::size_t> highlight = {};
-  plot::canvas canvas = {};  ///< size and program
+  plot::canvas canvas = {};  ///< Size and program.
 };
 
 namespace detail {

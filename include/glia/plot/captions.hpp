@@ -15,11 +15,11 @@ namespace glia::plot {
 
 /// A text on a picture.
 struct caption {
-  std::string text = {};  ///< the text
-  double x = 0;           ///< horizontal position of its center, in pixels from the left
-  double y = 0;           ///< vertical position of its center, in pixels from the top
-  rgb color{0, 0, 0};     ///< color of the text
-  double font_size = 15;  ///< font size, in pixels
+  std::string text = {};  ///< The text.
+  double x = 0;           ///< Horizontal position of its center, in pixels from the left.
+  double y = 0;           ///< Vertical position of its center, in pixels from the top.
+  rgb color{0, 0, 0};     ///< Color of the text.
+  double font_size = 15;  ///< Font size, in pixels.
 };
 
 /// Makes a chart of a picture with texts on it, such as names under the pictures of an

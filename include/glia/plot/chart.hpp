@@ -17,9 +17,9 @@ namespace glia::plot {
 
 /// The size of a chart and the program that draws it.
 struct canvas {
-  std::size_t width = 960;          ///< width in pixels, 100 to 20,000
-  std::size_t height = 540;         ///< height in pixels, 100 to 20,000
-  std::string gnuplot = "gnuplot";  ///< name or path of gnuplot, version 5.2 or newer
+  std::size_t width = 960;          ///< Width in pixels, 100 to 20,000.
+  std::size_t height = 540;         ///< Height in pixels, 100 to 20,000.
+  std::string gnuplot = "gnuplot";  ///< Name or path of gnuplot, version 5.2 or newer.
 };
 
 /// A chart before it is drawn, as commands for gnuplot.
@@ -27,8 +27,8 @@ struct canvas {
 /// Functions such as `curves_chart` and `bars_chart` make charts. `write` draws a chart to a file,
 /// `svg` and `png` to a string. `panels_chart` combines several charts.
 struct chart {
-  plot::canvas canvas = {};  ///< size and program
-  std::string script = {};   ///< gnuplot's commands, without the output format
+  plot::canvas canvas = {};  ///< Size and program.
+  std::string script = {};   ///< Gnuplot's commands, without the output format.
 };
 
 namespace detail {

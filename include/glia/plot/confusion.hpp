@@ -17,9 +17,9 @@ namespace glia::plot {
 
 /// The options of `confusion`.
 struct confusion_options {
-  std::optional<std::string> title = {};  ///< title above the chart; default: the accuracy
-  std::size_t cell = 0;                   ///< side of a cell in pixels, up to 200; 0: automatic
-  std::string gnuplot = "gnuplot";        ///< name or path of gnuplot
+  std::optional<std::string> title = {};  ///< Title above the chart; default: the accuracy.
+  std::size_t cell = 0;                   ///< Side of a cell in pixels, up to 200; 0: automatic.
+  std::string gnuplot = "gnuplot";        ///< Name or path of gnuplot.
 };
 
 namespace detail {

@@ -25,26 +25,26 @@ enum class spread : std::uint8_t { bars, band };
 
 /// A series of points (x, y), with an optional interval of y around each point.
 struct series {
-  std::string name = {};                  ///< name in the legend; empty: not in the legend
-  std::vector<double> x = {};             ///< x values; empty: 1, 2, 3, ...
-  std::vector<double> y = {};             ///< y values, one for each x
-  std::vector<double> low = {};           ///< lower ends of the intervals, one for each y, or empty
-  std::vector<double> high = {};          ///< upper ends of the intervals, one for each lower end
-  marks style = marks::line_and_points;   ///< line, points, or both
-  spread interval_style = spread::bars;   ///< error bars, or a band along the line
-  bool dashed = false;                    ///< whether the line is dashed, for example for a model
-  std::optional<std::size_t> color = {};  ///< index in the palette; default: index of the series
+  std::string name = {};                 ///< Name in the legend; empty: not in the legend.
+  std::vector<double> x = {};            ///< X values; empty: 1, 2, 3, ....
+  std::vector<double> y = {};            ///< Y values, one for each x.
+  std::vector<double> low = {};          ///< Lower ends of the intervals, one for each y, or empty.
+  std::vector<double> high = {};         ///< Upper ends of the intervals, one for each lower end.
+  marks style = marks::line_and_points;  ///< Line, points, or both.
+  spread interval_style = spread::bars;  ///< Error bars, or a band along the line.
+  bool dashed = false;                   ///< Whether the line is dashed, for example for a model.
+  std::optional<std::size_t> color = {};  ///< Index in the palette; default: index of the series.
 };
 
 /// The options of `curves`.
 struct curves_options {
-  std::string title = {};    ///< title above the chart
-  std::string x_label = {};  ///< label of the x axis
-  std::string y_label = {};  ///< label of the y axis
-  bool log_x = false;        ///< whether the x axis is logarithmic
-  bool log_y = false;        ///< whether the y axis is logarithmic
-  bool whole_x = false;      ///< whether the x axis has only integers, for counts such as epochs
-  plot::canvas canvas = {};  ///< size and program
+  std::string title = {};    ///< Title above the chart.
+  std::string x_label = {};  ///< Label of the x axis.
+  std::string y_label = {};  ///< Label of the y axis.
+  bool log_x = false;        ///< Whether the x axis is logarithmic.
+  bool log_y = false;        ///< Whether the y axis is logarithmic.
+  bool whole_x = false;      ///< Whether the x axis has only integers, for counts such as epochs.
+  plot::canvas canvas = {};  ///< Size and program.
 };
 
 namespace detail {
@@ -145,8 +145,8 @@ struct curve_axes {
 
 /// A series in gnuplot's language.
 struct curve {
-  std::string data;      ///< data blocks
-  std::string elements;  ///< elements of the plot command
+  std::string data;      ///< Data blocks.
+  std::string elements;  ///< Elements of the plot command.
 };
 
 /// Converts series k of a chart to gnuplot's language.

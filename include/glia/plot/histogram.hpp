@@ -16,23 +16,23 @@ namespace glia::plot {
 
 /// A set of values whose distribution `histogram` draws.
 struct distribution {
-  std::string name = {};            ///< name in the legend; empty: not in the legend
-  std::vector<double> values = {};  ///< values; those that are not finite are ignored
+  std::string name = {};            ///< Name in the legend; empty: not in the legend.
+  std::vector<double> values = {};  ///< Values; values that are not finite are ignored.
 };
 
 /// The options of `histogram`.
 struct histogram_options {
-  std::string title = {};         ///< title above the chart
-  std::string x_label = {};       ///< label of the x axis
-  std::string y_label = "count";  ///< label of the y axis
-  std::size_t bins = 0;           ///< number of bins, up to 10,000; 0: Freedman-Diaconis rule
+  std::string title = {};         ///< Title above the chart.
+  std::string x_label = {};       ///< Label of the x axis.
+  std::string y_label = "count";  ///< Label of the y axis.
+  std::size_t bins = 0;           ///< Number of bins, up to 10,000; 0: Freedman-Diaconis rule.
   /// Lower end of the first bin; default: the smallest value. Smaller values are ignored.
   double low = -std::numeric_limits<double>::infinity();
   /// Upper end of the last bin, which includes it; default: the largest value. Larger values are
   /// ignored.
   double high = std::numeric_limits<double>::infinity();
-  bool log_y = false;        ///< whether the y axis is logarithmic
-  plot::canvas canvas = {};  ///< size and program
+  bool log_y = false;        ///< Whether the y axis is logarithmic.
+  plot::canvas canvas = {};  ///< Size and program.
 };
 
 namespace detail {

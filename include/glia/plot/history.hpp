@@ -17,10 +17,10 @@ namespace glia::plot {
 
 /// The options of `history`.
 struct history_options {
-  std::string title = {};                        ///< title above all panels
-  bool log_loss = false;                         ///< whether the loss has a logarithmic axis
-  std::size_t columns = 2;                       ///< number of columns of panels, at least 1
-  canvas panel = {.width = 560, .height = 400};  ///< size of a panel, and program
+  std::string title = {};                        ///< Title above all panels.
+  bool log_loss = false;                         ///< Whether the loss has a logarithmic axis.
+  std::size_t columns = 2;                       ///< Number of columns of panels, at least 1.
+  canvas panel = {.width = 560, .height = 400};  ///< Size of a panel, and program.
 };
 
 /// Makes a chart of the loss and one of each metric by epoch, in training and, if there was a

@@ -13,8 +13,8 @@ namespace glia::plot {
 
 /// The options of `panels`.
 struct panels_options {
-  std::string title = {};   ///< title above all charts
-  std::size_t columns = 2;  ///< number of columns, at least 1
+  std::string title = {};   ///< Title above all charts.
+  std::size_t columns = 2;  ///< Number of columns, at least 1.
 };
 
 /// Combines several charts in one, row by row. Each keeps its own size, in a cell of the size of

@@ -18,10 +18,10 @@ namespace glia::plot {
 
 /// The options of `profile`.
 struct profile_options {
-  std::string title = {};       ///< title above the chart; empty: a default title
-  std::size_t max_layers = 12;  ///< largest number of layers with their own bar, at least 1
-  double min_share = 0.005;     ///< smallest fraction of a step's time for an own bar
-  plot::canvas canvas = {};     ///< size and program
+  std::string title = {};       ///< Title above the chart; empty: a default title.
+  std::size_t max_layers = 12;  ///< Largest number of layers with their own bar, at least 1.
+  double min_share = 0.005;  ///< Smallest fraction of a step's time for a separate bar, in [0, 1].
+  plot::canvas canvas = {};  ///< Size and program.
 };
 
 /// Makes a bar chart of the time of a training step by layer, in milliseconds: forward pass,

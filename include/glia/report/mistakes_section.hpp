@@ -25,15 +25,15 @@ namespace glia {
 
 /// The options of `report::mistakes`.
 struct mistakes_options {
-  std::size_t max_mistakes = 24;        ///< largest number of mistakes shown
-  std::vector<std::string> names = {};  ///< names of the classes; empty: their numbers
+  std::size_t max_mistakes = 24;        ///< Largest number of mistakes shown.
+  std::vector<std::string> names = {};  ///< Names of the classes; empty: numbers of the classes.
   /// Shape of the samples as pictures: (H, W), (H, W, 1) or (H, W, 3); empty: the shape in the data
   /// set.
   shape picture_shape = {};
-  float black = 0;  ///< value shown as black; it must differ from `white`
-  float white = 1;  ///< value shown as white
-  /// Function that returns the picture of sample n, for samples that are not pictures any more:
-  /// `[&](std::size_t n) { return photos.picture(n); }`
+  float black = 0;  ///< Value shown as black; must differ from `white`.
+  float white = 1;  ///< Value shown as white.
+  /// Function that returns the picture of sample n, if the samples are no longer pictures. Example:
+  /// `[&](std::size_t n) { return photos.picture(n); }`.
   std::function<image(std::size_t)> picture = {};
 };
 

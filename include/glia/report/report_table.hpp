@@ -13,11 +13,11 @@ namespace glia {
 
 /// A table for a `report`, such as a comparison or the results of a search.
 struct report_table {
-  std::string caption = {};                         ///< heading of the table
-  std::vector<std::string> headers = {};            ///< headers of the columns
-  std::vector<std::vector<std::string>> rows = {};  ///< cells of the rows, one for each header
-  bool totals = false;                              ///< whether the last row is a total
-  std::string note = {};                            ///< text below the table, in small print
+  std::string caption = {};                         ///< Heading of the table.
+  std::vector<std::string> headers = {};            ///< Headers of the columns.
+  std::vector<std::vector<std::string>> rows = {};  ///< Cells of the rows, one for each header.
+  bool totals = false;                              ///< Whether the last row is a total.
+  std::string note = {};                            ///< Text below the table, in small print.
 };
 
 namespace detail {

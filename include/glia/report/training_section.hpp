@@ -38,7 +38,7 @@ namespace glia::detail {
 
 /// The scores of a report, with the metrics of the training.
 struct score_list {
-  std::vector<std::pair<std::string, scores>> rows = {};  ///< scores with the names of their rows
+  std::vector<std::pair<std::string, scores>> rows = {};  ///< Scores with the names of their rows.
   std::vector<metric> metrics = {};
 
   /// Formats a score; accuracies as percentages.

@@ -15,19 +15,19 @@ namespace glia {
 
 /// A misclassified sample.
 struct mistake {
-  std::size_t sample = 0;        ///< index of the sample
-  std::size_t truth = 0;         ///< true class
-  std::size_t predicted = 0;     ///< predicted class
-  double probability = 0;        ///< probability of the predicted class
-  double truth_probability = 0;  ///< probability of the true class
-  double loss = 0;               ///< loss, -ln(truth_probability)
+  std::size_t sample = 0;        ///< Index of the sample.
+  std::size_t truth = 0;         ///< True class.
+  std::size_t predicted = 0;     ///< Predicted class.
+  double probability = 0;        ///< Probability of the predicted class.
+  double truth_probability = 0;  ///< Probability of the true class.
+  double loss = 0;               ///< Loss, -ln(truth_probability).
 };
 
 /// The result of `worst_mistakes`.
 struct mistakes_found {
-  std::vector<mistake> worst;  ///< worst mistakes, by falling loss, then by index
-  std::size_t wrong = 0;       ///< number of all mistakes
-  std::size_t samples = 0;     ///< number of all samples
+  std::vector<mistake> worst;  ///< Worst mistakes, by falling loss, then by index.
+  std::size_t wrong = 0;       ///< Number of all mistakes.
+  std::size_t samples = 0;     ///< Number of all samples.
 };
 
 namespace detail {

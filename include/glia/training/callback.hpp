@@ -22,12 +22,12 @@ namespace glia {
 
 /// The events of a training at which callbacks are called.
 enum class event : std::uint8_t {
-  train_begin,        ///< before anything else; an interrupted training is restored here
-  frozen_pass,        ///< more samples have passed the frozen layers, before the first epoch
-  epoch_begin,        ///< an epoch begins or is resumed; epochs count from 1
-  train_batch_end,    ///< after each training step
-  train_batches_end,  ///< after an epoch's last step, before its validation, if there is one
-  epoch_end,          ///< after the validation; the epoch is the last one in the history
+  train_begin,        ///< Before anything else; an interrupted training is restored here.
+  frozen_pass,        ///< More samples have passed the frozen layers, before the first epoch.
+  epoch_begin,        ///< An epoch begins or is resumed; epochs count from 1.
+  train_batch_end,    ///< After each training step.
+  train_batches_end,  ///< After an epoch's last step, before its validation, if there is one.
+  epoch_end,          ///< After the validation; the epoch is the last one in the history.
   /// After everything else, but not if an exception ends the training. A callback can stop the
   /// training here only if a resumed training had no epochs left.
   train_end,
@@ -54,19 +54,19 @@ struct callback_result {
 
 /// The progress of a data set's samples through a model's frozen layers.
 struct frozen_pass {
-  std::string name;              ///< of the data set: training
-  std::size_t samples_done = 0;  ///< 0 when the pass begins
-  std::size_t sample_count = 0;  ///< of the data set
-  std::size_t bytes = 0;         ///< of all outputs together
-  bool in_memory = true;         ///< whether the outputs are kept in memory, not in a file
+  std::string name;              ///< Name of the data set: training.
+  std::size_t samples_done = 0;  ///< Number of samples done; 0 when the pass begins.
+  std::size_t sample_count = 0;  ///< Number of samples of the data set.
+  std::size_t bytes = 0;         ///< Bytes of all outputs together.
+  bool in_memory = true;         ///< Whether the outputs are kept in memory, not in a file.
 };
 
 /// The memory that a training uses, in bytes.
 struct training_memory {
-  std::size_t parameters = 0;       ///< including running statistics
-  std::size_t optimizer_state = 0;  ///< such as Adam's moments
-  std::size_t graph = 0;            ///< working memory of the largest recorded training step
-  std::size_t batch_tiles = 0;      ///< working memory of its batch tiles
+  std::size_t parameters = 0;       ///< Bytes of the parameters, with running statistics.
+  std::size_t optimizer_state = 0;  ///< Bytes of the optimizer's state, such as Adam's moments.
+  std::size_t graph = 0;        ///< Bytes of working memory of the largest recorded training step.
+  std::size_t batch_tiles = 0;  ///< Bytes of working memory of its batch tiles.
 };
 
 /// The functions behind the members of `training`, independent of the device.
@@ -87,19 +87,19 @@ struct training_access {
 /// A training at one of its events, as callbacks see it. Valid during the call only.
 struct training {
   glia::event event;
-  const model_plan& plan;        ///< of the model
-  const shape& sample_shape;     ///< of the model's inputs, without the batch axis
-  const glia::history& history;  ///< of the epochs that have ended
+  const model_plan& plan;        ///< Plan of the model.
+  const shape& sample_shape;     ///< Shape of the model's inputs, without the batch axis.
+  const glia::history& history;  ///< Results of the epochs that have ended.
   const training_access& access;
-  std::size_t rank = 0;        ///< of this process, if several processes train together
-  std::size_t rank_count = 1;  ///< how many processes train together
-  bool resume = false;         ///< whether fit was asked to resume an interrupted training
+  std::size_t rank = 0;  ///< Rank of this process, from 0, if several processes train together.
+  std::size_t rank_count = 1;  ///< Number of processes that train together.
+  bool resume = false;         ///< Whether `fit` was called with `.resume = true`.
   std::size_t batch_size = 0;
-  std::size_t epochs = 0;         ///< that fit was asked for, including those before a resume
-  std::size_t epoch = 0;          ///< the current epoch or, between epochs, the last one; from 1
-  std::size_t step = 0;           ///< training steps taken, in all calls of fit
-  std::size_t samples_done = 0;   ///< of the current epoch
-  std::size_t epoch_samples = 0;  ///< samples of a whole epoch
+  std::size_t epochs = 0;  ///< Number of epochs passed to `fit`, including epochs before a resume.
+  std::size_t epoch = 0;   ///< Number of the current or, between epochs, of the last epoch; from 1.
+  std::size_t step = 0;    ///< Number of training steps taken, in all calls of `fit`.
+  std::size_t samples_done = 0;   ///< Number of samples done in the current epoch.
+  std::size_t epoch_samples = 0;  ///< Number of samples of a whole epoch.
   /// At `event::frozen_pass`, otherwise null.
   const glia::frozen_pass* frozen_pass = nullptr;
 

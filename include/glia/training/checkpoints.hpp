@@ -145,10 +145,10 @@ class folder_lock {
 
 /// The options of `checkpoints`: when they are written, and which are kept.
 struct checkpoint_options {
-  std::size_t every_steps = 0;  ///< number of steps between checkpoints; 0: not by steps
-  double every_seconds = 0;     ///< seconds between checkpoints; 0: not by time
-  bool every_epoch = true;      ///< whether to write a checkpoint after each epoch
-  std::size_t keep_last = 3;    ///< number of newest checkpoints to keep, at least 1
+  std::size_t every_steps = 0;  ///< Number of steps between checkpoints; 0: not by steps.
+  double every_seconds = 0;     ///< Seconds between checkpoints; 0: not by time.
+  bool every_epoch = true;      ///< Whether to write a checkpoint after each epoch.
+  std::size_t keep_last = 3;    ///< Number of newest checkpoints to keep, at least 1.
   /// Name of the score whose best epoch is kept as best.safetensors, such as "validation_loss";
   /// empty: no such file.
   std::string monitor = "";

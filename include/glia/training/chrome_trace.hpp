@@ -27,17 +27,17 @@ class chrome_trace {
  public:
   /// An activity of a thread.
   struct event {
-    std::string name;            ///< name of the activity
-    std::string category;        ///< category, such as "forward"
-    std::uint32_t row = 0;       ///< index of the thread
-    std::int64_t begin = 0;      ///< begin, in nanoseconds of timeline::now
-    std::int64_t end = 0;        ///< end, in nanoseconds of timeline::now
-    std::string arguments = {};  ///< members of a JSON object
+    std::string name;            ///< Name of the activity.
+    std::string category;        ///< Category, such as "forward".
+    std::uint32_t row = 0;       ///< Index of the thread.
+    std::int64_t begin = 0;      ///< Begin, in nanoseconds of timeline::now.
+    std::int64_t end = 0;        ///< End, in nanoseconds of timeline::now.
+    std::string arguments = {};  ///< Members of a JSON object.
   };
   /// The value of the memory counter at a time.
   struct sample {
-    std::int64_t at = 0;  ///< time, in nanoseconds of timeline::now
-    double resident = 0;  ///< resident memory, in bytes
+    std::int64_t at = 0;  ///< Time, in nanoseconds of timeline::now.
+    double resident = 0;  ///< Resident memory, in bytes.
   };
 
   /// Adds the recording of a step.

@@ -23,7 +23,7 @@ namespace glia {
 struct csv_logger {
   static constexpr bool first_rank_only = true;
 
-  std::filesystem::path path;  ///< path of the CSV file
+  std::filesystem::path path;  ///< Path of the CSV file.
 
   void operator()(const training& t) const {
     // At the beginning, to see whether the file can be written; but a resumed training must not

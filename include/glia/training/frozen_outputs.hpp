@@ -20,8 +20,8 @@ struct frozen_output_options {
   /// Whether the outputs are computed once and cached. Otherwise they are computed in every step,
   /// with the same results.
   bool cache = true;
-  row_store::options storage{};  ///< memory limit of the cache and folder for its file
-  std::size_t batch_size = 32;   ///< samples that pass the frozen layers at a time, at least 1
+  row_store::options storage{};  ///< Memory limit of the cache and folder for its file.
+  std::size_t batch_size = 32;   ///< Samples that pass the frozen layers at a time, at least 1.
   /// Ranks that share the computation; each gets all outputs. `fit` sets it by itself.
   rank_group* ranks = nullptr;
 };

@@ -25,11 +25,11 @@ concept host_memory_backend = placing_backend<B> && requires(const typename B::t
 struct sum_layout {
   /// The position of a tensor in the vector.
   struct segment {
-    std::size_t first = 0;  ///< index of its first number
-    shape what;             ///< shape of the tensor
+    std::size_t first = 0;  ///< Index of the tensor's first number.
+    shape what;             ///< Shape of the tensor.
     /// Index of its parameter; empty for sums of loss and metrics.
     std::optional<std::size_t> parameter = std::nullopt;
-    bool gradient = false;  ///< whether it is a gradient, not a new value of the parameter
+    bool gradient = false;  ///< Whether it is a gradient, not a new value of the parameter.
 
     [[nodiscard]] std::size_t end() const { return first + padded(what.size()); }
     friend bool operator==(const segment&, const segment&) = default;

@@ -15,21 +15,21 @@ namespace glia {
 
 /// The results of one epoch of training.
 struct epoch_record {
-  std::size_t epoch = 0;             ///< number of the epoch, from 1
-  std::size_t samples = 0;           ///< number of samples trained on
-  double seconds = 0;                ///< seconds of training, without the validation
-  double samples_per_second = 0;     ///< samples per second of training
-  double learning_rate = 0;          ///< learning rate of the epoch's last step
-  scores training;                   ///< loss and metrics, averaged over the epoch's steps
-  std::optional<scores> validation;  ///< loss and metrics of the validation data after the epoch
+  std::size_t epoch = 0;             ///< Number of the epoch, from 1.
+  std::size_t samples = 0;           ///< Number of samples trained on.
+  double seconds = 0;                ///< Seconds of training, without the validation.
+  double samples_per_second = 0;     ///< Samples per second of training.
+  double learning_rate = 0;          ///< Learning rate of the epoch's last step.
+  scores training;                   ///< Loss and metrics, averaged over the epoch's steps.
+  std::optional<scores> validation;  ///< Loss and metrics of the validation data after the epoch.
 
   friend bool operator==(const epoch_record&, const epoch_record&) = default;
 };
 
 /// The results of a training, epoch by epoch. `fit` returns it.
 struct history {
-  std::vector<metric> metrics;       ///< the metrics of the scores, in their order
-  std::vector<epoch_record> epochs;  ///< the results of each epoch
+  std::vector<metric> metrics;       ///< The metrics of the scores, in their order.
+  std::vector<epoch_record> epochs;  ///< The results of each epoch.
   /// The graphs compiled during the training, on backends that compile them.
   glia::compilations compilations;
   /// Seconds spent on the outputs of frozen layers before the first epoch.

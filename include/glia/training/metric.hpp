@@ -56,9 +56,9 @@ class target_values {
 
 /// The target of a sample: a class label, or values of the outputs' shape.
 struct sample_target {
-  std::int32_t label = -1;    ///< class label; -1 if the target has values
-  target_values values = {};  ///< values; empty if the target is a class label
-  double threshold = 0;       ///< a single output above it predicts class 1
+  std::int32_t label = -1;    ///< Class label; -1 if the target has values.
+  target_values values = {};  ///< Values; empty if the target is a class label.
+  double threshold = 0;       ///< Threshold of a single output; a larger output predicts class 1.
 
   /// The target value of output `i` of `outputs`. A class label is 1 at its own output and 0 at the
   /// others; for a single output it is the label itself, 0 or 1.
@@ -72,8 +72,8 @@ struct sample_target {
 
 /// The properties of outputs and targets that a metric can check before anything runs.
 struct measured_outputs {
-  shape output;                      ///< shape of the model's outputs, without the batch axis
-  std::optional<shape> values = {};  ///< shape of a target; empty if samples have class labels
+  shape output;                      ///< Shape of the model's outputs, without the batch axis.
+  std::optional<shape> values = {};  ///< Shape of a target; empty if samples have class labels.
   /// Activation that the loss applies: if it is softmax or sigmoid, the outputs are logits.
   output_kind applied = output_kind::other;
 };
@@ -90,14 +90,15 @@ struct measured_outputs {
 ///
 /// Each metric of a training needs its own name.
 struct metric {
-  std::string name;         ///< name in histories, CSV files and callbacks
-  std::string output = {};  ///< name of the output, if the model has several; see `for_output`
+  std::string name;         ///< Name in histories, CSV files and callbacks.
+  std::string output = {};  ///< Name of the output, if the model has several; see `for_output`.
 
   /// If above 0: counts the samples whose class is among the k highest outputs, on the device, and
   /// does not use `update_state`. 0: uses `update_state`.
   std::size_t k = 0;
 
-  std::size_t state_size = 1;  ///< how many sums `update_state` adds to; they begin at 0
+  /// Number of sums that `update_state` adds to; each sum begins at 0.
+  std::size_t state_size = 1;
   /// If true, `update_state` gets `state_size` fresh numbers for each sample, and `result` gets
   /// those of all samples, one after another. For metrics that sums cannot express, such as `auc`.
   /// Takes 8 bytes for each number.
@@ -111,7 +112,8 @@ struct metric {
   /// Returns why the metric cannot be computed for such outputs and targets, or an empty text if it
   /// can. Called before the first step; `fit` and `evaluate` throw `value_error` with the text.
   std::function<std::string(const measured_outputs&)> unsupported_reason = {};
-  bool smaller_is_better = false;  ///< true for errors, false for accuracies
+  /// Whether smaller values are better: true for errors, false for accuracies.
+  bool smaller_is_better = false;
 
   [[nodiscard]] bool counts_classes() const { return !update_state; }
   friend bool operator==(const metric& a, const metric& b) {

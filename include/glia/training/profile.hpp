@@ -22,35 +22,35 @@ namespace glia {
 struct profile_entry {
   /// Name of the layer, such as "dense_0"; or "loss", "metrics", or "the step" for the rest.
   std::string layer;
-  step_phase phase = step_phase::forward;  ///< forward, backward or update
-  std::string kernel;                      ///< name of the kernel
-  std::size_t calls = 0;                   ///< number of calls
-  double seconds = 0;                      ///< seconds of wall time; parallel threads count once
-  double flops = 0;                        ///< number of floating-point operations
-  double bytes = 0;  ///< bytes of operands and results, as if there were no cache
+  step_phase phase = step_phase::forward;  ///< Forward, backward or update.
+  std::string kernel;                      ///< Name of the kernel.
+  std::size_t calls = 0;                   ///< Number of calls.
+  double seconds = 0;                      ///< Seconds of wall time; parallel threads count once.
+  double flops = 0;                        ///< Number of floating-point operations.
+  double bytes = 0;  ///< Bytes of operands and results, as if there were no cache.
 };
 
 /// The memory of a training, in bytes.
 struct profile_memory {
-  std::size_t before = 0;    ///< resident memory before the training: program, libraries and data
-  training_memory training;  ///< memory that the training uses
-  std::size_t peak = 0;      ///< peak resident memory
+  std::size_t before = 0;    ///< Resident bytes before the training: program, libraries and data.
+  training_memory training;  ///< Memory that the training uses.
+  std::size_t peak = 0;      ///< Peak of the resident bytes.
 };
 
 /// The result of a `profiler`: where the time of some training steps went, and the memory of the
 /// training.
 struct profile {
-  std::size_t first_step = 0;          ///< number of the first measured step
-  std::size_t steps = 0;               ///< number of measured steps
-  double seconds = 0;                  ///< seconds of these steps together
-  std::vector<profile_entry> entries;  ///< times by layer, phase and kernel
+  std::size_t first_step = 0;          ///< Number of the first measured step.
+  std::size_t steps = 0;               ///< Number of measured steps.
+  double seconds = 0;                  ///< Seconds of all measured steps together.
+  std::vector<profile_entry> entries;  ///< Times by layer, phase and kernel.
   /// Seconds spent on other activities by name, such as waiting for data.
   std::vector<std::pair<std::string, double>> others;
-  std::vector<layer_summary> layers;         ///< layers of the model
-  std::size_t batch_size = 0;                ///< samples in a batch
-  std::size_t number_bytes = sizeof(float);  ///< bytes of a number
-  profile_memory memory;                     ///< memory of the training
-  double peak_flops = 0;                     ///< measured peak FLOP/s of the machine; 0: unknown
+  std::vector<layer_summary> layers;         ///< Layers of the model.
+  std::size_t batch_size = 0;                ///< Samples in a batch.
+  std::size_t number_bytes = sizeof(float);  ///< Bytes of a number.
+  profile_memory memory;                     ///< Memory of the training.
+  double peak_flops = 0;                     ///< Measured peak FLOP/s of the machine; 0: unknown.
 
   /// The fraction of the steps' time that the entries and the other activities explain.
   [[nodiscard]] double accounted() const {

@@ -21,9 +21,9 @@ namespace glia {
 
 /// The options of `profiler`: which steps it measures, and what it prints.
 struct profiler_options {
-  std::ostream* print = nullptr;  ///< stream for the tables at the end; null: none
-  std::size_t skip = 3;           ///< number of first steps to skip, which record and warm up
-  std::size_t steps = 50;         ///< number of steps to measure after those
+  std::ostream* print = nullptr;  ///< Stream for the tables at the end; null: none.
+  std::size_t skip = 3;  ///< Number of first steps to skip, during which glia records and warms up.
+  std::size_t steps = 50;  ///< Number of steps to measure after the skipped steps.
   /// Whether to measure the machine's peak FLOP/s at the end, in a few hundredths of a second.
   bool measure_peak = true;
 };

@@ -26,13 +26,13 @@ struct reduce_lr_on_plateau {
   /// Name of the score, such as "validation_loss", "loss" (of the training) or
   /// "validation_accuracy".
   std::string monitor = "validation_loss";
-  double factor = 0.1;        ///< factor of the learning rate, in (0, 1)
-  std::size_t patience = 10;  ///< number of epochs without improvement, at least 1
+  double factor = 0.1;        ///< Factor of the learning rate, in (0, 1).
+  std::size_t patience = 10;  ///< Number of epochs without improvement, at least 1.
   /// Length of the cooldown after each reduction. As in Keras, the epoch in which it ends already
   /// counts, so cooldown - 1 epochs are ignored.
   std::size_t cooldown = 0;
-  double min_delta = 1e-4;  ///< improvement over the best score that must be exceeded, at least 0
-  double min_lr = 0;        ///< lower bound of the learning rate, at least 0
+  double min_delta = 1e-4;  ///< Improvement over the best score that must be exceeded, at least 0.
+  double min_lr = 0;        ///< Lower bound of the learning rate, at least 0.
 
   void operator()(const training& t) const {
     if (t.event == event::train_begin) {

@@ -20,8 +20,8 @@ namespace glia {
 /// The metrics to compute in addition to the loss.
 struct scoring {
   std::vector<metric> metrics;
-  double border = 0;             ///< a single output above it predicts class 1
-  counted_targets counted = {};  ///< targets that decide whether a sample counts
+  double border = 0;  ///< Threshold of a single output; a larger output predicts class 1.
+  counted_targets counted = {};  ///< Targets that decide whether a sample counts.
 
   /// Whether a metric needs the outputs on the host.
   [[nodiscard]] bool needs_outputs() const {

@@ -12,9 +12,9 @@ namespace glia {
 
 /// The mean loss and the metrics of a model over a set of samples.
 struct scores {
-  double loss = 0;                             ///< mean loss
-  std::vector<double> metric_values = {};      ///< values of the metrics, in the requested order
-  std::vector<std::string> metric_names = {};  ///< names of the metrics, in the same order
+  double loss = 0;                             ///< Mean loss.
+  std::vector<double> metric_values = {};      ///< Values of the metrics, in the requested order.
+  std::vector<std::string> metric_names = {};  ///< Names of the metrics, in the same order.
 
   friend bool operator==(const scores&, const scores&) = default;
 

@@ -144,16 +144,16 @@ class shared_step {
     const B& device;
     model_part which;
     parameter_list<B>& parameters;
-    slot_lists<B>& slots;  ///< state of the optimizer
+    slot_lists<B>& slots;  ///< State of the optimizer.
     const step_rule<X>& rule;
-    const shape& sample;  ///< shape of the model's samples
-    const shape& output;  ///< shape of the model's outputs for a sample
+    const shape& sample;  ///< Shape of the model's samples.
+    const shape& output;  ///< Shape of the model's outputs for a sample.
     bool depth_first;
     const std::optional<frozen_end>& frontier;
-    const counted_targets& counted;  ///< targets that decide whether a sample counts in the loss
-    tensor numbers;                  ///< numbers of the optimizer for this step
+    const counted_targets& counted;  ///< Targets that decide whether a sample counts in the loss.
+    tensor numbers;                  ///< Numbers of the optimizer for this step.
     step_key key;
-    timeline* times;  ///< recording of the step; can be null
+    timeline* times;  ///< Recording of the step; can be null.
   };
 
   /// Takes a step on this rank's samples of a batch, and computes the scores if asked for. `rows`

@@ -24,10 +24,10 @@ using slot_lists = std::vector<std::vector<typename B::tensor>>;
 
 /// The shapes for which a training step is recorded.
 struct step_shapes {
-  shape inputs;             ///< shape of the model's inputs, even if the step begins later
-  tensor_spec targets;      ///< shape and type of the targets; integers for class labels
-  bool depth_first = true;  ///< whether the step uses batch tiles
-  bool counted = false;     ///< whether there is a mask of the samples that count
+  shape inputs;             ///< Shape of the model's inputs, even if the step begins later.
+  tensor_spec targets;      ///< Shape and type of the targets; integers for class labels.
+  bool depth_first = true;  ///< Whether the step uses batch tiles.
+  bool counted = false;     ///< Whether there is a mask of the samples that count.
   friend bool operator==(const step_shapes&, const step_shapes&) = default;
 };
 
@@ -48,10 +48,10 @@ enum class step_kind : std::uint8_t { fast, plain };
 /// The inputs of a training step other than parameters and optimizer state.
 template <backend B>
 struct step_inputs {
-  typename B::tensor x;        ///< samples (N, ...)
-  targets<B> t;                ///< targets of the samples
-  typename B::tensor key;      ///< key of the random numbers
-  typename B::tensor numbers;  ///< numbers of the optimizer for this step, such as the rate
+  typename B::tensor x;        ///< Samples (N, ...).
+  targets<B> t;                ///< Targets of the samples.
+  typename B::tensor key;      ///< Key of the random numbers.
+  typename B::tensor numbers;  ///< Numbers of the optimizer for this step, such as the rate.
   /// A mask (N): 1 for samples that count, 0 for others and for padding. Used by backends that
   /// compile whole graphs, and if targets can say that samples do not count.
   typename B::tensor present = {};

@@ -22,7 +22,7 @@ struct tensorboard_options {
   std::size_t loss_every_steps = 0;
   /// Number of epochs between two histograms of the trained parameters; 0: none.
   std::size_t histogram_every_epochs = 1;
-  std::size_t histogram_buckets = 30;  ///< number of buckets in each histogram, at least 1
+  std::size_t histogram_buckets = 30;  ///< Number of buckets in each histogram, at least 1.
 };
 
 /// A callback that writes the progress of the training to a folder for TensorBoard.

@@ -27,7 +27,7 @@ class shared_step;
 
 /// The options of a `trainer`, for all of its calls of `fit`.
 struct trainer_options {
-  std::uint64_t seed = 1;  ///< seed of shuffling and of random layers such as dropout
+  std::uint64_t seed = 1;  ///< Seed of shuffling and of random layers such as dropout.
   /// Functions applied to the gradients before each update, in this order, such as
   /// {clip_by_global_norm(1.0)}.
   std::vector<gradient_transform> gradient_transforms = {};
@@ -38,21 +38,21 @@ struct trainer_options {
 
 /// The options of `trainer::fit`.
 struct fit_options {
-  std::size_t epochs = 1;       ///< number of epochs, including those before a resume
-  std::size_t batch_size = 32;  ///< samples in a batch, at least 1; the last batch may be smaller
-  bool shuffle = true;          ///< whether each epoch has its own random order of samples
+  std::size_t epochs = 1;       ///< Number of epochs, including epochs before a resume.
+  std::size_t batch_size = 32;  ///< Samples in a batch, at least 1; the last batch may be smaller.
+  bool shuffle = true;          ///< Whether each epoch has its own random order of samples.
   /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, none otherwise.
   metric_list metrics = {};
-  std::ostream* progress = &std::cout;  ///< stream for the progress bar; nullptr: silent
+  std::ostream* progress = &std::cout;  ///< Stream for the progress bar; nullptr: silent.
   /// Callbacks, called at each event in this order; those with `runs_last`, such as `checkpoints`,
   /// come last.
   std::vector<callback> callbacks = {};
-  frozen_output_options frozen_outputs{};  ///< options of the cache for outputs of frozen layers
+  frozen_output_options frozen_outputs{};  ///< Options of the cache for outputs of frozen layers.
 
   /// Whether to resume the trainer's last call of `fit`, or the restored state, until `epochs`
   /// epochs are done in total. Resumes in the middle of an epoch, too.
   bool resume = false;
-  bool stop_at_interrupt = true;  ///< whether Ctrl-C and SIGTERM stop after the current step
+  bool stop_at_interrupt = true;  ///< Whether Ctrl-C and SIGTERM stop after the current step.
 };
 
 /// The part of `trainer` that does not depend on the types of model, loss and optimizer, so that it

@@ -18,20 +18,21 @@ struct training_state {
   /// Parameters, running statistics and the optimizer's state, in the backend's floating-point
   /// type. The optimizer's tensors have the name of their parameter with ".slot0", ".slot1", ...
   std::vector<named_tensor> tensors;
-  std::uint64_t seed = 0;          ///< seed of shuffling and of random layers
-  std::uint64_t step = 0;          ///< number of steps taken
-  double learning_rate_scale = 1;  ///< factor of the optimizer's learning rate
+  std::uint64_t seed = 0;          ///< Seed of shuffling and of random layers.
+  std::uint64_t step = 0;          ///< Number of steps taken.
+  double learning_rate_scale = 1;  ///< Factor of the optimizer's learning rate.
 
-  std::uint64_t epoch = 0;  ///< number of epochs begun, in all calls of `fit`
+  std::uint64_t epoch = 0;  ///< Number of epochs begun, in all calls of `fit`.
   /// Number of samples seen in an incomplete epoch; 0 between epochs. With `fit_options::resume`,
   /// the next call of `fit` continues after them, otherwise it begins the next epoch.
   std::uint64_t position = 0;
-  std::uint64_t samples = 0;              ///< number of samples of the incomplete epoch
-  std::uint64_t batch_size = 0;           ///< batch size of the incomplete epoch
-  bool shuffled = false;                  ///< whether its samples are shuffled
-  std::vector<std::string> metrics = {};  ///< names of the metrics
-  std::vector<double> sums = {};          ///< sums of its scores; see running_scores::sums_so_far
-  double seconds = 0;                     ///< seconds of training in it
+  std::uint64_t samples = 0;     ///< Number of samples of the incomplete epoch.
+  std::uint64_t batch_size = 0;  ///< Batch size of the incomplete epoch.
+  bool shuffled = false;         ///< Whether the samples of the incomplete epoch are shuffled.
+  std::vector<std::string> metrics = {};  ///< Names of the metrics.
+  /// Sums of the scores of the incomplete epoch; see running_scores::sums_so_far.
+  std::vector<double> sums = {};
+  double seconds = 0;  ///< Seconds of training in the incomplete epoch.
 
   /// The optimizer's `state_name`, such as "adam"; empty if it is not known.
   std::string optimizer = {};

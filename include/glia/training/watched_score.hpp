@@ -64,9 +64,9 @@ struct watched_name {
 
 /// The best epoch of a training by a score.
 struct best_epoch {
-  std::size_t epoch = 0;         ///< number of the epoch, from 1; 0 if there is none yet
-  double score = 0;              ///< its score
-  std::size_t epochs_since = 0;  ///< number of epochs after it, without improvement
+  std::size_t epoch = 0;         ///< Number of the epoch, from 1; 0 before the first score.
+  double score = 0;              ///< Score of the epoch.
+  std::size_t epochs_since = 0;  ///< Number of epochs since then, without improvement.
 };
 
 /// Finds the best epoch of a history. An epoch is better if its score improves on the best one by

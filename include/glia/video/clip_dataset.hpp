@@ -27,17 +27,18 @@ using clip_file = image_file;
 
 /// Options of `clip_dataset`.
 struct clip_dataset_options {
-  std::size_t frames = 16;              ///< frames per clip, evenly spread over it; at least 1
-  std::size_t height = 224;             ///< height of the frames in pixels, at least 1
-  std::size_t width = 224;              ///< width of the frames in pixels, at least 1
-  image_fit fit = image_fit::stretch;   ///< stretch or crop frames of other proportions
-  glia::augmentation augmentation{};    ///< random changes of training clips; none by default
-  std::uint64_t seed = 1;               ///< seed of the augmentation
-  std::array<float, 3> mean{0, 0, 0};   ///< means of red, green and blue, for values in [0, 1]
-  std::array<float, 3> std{1, 1, 1};    ///< standard deviations of red, green and blue, above 0
-  std::size_t threads = 0;              ///< number of threads, each decodes a clip; 0: one per core
-  bool allow_damage = false;            ///< whether truncated and damaged clips are accepted
-  std::size_t max_pixels = 40'000'000;  ///< largest frame accepted, in pixels (height x width)
+  std::size_t frames = 16;   ///< Frames per clip, evenly spread over it; at least 1.
+  std::size_t height = 224;  ///< Height of the frames in pixels, at least 1.
+  std::size_t width = 224;   ///< Width of the frames in pixels, at least 1.
+  /// Whether to stretch or to crop frames of other proportions.
+  image_fit fit = image_fit::stretch;
+  glia::augmentation augmentation{};   ///< Random changes of training clips; none by default.
+  std::uint64_t seed = 1;              ///< Seed of the augmentation.
+  std::array<float, 3> mean{0, 0, 0};  ///< Means of red, green and blue, for values in [0, 1].
+  std::array<float, 3> std{1, 1, 1};   ///< Standard deviations of red, green and blue, above 0.
+  std::size_t threads = 0;    ///< Number of threads, which each decode a clip; 0: one per core.
+  bool allow_damage = false;  ///< Whether truncated and damaged clips are accepted.
+  std::size_t max_pixels = 40'000'000;  ///< Largest frame accepted, in pixels (height x width).
 };
 
 /// A data set of video clips with class labels. Each sample has the shape (T, H, W, 3), with T

@@ -16,8 +16,8 @@ namespace glia::detail {
 
 /// Limits for reading a clip.
 struct clip_limits {
-  std::size_t max_pixels = 0;  ///< largest number of pixels of a frame
-  bool allow_damage = false;   ///< whether damaged packets are accepted or skipped
+  std::size_t max_pixels = 0;  ///< Largest number of pixels of a frame.
+  bool allow_damage = false;   ///< Whether damaged packets are accepted or skipped.
 
   /// Returns the limit for FFmpeg, which also counts its scratch memory beside a frame.
   [[nodiscard]] std::int64_t ffmpeg_pixels() const {

@@ -24,18 +24,19 @@ namespace glia {
 
 /// Options of `read_frames`.
 struct read_frames_options {
-  std::size_t height = 0;              ///< height of the images in pixels; 0: that of the clip
-  std::size_t width = 0;               ///< width of the images in pixels; 0: that of the clip
-  image_fit fit = image_fit::stretch;  ///< stretch or crop frames of other proportions
+  std::size_t height = 0;  ///< Height of the images in pixels; 0: height of the clip.
+  std::size_t width = 0;   ///< Width of the images in pixels; 0: width of the clip.
+  /// Whether to stretch or to crop frames of other proportions.
+  image_fit fit = image_fit::stretch;
   /// Whether parts of the clip that no wanted frame needs are skipped. If false, the whole clip is
   /// decoded and damage is found everywhere; the frames are the same.
   bool seek = true;
   /// Whether truncated and damaged clips are accepted. FFmpeg then conceals errors in frames, as
   /// players do. If false, such a clip is an error.
   bool allow_damage = false;
-  std::size_t threads = 1;              ///< number of decoding threads, 0 to 64; 0: FFmpeg chooses
-  std::size_t max_pixels = 40'000'000;  ///< largest frame accepted, in pixels (height x width)
-  std::size_t max_packets = 1'000'000;  ///< largest number of compressed frames in the file
+  std::size_t threads = 1;              ///< Number of decoding threads, 0 to 64; 0: FFmpeg chooses.
+  std::size_t max_pixels = 40'000'000;  ///< Largest frame accepted, in pixels (height x width).
+  std::size_t max_packets = 1'000'000;  ///< Largest number of compressed frames in the file.
 };
 
 namespace detail {

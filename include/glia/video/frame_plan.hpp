@@ -36,14 +36,14 @@ namespace detail {
 
 /// Properties of a packet that are known before it is decoded.
 struct packet_info {
-  std::optional<std::int64_t> time;  ///< presentation time of its frame
-  bool key = false;                  ///< whether it can be decoded without earlier packets
-  std::size_t bytes = 0;             ///< size in bytes
+  std::optional<std::int64_t> time;  ///< Presentation time of the packet's frame.
+  bool key = false;                  ///< Whether the packet can be decoded without earlier packets.
+  std::size_t bytes = 0;             ///< Size in bytes.
 };
 
 /// The order in which frames are shown, and the packets at which decoding may begin.
 struct frame_order {
-  std::vector<std::size_t> packet_of;  ///< index of each frame's packet, in the order of showing
+  std::vector<std::size_t> packet_of;  ///< Index of each frame's packet, in the order of showing.
   /// Indices of packets at which decoding may begin, ascending, with 0 as the first: keyframes that
   /// are shown after all earlier packets and before all later ones.
   std::vector<std::size_t> entries;
@@ -86,9 +86,9 @@ struct frame_order {
 
 /// A range of packets that is decoded without a break, for some of the wanted frames.
 struct decoding_run {
-  std::size_t first = 0;            ///< index of the first packet, one of `entries`
-  std::size_t last = 0;             ///< one past the index of the last packet
-  std::vector<std::size_t> wanted;  ///< numbers of the wanted frames, ascending; may repeat
+  std::size_t first = 0;            ///< Index of the first packet, one of `entries`.
+  std::size_t last = 0;             ///< One past the index of the last packet.
+  std::vector<std::size_t> wanted;  ///< Numbers of the wanted frames, ascending; may repeat.
 };
 
 /// Returns the runs that contain the wanted frames, ascending. Packets between runs are not

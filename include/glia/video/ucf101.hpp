@@ -21,16 +21,16 @@ namespace glia {
 
 /// Options of `ucf101_split`.
 struct ucf101_options {
-  int split = 1;               ///< number of the official split: 1, 2 or 3
-  bool allow_missing = false;  ///< whether missing clips are skipped; if false, they are an error
+  int split = 1;               ///< Number of the official split: 1, 2 or 3.
+  bool allow_missing = false;  ///< Whether missing clips are skipped; if false, they are an error.
 };
 
 /// The clips of one of UCF101's official splits.
 struct ucf101_clips {
-  std::vector<std::string> class_names;  ///< names of the classes, in the order of their labels
-  std::vector<clip_file> train;          ///< clips for training
-  std::vector<clip_file> test;           ///< clips for testing
-  std::size_t missing = 0;               ///< number of clips that were skipped
+  std::vector<std::string> class_names;  ///< Names of the classes, in the order of their labels.
+  std::vector<clip_file> train;          ///< Clips for training.
+  std::vector<clip_file> test;           ///< Clips for testing.
+  std::size_t missing = 0;               ///< Number of clips that were skipped.
 };
 
 namespace detail {

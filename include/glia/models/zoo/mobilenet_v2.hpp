@@ -16,14 +16,14 @@ namespace glia {
 
 /// The options of `mobilenet_v2`.
 struct mobilenet_v2_options {
-  double width = 1;  ///< factor of all channels, above 0; published weights: 0.35 to 1.4
+  double width = 1;  ///< Factor of all channels, above 0; published weights: 0.35 to 1.4.
   /// Number of classes of the classifier, whose outputs are logits; 0: no classifier, the network
   /// ends in the features.
   std::size_t classes = 0;
   /// Whether convolutions are followed by batch normalization; false for weights that have it
   /// folded in.
   bool use_batch_norm = true;
-  padding2d padding = 1;  ///< padding of the 3x3 convolutions; `same` for weights from Keras
+  padding2d padding = 1;  ///< Padding of the 3x3 convolutions; `same` for weights from Keras.
   /// Batch normalization of the convolutions; weights from Keras need an epsilon of 1e-3.
   batch_norm normalization = {.momentum = 0.9, .epsilon = 1e-5};
 
@@ -54,7 +54,7 @@ class mobilenet_v2 {
 
   /// A convolution with the batch normalization after it, if there is one, and the activation.
   struct unit {
-    std::string name;  ///< name, such as "blocks.3.expand"
+    std::string name;  ///< Name, such as "blocks.3.expand".
     conv2d convolution;
     std::optional<batch_norm> normalization;
     glia::activation activation;

@@ -18,11 +18,11 @@ namespace detail {
 
 /// The position of a block in a residual network.
 struct resnet_place {
-  std::size_t group = 0;    ///< index of the group
-  std::size_t block = 0;    ///< index in the group
-  bool last = false;        ///< whether it is the last block of the group
-  std::size_t filters = 0;  ///< filters of its first convolutions, for a width of 1
-  std::string name;         ///< name, such as "conv2_block1"
+  std::size_t group = 0;    ///< Index of the group.
+  std::size_t block = 0;    ///< Index in the group.
+  bool last = false;        ///< Whether the block is the last of the group.
+  std::size_t filters = 0;  ///< Filters of the first convolutions of the block, for a width of 1.
+  std::string name;         ///< Name, such as "conv2_block1".
 };
 
 /// Adds a stage for each block. block(place, x) adds the layers of a block after the output x.

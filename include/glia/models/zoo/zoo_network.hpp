@@ -26,9 +26,9 @@ using zoo_layer =
 /// A named layer of a `zoo_network`. Outputs are numbered: 0 is the network's input, k + 1 is the
 /// output of node k.
 struct zoo_node {
-  std::string name;                 ///< name, such as "conv2_block1_1_conv"; prefix of parameters
-  zoo_layer layer;                  ///< layer or join
-  std::vector<std::size_t> inputs;  ///< numbers of its inputs; one, except for joins
+  std::string name;                 ///< Name, such as "conv2_block1_1_conv"; prefix of parameters.
+  zoo_layer layer;                  ///< Layer or join.
+  std::vector<std::size_t> inputs;  ///< Numbers of the inputs; one, except for joins.
 
   friend bool operator==(const zoo_node&, const zoo_node&) = default;
 };

@@ -11,10 +11,10 @@ namespace glia {
 
 /// The options of all networks of the zoo.
 struct zoo_options {
-  /// Number of classes of the classifier, whose outputs are logits; 0: no classifier, the network
-  /// ends in the features. (Keras has a classifier with 1000 classes by default.)
+  /// Number of classes of the classifier, whose outputs are logits; 0: no classifier, so that the
+  /// network ends in the features. Keras has a classifier with 1000 classes by default.
   std::size_t classes = 0;
-  double width = 1;  ///< factor of all channels but the classes, above 0; published weights: 1
+  double width = 1;  ///< Factor of all channels except the classes, above 0; published weights: 1.
 
   friend bool operator==(const zoo_options&, const zoo_options&) = default;
 };

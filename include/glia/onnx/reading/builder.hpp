@@ -34,16 +34,17 @@ class graph_builder {
  public:
   graph calls;
   std::vector<graph_weight> weights;
-  sample_tracker samples;          ///< tracks the batch axis of every value
-  bool whole_recurrences = false;  ///< whether the device has the kernel `recurrence`
-  value_id key = no_value;         ///< the training step, for random numbers
+  sample_tracker samples;          ///< Tracker of the batch axis of every value.
+  bool whole_recurrences = false;  ///< Whether the device has the kernel `recurrence`.
+  value_id key = no_value;         ///< Number of the training step, for random numbers.
 
   /// A value that was rounded to integers. The number that these represent may be used instead.
   struct quantized_value {
     tensor near;
     quantized_steps steps;
   };
-  std::map<value_id, quantized_value> quantized;  ///< by the value with the integers
+  /// Quantized values, by the value with the integers.
+  std::map<value_id, quantized_value> quantized;
 
   /// Returns the key of the step, which becomes an input of the graph.
   value_id random_key() {

@@ -19,11 +19,11 @@ struct graph_body {
   static constexpr int deepest = 32;
 
   const nodes& all;
-  const ::onnx::GraphProto* graph;              ///< null for a function
-  const graph_body* outer = nullptr;            ///< surrounding graph, whose names are visible, too
-  std::map<std::string, std::size_t> makers{};  ///< index of the node that computes each value
-  std::map<std::string, std::size_t> takers{};  ///< number of uses of each value
-  std::map<std::size_t, std::string> gelus{};   ///< the last node of each GELU, and its operand
+  const ::onnx::GraphProto* graph;    ///< Graph; null for a function.
+  const graph_body* outer = nullptr;  ///< Surrounding graph, whose names are also visible.
+  std::map<std::string, std::size_t> makers{};  ///< Index of the node that computes each value.
+  std::map<std::string, std::size_t> takers{};  ///< Number of uses of each value.
+  std::map<std::size_t, std::string> gelus{};   ///< The last node of each GELU, and its operand.
 
   graph_body(const nodes& of, const ::onnx::GraphProto* in, const graph_body* around = nullptr)
       : all(of), graph(in), outer(around) {

@@ -36,7 +36,7 @@ class operation {
         ask_(&ask) {}
 
   const ::onnx::NodeProto& node;
-  std::vector<tensor> x;  ///< operands; empty tensors for omitted ones
+  std::vector<tensor> x;  ///< Operands; empty tensors for omitted ones.
   graph_builder& out;
   std::int64_t opset;
   bool training;

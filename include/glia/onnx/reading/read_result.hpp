@@ -19,14 +19,14 @@ namespace glia::onnx {
 
 /// Weights as the graph uses them: with axes split, permuted and joined again.
 struct graph_weight {
-  value_id value = no_value;  ///< value of the graph
+  value_id value = no_value;  ///< Value of the graph.
   const weight* from = nullptr;
   std::string name;
   dims split;
   std::vector<std::size_t> places;
   glia::shape shape;
   bool trainable = true;
-  std::shared_ptr<const weight> made{};  ///< owner of `from`, if the file does not contain it
+  std::shared_ptr<const weight> made{};  ///< Owner of `from`, if the file does not contain it.
 
   /// Reads the numbers.
   [[nodiscard]] std::vector<float> read() const {
@@ -52,11 +52,11 @@ struct graph_weight {
 
 /// The part of the graph that belongs to one node of the file.
 struct graph_part {
-  std::string operation;  ///< name of the operator, such as Conv
-  std::string described;  ///< description, such as Conv 3x3
-  std::size_t first = 0;  ///< range of nodes of the graph
+  std::string operation;  ///< Name of the operator, such as Conv.
+  std::string described;  ///< Description, such as Conv 3x3.
+  std::size_t first = 0;  ///< Range of nodes of the graph.
   std::size_t end = 0;
-  std::vector<std::size_t> weights;  ///< indices of the weights that this part is the first to use
+  std::vector<std::size_t> weights;  ///< Indices of the weights that this part is the first to use.
 };
 
 /// An input of a file, as a model uses it.
@@ -65,11 +65,11 @@ struct graph_input_spec {
   element_type type = ::onnx::TensorProto::FLOAT;
   /// Extents of the file without the first; empty: not fixed.
   std::vector<std::optional<std::size_t>> extents;
-  std::vector<std::size_t> order;  ///< order of the axes of a sample
-  std::size_t rows = 0;            ///< batch size of the file; 0: any
+  std::vector<std::size_t> order;  ///< Order of the axes of a sample.
+  std::size_t rows = 0;            ///< Batch size of the file; 0: any.
   /// Shape of a sample in memory, if all extents are fixed.
   std::optional<shape> sample;
-  std::string words;  ///< the shape as text
+  std::string words;  ///< The shape as text.
 
   /// Returns whether samples may have this shape.
   [[nodiscard]] bool fits(const shape& s) const {
@@ -85,7 +85,7 @@ struct graph_input_spec {
 struct graph_interface {
   std::vector<graph_input_spec> inputs;
   std::vector<std::string> outputs;
-  std::size_t rows = 0;  ///< batch size for which the file was written; 0: any
+  std::size_t rows = 0;  ///< Batch size for which the file was written; 0: any.
   bool channels_last = false;
   output_kind gives = output_kind::other;
 };
@@ -93,11 +93,11 @@ struct graph_interface {
 /// The network of a file as a graph of glia's kernels, for one batch size.
 struct read_result {
   graph calls;
-  std::size_t rows = 0;  ///< batch size
+  std::size_t rows = 0;  ///< Batch size.
   std::vector<value_id> inputs;
   std::vector<graph_weight> weights;
   std::vector<graph_part> parts;
-  std::vector<std::string> names;  ///< names of the parts
+  std::vector<std::string> names;  ///< Names of the parts.
 
   [[nodiscard]] const std::string& name_of(const graph_part& part) const {
     return names[static_cast<std::size_t>(&part - parts.data())];

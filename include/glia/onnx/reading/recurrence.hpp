@@ -31,11 +31,11 @@ struct recurrent_node {
   std::size_t steps = 0;
   std::size_t samples = 0;
   std::size_t units = 0;
-  bool samples_first = false;  ///< the layout is (N, T, I) instead of (T, N, I)
-  double clip = 0;             ///< largest absolute value before activations; 0: no limit
+  bool samples_first = false;  ///< Whether the layout is (N, T, I) instead of (T, N, I).
+  double clip = 0;             ///< Largest absolute value before activations; 0: no limit.
   bool reset_after = true;
-  bool couples = false;        ///< couples the input and forget gates of an LSTM
-  value_id counts = no_value;  ///< (N, T): mask of the steps, if some sequences are shorter
+  bool couples = false;        ///< Whether an LSTM couples its input and forget gates.
+  value_id counts = no_value;  ///< Mask of the steps (N, T), if some sequences are shorter.
 
   [[nodiscard]] std::size_t parts() const { return products_of(cell); }
 };
@@ -75,7 +75,7 @@ struct recurrent_node {
 
 /// An activation of the standard and its parameters.
 struct recurrent_activation {
-  std::string name;  ///< in lower case
+  std::string name;  ///< Name in lower case.
   double alpha = 0;
   double beta = 0;
 
@@ -189,11 +189,11 @@ struct recurrent_state {
 
 /// The weights and inputs of one direction of a node.
 struct recurrent_weights {
-  value_id projected = no_value;        ///< (N, T, G U)
-  value_id recurrent = no_value;        ///< (U, G U)
-  value_id bias = no_value;             ///< bias of the states (G U)
-  value_id peepholes = no_value;        ///< of an LSTM, in the order i, o, f: (3 U)
-  std::vector<recurrent_activation> f;  ///< activations, in the order of the node
+  value_id projected = no_value;        ///< Input products (N, T, G U).
+  value_id recurrent = no_value;        ///< Recurrent kernel (U, G U).
+  value_id bias = no_value;             ///< Bias of the states (G U).
+  value_id peepholes = no_value;        ///< Peepholes (3 U) of an LSTM, in the order i, o, f.
+  std::vector<recurrent_activation> f;  ///< Activations, in the order of the node.
 };
 
 [[nodiscard]] inline recurrent_state next_state(graph_builder& out, const recurrent_node& r,

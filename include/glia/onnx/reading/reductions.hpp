@@ -18,7 +18,7 @@ namespace glia::onnx::reading {
 struct reduced_axes {
   std::vector<std::size_t> axes;
   bool keep = true;
-  bool nothing = false;  ///< there are no axes; the tensor remains unchanged
+  bool nothing = false;  ///< Whether there are no axes, so that the tensor stays unchanged.
 
   [[nodiscard]] bool has(std::size_t axis) const {
     return std::binary_search(axes.begin(), axes.end(), axis);

@@ -92,7 +92,7 @@ struct resizing {
   rounding_rule rounded = nullptr;
   float cubic = -0.75F;
   bool exclude_outside = false;
-  bool smooths = false;  ///< antialiasing: wider windows if images become smaller
+  bool smooths = false;  ///< Whether windows are wider if images become smaller (antialiasing).
 
   [[nodiscard]] float position_of(const resized_axis& a, std::size_t output) const {
     return position(a, static_cast<float>(output));

@@ -34,7 +34,7 @@ struct sample_axis {
 struct operand_samples {
   enum class kind { varies, shared, impossible };
   kind how = kind::impossible;
-  sample_axis at{};  ///< batch axis of the operand, if it varies
+  sample_axis at{};  ///< Batch axis of the operand, if it varies.
 };
 
 namespace detail {

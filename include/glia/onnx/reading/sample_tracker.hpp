@@ -18,7 +18,7 @@ namespace glia::onnx {
 /// A graph that was converted to another batch size.
 struct resized_graph {
   graph calls;
-  std::vector<value_id> values;  ///< new number of each value
+  std::vector<value_id> values;  ///< New number of each value.
   /// Index of each node's first new node; the last entry is their number.
   std::vector<std::size_t> nodes;
 };
@@ -34,8 +34,8 @@ class sample_tracker {
   /// Returns the numbers of an input of the graph that is a weight; nothing for other inputs.
   using numbers_function = function_ref<std::vector<float>(value_id)>;
 
-  std::size_t samples = 0;  ///< batch size of the graph; 0: tracking is off
-  std::string place;        ///< current node of the file, for messages
+  std::size_t samples = 0;  ///< Batch size of the graph; 0: tracking is off.
+  std::string place;        ///< Current node of the file, for messages.
 
   /// Returns the batch axis of a value; nothing if the value is the same for all samples.
   [[nodiscard]] std::optional<sample_axis> axis_of(value_id id) const {

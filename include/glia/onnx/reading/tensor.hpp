@@ -20,7 +20,7 @@ struct quantized_steps {
   std::vector<double> scales;
   std::vector<double> zeros;
   std::optional<std::size_t> axis{};
-  element_type type = ::onnx::TensorProto::INT8;  ///< type of the integers
+  element_type type = ::onnx::TensorProto::INT8;  ///< Type of the integers.
 
   /// Returns whether the integers are signed and symmetric around 0.
   [[nodiscard]] bool symmetric() const {
@@ -49,7 +49,8 @@ struct quantized_steps {
 struct weight {
   std::string name;
   tensor_data data;
-  std::optional<quantized_steps> steps{};  ///< set if the file stores integers
+  /// Scales and zero points; set if the file stores integers.
+  std::optional<quantized_steps> steps{};
 
   [[nodiscard]] element_type type() const {
     return steps ? element_type{::onnx::TensorProto::FLOAT} : data.message->data_type();
@@ -83,12 +84,14 @@ using axis_layout = std::vector<std::vector<std::size_t>>;
 /// By default there is no tensor, as for an omitted operand.
 struct tensor {
   element_type type = ::onnx::TensorProto::UNDEFINED;
-  dims extents;                             ///< extents of the file's axes
-  std::shared_ptr<const numbers> known{};   ///< set if it depends on neither samples nor weights
-  std::shared_ptr<const numbers> beyond{};  ///< value of `known` for one more sample, if it differs
-  const weight* from = nullptr;             ///< set if it is a weight, possibly with permuted axes
-  value_id id = no_value;                   ///< value of the graph, if it is computed
-  dims stored{};                            ///< extents in memory, unless it is known
+  dims extents;  ///< Extents of the file's axes.
+  /// Values; set if they depend on neither samples nor weights.
+  std::shared_ptr<const numbers> known{};
+  /// Value of `known` for one more sample, if it differs.
+  std::shared_ptr<const numbers> beyond{};
+  const weight* from = nullptr;  ///< Weight, possibly with permuted axes; null for other tensors.
+  value_id id = no_value;        ///< Value of the graph, if it is computed.
+  dims stored{};                 ///< Extents in memory, unless it is known.
   axis_layout axes{};
 
   [[nodiscard]] explicit operator bool() const noexcept {

@@ -19,7 +19,7 @@ namespace glia::onnx::reading {
 
 /// Images with two axes of positions, of which the first may have been inserted.
 struct images {
-  value_id x;  ///< (N, H, W, C)
+  value_id x;  ///< Images (N, H, W, C).
   bool one_row;
 };
 /// Converts (N, C, H, W) or (N, C, W).

@@ -17,7 +17,7 @@ namespace glia::onnx {
 /// sqrt(variance + epsilon) and the shift beta - mean factor.
 struct batch_normalization {
   value_id x = no_value;
-  value_id gamma = no_value;  ///< no_value: 1
+  value_id gamma = no_value;  ///< Factor of each channel; no_value: 1.
   value_id beta = no_value;
   value_id mean = no_value;
   value_id variance = no_value;
@@ -28,7 +28,7 @@ struct batch_normalization {
 class batch_normalizations {
  public:
   std::map<std::size_t, batch_normalization> of;
-  std::vector<bool> absorbed;  ///< nodes that are not used otherwise
+  std::vector<bool> absorbed;  ///< Nodes without another use.
 
   /// `once` computes the values of `each` that depend only on parameters.
   batch_normalizations(const graph& once, const graph& each)

@@ -13,7 +13,7 @@ struct constant {
   std::string name;
   glia::shape shape;
   std::vector<float> numbers;
-  bool weights = true;  ///< false: constants of the description, which are not trained
+  bool weights = true;  ///< Whether values are weights; if false, untrained constants.
 
   /// Scales, one for each index of the last axis, if the numbers are integer multiples of them.
   /// They are then stored as bytes in this range.

@@ -18,8 +18,8 @@ namespace glia::onnx::detail {
 /// The computation of the first operand of a recurrence: reshape(conv2d(reshape(steps), w, bias)).
 /// For a quantized product, fake_quantize is between the inner two.
 struct projected {
-  std::size_t first;   ///< index of the node that reshapes the steps
-  std::size_t second;  ///< index of the product
+  std::size_t first;   ///< Index of the node that reshapes the steps.
+  std::size_t second;  ///< Index of the product.
   std::size_t third;
   std::optional<std::size_t> quantizer;
 };
@@ -83,7 +83,7 @@ struct projections {
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> pairs;
   /// Other pairs of a forward and a backward recurrence over the same steps, by the first node.
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> directions;
-  std::vector<bool> absorbed;  ///< nodes that are not used otherwise
+  std::vector<bool> absorbed;  ///< Nodes without another use.
 
   explicit projections(const graph& g) : absorbed(g.nodes().size(), false) {
     const graph_uses uses(g);

@@ -38,9 +38,9 @@ using extents = std::vector<extent>;
 
 /// A tensor of the file. By default there is none, as for an omitted operand.
 struct value {
-  std::string name;  ///< name; that of a constant is empty until it is used
-  extents shape;     ///< extents of glia's axes
-  axis_order order;  ///< order of the axes in the file
+  std::string name;  ///< Name; that of a constant is empty until it is used.
+  extents shape;     ///< Extents of glia's axes.
+  axis_order order;  ///< Order of the axes in the file.
   const constant* known = nullptr;
 
   [[nodiscard]] explicit operator bool() const noexcept {
