@@ -48,8 +48,8 @@ inline void write_csv(const std::filesystem::path& path, const glia::image_bytes
   });
 }
 
-/// The first so many rows of what `write_csv` wrote, or all of fewer. Throws `glia::data_error`,
-/// naming the line, for what is no such file.
+/// Reads the first `rows` rows of a file of `write_csv`, or all rows if the file has fewer. Throws
+/// `glia::data_error`, with the number of the line, if the file has another format.
 inline digits read_csv(const std::filesystem::path& path, std::size_t rows) {
   std::ifstream in(path);
   std::string line;

@@ -4,7 +4,7 @@
 //     examples/run mnist_tpu --network one_layer --train_epochs 10
 //
 // The options are those of the garden's own script: checkpoints and logs for TensorBoard go to
-// --model_dir, and a training that was interrupted goes on from there when it is run again. The
+// --model_dir, and an interrupted training continues from there when the program runs again. The
 // garden's network is trained by gradient descent at 0.05, the sibling by Adam at 1e-3, both in
 // batches of 1,024. Without a device it runs on the CPU, and says so.
 

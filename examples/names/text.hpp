@@ -14,7 +14,7 @@
 /// Names as numbers: 0 begins and ends each, 1 and up are the characters that occur.
 class names_text {
  public:
-  /// Reads a file with one name in each line; lines of spaces are passed over.
+  /// Reads a file with one name in each line; lines of spaces are skipped.
   explicit names_text(const std::string& path) {
     std::ifstream in(path);
     glia::require<glia::data_error>(in.is_open(), path, ": cannot be opened for reading");

@@ -44,7 +44,7 @@ inline std::string digits(double value, int place) {
   return text;
 }
 
-/// With so many digits: two for what rests on assumptions.
+/// Returns the value with `count` digits. Two digits suit values that rest on assumptions.
 inline std::string about(double value, const std::vector<unit>& units, int count = 2) {
   const unit& u = unit_for(value, units);
   const double shown = value / u.size;

@@ -61,8 +61,8 @@ inline void normalise_frames(xt::xarray<float>& frames) {
 }
 
 /// Reads a folder of features_*.npy (N, T, C), labels_u8.npy (N), classes from 1, split_u8.npy (N),
-/// 1 to train with and 2 to judge by, and actions.txt, the classes' names. Classes that are left
-/// out are passed over, and the others numbered anew.
+/// 1 to train with and 2 to judge by, and actions.txt, the classes' names. Classes in
+/// `left_out` are skipped, and the remaining classes are numbered anew.
 [[nodiscard]] inline split_features read_features(const std::filesystem::path& folder,
                                                   const std::vector<int>& left_out) {
   std::filesystem::path file;

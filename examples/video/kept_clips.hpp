@@ -74,7 +74,7 @@ template <class Model>
   return glia::text(all);
 }
 
-/// Which of the missing clips a process runs: every so many, from one on.
+/// The missing clips that a process runs: every `of`-th clip, beginning with clip `first`.
 struct turn {
   std::size_t first = 0, of = 1;
 };

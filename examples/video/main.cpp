@@ -8,7 +8,7 @@
 // Of clips, in a folder for each class, five frames each go through a residual network, whose last
 // 24 layers are trained, and a recurrent one then. What the frozen layers give is kept in a file
 // for each clip; with --augment the clips vary, and all layers run each time. A model is saved
-// after each epoch, and what was interrupted goes on when it is run again.
+// after each epoch, and an interrupted training continues when the program runs again.
 //
 // A folder of features holds what another network said of each frame: features_*.npy (clips,
 // frames, features), labels_u8.npy, split_u8.npy (1 to train with, 2 to judge by) and actions.txt.

@@ -31,7 +31,8 @@ class thread_pool {
   static constexpr std::size_t max_threads = 1024;
 
   /// Starts the threads. `threads` includes the caller; 0 means one for each core. Throws
-  /// `value_error` for more than max_threads threads, and if the system cannot start so many.
+  /// `value_error` for more than max_threads threads, and if the system cannot start this number of
+  /// threads.
   explicit thread_pool(std::size_t threads = 0) : crew_(std::make_unique<crew>()) {
     if (threads == 0) {
       threads = std::max(1U, std::thread::hardware_concurrency());

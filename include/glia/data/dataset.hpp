@@ -58,9 +58,9 @@ concept named_dataset = dataset<D> && requires(const D& d) {
   { d.target_parts() } -> std::same_as<const std::vector<row_part>&>;
 };
 
-/// A data set that can write a whole batch at once, for instance because it reads files on several
-/// threads. `inputs(samples, values)` writes the samples with the given indices one after the
-/// other, each as `input` writes it.
+/// A data set that can write a whole batch in one call, for instance because it reads files on
+/// several threads. `inputs(samples, values)` writes the samples with the given indices one after
+/// the other, each as `input` writes it.
 template <class D>
 concept batched_dataset = dataset<D> &&
     requires(const D& d, std::span<const std::uint32_t> samples, std::span<float> values) {

@@ -81,8 +81,8 @@ requires(std::is_trivially_copyable_v<T> && !std::same_as<T, bool>)
   return all;
 }
 
-/// Gathers a string of any length from each rank, on every rank, in the order of the ranks. At most
-/// `at_a_time` bytes of all ranks together are sent at once.
+/// Gathers a string of any length from each rank, on every rank, in the order of the ranks. One
+/// exchange sends at most `at_a_time` bytes, summed over all ranks.
 [[nodiscard]] inline std::vector<std::string> gather(
     rank_group& ranks, std::string_view own,
     std::size_t at_a_time = std::numeric_limits<int>::max()) {

@@ -22,7 +22,7 @@ namespace glia {
 /// batch.
 ///
 /// Tensors from `from_host` are constants; tensors that vary from run to run are `input`s. Copies
-/// record into the same graph. Do not use it from several threads at once.
+/// record into the same graph. Do not use a recorder from several threads at the same time.
 template <class B>
 class recorder {
  public:

@@ -42,7 +42,8 @@ class runners {
     }
   }
 
-  /// Returns the function for kernels of this type. Throws `value_error` if the backend has none.
+  /// Returns the function for kernels of this type. Throws `value_error` if the backend has no such
+  /// function.
   [[nodiscard]] function of(const kernel_type& type, const B& device) const {
     const function found = find(type);
     require<value_error>(found != nullptr, "compiled graph: the device ", device.name(),

@@ -26,7 +26,7 @@ struct value_histogram {
 };
 
 /// Returns the histogram of the finite values, with `buckets` (at least 1) buckets of equal width.
-/// If all values are equal, there is one bucket; without a finite value, there is none.
+/// If all values are equal, there is one bucket. Without finite values, there are no buckets.
 template <class Values>
 [[nodiscard]] value_histogram histogram_of(const Values& values, std::size_t buckets) {
   value_histogram h{.min = std::numeric_limits<double>::infinity(),

@@ -34,7 +34,7 @@ enum class batch_axis : std::uint8_t {
   shared,  ///< the same for all samples
   rows,    ///< the leading axis is the batch axis, and samples are independent
   summed,  ///< a sum over the samples; batch tiles give parts of it
-  whole,   ///< the kernel needs all samples at once
+  whole,   ///< the kernel needs all samples in one call
   key,     ///< random words with the number of the first sample; see step_key
 };
 
@@ -89,9 +89,8 @@ concept has_kernel_constants = requires {
 ///   `shape_error` or `value_error` for unsuitable operands;
 /// - `flops(specs...)`: floating-point operations. A multiply-add counts as 2, a simple function of
 ///   an element as 1, and a function with an exponential or logarithm as 10;
-/// - optionally `axes(specs...)`: the relations to the samples of a batch, if it does not need all
-/// of
-///   them at once;
+/// - optionally `axes(specs...)`: the relations to the samples of a batch, if the kernel
+///   does not need all samples in one call;
 /// - optionally `becomes`: the list of kernels into which passes may turn it;
 /// - optionally `overwrites`, and `updates`: the results start from the values of the operands that
 ///   they overwrite; and `relabels(spec)`: whether the result has the same elements as its operand,

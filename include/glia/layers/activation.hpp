@@ -110,7 +110,8 @@ struct activation {
   }
 
   /// Returns the same function with another parameter: leaky_relu(0.2) or elu(0.5). Throws
-  /// `value_error` if the parameter is negative or not finite, and if the function has none.
+  /// `value_error` if the parameter is negative or not finite, and if the function has no
+  /// parameter.
   [[nodiscard]] constexpr activation operator()(double a) const {
     if (!has_parameter() || !(a >= 0) || a > std::numeric_limits<double>::max()) {
       throw value_error(text(name, '(', a, "): expected ",

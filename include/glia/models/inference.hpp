@@ -71,7 +71,8 @@ class inference_cache {
     return *this;
   }
 
-  /// The snapshot for batches of `rows` samples. Calls `make()` for its graphs if there is none.
+  /// Returns the snapshot for batches of `rows` samples. Calls `make()` for its graphs if there is
+  /// no snapshot yet.
   [[nodiscard]] std::shared_ptr<const inference<B>> get(
       std::size_t rows, const parameter_list<B>& parameters,
       function_ref<std::shared_ptr<inference_programs<B>>()> make) const;

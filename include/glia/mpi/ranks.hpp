@@ -170,7 +170,7 @@ class ranks final : public rank_group {
     }
   }
 
-  /// Returns the source of a waiting message with this tag, or -1 if there is none.
+  /// Returns the source of a waiting message with this tag, or -1 if no message waits.
   [[nodiscard]] int probe(int tag, MPI_Status* status = MPI_STATUS_IGNORE) const {
     int there = 0;
     MPI_Status found;

@@ -78,7 +78,8 @@ struct target_program {
 ///     for (const glia::target_program& p : target.programs()) { ... }
 ///
 /// Throws `device_error` if the plugin cannot be loaded, does not know the target, or cannot
-/// compile for it. Copies share the compiled graphs. Do not use it from several threads at once.
+/// compile for it. Copies share the compiled graphs. Do not use a target from several
+/// threads at the same time.
 template <std::floating_point T = float>
 class pjrt_target {
  public:

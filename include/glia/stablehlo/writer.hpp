@@ -28,8 +28,8 @@ enum class scalar : std::uint8_t { f32, f64, i1, i32, u8, u32, u64 };
 }
 [[nodiscard]] constexpr bool is_real(scalar type) noexcept { return type <= scalar::f64; }
 
-/// A value of a module: its number, shape and type. By default there is none, as for an omitted
-/// operand.
+/// A value of a module: its number, shape and type. By default there is no value, as for an
+/// omitted operand.
 struct value {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 

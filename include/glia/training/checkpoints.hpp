@@ -161,9 +161,10 @@ struct checkpoint_options {
 ///     trainer.fit(train, test, {.epochs = 20, .callbacks = {saver}, .resume = true});
 ///
 /// With `fit_options::resume`, `fit` continues from the newest checkpoint in the folder, also in
-/// the middle of an epoch, or begins a new training if the folder has none. A training that was
-/// killed at any moment and is resumed ends with the same parameters, bit for bit, as one without
-/// interruption. Keras's `BackupAndRestore` is similar; Keras's `ModelCheckpoint` does not resume.
+/// the middle of an epoch, or begins a new training if the folder has no checkpoint. A training
+/// that was killed at any moment and is resumed ends with the same parameters, bit for bit, as one
+/// without interruption. Keras's `BackupAndRestore` is similar; Keras's `ModelCheckpoint` does not
+/// resume.
 ///
 /// - A background thread writes the files, such as step-000001200.safetensors. Each is written as a
 ///   whole or not at all. Older ones are removed only after a newer one is complete.

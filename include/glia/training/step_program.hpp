@@ -70,9 +70,9 @@ struct step_results {
   typename B::tensor losses;
 };
 
-/// Computes the gradient of the loss for each parameter; a tensor is empty if there is none. Layers
-/// can change parameters that are not trained, such as running statistics. Runs eagerly, or is
-/// recorded if X is a recorder.
+/// Computes the gradient of the loss for each parameter; without a gradient, the tensor is empty.
+/// Layers can change parameters that are not trained, such as running statistics. Runs eagerly, or
+/// is recorded if X is a recorder.
 template <backend X>
 [[nodiscard]] std::vector<typename X::tensor> take_gradients(tape<X>& on, step_inputs<X> in,
                                                              parameter_list<X>& parameters,

@@ -72,7 +72,7 @@ class quantized_fusion {
   }
 
  private:
-  /// Returns the node that quantizes a value with fixed scales; null if there is none.
+  /// Returns the node that computes a value by quantizing with fixed scales; null for other values.
   [[nodiscard]] const graph_node* quantizer_of(value_id id, std::size_t scales) const {
     if (uses_.made_by<kernels::fake_quantize>(id) == nullptr) {
       return nullptr;
@@ -81,7 +81,7 @@ class quantized_fusion {
     const value_id given = node.operands[1];
     return (*fixed_)[given] && graph_->spec(given).shape == shape{scales} ? &node : nullptr;
   }
-  /// Returns that node also if only nodes that arrange elements follow it, because these do not
+  /// Like `quantizer_of`, but skips nodes that only rearrange elements, because these nodes do not
   /// change the bytes.
   [[nodiscard]] const graph_node* quantizer_before(value_id id) const {
     while (uses_.made_by<kernels::reshape>(id) != nullptr ||

@@ -20,7 +20,8 @@ namespace glia::onnx {
 
 namespace detail {
 
-/// Returns the file that contains the weights of a model; empty if there is none, or no model.
+/// Returns the name of the file that contains the weights of a model; empty if the weights are in
+/// the model file, or if there is no model file.
 [[nodiscard]] inline std::string weights_beside(const std::filesystem::path& model) {
   ::onnx::ModelProto old;
   std::ifstream file(model, std::ios::binary);

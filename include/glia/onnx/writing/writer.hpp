@@ -36,9 +36,9 @@ using extents = std::vector<extent>;
 /// The axis order of images in ONNX, (N, C, H, W).
 [[nodiscard]] inline axis_order channels_first() { return {0, 3, 1, 2}; }
 
-/// A tensor of the file. By default there is none, as for an omitted operand.
+/// A tensor of the file. By default there is no tensor, as for an omitted operand.
 struct value {
-  std::string name;  ///< Name; that of a constant is empty until it is used.
+  std::string name;  ///< Name; the name of a constant is empty until its first use.
   extents shape;     ///< Extents of glia's axes.
   axis_order order;  ///< Order of the axes in the file.
   const constant* known = nullptr;
