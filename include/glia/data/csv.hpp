@@ -26,15 +26,15 @@ namespace glia {
 
 /// Options of `read_csv`.
 struct csv_options {
-  /// The character between cells. Any character except letters, digits, quotes, line breaks and
-  /// `.`, `+`, `-`.
+  /// Character between cells. Any character except letters, digits, quotes, line breaks and `.`,
+  /// `+`, `-`.
   char delimiter = ',';
   /// Whether the first line holds the names of the columns. If false, the names are "0", "1", ...
   bool header = true;
   /// Names of the columns that hold text, not numbers.
   std::vector<std::string> text_columns = {};
-  /// The number that replaces an empty cell. If it is set, cells of text columns may be empty, too.
-  /// By default, an empty cell is an error. Texts such as `NA` do not count as empty.
+  /// Number that replaces an empty cell. If it is set, cells of text columns may also be empty. By
+  /// default, an empty cell is an error. Texts such as `NA` do not count as empty.
   std::optional<float> filling_value = {};
   bool allow_non_finite = false;  ///< Whether NaN and infinity are accepted as numbers.
   /// Whether an integer that a float cannot represent, such as 16777217, is rounded to the nearest

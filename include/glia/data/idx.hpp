@@ -26,9 +26,9 @@ struct idx_bytes {
 
 /// Options of `read_idx`.
 struct idx_options {
-  /// The largest array that is read, in bytes; 1 GiB by default. The limit protects against
-  /// compressed files that expand without a bound: an array that is larger than this limit and
-  /// larger than the file itself is refused before memory is allocated.
+  /// Largest array that is read, in bytes; 1 GiB by default. The limit protects against compressed
+  /// files that expand without a bound: an array that is larger than this limit and larger than the
+  /// file itself is refused before memory is allocated.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 

@@ -26,7 +26,7 @@ struct batch_sum_options {
   std::size_t bucket_bytes = std::size_t{1} << 20;  ///< Bytes that are sent together.
   std::size_t rounded = 0;  ///< Number of leading values that are sent as bfloat16.
   bool overlap = true;      ///< Whether sending begins before the whole vector is computed.
-  /// Use shared memory if all ranks are on one machine and `rounded` is 0.
+  /// Whether to use shared memory if all ranks are on one machine and `rounded` is 0.
   bool share_memory = true;
 };
 

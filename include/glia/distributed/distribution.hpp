@@ -10,22 +10,25 @@ namespace glia {
 
 /// Options of a distributed training. They must be the same on all ranks.
 struct distributed_options {
-  /// True: parameters are bit for bit the same for any number of ranks. Each batch is cut into
-  /// `pieces`, which the ranks share, and the sums of the pieces are added along a fixed tree. A
-  /// rank computes its pieces one after the other, which takes longer if they are small.
+  /// Whether parameters are bit for bit the same for any number of ranks. If true, each batch is
+  /// cut into `pieces`, which the ranks share, and the sums of the pieces are added along a fixed
+  /// tree. A rank computes its pieces one after the other, which takes longer if the pieces are
+  /// small.
   bool reproducible = false;
-  /// Number of pieces of a batch, at least the number of ranks. Used only if `reproducible`.
+  /// Number of pieces of a batch, at least the number of ranks. Used only if `reproducible` is
+  /// true.
   std::size_t pieces = 8;
-  /// True: batch normalization computes mean and variance over the whole batch instead of this
-  /// rank's samples. This costs two more messages for each such layer, and every rank needs at
-  /// least one sample. Cannot be combined with `reproducible`.
+  /// Whether batch normalization computes mean and variance over the whole batch instead of this
+  /// rank's samples. This costs two more messages for each batch normalization, and every rank
+  /// needs at least one sample. Cannot be combined with `reproducible`.
   bool sync_batch_norm = false;
-  /// True: gradients are sent as bfloat16, with half as many bytes, for slow networks. Cannot be
+  /// Whether gradients are sent as bfloat16, with half as many bytes, for slow networks. Cannot be
   /// combined with `reproducible`.
   bool bfloat16_gradients = false;
   std::size_t bucket_bytes = std::size_t{1} << 20;  ///< Bytes of gradients that are sent together.
   bool share_memory = true;  ///< Whether ranks on one machine exchange gradients in shared memory.
-  /// True: gradients are sent during the backward pass. False: after it, for comparison.
+  /// Whether gradients are sent during the backward pass. If false, they are sent after the
+  /// backward pass, for comparison.
   bool overlap = true;
 };
 

@@ -24,7 +24,7 @@ struct write_tfrecords_options {
   std::size_t shards = 1;  ///< Number of files, from 1 to the number of images and at most 99999.
   /// The names of the classes, such as those of an `image_folder`. If empty, no names are written.
   std::vector<std::string> class_names = {};
-  /// Seed for shuffling the images. Without a seed, they are written in their order.
+  /// Seed for shuffling the images. Without a seed, the images are written in their order.
   std::optional<std::uint64_t> seed = {};
   std::string image_feature = "image";  ///< Name of the feature with the bytes of the image file.
   std::string class_feature = "class";  ///< Name of the feature with the class index.

@@ -39,7 +39,8 @@ struct output_loss {
   Loss loss;           ///< Loss, such as `softmax_cross_entropy{}`.
   double weight = 1;   ///< Factor of the loss in the sum, finite and at least 0.
   /// Whether targets are classes, one for each row of outputs (..., K), instead of values with the
-  /// shape of the output. By default true for `softmax_cross_entropy`.
+  /// shape of the output. Default: true for losses that apply a softmax, such as
+  /// `softmax_cross_entropy`.
   bool classes = detail::takes_classes<Loss>();
 
   friend bool operator==(const output_loss&, const output_loss&) = default;

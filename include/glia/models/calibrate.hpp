@@ -26,8 +26,9 @@ namespace glia {
 
 /// The options of `calibrate`.
 struct calibrate_options {
-  /// Largest relative change of the outputs on the samples, as the root mean square of the change
-  /// divided by that of the outputs. The products with the largest errors stay in floating point.
+  /// Largest relative change of the outputs on the samples: the root mean square of the change
+  /// divided by the root mean square of the outputs. The products with the largest errors stay in
+  /// floating point.
   double tolerance = 0.1;
   std::size_t batch_size = 32;  ///< Samples in a batch, at least 1; bounds the memory.
   std::size_t samples = 256;    ///< Number of samples from a data set, spread over all of it.

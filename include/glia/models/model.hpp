@@ -20,7 +20,8 @@ namespace glia {
 
 /// The options of `predict`.
 struct predict_options {
-  /// Samples in a batch, which bounds the memory; 0: as many as take about 32 MB, at most 256.
+  /// Number of samples in a batch, which bounds the memory; 0: as many samples as take about 32 MB,
+  /// at most 256.
   std::size_t batch_size = 0;
 };
 

@@ -18,7 +18,7 @@ namespace glia::mpi {
 /// The machine, process and cores of a rank. It contains no pointers, so that ranks can send it.
 struct rank_place {
   std::array<char, 64> host{};
-  /// The PID namespace in which the process number is valid.
+  /// PID namespace in which the process number is valid.
   std::array<char, 32> process_space{};
   int process = 0;
   cpu_set_t cores{};

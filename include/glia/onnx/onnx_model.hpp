@@ -24,11 +24,11 @@ namespace glia {
 
 /// Options of `onnx_model`.
 struct onnx_model_options {
-  /// True: images (inputs and outputs with four axes) are (N, H, W, C), as everywhere else in glia.
-  /// False: they stay as in the file, (N, C, H, W).
+  /// Whether images (inputs and outputs with four axes) are (N, H, W, C), as everywhere else in
+  /// glia. If false, images stay (N, C, H, W), as in the file.
   bool channels_last = false;
-  /// Names of the tensors in the file to return as outputs; empty: the file's outputs. An inner
-  /// tensor makes features for other layers to build on.
+  /// Names of the tensors in the file to return as outputs; empty: the file's outputs. The name of
+  /// an inner tensor gives features for other layers.
   std::vector<std::string> outputs{};
 };
 

@@ -26,8 +26,8 @@ struct onnx_options {
   /// Additional texts by key, such as class names and preprocessing.
   std::map<std::string, std::string> metadata{};
 
-  /// Products to write with weights and inputs of 8 bits; the result of `calibrate`. They are
-  /// written with QuantizeLinear and DequantizeLinear, and their weights as bytes. Default: none.
+  /// Products to write with 8-bit weights and inputs; the result of `calibrate`. The file then
+  /// contains QuantizeLinear and DequantizeLinear, and the weights as bytes. Default: no products.
   glia::quantization quantization{};
 
   /// Largest size of the ONNX file, in bytes, up to 2 GiB (the limit of the format). The weights of

@@ -26,7 +26,7 @@ struct pjrt_setting {
 struct pjrt_options {
   std::filesystem::path plugin;  ///< Path of the shared library that drives the devices.
   /// Number of devices to use, from the first one that the plugin finds; 0: all. The samples of a
-  /// batch are split among them.
+  /// batch are split among the devices.
   std::size_t devices = 1;
   product_precision precision = product_precision::fast;
   std::vector<pjrt_setting> settings = {};  ///< Settings passed to the plugin when it starts.

@@ -31,7 +31,8 @@ namespace glia {
 /// Options of `pjrt_target`.
 struct pjrt_target_options {
   std::filesystem::path plugin;  ///< Path of the shared library that compiles for the target.
-  /// Plugin's name of the target, such as "v2:2x2" for a TPU. GPUs have no name, only settings.
+  /// Name of the target in the plugin, such as "v2:2x2" for a TPU. GPUs have no name, only
+  /// settings.
   std::string topology = {};
   /// Settings of the plugin. For a GPU: {{"target_config", text}}, where the text describes the
   /// GPU.

@@ -31,7 +31,8 @@ struct bars_options {
   bool log_y = false;        ///< Whether the y axis is logarithmic.
   bool values = true;        ///< Whether each bar has its value, with three digits.
   std::string unit = {};     ///< Unit after the values, such as " s".
-  /// Index of the group that is drawn in color, while the others are gray; for a single series.
+  /// Index of the group that is drawn in color, while the other groups are gray; for a single
+  /// series.
   std::optional<std::size_t> highlight = {};
   plot::canvas canvas = {};  ///< Size and program.
 };

@@ -100,7 +100,7 @@ struct training {
   std::size_t step = 0;    ///< Number of training steps taken, in all calls of `fit`.
   std::size_t samples_done = 0;   ///< Number of samples done in the current epoch.
   std::size_t epoch_samples = 0;  ///< Number of samples of a whole epoch.
-  /// At `event::frozen_pass`, otherwise null.
+  /// Progress of the pass through the frozen layers at `event::frozen_pass`, otherwise null.
   const glia::frozen_pass* frozen_pass = nullptr;
 
   /// The mean loss of the epoch so far. May wait for the device.

@@ -16,11 +16,12 @@ namespace glia {
 
 /// The options of `evaluate`.
 struct evaluate_options {
-  /// Samples in a batch; 0: as many as take about 32 MB, at most 256.
+  /// Number of samples in a batch; 0: as many samples as take about 32 MB, at most 256.
   std::size_t batch_size = 0;
-  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, none otherwise.
+  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, no metric otherwise.
   metric_list metrics = {};
-  /// Ranks that share the batches. All ranks must make the same call; all get the same result.
+  /// Ranks that share the batches. All ranks must make the same call, and all ranks get the same
+  /// result.
   rank_group* ranks = nullptr;
 };
 

@@ -22,7 +22,7 @@ struct frozen_output_options {
   bool cache = true;
   row_store::options storage{};  ///< Memory limit of the cache and folder for its file.
   std::size_t batch_size = 32;   ///< Samples that pass the frozen layers at a time, at least 1.
-  /// Ranks that share the computation; each gets all outputs. `fit` sets it by itself.
+  /// Ranks that share the computation; each rank gets all outputs. `fit` sets this option.
   rank_group* ranks = nullptr;
 };
 

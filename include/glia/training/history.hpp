@@ -30,7 +30,7 @@ struct epoch_record {
 struct history {
   std::vector<metric> metrics;       ///< The metrics of the scores, in their order.
   std::vector<epoch_record> epochs;  ///< The results of each epoch.
-  /// The graphs compiled during the training, on backends that compile them.
+  /// Graphs compiled during the training, on backends that compile graphs.
   glia::compilations compilations;
   /// Seconds spent on the outputs of frozen layers before the first epoch.
   double frozen_seconds = 0;
@@ -42,7 +42,7 @@ struct history {
   /// Remarks, in order: that the loss is not finite, which checkpoint the training resumed from and
   /// which ones it skipped, what in its setup has changed since, and that nothing was left to do.
   std::vector<std::string> notes;
-  /// Why the training ended before its last epoch; empty if it did not.
+  /// Reason why the training ended before its last epoch; empty if it did not end early.
   std::string stop_reason;
 
   /// The loss ("loss") or a metric of each epoch during training, one value for each epoch. Throws

@@ -93,15 +93,16 @@ struct metric {
   std::string name;         ///< Name in histories, CSV files and callbacks.
   std::string output = {};  ///< Name of the output, if the model has several; see `for_output`.
 
-  /// If above 0: counts the samples whose class is among the k highest outputs, on the device, and
-  /// does not use `update_state`. 0: uses `update_state`.
+  /// Number of highest outputs. If above 0, the metric counts the samples whose class is among the
+  /// k highest outputs, on the device, without `update_state`. If 0, the metric uses
+  /// `update_state`.
   std::size_t k = 0;
 
   /// Number of sums that `update_state` adds to; each sum begins at 0.
   std::size_t state_size = 1;
-  /// If true, `update_state` gets `state_size` fresh numbers for each sample, and `result` gets
-  /// those of all samples, one after another. For metrics that sums cannot express, such as `auc`.
-  /// Takes 8 bytes for each number.
+  /// Whether `update_state` gets `state_size` fresh numbers for each sample, and `result` gets the
+  /// numbers of all samples, one after another. For metrics that sums cannot express, such as
+  /// `auc`. Takes 8 bytes for each number.
   bool per_sample = false;
   /// Adds one sample to the sums. `outputs` are the model's outputs for the sample.
   std::function<void(std::span<const float> outputs, const sample_target& target,

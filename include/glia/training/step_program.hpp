@@ -52,11 +52,11 @@ struct step_inputs {
   targets<B> t;                ///< Targets of the samples.
   typename B::tensor key;      ///< Key of the random numbers.
   typename B::tensor numbers;  ///< Numbers of the optimizer for this step, such as the rate.
-  /// A mask (N): 1 for samples that count, 0 for others and for padding. Used by backends that
-  /// compile whole graphs, and if targets can say that samples do not count.
+  /// Mask (N): 1 for samples that count, 0 for ignored samples and for padding. Used by backends
+  /// that compile whole graphs, and if targets can say that samples do not count.
   typename B::tensor present = {};
-  /// The weight of each sample's loss, if the batch is a piece of a larger one. Otherwise the mean
-  /// is over the batch.
+  /// Weight of each sample's loss, if the batch is a piece of a larger one. Otherwise the mean is
+  /// over the batch.
   typename B::tensor each = {};
 
   [[nodiscard]] typename B::tensor& wanted() { return t.labels ? t.labels : t.values; }

@@ -31,8 +31,7 @@ struct trainer_options {
   /// Functions applied to the gradients before each update, in this order, such as
   /// {clip_by_global_norm(1.0)}.
   std::vector<gradient_transform> gradient_transforms = {};
-  /// The ranks that train together; default: this process alone. All ranks must make the same
-  /// calls.
+  /// Ranks that train together; default: this process alone. All ranks must make the same calls.
   glia::distribution distribution = {};
 };
 
@@ -41,7 +40,7 @@ struct fit_options {
   std::size_t epochs = 1;       ///< Number of epochs, including epochs before a resume.
   std::size_t batch_size = 32;  ///< Samples in a batch, at least 1; the last batch may be smaller.
   bool shuffle = true;          ///< Whether each epoch has its own random order of samples.
-  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, none otherwise.
+  /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, no metric otherwise.
   metric_list metrics = {};
   std::ostream* progress = &std::cout;  ///< Stream for the progress bar; nullptr: silent.
   /// Callbacks, called at each event in this order; those with `runs_last`, such as `checkpoints`,

@@ -24,7 +24,7 @@ struct training_state {
 
   std::uint64_t epoch = 0;  ///< Number of epochs begun, in all calls of `fit`.
   /// Number of samples seen in an incomplete epoch; 0 between epochs. With `fit_options::resume`,
-  /// the next call of `fit` continues after them, otherwise it begins the next epoch.
+  /// the next call of `fit` continues after these samples, otherwise it begins the next epoch.
   std::uint64_t position = 0;
   std::uint64_t samples = 0;     ///< Number of samples of the incomplete epoch.
   std::uint64_t batch_size = 0;  ///< Batch size of the incomplete epoch.
@@ -39,9 +39,9 @@ struct training_state {
   /// Loss, optimizer and batches of the last call of `fit`, as text; empty if it is not known.
   std::string setup = {};
 
-  /// The complete epochs of the call of `fit`.
+  /// Complete epochs of the call of `fit`.
   std::vector<epoch_record> history = {};
-  /// The state of callbacks, by names that begin with the callback's.
+  /// State of callbacks, by names that begin with the name of the callback.
   std::vector<named_tensor> kept = {};
 
   friend bool operator==(const training_state&, const training_state&) = default;

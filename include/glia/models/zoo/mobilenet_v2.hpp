@@ -20,8 +20,8 @@ struct mobilenet_v2_options {
   /// Number of classes of the classifier, whose outputs are logits; 0: no classifier, the network
   /// ends in the features.
   std::size_t classes = 0;
-  /// Whether convolutions are followed by batch normalization; false for weights that have it
-  /// folded in.
+  /// Whether batch normalization follows each convolution; false for weights with folded batch
+  /// normalization.
   bool use_batch_norm = true;
   padding2d padding = 1;  ///< Padding of the 3x3 convolutions; `same` for weights from Keras.
   /// Batch normalization of the convolutions; weights from Keras need an epsilon of 1e-3.

@@ -63,7 +63,7 @@ struct graph_part {
 struct graph_input_spec {
   std::string name;
   element_type type = ::onnx::TensorProto::FLOAT;
-  /// Extents of the file without the first; empty: not fixed.
+  /// Extents of the file without the first axis; an empty extent is not fixed.
   std::vector<std::optional<std::size_t>> extents;
   std::vector<std::size_t> order;  ///< Order of the axes of a sample.
   std::size_t rows = 0;            ///< Batch size of the file; 0: any.

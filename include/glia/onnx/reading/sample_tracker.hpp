@@ -19,7 +19,7 @@ namespace glia::onnx {
 struct resized_graph {
   graph calls;
   std::vector<value_id> values;  ///< New number of each value.
-  /// Index of each node's first new node; the last entry is their number.
+  /// Index of each node's first new node; the last entry is the number of new nodes.
   std::vector<std::size_t> nodes;
 };
 
