@@ -169,5 +169,5 @@ TEST_CASE("a tensor that others hold stays as it is when a program writes over i
   B::tensor* const other = &wrong;
   CHECK(test::contains(
       test::message_of<glia::shape_error>([&] { doubling.run(std::span(&other, 1), {}); }),
-      "expected for 'p' a tensor (3,), got (2,)"));
+      "'p' a tensor of shape (3,), got (2,)"));
 }
