@@ -116,9 +116,9 @@ void train(Model& net, const glia::image_bytes& images, const glia::image_bytes&
           (void)t.loss();  // which waits for it
           const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
           print({{"first_step_seconds", taken.count()},
-                 {"compile_seconds", t.history.compiled.seconds},
-                 {"compiled", t.history.compiled.compiled},
-                 {"loaded", t.history.compiled.loaded}});
+                 {"compile_seconds", t.history.compilations.seconds},
+                 {"compiled", t.history.compilations.compiled},
+                 {"loaded", t.history.compilations.loaded}});
         }
       });
   const glia::softmax_cross_entropy loss;
@@ -128,7 +128,7 @@ void train(Model& net, const glia::image_bytes& images, const glia::image_bytes&
                        .progress = nullptr,
                        .callbacks = {print_first_step, print_epoch}});
   print_step_time(trainer, net, images, s);
-  print({{"test_accuracy", glia::evaluate(net, test, loss).metrics.at(0)}});
+  print({{"test_accuracy", glia::evaluate(net, test, loss).metric_values.at(0)}});
 }
 
 /// Times the outputs for all images in batches, and for one image at a time.

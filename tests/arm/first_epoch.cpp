@@ -24,5 +24,5 @@ TEST_CASE("the perceptron's first steps on MNIST are those on x86") {
   const glia::epoch_record& epoch = history.epochs.at(0);
   CHECK(std::abs(epoch.training.loss - 0.921958) < tolerance::short_training);
   CHECK(std::abs(epoch.validation->loss - 0.468771) < tolerance::short_training);
-  CHECK(std::abs(epoch.validation->metrics.at(0) - 0.862) < 0.01);
+  CHECK(std::abs(epoch.validation->metric_values.at(0) - 0.862) < 0.01);
 }

@@ -20,7 +20,8 @@ void fuzz::check(byte_view input) {
             "a shape is of another size");
   }
   for (const glia::epoch_record& e : state.history) {
-    require(e.training.names == state.metrics && e.training.metrics.size() == state.metrics.size(),
+    require(e.training.metric_names == state.metrics &&
+                e.training.metric_values.size() == state.metrics.size(),
             "an epoch has other metrics");
   }
   // Bytes are compared, since NaN is not what it is.
