@@ -35,10 +35,10 @@ class Declaration:
 def declarations(header):
     """The declarations of a header, in order, in namespaces other than detail."""
     lines = header.read_text().split("\n")
-    namespaces, comment, at = [], [], 0
-    while at < len(lines):
-        line = lines[at]
-        at += 1
+    namespaces, comment, row = [], [], 0
+    while row < len(lines):
+        line = lines[row]
+        row += 1
         if opened := re.match(r"namespace ([\w:]+) \{$", line):
             namespaces.append(opened.group(1))
             comment = []
@@ -50,25 +50,23 @@ def declarations(header):
         elif not line or line.startswith(("#", "//", "}", " ", "using namespace", "static_assert", "GLIA_", "extern")):
             comment = [] if not line else comment
         else:
-            first = at - 1
             text, depth = line, line.count("(") - line.count(")")
             while not re.search(r"[{;]$|[{;]\s*//.*$|\}$", text) or depth > 0:
-                if at >= len(lines):
+                if row >= len(lines):
                     break
-                text += " " + lines[at].strip()
+                text += " " + lines[row].strip()
                 depth = text.count("(") - text.count(")")
-                at += 1
+                row += 1
             body = []
-            if text.endswith("{") or (lines[at - 1].endswith("{")):
-                while at < len(lines) and not lines[at].startswith("}"):
-                    body.append(lines[at])
-                    at += 1
-                at += 1
+            if text.endswith("{") or (lines[row - 1].endswith("{")):
+                while row < len(lines) and not lines[row].startswith("}"):
+                    body.append(lines[row])
+                    row += 1
+                row += 1
             space = "::".join(namespaces)
             if comment and space.startswith("glia") and "detail" not in space and (name := name_of(text)):
                 yield Declaration(f"{space}::{name}", header, comment, text, body)
             comment = []
-            del first
 
 
 def name_of(text):
@@ -100,6 +98,7 @@ def signature(text):
     """A declaration as a user reads it."""
     text = without_templates(re.sub(r"\s+", " ", text))
     text = re.sub(r"\[\[\w+\]\] ?|\binline |\bconstexpr |\bexplicit |\bstatic |\bfriend | noexcept\b", "", text)
+    text = re.sub(r"(\)(?: const)?(?: override)?) \{ .*\}$", r"\1", text)  # a body in the same line
     text = re.sub(r"\s*(\{|;|: \w.*\{|= delete;)\s*(//.*)?$", "", text)
     text = re.sub(r"variable<B>", "variable", text)
     text = re.sub(r"typename B::tensor", "tensor", text)
@@ -108,57 +107,58 @@ def signature(text):
 
 
 def options(body):
-    """(name, type, default, description) of the data members of an aggregate."""
-    found, above, joined = [], [], ""
-    member = re.compile(r"^(?!static|using|return|friend|explicit|template|struct|enum|class)([\w:<>, *&]+?) (\w+)(?: = (.*)|(\{.*\}))?;$")
+    """(name, type, default, description) of the public data members of a class."""
+    found, comment, declaration, beside = [], [], "", []
+    member = re.compile(r"(?!static|using|return|friend|explicit|template|struct|enum|class)([\w:<>, *&()]+) (\w+)(?: = (.*)|(\{.*\}))?;")
     for line in body:
-        if re.match(r" (public|private|protected):", line):
-            if "private" in line:
-                break
-            continue
-        if not re.match(r"  \S|   +\S", line) and line.strip():
-            continue
-        stripped = line.strip()
-        if stripped.startswith("/// ") or stripped == "///":
-            above.append(stripped[4:])
-        elif stripped.startswith("///<") and found:
-            found[-1][3].append(stripped[5:])
-        elif not stripped or stripped.startswith("//"):
-            if not joined:
-                above = []
-        else:
-            code, _, beside = stripped.partition("///<")
-            joined = f"{joined} {code.strip()}".strip()
-            if joined.endswith(";") and joined.count("(") == joined.count(")") and joined.count("{") == joined.count("}"):
-                if match := member.match(joined):
+        code, _, text = line.strip().partition("///<")
+        if line.startswith(" private:"):
+            break
+        if line.startswith("  ///") and not code.startswith("///<") and code.startswith("///"):
+            comment.append(code[4:])
+        elif not code and text and found and not declaration:  # more of the comment beside the last member
+            found[-1][3].append(text.strip())
+        elif not code or code.startswith("//"):
+            comment = comment if declaration else []
+        elif line.startswith("  "):
+            declaration = f"{declaration} {code.strip()}".strip()
+            beside += [text.strip()] if text else []
+            function = is_function(declaration)
+            if re.search("[;}]$" if function else ";$", declaration) and declaration.count("{") == declaration.count("}"):
+                if not function and (match := member.fullmatch(declaration)):
                     kind, name, value, braces = match.groups()
-                    if "(" not in kind:
-                        found.append([name, kind, value or braces or "", above + ([beside.strip()] if beside else [])])
-                elif beside and found and not joined:
-                    found[-1][3].append(beside.strip())
-                above, joined = [], ""
-            elif re.search(r"[({]$|\) const \{$|\{ .* \}$", joined) and "(" in joined and not re.search(r"= ", joined.split("(")[0]):
-                break  # functions follow
+                    found.append([name, kind, value or braces or "", comment + beside])
+                comment, declaration, beside = [], "", []
     return [(name, kind, default, " ".join(text)) for name, kind, default, text in found]
+
+
+def is_function(declaration):
+    """Whether there is a parenthesis outside of angle brackets before the default."""
+    before, depth = re.split(r" = |\{", declaration)[0], 0
+    for sign in before:
+        depth += {"<": 1, ">": -1}.get(sign, 0)
+        if sign == "(" and depth == 0:
+            return True
+    return False
 
 
 def functions(body):
     """(signature, comment) of the public, documented member functions."""
-    public, comment, at, found = True, [], 0, []
-    while at < len(body):
-        line = body[at]
-        at += 1
+    public, comment, row, found = True, [], 0, []
+    while row < len(body):
+        line = body[row]
+        row += 1
         if marker := re.match(r" (public|private|protected):", line):
             public, comment = marker.group(1) == "public", []
         elif re.match(r"  /// ?", line):
             comment.append(line.strip()[4:])
         elif re.match(r"  \S", line) and not re.match(r"  (//|\}|using|static_assert|#)", line):
             text = line.strip()
-            while not re.search(r"[{;]\s*(//.*)?$|\}$", text) and at < len(body):
-                text += " " + body[at].strip()
-                at += 1
+            while not re.search(r"[{;]\s*(//.*)?$|\}$", text) and row < len(body):
+                text += " " + body[row].strip()
+                row += 1
             code = text.split("///<")[0]
-            if public and comment and "(" in code and not re.match(r"(friend|struct|class|enum)\b", code):
+            if public and comment and is_function(code) and not re.match(r"(friend|struct|class|enum)\b", code):
                 code = re.sub(r"\) *(const)? *(noexcept)? *(: \w.*)?\{.*$", r") \1", code)
                 found.append((signature(code), list(comment)))
             comment = []
