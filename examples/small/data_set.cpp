@@ -31,6 +31,7 @@ int main() {
   const bars test{.seed = 2, .count = 100};
   const auto history =
       trainer.fit(train, test, {.epochs = 10, .batch_size = 20, .progress = nullptr});
-  const bool all = history.validation("accuracy").back() == 1;
-  std::cout << (all ? "all" : "not all") << " of " << test.size() << " new bars are told apart\n";
+  const bool all_right = history.validation("accuracy").back() == 1;
+  std::cout << (all_right ? "all" : "not all") << " of " << test.size()
+            << " new bars are told apart\n";
 }
