@@ -164,6 +164,28 @@ TEST_CASE("a split has the share that was asked for, and every sample once") {
   }
 }
 
+TEST_CASE("a split of a split knows the samples of the original data set") {
+  const counted_samples data = alike(20);
+  const auto [rest, test] = glia::train_test_split(data, {.test_size = 0.25});
+  const auto [train, validation] = glia::train_test_split(rest, {.test_size = 0.2, .seed = 2});
+  CHECK(train.size() == 12);
+  CHECK(validation.size() == 3);
+  sample_numbers all = train.samples();
+  for (const sample_numbers& part : {validation.samples(), test.samples()}) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  std::sort(all.begin(), all.end());
+  CHECK(all == all_numbers(20));
+  // The input of a sample is its index in `data`.
+  for (std::size_t i = 0; i < validation.size(); ++i) {
+    float input = 0;
+    validation.input(i, {&input, 1});
+    CHECK(static_cast<std::uint32_t>(input) == validation.samples()[i]);
+  }
+  const glia::subset deepest(validation, {2, 0});
+  CHECK(deepest.samples() == sample_numbers{validation.samples()[2], validation.samples()[0]});
+}
+
 TEST_CASE("a split is shuffled, by its seed alone") {
   const counted_samples data = alike(1000);
   const auto test_of = [&](std::uint64_t seed) {

@@ -13,6 +13,18 @@
 
 namespace glia {
 
+template <dataset D>
+class subset;
+
+namespace detail {
+
+template <class D>
+inline constexpr bool is_subset = false;
+template <class D>
+inline constexpr bool is_subset<subset<D>> = true;
+
+}  // namespace detail
+
 /// A view of selected samples of a data set, in the order of a list of indices. An index may occur
 /// several times. The subset has the same labels, targets and other abilities as the data set,
 /// which must outlive it.
@@ -34,11 +46,20 @@ class subset {
     require<value_error>(beyond == samples_.end(), "subset: expected indices below ", size,
                          ", the number of samples of the data set, got ",
                          beyond == samples_.end() ? 0 : *beyond);
+    if constexpr (detail::is_subset<D>) {
+      origins_.reserve(samples_.size());
+      for (const std::uint32_t sample : samples_) {
+        origins_.push_back(data.samples()[sample]);
+      }
+    }
   }
   subset(const D&& data, std::vector<std::uint32_t> samples) = delete;
 
-  /// The indices of the samples in the original data set.
-  [[nodiscard]] const std::vector<std::uint32_t>& samples() const { return samples_; }
+  /// The indices of the samples in the original data set. In a subset of a subset, as in a split of
+  /// a split, they are the indices in the data set at the root, not in the subset between.
+  [[nodiscard]] const std::vector<std::uint32_t>& samples() const {
+    return detail::is_subset<D> ? origins_ : samples_;
+  }
 
   [[nodiscard]] std::size_t size() const { return samples_.size(); }
   [[nodiscard]] shape input_shape() const { return data_->input_shape(); }
@@ -80,7 +101,8 @@ class subset {
   }
 
   const D* data_;
-  std::vector<std::uint32_t> samples_;
+  std::vector<std::uint32_t> samples_;  // indices in *data_
+  std::vector<std::uint32_t> origins_;  // indices in the original data set, if *data_ is a subset
 };
 
 }  // namespace glia
