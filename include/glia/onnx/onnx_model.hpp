@@ -28,7 +28,8 @@ struct onnx_model_options {
   /// glia. If false, images stay (N, C, H, W), as in the file.
   bool channels_last = false;
   /// Names of the tensors in the file to return as outputs; empty: the file's outputs. The name of
-  /// an inner tensor gives features for other layers.
+  /// an inner tensor gives features for other layers. Images between convolutions are
+  /// (N, C, H, W), also in a file that glia wrote, whose inputs are (N, H, W, C).
   std::vector<std::string> outputs{};
 };
 

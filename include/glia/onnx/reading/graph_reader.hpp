@@ -47,7 +47,8 @@ class graph_reader {
   [[nodiscard]] const tensor& result(const std::string& name) const {
     const auto found = values_.find(name);
     require<data_error>(found != values_.end(), "the file has no tensor named '", name,
-                        "'; use the name of a tensor in the file, which summary() does not show");
+                        "'; use the name of a tensor in the file, which summary() does not show: ",
+                        found == values_.end() ? computed_names() : "");
     return found->second;
   }
 
@@ -146,6 +147,21 @@ class graph_reader {
       }
     }
     here_ = around;
+  }
+
+  /// Returns the names of the first tensors that nodes of the file compute, for a message.
+  [[nodiscard]] std::string computed_names() const {
+    constexpr std::size_t most = 10;
+    std::size_t count = 0;
+    std::string result;
+    for (const ::onnx::NodeProto& node : content_->graph().node()) {
+      for (const std::string& name : node.output()) {
+        if (!name.empty() && node.op_type() != "Constant" && ++count <= most) {
+          result += text(count == 1 ? "'" : ", '", name, '\'');
+        }
+      }
+    }
+    return count > most ? text(result, " and ", count - most, " more") : result;
   }
 
   [[nodiscard]] tensor value_of(const std::string& name) const {
