@@ -71,7 +71,8 @@ TEST_CASE("two parameters of one name are refused, and a name that is none") {
           (void)names_of(sequential{named{"a", dense{3}}, named{"a", dense{3}}});
         }) ==
         "sequential[1] a: dense(3): requests the parameter 'a.kernel', but another layer has a "
-        "parameter of this name; give the layers different names");
+        "parameter of this name; give one of the layers another name, as in glia::named{\"head\", "
+        "layer}");
   CHECK_THROWS_AS(names_of(named{"", dense{3}}), glia::value_error);
 }
 

@@ -261,9 +261,10 @@ const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
                  "', but declares contains_layers; a layer that contains layers has no parameters "
                  "itself, so put the parameter into one of them or remove contains_layers");
     const parameter_spec spec{text(place_->name, '.', name), s, initial, trainable};
-    expect_value(plan_->add_parameter(spec), "requests the parameter '", spec.name,
-                 "', but another layer has a parameter of this name; give the layers different "
-                 "names");
+    expect_value(
+        plan_->add_parameter(spec), "requests the parameter '", spec.name,
+        "', but another layer has a parameter of this name; give one of the layers another "
+        "name, as in glia::named{\"head\", layer}");
     changing_->push_back({spec, device().run(kernels::full{s, 0})});
   }
   const bool as_planned = index < parameters_->size() && (*parameters_)[index].spec.shape == s &&
