@@ -61,6 +61,9 @@ TEST_CASE("an activation called with an array gives its values") {
   // Rows are rows, whatever the layout; numbers are still parameters.
   const xt::xarray<float, xt::layout_type::column_major> columns = logits;
   CHECK((glia::softmax(columns) == p));
+  // An expression that is not computed yet is an array, too.
+  const xt::xarray<float> halves = logits / 2.0F;
+  CHECK((glia::softmax(halves + halves) == p));
   CHECK(glia::leaky_relu(1).map.a == 1);
   CHECK(glia::softmax(xt::xarray<float>(xt::zeros<float>({0, 3}))).size() == 0);
   CHECK_THROWS_AS(glia::softmax(xt::xarray<float>(1.0F)), glia::shape_error);

@@ -10,6 +10,7 @@
 
 #include "glia/backends/reference/classification.hpp"
 #include "glia/backends/reference/elementwise.hpp"
+#include "glia/core/xtensor.hpp"
 #include "glia/layers/scope.hpp"
 #include "glia/ops/elementwise.hpp"
 #include "glia/ops/products.hpp"
@@ -107,6 +108,15 @@ struct activation {
     }
     std::copy(values.begin(), values.end(), x.begin());
     return x;
+  }
+
+  /// Returns the function's values for an xtensor expression, such as a view or `2.0F * x`.
+  template <class Expression>
+  requires(!detail::host_array<Expression>) [[nodiscard]] auto operator()(
+      const xt::xexpression<Expression>& x) const {
+    static_assert(std::floating_point<typename Expression::value_type>,
+                  "activation: expected an array of floating-point numbers");
+    return (*this)(xt::xarray<typename Expression::value_type>(x.derived_cast()));
   }
 
   /// Returns the same function with another parameter: leaky_relu(0.2) or elu(0.5). Throws

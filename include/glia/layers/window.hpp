@@ -1,7 +1,9 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <ostream>
+#include <string_view>
 
 #include "glia/core/shape.hpp"
 #include "glia/kernels/window.hpp"
@@ -34,6 +36,12 @@ struct padding2d {
   std::size_t left = 0;
   std::size_t right = 0;
 
+  template <std::convertible_to<std::string_view> Text>
+  constexpr padding2d(const Text&) {
+    static_assert(!std::convertible_to<Text, std::string_view>,
+                  "expected a padding, got a string: write glia::same instead of \"same\", or "
+                  "glia::valid instead of \"valid\"");
+  }
   constexpr padding2d(mode padding_mode) : kind(padding_mode) {}
   constexpr padding2d(std::size_t all) : top(all), bottom(all), left(all), right(all) {}
   constexpr padding2d(std::size_t above, std::size_t below, std::size_t before, std::size_t after)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
@@ -20,6 +21,12 @@ struct padding1d {
   std::size_t before = 0;
   std::size_t after = 0;
 
+  template <std::convertible_to<std::string_view> Text>
+  constexpr padding1d(const Text&) {
+    static_assert(!std::convertible_to<Text, std::string_view>,
+                  "expected a padding, got a string: write glia::same, glia::valid or glia::causal "
+                  "instead of \"same\", \"valid\" or \"causal\"");
+  }
   constexpr padding1d(mode padding_mode) : kind(padding_mode) {}
   constexpr padding1d(std::size_t both) : before(both), after(both) {}
   constexpr padding1d(std::size_t in_front, std::size_t behind) : before(in_front), after(behind) {}
