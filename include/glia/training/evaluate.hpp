@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <span>
 
 #include "glia/core/xtensor.hpp"
@@ -22,6 +23,16 @@ template <layer Description, backend B, loss_function<tracing_backend<B>> Loss>
                               const Loss& loss, const evaluate_options& options = {}) {
   return detail::evaluate(net.core(), net.described(), data,
                           loss_ref<tracing_backend<B>>(loss, net.plan().outputs), options);
+}
+
+/// Only reports that arrays are no data set.
+template <layer Description, backend B, class Inputs, class Targets, class Loss>
+scores evaluate(const model<Description, B>&, const xt::xexpression<Inputs>&,
+                const xt::xexpression<Targets>&, const Loss&, const evaluate_options& = {}) {
+  static_assert(!std::same_as<Inputs, Inputs>,
+                "evaluate: expected a data set, got arrays; pass glia::labeled_arrays{inputs, "
+                "labels} or glia::target_arrays{inputs, targets}");
+  return {};
 }
 
 /// Computes the outputs (N, ...) of a model for all N samples of a data set. Layers such as dropout
