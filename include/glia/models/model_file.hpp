@@ -1,12 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <filesystem>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -62,6 +64,9 @@ void save(const Model& net, const std::filesystem::path& path) {
 /// use `load_parameters`.
 template <class Model>
 void load(Model& net, const std::filesystem::path& path) {
+  static_assert(!std::is_const_v<Model>,
+                "load: the model is const, but loading changes its parameters; declare it without "
+                "const, as in glia::model net{...}");
   using T = typename Model::backend_type::value_type;
   const safetensors_content content = read_checked_content(path);
   require_identity(path.string(), content.metadata, model_identity(net.plan(), net.sample_shape()));
@@ -97,6 +102,15 @@ void load(Model& net, const std::filesystem::path& path) {
   for (std::size_t i = 0; i < made.size(); ++i) {
     parameters[i].value = std::move(made[i]);
   }
+}
+
+/// Only reports that the model is missing.
+template <std::convertible_to<std::filesystem::path> Path>
+auto load(const Path&) {
+  static_assert(!std::convertible_to<Path, std::filesystem::path>,
+                "load: expected a model and a path; describe the network in the program, as in "
+                "glia::model net{layers, {28, 28, 1}}, and glia::load(net, path) fills in its "
+                "parameters");
 }
 
 }  // namespace glia
