@@ -76,6 +76,10 @@ class trainer {
 template <class Model, class Loss, class Optimizer>
 requires detail::trainable<Model, Loss, Optimizer>
 class trainer<Model, Loss, Optimizer> {
+  static_assert(!std::is_const_v<Model>,
+                "trainer: the model is const, but training changes its parameters; declare it "
+                "without const, as in glia::model net{...}");
+
  public:
   using B = typename Model::backend_type;
 

@@ -1,0 +1,12 @@
+// expects: trainer: the model is const
+#include <glia/data/array_dataset.hpp>
+#include <glia/layers/dense.hpp>
+#include <glia/losses/regression.hpp>
+#include <glia/optimizers/sgd.hpp>
+#include <glia/training/trainer.hpp>
+
+void train(const glia::target_arrays& data) {
+  const glia::model net{glia::dense{1}, {1}};
+  glia::trainer trainer{net, glia::mean_squared_error{}, glia::sgd{}};
+  trainer.fit(data, {.epochs = 3});
+}
