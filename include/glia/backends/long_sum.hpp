@@ -20,9 +20,9 @@ namespace glia {
 inline constexpr std::size_t sum_chain = 128;
 /// Number of chain sums that one accumulator adds before its total is added with compensation.
 inline constexpr std::size_t chains_in_total = 64;
-/// Number of products that one accumulator of glia's loops adds, and the largest number that is
-/// passed to BLAS, which may add them in any order.
+/// Largest number of products that one accumulator of glia's own loops adds.
 inline constexpr std::size_t product_chain = 512;
+/// Largest number of products that one call of BLAS adds, in an order that BLAS chooses.
 inline constexpr std::size_t blas_chain = 2048;
 
 /// The bound for sums; see above. A chain, its total, and a total of runs that are not adjacent

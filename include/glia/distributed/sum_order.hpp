@@ -33,7 +33,7 @@ void add_numbers(const T* a, const T* b, std::size_t count, T* to) {
 /// of the other ranks.
 class sum_order {
  public:
-  /// A sum that a rank holds, and the way in which it is added to those before it.
+  /// One of the sums that a rank holds, and its place in the order of additions.
   struct addition {
     std::size_t rank;
     std::size_t sum;
@@ -66,8 +66,8 @@ class sum_order {
   [[nodiscard]] std::size_t held_by(std::size_t rank) const { return held_[rank]; }
   /// Returns the largest number of vectors that any rank needs.
   [[nodiscard]] std::size_t depth() const noexcept { return depth_; }
-  /// Returns, for each piece of a rank, the vector that holds it and the way in which it is added
-  /// to the piece before.
+  /// Returns, for each piece of a rank, its position on the stack of sums, and the number of
+  /// additions that follow.
   [[nodiscard]] std::vector<piece_stack::arrival> arrivals(std::size_t rank) const {
     const auto [first, end] = pieces_of(rank);
     piece_stack own;

@@ -157,7 +157,8 @@ struct program<B>::state {
     return w;
   }
 
-  /// Makes the values in the caller's memory parts of the caller's tensors.
+  /// Binds the values of a run to their memory: the caller's tensors, the arena, and tensors for
+  /// the outputs.
   void bind(workspace& w, std::span<tensor* const> inputs, const fixed_inputs& fixed,
             std::size_t outputs) const {
     require<value_error>(inputs.size() + fixed.tensors.size() == calls.inputs().size() &&

@@ -67,9 +67,9 @@ class graph_uses {
   std::vector<bool> leaves_;
 };
 
-/// Returns whether each value is the same in every run with the same parameters. It then depends
-/// neither on the inputs whose numbers are in `varying`, nor on values that are not `fixed`
-/// initially.
+/// Returns, for each value, whether it is the same in every run with the same parameters. A value
+/// is not fixed if it depends on an input whose index is in `varying`, or on a value for which the
+/// argument `fixed` is false.
 [[nodiscard]] inline std::vector<bool> fixed_values(const graph& g,
                                                     const std::vector<std::size_t>& varying,
                                                     std::vector<bool> fixed = {}) {

@@ -23,27 +23,27 @@ struct factor_range {
   friend bool operator==(const factor_range&, const factor_range&) = default;
 };
 
-/// Random changes of training images, which do not change their classes. All of them are off by
+/// Random changes to training images. A changed image keeps its class. All changes are off by
 /// default.
 ///
 ///     .augmentation = {.horizontal_flip = 0.5, .rotation = 15, .zoom = {0.9, 1.2}, .shift = 0.1}
 ///
 /// Some options differ from Keras's. `horizontal_flip` is a probability and not a boolean.
-/// `rotation` is in degrees and not a fraction of a turn. A `zoom` above 1 enlarges the image; in
-/// Keras it shrinks it. `brightness` is a factor, as in torchvision; Keras's `RandomBrightness`
-/// adds a value.
+/// `rotation` is in degrees and not a fraction of a turn. A `zoom` above 1 enlarges the image. In
+/// Keras, a positive factor shrinks the image. `brightness` is a factor, as in torchvision; Keras's
+/// `RandomBrightness` adds a value.
 struct augmentation {
   double horizontal_flip = 0;  ///< Probability of mirroring the image, in [0, 1].
-  /// Largest angle in degrees, in [0, 180]; drawn from [-rotation, rotation].
+  /// Largest angle in degrees, in [0, 180]. The angle is drawn from [-rotation, rotation].
   double rotation = 0;
   factor_range zoom{};  ///< Range of the zoom factor, in [0.01, 100]; above 1 enlarges.
-  /// Largest shift as a fraction of the height and the width, in [0, 1]; drawn from [-shift, shift]
-  /// for each axis.
+  /// Largest shift as a fraction of the height and the width, in [0, 1]. For each axis, the shift
+  /// is drawn from [-shift, shift].
   double shift = 0;
   factor_range saturation{};  ///< Range of the saturation factor, in [0, 100]; 0: gray.
   factor_range brightness{};  ///< Range of the brightness factor, in [0, 100]; 0: black.
 
-  /// Whether any change is on.
+  /// Whether any option differs from its default.
   [[nodiscard]] bool varies() const { return *this != augmentation{}; }
 
   friend bool operator==(const augmentation&, const augmentation&) = default;

@@ -40,8 +40,8 @@ struct parameter_source {
 /// A mapping from the tensors of a file to the parameters of a model.
 struct name_map {
   std::vector<parameter_source> sources;  ///< One entry for each parameter to be set.
-  /// Suffixes of the names of tensors to ignore. Without them, a tensor of the file that no entry
-  /// names is an error.
+  /// Suffixes of names. Tensors whose names end in one of these suffixes are ignored. Any other
+  /// tensor of the file must be in `sources`; otherwise loading throws.
   std::vector<std::string> ignored_suffixes;
 };
 

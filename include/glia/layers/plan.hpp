@@ -90,8 +90,8 @@ class plan_writer {
     }
   }
 
-  /// Adds the next input of the row, of this shape with the batch axis, which the layers that run
-  /// next receive. Returns false if its name is taken.
+  /// Adds the next input to the row of inputs. `s` is its shape with the batch axis. The layers
+  /// that run next receive this input. Returns false if another input has this name.
   [[nodiscard]] bool add_input(std::string_view name, const shape& s) {
     given_ = s;
     given_at_ = row_size(plan_.inputs);
@@ -99,8 +99,8 @@ class plan_writer {
     untouched_ = true;
     return add_part(plan_.inputs, {std::string(name), sample_of(s), given_at_});
   }
-  /// Adds the next output of the row, of this shape with the batch axis. Returns false if its name
-  /// is taken.
+  /// Adds the next output to the row of outputs. `s` is its shape with the batch axis. Returns
+  /// false if another output has this name.
   [[nodiscard]] bool add_output(std::string_view name, const shape& s) {
     return add_part(plan_.outputs, {std::string(name), sample_of(s), row_size(plan_.outputs), 0,
                                     plan_.gives, plan_.giver});

@@ -71,7 +71,8 @@ class calibration {
     value_id w;
   };
 
-  /// Whether a prepared model computes a product with integers. True on backends without integers.
+  /// Whether a prepared model computes a product with integers. Always true on backends without
+  /// integer kernels, which compute quantized products in float.
   [[nodiscard]] static bool computes_integers(const prepared<B>& made) {
     if constexpr (runs<B, kernels::quantized_chain>) {
       return std::any_of(made.calls().nodes().begin(), made.calls().nodes().end(),

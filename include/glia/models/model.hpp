@@ -20,8 +20,8 @@ namespace glia {
 
 /// The options of `predict`.
 struct predict_options {
-  /// Number of samples in a batch, which bounds the memory; 0: as many samples as take about 32 MB,
-  /// at most 256.
+  /// Number of samples in a batch. Smaller batches need less memory. 0: at most 256 samples, and at
+  /// most about 32 MB.
   std::size_t batch_size = 0;
 };
 

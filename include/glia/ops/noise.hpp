@@ -11,7 +11,7 @@ namespace glia::ops {
 /// Adds normally distributed noise with mean 0 and standard deviation `stddev`.
 ///
 /// The noise depends only on `random` and on the index of the element in the batch. The gradient of
-/// x is that of the result.
+/// x equals the gradient of the result.
 template <backend B>
 [[nodiscard]] variable<B> gaussian_noise(variable<B> x, double stddev,
                                          const random_source<B>& random) {

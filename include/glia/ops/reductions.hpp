@@ -51,8 +51,8 @@ template <backend B>
   return sum(std::move(x)) * (1 / count);
 }
 
-/// Returns the sum over the given axes, which the result does not have: sum(x, {1, 2}). Throws
-/// `shape_error` if there is no such axis.
+/// Returns the sum over the given axes and removes these axes: for x (N, H, W, C), sum(x, {1, 2})
+/// has the shape (N, C). Throws `shape_error` if there is no such axis.
 template <backend B>
 [[nodiscard]] variable<B> sum(variable<B> x, std::initializer_list<std::size_t> axes) {
   shape kept = x.shape();
@@ -69,8 +69,8 @@ template <backend B>
   return reshape(sum_to(std::move(x), kept), dropped);
 }
 
-/// Returns the mean over the given axes, which the result does not have: mean(x, {1, 2}). Throws
-/// `shape_error` if there is no such axis.
+/// Returns the mean over the given axes and removes these axes: for x (N, H, W, C), mean(x, {1, 2})
+/// has the shape (N, C). Throws `shape_error` if there is no such axis.
 template <backend B>
 [[nodiscard]] variable<B> mean(variable<B> x, std::initializer_list<std::size_t> axes) {
   double count = 1;

@@ -28,8 +28,8 @@ struct histogram_options {
   std::size_t bins = 0;           ///< Number of bins, up to 10,000; 0: Freedman-Diaconis rule.
   /// Lower end of the first bin; default: the smallest value. Smaller values are ignored.
   double low = -std::numeric_limits<double>::infinity();
-  /// Upper end of the last bin, which includes it; default: the largest value. Larger values are
-  /// ignored.
+  /// Upper end of the last bin; default: the largest value. A value equal to `high` is counted, and
+  /// larger values are ignored.
   double high = std::numeric_limits<double>::infinity();
   bool log_y = false;        ///< Whether the y axis is logarithmic.
   plot::canvas canvas = {};  ///< Size and program.

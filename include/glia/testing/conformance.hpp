@@ -26,12 +26,13 @@ namespace glia::testing {
 /// The result of one kernel on one set of operands, compared with the `reference` device in double.
 struct conformance_result {
   std::string name;
-  /// Largest |x - r| / max(1, |r|) over all outputs, both with operands that are kept and with
-  /// operands that are given up.
+  /// Largest |x - r| / max(1, |r|) over all outputs. Each kernel runs twice: with operands that the
+  /// caller keeps, and with operands that the caller moves into the call.
   double error = 0;
   bool operands_kept = true;  ///< operands that the caller still holds were not changed
-  /// Whether the results have the same bits if operands are given up. Not required of devices such
-  /// as GPUs, which may add in any order or select a different algorithm each time they compile.
+  /// Whether the results have the same bits if the kernel may reuse the memory of its operands.
+  /// Devices such as GPUs need not fulfill this: they may add in any order, or select another
+  /// algorithm each time they compile.
   bool reuse_agrees = true;
   std::string where{};        ///< for special values: the one with the error
   std::size_t candidate = 0;  ///< number of the device, in the order of the arguments

@@ -369,7 +369,7 @@ void require_targets(const loss_ref<X>& loss, const batch& b, const shape& outpu
 
 /// Whether a sample's targets represent a class: a row of probabilities, or a row that is 1 for one
 /// class and -1 for the others. A single target must be 0 or 1; `signs` also allows -1, and
-/// `probabilities` values between 0 and 1.
+/// `probabilities` also allows values between 0 and 1.
 [[nodiscard]] inline bool is_class(std::span<const float> row, bool probabilities, bool signs) {
   if (row.size() == 1) {
     const float t = row[0];

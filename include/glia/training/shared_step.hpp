@@ -107,8 +107,8 @@ class shared_sum {
 };
 
 /// Takes training steps on several ranks together. Each rank computes the gradients of its pieces
-/// of a batch. The gradients are summed over the ranks while others are still computed. Then all
-/// ranks make the same update.
+/// of a batch. The sum of a gradient over the ranks begins while other gradients are still
+/// computed. Then all ranks make the same update.
 template <backend B>
 class shared_step {
  public:
@@ -258,8 +258,8 @@ class shared_step {
   static constexpr std::size_t most_programs = 16;
   static constexpr std::size_t most_sums = 4;
 
-  /// Whether steps use batch tiles. Messages within a step must have the same order on all ranks,
-  /// whatever their numbers of samples.
+  /// Whether steps use batch tiles. With `sync_batch_norm` they do not: the ranks then exchange
+  /// messages within a step, in an order that must not depend on the number of samples of a rank.
   [[nodiscard]] bool depth_first(const step& at) const {
     return at.depth_first && !over_.options.sync_batch_norm;
   }

@@ -41,8 +41,8 @@ struct step_rule {
   const std::vector<gradient_transform>& gradients;
 };
 
-/// Whether the kernels of a step are fused for speed, or are those of the ops one by one, so that
-/// each result can be inspected.
+/// Whether a step runs fused kernels, for speed (`fast`), or one kernel for each op, so that each
+/// result can be inspected (`plain`).
 enum class step_kind : std::uint8_t { fast, plain };
 
 /// The inputs of a training step other than parameters and optimizer state.

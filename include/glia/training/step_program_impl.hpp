@@ -125,7 +125,8 @@ void output_sums(const recorder<B>& to, const step_results<recorder<B>>& step,
   }
 }
 
-/// Records the mask of the samples that count, for a batch of `rows` rows, as an input.
+/// Adds an input for the mask of a batch of `rows` rows: 1 for samples that contribute to loss and
+/// metrics, 0 for ignored samples and padding.
 template <backend B>
 [[nodiscard]] typename recorder<B>::tensor present_input(const recorder<B>& to, std::size_t rows) {
   return to.samples("present", real_of({rows}));

@@ -63,7 +63,7 @@ class chain_layout {
   [[nodiscard]] std::size_t panel_step(std::size_t link) const {
     return rings_[link].pixels() * panel_width_;
   }
-  /// Returns the element at which a row of a link begins, without its padding.
+  /// Returns the index of the first element of a link's row, after the padding at its left.
   [[nodiscard]] std::size_t row(std::size_t link, std::size_t panel, std::size_t row) const {
     return padded_row(link, panel, row) + rings_[link].pad_left * panel_width_;
   }

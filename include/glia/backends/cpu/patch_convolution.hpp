@@ -168,8 +168,8 @@ class patch_convolution {
     return packed;
   }
 
-  /// Adds to dx (padded rows of the band): dy (rows, OW, O) times the weights, spread to the
-  /// patches.
+  /// Multiplies dy (rows, OW, O) by the transposed weights, and adds each product to its patch in
+  /// dx (padded rows of the band).
   template <class Loops>
   void add_input_gradient(const Loops& loops, const T* dy, const row_band& band,
                           const host_tensor<T>& packed, T* dx) const {

@@ -24,8 +24,8 @@ struct patch_grid {
     return row * row_step + column * column_step;
   }
 
-  /// Returns the rows of one part. A part is whole rows or, if rows are long, a piece of one row.
-  /// It has at most as many patches as a chain of products takes.
+  /// Returns the number of rows in one part. A part has at most `product_chain` patches. It
+  /// consists of whole rows or, if one row has more patches, of a piece of a row.
   [[nodiscard]] std::size_t part_rows() const {
     return std::max<std::size_t>(product_chain / std::max<std::size_t>(columns, 1), 1);
   }

@@ -147,8 +147,8 @@ class quantized_fusion {
     return found;
   }
 
-  /// Includes a pooling after the product if its result is quantized: the largest of some numbers
-  /// has the largest byte.
+  /// Includes max-pooling after the product if the pooled result is quantized. Pooling the bytes
+  /// gives the same result, because the largest number also has the largest byte.
   void take_pooling(integer_link& to) const {
     const value_id y = graph_->nodes()[to.product].results[0];
     if (to.flat || !uses_.taken_once(y)) {

@@ -240,7 +240,7 @@ class graph_builder {
     samples.move(moved, wanted);
     return computed(moved, t.type);
   }
-  /// Returns the axes in memory of the file's axes, in this order.
+  /// Returns the axes in memory that hold the file's axes `order`, in the same order.
   [[nodiscard]] static std::vector<std::size_t> places_in(const tensor& t,
                                                           const std::vector<std::size_t>& order) {
     if (t.known != nullptr) {
@@ -566,7 +566,8 @@ class graph_builder {
     return id;
   }
 
-  /// Returns the numbers of weights as the graph uses them; nothing for other inputs.
+  /// Returns the elements of a weight in the order that the graph uses. Empty if the value is not a
+  /// weight.
   [[nodiscard]] std::vector<float> numbers_of_weight(value_id id) const {
     const auto found = std::find_if(weights.begin(), weights.end(),
                                     [&](const graph_weight& one) { return one.value == id; });

@@ -267,8 +267,9 @@ class graph_reader {
     return std::move(n.results);
   }
 
-  /// Keeps the axis of a single sample if an operation keeps its operand's axes, except those that
-  /// it reduces. The shape does not tell which axis of extent 1 it was.
+  /// Marks the batch axis of the result if the batch has one sample and the operation keeps this
+  /// axis of its operand. The shape of the result does not show which axis of extent 1 is the batch
+  /// axis.
   void keep_sample(operation& n, const tensor& x) {
     tensor& y = n.results[0];
     for (std::size_t axis = 0; axis < x.rank() && y.computed(); ++axis) {
@@ -282,7 +283,8 @@ class graph_reader {
     }
   }
 
-  /// Computes numbers again, for one more sample.
+  /// Computes the results of a node on numbers again for a batch with one more sample, to find
+  /// results that depend on the batch size.
   void look_beyond(const ::onnx::NodeProto& node, std::vector<tensor> operands,
                    std::vector<tensor>& results) {
     for (tensor& t : operands) {
@@ -310,7 +312,7 @@ class graph_reader {
       }
     }
   }
-  /// Stores the value of a tensor of numbers for one more sample.
+  /// Stores the value of a tensor of numbers for a batch with one more sample.
   static void note_beyond(tensor& t, const numbers& beyond) {
     if (t.known->extents != beyond.extents || t.known->elements != beyond.elements) {
       t.beyond = std::make_shared<const numbers>(beyond);

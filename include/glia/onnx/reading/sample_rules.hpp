@@ -164,7 +164,7 @@ namespace glia::onnx::reading {
                                                                  : std::nullopt;
 }
 
-/// Returns the extents of a tensor for one more sample.
+/// Returns the extents of a tensor for a batch with one more sample.
 [[nodiscard]] inline dims extents_beyond(const graph_builder& out, const tensor& t) {
   if (t.beyond != nullptr) {
     return t.beyond->extents;

@@ -87,7 +87,7 @@ struct tensor {
   dims extents;  ///< Extents of the file's axes.
   /// Values; set if they depend on neither samples nor weights.
   std::shared_ptr<const numbers> known{};
-  /// Value of `known` for one more sample, if it differs.
+  /// Value of `known` for a batch with one more sample, if it differs.
   std::shared_ptr<const numbers> beyond{};
   const weight* from = nullptr;  ///< Weight, possibly with permuted axes; null for other tensors.
   value_id id = no_value;        ///< Value of the graph, if it is computed.
