@@ -1,8 +1,9 @@
 #pragma once
 
-/// Everything that a program needs to define, train and run a model. Include the following with
-/// headers of their own, so that other programs do not compile them: readers and writers of files
-/// (glia/io/), the model zoo (glia/models/zoo/), the confusion matrix and the optional components.
+/// Everything that a program needs to define, train and run a model. This header leaves out some
+/// parts, so that programs without them compile faster: readers and writers of files (glia/io/),
+/// the model zoo (glia/models/zoo/), the confusion matrix and the optional components. Include the
+/// headers of these parts separately.
 
 #include "glia/backends/cpu.hpp"
 #include "glia/backends/reference.hpp"

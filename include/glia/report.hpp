@@ -117,8 +117,8 @@ class report {
                          detail::html_table(detail::layers_table(plan)));
   }
 
-  /// Adds a section about a training: its curves and a table of its epochs. Its last and its best
-  /// scores are added to the scores.
+  /// Adds a section about a training: its curves and a table of its epochs. The last and the best
+  /// scores of the training are added to the scores of the page.
   void add(const history& training) {
     scores_.add(training);
     figure("epochs", std::to_string(training.epochs.size()));

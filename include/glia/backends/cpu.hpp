@@ -31,8 +31,8 @@ void run(const all_families<T>& families, const K& k, const memory_pool& memory,
 
 }  // namespace cpu_loops
 
-/// The loops of the `cpu` device. Their implementation is in cpu_impl.hpp and in cpu/; programs do
-/// not need to include it.
+/// The loops of the `cpu` device. Their implementation is in cpu_impl.hpp and in cpu/; programs
+/// need not include these files.
 template <class T>
 class cpu_kernels {
  public:

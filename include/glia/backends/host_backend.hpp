@@ -145,8 +145,9 @@ class host_backend {
     loops().compute(k, memory(), in[Operand]..., out[Result]...);
   }
 
-  /// Returns the memory of an operand that the result may overwrite and that the caller gave up, or
-  /// else new memory. If the kernel updates the operand, the memory contains its elements.
+  /// Returns the memory of an operand that the result may overwrite and that the caller has moved
+  /// into the call, or else new memory. If the kernel updates the operand, the memory contains its
+  /// elements.
   template <class K>
   [[nodiscard]] tensor place_for(std::size_t result, const tensor_spec& spec,
                                  const std::array<tensor, K::operands>& in) const {

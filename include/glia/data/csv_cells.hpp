@@ -181,7 +181,8 @@ enum class cell_kind : std::uint8_t { number, rounded_integer, too_large, no_num
     number.remove_prefix(1);
   }
   const std::size_t digits = std::min(number.find_first_not_of("0123456789"), number.size());
-  // 123.0 counts as an integer: some programs write integers so if a column has missing values.
+  // 123.0 counts as an integer: some programs write integers in this form if a column has missing
+  // values.
   const bool whole = digits == number.size() ||
                      (number[digits] == '.' &&
                       number.find_first_not_of('0', digits + 1) == std::string_view::npos);

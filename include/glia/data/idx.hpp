@@ -98,8 +98,8 @@ template <file_reader Reader = plain_files>
   std::error_code unknown;
   const std::uint64_t stored = std::filesystem::file_size(path, unknown);
   const bool allowed = expected <= std::max(options.max_bytes, unknown ? 0 : stored);
-  // Of an array that is too large, the first MiB is read: if the file ends before, its header is
-  // damaged or the file is truncated, and that is what the error reports.
+  // If the declared array is too large, only the first MiB is read. If the file ends earlier, its
+  // header is damaged or the file is truncated, and the error reports this instead.
   constexpr std::uint64_t little = 1 << 20;
   const std::uint64_t wanted = allowed ? expected : std::min(expected, little);
   result.values = detail::within_memory(name, [&] {

@@ -49,7 +49,8 @@ class image_bytes {
     for (std::size_t n = 0; n < samples.size(); ++n) {
       if (n + ahead < samples.size()) {
         const std::span<const std::uint8_t> later = pixels(samples[n + ahead]);
-        // Not in a function of its own: g++ 12 would remove the calls, as without effect.
+        // Not in a separate function: g++ 12 would remove the calls, because they seem to have no
+        // effect.
         for (std::size_t at = 0; at < size; at += cache_line) {
           __builtin_prefetch(later.data() + at);
         }

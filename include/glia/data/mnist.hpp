@@ -76,7 +76,7 @@ template <file_reader Reader>
 ///
 /// Throws `data_error`, with the name of the file, if a file is missing, truncated, in another
 /// format or larger than allowed. Throws `data_error`, too, if the numbers of images and labels
-/// differ, or the sizes of training and test images.
+/// differ, or if training and test images have different sizes.
 template <file_reader Reader = plain_files>
 [[nodiscard]] mnist_sets load_mnist(const std::filesystem::path& folder, const Reader& reader = {},
                                     const idx_options& options = {}) {

@@ -123,8 +123,8 @@ static_assert(target_dataset<named_arrays> && named_dataset<named_arrays>);
   return rows;
 }
 
-/// Returns one named array (N, ...) of the rows (N, I) in which several arrays are joined by
-/// `rows_of`. `parts` describes the rows.
+/// Extracts one named array (N, ...) from rows (N, I) that `rows_of` joined. `parts` describes the
+/// rows.
 ///
 /// Throws `value_error` if no part has this name, and `shape_error` if the rows do not have the
 /// size of all parts together.

@@ -51,7 +51,7 @@ namespace detail {
 /// empty data set.
 [[nodiscard]] inline std::vector<std::uint32_t> order_of(std::string_view what, std::size_t samples,
                                                          bool shuffled, std::uint64_t seed) {
-  // A stream of its own: a trainer's shuffling and augmentation may use the same seed.
+  // A separate stream, because a trainer's shuffling and augmentation may use the same seed.
   constexpr std::uint32_t split_stream = 0xFFFFFFFD;
   require<value_error>(samples > 0, what, ": the data set is empty");
   require_numbered(what, samples);

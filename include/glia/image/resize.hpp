@@ -210,9 +210,9 @@ void blend_rows(std::span<const float> weights, const float* from, std::size_t s
 /// Resizes an image with bilinear interpolation and antialiasing.
 ///
 /// Pixel centers are at half-pixel positions. If an axis shrinks, the triangle of weights is
-/// widened by the same factor, so that every pixel counts. This is the method of Pillow's
-/// `Image.resize(size, BILINEAR)` and of `tf.image.resize` with `antialias=True`. Results differ
-/// from Pillow's by at most one gray level.
+/// widened by the same factor, so that every pixel contributes to the result. This is the method of
+/// Pillow's `Image.resize(size, BILINEAR)` and of `tf.image.resize` with `antialias=True`. Results
+/// differ from Pillow's by at most one gray level.
 ///
 /// Throws `shape_error` for an image without pixels, and `value_error` for a height or width of 0.
 [[nodiscard]] inline image resize(const image& picture, std::size_t height, std::size_t width) {

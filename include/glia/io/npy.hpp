@@ -28,7 +28,7 @@
 
 namespace glia {
 
-/// The element types as which a NumPy file can be read: float, double, and integers of 8 to 64
+/// The element types to which `read_npy` can convert a file: float, double, and integers of 8 to 64
 /// bits.
 template <class T>
 concept npy_element = std::same_as<T, float> || std::same_as<T, double> ||

@@ -21,8 +21,8 @@ enum class tensor_layout : std::uint8_t {
   as_is,  ///< Order of glia, and of Keras except for depthwise kernels.
   oihw,   ///< Convolution kernels (outputs, inputs, height, width) of PyTorch and ONNX.
   oi,     ///< Dense kernels (outputs, inputs) of PyTorch and ONNX.
-  /// dense kernels of PyTorch and ONNX after a flatten of channels-first images: the inputs are
-  /// ordered by channel, row and column
+  /// Dense kernels (outputs, inputs) of PyTorch and ONNX after a flatten of channels-first images.
+  /// The inputs are ordered by channel, row and column.
   o_chw,
   hwim,  ///< Depthwise kernels (height, width, inputs, multiplier) of Keras.
 };
@@ -176,7 +176,7 @@ template <class Model>
 }
 
 /// Returns the name map for a file whose tensors have the same names as the model's parameters,
-/// such as one that was written from `parameters_of`.
+/// such as a file that was written from `parameters_of`.
 template <class Model>
 [[nodiscard]] name_map same_names(const Model& net) {
   name_map result;

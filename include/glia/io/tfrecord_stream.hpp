@@ -19,7 +19,7 @@ namespace glia {
 /// Options of `tfrecord_stream`.
 struct tfrecord_stream_options {
   std::size_t interleave = 1;      ///< Number of files read in turn, one record each; at least 1.
-  std::size_t shuffle_buffer = 1;  ///< Number of records to draw from; 1: no shuffling.
+  std::size_t shuffle_buffer = 1;  ///< Size of the shuffle buffer, in records; 1: no shuffling.
   std::uint64_t seed = 1;          ///< Seed of the shuffling.
   tfrecord_options records{};      ///< Options of the reader of each file.
 };

@@ -67,7 +67,7 @@ struct reshape {
   friend bool operator==(const reshape&, const reshape&) = default;
 };
 
-/// Repeats x along the axes in which it is shorter than `to`.
+/// Repeats x to the shape `to`: along axes of extent 1 and along missing leading axes.
 struct broadcast_to {
   shape to;
 
@@ -93,7 +93,8 @@ struct broadcast_to {
   friend bool operator==(const broadcast_to&, const broadcast_to&) = default;
 };
 
-/// Sums x over the axes in which `to` is shorter; the gradient of `broadcast_to`.
+/// Sums x to the shape `to`, over the axes that `to` lacks or in which it has extent 1; the
+/// gradient of `broadcast_to`.
 struct sum_to {
   shape to;
 

@@ -41,8 +41,8 @@ struct conv2d_chain {
   static constexpr std::size_t operands = 1 + 2 * max_chain;  // x, w, bias, w, bias, ...
   static constexpr std::size_t results = 1;
 
-  /// Returns the sizes of each convolution. Throws `value_error` if one of them is unsuitable for a
-  /// chain.
+  /// Returns the sizes of each convolution. Throws `value_error` if a convolution cannot be part of
+  /// a chain.
   template <class... Weights>
   [[nodiscard]] std::array<window_sizes, max_chain> sizes(const tensor_spec& x,
                                                           const Weights&... weights) const {

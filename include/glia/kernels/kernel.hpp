@@ -52,7 +52,7 @@ struct batch_axes {
   }
 };
 
-/// A result that may overwrite an operand which the caller has given up.
+/// A result that may overwrite an operand which the caller has moved into the call.
 struct overwrite {
   std::size_t result;
   std::size_t operand;

@@ -50,8 +50,8 @@ struct quantized_chain;
 struct pack_quantized;
 
 /// Rounds numbers to those that 8-bit integers can represent: (min(max(round(x / s) + zero, least),
-/// most) - zero) * s, where halves are rounded to the even number. The scales s, above 0, are one
-/// number or one for each index of the last axis. A NaN stays a NaN.
+/// most) - zero) * s, where a number halfway between two integers is rounded to the even one. The
+/// scales s, above 0, are one number or one for each index of the last axis. A NaN stays a NaN.
 ///
 /// Products and convolutions of such numbers may be computed with integers: see `quantized_chain`.
 struct fake_quantize {
@@ -218,8 +218,8 @@ struct quantized_chain {
   static constexpr std::size_t operands = 3 + max_chain;  // x, scale, scale, packed, packed, ...
   static constexpr std::size_t results = 1;
 
-  /// Returns the sizes of each convolution. Throws `value_error` if one of them is unsuitable for a
-  /// chain.
+  /// Returns the sizes of each convolution. Throws `value_error` if a convolution cannot be part of
+  /// a chain.
   [[nodiscard]] std::array<window_sizes, max_chain> sizes(const shape& x) const {
     require<value_error>(count > 0 && count <= max_chain, "quantized_chain: expected 1 to ",
                          max_chain, " convolutions, got ", count);

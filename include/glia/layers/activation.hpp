@@ -20,8 +20,8 @@ namespace glia {
 
 namespace detail {
 
-/// The first member of an activation, which refuses a string at compile time: without it,
-/// activation{"relu"} would be a function without effect named "relu".
+/// The type of the first member of an activation. It makes activation{"relu"} a compile-time error.
+/// Without it, this expression would be an activation with the name "relu" and without effect.
 struct not_a_string {
   not_a_string() = default;
   template <std::convertible_to<std::string_view> Text>

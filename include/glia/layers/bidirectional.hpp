@@ -11,8 +11,9 @@ namespace glia {
 ///
 /// The copies have separate parameters. By default their outputs are concatenated, the forward
 /// direction first: bidirectional(gru{.units = 64}) returns (N, 128). With `return_sequences` it
-/// returns (N, T, 128), and both halves of a step belong to that step. `join` is another way to
-/// combine the outputs, as for `parallel`: bidirectional(gru{.units = 64}, join::add{}).
+/// returns (N, T, 128): at each step, the outputs of both directions for this step. A second
+/// argument selects another way to combine the outputs, as in `parallel`: bidirectional(gru{.units
+/// = 64}, join::add{}).
 template <class Layer, branch_join Join = join::concat>
 [[nodiscard]] auto bidirectional(Layer layer, Join join = {}) {
   layer.zero_output_for_mask = layer.return_sequences;

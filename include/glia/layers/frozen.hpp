@@ -10,9 +10,9 @@ namespace glia {
 /// Excludes a layer from training: its parameters do not change, and it runs as in inference.
 ///
 /// Use it for transfer learning, where a pretrained network provides the features for new layers:
-/// sequential{frozen{named{"features", mobilenet_v2{}}}, dense{5}}. Inside it dropout does nothing
-/// and batch normalization uses and keeps its running statistics. In Keras, `trainable = False`
-/// leaves dropout active.
+/// sequential{frozen{named{"features", mobilenet_v2{}}}, dense{5}}. Inside `frozen`, dropout does
+/// nothing, and batch normalization uses its running statistics without updating them. In Keras,
+/// `trainable = False` leaves dropout active.
 template <class Body>
 struct frozen {
   static_assert(layer<Body>, "frozen: expected a layer, such as glia::sequential{...}");

@@ -20,7 +20,7 @@ namespace glia {
 /// See `inputs`: input{"image", {28, 28}, flatten{}}.
 template <class Layer>
 struct input {
-  std::string name;   ///< Name of the input, which begins the names of its layers' parameters.
+  std::string name;   ///< Name of the input. The names of its layers' parameters begin with it.
   glia::shape shape;  ///< Shape of the input without the batch axis.
   Layer layer;        ///< Layer or composition that processes the input.
 

@@ -30,9 +30,9 @@ struct layer_on {
 
 /// A value that holds a layer of any type, for models whose layers are known only at run time.
 ///
-/// It holds a copy of the layer, which copies of the value share. B is the backend of the models
-/// that contain it. A training loop that runs layers directly on a tape, without a model, needs the
-/// layers themselves.
+/// It holds a copy of the layer. Copies of the value share this copy. B is the backend of the
+/// models that contain it. A training loop that runs layers directly on a tape, without a model,
+/// needs the layers themselves.
 template <class B>
 class any_layer_on {
   using R = recorder<B>;

@@ -33,8 +33,8 @@ namespace glia {
 /// (N, U), or the h of all steps, (N, T, U), with `return_sequences`; U is `units`.
 ///
 /// Parameters, their names and defaults are Keras's: `kernel` (I, 4 U), `recurrent_kernel` (U, 4 U)
-/// and `bias` (4 U), with blocks in the order i, r, c, o. PyTorch's parameters have the same order;
-/// they are transposed, and two biases are added. Steps that a mask excludes leave both states
+/// and `bias` (4 U), with blocks in the order i, r, c, o. PyTorch's parameters have the same order,
+/// but are transposed, and PyTorch adds two biases. Steps that a mask excludes leave both states
 /// unchanged (see `masking`). Hochreiter and Schmidhuber, 1997; Gers et al., 2000.
 ///
 /// Training stores 6 U numbers for each step of a sample if the device runs all steps in one

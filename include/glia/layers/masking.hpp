@@ -22,9 +22,10 @@ namespace glia {
 /// output bias;
 /// - `global_avg_pool1d` excludes padding from its means.
 ///
-/// All other layers treat padding like any step. So do losses; for `softmax_cross_entropy`, give
-/// padding steps the class -1. In a sample that is all padding, recurrent layers output their
-/// initial state, attention outputs its bias, and means are 0.
+/// All other layers treat padding like any step. Losses do not use the mask, either. For
+/// `softmax_cross_entropy`, give padding steps the class -1, which the loss ignores. In a sample
+/// that is all padding, recurrent layers output their initial state, attention outputs its bias,
+/// and means are 0.
 ///
 /// For inputs with more than three axes, all axes after T are compared; Keras compares only the
 /// last one.

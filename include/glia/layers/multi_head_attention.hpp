@@ -46,8 +46,8 @@ struct multi_head_attention {
   std::size_t num_heads = 0;  ///< Number of heads H, at least 1. Required.
   std::size_t key_dim = 0;    ///< Size K of a head's queries and keys, at least 1. Required.
   std::size_t value_dim = 0;  ///< Size V of a head's values; 0 means `key_dim`.
-  /// Whether each step attends only to itself and earlier steps. In Keras it is an argument of the
-  /// call.
+  /// Whether each step attends only to itself and earlier steps. In Keras, this is the argument
+  /// `use_causal_mask` of the call.
   bool use_causal_mask = false;
   double dropout = 0;                                 ///< Dropout rate of the weights, in [0, 1).
   bool use_bias = true;                               ///< Whether projections have a bias.

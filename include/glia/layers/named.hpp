@@ -7,11 +7,12 @@
 
 namespace glia {
 
-/// Gives a layer or composition a name, with which the names of its parameters begin.
+/// Gives a layer or composition a name. The names of its parameters begin with this name.
 ///
-/// The parameters of a single layer are named features.kernel, those of a composition
-/// features.conv2d_0.kernel. A name does not change if layers are added or removed elsewhere,
-/// whereas default names such as dense_1 are counted.
+/// With the name "features", the kernel of a single layer is named features.kernel, and the kernel
+/// of a layer in a composition features.conv2d_0.kernel. This name does not change if layers are
+/// added or removed elsewhere. A default name such as dense_1 can change, because it contains the
+/// number of the layer.
 ///
 ///     sequential{named{"features", mobilenet_v2{}}, named{"head", dense{5}}}
 template <class Body>

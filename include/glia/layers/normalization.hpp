@@ -20,7 +20,7 @@ namespace glia {
 /// running = momentum * running + (1 - momentum) * batch. In inference it uses the running
 /// statistics. The parameters are `gamma` (C) and `beta` (C), the running statistics `moving_mean`
 /// (C) and `moving_variance` (C). Defaults, the meaning of `momentum` and the biased running
-/// variance are Keras's; PyTorch's momentum is 1 minus this one. Ioffe and Szegedy, ICML 2015.
+/// variance are Keras's; PyTorch's momentum is 1 minus Keras's. Ioffe and Szegedy, ICML 2015.
 ///
 /// Throws `shape_error` if the input has fewer than two axes, and `value_error` if `momentum` or
 /// `epsilon` is outside its range.

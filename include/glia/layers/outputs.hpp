@@ -16,7 +16,7 @@ namespace glia {
 /// See `outputs`: output{"digit", dense{10}}.
 template <class Layer>
 struct output {
-  std::string name;  ///< Name of the output, which begins the names of its layers' parameters.
+  std::string name;  ///< Name of the output. The names of its layers' parameters begin with it.
   Layer layer;       ///< Layer or composition that computes the output.
 
   friend bool operator==(const output&, const output&) = default;

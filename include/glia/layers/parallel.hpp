@@ -168,8 +168,8 @@ class branch_outputs {
 
 /// Runs several layers on the same input and joins their outputs.
 ///
-/// By default the outputs are concatenated along the channels (last axis). Another join is the
-/// first argument; it is one of the types in `glia::join`:
+/// By default the outputs are concatenated along the channels (last axis). To join them in another
+/// way, pass one of the types in `glia::join` as the first argument:
 ///
 ///     parallel{conv2d{16, 1}, sequential{conv2d{8, 1}, conv2d{16, 3, .padding = same}}}
 ///     parallel{join::add{}, dense{8}, dense{8}}

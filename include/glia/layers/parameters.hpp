@@ -37,7 +37,7 @@ struct parameter {
 template <backend B>
 using parameter_list = std::vector<parameter<B>>;
 
-/// Makes the parameters of a model inputs of the graph that a recorder records.
+/// Adds an input for each parameter of a model to the graph of a recorder.
 template <backend B>
 [[nodiscard]] parameter_list<recorder<B>> as_inputs(const recorder<B>& to,
                                                     const parameter_list<B>& parameters) {

@@ -25,7 +25,7 @@ template <backend B, class Pool>
 }
 
 /// Returns a pooling layer's window on a sequence. Throws if the window does not fit, or if the
-/// padding is not smaller than the window, which could then lie entirely in the padding.
+/// padding is not smaller than the window, because a window could then lie entirely in the padding.
 template <backend B>
 [[nodiscard]] window2d pool_window1d(const scope<B>& s, const shape& x, std::size_t size,
                                      std::size_t strides, const padding1d& padding) {

@@ -62,10 +62,10 @@ template <runs_recurrence B>
 
 /// Runs a recurrent cell over the steps of `projected` (N, T, O), in the order that `how` defines.
 ///
-/// `next(step, state)` returns the next state, `outputs(state)` its output (N, U). The result is
-/// the outputs of all steps, (N, T, U), each at the position of its step, or the last output, (N,
-/// U). Where `mask` (N, T) is 0, the state of the sample does not change; an empty mask includes
-/// all steps.
+/// `next(step, state)` returns the next state, and `outputs(state)` returns the output (N, U) of a
+/// state. The result is the outputs of all steps, (N, T, U), each at the position of its step, or
+/// the last output, (N, U). Where `mask` (N, T) is 0, the state of the sample does not change; an
+/// empty mask includes all steps.
 template <backend B, class State, class Next, class Outputs>
 [[nodiscard]] variable<B> run_steps(const variable<B>& projected, const typename B::tensor& mask,
                                     State state, const Next& next, const Outputs& outputs,

@@ -151,8 +151,8 @@ class scope {
   /// reference is valid until the next parameter is requested.
   [[nodiscard]] const typename B::tensor& state(std::string_view name, const shape& s,
                                                 const initializer& initial);
-  /// Returns such a tensor for modification. Throws `value_error` in inference, where several
-  /// predictions can run at the same time.
+  /// Returns the tensor of `state` for modification. Throws `value_error` in inference, because
+  /// several predictions can run at the same time.
   [[nodiscard]] typename B::tensor& mutable_state(std::string_view name, const shape& s,
                                                   const initializer& initial);
 
@@ -169,11 +169,11 @@ class scope {
   /// if the layer reads them directly.
   void expect_integers(const shape& x, std::size_t count) const;
 
-  /// Declares the next named input in the rows that are the model's samples. Layers that run from
-  /// now on receive that input. Throws `value_error` if the name is taken.
+  /// Declares the next named input. A sample of the model is a row that holds all inputs. Layers
+  /// that run from now on receive this input. Throws `value_error` if the name is taken.
   void add_input(std::string_view name, const shape& s) const;
-  /// Declares the next named output in the rows that are the model's outputs. Throws `value_error`
-  /// if the name is taken.
+  /// Declares the next named output. The model's output for a sample is a row that holds all
+  /// outputs. Throws `value_error` if the name is taken.
   void add_output(std::string_view name, const shape& s) const;
 
   /// The index of the only layer of a container.

@@ -241,7 +241,7 @@ void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y
   place_ = here.outer;
 }
 
-/// Notes the kind of output of a layer that has just run in the plan.
+/// Stores the output kind of the layer that has just run in the plan.
 template <backend B>
 void scope<B>::note_outputs(std::optional<output_kind> kind, const place* of) const {
   if (plan_ != nullptr) {
@@ -277,7 +277,7 @@ const typename B::tensor& scope<B>::next(std::string_view name, const shape& s,
   return (*parameters_)[index].value;
 }
 
-/// Returns whether the full name of a parameter is that of the running layer's parameter `own`.
+/// Returns whether `full` is the full name of the running layer's parameter `own`.
 template <backend B>
 bool scope<B>::is_called(std::string_view full, std::string_view own) const {
   const bool ends_so =

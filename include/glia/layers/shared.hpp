@@ -10,7 +10,7 @@ namespace glia {
 /// A layer that is used in several places of a model with the same parameters.
 ///
 /// All `shared` layers with the same name use the parameters of the first one. Their gradients are
-/// added. Two inputs that go through the same layers:
+/// added. In this example, two inputs go through the same layers:
 ///
 ///     const glia::shared tower{"tower", glia::sequential{glia::dense{64, glia::relu}}};
 ///     glia::inputs{glia::input{"left", {784}, tower}, glia::input{"right", {784}, tower}}

@@ -18,8 +18,8 @@ namespace glia {
 
 namespace detail {
 
-/// Returns, for each sample of (N, ...), the mean of the numbers where `counts` is 1, or 0 if there
-/// are none.
+/// Returns, for each sample of (N, ...), the mean of the numbers where `counts` is 1, or 0 if
+/// `counts` is 0 everywhere.
 template <backend B>
 [[nodiscard]] variable<B> mean_of_counting(variable<B> each, const typename B::tensor& counts) {
   const B& device = each.device();
@@ -138,8 +138,9 @@ struct softmax_cross_entropy {
 /// t softplus(-y) + (1 - t) softplus(y), which neither overflows nor cancels. It corresponds to
 /// Keras's BinaryCrossentropy(from_logits=True) and PyTorch's binary_cross_entropy_with_logits.
 ///
-/// Targets are values in [0, 1] with the shape of the logits, or classes (N): 0 and 1 for a single
-/// output (N, 1), and for K outputs (N, K) the class whose output has target 1, all others 0.
+/// Targets are values in [0, 1] with the shape of the logits, or classes (N). For a single output
+/// (N, 1), the classes are 0 and 1. For K outputs (N, K), a class stands for the target 1 at its
+/// output and 0 at all others.
 ///
 /// Throws `shape_error` if the shapes of logits and targets do not match. Training and evaluation
 /// throw `data_error` if a target is outside [0, 1].

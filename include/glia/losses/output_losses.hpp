@@ -65,8 +65,8 @@ output_loss(std::string, Loss, double, bool) -> output_loss<Loss>;
 ///                         glia::output_loss{"slant", glia::mean_squared_error{}, 0.5}}
 ///
 /// Each sample has one row of targets, which holds the values or classes of all outputs in the
-/// model's order; `named_arrays` makes such rows. Outputs without a loss have targets, too, which
-/// are ignored.
+/// model's order; `named_arrays` makes such rows. A row also contains targets for outputs without a
+/// loss; these targets are ignored.
 ///
 /// Throws `value_error` if the model has no output of that name, if an output has two losses, if a
 /// weight is outside its range, and if a loss that expects logits belongs to an output that ends in

@@ -36,7 +36,7 @@ struct targets {
 /// The class -1 means "no class". A row of outputs (..., K) with this class, such as a padding step
 /// of a sequence, is ignored: the loss and the accuracy of a sample are means over its other rows.
 /// A sample whose rows are all ignored is ignored itself: means over a batch, an epoch or a data
-/// set are those of the other samples, and 0 if there are none. Targets that are not classes are
+/// set do not include it, and are 0 if all samples are ignored. Targets that are not classes are
 /// never ignored. With several outputs, a sample is ignored only if it is ignored for all of them.
 struct counted_targets {
   /// Ranges of a sample's targets that hold one class for each row, if all its targets are such
@@ -65,7 +65,8 @@ concept plain_loss = backend<B> && requires(const L& l, variable<B> y, const tar
   { l(y, t) } -> std::same_as<variable<B>>;
 };
 
-/// A loss over rows that hold several named outputs, whose positions it receives.
+/// A loss over rows that hold several named outputs. It receives the positions of the outputs in a
+/// row.
 ///
 /// Its targets are rows, too. `target_parts` returns the parts of such a row, and throws
 /// `value_error` if the loss does not fit the outputs.

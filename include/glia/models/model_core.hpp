@@ -30,8 +30,8 @@ struct model_options {
   bool depth_first = true;
 };
 
-/// The number of samples in a batch: `asked`, or, if it is 0, as many samples of this shape as take
-/// about 32 MB, at most 256.
+/// The number of samples in a batch: `asked` or, if `asked` is 0, at most 256 samples of this
+/// shape, and at most about 32 MB.
 [[nodiscard]] constexpr std::size_t batch_size_for(std::size_t asked, const shape& sample) {
   constexpr std::size_t bytes = 32 << 20;
   constexpr std::size_t most = 256;
@@ -145,8 +145,8 @@ class model_core {
   /// The shape of the input of a part of the model, for one sample.
   [[nodiscard]] const shape& sample_shape_of(model_part which) const;
 
-  /// Runs the description. Checks the shape of the batch before, and after that all parameters were
-  /// used.
+  /// Runs the description. Checks the shape of the batch before the run, and checks after the run
+  /// that all parameters were used.
   template <backend On>
   [[nodiscard]] variable<On> run(const description_ref<On>& described, scope<On>& s,
                                  variable<On> x) const;

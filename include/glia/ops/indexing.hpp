@@ -7,7 +7,7 @@
 
 namespace glia::ops {
 
-/// Returns the rows of a table (V, ...) that the indices name, as in an embedding.
+/// Returns the rows of a table (V, ...) at the given indices, as in an embedding.
 ///
 /// `indices` is a tensor of integers of any shape; the result has that shape, followed by the shape
 /// of a row. An index outside 0 to V - 1 results in a row of zeros without a gradient. NumPy:

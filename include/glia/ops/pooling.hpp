@@ -8,7 +8,7 @@ namespace glia::ops {
 
 /// Returns the maximum of each window of x (N, H, W, C).
 ///
-/// The gradient of a maximum goes to the element that it was.
+/// The gradient of a maximum goes to the element of the window that has this value.
 template <backend B>
 [[nodiscard]] variable<B> max_pool2d(variable<B> x, const window2d& window) {
   tape<B>& owner = x.owner();

@@ -19,7 +19,8 @@ template <backend B>
                             [](const shape& before) { return kernels::reshape{before}; });
 }
 
-/// Sums over the axes in which the shape `s` has extent 1 or no axis where x has more.
+/// Sums x to the shape `s`: over each axis whose extent is 1 in `s` and larger in x, and over the
+/// leading axes of x that `s` does not have.
 ///
 /// It is the adjoint of `broadcast_to`. PyTorch: sum_to_size. Throws `shape_error` if `s` does not
 /// broadcast to the shape of x.
@@ -29,7 +30,8 @@ template <backend B>
                             [](const shape& before) { return kernels::broadcast_to{before}; });
 }
 
-/// Repeats x along the axes in which it has extent 1 or no axis where the shape `s` has more.
+/// Repeats x to the shape `s`: along each axis whose extent is 1 in x and larger in `s`, and along
+/// the leading axes of `s` that x does not have.
 ///
 /// Throws `shape_error` if the shape of x does not broadcast to `s`.
 template <backend B>

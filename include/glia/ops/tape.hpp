@@ -129,7 +129,7 @@ class tape {
   /// Makes a variable with a gradient, for parameters and for inputs whose gradient is needed.
   [[nodiscard]] variable<B> leaf(tensor value) { return {*this, std::move(value), new_slot()}; }
 
-  /// Records an op with the result `value`. `needs_gradient` is whether any operand needs a
+  /// Records an op with the result `value`. `needs_gradient` tells whether any operand needs a
   /// gradient; if not, the result is a constant.
   template <class Adjoint>
   [[nodiscard]] variable<B> record(tensor value, bool needs_gradient, Adjoint&& adjoint) {

@@ -30,7 +30,7 @@ struct adagrad {
   double initial_accumulator_value = 0.1;  ///< Initial value of v, at least 0 (PyTorch: 0).
   double epsilon = 1e-7;                   ///< Number that avoids a division by 0, above 0.
   /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
-  /// is decoupled, as in `adamw`.
+  /// weight decay is decoupled, as in `adamw`.
   double weight_decay = 0;
 
   /// Returns the number of state tensors for each parameter.

@@ -64,7 +64,7 @@ struct adam {
   double beta_2 = 0.999;          ///< Decay rate of the average of the squared gradient, in [0, 1).
   double epsilon = 1e-7;          ///< Number that avoids a division by 0, above 0.
   /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
-  /// is decoupled, as in `adamw`.
+  /// weight decay is decoupled, as in `adamw`.
   double weight_decay = 0;
   /// Whether epsilon is added to the root of the uncorrected v, as in Keras and at the end of
   /// section 2 of the paper.
@@ -107,7 +107,8 @@ struct adamw {
 
   /// Returns the number of state tensors for each parameter.
   [[nodiscard]] std::size_t state_count() const { return 2; }
-  /// Returns the name of the state, "adam": a training can continue with either of the two.
+  /// Returns the name of the state. It is "adam", as for `adam`, so that a training can change from
+  /// one of the two optimizers to the other.
   [[nodiscard]] static std::string state_name() { return "adam"; }
   /// Returns the initial value of the state.
   [[nodiscard]] double initial_state() const { return 0; }

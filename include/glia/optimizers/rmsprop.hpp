@@ -33,7 +33,7 @@ struct rmsprop {
   double momentum = 0;            ///< Momentum, in [0, 1).
   double epsilon = 1e-7;          ///< Number that avoids a division by 0, above 0.
   /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
-  /// is decoupled, as in `adamw`.
+  /// weight decay is decoupled, as in `adamw`.
   double weight_decay = 0;
 
   /// Returns the number of state tensors for each parameter.

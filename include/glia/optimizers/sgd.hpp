@@ -23,15 +23,15 @@ namespace glia {
 ///
 /// p is a parameter, g its gradient and v, the velocity, the optimizer's state; without momentum, v
 /// is not stored. As in PyTorch the learning rate is outside the velocity. In Keras it is inside,
-/// which differs if the learning rate changes. Sutskever et al., ICML 2013.
+/// and the results differ if the learning rate changes. Sutskever et al., ICML 2013.
 ///
 /// Throws `value_error` in the first step if an option is outside its range.
 struct sgd {
   schedule learning_rate = 0.01;  ///< Learning rate, at least 0: a number or a schedule.
   double momentum = 0;            ///< Momentum, in [0, 1).
   bool nesterov = false;  ///< Whether Nesterov's momentum is used; needs a momentum above 0.
-  /// L2 weight decay, at least 0, added to the gradient as in PyTorch. Keras's is decoupled, as in
-  /// `adamw`.
+  /// L2 weight decay, at least 0, added to the gradient as in PyTorch. Keras's weight decay is
+  /// decoupled, as in `adamw`.
   double weight_decay = 0;
 
   /// Returns the number of state tensors for each parameter.

@@ -48,7 +48,7 @@ class pjrt_tensor {
 };
 
 /// The device for hardware that XLA compiles for: GPUs, TPUs and, for comparison, the CPU. A PJRT
-/// plugin drives it, a shared library that is loaded when the device is created:
+/// plugin drives it. The plugin is a shared library that is loaded when the device is created:
 ///
 ///     glia::model net{description, {784}, glia::pjrt({.plugin = "xla_cuda_plugin.so"})};
 ///
@@ -74,7 +74,8 @@ class pjrt {
   [[nodiscard]] std::string kind() const { return state_->client->device_kind(); }
   /// Returns the number of devices in use.
   [[nodiscard]] std::size_t device_count() const { return state_->client->devices().size(); }
-  /// Returns the number of graphs that were compiled so far, and the time that it took.
+  /// Returns the number of graphs that were compiled so far, and the time that their compilation
+  /// took.
   [[nodiscard]] glia::compilations compilations() const { return state_->compiler.count(); }
 
   [[nodiscard]] tensor from_host(std::span<const float> values, const shape& s) const {

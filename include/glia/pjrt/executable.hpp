@@ -85,7 +85,7 @@ class pjrt_executable {
   }
 
   /// Starts a run. It consumes the arguments that the graph may overwrite with results, except
-  /// those whose numbers are in `kept`.
+  /// those whose indices are in `kept`.
   [[nodiscard]] begun run(std::span<const pjrt_buffer* const> arguments,
                           std::span<const std::int64_t> kept) const {
     const std::size_t devices = client_->devices().size();

@@ -29,7 +29,7 @@ struct bars_options {
   std::string y_label = {};  ///< Label of the y axis.
   std::string note = {};     ///< Text in small print at the upper right.
   bool log_y = false;        ///< Whether the y axis is logarithmic.
-  bool values = true;        ///< Whether each bar has its value, with three digits.
+  bool values = true;        ///< Whether the value of each bar is shown, with three digits.
   std::string unit = {};     ///< Unit after the values, such as " s".
   /// Index of the group that is drawn in color, while the other groups are gray; for a single
   /// series.

@@ -57,8 +57,8 @@ struct estimate {
 /// Fits y = b0 x0 + b1 x1 + ... to N measurements with P terms each by ordinary least squares.
 ///
 /// Confidence intervals are computed with Student's t distribution (Draper and Smith, Applied
-/// Regression Analysis, 3rd edition, chapters 1 and 5). They are valid if the law is, and if the
-/// deviations from it are independent and normally distributed with equal variance.
+/// Regression Analysis, 3rd edition, chapters 1 and 5). They are valid if y follows this law, and
+/// if the deviations from it are independent and normally distributed with equal variance.
 ///
 ///     const glia::line_fit line({{1, 10}, {1, 20}, {1, 40}}, {2.1, 3.9, 8.2});  // a + b x
 ///     const glia::estimate at_100 = line.mean({1, 100});

@@ -15,7 +15,7 @@
 namespace glia::testing::detail {
 
 /// Runs kernels on one device: creates operands and collects outputs. Operands are either kept and
-/// compared afterwards, or given up to the kernel.
+/// compared afterwards, or moved into the kernel's call.
 template <backend B>
 class bench {
  public:

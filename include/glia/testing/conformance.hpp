@@ -163,9 +163,9 @@ void for_each_case(const Check& check) {
 ///
 /// The shapes are odd on purpose: different heights and widths, strides that do not divide them,
 /// one channel, one image, incomplete blocks. The suite also checks that a kernel overwrites only
-/// operands that were given up. Most of the time goes to the reference results, which are computed
-/// once for all candidates. Correct kernels have errors below 3e-5 in float (the longest sums have
-/// 2,000 terms) and below 1e-12 in double.
+/// operands that the caller moved into the call. Most of the time goes to the reference results,
+/// which are computed once for all candidates. Correct kernels have errors below 3e-5 in float (the
+/// longest sums have 2,000 terms) and below 1e-12 in double.
 template <backend... B>
 requires(sizeof...(B) > 0) [[nodiscard]] std::vector<conformance_result> run_conformance(
     const conformance_options& options, const B&... candidates) {
@@ -192,8 +192,8 @@ requires(sizeof...(B) > 0)
 }
 
 /// Compares every kernel with the `reference` device on operands that contain a NaN or an infinity.
-/// They must appear in the same outputs: 0 times either of them is NaN, and sums and maxima
-/// propagate them.
+/// The outputs must contain them at the same places, because 0 times either of them is NaN, and
+/// sums and maxima propagate them.
 template <backend... B>
 requires(sizeof...(B) > 0)
     [[nodiscard]] std::vector<conformance_result> run_special_values(const B&... candidates) {

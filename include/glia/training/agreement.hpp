@@ -94,7 +94,8 @@ inline void require_same_tensors(rank_group& ranks, std::span<const named_tensor
   return ranks.rank() == 0 ? own : state_of(bytes);
 }
 
-/// The result of the first rank whose callbacks stop or interrupt the training, on all ranks.
+/// Returns, on all ranks, the result of the first rank whose callbacks stop or interrupt the
+/// training.
 [[nodiscard]] inline callback_result agreed(rank_group& ranks, const callback_result& own) {
   const auto all = gather_values(ranks, own.next);
   for (std::size_t i = 0; i < all.size(); ++i) {

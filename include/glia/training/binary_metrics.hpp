@@ -136,9 +136,9 @@ namespace detail {
 
 /// The area under the ROC curve: the true positive rate plotted against the false positive rate.
 ///
-/// It is computed exactly. Of all pairs with one sample of each class, it is the fraction in which
-/// the sample of class 1 has the higher score. Ties count half. Keras's `AUC` approximates the
-/// curve with 200 thresholds.
+/// It is computed exactly. It equals the fraction of pairs (a sample of class 0 and a sample of
+/// class 1) in which the sample of class 1 has the higher score. Ties count half. Keras's `AUC`
+/// approximates the curve with 200 thresholds.
 ///
 /// The score of a sample is its output; for two outputs it is their difference, class 1 minus class
 /// 0. NaN if one of the classes is missing or if a score is NaN. Takes 16 bytes for each sample.

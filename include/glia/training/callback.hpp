@@ -122,10 +122,10 @@ struct training {
   /// the factor is positive and finite, and if the optimizer has no learning rate.
   void scale_learning_rate(double factor) const { access.scale_learning_rate(factor); }
 
-  /// Repeats the steps since `earlier`, a state of this epoch or the one before, kernel by kernel,
-  /// and describes where a number first stops being finite. The training is left before that step
-  /// and must then be stopped. If several ranks train together, all have to call this at the same
-  /// event.
+  /// Repeats, kernel by kernel, the steps since `earlier`, which is a state of this epoch or of the
+  /// previous one. Returns a description of the first result that is not finite. Afterwards the
+  /// training has the state before that step, and the callback must stop it. If several ranks train
+  /// together, all have to call this at the same event.
   [[nodiscard]] std::string trace_not_finite(const training_state& earlier) const {
     return access.trace_not_finite(earlier);
   }
@@ -139,8 +139,8 @@ struct training {
   /// Adds a line to history::notes, which fit_options::progress prints.
   void add_note(const std::string& line) const { access.add_note(line); }
 
-  /// The state of callbacks, saved and restored with the training's. Names begin with the
-  /// callback's.
+  /// The state of callbacks, which is saved and restored with the state of the training. Each name
+  /// begins with the name of its callback.
   [[nodiscard]] std::vector<named_tensor>& callback_state() const {
     return access.callback_state();
   }
@@ -150,8 +150,8 @@ struct training {
 /// `training` and that returns a `callback_result` or nothing. The callable is copied; wrap it in
 /// `std::ref` to read its members afterwards. Its exceptions leave `fit`.
 ///
-/// A callback with `static constexpr bool runs_last = true` is called after those without, whatever
-/// their order, and sees what they have changed.
+/// A callback with `static constexpr bool runs_last = true` is called after all callbacks without
+/// this member, and sees their changes.
 ///
 /// If several ranks train together, each rank calls its own callbacks, with the same numbers. A
 /// callback with `static constexpr bool first_rank_only = true`, because it writes or prints, is

@@ -16,7 +16,7 @@ namespace glia {
 
 /// The options of `evaluate`.
 struct evaluate_options {
-  /// Number of samples in a batch; 0: as many samples as take about 32 MB, at most 256.
+  /// Number of samples in a batch; 0: at most 256 samples, and at most about 32 MB.
   std::size_t batch_size = 0;
   /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, no metric otherwise.
   metric_list metrics = {};

@@ -39,8 +39,9 @@ struct history {
   /// Whether Ctrl-C, SIGTERM or a callback interrupted the training. The last epoch can then be
   /// incomplete.
   bool interrupted = false;
-  /// Remarks, in order: that the loss is not finite, which checkpoint the training resumed from and
-  /// which ones it skipped, what in its setup has changed since, and that nothing was left to do.
+  /// Remarks, in the order in which they were made. Examples: the loss is not finite, the training
+  /// resumed from a checkpoint or skipped a damaged one, its setup has changed since the
+  /// checkpoint, or all epochs were done already.
   std::vector<std::string> notes;
   /// Reason why the training ended before its last epoch; empty if it did not end early.
   std::string stop_reason;

@@ -93,9 +93,8 @@ struct metric {
   std::string name;         ///< Name in histories, CSV files and callbacks.
   std::string output = {};  ///< Name of the output, if the model has several; see `for_output`.
 
-  /// Number of highest outputs. If above 0, the metric counts the samples whose class is among the
-  /// k highest outputs, on the device, without `update_state`. If 0, the metric uses
-  /// `update_state`.
+  /// If k is above 0, the metric counts, on the device and without `update_state`, the samples
+  /// whose class is among the k highest outputs. If k is 0, the metric uses `update_state`.
   std::size_t k = 0;
 
   /// Number of sums that `update_state` adds to; each sum begins at 0.

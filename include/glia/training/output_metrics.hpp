@@ -51,7 +51,7 @@ namespace detail {
   return counting == 0 ? 0 : hits / counting;
 }
 
-/// The same metric over those samples only that count. Adds a sum for their number.
+/// The same metric, computed only over the samples that count. Adds a sum for their number.
 [[nodiscard]] inline metric of_counted(const metric& m, const counted_targets& counted) {
   metric result = m;
   result.state_size = m.state_size + 1;

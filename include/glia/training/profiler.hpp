@@ -39,8 +39,9 @@ struct profiler_options {
 /// or Chrome's trace viewer, and profile.txt with the tables. The folder is created before the
 /// first step.
 ///
-/// Copies share their results, so that the object passed to `fit` can be asked afterwards. `fit`
-/// throws `data_error`, with the path, if the folder cannot be created or a file cannot be written.
+/// Copies share their results. Therefore, the object that was passed to `fit` has the results
+/// afterwards. `fit` throws `data_error`, with the path, if the folder cannot be created or a file
+/// cannot be written.
 class profiler {
  public:
   static constexpr bool first_rank_only = true;

@@ -31,8 +31,9 @@ struct reduce_lr_on_plateau {
   /// Length of the cooldown after each reduction. As in Keras, the epoch in which it ends already
   /// counts, so cooldown - 1 epochs are ignored.
   std::size_t cooldown = 0;
-  double min_delta = 1e-4;  ///< Improvement over the best score that must be exceeded, at least 0.
-  double min_lr = 0;        ///< Lower bound of the learning rate, at least 0.
+  /// The score must improve on the best score by more than this number, at least 0.
+  double min_delta = 1e-4;
+  double min_lr = 0;  ///< Lower bound of the learning rate, at least 0.
 
   void operator()(const training& t) const {
     if (t.event == event::train_begin) {

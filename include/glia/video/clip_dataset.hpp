@@ -36,8 +36,9 @@ struct clip_dataset_options {
   std::uint64_t seed = 1;              ///< Seed of the augmentation.
   std::array<float, 3> mean{0, 0, 0};  ///< Means of red, green and blue, for values in [0, 1].
   std::array<float, 3> std{1, 1, 1};   ///< Standard deviations of red, green and blue, above 0.
-  std::size_t threads = 0;    ///< Number of threads, which each decode a clip; 0: one per core.
-  bool allow_damage = false;  ///< Whether truncated and damaged clips are accepted.
+  /// Number of threads; each decodes one clip at a time; 0: one per core.
+  std::size_t threads = 0;
+  bool allow_damage = false;            ///< Whether truncated and damaged clips are accepted.
   std::size_t max_pixels = 40'000'000;  ///< Largest frame accepted, in pixels (height x width).
 };
 

@@ -37,7 +37,7 @@ class clip_packets {
   /// Throws `data_error` if the file is not a video.
   clip_packets(const std::filesystem::path& path, const clip_limits& limits) : limits_(limits) {
     AVIOContext* file = nullptr;
-    // The prefix prevents that FFmpeg takes a name with a colon for a URL.
+    // Because of the prefix, FFmpeg does not take a name with a colon for a URL.
     judge(avio_open2(&file, ("file:" + path.string()).c_str(), AVIO_FLAG_READ, nullptr, nullptr),
           "the file cannot be opened for reading");
     file_.reset(file);

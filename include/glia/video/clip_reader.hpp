@@ -28,8 +28,8 @@ struct read_frames_options {
   std::size_t width = 0;   ///< Width of the images in pixels; 0: width of the clip.
   /// Whether to stretch or to crop frames of other proportions.
   image_fit fit = image_fit::stretch;
-  /// Whether parts of the clip that no wanted frame needs are skipped. If false, the whole clip is
-  /// decoded and damage is found everywhere; the frames are the same.
+  /// Whether only those parts of the clip are decoded that the requested frames need. If false, the
+  /// whole clip is decoded, so that damage in any part is found. The frames are the same.
   bool seek = true;
   /// Whether truncated and damaged clips are accepted. FFmpeg then conceals errors in frames, as
   /// players do. If false, such a clip is an error.

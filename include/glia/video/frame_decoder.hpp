@@ -33,8 +33,8 @@ class frame_decoder {
 
   /// Decodes a packet; null decodes the remaining frames. Calls take(frame) for each frame that is
   /// ready, until a call returns false. Returns false if a call did. The time of a frame is that of
-  /// its packet. Throws `data_error` for damaged data, unless damage is allowed: then the frames
-  /// are those that FFmpeg conceals errors in, as players show them.
+  /// its packet. Throws `data_error` for damaged data, unless damage is allowed: FFmpeg then
+  /// conceals errors in the frames, as players do.
   template <class Take>
   bool decode(const AVPacket* packet, const Take& take) {
     judge(avcodec_send_packet(codec_.get(), packet));

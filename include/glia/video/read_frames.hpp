@@ -15,16 +15,16 @@ namespace glia {
 /// Reads `count` frames of a video clip, evenly spread over the clip, as 8-bit RGB images.
 ///
 /// `frame_numbers` describes which frames are read. If the clip has fewer frames, some frames are
-/// returned several times. All formats and codecs are supported for which FFmpeg's libraries were
-/// built. Needs FFmpeg 5.0 or newer: link `glia::video`.
+/// returned several times. The supported formats and codecs are those for which FFmpeg's libraries
+/// were built. Needs FFmpeg 5.0 or newer: link `glia::video`.
 ///
 ///     const auto frames = glia::read_frames("surfing.avi", 16, {.height = 224, .width = 224});
 ///
 /// **Frames.** Frame k is shown as number k, counted from 0. The number of frames is counted and
-/// not taken from the container. If every frame has a distinct time, only the parts between
-/// keyframes that are needed are decoded; otherwise, the whole clip is. Colors are exactly those of
-/// `ffmpeg -i CLIP -pix_fmt rgb24`. A rotation that the container asks for is not applied, and
-/// non-square pixels stay as they are.
+/// not taken from the container. If every frame has a distinct time, only the needed parts between
+/// keyframes are decoded. Otherwise, the whole clip is decoded. Colors are exactly those of `ffmpeg
+/// -i CLIP -pix_fmt rgb24`. A rotation that the container asks for is not applied, and non-square
+/// pixels stay as they are.
 ///
 /// **Messages and threads.** During the call, FFmpeg's messages to the standard error are turned
 /// off for the whole program, unless its log level is above `AV_LOG_INFO`. A log callback of the

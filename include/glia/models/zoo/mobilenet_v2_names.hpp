@@ -45,7 +45,7 @@ inline void add_normalization(name_map& map, const std::string& layer, const std
 ///
 /// The tensors have the names of the network's units, such as stem.conv.weight and
 /// blocks.0.depthwise.bias; kernels are OIHW. A network with batch normalization can use them, too:
-/// its statistics are set so that it changes nothing.
+/// the running statistics are set so that the normalization changes nothing.
 ///
 /// `prefix` is the prefix of the network's parameters in the model: "features." for
 /// named{"features", mobilenet_v2{}}.

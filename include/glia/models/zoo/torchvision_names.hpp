@@ -134,7 +134,7 @@ using torchvision_modules = std::vector<std::string>;
 /// file's classifier is ignored, and so is the auxiliary classifier of Inception v3. `prefix` is
 /// the prefix of the network's parameters in the model: "features." for named{"features",
 /// squeezenet1_1()}. Throws `value_error` for a network that is not in torchvision's variant, or
-/// not one of these.
+/// for a network of another kind.
 [[nodiscard]] inline name_map torchvision_names(const zoo_network& net,
                                                 const std::string& prefix = "") {
   require<value_error>(net.form() == zoo_form::torchvision,
