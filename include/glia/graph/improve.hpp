@@ -11,8 +11,8 @@
 namespace glia {
 
 /// Applies passes that fuse kernels of a graph, as far as the backend B has the fused kernels. The
-/// results are the same up to rounding. `varying` contains the numbers of the inputs that differ
-/// from run to run. Quantization must be done before.
+/// results are the same up to rounding. `varying` lists the indices of the inputs that differ from
+/// run to run. Quantization must be done before.
 template <backend B>
 void fuse_kernels(graph& g, const std::vector<std::size_t>& varying,
                   const quantization* quantized = nullptr) {

@@ -60,9 +60,9 @@ void cut_batch(graph& g, std::size_t rows, const cut_options& options);
 [[nodiscard]] bool mixes_samples(const graph& step);
 
 /// Returns the output of the frozen prefix of a model: the last tensor that is always the same for
-/// a sample and through which all other nodes depend on the samples. `samples` is the number of the
-/// input that contains them, `varying` the numbers of the inputs that change from step to step.
-/// Returns nothing if there is no such tensor or it is the input itself.
+/// a sample and through which all other nodes depend on the samples. `samples` is the index of the
+/// input that contains the samples. `varying` lists the indices of the inputs that change from step
+/// to step. Returns nothing if there is no such tensor, or if the input itself is this tensor.
 [[nodiscard]] std::optional<value_id> frozen_frontier(const graph& g, std::size_t samples,
                                                       const std::vector<std::size_t>& varying);
 
@@ -94,8 +94,8 @@ struct hoisted {
   graph each;
 };
 
-/// Splits a graph: `once` contains the nodes that do not depend on the `varying` inputs, given by
-/// number, nor on values that cannot be fixed.
+/// Splits a graph: `once` contains the nodes that depend neither on the inputs with the indices in
+/// `varying` nor on values that cannot be fixed.
 [[nodiscard]] hoisted hoist(graph g, const std::vector<std::size_t>& varying,
                             std::vector<bool> can_be_fixed = {});
 

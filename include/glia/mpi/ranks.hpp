@@ -117,7 +117,7 @@ class ranks final : public rank_group {
   using clock = std::chrono::steady_clock;
   static constexpr int failure_tag = 1;
   static constexpr int ended_tag = 2;
-  /// Time that ranks wait for messages of a rank that has ended, which may still arrive.
+  /// Time that ranks wait for the last messages of a rank that has ended.
   static constexpr std::chrono::seconds grace{2};
   static constexpr std::chrono::milliseconds between_looks{2};
   static constexpr std::chrono::milliseconds between_looks_at_processes{200};

@@ -27,7 +27,8 @@ namespace detail {
 
 constexpr double lowest = -std::numeric_limits<double>::infinity();
 
-/// x minus the largest element of its row, and the sum of the exponentials of that.
+/// x minus the largest element of its row (`shifted`), the exponentials of these differences, and
+/// their sum in each row.
 struct shifted_rows {
   shifted_rows(writer& w, const value& x)
       : shifted(w.subtract(x, along_rows(w, w.reduce("maximum", x, lowest, {1}), x.shape))),

@@ -22,9 +22,9 @@ namespace glia {
 ///
 /// **Frames.** Frame k is shown as number k, counted from 0. The number of frames is counted and
 /// not taken from the container. If every frame has a distinct time, only the needed parts between
-/// keyframes are decoded. Otherwise, the whole clip is decoded. Colors are exactly those of `ffmpeg
-/// -i CLIP -pix_fmt rgb24`. A rotation that the container asks for is not applied, and non-square
-/// pixels stay as they are.
+/// keyframes are decoded. Otherwise, the whole clip is decoded. The colors are exactly those of
+/// `ffmpeg -i CLIP -pix_fmt rgb24`. A rotation that the container asks for is not applied, and
+/// non-square pixels stay as they are.
 ///
 /// **Messages and threads.** During the call, FFmpeg's messages to the standard error are turned
 /// off for the whole program, unless its log level is above `AV_LOG_INFO`. A log callback of the

@@ -110,7 +110,8 @@ class graph_builder {
   value_id reshape(value_id x, const shape& to) {
     return shape_of_value(x) == to ? x : call(kernels::reshape{to}, {x});
   }
-  /// Does the same if it is known, for each axis i of x, which axis of `to` it corresponds to.
+  /// Reshapes x to `to`, too. Axis i of x corresponds to axis now_at[i] of `to`, which tells where
+  /// a single sample is.
   value_id reshape(value_id x, const shape& to, const std::vector<std::size_t>& now_at) {
     const value_id y = reshape(x, to);
     const auto at = samples.axis_of(x);
@@ -331,8 +332,8 @@ class graph_builder {
       extents = broadcast(extents, t.extents);
     }
     static_cast<void>(shape_of(extents));
-    // Never use a tensor that is only as large for a single sample: layouts must not depend on the
-    // batch.
+    // Never use a tensor that has this size only if the batch has one sample: layouts must not
+    // depend on the batch size.
     const bool varies = std::any_of(all.begin(), all.end(),
                                     [&](const tensor& t) { return depends_on_samples(t.id); });
     const auto lead = std::find_if(all.begin(), all.end(), [&](const tensor& t) {

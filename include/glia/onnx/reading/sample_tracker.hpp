@@ -31,7 +31,7 @@ struct resized_graph {
 /// not differ from sample to sample. `reason` tells why it is impossible.
 class sample_tracker {
  public:
-  /// Returns the numbers of an input of the graph that is a weight; nothing for other inputs.
+  /// Returns the elements of an input of the graph that is a weight. Empty for other inputs.
   using numbers_function = function_ref<std::vector<float>(value_id)>;
 
   std::size_t samples = 0;  ///< Batch size of the graph; 0: tracking is off.
