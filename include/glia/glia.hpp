@@ -14,6 +14,7 @@
 #include "glia/data/data.hpp"
 #include "glia/layers/layers.hpp"
 #include "glia/losses/losses.hpp"
+#include "glia/models/copy_parameters.hpp"
 #include "glia/models/model.hpp"
 #include "glia/models/predict_by_name.hpp"
 #include "glia/ops/ops.hpp"
