@@ -9,6 +9,17 @@
 
 namespace glia {
 
+namespace detail {
+
+/// A `model`, which is a description together with parameters.
+template <class Layer>
+concept made_model = requires(const Layer& l) {
+  typename Layer::backend_type;
+  l.parameters();
+};
+
+}  // namespace detail
+
 /// Runs layers one after another: sequential{dense{400, relu}, dense{10}}.
 ///
 /// The output of each layer is the input of the next. A sequential is a layer itself and can be
@@ -19,6 +30,10 @@ class sequential {
   using contains_layers = void;
   static constexpr bool preserves_output_kind = true;
 
+  static_assert(!(detail::made_model<Layers> || ...),
+                "sequential: a model is not a layer; write net.description() instead of net, and "
+                "then copy_parameters(net, whole) if the new model `whole` shall begin with the "
+                "parameters of net");
   static_assert(
       (layer<Layers> && ...),
       "sequential: every argument must be a layer, such as glia::dense{10}, glia::relu or a "
