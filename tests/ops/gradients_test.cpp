@@ -111,6 +111,34 @@ TEST_CASE("reductions and reshapes have the right adjoint") {
   check_op("reshape", x, [](const auto& at) { return ops::reshape(at[0], {6, 10}); });
 }
 
+TEST_CASE("axes of reductions, concat and split can be counted from the last one") {
+  using B = glia::reference<double>;
+  const B device;
+  glia::tape<B> tape(device);
+  const std::vector<double> numbers{1, 2, 3, 4, 5, 6};
+  const auto x = tape.constant(device.from_host(std::span(numbers), {2, 3}));
+  const auto values = [&](const glia::variable<B>& y) {
+    std::vector<double> result(y.shape().size());
+    device.to_host(y.value(), std::span(result));
+    return result;
+  };
+  CHECK(values(ops::sum(x, {-1})) == std::vector<double>{6, 15});
+  CHECK(values(ops::mean(x, {-2})) == std::vector<double>{2.5, 3.5, 4.5});
+  CHECK(values(ops::sum(x, {0, -1})) == std::vector<double>{21});
+  const std::size_t last = 1;
+  CHECK(values(ops::sum(x, {last})) == std::vector<double>{6, 15});
+  CHECK(values(ops::concat({x, x}, -1)) == std::vector<double>{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});
+  CHECK(values(ops::split(x, -1, {1, 2})[0]) == std::vector<double>{1, 4});
+  CHECK(test::message_of<glia::shape_error>([&] {
+          (void)ops::concat({x, x}, -3);
+        }) ==
+        "concat: got axis -3 for a tensor of shape (2, 3); axes are counted from 0, or back from "
+        "-1");
+  CHECK_THROWS_AS(ops::split(x, 2, {3}), glia::shape_error);
+  CHECK_THROWS_AS(ops::sum(x, {2}), glia::shape_error);
+  CHECK_THROWS_AS(ops::mean(x, {-3}), glia::shape_error);
+}
+
 TEST_CASE("what arranges elements has the right adjoint") {
   const std::vector<check_input> x{{{3, 4, 5}, 1}};
   for (const std::size_t axis : {0U, 1U, 2U}) {
@@ -123,7 +151,7 @@ TEST_CASE("what arranges elements has the right adjoint") {
     check_op("concat", x, [&](const auto& at) {
       const auto part = ops::slice(at[0], {.axis = axis, .begin = 0, .extent = 1});
       const auto fixed = part.owner().constant(part.device().run(kernels::full{part.shape(), 2}));
-      return ops::concat({at[0] * 2.0, fixed, at[0] * part}, axis);
+      return ops::concat({at[0] * 2.0, fixed, at[0] * part}, static_cast<std::ptrdiff_t>(axis));
     });
   }
   check_op("concat of one", x, [](const auto& at) { return ops::concat({at[0]}, 1); });

@@ -56,7 +56,7 @@ struct concat {
                ", since they are concatenated; branch [0] ends in ", batch_text(first),
                ", branch [", i, "] in ", batch_text(other));
     }
-    return ops::concat(branches, along);
+    return ops::concat(branches, at);
   }
   [[nodiscard]] std::string description() const {
     return axis == -1 ? "concat" : text("concat along ", axis);

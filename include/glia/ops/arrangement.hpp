@@ -53,13 +53,14 @@ template <backend B>
 
 }  // namespace detail
 
-/// Concatenates variables along an axis: concat({a, b}, 1).
+/// Concatenates variables along an axis: concat({a, b}, 1), or concat({a, b}, -1) along the last.
 ///
 /// All other extents must be equal. Throws `shape_error` if they differ, and `value_error` if there
 /// are no variables. NumPy: concatenate; PyTorch: cat.
 template <backend B>
-[[nodiscard]] variable<B> concat(const std::vector<variable<B>>& parts, std::size_t axis) {
+[[nodiscard]] variable<B> concat(const std::vector<variable<B>>& parts, std::ptrdiff_t axis) {
   require<value_error>(!parts.empty(), "concat: expected at least one variable, got none");
+  const std::size_t along = axis_from_front("concat", parts.front().shape(), axis);
   std::vector<typename B::tensor> values;
   values.reserve(parts.size());
   bool needs_gradient = false;
@@ -69,7 +70,7 @@ template <backend B>
   }
   tape<B>& owner = parts.front().owner();
   auto y =
-      detail::concat_tensors(owner.device(), std::span<const typename B::tensor>(values), axis);
+      detail::concat_tensors(owner.device(), std::span<const typename B::tensor>(values), along);
   struct share {
     gradient_slot slot;
     std::size_t extent;
@@ -77,14 +78,14 @@ template <backend B>
   std::vector<share> shares;
   shares.reserve(parts.size());
   for (const variable<B>& part : parts) {
-    shares.push_back({part.slot(), part.shape()[axis]});
+    shares.push_back({part.slot(), part.shape()[along]});
   }
   return owner.record(
-      std::move(y), needs_gradient, [axis, shares = std::move(shares)](auto& to, const auto& dy) {
+      std::move(y), needs_gradient, [along, shares = std::move(shares)](auto& to, const auto& dy) {
         std::size_t begin = 0;
         for (const share& s : shares) {
           if (s.slot) {
-            to.add(s.slot, to.device().run(kernels::slice{axis, begin, s.extent}, dy));
+            to.add(s.slot, to.device().run(kernels::slice{along, begin, s.extent}, dy));
           }
           begin += s.extent;
         }
@@ -92,7 +93,7 @@ template <backend B>
 }
 /// Concatenates variables along an axis.
 template <backend B>
-[[nodiscard]] variable<B> concat(std::initializer_list<variable<B>> parts, std::size_t axis) {
+[[nodiscard]] variable<B> concat(std::initializer_list<variable<B>> parts, std::ptrdiff_t axis) {
   return concat(std::vector<variable<B>>(parts), axis);
 }
 
@@ -110,44 +111,45 @@ template <backend B>
   });
 }
 
-/// Splits a variable along an axis into parts of the given extents: split(x, 1, {2, 3}).
+/// Splits a variable along an axis into parts of the given extents: split(x, 1, {2, 3}). The axis
+/// -1 is the last one.
 ///
 /// The argument `extents` holds numbers of elements, as in PyTorch, whose order of arguments is
 /// x, extents, axis; NumPy expects positions. For the backward pass, split needs less memory than
 /// several calls of `slice`. Throws `shape_error` if the sum of the extents is not the extent of
 /// the axis.
 template <backend B>
-[[nodiscard]] std::vector<variable<B>> split(const variable<B>& x, std::size_t axis,
+[[nodiscard]] std::vector<variable<B>> split(const variable<B>& x, std::ptrdiff_t axis,
                                              std::span<const std::size_t> extents) {
-  require_axis("split", x.shape(), axis);
+  const std::size_t along = axis_from_front("split", x.shape(), axis);
   const std::size_t sum = std::accumulate(extents.begin(), extents.end(), std::size_t{0});
-  require<shape_error>(!extents.empty() && sum == x.shape()[axis], "split: expected parts with ",
-                       x.shape()[axis], " elements in total along axis ", axis, " of ", x.shape(),
+  require<shape_error>(!extents.empty() && sum == x.shape()[along], "split: expected parts with ",
+                       x.shape()[along], " elements in total along axis ", along, " of ", x.shape(),
                        ", got ", sum);
   std::vector<typename B::tensor> parts;
   std::vector<shape> shapes;
   std::size_t begin = 0;
   for (const std::size_t extent : extents) {
-    parts.push_back(x.device().run(kernels::slice{axis, begin, extent}, x.value()));
+    parts.push_back(x.device().run(kernels::slice{along, begin, extent}, x.value()));
     shapes.push_back(parts.back().shape());
     begin += extent;
   }
   return x.owner().record_all(
       std::move(parts), x.needs_gradient(),
-      [from = x.slot(), shapes = std::move(shapes), axis](auto& to,
-                                                          std::vector<typename B::tensor> dy) {
+      [from = x.slot(), shapes = std::move(shapes), along](auto& to,
+                                                           std::vector<typename B::tensor> dy) {
         for (std::size_t i = 0; i < dy.size(); ++i) {
           if (!dy[i]) {
             dy[i] = to.device().run(kernels::full{shapes[i], 0});
           }
         }
         to.add(from,
-               detail::concat_tensors(to.device(), std::span<const typename B::tensor>(dy), axis));
+               detail::concat_tensors(to.device(), std::span<const typename B::tensor>(dy), along));
       });
 }
 /// Splits a variable along an axis into parts of the given extents.
 template <backend B>
-[[nodiscard]] std::vector<variable<B>> split(const variable<B>& x, std::size_t axis,
+[[nodiscard]] std::vector<variable<B>> split(const variable<B>& x, std::ptrdiff_t axis,
                                              std::initializer_list<std::size_t> extents) {
   return split(x, axis, std::span<const std::size_t>(extents.begin(), extents.size()));
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "glia/ops/arrangement.hpp"
@@ -53,13 +55,12 @@ template <backend B>
   return sum(std::move(x)) * (1 / count);
 }
 
-/// Returns the sum over the given axes and removes these axes: for x (N, H, W, C), sum(x, {1, 2})
-/// has the shape (N, C). Throws `shape_error` if there is no such axis.
+namespace detail {
+
 template <backend B>
-[[nodiscard]] variable<B> sum(variable<B> x, std::initializer_list<std::size_t> axes) {
+[[nodiscard]] variable<B> sum_over(variable<B> x, const axis_list& axes) {
   shape kept = x.shape();
   for (std::size_t axis : axes) {
-    require_axis("sum", x.shape(), axis);
     kept[axis] = 1;
   }
   shape dropped;
@@ -71,16 +72,54 @@ template <backend B>
   return reshape(sum_to(std::move(x), kept), dropped);
 }
 
-/// Returns the mean over the given axes and removes these axes: for x (N, H, W, C), mean(x, {1, 2})
-/// has the shape (N, C). Throws `shape_error` if there is no such axis.
 template <backend B>
-[[nodiscard]] variable<B> mean(variable<B> x, std::initializer_list<std::size_t> axes) {
+[[nodiscard]] variable<B> mean_over(variable<B> x, const axis_list& axes) {
   double count = 1;
   for (std::size_t axis : axes) {
-    require_axis("mean", x.shape(), axis);
     count *= static_cast<double>(x.shape()[axis]);
   }
-  return sum(std::move(x), axes) * (1 / count);
+  return sum_over(std::move(x), axes) * (1 / count);
+}
+
+/// Returns axes counted from 0. Throws `shape_error` if there is no such axis.
+template <std::integral Axis>
+[[nodiscard]] axis_list axes_from_front(std::string_view what, const shape& s,
+                                        std::initializer_list<Axis> axes) {
+  axis_list result;
+  for (const Axis axis : axes) {
+    result.push_back(axis_from_front(what, s, static_cast<std::ptrdiff_t>(axis)));
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// Returns the sum over the given axes, which the result does not have: sum(x, {1, 2}), or
+/// sum(x, {-1}) for the last axis. Throws `shape_error` if there is no such axis.
+template <backend B, std::signed_integral Axis>
+[[nodiscard]] variable<B> sum(variable<B> x, std::initializer_list<Axis> axes) {
+  const auto from_front = detail::axes_from_front("sum", x.shape(), axes);
+  return detail::sum_over(std::move(x), from_front);
+}
+/// Returns the sum over the given axes, counted from 0.
+template <backend B>
+[[nodiscard]] variable<B> sum(variable<B> x, std::initializer_list<std::size_t> axes) {
+  const auto from_front = detail::axes_from_front("sum", x.shape(), axes);
+  return detail::sum_over(std::move(x), from_front);
+}
+
+/// Returns the mean over the given axes, which the result does not have: mean(x, {1, 2}), or
+/// mean(x, {-1}) for the last axis. Throws `shape_error` if there is no such axis.
+template <backend B, std::signed_integral Axis>
+[[nodiscard]] variable<B> mean(variable<B> x, std::initializer_list<Axis> axes) {
+  const auto from_front = detail::axes_from_front("mean", x.shape(), axes);
+  return detail::mean_over(std::move(x), from_front);
+}
+/// Returns the mean over the given axes, counted from 0.
+template <backend B>
+[[nodiscard]] variable<B> mean(variable<B> x, std::initializer_list<std::size_t> axes) {
+  const auto from_front = detail::axes_from_front("mean", x.shape(), axes);
+  return detail::mean_over(std::move(x), from_front);
 }
 
 /// Returns the mean of each sample, with shape (N), for x (N, ...). Most losses end with it.

@@ -93,7 +93,7 @@ class replay {
         parts.push_back(real(id));
       }
     }
-    give(ops::concat(parts, k.axis));
+    give(ops::concat(parts, static_cast<std::ptrdiff_t>(k.axis)));
   }
   void apply(const kernels::slice& k) { give(ops::slice(x(0), k)); }
   void apply(const kernels::pad& k) { give(ops::pad(x(0), k)); }
