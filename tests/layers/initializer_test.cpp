@@ -51,6 +51,23 @@ TEST_CASE("initialisers have the spread of their formulas") {
   }
 }
 
+TEST_CASE("random initialisers have the numbers that they are given") {
+  const glia::shape s{100, 300};
+  const moments normal = moments_of(glia::random_normal(2, 0.5), s);
+  CHECK(std::abs(normal.mean - 2) < 4 * 0.5 / std::sqrt(30000));
+  CHECK(std::abs(normal.deviation / 0.5 - 1) < 0.02);
+  CHECK(std::abs(moments_of(glia::random_normal(), s).deviation / 0.05 - 1) < 0.02);
+  const moments uniform = moments_of(glia::random_uniform(1, 3), s);
+  CHECK(std::abs(uniform.mean - 2) < 4 * std::sqrt(1.0 / 3) / std::sqrt(30000));
+  CHECK(std::abs(uniform.deviation / std::sqrt(1.0 / 3) - 1) < 0.02);
+  CHECK(uniform.largest <= 3);
+  CHECK(glia::text(glia::random_normal(0, 0.02)) == "normal(0, 0.02)");
+  CHECK(glia::text(glia::random_uniform(-1, 1)) == "uniform(-1, 1)");
+  CHECK(test::message_of<glia::value_error>([] { (void)glia::random_normal(0, -1); }) ==
+        "random_normal: expected a stddev of at least 0, got -1");
+  CHECK_THROWS_AS(glia::random_uniform(1, 0), glia::value_error);
+}
+
 TEST_CASE("constant and custom initialisers") {
   const glia::initializer counting(
       "counting", [](std::span<float> values, const glia::shape&, glia::random_stream&) {

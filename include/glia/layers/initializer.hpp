@@ -182,6 +182,30 @@ inline void fill_orthogonal(std::span<float> values, const shape& s, double gain
           }};
 }
 
+/// Uniform initializer: uniform in [low, high]. Throws `value_error` if low is larger than high.
+[[nodiscard]] inline initializer random_uniform(double low, double high) {
+  require<value_error>(low <= high, "random_uniform: expected low <= high, got ", low, " and ",
+                       high);
+  return {text("uniform(", low, ", ", high, ")"),
+          [low, high](std::span<float> values, const shape&, random_stream& random) {
+            for (float& value : values) {
+              value = static_cast<float>(low + random.uniform() * (high - low));
+            }
+          }};
+}
+
+/// Normal initializer: normal with a mean and a standard deviation. The defaults are those of
+/// Keras's RandomNormal. Throws `value_error` if the standard deviation is negative.
+[[nodiscard]] inline initializer random_normal(double mean = 0, double stddev = 0.05) {
+  require<value_error>(stddev >= 0, "random_normal: expected a stddev of at least 0, got ", stddev);
+  return {text("normal(", mean, ", ", stddev, ")"),
+          [mean, stddev](std::span<float> values, const shape&, random_stream& random) {
+            for (float& value : values) {
+              value = static_cast<float>(mean + stddev * random.normal());
+            }
+          }};
+}
+
 /// Orthogonal initializer: a random matrix with orthogonal columns of length `gain`, or orthogonal
 /// rows if it has fewer rows than columns. The columns are the last axis of the parameter, the rows
 /// all other axes together. Saxe et al., ICLR 2014.
