@@ -28,8 +28,10 @@ struct epoch_record {
 
 /// The results of a training, epoch by epoch. `fit` returns it.
 struct history {
-  std::vector<metric> metrics;       ///< The metrics of the scores, in their order.
-  std::vector<epoch_record> epochs;  ///< The results of each epoch.
+  std::vector<metric> metrics;  ///< The metrics of the scores, in their order.
+  /// The results of each epoch. If the training ended within an epoch, the last record has the
+  /// results of the steps up to there, and no validation.
+  std::vector<epoch_record> epochs;
   /// Graphs compiled during the training, on backends that compile graphs.
   glia::compilations compilations;
   /// Seconds spent on the outputs of frozen layers before the first epoch.

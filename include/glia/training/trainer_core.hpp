@@ -37,7 +37,9 @@ struct trainer_options {
 
 /// The options of `trainer::fit`.
 struct fit_options {
-  std::size_t epochs = 1;       ///< Number of epochs, including epochs before a resume.
+  /// Number of epochs that this call trains. With `resume`, the number of epochs in total,
+  /// including those before the resume.
+  std::size_t epochs = 1;
   std::size_t batch_size = 32;  ///< Samples in a batch, at least 1; the last batch may be smaller.
   bool shuffle = true;          ///< Whether each epoch has its own random order of samples.
   /// Metrics, such as {mae(), r2_score()}; default: accuracy for class labels, no metric otherwise.
