@@ -43,7 +43,30 @@ struct greedy {
   friend bool operator==(const greedy&, const greedy&) = default;
 };
 
+/// Runs three layers, the last of which does not fit unless the input has four features.
+struct of_three {
+  static constexpr std::string_view type_name = "of_three";
+  template <glia::backend B>
+  glia::variable<B> operator()(glia::scope<B>& s, glia::variable<B> x) const {
+    const std::size_t features = x.shape()[1];
+    const auto left = s.run(dense{4}, x);
+    const auto right = s.run(named{"right", dense{4}}, x);
+    return s.run(glia::reshape{features == 4 ? glia::shape{4} : glia::shape{5}}, left + right);
+  }
+  static std::string description() { return "of_three"; }
+  friend bool operator==(const of_three&, const of_three&) = default;
+};
+
 }  // namespace
+
+TEST_CASE("layers that a layer runs are numbered in messages, and named like all others") {
+  CHECK(names_of(sequential{dense{4}, of_three{}, dense{1}}) ==
+        names{"dense_0.kernel", "dense_0.bias", "dense_1.kernel", "dense_1.bias", "right.kernel",
+              "right.bias", "dense_2.kernel", "dense_2.bias"});
+  CHECK(test::message_of<glia::shape_error>([] {
+          (void)names_of(sequential{dense{3}, of_three{}});
+        }).starts_with("sequential[1] of_three[2] reshape"));
+}
 
 TEST_CASE("parameters are called by the names around their layer") {
   CHECK(names_of(named{"head", dense{2, glia::relu, false}}) == names{"head.kernel"});

@@ -179,7 +179,13 @@ class scope {
   /// The index of the only layer of a container.
   static constexpr std::size_t no_index = std::numeric_limits<std::size_t>::max();
 
-  /// Runs the layer with number `index` of a container named `holder_name`.
+  /// Runs a layer inside the running layer. Error messages number such layers from 0: unet[2]
+  /// conv2d(16, 3x3). The names of parameters are counted in the whole model: conv2d_1.kernel.
+  template <class Layer>
+  [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x);
+
+  /// Runs the layer with number `index` of a container named `holder_name`, which only error
+  /// messages show.
   template <class Layer>
   [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x, std::string_view holder_name,
                                 std::size_t index);
@@ -232,6 +238,8 @@ class scope {
     std::string (*describe)(const void*);
     std::string name = {};          // features.conv2d_0; empty if layers are not named
     std::uint32_t recorded_in = 0;  // the place of the enclosing layer on the recorder
+    std::string_view type_name = {};
+    mutable std::size_t inner_layers = 0;  // number of layers run inside without an index
   };
 
   /// Layers have names only on recorders; loops that run directly on a tape do not need them.

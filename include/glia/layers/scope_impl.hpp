@@ -142,10 +142,18 @@ variable<B> scope<B>::run(const Layer& layer, variable<B> x, std::string_view ho
   place here{place_, holder_name, index, &layer, [](const void* self) {
                return std::string(static_cast<const Layer*>(self)->description());
              }};
+  here.type_name = facts_of<Layer>().type_name;
   enter(here, facts_of<Layer>());
   variable<B> y = layer(*this, std::move(x));
   leave(here, facts_of<Layer>(), y.shape(), outputs_of(layer));
   return y;
+}
+
+template <backend B>
+template <class Layer>
+variable<B> scope<B>::run(const Layer& layer, variable<B> x) {
+  return place_ == nullptr ? run(layer, std::move(x), "", 0)
+                           : run(layer, std::move(x), place_->type_name, place_->inner_layers++);
 }
 
 template <backend B>
