@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <utility>
 
 #include "glia/ops/tape.hpp"
@@ -17,6 +18,15 @@ template <backend B>
       std::move(y), static_cast<bool>(from), [from, saved = std::move(saved)](auto& to, auto dy) {
         to.add(from, to.device().run(kernels::softmax_gradient{}, std::move(dy), saved));
       });
+}
+
+// Only reports that an array is no variable.
+template <class Array>
+requires requires { typename Array::value_type; }
+auto softmax(const Array&) {
+  static_assert(!std::same_as<Array, Array>,
+                "ops::softmax: expected a variable on a tape, got an array; for the probabilities "
+                "of an array of logits, write glia::softmax(x)");
 }
 
 /// Returns the cross-entropy -sum_k targets_k ln softmax(logits)_k over the last axis.
