@@ -19,7 +19,7 @@ namespace glia::plot {
 /// A series of a bar chart, with one bar in each group.
 struct bar_series {
   std::string name = {};            ///< Name in the legend; empty: not in the legend.
-  std::vector<double> values = {};  ///< Values, one for each group; no bar if not finite.
+  std::vector<double> values = {};  ///< One value for each group. NaN and infinity have no bar.
 };
 
 /// The options of `bars`.
@@ -29,9 +29,9 @@ struct bars_options {
   std::string y_label = {};  ///< Label of the y axis.
   std::string note = {};     ///< Text in small print at the upper right.
   bool log_y = false;        ///< Whether the y axis is logarithmic.
-  bool values = true;        ///< Whether the value of each bar is shown, with three digits.
+  bool values = true;        ///< Whether each bar is labeled with its value, in three digits.
   std::string unit = {};     ///< Unit after the values, such as " s".
-  /// Index of the group that is drawn in color, while the other groups are gray; for a single
+  /// Index of the group that is drawn in color. The other groups are gray. Works only with a single
   /// series.
   std::optional<std::size_t> highlight = {};
   plot::canvas canvas = {};  ///< Size and program.
@@ -39,7 +39,7 @@ struct bars_options {
 
 namespace detail {
 
-/// Formats a value with three digits and its unit.
+/// Formats a value with three digits and the unit.
 [[nodiscard]] inline std::string measured(double value, const std::string& unit) {
   const double size = std::abs(value);
   if (size >= 1e6 || (size < 0.01 && size > 0)) {
@@ -48,7 +48,7 @@ namespace detail {
   return fixed_text(value, size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : 2) + unit;
 }
 
-/// The layout of bars and their texts.
+/// Computes the positions of bars and texts, and makes gnuplot's commands for them.
 class bar_layout {
  public:
   bar_layout(const std::vector<std::string>& groups, const std::vector<bar_series>& all,
@@ -76,7 +76,8 @@ class bar_layout {
     }
   }
 
-  /// The axes with the names of the groups. The names are slanted if they do not fit side by side.
+  /// Returns the commands for the axes with the names of the groups. The names are slanted if they
+  /// do not fit side by side.
   [[nodiscard]] std::string axes() const {
     constexpr double across = 20;  // smallest width of a slanted name, in pixels
     const auto each = slanted() ? static_cast<std::size_t>(std::ceil(across / slot_)) : 1;
@@ -99,7 +100,7 @@ class bar_layout {
     return script + range();
   }
 
-  /// The data of the bars of series k.
+  /// Returns the data block with the bars of series k.
   [[nodiscard]] std::string blocks(std::size_t k) const {
     std::vector<std::vector<double>> bars;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -124,7 +125,8 @@ class bar_layout {
                 block, " using 1:($3 == 1 ? $2 : NaN) with boxes lc rgb '", colour(1), "' notitle");
   }
 
-  /// The values at the bars: above them, or below bars of negative values.
+  /// Returns the commands that write each value above its bar, or below the bar if the value is
+  /// negative.
   [[nodiscard]] std::string value_labels() const {
     std::string script;
     for (std::size_t k = 0; options_.values && k < all_.size(); ++k) {
@@ -159,14 +161,15 @@ class bar_layout {
     const double middle = static_cast<double>(all_.size() - 1) / 2;
     return static_cast<double>(group) + (static_cast<double>(k) - middle) * width_;
   }
-  /// Whether the names of the groups are too long to fit side by side.
+  /// Returns whether the names of the groups are too long to fit side by side.
   [[nodiscard]] bool slanted() const { return longest_group_ > slot_; }
-  /// Whether the values are too long to fit side by side.
+  /// Returns whether the values are too long to fit side by side.
   [[nodiscard]] bool upright() const {
     return widest_ > 0.95 * slot_ * (all_.size() == 1 ? 1 : width_);
   }
 
-  /// The range of the y axis: from zero, with space for the values.
+  /// Returns the command for the range of the y axis, with space for the written values. The range
+  /// of a linear axis includes zero.
   [[nodiscard]] std::string range() const {
     if (!visible_) {
       return "set yrange [0.1:1]\n";
@@ -204,7 +207,7 @@ class bar_layout {
 
 }  // namespace detail
 
-/// Makes a bar chart with named groups and one bar of each series in every group.
+/// Makes a bar chart of named groups. Each group has one bar for each series.
 ///
 ///     const auto chart = glia::plot::bars_chart({"glia", "other"}, {{.values = {1.2, 3.4}}},
 ///                                               {.y_label = "seconds"});

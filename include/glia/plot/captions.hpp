@@ -16,8 +16,8 @@ namespace glia::plot {
 /// A text on a picture.
 struct caption {
   std::string text = {};  ///< The text.
-  double x = 0;           ///< Horizontal position of its center, in pixels from the left.
-  double y = 0;           ///< Vertical position of its center, in pixels from the top.
+  double x = 0;           ///< Horizontal position of the text's center, in pixels from the left.
+  double y = 0;           ///< Vertical position of the text's center, in pixels from the top.
   rgb color{0, 0, 0};     ///< Color of the text.
   double font_size = 15;  ///< Font size, in pixels.
 };

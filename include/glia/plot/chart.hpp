@@ -37,8 +37,8 @@ inline constexpr int font_size = 15;  // in pixels, as the sizes below
 inline constexpr int title_size = 19;
 inline constexpr int note_size = 12;
 
-/// The default style of a chart's axes. `key_lines` is the number of lines of the names in the
-/// legend; 0 without a legend.
+/// Returns the commands for the default style of a chart's axes. `key_lines` is the largest number
+/// of lines in a name of the legend, or 0 if there is no legend.
 [[nodiscard]] inline std::string style(std::string_view title, std::string_view x_label,
                                        std::string_view y_label, std::size_t key_lines) {
   // gnuplot leaves no space between label and legend, and none for names of several lines.
@@ -50,7 +50,7 @@ inline constexpr int note_size = 12;
               std::max<std::size_t>(key_lines, 1), '\n');
 }
 
-/// The largest number of lines in a name of a series; 0 if there are no names.
+/// Returns the largest number of lines in the name of a series, or 0 if no series has a name.
 template <class Series>
 [[nodiscard]] std::size_t key_lines(const std::vector<Series>& all) {
   std::size_t lines = 0;
@@ -60,7 +60,8 @@ template <class Series>
   return lines;
 }
 
-/// Draws a chart with gnuplot and returns its output. `terminal` is gnuplot's name of the format.
+/// Draws a chart with gnuplot and returns gnuplot's output. `terminal` is gnuplot's name for the
+/// output format.
 [[nodiscard]] inline std::string drawn(const chart& what, std::string_view terminal) {
   const canvas& on = what.canvas;
   const auto fits = [](std::size_t extent) { return extent >= 100 && extent <= 20000; };
@@ -86,7 +87,7 @@ template <class Series>
 /// Draws a chart as an SVG element, for an HTML page.
 ///
 /// Throws `value_error` if the size is out of range, and `data_error` if gnuplot is missing or
-/// fails, with gnuplot's message.
+/// fails. If gnuplot fails, the message contains gnuplot's own message.
 [[nodiscard]] inline std::string svg(const chart& what) {
   const std::string document = detail::drawn(what, "svg");
   const std::size_t begin = document.find("<svg");
@@ -110,8 +111,8 @@ template <class Series>
 /// Draws a chart to a file whose name ends in .svg or .png. The file is written as a whole or not
 /// at all.
 ///
-/// Throws `value_error` if the name has another ending, `data_error`, with the path, if the file
-/// cannot be written, and the errors of `svg`.
+/// Throws `value_error` if the name has another ending, and `data_error`, with the path, if the
+/// file cannot be written. Also throws the errors of `svg`.
 inline void write(const std::filesystem::path& path, const chart& what) {
   const std::string ending = path.extension().string();
   require<value_error>(ending == ".svg" || ending == ".png", path.string(),

@@ -24,7 +24,8 @@ struct confusion_options {
 
 namespace detail {
 
-/// The color of a cell: white for 0, then darker and darker blues, the palette's first for 1.
+/// Returns the color of a cell: white if `share` is 0, and the first color of the palette, a dark
+/// blue, if `share` is 1.
 [[nodiscard]] inline std::size_t shade(double share) {
   const auto channel = [&](double full) {
     return static_cast<std::size_t>(std::lround(255 + (full - 255) * std::sqrt(share)));
@@ -36,11 +37,12 @@ namespace detail {
 
 /// Makes a heat map of a confusion matrix. Rows are true classes, columns are predicted classes.
 ///
-/// Cells contain the counts if there is enough space. The color of a cell shows the square root of
-/// its fraction of the samples of the true class, so that rare mistakes are visible.
+/// The counts are written into the cells if there is enough space. A darker cell has a larger
+/// fraction of the samples of its true class. The color follows the square root of this fraction,
+/// so that rare mistakes are visible.
 ///
 /// Throws `value_error` if there are no classes or more than 1000, if `cell` is above 200, or if
-/// there is not one name for each class.
+/// the number of names differs from the number of classes.
 [[nodiscard]] inline chart confusion_chart(const confusion_matrix& counts,
                                            const std::vector<std::string>& names,
                                            const confusion_options& options = {}) {

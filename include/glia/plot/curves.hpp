@@ -32,7 +32,7 @@ struct series {
   std::vector<double> high = {};         ///< Upper ends of the intervals, one for each lower end.
   marks style = marks::line_and_points;  ///< Line, points, or both.
   spread interval_style = spread::bars;  ///< Error bars, or a band along the line.
-  bool dashed = false;                   ///< Whether the line is dashed, for example for a model.
+  bool dashed = false;                   ///< Whether the line is dashed, such as a fitted line.
   std::optional<std::size_t> color = {};  ///< Index in the palette; default: index of the series.
 };
 
@@ -49,12 +49,13 @@ struct curves_options {
 
 namespace detail {
 
-/// The range of an axis.
+/// Collects the smallest and the largest value on an axis.
 class axis_range {
  public:
   explicit axis_range(bool log) : log_(log) {}
 
-  /// Whether a value can be drawn. gnuplot treats values near the largest double as infinite.
+  /// Returns whether a value can be drawn. gnuplot treats values near the largest double as
+  /// infinite.
   [[nodiscard]] bool holds(double value) const {
     return std::abs(value) < 1e300 && (!log_ || value > 0);
   }
@@ -67,7 +68,8 @@ class axis_range {
   [[nodiscard]] double low() const { return low_; }
   [[nodiscard]] double extent() const { return std::max(high_ - low_, 0.0); }
 
-  /// The range in gnuplot's format, with a margin at both ends that does not cross zero.
+  /// Returns the range in gnuplot's format, with a margin at both ends. The margin does not extend
+  /// a range of non-negative values below zero.
   [[nodiscard]] std::string text(double margin) const {
     double from = 1;
     double to = 10;
@@ -83,8 +85,9 @@ class axis_range {
     return '[' + number(from) + ':' + number(to) + ']';
   }
 
-  /// The command that sets tics at 1, 2 and 5 of each decade, for a logarithmic axis of few
-  /// decades, where gnuplot would choose too few tics. Otherwise empty.
+  /// Returns the command that sets tics at 1, 2 and 5 times each power of 10, if the axis is
+  /// logarithmic and its largest value is less than 30 times the smallest one. gnuplot would choose
+  /// too few tics for such an axis. Returns an empty string for any other axis.
   [[nodiscard]] std::string tics(std::string_view axis) const {
     if (!log_ || !(high_ / low_ < 30)) {
       return "";
@@ -105,7 +108,8 @@ class axis_range {
   double high_ = -std::numeric_limits<double>::infinity();
 };
 
-/// A copy of the series with an x for each y. Throws `value_error` if lengths differ.
+/// Returns the series with the x values 1, 2, 3, ... if it has none. Throws `value_error` if the
+/// lengths of its vectors differ.
 [[nodiscard]] inline series checked(series s) {
   if (s.x.empty()) {
     for (std::size_t i = 0; i < s.y.size(); ++i) {
@@ -123,7 +127,7 @@ class axis_range {
   return s;
 }
 
-/// The ranges of both axes of a chart, for all series.
+/// The ranges of both axes of a chart. They include the points and intervals of all series.
 struct curve_axes {
   axis_range x;
   axis_range y;
@@ -197,16 +201,17 @@ struct curve {
 
 }  // namespace detail
 
-/// Makes a chart of series as lines, points or both.
+/// Makes a chart of one or more series, drawn as lines, points or both.
 ///
 ///     const auto chart = glia::plot::curves_chart({{.name = "loss", .y = {0.9, 0.5, 0.3}}},
 ///                                                 {.x_label = "epoch"});
 ///
-/// Values that are not finite, and values of at most 0 on a logarithmic axis, are gaps. The same
-/// holds for intervals with such an end. But if the lower end of an interval is at most 0 on a
-/// logarithmic axis, it is drawn at the lowest value in the chart.
+/// A point is left out if it has a value that is not finite, or that is at most 0 on a logarithmic
+/// axis. Its line then has a gap. An interval with such an end is left out, too. There is one
+/// exception: if the lower end of an interval is at most 0 on a logarithmic axis, it is drawn at
+/// the lowest value in the chart.
 ///
-/// Throws `value_error` if there is no point, or if the lengths in a series differ.
+/// Throws `value_error` if there is no point, or if the lengths of a series' vectors differ.
 [[nodiscard]] inline chart curves_chart(const std::vector<series>& all,
                                         const curves_options& options = {}) {
   std::vector<series> whole;

@@ -13,10 +13,11 @@
 
 namespace glia::plot::detail {
 
-/// Converts a text to a string literal of gnuplot that is drawn unchanged. Characters with a
-/// meaning in gnuplot are written as octal numbers, and so are digits, which would otherwise become
-/// part of such a number. Line breaks are kept. Other control characters become spaces, and bytes
-/// that are not UTF-8 become U+FFFD.
+/// Converts a text to a string literal of gnuplot, so that gnuplot draws the text unchanged.
+/// Letters, spaces, line breaks and non-ASCII characters are kept. Punctuation can have a meaning
+/// in gnuplot, so it is written as octal numbers. Digits are written as octal numbers as well,
+/// because a digit after an octal number would become part of it. Control characters other than
+/// line breaks become spaces, and bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] inline std::string literal(std::string_view text) {
   constexpr std::string_view plain = " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   std::string result = "\"";
@@ -41,7 +42,8 @@ namespace glia::plot::detail {
 }
 
 /// Converts a text to a literal for the label of a tic. gnuplot treats a label with % as a number
-/// format and cuts it after 49 bytes. In longer labels, % becomes the full-width sign U+FF05.
+/// format, so % becomes %%. It also cuts a label with % after 49 bytes. In labels of more than 49
+/// bytes, % therefore becomes the full-width sign U+FF05.
 [[nodiscard]] inline std::string tic_literal(std::string_view label) {
   constexpr std::size_t most = 49;
   const bool cut = label.size() > most;
@@ -55,8 +57,8 @@ namespace glia::plot::detail {
 /// Formats a number for gnuplot.
 [[nodiscard]] inline std::string number(double value) { return exact_text(value); }
 
-/// A data block of gnuplot, with a line for each row. A row with a number that is not finite
-/// becomes a gap.
+/// Returns a data block of gnuplot, with one line for each row. A row that contains a number that
+/// is not finite becomes a gap.
 [[nodiscard]] inline std::string data_block(std::string_view name,
                                             std::span<const std::vector<double>> rows) {
   std::string result = '$' + std::string(name) + " << END\n";
@@ -80,7 +82,7 @@ namespace glia::plot::detail {
   return 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// The approximate width of the longest line of a text, in pixels, for a font size in pixels.
+/// Estimates the width of the longest line of a text in pixels. `font_size` is in pixels, too.
 [[nodiscard]] inline double text_width(std::string_view text, double font_size) {
   std::size_t longest = 0;
   std::size_t length = 0;

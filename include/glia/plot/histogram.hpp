@@ -25,7 +25,7 @@ struct histogram_options {
   std::string title = {};         ///< Title above the chart.
   std::string x_label = {};       ///< Label of the x axis.
   std::string y_label = "count";  ///< Label of the y axis.
-  std::size_t bins = 0;           ///< Number of bins, up to 10,000; 0: Freedman-Diaconis rule.
+  std::size_t bins = 0;           ///< Number of bins, up to 10,000; 0: chosen from the values.
   /// Lower end of the first bin; default: the smallest value. Smaller values are ignored.
   double low = -std::numeric_limits<double>::infinity();
   /// Upper end of the last bin; default: the largest value. A value equal to `high` is counted, and
@@ -37,7 +37,7 @@ struct histogram_options {
 
 namespace detail {
 
-/// The bins of all distributions: `count` of equal width from `low` to `high`.
+/// The bins of all distributions: `count` bins of equal width between `low` and `high`.
 struct bin_range {
   double low = 0;
   double high = 1;
@@ -58,8 +58,9 @@ struct bin_range {
   }
 };
 
-/// Chooses the bins. Their width is 2 IQR / n^(1/3) (Freedman and Diaconis, 1981), and their number
-/// is 5 to 200. If the IQR is 0, their number is log2(n) + 1 (Sturges).
+/// Chooses the bins. If `options.bins` is 0, the width of a bin is 2 IQR / n^(1/3) for n values
+/// with the interquartile range IQR (Freedman and Diaconis, 1981). If the IQR is 0, the number of
+/// bins is log2(n) + 1 (Sturges). In both cases there are at least 5 and at most 200 bins.
 [[nodiscard]] inline bin_range bins_for(std::vector<double> values,
                                         const histogram_options& options) {
   std::erase_if(values,
@@ -90,8 +91,9 @@ struct bin_range {
 
 }  // namespace detail
 
-/// Makes a histogram of one or more distributions, which share the bins. A value on the edge
-/// between two bins belongs to the upper one.
+/// Makes a histogram of one or more distributions. All distributions are counted in the same bins.
+/// A value on the edge between two bins belongs to the upper bin. If `bins` is 0, the rule of
+/// Freedman and Diaconis chooses the bins.
 ///
 ///     const auto chart = glia::plot::histogram_chart({{.values = errors}}, {.x_label = "error"});
 ///

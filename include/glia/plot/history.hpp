@@ -23,8 +23,8 @@ struct history_options {
   canvas panel = {.width = 560, .height = 400};  ///< Size of a panel, and program.
 };
 
-/// Makes a chart of the loss and one of each metric by epoch, in training and, if there was a
-/// validation, on the validation data.
+/// Makes one chart of the loss and one chart of each metric. A chart shows the values of all epochs
+/// for the training data and, if the training had validation data, for these as well.
 ///
 /// Throws `value_error` if the training has no epochs.
 [[nodiscard]] inline std::vector<chart> history_charts(const glia::history& training,
@@ -68,7 +68,7 @@ struct history_options {
   return all;
 }
 
-/// Makes one chart of a training, with a panel for the loss and one for each metric. See
+/// Makes one chart of a training, with one panel for the loss and one for each metric. See
 /// `history_charts`.
 [[nodiscard]] inline chart history_chart(const glia::history& training,
                                          const history_options& options = {}) {
@@ -83,8 +83,8 @@ inline void history(const std::filesystem::path& path, const glia::history& trai
   write(path, history_chart(training, options));
 }
 
-/// Draws the training in a CSV file of `write_history_csv` or `csv_logger` to an SVG or PNG file.
-/// Throws also the errors of `read_history_csv`.
+/// Draws the loss and the metrics of a training to an SVG or PNG file. `csv` is a file that
+/// `write_history_csv` or `csv_logger` wrote. Also throws the errors of `read_history_csv`.
 inline void history(const std::filesystem::path& path, const std::filesystem::path& csv,
                     const history_options& options = {}) {
   write(path, history_chart(read_history_csv(csv), options));

@@ -17,8 +17,9 @@ struct panels_options {
   std::size_t columns = 2;  ///< Number of columns, at least 1.
 };
 
-/// Combines several charts in one, row by row. Each keeps its own size, in a cell of the size of
-/// the largest. All are drawn by the first chart's gnuplot.
+/// Combines several charts in one, row by row. Each chart keeps its own size. All cells are as wide
+/// as the widest chart and as high as the highest chart. The first chart's gnuplot draws all
+/// charts.
 ///
 /// Throws `value_error` if there are no charts or no columns.
 [[nodiscard]] inline chart panels_chart(const std::vector<chart>& all,

@@ -19,14 +19,15 @@ namespace glia::plot {
 /// The options of `profile`.
 struct profile_options {
   std::string title = {};       ///< Title above the chart; empty: a default title.
-  std::size_t max_layers = 12;  ///< Largest number of layers with their own bar, at least 1.
+  std::size_t max_layers = 12;  ///< Largest number of layers with bars of their own, at least 1.
   double min_share = 0.005;  ///< Smallest fraction of a step's time for a separate bar, in [0, 1].
   plot::canvas canvas = {};  ///< Size and program.
 };
 
-/// Makes a bar chart of the time of a training step by layer, in milliseconds: forward pass,
-/// backward pass and update, in the order of the model. Other activities, such as waiting for data,
-/// follow. Short layers share a bar.
+/// Makes a bar chart of the time of a training step by layer, in milliseconds. Each layer has one
+/// bar for the forward pass, one for the backward pass and one for the update. The layers are in
+/// the order of the model. Other activities, such as waiting for data, follow. Layers and
+/// activities that take little time are added up in the group "other layers".
 ///
 /// Throws `value_error` if the profile has no steps or if `max_layers` is 0.
 [[nodiscard]] inline chart profile_chart(const glia::profile& found,
