@@ -19,9 +19,9 @@ namespace glia::detail {
 /// Formats a fraction as a percentage: 0.98765 as "98.77 %".
 [[nodiscard]] inline std::string percent(double share) { return fixed_text(100 * share, 2) + " %"; }
 
-/// The matrix as an HTML table, with a row for each true class. The color of a cell shows its
-/// fraction of the samples of the true class; for mistakes the square root of the fraction, so that
-/// rare ones are visible.
+/// Returns the matrix as an HTML table, with one row for each true class. A darker cell has a
+/// larger fraction of the samples of its true class. For mistakes, the color follows the square
+/// root of this fraction, so that rare mistakes are visible.
 [[nodiscard]] inline std::string confusion_cells(const confusion_matrix& counts,
                                                  const std::vector<std::string>& names) {
   const std::size_t classes = counts.classes();
@@ -53,7 +53,7 @@ namespace glia::detail {
   return scrolled("Confusion matrix", html + "</tbody>\n</table>\n");
 }
 
-/// A table of the classes with their numbers of samples, precision and recall.
+/// Returns a table with the number of samples, the precision and the recall of each class.
 [[nodiscard]] inline report_table class_table(const confusion_matrix& counts,
                                               const std::vector<std::string>& names) {
   report_table table{.caption = "Classes",
@@ -73,7 +73,7 @@ namespace glia::detail {
   return table;
 }
 
-/// A table of the `most` pairs of classes that are confused most often.
+/// Returns a table of the pairs of classes that are confused most often, with up to `most` rows.
 [[nodiscard]] inline report_table mixed_up_table(const confusion_matrix& counts,
                                                  const std::vector<std::string>& names,
                                                  std::size_t most) {
@@ -97,10 +97,10 @@ namespace glia::detail {
   return table;
 }
 
-/// The section about a confusion matrix: the matrix, or for many classes the most frequent
-/// mistakes, and the table of classes.
+/// Returns the HTML section about a confusion matrix: the matrix and the table of classes. If there
+/// are more than 30 classes, the most frequent mistakes replace the matrix.
 ///
-/// Throws `value_error` unless there is one name for each class.
+/// Throws `value_error` if the number of names differs from the number of classes.
 [[nodiscard]] inline std::string confusion_section(const confusion_matrix& counts,
                                                    const std::vector<std::string>& names) {
   constexpr std::size_t most_cells = 30;  // in a row

@@ -10,8 +10,8 @@
 
 namespace glia::detail {
 
-/// Escapes a text for HTML, as content and as the value of a quoted attribute. Characters that HTML
-/// does not allow are replaced by U+FFFD: control characters other than tabs and line breaks,
+/// Escapes a text for HTML. The result works as content and in a quoted attribute. Characters that
+/// HTML does not allow are replaced by U+FFFD: control characters other than tabs and line breaks,
 /// noncharacters, and bytes that are not UTF-8.
 [[nodiscard]] inline std::string html_text(std::string_view text) {
   constexpr std::string_view unknown = "\xEF\xBF\xBD";

@@ -11,14 +11,14 @@
 namespace glia::detail {
 
 /// Converts an SVG picture of gnuplot to an element for an HTML page. All of gnuplot's pictures use
-/// the same ids, so they get a prefix.
+/// the same ids, so each id gets a prefix that differs from picture to picture.
 class svg_rewriter {
  public:
   /// `prefix` is the prefix of the picture's ids.
   svg_rewriter(std::string_view svg, std::string_view prefix) : left_(svg), prefix_(prefix) {}
 
-  /// The element, with a name for screen readers. Leaves out comments, namespaces and titles,
-  /// because browsers would show gnuplot's titles as tooltips.
+  /// Returns the element. `name` is its name for screen readers. Comments, namespaces, descriptions
+  /// and titles are left out; browsers would show gnuplot's titles as tooltips.
   [[nodiscard]] std::string element(std::string_view name) {
     while (!left_.empty()) {
       result_ += take(left_.find('<'));

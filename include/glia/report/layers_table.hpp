@@ -11,7 +11,7 @@
 
 namespace glia::detail {
 
-/// A table of a model's layers, with the rows of its summary.
+/// Returns a table of a model's layers, with the same rows as the model's summary.
 [[nodiscard]] inline report_table layers_table(const model_plan& plan) {
   report_table table{
       .caption = "Layers",

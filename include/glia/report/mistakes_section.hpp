@@ -32,8 +32,8 @@ struct mistakes_options {
   shape picture_shape = {};
   float black = 0;  ///< Value shown as black; must differ from `white`.
   float white = 1;  ///< Value shown as white.
-  /// Function that returns the picture of sample n, if the samples are no longer pictures. Example:
-  /// `[&](std::size_t n) { return photos.picture(n); }`.
+  /// Function that returns the picture of sample n. Set it if the samples in the data set are no
+  /// longer pictures. Example: `[&](std::size_t n) { return photos.picture(n); }`.
   std::function<image(std::size_t)> picture = {};
 };
 
@@ -43,10 +43,10 @@ namespace detail {
   return (s.rank() == 2 || (s.rank() == 3 && (s[2] == 1 || s[2] == 3))) && s.size() > 0;
 }
 
-/// The pictures of mistakes. Empty if the samples are not pictures.
+/// Returns one picture for each mistake, or an empty vector if the samples are not pictures.
 ///
-/// Throws `shape_error` if the samples do not have the size of `picture_shape`, `value_error` if
-/// black and white are the same.
+/// Throws `shape_error` if `picture_shape` is not the shape of a picture or does not have the size
+/// of a sample. Throws `value_error` if `black` and `white` are equal or not finite.
 [[nodiscard]] inline std::vector<image> mistake_pictures(const std::vector<mistake>& all,
                                                          const dataset_view& data,
                                                          const mistakes_options& options) {
@@ -76,8 +76,8 @@ namespace detail {
   return pictures;
 }
 
-/// The section about mistakes. Throws `value_error` if there are names, but not for all classes of
-/// the mistakes.
+/// Returns the HTML section about mistakes. Throws `value_error` if `options.names` has names, but
+/// none for the class of a mistake.
 [[nodiscard]] inline std::string mistakes_section(const mistakes_found& found,
                                                   const dataset_view& data,
                                                   const mistakes_options& options) {

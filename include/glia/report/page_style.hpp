@@ -4,8 +4,9 @@
 
 namespace glia::detail {
 
-/// The style sheet of a report: one column on phones and in print, light or dark like the reader's
-/// system. Charts have a white background; in dark mode they are inverted and their hues restored.
+/// The style sheet of a report. Phones and print show one column. The page is light or dark like
+/// the reader's system. Charts have a white background. Dark mode inverts them, and then restores
+/// their hues.
 inline constexpr std::string_view page_style = R"(
 :root { color-scheme: light dark; --page: #fff; --ink: #1d2125; --soft: #5c6570; --line: #dfe3e8;
   --wash: #f5f6f8; --right: 23 64 122; --wrong: 217 100 43; --deep: #fff; }

@@ -11,7 +11,7 @@
 
 namespace glia::detail {
 
-/// Replaces leading spaces by non-breaking ones, so that a page keeps them.
+/// Replaces leading spaces by non-breaking spaces, so that an HTML page shows them.
 [[nodiscard]] inline std::string indented(const std::string& text) {
   const std::size_t spaces = std::min(text.find_first_not_of(' '), text.size());
   std::string result;
@@ -21,7 +21,7 @@ namespace glia::detail {
   return result + text.substr(spaces);
 }
 
-/// The tables of a profile for a report: time by layer, time by kernel, and memory.
+/// Returns the tables of a profile for a report: time by layer, time by kernel, and memory.
 [[nodiscard]] inline std::vector<report_table> profile_tables(const profile& found) {
   const auto table = [](std::string caption, std::vector<std::vector<std::string>> rows,
                         bool totals, std::string note) {

@@ -15,14 +15,15 @@ namespace glia {
 struct report_table {
   std::string caption = {};                         ///< Heading of the table.
   std::vector<std::string> headers = {};            ///< Headers of the columns.
-  std::vector<std::vector<std::string>> rows = {};  ///< Cells of the rows, one for each header.
+  std::vector<std::vector<std::string>> rows = {};  ///< Rows, with one cell for each header.
   bool totals = false;                              ///< Whether the last row is a total.
   std::string note = {};                            ///< Text below the table, in small print.
 };
 
 namespace detail {
 
-/// Whether a column contains numbers, with or without units. Such columns are aligned right.
+/// Returns whether all cells of a column are numbers, with or without units, or empty. Columns of
+/// numbers are aligned right.
 [[nodiscard]] inline bool holds_numbers(const report_table& table, std::size_t column) {
   bool any = false;
   for (const std::vector<std::string>& row : table.rows) {
@@ -37,15 +38,17 @@ namespace detail {
   return any;
 }
 
-/// Puts content in a region that can be scrolled sideways on a narrow page.
+/// Puts HTML content into a region that can be scrolled sideways on a narrow page. `name` is the
+/// region's name for screen readers.
 [[nodiscard]] inline std::string scrolled(std::string_view name, const std::string& content) {
   return R"(<div class="wide" role="region" tabindex="0" aria-label=")" + html_text(name) +
          "\">\n" + content + "</div>\n";
 }
 
-/// The table as HTML, without its caption.
+/// Returns the table as HTML, without its caption.
 ///
-/// Throws `value_error` if it has no columns, or if a row does not have one cell for each column.
+/// Throws `value_error` if the table has no columns, or if a row does not have one cell for each
+/// column.
 [[nodiscard]] inline std::string html_table(const report_table& table) {
   require<value_error>(!table.headers.empty(),
                        "report: expected headers for the columns of table '", table.caption,

@@ -38,10 +38,10 @@ namespace glia::detail {
 
 /// The scores of a report, with the metrics of the training.
 struct score_list {
-  std::vector<std::pair<std::string, scores>> rows = {};  ///< Scores with the names of their rows.
+  std::vector<std::pair<std::string, scores>> rows = {};  ///< Names of rows, and their scores.
   std::vector<metric> metrics = {};
 
-  /// Formats a score; accuracies as percentages.
+  /// Formats the score `name`. Accuracies are written as percentages.
   [[nodiscard]] std::string written(const std::string& name, double value) const {
     for (const metric& m : metrics) {
       if (m.name == name) {
@@ -50,7 +50,7 @@ struct score_list {
     }
     return name == accuracy().name ? percent(value) : digits_text(value, 4);
   }
-  /// The names of the metrics of all rows.
+  /// Returns the names of all metrics that occur in the rows.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& [of, s] : rows) {
@@ -83,7 +83,8 @@ struct score_list {
         std::min(s.metric_names.size(), s.metric_values.size()));  // can differ in user-made scores
     rows.emplace_back(of, std::move(s));
   }
-  /// Adds the scores of the last epoch and, if an earlier epoch was better, of the best one.
+  /// Adds the training scores of the last epoch and the validation scores of the last epoch that
+  /// has some. If an earlier epoch has a lower validation loss, also adds its validation scores.
   void add(const history& training) {
     metrics = training.metrics;
     if (training.epochs.empty()) {
@@ -120,7 +121,7 @@ struct score_list {
   }
 };
 
-/// A table with a row for each epoch.
+/// Returns a table with one row for each epoch.
 [[nodiscard]] inline report_table epochs_table(const history& training, const score_list& list) {
   report_table table{.caption = "Epochs", .headers = {"epoch", "loss"}};
   const bool validated =
@@ -158,7 +159,7 @@ struct score_list {
   return table;
 }
 
-/// The stop reason, the remark about frozen layers and the notes of a history, as HTML.
+/// Returns the stop reason, the remark about frozen layers and the notes of a history, as HTML.
 [[nodiscard]] inline std::string history_notes(const history& training) {
   std::vector<std::string> lines;
   if (!training.stop_reason.empty()) {

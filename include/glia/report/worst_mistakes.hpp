@@ -25,14 +25,14 @@ struct mistake {
 
 /// The result of `worst_mistakes`.
 struct mistakes_found {
-  std::vector<mistake> worst;  ///< Worst mistakes, by falling loss, then by index.
+  std::vector<mistake> worst;  ///< Worst mistakes: highest loss first, equal losses by index.
   std::size_t wrong = 0;       ///< Number of all mistakes.
   std::size_t samples = 0;     ///< Number of all samples.
 };
 
 namespace detail {
 
-/// The logarithms of the probabilities of the classes, for the outputs of one sample.
+/// Returns the logarithm of the probability of each class, from the outputs of one sample.
 [[nodiscard]] inline std::vector<double> log_probabilities(std::span<const float> outputs,
                                                            output_kind gives) {
   std::vector<double> logs(outputs.begin(), outputs.end());
@@ -62,14 +62,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// Finds the `most` misclassified samples with the highest cross-entropy loss, from a model's
-/// outputs (N, K) and the true classes (N).
+/// Finds the misclassified samples with the highest cross-entropy loss, from a model's outputs
+/// (N, K) and the true classes (N). Returns up to `most` of them, and the number of all mistakes.
 ///
-/// Outputs are logits, or probabilities if `gives` is softmax or sigmoid. A single output, K = 1,
-/// is the output of class 1 of two classes.
+/// Outputs are logits, or probabilities if `gives` is softmax or sigmoid. If K is 1, there are two
+/// classes, and the output belongs to class 1.
 ///
-/// Throws `shape_error` unless the outputs are (N, K) for N classes, `data_error` if a class is not
-/// below K or an output is NaN.
+/// Throws `shape_error` unless the outputs have the shape (N, K) for N true classes. Throws
+/// `data_error` if a true class is not below the number of classes, or if an output is NaN.
 [[nodiscard]] inline mistakes_found worst_mistakes(const xt::xarray<float>& outputs,
                                                    std::span<const std::int32_t> truth,
                                                    std::size_t most,
