@@ -20,8 +20,8 @@ namespace glia {
 
 namespace detail {
 
-/// The type of the first member of an activation. It makes activation{"relu"} a compile-time error.
-/// Without it, this expression would be an activation with the name "relu" and without effect.
+/// The type of the first member of `activation`. It makes activation{"relu"} an error at compile
+/// time. Otherwise, "relu" would set only the name, and the activation would have no function.
 struct not_a_string {
   not_a_string() = default;
   template <std::convertible_to<std::string_view> Text>
@@ -47,13 +47,13 @@ concept host_array = std::semiregular<A> && std::floating_point<typename A::valu
 /// An activation function, used as a layer or as the `activation` option of another layer.
 ///
 /// - As a layer, `sequential{dense{400}, relu}`, it accepts inputs of every shape.
-/// - As an option, `dense{400, relu}`, it is computed together with that layer.
-/// - Called with an array, `softmax(net.predict(x))`, it returns the function's values; here, the
-///   probabilities of a model whose outputs are logits.
-/// - Called with a variable it records the function for automatic differentiation.
+/// - As an option, `dense{400, relu}`, it is applied to the output of the layer.
+/// - Called with an array, it returns the function's values. If the outputs of a model are logits,
+///   `softmax(net.predict(x))` returns probabilities.
+/// - Called with a variable, it also records the function for automatic differentiation.
 ///
 /// The constants `linear`, `relu`, `sigmoid`, `softmax` and so on are values of this type. For
-/// other functions name the members: `activation{.name = "softplus", .map =
+/// another function, set the members by name: `activation{.name = "softplus", .map =
 /// {unary_function::softplus}}`.
 struct activation {
   static constexpr std::string_view linear_name = "linear";
@@ -61,7 +61,8 @@ struct activation {
   detail::not_a_string no_string{};
   std::string_view name = linear_name;  ///< Name in descriptions and error messages.
   unary_map map = identity_map;         ///< The function, applied to every element.
-  bool over_last_axis = false;  ///< Whether it is softmax over the last axis, without `map`.
+  /// Whether the function is the softmax over the last axis. If true, `map` is not used.
+  bool over_last_axis = false;
 
   static constexpr std::string_view type_name = "activation";
 
@@ -70,7 +71,7 @@ struct activation {
     return (*this)(std::move(x));
   }
 
-  /// Returns the activation of a variable. Throws `value_error` if the activation has a name but no
+  /// Applies the activation to a variable. Throws `value_error` if the activation has a name but no
   /// function.
   template <backend B>
   [[nodiscard]] variable<B> operator()(variable<B> x) const {
@@ -81,15 +82,16 @@ struct activation {
     return over_last_axis ? ops::softmax(std::move(x)) : ops::unary(map, std::move(x));
   }
 
-  /// Returns the kind of output of a layer with this activation, which losses check.
+  /// Returns the output kind of a layer with this activation: softmax, sigmoid or other. A loss
+  /// that takes logits uses it to reject a model that ends in a softmax or sigmoid.
   [[nodiscard]] constexpr glia::output_kind output_kind() const {
     return over_last_axis                            ? glia::output_kind::softmax
            : map.function == unary_function::sigmoid ? glia::output_kind::sigmoid
                                                      : glia::output_kind::other;
   }
 
-  /// Returns the function's values for an array in host memory. Softmax is over the last axis; it
-  /// throws `shape_error` if the array has no axis.
+  /// Returns the function's values for an array in host memory. Softmax runs over the last axis,
+  /// and throws `shape_error` if the array has no axis.
   template <detail::host_array Array>
   [[nodiscard]] Array operator()(Array x) const {
     using T = typename Array::value_type;
@@ -145,32 +147,33 @@ struct activation {
   }
 };
 
-/// The identity, x; the default activation of most layers.
+/// The identity function, x. It is the default activation of most layers.
 inline constexpr activation linear{};
 /// The rectified linear unit, max(x, 0).
 inline constexpr activation relu{.name = "relu", .map = {unary_function::relu}};
 /// The rectified linear unit with an upper bound of 6, min(max(x, 0), 6). Krizhevsky, Convolutional
 /// deep belief networks on CIFAR-10, 2010.
 inline constexpr activation relu6{.name = "relu6", .map = {unary_function::relu6}};
-/// The leaky rectified linear unit: x for x > 0, a x otherwise. The slope a is 0.01 as in PyTorch
-/// (Keras's layer has 0.3); leaky_relu(0.2) has another slope. Maas, Hannun and Ng, 2013.
+/// The leaky rectified linear unit: x for x > 0, a x otherwise. The slope a is 0.01, as in PyTorch;
+/// in Keras's layer it is 0.3. Write leaky_relu(0.2) for another slope. Maas, Hannun and Ng, 2013.
 inline constexpr activation leaky_relu{.name = "leaky_relu",
                                        .map = {unary_function::leaky_relu, 0.01}};
-/// The exponential linear unit: x for x > 0, a (exp(x) - 1) otherwise. The parameter a is 1;
-/// elu(0.5) has a = 0.5. Clevert, Unterthiner and Hochreiter, 2016.
+/// The exponential linear unit: x for x > 0, a (exp(x) - 1) otherwise. The parameter a is 1 by
+/// default; elu(0.5) sets a = 0.5. Clevert, Unterthiner and Hochreiter, 2016.
 inline constexpr activation elu{.name = "elu", .map = {unary_function::elu, 1}};
-/// The Gaussian error linear unit, x Phi(x), where Phi is the normal distribution function. It is
-/// computed with erf, without the approximation by tanh. Hendrycks and Gimpel, 2016.
+/// The Gaussian error linear unit, x Phi(x), where Phi is the distribution function of the standard
+/// normal distribution. It is computed with erf, not with the approximation by tanh. Hendrycks and
+/// Gimpel, 2016.
 inline constexpr activation gelu{.name = "gelu", .map = {unary_function::gelu}};
-/// The sigmoid linear unit, x / (1 + exp(-x)), also called swish. Descriptions and files name it
-/// `swish`. Ramachandran, Zoph and Le, 2017.
+/// The sigmoid linear unit, x / (1 + exp(-x)), also called swish. Its name in descriptions and
+/// files is `swish`. Ramachandran, Zoph and Le, 2017.
 inline constexpr activation silu{.name = "swish", .map = {unary_function::silu}};
 /// The logistic function, 1 / (1 + exp(-x)).
 inline constexpr activation sigmoid{.name = "sigmoid", .map = {unary_function::sigmoid}};
 /// The hyperbolic tangent, tanh(x).
 inline constexpr activation tanh{.name = "tanh", .map = {unary_function::tanh}};
-/// The softmax over the last axis, exp(x) / sum(exp(x)). `softmax_cross_entropy` applies it itself
-/// and expects a model that ends without it.
+/// The softmax over the last axis, exp(x) / sum(exp(x)). The loss `softmax_cross_entropy` applies
+/// the softmax itself, so a model for this loss must end without a softmax.
 inline constexpr activation softmax{.name = "softmax", .over_last_axis = true};
 
 }  // namespace glia

@@ -19,29 +19,29 @@ namespace glia {
 ///     y = activation(x * kernel + bias)
 ///
 /// The input x is (N, T, C): N samples, T steps, C channels. The output y is (N, T', O) with
-/// O = `filters`. The parameters are `kernel` (kernel steps, C / groups, O) and `bias` (O). As in
-/// Keras and PyTorch the operation is a cross-correlation: the kernel is not mirrored.
+/// O = `filters`. The parameters are `kernel` (kernel_size, C / groups, O) and `bias` (O). As in
+/// Keras and PyTorch, the operation * is a cross-correlation: the kernel is not mirrored.
 ///
-/// With R = (kernel_size - 1) * dilation_rate + 1, the number of output steps T' is
-/// ceil(T / strides) for padding `same`, and otherwise
-/// floor((T + padding before and after - R) / strides) + 1.
+/// The kernel spans R = (kernel_size - 1) * dilation_rate + 1 steps. The number of output steps T'
+/// is ceil(T / strides) for padding `same`, and otherwise floor((T + padding before and after - R)
+/// / strides) + 1.
 ///
-/// Throws `shape_error` if the input does not have three axes or is shorter than the kernel.
-/// Throws `value_error` if `filters` or `kernel_size` is missing, if a size is 0, or if `groups`
-/// does not divide the input's channels and the filters.
+/// Throws `shape_error` if the input does not have three axes or, with its padding, is shorter than
+/// the kernel. Throws `value_error` if `filters` or `kernel_size` is missing, if a size is 0, or if
+/// `groups` does not divide the input's channels and the filters.
 struct conv1d {
   std::size_t filters = 0;      ///< Number of output channels O, at least 1. Required.
   std::size_t kernel_size = 0;  ///< Number of steps of the kernel, at least 1. Required.
-  std::size_t strides = 1;      ///< Steps between neighboring positions of the kernel, at least 1.
+  std::size_t strides = 1;      ///< Steps from one kernel position to the next, at least 1.
   /// Zeros around the sequences: `valid` (none), `same` (an output of ceil(T / strides) steps),
-  /// `causal` (all before the first step, so that an output depends on no later step), a number of
-  /// steps for both ends, or {before, after}.
+  /// `causal` (all zeros before the first step, so that an output depends on no later step), a
+  /// number of steps for each end, or {before, after}.
   padding1d padding = valid;
   /// Distance in steps between neighboring kernel elements, at least 1; 1 means no gaps. Unlike in
   /// Keras, it can be combined with strides.
   std::size_t dilation_rate = 1;
-  /// Number of groups of channels that are convolved separately, at least 1. Divides the input's
-  /// channels and the filters.
+  /// Number of groups of channels that are convolved separately, at least 1. It must divide both
+  /// the number of input channels and `filters`.
   std::size_t groups = 1;
   glia::activation activation = linear;               ///< Activation function of the output.
   bool use_bias = true;                               ///< Whether a bias is added.

@@ -16,14 +16,17 @@ namespace glia {
 
 namespace detail {
 
-/// Returns the kernel's window with its padding in numbers; throws if it does not fit the images.
+/// Returns the window of the kernel, with the padding as numbers of rows and columns. Throws
+/// `value_error` if an option is invalid, and `shape_error` if the window does not fit the padded
+/// images.
 template <backend B>
 [[nodiscard]] window2d kernel_window(const scope<B>& s, const shape& x, extent2d kernel_size,
                                      extent2d strides, extent2d dilation_rate,
                                      const padding2d& padding) {
   s.expect(x.rank() == 4, "expected images (N, H, W, C), got ", batch_text(x),
            "; add reshape{{H, W, C}} before it");
-  // A kernel of one row and several columns is for sequences, whose single row is no channel.
+  // A kernel with one row and several columns is for sequences. They have a single row, which is
+  // not a channel axis.
   if (kernel_size.height > 1 || kernel_size.width == 1) {
     s.expect_channels_last(x);
   }
@@ -54,33 +57,32 @@ template <backend B>
 ///     y = activation(x * kernel + bias)
 ///
 /// The input x is (N, H, W, C): N samples, H rows, W columns, C channels. The output y is
-/// (N, H', W', O) with O = `filters`. The parameters are `kernel`
-/// (kernel rows, kernel columns, C / groups, O) and `bias` (O). As in Keras and PyTorch the
-/// operation is a cross-correlation: the kernel is not mirrored.
+/// (N, H', W', O) with O = `filters`. The parameters are `kernel` (kernel rows, kernel columns, C /
+/// groups, O) and `bias` (O). As in Keras and PyTorch, the operation * is a cross-correlation: the
+/// kernel is not mirrored.
 ///
-/// With R = (kernel rows - 1) * dilation_rate + 1, the number of output rows H' is ceil(H /
-/// strides) for padding `same`, and otherwise floor((H + padding above and below - R) / strides)
-/// + 1. Columns follow the same rule.
+/// The kernel spans R = (kernel rows - 1) * dilation_rate + 1 rows. The number of output rows H' is
+/// ceil(H / strides) for padding `same`, and otherwise floor((H + padding above and below - R) /
+/// strides) + 1. The formula for the columns W' is the same.
 ///
-/// Throws `shape_error` if the input does not have four axes or is smaller than the kernel, and if
-/// the samples look like images with their channels first (see `scope::expect_channels_last`).
-/// Throws `value_error` if `filters` or `kernel_size` is missing, if a size is 0, or if `groups`
-/// does not divide the input's channels and the filters.
+/// Throws `shape_error` if the input does not have four axes, if the padded input is smaller than
+/// the kernel, or if the samples look like images with channels first (see
+/// `scope::expect_channels_last`). Throws `value_error` if `filters` or `kernel_size` is missing,
+/// if a size is 0, or if `groups` does not divide the input's channels and the filters.
 struct conv2d {
   std::size_t filters = 0;  ///< Number of output channels O, at least 1. Required.
   /// Rows and columns of the kernel, at least 1 each; one number sets both. Required.
   extent2d kernel_size = 0;
-  /// Rows and columns between neighboring positions of the kernel, at least 1; one number sets
-  /// both.
+  /// Rows and columns from one kernel position to the next, at least 1; one number sets both.
   extent2d strides = 1;
-  /// Zeros around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
-  /// of rows and columns for each side, or {top, bottom, left, right}.
+  /// Zeros around the images: `valid` (none), `same` (for an output of ceil(size / strides) rows
+  /// and columns), a number of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
   /// Distance between neighboring kernel elements in the image, at least 1; 1 means no gaps. Unlike
   /// in Keras, it can be combined with strides.
   extent2d dilation_rate = 1;
-  /// Number of groups of channels that are convolved separately, at least 1; C for a depthwise
-  /// convolution. Divides the input's channels and the filters.
+  /// Number of groups of channels that are convolved separately, at least 1; C groups make a
+  /// depthwise convolution. It must divide both the number of input channels and `filters`.
   std::size_t groups = 1;
   glia::activation activation = linear;               ///< Activation function of the output.
   bool use_bias = true;                               ///< Whether a bias is added.

@@ -16,41 +16,42 @@ namespace glia {
 
 /// A transposed convolution of images, which enlarges them by the factor `strides`.
 ///
-/// It is the adjoint of `conv2d`: every element of the input adds the kernel, multiplied by that
-/// element, to the output, at distances of `strides`. Then the bias is added and the activation
-/// applied.
+/// It is the adjoint of `conv2d`: each element of the input multiplies the kernel, and the product
+/// is added to the output. The products of neighboring elements are `strides` rows or columns
+/// apart. Then the bias is added and the activation is applied.
 ///
 /// The input is (N, H, W, C): N samples, H rows, W columns, C channels. The output is
 /// (N, H', W', O) with O = `filters`. The parameters are `kernel`
 /// (kernel rows, kernel columns, O, C) and `bias` (O).
 ///
-/// With R = (kernel rows - 1) * dilation + 1, the number of output rows H' is
+/// The kernel spans R = (kernel rows - 1) * dilation_rate + 1 rows. The number of output rows H' is
 ///
-/// - H * stride for padding `same`,
-/// - (H - 1) * stride + max(R + output_padding, stride) for padding `valid`,
-/// - (H - 1) * stride + R + output_padding - padding above and below for padding in numbers.
+/// - H * strides for padding `same`,
+/// - (H - 1) * strides + max(R + output_padding, strides) for padding `valid`,
+/// - (H - 1) * strides + R + output_padding - top - bottom for padding in numbers.
 ///
-/// Columns follow the same rule. For `same` and `valid`, the output has the size that Keras
-/// computes if its `output_padding` is not set. Padding in numbers and `output_padding` have
-/// PyTorch's meaning.
+/// The formulas for the columns W' are the same. For `same` and `valid`, the output has the size
+/// that Keras computes if its `output_padding` is not set. Padding in numbers and `output_padding`
+/// mean the same as in PyTorch.
 ///
-/// Throws `shape_error` if the input does not have four axes or has no rows or columns, and if
-/// padding removes the whole output. Throws `value_error` if `filters` or `kernel_size` is missing
-/// or a size is 0, if `output_padding` is not less than `strides`, and if it is given with padding
-/// `same`.
+/// Throws `shape_error` if the input does not have four axes, if it has no rows or columns, or if
+/// the padding removes the whole output. Throws `value_error` if `filters` or `kernel_size` is
+/// missing, if a size is 0, if `output_padding` is not less than `strides`, or if `output_padding`
+/// is set together with padding `same`.
 struct conv2d_transpose {
   std::size_t filters = 0;  ///< Number of output channels O, at least 1. Required.
   /// Rows and columns of the kernel, at least 1 each; one number sets both. Required.
   extent2d kernel_size = 0;
   /// Factor by which rows and columns grow, at least 1; one number sets both.
   extent2d strides = 1;
-  /// Part of the output that is cut off: `valid` (nothing), `same` (an output of size * strides), a
-  /// number of rows and columns for each side, or {top, bottom, left, right}.
+  /// Rows and columns that are cut off the output: `valid` (none), `same` (for an output of size *
+  /// strides rows and columns), a number of rows and columns for each side, or {top, bottom, left,
+  /// right}.
   padding2d padding = valid;
   /// Distance between neighboring kernel elements in the output, at least 1; 1 means no gaps.
   extent2d dilation_rate = 1;
-  /// Rows and columns added at the bottom and right of the output, less than `strides`; 0 with
-  /// padding `same`, where Keras accepts other values.
+  /// Rows and columns added at the bottom and right of the output, less than `strides`. With
+  /// padding `same` it must be 0; Keras also accepts other values there.
   extent2d output_padding = 0;
   glia::activation activation = linear;               ///< Activation function of the output.
   bool use_bias = true;                               ///< Whether a bias is added.
@@ -106,7 +107,7 @@ struct conv2d_transpose {
   friend bool operator==(const conv2d_transpose&, const conv2d_transpose&) = default;
 
  private:
-  /// The number of rows or columns of the output.
+  /// Returns the number of rows or columns of the output.
   template <backend B>
   [[nodiscard]] std::size_t extent(const scope<B>& s, std::size_t in, std::size_t size,
                                    std::size_t step, std::size_t spread, std::size_t before,

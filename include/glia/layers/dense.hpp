@@ -17,8 +17,8 @@ namespace glia {
 ///     y = activation(x kernel + bias)
 ///
 /// The input x is (N, I): N samples with I features each. The output y is (N, O) with O = `units`.
-/// The parameters are `kernel` (I, O) and `bias` (O). Unlike Keras's layer it takes no other
-/// shapes: put `flatten` before it, or use `time_distributed` for sequences.
+/// The parameters are `kernel` (I, O) and `bias` (O). Unlike Keras's layer, it does not accept
+/// other shapes: put `flatten` before it, or use `time_distributed` for sequences.
 ///
 /// Throws `shape_error` if the input is not (N, I), and `value_error` if `units` is 0.
 struct dense {

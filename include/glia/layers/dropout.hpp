@@ -11,10 +11,11 @@ namespace glia {
 
 /// Sets random elements of its input to 0 during training.
 ///
-/// In training, each element becomes 0 with probability `rate`, and the others are divided by 1 -
-/// rate. In inference the layer returns its input. Inputs of every shape are accepted. The mask
-/// depends only on the model's seed, the training step and the element, so it is the same on every
-/// device. Srivastava et al., JMLR 2014; the paper scales the weights in inference instead.
+/// In training, each element becomes 0 with probability `rate`, and the other elements are divided
+/// by 1 - rate. In inference the layer returns its input. Inputs of every shape are accepted. The
+/// choice of elements depends only on the model's seed, the training step and the position of the
+/// element, so it is the same on every device. Srivastava et al., JMLR 2014 (there without the
+/// division).
 ///
 /// Throws `value_error` if `rate` is outside [0, 1).
 struct dropout {

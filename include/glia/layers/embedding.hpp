@@ -14,16 +14,17 @@ namespace glia {
 ///
 /// The input is (N, ...) and holds integers from 0 to input_dim - 1. The output is
 /// (N, ..., output_dim). The parameter is `embeddings` (input_dim, output_dim); row i is the vector
-/// of integer i. Samples are floats, which represent integers exactly up to 2^24.
+/// for the integer i. Samples are floats, which represent integers exactly up to 2^24.
 ///
 /// Throws `value_error` if a size is 0 or `input_dim` is above 2^24, and `shape_error` if
 /// `mask_zero` is set and the input is not (N, T). If the layer reads the model's samples directly,
-/// a sample with any other number throws `data_error`; elsewhere such a number results in a vector
-/// of zeros.
+/// a sample with any other number throws `data_error`. Behind other layers, any other number
+/// results in a vector of zeros.
 struct embedding {
   std::size_t input_dim = 0;   ///< Number of different integers, 1 to 2^24. Required.
   std::size_t output_dim = 0;  ///< Length of the vectors, at least 1. Required.
-  /// Whether 0 marks padding steps of sequences (N, T), which later layers ignore; see `masking`.
+  /// Whether 0 marks a padding step of sequences (N, T). Later layers ignore padding steps; see
+  /// `masking`.
   bool mask_zero = false;
   /// Initial values of the vectors, by default uniform in [-0.05, 0.05] as in Keras.
   initializer embeddings_initializer = random_uniform(0.05);

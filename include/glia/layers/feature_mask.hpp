@@ -11,8 +11,8 @@
 
 namespace glia::detail {
 
-/// A dropout mask over the features (last axis) of each sample of x (N, ..., C). It is the same at
-/// all positions and in all calls. In inference nothing is dropped.
+/// A dropout mask with one factor for each sample and each feature (last axis) of x (N, ..., C).
+/// All positions and all calls share these factors. In inference nothing is dropped.
 template <backend B>
 class feature_mask {
  public:

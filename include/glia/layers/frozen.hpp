@@ -11,7 +11,7 @@ namespace glia {
 ///
 /// Use it for transfer learning, where a pretrained network provides the features for new layers:
 /// sequential{frozen{named{"features", mobilenet_v2{}}}, dense{5}}. Inside `frozen`, dropout does
-/// nothing, and batch normalization uses its running statistics without updating them. In Keras,
+/// nothing, and batch normalization uses its running statistics without changing them. In Keras,
 /// `trainable = False` leaves dropout active.
 template <class Body>
 struct frozen {
@@ -27,7 +27,8 @@ struct frozen {
     const typename scope<B>::freeze as_in_inference(s);
     return s.run(body, std::move(x), "frozen", 0);
   }
-  /// Returns the shape of the model's samples, if the body defines it as `inputs` does.
+  /// Returns the shape of the model's samples. Exists only if the body defines this shape, as
+  /// `inputs` does.
   [[nodiscard]] shape sample_shape() const requires has_sample_shape<Body> {
     return body.sample_shape();
   }

@@ -13,7 +13,8 @@ namespace glia {
 /// Adds normally distributed noise with mean 0 during training.
 ///
 /// In inference the layer returns its input. Inputs of every shape are accepted. The noise depends
-/// only on the model's seed, the training step and the element, so it is the same on every device.
+/// only on the model's seed, the training step and the position of the element, so it is the same
+/// on every device.
 ///
 /// Throws `value_error` if `stddev` is negative or not finite.
 struct gaussian_noise {

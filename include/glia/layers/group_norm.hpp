@@ -18,15 +18,15 @@ namespace glia {
 ///
 ///     y = gamma (x - mean) / sqrt(variance + epsilon) + beta
 ///
-/// The input and output are (N, ..., C). Mean and variance are those of one group of C / groups
-/// neighboring channels (last axis) in one sample, over all positions. The parameters are `gamma`
-/// (C) and `beta` (C). The layer behaves the same in training and inference. The defaults are
-/// Keras's. With `groups` = C it is instance normalization. Wu and He, ECCV 2018.
+/// The input and output are (N, ..., C). The layer computes a mean and a variance for each sample
+/// and each group of C / groups neighboring channels (last axis), over all positions. The
+/// parameters are `gamma` (C) and `beta` (C). The layer behaves the same in training and inference.
+/// The defaults are Keras's. With `groups` = C it is instance normalization. Wu and He, ECCV 2018.
 ///
 /// Throws `shape_error` if the input has fewer than two axes, and `value_error` if `groups` does
 /// not divide the channels or `epsilon` is not positive and finite.
 struct group_norm {
-  std::size_t groups = 32;  ///< Number of groups, at least 1; divides the channels.
+  std::size_t groups = 32;  ///< Number of groups, at least 1; must divide the number of channels.
   double epsilon = 1e-3;    ///< Number added to the variance, above 0.
   initializer gamma_initializer = constant(1);  ///< Initial values of the factors gamma.
   initializer beta_initializer = constant(0);   ///< Initial values of the offsets beta.

@@ -17,7 +17,7 @@ namespace glia {
 
 /// A gated recurrent unit (GRU), a recurrent layer for sequences.
 ///
-/// The state h (N, U) starts at 0. At each step it is updated with the input x of that step:
+/// The state h (N, U) starts at 0. Each step updates h with the step's input x:
 ///
 ///     z = g(x Wz + h Uz + bz)
 ///     r = g(x Wr + h Ur + br)
@@ -25,40 +25,42 @@ namespace glia {
 ///     c = f(x Wh + (r h) Uh + bh)         without reset_after, as in Cho et al., EMNLP 2014
 ///     h = z h + (1 - z) c
 ///
-/// f is `activation` and g is `recurrent_activation`. The input is (N, T, I): N samples, T steps,
-/// I features. The output is the last state, (N, U), or the states of all steps, (N, T, U), with
-/// `return_sequences`; U is `units`.
+/// f is `activation` and g is `recurrent_activation`. The input is (N, T, I): N samples, T steps, I
+/// features. The output is the last state, (N, U) with U = `units`. With `return_sequences` it is
+/// the states of all steps, (N, T, U).
 ///
 /// The parameters have the names, shapes and initial values of Keras: `kernel` (I, 3 U),
-/// `recurrent_kernel` (U, 3 U) and `bias`, which is (2, 3 U) with `reset_after` and (3 U) without.
-/// The blocks are in the order z, r, h. PyTorch's parameters are transposed and in the order r, z,
-/// h. Steps that a mask excludes leave the state unchanged (see `masking`).
+/// `recurrent_kernel` (U, 3 U) and `bias` (3 U). Each of them consists of three blocks of U
+/// columns, in the order z, r, h. With `reset_after`, `bias` is (2, 3 U); its second row is added
+/// to the products with h. PyTorch's parameters are transposed, and their blocks have the order r,
+/// z, h. At padding steps (see `masking`), the state does not change.
 ///
 /// For each step of a sample, training stores 8 U numbers, or 5 U if the device runs all steps in
-/// one kernel. The CPU does so with the default activations and `reset_after`.
+/// one kernel. The CPU does so if the activations are the default ones and `reset_after` is true.
 ///
 /// Throws `shape_error` if the input is not (N, T, I) with at least one step, and `value_error` if
 /// `units` is 0 or a dropout rate is outside [0, 1).
 struct gru {
-  std::size_t units = 0;  ///< Size of the state U, at least 1. Required.
-  /// Whether the outputs of all steps are returned, (N, T, U), or only the last one, (N, U).
+  std::size_t units = 0;  ///< Size U of the state, at least 1. Required.
+  /// Whether the outputs of all steps are returned, (N, T, U), or only the last output, (N, U).
   bool return_sequences = false;
   /// Whether the sequence is read from its last step to its first. Each output stays at the
   /// position of its step; Keras returns the outputs in reading order.
   bool go_backwards = false;
-  /// Whether the reset gate r is applied after the product with the recurrent kernel; see above.
+  /// Whether the reset gate r multiplies the product h Uh instead of the state h; see the formulas
+  /// above.
   bool reset_after = true;
   glia::activation activation = tanh;               ///< Activation f of the candidate state.
   glia::activation recurrent_activation = sigmoid;  ///< Activation g of the gates.
   bool use_bias = true;                             ///< Whether biases are added.
   /// Dropout rate of the inputs, in [0, 1). The same features are dropped at all steps of a sample.
   double dropout = 0;
-  /// Dropout rate of the state h where it is multiplied by `recurrent_kernel`, in [0, 1). The same
-  /// features are dropped at all steps of a sample and for all gates; Keras draws a mask for each
-  /// gate.
+  /// Dropout rate of the state h in its products with `recurrent_kernel`, in [0, 1). The same
+  /// features are dropped at all steps of a sample and for all gates; Keras draws a separate mask
+  /// for each gate.
   double recurrent_dropout = 0;
-  /// With `return_sequences` and a mask: whether excluded steps output 0 instead of repeating the
-  /// previous output. `bidirectional` sets it.
+  /// Whether the output at padding steps is 0 instead of the previous output. It has an effect only
+  /// with `return_sequences` and a mask. `bidirectional` sets it.
   bool zero_output_for_mask = false;
   initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
   initializer recurrent_initializer = orthogonal();   ///< Initial values of the recurrent kernel.
@@ -126,7 +128,7 @@ struct gru {
   friend bool operator==(const gru&, const gru&) = default;
 
  private:
-  /// z h + (1 - z) c
+  /// Returns z h + (1 - z) c.
   template <backend B>
   [[nodiscard]] static variable<B> blend(const variable<B>& z, const variable<B>& h,
                                          const variable<B>& c) {

@@ -20,18 +20,19 @@ namespace glia {
 
 /// A function that sets the initial values of a parameter.
 ///
-/// It is called with the values to fill, the parameter's shape and a stream of random numbers. Its
-/// name identifies it: initializers are compared by name, and the name is printed. The initializers
-/// of the library are functions such as `glorot_uniform()` and `constant(0)`.
+/// The function receives the values to fill, the parameter's shape and a stream of random numbers.
+/// Two initializers are equal if they have the same name, and output streams print the name.
+/// Library functions such as `glorot_uniform()` and `constant(0)` return initializers.
 class initializer {
  public:
   using function = std::function<void(std::span<float>, const shape&, random_stream&)>;
 
   using place = std::function<memory_block()>;
 
-  /// Makes an initializer from a name and a function. `in_place`, if given, returns memory that
-  /// already holds the values as contiguous floats and that a parameter may own, or an empty block.
-  /// Throws `value_error` if the function is empty.
+  /// Makes an initializer from a name and a function. The optional function `in_place` returns
+  /// memory that already holds the values as contiguous floats, for the parameter to own. It
+  /// returns an empty block if there is no such memory. Throws `value_error` if the function is
+  /// empty.
   initializer(std::string name, function fill, place in_place = {})
       : name_(std::move(name)),
         fill_(std::make_shared<const function>(std::move(fill))),
@@ -40,11 +41,11 @@ class initializer {
                          ": expected a function, got an empty std::function");
   }
 
-  /// Fills `values`, which are the elements of a parameter of shape s in row-major order.
+  /// Sets `values`, the elements of a parameter of shape s in row-major order.
   void operator()(std::span<float> values, const shape& s, random_stream& random) const {
     (*fill_)(values, s, random);
   }
-  /// Returns memory that holds the values already, or an empty block if they must be filled in.
+  /// Returns memory that already holds the values, or an empty block if the function must set them.
   [[nodiscard]] memory_block in_place() const { return in_place_ ? in_place_() : memory_block{}; }
 
   friend bool operator==(const initializer& a, const initializer& b) { return a.name_ == b.name_; }
@@ -58,10 +59,11 @@ class initializer {
   place in_place_;
 };
 
-/// The fan-in and fan-out of a parameter, which scale its initial values.
+/// The fan-in and fan-out of a parameter: the numbers of values that enter and leave the kernel.
+/// Initializers scale random numbers by them.
 ///
-/// For a kernel (..., I, O), fan-in is I and fan-out is O, both multiplied by the number of
-/// elements of the leading axes (the receptive field). For a vector both are its length.
+/// For a kernel (..., I, O), the fan-in is I and the fan-out is O, each multiplied by the product
+/// of the leading extents (the size of the receptive field). For a vector, both are its length.
 struct fans {
   double in;   ///< Fan-in.
   double out;  ///< Fan-out.
@@ -102,8 +104,9 @@ inline initializer normal_with(std::string name, double (*deviation)(fans)) {
           }};
 }
 
-/// Fills a matrix with orthogonal columns or rows of length `gain`. They are vectors of normally
-/// distributed numbers, orthogonalized by Gram-Schmidt, twice, for full precision.
+/// Fills a matrix with orthogonal columns or rows of length `gain`. These are drawn from a normal
+/// distribution and made orthogonal by the Gram-Schmidt method, which runs twice for full
+/// precision.
 inline void fill_orthogonal(std::span<float> values, const shape& s, double gain,
                             random_stream& random) {
   const std::size_t columns = s.rank() == 0 ? 1 : s.back();
@@ -173,8 +176,8 @@ inline void fill_orthogonal(std::span<float> values, const shape& s, double gain
   return detail::normal_with("lecun_normal", [](fans f) { return std::sqrt(1 / f.in); });
 }
 
-/// Uniform initializer: uniform in [-bound, bound]. random_uniform(0.05) has the defaults of
-/// Keras's RandomUniform.
+/// Uniform initializer: uniform in [-bound, bound]. random_uniform(0.05) is equivalent to Keras's
+/// RandomUniform with its defaults.
 [[nodiscard]] inline initializer random_uniform(double bound) {
   return {text("uniform(", bound, ")"),
           [bound](std::span<float> values, const shape&, random_stream& random) {
@@ -207,8 +210,8 @@ inline void fill_orthogonal(std::span<float> values, const shape& s, double gain
 }
 
 /// Orthogonal initializer: a random matrix with orthogonal columns of length `gain`, or orthogonal
-/// rows if it has fewer rows than columns. The columns are the last axis of the parameter, the rows
-/// all other axes together. Saxe et al., ICLR 2014.
+/// rows if it has fewer rows than columns. The last axis of the parameter counts the columns, and
+/// all other axes together count the rows. Saxe et al., ICLR 2014.
 [[nodiscard]] inline initializer orthogonal(double gain = 1) {
   return {gain == 1 ? "orthogonal" : text("orthogonal(", gain, ")"),
           [gain](std::span<float> values, const shape& s, random_stream& random) {

@@ -17,7 +17,7 @@ namespace glia {
 
 /// One named input of a model with several inputs, and the layer that processes it.
 ///
-/// See `inputs`: input{"image", {28, 28}, flatten{}}.
+/// Example: input{"image", {28, 28}, flatten{}}. See `inputs`.
 template <class Layer>
 struct input {
   std::string name;   ///< Name of the input. The names of its layers' parameters begin with it.
@@ -45,20 +45,21 @@ input(std::string, shape, Layer) -> input<Layer>;
 
 /// The first layer of a model with several inputs.
 ///
-/// Each input has a name, a shape and a layer. The outputs of these layers are concatenated along
-/// the last axis, or joined by the first argument, as in `parallel`:
+/// Each input has a name, a shape and a layer. By default, the outputs of these layers are
+/// concatenated along the last axis. To join them in another way, pass a join as the first
+/// argument, as in `parallel`. An example with the default:
 ///
 ///     const glia::sequential image_layers{glia::flatten{}, glia::dense{64, glia::relu}};
 ///     const glia::input image{"image", {28, 28}, image_layers};
 ///     const glia::input age{"age", {1}};
 ///     const glia::sequential network{glia::inputs{image, age}, glia::dense{10}};
 ///
-/// A batch is (N, I): each sample is one row that holds the elements of all inputs in this order.
-/// `named_arrays` makes such rows. A model that begins with `inputs` needs no sample shape. Names
-/// of parameters begin with the name of their input: image.dense_0.kernel.
+/// A batch is (N, I): each sample is one row with the elements of all inputs, in the order of the
+/// arguments. `named_arrays` makes these rows. A model that begins with `inputs` needs no sample
+/// shape. Names of parameters begin with the name of their input: image.dense_0.kernel.
 ///
-/// Throws `shape_error` if the samples are not such rows or the outputs cannot be joined, and
-/// `value_error` if two inputs have the same name.
+/// Throws `shape_error` if the samples do not have the shape (I) or if the layers' outputs cannot
+/// be joined. Throws `value_error` if two inputs have the same name.
 template <class Join, class... Layers>
 class inputs {
  public:

@@ -13,10 +13,10 @@ namespace glia {
 ///
 ///     glia::lambda{"double", [](auto x) { return x * 2.0; }}
 ///
-/// The parameter must be `auto`, because the function runs on several types of variables. A
-/// function `(auto& scope, auto x)` can also create parameters and random numbers, as every layer
-/// can. Two lambdas are equal if their names and types are equal, since functions cannot be
-/// compared.
+/// Declare the function's argument as `auto`, because the function runs on several types of
+/// variables. A function with the arguments `(auto& scope, auto x)` can also request parameters and
+/// random numbers from the scope, like any layer. Two lambdas are equal if their names and types
+/// are equal, since functions cannot be compared.
 template <class Function>
 struct lambda {
   std::string name;   ///< Name in descriptions.

@@ -18,7 +18,7 @@ class cpu;
 
 namespace detail {
 
-/// The interface of a layer of any type, for recorders of one backend.
+/// The virtual interface to a layer of any type that runs on the recorder X.
 template <class X>
 struct layer_on {
   virtual ~layer_on() = default;
@@ -30,9 +30,9 @@ struct layer_on {
 
 /// A value that holds a layer of any type, for models whose layers are known only at run time.
 ///
-/// It holds a copy of the layer. Copies of the value share this copy. B is the backend of the
-/// models that contain it. A training loop that runs layers directly on a tape, without a model,
-/// needs the layers themselves.
+/// It copies the layer, and copies of the value share this one layer. B is the backend of the
+/// models that contain the value. A training loop that runs layers directly on a tape, without a
+/// model, cannot run the value; give it the layers themselves.
 template <class B>
 class any_layer_on {
   using R = recorder<B>;
@@ -71,7 +71,7 @@ class any_layer_on {
   requires(!std::same_as<Layer, any_layer_on> && layer<Layer>) any_layer_on(Layer one)
       : face_(std::make_shared<const held<Layer>>(std::move(one))) {}
 
-  /// Runs the layer as the element `index` of a container named `holder`.
+  /// Runs the layer. Error messages call it element `index` of the container `holder`.
   template <class X>
   [[nodiscard]] variable<X> run(scope<X>& s, variable<X> x, std::string_view holder,
                                 std::size_t index) const {
@@ -89,9 +89,9 @@ class any_layer_on {
 /// A value that holds a layer of any type, for models on the CPU in single precision.
 using any_layer = any_layer_on<cpu<float>>;
 
-/// Runs a list of layers one after another, like `sequential`, but built at run time.
+/// Runs layers one after another, like `sequential`, but takes a list that is made at run time.
 ///
-/// Use it if the number or the types of the layers depend on a file or on options, for instance. It
+/// Use it if the number or the types of the layers depend, for example, on a file or on options. It
 /// is as fast as `sequential`, because both record the same graph.
 ///
 ///     std::vector<glia::any_layer> layers{glia::flatten{}, glia::dense{10}};
@@ -105,7 +105,6 @@ class layer_stack {
   explicit layer_stack(std::vector<any_layer_on<B>> layers) : layers_(std::move(layers)) {}
 
   /// Returns the layers in their order.
-
   [[nodiscard]] const std::vector<any_layer_on<B>>& layers() const noexcept { return layers_; }
 
   template <backend X>

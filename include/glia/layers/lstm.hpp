@@ -19,8 +19,8 @@ namespace glia {
 
 /// Long short-term memory (LSTM), a recurrent layer for sequences.
 ///
-/// The state h and the cell state c, both (N, U), start at 0. At each step they are updated with
-/// the input x of that step:
+/// The state h and the cell state c, both (N, U), start at 0. Each step updates both with the
+/// step's input x:
 ///
 ///     i = g(x Wi + h Ui + bi)
 ///     r = g(x Wr + h Ur + br)
@@ -28,23 +28,24 @@ namespace glia {
 ///     c = r c + i f(x Wc + h Uc + bc)
 ///     h = o f(c)
 ///
-/// f is `activation`, g is `recurrent_activation`; i is the input gate, r the forget gate and o the
-/// output gate. The input is (N, T, I): N samples, T steps, I features. The output is the last h,
-/// (N, U), or the h of all steps, (N, T, U), with `return_sequences`; U is `units`.
+/// f is `activation` and g is `recurrent_activation`. i is the input gate, r the forget gate and o
+/// the output gate. The input is (N, T, I): N samples, T steps, I features. The output is the last
+/// h, (N, U) with U = `units`. With `return_sequences` it is the h of all steps, (N, T, U).
 ///
-/// Parameters, their names and defaults are Keras's: `kernel` (I, 4 U), `recurrent_kernel` (U, 4 U)
-/// and `bias` (4 U), with blocks in the order i, r, c, o. PyTorch's parameters have the same order,
-/// but are transposed, and PyTorch adds two biases. Steps that a mask excludes leave both states
-/// unchanged (see `masking`). Hochreiter and Schmidhuber, 1997; Gers et al., 2000.
+/// The parameters have the names, shapes and initial values of Keras: `kernel` (I, 4 U),
+/// `recurrent_kernel` (U, 4 U) and `bias` (4 U). Each of them consists of four blocks of U columns,
+/// in the order i, r, c, o. PyTorch's blocks have the same order, but its parameters are
+/// transposed, and it adds two biases. At padding steps (see `masking`), neither state changes.
+/// Hochreiter and Schmidhuber, 1997; Gers et al., 2000.
 ///
-/// Training stores 6 U numbers for each step of a sample if the device runs all steps in one
-/// kernel, as the CPU does with the default activations, and 9 U otherwise.
+/// For each step of a sample, training stores 9 U numbers, or 6 U if the device runs all steps in
+/// one kernel. The CPU does so if the activations are the default ones.
 ///
 /// Throws `shape_error` if the input is not (N, T, I) with at least one step, and `value_error` if
 /// `units` is 0 or a dropout rate is outside [0, 1).
 struct lstm {
-  std::size_t units = 0;  ///< Size of the states U, at least 1. Required.
-  /// Whether the outputs of all steps are returned, (N, T, U), or only the last one, (N, U).
+  std::size_t units = 0;  ///< Size U of both states, at least 1. Required.
+  /// Whether the outputs of all steps are returned, (N, T, U), or only the last output, (N, U).
   bool return_sequences = false;
   /// Whether the sequence is read from its last step to its first. Each output stays at the
   /// position of its step; Keras returns the outputs in reading order.
@@ -56,15 +57,17 @@ struct lstm {
   bool unit_forget_bias = true;
   /// Dropout rate of the inputs, in [0, 1). The same features are dropped at all steps of a sample.
   double dropout = 0;
-  /// Dropout rate of h in its products, in [0, 1). The same features are dropped at all steps of a
-  /// sample and for all gates; Keras draws a mask for each gate.
+  /// Dropout rate of the state h in its products with `recurrent_kernel`, in [0, 1). The same
+  /// features are dropped at all steps of a sample and for all gates; Keras draws a separate mask
+  /// for each gate.
   double recurrent_dropout = 0;
-  /// With `return_sequences` and a mask: whether excluded steps output 0 instead of repeating the
-  /// previous output. `bidirectional` sets it.
+  /// Whether the output at padding steps is 0 instead of the previous output. It has an effect only
+  /// with `return_sequences` and a mask. `bidirectional` sets it.
   bool zero_output_for_mask = false;
   initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
   initializer recurrent_initializer = orthogonal();   ///< Initial values of the recurrent kernel.
-  initializer bias_initializer = constant(0);         ///< Initial values of the other biases.
+  /// Initial values of the bias; see unit_forget_bias.
+  initializer bias_initializer = constant(0);
 
   static constexpr std::string_view type_name = "lstm";
 

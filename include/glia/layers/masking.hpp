@@ -11,24 +11,25 @@
 
 namespace glia {
 
-/// Marks the padding steps of sequences, which later layers ignore.
+/// Marks the padding steps of sequences, so that later layers ignore them.
 ///
-/// The input and output are (N, T, ...). A step whose features all equal `mask_value` is padding;
-/// it becomes 0 in the output. The mask (N, T) reaches the layers that follow as long as their
-/// outputs have T steps:
+/// The input and output are (N, T, ...). A step is padding if all its features equal `mask_value`;
+/// its features become 0 in the output. The layers that follow receive a mask (N, T), up to the
+/// first layer whose output does not have T steps. These layers use the mask:
 ///
-/// - `gru`, `lstm` and `simple_rnn` keep their state and repeat their previous output;
-/// - `multi_head_attention` ignores padding steps as keys, and its output at a padding step is the
-/// output bias;
+/// - `gru`, `lstm` and `simple_rnn` keep their state at padding steps and repeat their previous
+///   output;
+/// - `multi_head_attention` does not attend to padding steps, and its output at a padding step is
+///   the output bias;
 /// - `global_avg_pool1d` excludes padding from its means.
 ///
-/// All other layers treat padding like any step. Losses do not use the mask, either. For
-/// `softmax_cross_entropy`, give padding steps the class -1, which the loss ignores. In a sample
-/// that is all padding, recurrent layers output their initial state, attention outputs its bias,
-/// and means are 0.
+/// All other layers and the losses treat padding like any other step. For `softmax_cross_entropy`,
+/// give padding steps the class -1, so that the loss ignores them. For a sample that consists only
+/// of padding, recurrent layers output their initial state, attention outputs its output bias, and
+/// means are 0.
 ///
-/// For inputs with more than three axes, all axes after T are compared; Keras compares only the
-/// last one.
+/// The features of a step are the elements along all axes after T. Keras compares only the elements
+/// along the last axis, which differs for inputs with more than three axes.
 ///
 /// Throws `shape_error` if the input has fewer than three axes.
 struct masking {

@@ -29,14 +29,14 @@ namespace glia {
 ///
 /// The results of all heads are concatenated and projected to (N, T, D). Vaswani et al., 2017.
 ///
-/// The parameters are those of Keras with the heads side by side in the last axis: `query_kernel`
+/// The parameters are Keras's, except that one axis holds all heads side by side: `query_kernel`
 /// and `key_kernel` (D, H K), `value_kernel` (D, H V), `output_kernel` (H V, D), and `query_bias`,
-/// `key_bias`, `value_bias` and `output_bias`. Because of the joined axis, `glorot_uniform` draws
-/// from other bounds than in Keras.
+/// `key_bias`, `value_bias` and `output_bias`. Because of this axis, `glorot_uniform` draws from
+/// another range than in Keras.
 ///
-/// Padding steps of a mask (see `masking`) get weight 0. Padding steps themselves, and steps that
-/// can attend to no step, have the output bias as their output, as in Keras. Attention to another
-/// sequence is not supported.
+/// No step attends to a padding step (see `masking`): its weight is 0. At a padding step, and at a
+/// step that can attend to no step, the output is the output bias, as in Keras. The layer cannot
+/// attend to another sequence.
 ///
 /// A training step stores two (T, T) matrices for each head and sample.
 ///
@@ -46,10 +46,11 @@ struct multi_head_attention {
   std::size_t num_heads = 0;  ///< Number of heads H, at least 1. Required.
   std::size_t key_dim = 0;    ///< Size K of a head's queries and keys, at least 1. Required.
   std::size_t value_dim = 0;  ///< Size V of a head's values; 0 means `key_dim`.
-  /// Whether each step attends only to itself and earlier steps. In Keras, this is the argument
-  /// `use_causal_mask` of the call.
+  /// Whether each step attends only to itself and earlier steps. In Keras this is an argument of
+  /// the call.
   bool use_causal_mask = false;
-  double dropout = 0;                                 ///< Dropout rate of the weights, in [0, 1).
+  /// Dropout rate of the attention weights, the values of the softmax, in [0, 1).
+  double dropout = 0;
   bool use_bias = true;                               ///< Whether projections have a bias.
   initializer kernel_initializer = glorot_uniform();  ///< Initial values of all kernels.
   initializer bias_initializer = constant(0);         ///< Initial values of all biases.
@@ -108,8 +109,7 @@ struct multi_head_attention {
   friend bool operator==(const multi_head_attention&, const multi_head_attention&) = default;
 
  private:
-  /// Returns x (N, T, I) projected to (N, T, O), with the kernel and the bias that begin with
-  /// `name`.
+  /// Projects x (N, T, I) to (N, T, O) with the parameters `name`_kernel and `name`_bias.
   template <backend B>
   [[nodiscard]] variable<B> project(scope<B>& s, std::string_view name, const variable<B>& x,
                                     std::size_t outputs) const {

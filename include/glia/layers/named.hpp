@@ -9,10 +9,10 @@ namespace glia {
 
 /// Gives a layer or composition a name. The names of its parameters begin with this name.
 ///
-/// With the name "features", the kernel of a single layer is named features.kernel, and the kernel
-/// of a layer in a composition features.conv2d_0.kernel. This name does not change if layers are
-/// added or removed elsewhere. A default name such as dense_1 can change, because it contains the
-/// number of the layer.
+/// With the name "features", the kernel of a single layer is called features.kernel, and a kernel
+/// in a composition is called features.conv2d_0.kernel. These names do not change if you add or
+/// remove layers elsewhere in the model. Default names such as dense_1 can change, because they
+/// count the layers.
 ///
 ///     sequential{named{"features", mobilenet_v2{}}, named{"head", dense{5}}}
 template <class Body>
@@ -31,7 +31,8 @@ struct named {
     const typename scope<B>::name_scope inside(s, name);
     return s.run(body, std::move(x), name, scope<B>::no_index);
   }
-  /// Returns the shape of the model's samples, if the body defines it as `inputs` does.
+  /// Returns the shape of the model's samples. Exists only if the body defines this shape, as
+  /// `inputs` does.
   [[nodiscard]] shape sample_shape() const requires has_sample_shape<Body> {
     return body.sample_shape();
   }

@@ -15,19 +15,21 @@ namespace glia {
 ///
 ///     y = gamma (x - mean) / sqrt(variance + epsilon) + beta
 ///
-/// The input and output are (N, ..., C). In training, mean and variance are those of a channel
-/// (last axis) over the batch and all positions, and the layer updates its running statistics:
-/// running = momentum * running + (1 - momentum) * batch. In inference it uses the running
-/// statistics. The parameters are `gamma` (C) and `beta` (C), the running statistics `moving_mean`
-/// (C) and `moving_variance` (C). Defaults, the meaning of `momentum` and the biased running
-/// variance are Keras's; PyTorch's momentum is 1 minus Keras's. Ioffe and Szegedy, ICML 2015.
+/// The input and output are (N, ..., C). In training, the layer computes the mean and the variance
+/// of each channel (last axis) over the batch and all positions. It also updates its running
+/// statistics: running = momentum * running + (1 - momentum) * batch. In inference it uses the
+/// running statistics as mean and variance. The parameters are `gamma` (C) and `beta` (C). The
+/// running statistics are `moving_mean` (C) and `moving_variance` (C). As in Keras, the running
+/// variance is biased: the squared deviations are averaged over all values. The defaults are
+/// Keras's. PyTorch's momentum is 1 - `momentum`. Ioffe and Szegedy, ICML 2015.
 ///
 /// Throws `shape_error` if the input has fewer than two axes, and `value_error` if `momentum` or
 /// `epsilon` is outside its range.
 struct batch_norm {
-  double momentum = 0.99;  ///< Share of the old running statistics in an update, in [0, 1].
+  double momentum = 0.99;  ///< Factor of the old running statistics in an update, in [0, 1].
   double epsilon = 1e-3;   ///< Number added to the variance, above 0.
-  bool scale = true;  ///< Whether there is a gamma; not needed if a layer with a kernel follows.
+  /// Whether the layer has the factors gamma. They are not needed if a layer with a kernel follows.
+  bool scale = true;
   initializer gamma_initializer = constant(1);            ///< Initial values of gamma.
   initializer beta_initializer = constant(0);             ///< Initial values of beta.
   initializer moving_mean_initializer = constant(0);      ///< Initial running means.
@@ -71,7 +73,8 @@ struct batch_norm {
                  : owner.constant(s.device().run(kernels::full{channels, 1}));
   }
 
-  /// Returns the layer's function in inference, which is x * factor + shift.
+  /// Returns the factor and the shift with which the layer computes x * factor + shift in
+  /// inference.
   template <backend B>
   [[nodiscard]] affine<B> scale_and_shift(scope<B>& s, tape<B>& owner,
                                           const shape& channels) const {

@@ -13,7 +13,7 @@ namespace glia {
 
 /// One named output of a model with several outputs, and the layer that computes it.
 ///
-/// See `outputs`: output{"digit", dense{10}}.
+/// Example: output{"digit", dense{10}}. See `outputs`.
 template <class Layer>
 struct output {
   std::string name;  ///< Name of the output. The names of its layers' parameters begin with it.
@@ -29,15 +29,16 @@ output(std::string, Layer) -> output<Layer>;
 
 /// The last layer of a model with several outputs.
 ///
-/// Each output has a name and a layer, which gets the common input:
+/// Each output has a name and a layer. All these layers get the same input:
 ///
 ///     glia::sequential{glia::dense{64, glia::relu},
 ///                      glia::outputs{glia::output{"digit", glia::dense{10}},
 ///                                    glia::output{"slant", glia::dense{1}}}}
 ///
-/// The output is (N, O): one row for each sample, which holds the elements of all outputs in this
-/// order. `output_losses` defines a loss for each output, and `predict` separates the outputs by
-/// name. Names of parameters begin with the name of their output: digit.kernel.
+/// The result is (N, O): each sample has one row with the elements of all outputs, in the order of
+/// the arguments. `output_losses` defines a loss for each output, and the function `predict`
+/// returns one array for each name. Names of parameters begin with the name of their output:
+/// digit.kernel.
 ///
 /// Throws `value_error` if two outputs have the same name.
 template <class... Layers>

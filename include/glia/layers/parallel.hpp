@@ -33,11 +33,11 @@ void expect_alike(const scope<B>& s, const std::vector<variable<B>>& branches) {
 
 }  // namespace detail
 
-/// Concatenates the outputs of the branches along an axis; the default join of `parallel`.
+/// Concatenates the outputs of the branches along an axis. This is the default join of `parallel`.
 ///
-/// All other extents must be equal. Throws `shape_error` otherwise, and if there is no such axis.
+/// Throws `shape_error` if the outputs differ along another axis, or if they do not have this axis.
 struct concat {
-  int axis = -1;  ///< Axis with the batch axis as 0, at least 1; -1 is the last axis (channels).
+  int axis = -1;  ///< Axis, at least 1 (0 is the batch axis); -1 means the last axis (channels).
 
   template <backend B>
   [[nodiscard]] variable<B> operator()(scope<B>& s, std::vector<variable<B>> branches) const {
@@ -121,7 +121,7 @@ lambda(std::string, Function) -> lambda<Function>;
 
 }  // namespace join
 
-/// A type that joins the outputs of branches: a function object that makes one variable of several.
+/// A join: a function object that combines the outputs of several branches into one variable.
 template <class J>
 concept branch_join = std::copy_constructible<J> && described<J> &&
     requires(const J& j, scope<recorder<shapes_only>>& s,
@@ -169,13 +169,13 @@ class branch_outputs {
 /// Runs several layers on the same input and joins their outputs.
 ///
 /// By default the outputs are concatenated along the channels (last axis). To join them in another
-/// way, pass one of the types in `glia::join` as the first argument:
+/// way, pass a join from `glia::join` as the first argument:
 ///
-///     parallel{conv2d{16, 1}, sequential{conv2d{8, 1}, conv2d{16, 3, .padding = same}}}
+///     parallel{conv2d{16, 1}, sequential{conv2d{8, 1}, conv2d{16, 3, 1, same}}}
 ///     parallel{join::add{}, dense{8}, dense{8}}
 ///
-/// Use `identity` for a branch that passes the input on. Throws `shape_error` if the outputs of the
-/// branches cannot be joined.
+/// Use `identity` for a branch that returns its input unchanged. Throws `shape_error` if the
+/// outputs of the branches cannot be joined.
 template <class Join, class... Branches>
 class parallel {
  public:

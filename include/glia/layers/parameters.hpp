@@ -20,16 +20,17 @@ namespace glia {
 
 /// The description of a parameter without its values.
 struct parameter_spec {
-  std::string name;       ///< Name, unique within a model: conv2d_0.kernel.
-  glia::shape shape;      ///< Shape of the values.
-  initializer initial;    ///< Initializer of the values.
-  bool trainable = true;  ///< Whether training changes it; false for running statistics.
+  std::string name;     ///< Name, unique within a model: conv2d_0.kernel.
+  glia::shape shape;    ///< Shape of the values.
+  initializer initial;  ///< Initializer of the values.
+  /// Whether an optimizer updates the values; false for running statistics and inside of `frozen`.
+  bool trainable = true;
 };
 
 /// A parameter of a model on a device: its description and its values.
 template <backend B>
 struct parameter {
-  parameter_spec spec;       ///< Name, shape, initializer and kind.
+  parameter_spec spec;       ///< Name, shape, initializer, and whether it is trained.
   typename B::tensor value;  ///< Values on the device.
 };
 
@@ -37,7 +38,8 @@ struct parameter {
 template <backend B>
 using parameter_list = std::vector<parameter<B>>;
 
-/// Adds an input for each parameter of a model to the graph of a recorder.
+/// Adds an input for each parameter of a model to the graph that `to` records. Returns these inputs
+/// as parameters.
 template <backend B>
 [[nodiscard]] parameter_list<recorder<B>> as_inputs(const recorder<B>& to,
                                                     const parameter_list<B>& parameters) {
@@ -57,15 +59,15 @@ inline constexpr std::uint32_t shuffle_stream = 0xFFFFFFFF;
 
 namespace detail {
 
-/// A backend whose tensors can own floats that are in memory already.
+/// A backend whose tensors can take ownership of a memory block of floats.
 template <class B>
 concept takes_blocks = std::same_as<typename B::value_type, float> &&
     std::constructible_from<typename B::tensor, memory_block, tensor_spec>;
 
 }  // namespace detail
 
-/// Makes parameters with initial values drawn from `seed`. The values are the same on every device.
-/// Throws `value_error` if there is not enough memory.
+/// Creates parameters on `device`. Their initial values depend on `seed` and are the same on every
+/// device. Throws `value_error` if there is not enough memory.
 template <backend B>
 [[nodiscard]] parameter_list<B> make_parameters(const std::vector<parameter_spec>& specs,
                                                 const B& device, std::uint64_t seed) {

@@ -18,12 +18,12 @@
 
 namespace glia {
 
-/// One layer of a model's summary. Numbers are for one sample.
+/// One layer of a model's summary. Operations and bytes are for one sample.
 struct layer_summary {
   std::string name;            ///< Name, such as dense_0.
   std::string description;     ///< Description, such as dense(400, relu).
   shape output;                ///< Shape of the output with a batch axis of extent 1.
-  std::size_t parameters = 0;  ///< Number of elements, including running statistics.
+  std::size_t parameters = 0;  ///< Number of elements of its parameters and running statistics.
   double flops = 0;            ///< Floating-point operations of the forward pass; see `kernel`.
   std::size_t activation_bytes = 0;  ///< Bytes kept for the backward pass, in single precision.
   bool frozen = false;               ///< Whether the layer is inside of `frozen`.
@@ -35,8 +35,9 @@ struct model_plan {
   std::vector<parameter_spec> parameters;  ///< Parameters in the order of the layers' requests.
   std::vector<layer_summary> layers;       ///< Layers in the order in which they run.
   shape output;                            ///< Shape of the output with a batch axis of extent 1.
-  output_kind gives = output_kind::other;  ///< Kind of the output, which losses check.
-  std::string giver;  ///< Layer that determines this kind: sequential[2] dense(3, softmax).
+  output_kind gives = output_kind::other;  ///< Kind of the output; losses check it.
+  /// Path of the layer that determines this kind, such as sequential[2] dense(3, softmax).
+  std::string giver;
   std::vector<row_part> inputs = {};         ///< Named inputs; empty for a model with one input.
   std::vector<row_part> outputs = {};        ///< Named outputs; empty for a model with one output.
   std::vector<integer_range> integers = {};  ///< Parts of a sample that must hold integers.
@@ -45,18 +46,19 @@ struct model_plan {
 /// Collects the plan of a model while its description runs on a recorder.
 class plan_writer {
  public:
-  /// Collects the plan of a model with inputs of this shape, whose kernels are recorded in `calls`.
+  /// Starts the plan of a model with inputs of shape `input`. The graph `calls` records the model's
+  /// kernels.
   plan_writer(const graph& calls, const shape& input) : calls_(&calls), given_(input) {}
 
-  /// Begins a layer. Kernels recorded before `finish_layer` belong to it, unless they belong to a
-  /// layer inside it.
+  /// Begins a layer. Kernels that are recorded until `finish_layer` belong to this layer or to the
+  /// layers inside it.
   void start_layer(const std::string& name, std::string description, bool frozen) {
     assign_nodes();
     open_.push_back(plan_.layers.size());
     plan_.layers.push_back({name, std::move(description), {}});
     plan_.layers.back().frozen = frozen;
   }
-  /// Ends the layer that was begun last.
+  /// Ends the innermost running layer.
   void finish_layer(const shape& output, bool sets_axes) {
     as_given_ = as_given_ && !sets_axes && output == given_;
     untouched_ = false;
@@ -65,24 +67,26 @@ class plan_writer {
     open_.pop_back();
   }
 
-  /// Adds a parameter to the layer that was begun last. Returns false if its name is taken.
+  /// Adds a parameter to the innermost running layer. Returns false if another parameter has this
+  /// name.
   [[nodiscard]] bool add_parameter(const parameter_spec& spec) {
     plan_.layers[open_.back()].parameters += spec.shape.size();
     plan_.parameters.push_back(spec);
     return names_.insert(spec.name).second;
   }
 
-  /// Sets the kind of output of the layer that has just run.
+  /// Sets the output kind of the layer that has just run. `giver` is the path of this layer.
   void gives(output_kind kind, std::string giver) {
     plan_.gives = kind;
     plan_.giver = std::move(giver);
   }
 
-  /// Returns whether a tensor of this shape still has the axes of the model's samples, because no
-  /// earlier layer defined the axes or changed the shape.
+  /// Returns whether x still has the axes of the model's samples: no earlier layer defined other
+  /// axes or changed the shape.
   [[nodiscard]] bool as_given(const shape& x) const { return as_given_ && x == given_; }
 
-  /// Notes that the samples must hold integers below `count`, if no layer has changed them yet.
+  /// Notes that the samples must hold integers below `count`. Does nothing if an earlier layer has
+  /// already processed the input. `wanted_by` is the path of the layer that needs the integers.
   void integers_below(const shape& x, std::size_t count, std::string wanted_by) {
     if (untouched_ && x == given_) {
       const std::size_t size = sample_of(x).size();
@@ -112,7 +116,7 @@ class plan_writer {
     plan_.output = output;
   }
 
-  /// Counts operations and bytes, and returns the plan.
+  /// Counts the operations and bytes of each layer, and returns the plan.
   [[nodiscard]] model_plan finish() && {
     const std::vector<graph_node>& nodes = calls_->nodes();
     std::vector<std::size_t> layer_of_value(calls_->value_count(), nobody);
@@ -154,7 +158,7 @@ class plan_writer {
     return is_new;
   }
 
-  /// Assigns new nodes to the layer that was begun last.
+  /// Assigns new nodes to the innermost running layer.
   void assign_nodes() {
     layer_of_node_.resize(calls_->nodes().size(), open_.empty() ? nobody : open_.back());
   }

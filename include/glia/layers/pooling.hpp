@@ -13,7 +13,9 @@ namespace glia {
 
 namespace detail {
 
-/// Returns a pooling layer's window with its padding in numbers; throws if it does not fit.
+/// Returns the window of a pooling layer, with the padding as numbers of rows and columns. Throws
+/// `value_error` if an option is invalid, and `shape_error` if the window does not fit the padded
+/// images.
 template <backend B>
 [[nodiscard]] window2d pool_window(const scope<B>& s, const shape& x, extent2d size,
                                    extent2d strides, const padding2d& padding) {
@@ -53,18 +55,18 @@ template <backend B>
 /// Max pooling of images: the output holds the maximum of each window.
 ///
 /// The input is (N, H, W, C) and the output (N, H', W', C). H' is ceil(H / stride) for padding
-/// `same`, and otherwise floor((H + padding above and below - window rows) / stride) + 1. Columns
-/// follow the same rule. Padding is never the maximum.
+/// `same`, and otherwise floor((H + padding above and below - window rows) / stride) + 1. The
+/// formula for the columns W' is the same. Padding is never the maximum.
 ///
-/// Throws `shape_error` if the input does not have four axes or is smaller than the window, and if
-/// the samples look like images with their channels first. Throws `value_error` if `pool_size` is 0
-/// or the padding is not smaller than the window.
+/// Throws `shape_error` if the input does not have four axes, if the padded input is smaller than
+/// the window, or if the samples look like images with channels first. Throws `value_error` if
+/// `pool_size` is 0 or the padding is not smaller than the window.
 struct max_pool2d {
   extent2d pool_size = 2;  ///< Rows and columns of the window, at least 1; one number sets both.
-  /// Rows and columns between neighboring windows; 0 means the size of the window.
+  /// Rows and columns from one window to the next; 0 means the size of the window.
   extent2d strides = 0;
-  /// Padding around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
-  /// of rows and columns for each side, or {top, bottom, left, right}.
+  /// Padding around the images: `valid` (none), `same` (for an output of ceil(size / stride) rows
+  /// and columns), a number of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "max_pool2d";
@@ -74,8 +76,9 @@ struct max_pool2d {
     const window2d w = window_on(s, x.shape());
     return ops::max_pool2d(std::move(x), w);
   }
-  /// Returns the window with its padding in numbers, for images of shape x; throws if it does not
-  /// fit.
+  /// Returns the window for images of shape x, with the padding as numbers of rows and columns.
+  /// Throws `value_error` if an option is invalid, and `shape_error` if the window does not fit the
+  /// padded images.
   template <backend B>
   [[nodiscard]] window2d window_on(const scope<B>& s, const shape& x) const {
     return detail::pool_window(s, x, pool_size, strides, padding);
@@ -89,18 +92,19 @@ struct max_pool2d {
 /// Average pooling of images: the output holds the mean of each window.
 ///
 /// The input is (N, H, W, C) and the output (N, H', W', C). H' is ceil(H / stride) for padding
-/// `same`, and otherwise floor((H + padding above and below - window rows) / stride) + 1. Columns
-/// follow the same rule. Means exclude padding, as in Keras; PyTorch includes it by default.
+/// `same`, and otherwise floor((H + padding above and below - window rows) / stride) + 1. The
+/// formula for the columns W' is the same. Means exclude padding, as in Keras; PyTorch includes it
+/// by default.
 ///
-/// Throws `shape_error` if the input does not have four axes or is smaller than the window, and if
-/// the samples look like images with their channels first. Throws `value_error` if `pool_size` is 0
-/// or the padding is not smaller than the window.
+/// Throws `shape_error` if the input does not have four axes, if the padded input is smaller than
+/// the window, or if the samples look like images with channels first. Throws `value_error` if
+/// `pool_size` is 0 or the padding is not smaller than the window.
 struct avg_pool2d {
   extent2d pool_size = 2;  ///< Rows and columns of the window, at least 1; one number sets both.
-  /// Rows and columns between neighboring windows; 0 means the size of the window.
+  /// Rows and columns from one window to the next; 0 means the size of the window.
   extent2d strides = 0;
-  /// Padding around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
-  /// of rows and columns for each side, or {top, bottom, left, right}.
+  /// Padding around the images: `valid` (none), `same` (for an output of ceil(size / stride) rows
+  /// and columns), a number of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
 
   static constexpr std::string_view type_name = "avg_pool2d";

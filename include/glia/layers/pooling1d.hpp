@@ -15,7 +15,7 @@ namespace glia {
 
 namespace detail {
 
-/// Runs an image pooling on sequences (N, T, C), each as an image of one row.
+/// Pools sequences (N, T, C) with the image pooling `pool`: each sequence is an image with one row.
 template <backend B, class Pool>
 [[nodiscard]] variable<B> pool_rows(variable<B> x, const window2d& window, const Pool& pool) {
   const shape row = as_row(x.shape());
@@ -24,8 +24,9 @@ template <backend B, class Pool>
   return ops::reshape(std::move(y), out);
 }
 
-/// Returns a pooling layer's window on a sequence. Throws if the window does not fit, or if the
-/// padding is not smaller than the window, because a window could then lie entirely in the padding.
+/// Returns a pooling layer's window on a sequence. Throws if the window does not fit. Also throws
+/// if the padding is not smaller than the window, because a window could then lie entirely in the
+/// padding.
 template <backend B>
 [[nodiscard]] window2d pool_window1d(const scope<B>& s, const shape& x, std::size_t size,
                                      std::size_t strides, const padding1d& padding) {
@@ -51,13 +52,14 @@ template <backend B>
 /// otherwise floor((T + padding before and after - pool_size) / stride) + 1. Padding is never the
 /// maximum.
 ///
-/// Throws `shape_error` if the input does not have three axes or is shorter than the window, and
-/// `value_error` if `pool_size` is 0 or the padding is not smaller than the window.
+/// Throws `shape_error` if the input does not have three axes or, with its padding, is shorter than
+/// the window. Throws `value_error` if `pool_size` is 0 or the padding is not smaller than the
+/// window.
 struct max_pool1d {
   std::size_t pool_size = 2;  ///< Number of steps of the window, at least 1.
-  std::size_t strides = 0;    ///< Steps between neighboring windows; 0 means `pool_size`.
+  std::size_t strides = 0;    ///< Steps from one window to the next; 0 means `pool_size`.
   /// Padding around the sequences: `valid` (none), `same` (an output of ceil(T / stride) steps),
-  /// `causal` (before the first step), a number of steps for both ends, or {before, after}.
+  /// `causal` (only before the first step), a number of steps for each end, or {before, after}.
   padding1d padding = valid;
 
   static constexpr std::string_view type_name = "max_pool1d";
@@ -81,13 +83,14 @@ struct max_pool1d {
 /// otherwise floor((T + padding before and after - pool_size) / stride) + 1. Means exclude padding,
 /// as in Keras; PyTorch includes it by default.
 ///
-/// Throws `shape_error` if the input does not have three axes or is shorter than the window, and
-/// `value_error` if `pool_size` is 0 or the padding is not smaller than the window.
+/// Throws `shape_error` if the input does not have three axes or, with its padding, is shorter than
+/// the window. Throws `value_error` if `pool_size` is 0 or the padding is not smaller than the
+/// window.
 struct avg_pool1d {
   std::size_t pool_size = 2;  ///< Number of steps of the window, at least 1.
-  std::size_t strides = 0;    ///< Steps between neighboring windows; 0 means `pool_size`.
+  std::size_t strides = 0;    ///< Steps from one window to the next; 0 means `pool_size`.
   /// Padding around the sequences: `valid` (none), `same` (an output of ceil(T / stride) steps),
-  /// `causal` (before the first step), a number of steps for both ends, or {before, after}.
+  /// `causal` (only before the first step), a number of steps for each end, or {before, after}.
   padding1d padding = valid;
 
   static constexpr std::string_view type_name = "avg_pool1d";
@@ -107,8 +110,8 @@ struct avg_pool1d {
 
 /// Global max pooling of sequences: the maximum of each channel over all steps.
 ///
-/// The input is (N, T, C) and the output (N, C). A mask is ignored. Throws `shape_error` if the
-/// input does not have three axes or has no steps.
+/// The input is (N, T, C) and the output (N, C). The layer ignores a mask: padding steps take part
+/// in the maximum. Throws `shape_error` if the input does not have three axes or has no steps.
 struct global_max_pool1d {
   static constexpr std::string_view type_name = "global_max_pool1d";
 

@@ -15,14 +15,15 @@ namespace glia {
 /// Adds sinusoidal position encodings to sequences.
 ///
 /// The input and output are (N, T, D): N samples, T steps, D features. With w = `max_wavelength`,
-/// feature 2 i of step t increases by sin(t / w^(2 i / D)) and feature 2 i + 1 by
-/// cos(t / w^(2 i / D)). KerasHub's SinePositionEncoding returns the same numbers without adding
-/// them to the input. The layer has no parameters. Vaswani et al., NeurIPS 2017.
+/// the layer adds sin(t / w^(2 i / D)) to feature 2 i of step t, and cos(t / w^(2 i / D)) to
+/// feature 2 i + 1. KerasHub's SinePositionEncoding returns the same numbers without adding them to
+/// the input. The layer has no parameters. Vaswani et al., NeurIPS 2017.
 ///
 /// Throws `shape_error` if the input is not (N, T, D), and `value_error` if `max_wavelength` is
 /// below 1 or not finite.
 struct positional_encoding {
-  double max_wavelength = 1e4;  ///< Bound w of the wavelengths, in units of 2 pi steps; at least 1.
+  /// Upper bound w of the wavelengths, in units of 2 pi steps; at least 1.
+  double max_wavelength = 1e4;
 
   static constexpr std::string_view type_name = "positional_encoding";
 

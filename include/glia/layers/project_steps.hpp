@@ -9,14 +9,15 @@
 
 namespace glia::detail {
 
-/// Returns x kernel + bias, computed for all steps in one product: x (N, T, I), kernel (I, O), bias
-/// (O), result (N, T, O).
+/// Returns x kernel + bias, computed for all steps in one product. The shapes are (N, T, I) for x,
+/// (I, O) for the kernel, (O) for the bias and (N, T, O) for the result.
 template <backend B>
 [[nodiscard]] variable<B> project_steps(variable<B> x, const variable<B>& kernel,
                                         const std::optional<variable<B>>& bias) {
   const shape in = x.shape();
   const std::size_t outputs = kernel.shape()[1];
-  // A 1x1 convolution, which keeps the batch axis: a plain product would merge samples and steps.
+  // A 1x1 convolution keeps the batch axis; a plain product would merge samples and steps into one
+  // axis.
   return ops::reshape(ops::conv2d(ops::reshape(std::move(x), {in[0], 1, in[1], in[2]}),
                                   ops::reshape(kernel, {1, 1, in[2], outputs}), bias, window2d{}),
                       {in[0], in[1], outputs});

@@ -13,8 +13,8 @@
 
 namespace glia::detail {
 
-/// Returns the state after a step: the new state for samples with a 1 in `counts` (N, 1), the old
-/// state for the others.
+/// Returns the state after a step: `now` for samples with 1 in `counts` (N, 1), and `before` for
+/// samples with 0.
 template <backend B>
 [[nodiscard]] variable<B> state_after(const typename B::tensor& counts, const variable<B>& now,
                                       const variable<B>& before) {
@@ -28,7 +28,8 @@ struct reading {
   bool zero_output_for_mask = false;  // return 0 for steps that the mask excludes
 };
 
-/// Returns all steps (N, T, U), with zeros for excluded steps if `how` asks for it.
+/// Returns the outputs `all` (N, T, U), set to 0 at padding steps if `how.zero_output_for_mask` is
+/// true.
 template <backend B>
 [[nodiscard]] variable<B> all_steps(variable<B> all, const typename B::tensor& mask,
                                     const reading& how) {
@@ -43,8 +44,8 @@ template <backend B>
 template <class B>
 concept runs_recurrence = runs<B, kernels::recurrence> && runs<B, kernels::recurrence_gradient>;
 
-/// Returns the same as `run_steps`, computed by one kernel. States are multiplied by `scale`, if it
-/// is not empty, before their product with `recurrent`.
+/// Computes the same as `run_steps` in one kernel. If `scale` is not empty, the state is multiplied
+/// by `scale` before each product with `recurrent`.
 template <runs_recurrence B>
 [[nodiscard]] variable<B> run_at_once(recurrent_cell cell, variable<B> projected,
                                       const typename B::tensor& mask, const variable<B>& recurrent,
@@ -63,9 +64,10 @@ template <runs_recurrence B>
 /// Runs a recurrent cell over the steps of `projected` (N, T, O), in the order that `how` defines.
 ///
 /// `next(step, state)` returns the next state, and `outputs(state)` returns the output (N, U) of a
-/// state. The result is the outputs of all steps, (N, T, U), each at the position of its step, or
-/// the last output, (N, U). Where `mask` (N, T) is 0, the state of the sample does not change; an
-/// empty mask includes all steps.
+/// state. With `how.sequences`, the result is the outputs of all steps, (N, T, U), each at the
+/// position of its step. Without `how.sequences`, the result is the last output, (N, U). If `mask`
+/// (N, T) is 0 at a step of a sample, this step does not change the sample's state. An empty mask
+/// means that no step is padding.
 template <backend B, class State, class Next, class Outputs>
 [[nodiscard]] variable<B> run_steps(const variable<B>& projected, const typename B::tensor& mask,
                                     State state, const Next& next, const Outputs& outputs,

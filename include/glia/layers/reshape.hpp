@@ -12,9 +12,9 @@ namespace glia {
 /// Gives each sample another shape with the same number of elements.
 ///
 /// The input is (N, ...) and the output (N, target_shape...): reshape{{28, 28, 1}}. Elements keep
-/// their row-major order; reshape does not transpose. A reshape to the shape that the samples have
-/// already confirms the meaning of their axes, which turns off the check for images with their
-/// channels first.
+/// their row-major order; reshape does not transpose. A `reshape` to the shape that the samples
+/// already have turns off the check for images with channels first, because it confirms the meaning
+/// of their axes.
 ///
 /// Throws `shape_error` if the numbers of elements differ.
 struct reshape {

@@ -15,7 +15,7 @@ namespace glia {
 
 /// Enlarges images by repeating rows and columns (nearest-neighbor interpolation).
 ///
-/// The input is (N, H, W, C) and the output (N, H * size rows, W * size columns, C).
+/// The input is (N, H, W, C) and the output (N, H * size.height, W * size.width, C).
 ///
 /// Throws `shape_error` if the input does not have four axes, and `value_error` if `size` is 0.
 struct upsample2d {

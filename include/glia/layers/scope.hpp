@@ -27,24 +27,24 @@ namespace glia {
 /// it.
 enum class run_mode : std::uint8_t { inference, training };
 
-/// A layer whose output kind is that of its input, or of the last layer that it contains.
+/// A layer whose output has the same kind as its input, or as the last layer that it contains.
 ///
-/// Layers declare it by a static member `preserves_output_kind` that is true. Other layers can have
-/// a member function `output_kind()`, which returns a `glia::output_kind` for losses to check.
+/// Layers declare this with a static member `preserves_output_kind` that is true. Other layers can
+/// have a member function `output_kind()`, which returns a `glia::output_kind` for losses to check.
 template <class Layer>
 concept preserves_output_kind = requires {
   requires Layer::preserves_output_kind;
 };
 
-/// A layer that defines the meaning of its output's axes, as `reshape` does. Layers declare it by a
-/// static member `sets_axes` that is true.
+/// A layer that defines the meaning of its output's axes, as `reshape` does. Layers declare this
+/// with a static member `sets_axes` that is true.
 template <class Layer>
 concept sets_axes = requires {
   requires Layer::sets_axes;
 };
 
-/// A layer that consists of other layers. Summaries list the layers that it contains instead of it.
-/// Layers declare it by a member type `contains_layers`.
+/// A layer that consists of other layers. Summaries list the contained layers instead of this
+/// layer. Layers declare this with a member type `contains_layers`.
 template <class Layer>
 concept holder = requires {
   typename Layer::contains_layers;
@@ -54,8 +54,8 @@ concept holder = requires {
 /// mode of the run.
 ///
 /// A layer requests its parameters by name and shape each time it runs. The first run computes only
-/// shapes and creates the parameters (see models/plan_model.hpp). Later runs return them and must
-/// request the same parameters in the same order.
+/// shapes and creates the parameters (see models/plan_model.hpp). Later runs return these
+/// parameters. A layer must request the same parameters in the same order in every run.
 template <backend B>
 class scope {
  public:
@@ -67,7 +67,7 @@ class scope {
     changing_ = &parameters;
     random_ = random;
   }
-  /// Makes a scope for training with a random key that is on the device already.
+  /// Makes a scope for training. `key` is the random key of the step, already on the device.
   scope(tape<B>& on, parameter_list<B>& parameters, std::vector<gradient_slot>& slots,
         typename B::tensor key)
       : scope(on, parameters, slots, run_mode::training) {
@@ -92,14 +92,15 @@ class scope {
 
   /// Returns the device on which the model runs.
   [[nodiscard]] const B& device() const { return tape_->device(); }
-  /// Returns whether this is a run in training; false inside of `frozen`.
+  /// Returns whether layers run as in training; false inside of `frozen`.
   [[nodiscard]] bool is_training() const { return mode_ == run_mode::training; }
   /// Returns the mode of the run.
   [[nodiscard]] run_mode mode() const { return mode_; }
   /// Returns whether this is the first run, which creates parameters and computes only shapes.
   [[nodiscard]] bool is_planning() const { return plan_ != nullptr; }
 
-  /// A guard: during its lifetime layers run as in inference and their parameters are not trained.
+  /// A guard: during its lifetime, layers run as in inference, and their parameters are not
+  /// trained.
   class freeze {
    public:
     explicit freeze(scope& s)
@@ -119,9 +120,9 @@ class scope {
     bool frozen_;
   };
 
-  /// A guard: during its lifetime the names of layers begin with this name, after the names of
-  /// enclosing guards. The parameters of a single layer are named features.kernel, those of several
-  /// layers features.conv2d_0.kernel.
+  /// A guard: during its lifetime, the names of layers begin with the name `called`, after the
+  /// names of enclosing guards. With the name "features", the kernel of a single layer is called
+  /// features.kernel, and the kernel of one of several layers is called features.conv2d_0.kernel.
   class name_scope {
    public:
     name_scope(scope& s, std::string_view called) : scope_(&s) {
@@ -141,9 +142,10 @@ class scope {
     scope* scope_;
   };
 
-  /// Returns a trainable parameter of the running layer. Make the initializer a member of the
-  /// layer: its construction allocates memory, which a training step should avoid. Throws
-  /// `value_error` if the layer requested other parameters in the first run.
+  /// Returns a trainable parameter of the running layer. Store the initializer as a member of the
+  /// layer, because the construction of an initializer allocates memory, which a training step
+  /// should avoid. Throws `value_error` if the layer requested another parameter at this position
+  /// in the first run.
   [[nodiscard]] variable<B> parameter(std::string_view name, const shape& s,
                                       const initializer& initial);
 
@@ -151,68 +153,65 @@ class scope {
   /// reference is valid until the next parameter is requested.
   [[nodiscard]] const typename B::tensor& state(std::string_view name, const shape& s,
                                                 const initializer& initial);
-  /// Returns the tensor of `state` for modification. Throws `value_error` in inference, because
-  /// several predictions can run at the same time.
+  /// Returns the same tensor as `state`, for modification. Throws `value_error` in inference,
+  /// because several predictions can run at the same time.
   [[nodiscard]] typename B::tensor& mutable_state(std::string_view name, const shape& s,
                                                   const initializer& initial);
 
   /// Returns a source of random numbers, a different one for each call in a training step.
   [[nodiscard]] random_source<B> next_random();
 
-  /// Returns the mask of sequences (N, T): 1 for steps, 0 for padding; an empty tensor if there is
-  /// no padding. Later layers receive the mask as long as outputs have T steps.
+  /// Returns the mask of sequences (N, T): 1 for a step, 0 for a padding step. Returns an empty
+  /// tensor if there is no mask. Later layers receive the mask, up to the first layer whose output
+  /// does not have T steps.
   [[nodiscard]] const typename B::tensor& step_mask() const { return step_mask_; }
   /// Sets the mask of sequences for this layer and later ones.
   void set_step_mask(typename B::tensor mask) { step_mask_ = std::move(mask); }
 
-  /// Declares that this layer's input must hold integers from 0 to `count` - 1. Samples are checked
-  /// if the layer reads them directly.
+  /// Declares that this layer's input must hold integers from 0 to `count` - 1. The model's samples
+  /// are checked if this layer reads them directly.
   void expect_integers(const shape& x, std::size_t count) const;
 
-  /// Declares the next named input. A sample of the model is a row that holds all inputs. Layers
-  /// that run from now on receive this input. Throws `value_error` if the name is taken.
+  /// Declares the next named input of the model. A sample is a row that holds all named inputs in
+  /// this order. The layers that run next receive this input. Throws `value_error` if another input
+  /// has this name.
   void add_input(std::string_view name, const shape& s) const;
-  /// Declares the next named output. The model's output for a sample is a row that holds all
-  /// outputs. Throws `value_error` if the name is taken.
+  /// Declares the next named output of the model. The model's output for a sample is a row that
+  /// holds all named outputs in this order. Throws `value_error` if another output has this name.
   void add_output(std::string_view name, const shape& s) const;
 
-  /// The index of the only layer of a container.
+  /// The index that `run` expects for the only layer of a container.
   static constexpr std::size_t no_index = std::numeric_limits<std::size_t>::max();
 
-  /// Runs a layer inside the running layer. Error messages number such layers from 0: unet[2]
-  /// conv2d(16, 3x3). The names of parameters are counted in the whole model: conv2d_1.kernel.
-  template <class Layer>
-  [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x);
-
-  /// Runs the layer with number `index` of a container named `holder_name`, which only error
-  /// messages show.
+  /// Runs a layer, the element `index` of the container `holder_name`.
   template <class Layer>
   [[nodiscard]] variable<B> run(const Layer& layer, variable<B> x, std::string_view holder_name,
                                 std::size_t index);
 
-  /// Runs a layer with the parameters of the first layer of this name.
+  /// Runs a layer with the parameters of the first shared layer named `name`.
   template <class Layer>
   [[nodiscard]] variable<B> run_shared(const std::string& name, const Layer& layer, variable<B> x);
 
   /// Throws `value_error` if a training run has requested fewer parameters than the first run.
   void expect_all_asked() const;
 
-  /// Runs a whole description.
+  /// Runs the description of a whole model.
   template <class Description>
   [[nodiscard]] variable<B> run_model(const Description& description, variable<B> x);
 
   /// Throws `shape_error` if this layer reads the model's samples directly and they look like
-  /// images with their channels first, (C, H, W): 1, 3 or 4 rows, and equal numbers of columns and
-  /// channels, at least 8. If samples do have such a shape, a `reshape` to the same shape before
-  /// this layer turns off the check.
+  /// images with channels first, (C, H, W). The check assumes this if the first axis has 1, 3 or 4
+  /// elements, and the other two axes have equal numbers of elements, at least 8. If the images
+  /// have their channels last nevertheless, put a `reshape` to the same shape before this layer to
+  /// turn off the check.
   void expect_channels_last(const shape& x) const;
 
-  /// Throws a `shape_error` that names the running layer unless `condition` is true.
+  /// Throws a `shape_error` if `condition` is false. The message names the running layer.
   template <class... Parts>
   void expect(bool condition, const Parts&... parts) const {
     require<shape_error>(condition, location{this}, parts...);
   }
-  /// Throws a `value_error` that names the running layer unless `condition` is true.
+  /// Throws a `value_error` if `condition` is false. The message names the running layer.
   template <class... Parts>
   void expect_value(bool condition, const Parts&... parts) const {
     require<value_error>(condition, location{this}, parts...);
@@ -242,7 +241,8 @@ class scope {
     mutable std::size_t inner_layers = 0;  // number of layers run inside without an index
   };
 
-  /// Layers have names only on recorders; loops that run directly on a tape do not need them.
+  /// Layers have names only on recorders; training loops that run layers directly on a tape do not
+  /// need names.
   static constexpr bool names_layers = requires(const B& b, std::string_view s) { b.set_place(s); };
 
   /// A name scope: its path, and the number of layers of each type that have run in it.
@@ -270,7 +270,7 @@ class scope {
     bool preserves_output_kind;
   };
 
-  /// A shared layer: the index of its first parameter and the index after its last.
+  /// A shared layer, and the range [begin, end) of the indices of its parameters.
   struct shared_layer {
     std::string name;
     std::size_t begin = 0;
@@ -289,7 +289,8 @@ class scope {
   template <class Layer>
   [[nodiscard]] static std::optional<output_kind> outputs_of(const Layer& layer);
 
-  // The steps before and after a layer runs that do not depend on its type.
+  // `enter` and `leave` do the work before and after each layer that does not depend on the layer's
+  // type.
   void enter(place& here, const layer_facts& facts);
   void leave(const place& here, const layer_facts& facts, const shape& y,
              std::optional<output_kind> gives);
@@ -327,16 +328,16 @@ class scope {
 /// A layer: a copyable value that computes a variable from a variable.
 ///
 /// It needs `variable<B> operator()(scope<B>&, variable<B>) const` for every backend B, and
-/// `std::string description() const`. No base class is needed. The concept checks the operator for
-/// a recorder, on which every description must run.
+/// `std::string description() const`. There is no base class to inherit from. The concept checks
+/// the operator for a recorder that computes only shapes, because every description must run on it.
 template <class L>
 concept layer = std::copy_constructible<L> && described<L> &&
     requires(const L& l, scope<recorder<shapes_only>>& s, variable<recorder<shapes_only>> x) {
   { l(s, x) } -> std::same_as<variable<recorder<shapes_only>>>;
 };
 
-/// A layer that defines the shape of the model's samples, by a member function `sample_shape()`
-/// that returns it without the batch axis.
+/// A layer that defines the shape of the model's samples: its member function `sample_shape()`
+/// returns this shape without the batch axis.
 template <class L>
 concept has_sample_shape = layer<L> && requires(const L& l) {
   { l.sample_shape() } -> std::convertible_to<shape>;

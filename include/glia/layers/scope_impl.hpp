@@ -186,7 +186,8 @@ variable<B> scope<B>::run_shared(const std::string& name, const Layer& layer, va
                  shared_[at].end - shared_[at].begin, " parameters, this one has ",
                  parameter_count_ - shared_[at].begin,
                  "; give shared layers with different parameters different names");
-    // Inside another shared layer that runs again, the parameters of this one follow its own.
+    // Continue with the parameter after those requested before this layer. Exception: inside
+    // another shared layer that runs again, continue with the parameter after this layer's own.
     if (others != shared_[at].begin) {
       parameter_count_ = others;
     }
@@ -249,7 +250,7 @@ void scope<B>::leave(const place& here, const layer_facts& facts, const shape& y
   place_ = here.outer;
 }
 
-/// Stores the output kind of the layer that has just run in the plan.
+/// Writes the output kind of a layer that has just run to the plan.
 template <backend B>
 void scope<B>::note_outputs(std::optional<output_kind> kind, const place* of) const {
   if (plan_ != nullptr) {

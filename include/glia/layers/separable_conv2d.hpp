@@ -17,8 +17,8 @@ namespace glia {
 
 namespace detail {
 
-/// Returns x with each channel convolved by its own M kernels; `kernel` is (height, width, C, M).
-/// Channel c results in the channels c M to c M + M - 1.
+/// Convolves each channel of x with its own M kernels; `kernel` is (height, width, C, M). Input
+/// channel c results in the output channels c M to c M + M - 1.
 template <backend B>
 [[nodiscard]] variable<B> depthwise(const variable<B>& x, const variable<B>& kernel,
                                     const std::optional<variable<B>>& bias,
@@ -34,25 +34,24 @@ template <backend B>
 ///     y = activation(x * kernel + bias)
 ///
 /// The input is (N, H, W, C): N samples, H rows, W columns, C channels. The output is
-/// (N, H', W', C M) with M = `depth_multiplier`; H' and W' are those of `conv2d`. Input channel c
-/// results in the output channels c M to c M + M - 1. The parameters are `kernel`
-/// (kernel rows, kernel columns, C, M) and `bias` (C M).
+/// (N, H', W', C M) with M = `depth_multiplier`; H' and W' are the same as for `conv2d`. Input
+/// channel c results in the output channels c M to c M + M - 1. The parameters are `kernel` (kernel
+/// rows, kernel columns, C, M) and `bias` (C M).
 ///
-/// Throws `shape_error` if the input does not have four axes or is smaller than the kernel, and if
-/// the samples look like images with their channels first. Throws `value_error` if `kernel_size` is
-/// missing or a size is 0.
+/// Throws `shape_error` if the input does not have four axes, if the padded input is smaller than
+/// the kernel, or if the samples look like images with channels first. Throws `value_error` if
+/// `kernel_size` is missing or a size is 0.
 struct depthwise_conv2d {
   /// Rows and columns of the kernel, at least 1 each; one number sets both. Required.
   extent2d kernel_size = 0;
-  /// Rows and columns between neighboring positions of the kernel, at least 1; one number sets
-  /// both.
+  /// Rows and columns from one kernel position to the next, at least 1; one number sets both.
   extent2d strides = 1;
-  /// Zeros around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
-  /// of rows and columns for each side, or {top, bottom, left, right}.
+  /// Zeros around the images: `valid` (none), `same` (for an output of ceil(size / strides) rows
+  /// and columns), a number of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
   /// Distance between neighboring kernel elements in the image, at least 1; 1 means no gaps.
   extent2d dilation_rate = 1;
-  std::size_t depth_multiplier = 1;      ///< Number of output channels M of each input channel.
+  std::size_t depth_multiplier = 1;      ///< Number M of output channels for each input channel.
   glia::activation activation = linear;  ///< Activation function of the output.
   bool use_bias = true;                  ///< Whether a bias is added.
   initializer depthwise_initializer = glorot_uniform();  ///< Initial values of the kernel.
@@ -94,26 +93,25 @@ struct depthwise_conv2d {
 ///     y = activation((x * depthwise_kernel) * pointwise_kernel + bias)
 ///
 /// The input is (N, H, W, C): N samples, H rows, W columns, C channels. The output is
-/// (N, H', W', O) with O = `filters`; H' and W' are those of `conv2d`. With M = `depth_multiplier`,
-/// the parameters are `depthwise_kernel` (kernel rows, kernel columns, C, M), `pointwise_kernel`
-/// (1, 1, C M, O) and `bias` (O). Chollet, CVPR 2017.
+/// (N, H', W', O) with O = `filters`; H' and W' are the same as for `conv2d`. With
+/// M = `depth_multiplier`, the parameters are `depthwise_kernel` (kernel rows, kernel columns, C,
+/// M), `pointwise_kernel` (1, 1, C M, O) and `bias` (O). Chollet, CVPR 2017.
 ///
-/// Throws `shape_error` if the input does not have four axes or is smaller than the kernel, and if
-/// the samples look like images with their channels first. Throws `value_error` if `filters` or
-/// `kernel_size` is missing or a size is 0.
+/// Throws `shape_error` if the input does not have four axes, if the padded input is smaller than
+/// the kernel, or if the samples look like images with channels first. Throws `value_error` if
+/// `filters` or `kernel_size` is missing or a size is 0.
 struct separable_conv2d {
   std::size_t filters = 0;  ///< Number of output channels O, at least 1. Required.
   /// Rows and columns of the depthwise kernel, at least 1 each; one number sets both. Required.
   extent2d kernel_size = 0;
-  /// Rows and columns between neighboring positions of the kernel, at least 1; one number sets
-  /// both.
+  /// Rows and columns from one kernel position to the next, at least 1; one number sets both.
   extent2d strides = 1;
-  /// Zeros around the images: `valid` (none), `same` (an output of ceil(size / stride)), a number
-  /// of rows and columns for each side, or {top, bottom, left, right}.
+  /// Zeros around the images: `valid` (none), `same` (for an output of ceil(size / strides) rows
+  /// and columns), a number of rows and columns for each side, or {top, bottom, left, right}.
   padding2d padding = valid;
   /// Distance between neighboring kernel elements in the image, at least 1; 1 means no gaps.
   extent2d dilation_rate = 1;
-  /// Number of channels M that the depthwise convolution makes of each input channel, at least 1.
+  /// Number M of depthwise output channels for each input channel, at least 1.
   std::size_t depth_multiplier = 1;
   glia::activation activation = linear;                  ///< Activation function of the output.
   bool use_bias = true;                                  ///< Whether a bias is added.

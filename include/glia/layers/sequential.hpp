@@ -52,7 +52,8 @@ class sequential {
     return x;
   }
 
-  /// Returns the shape of the model's samples, if the first layer defines it as `inputs` does.
+  /// Returns the shape of the model's samples. Exists only if the first layer defines this shape,
+  /// as `inputs` does.
   [[nodiscard]] shape sample_shape() const requires
       has_sample_shape<std::tuple_element_t<0, std::tuple<Layers..., void>>> {
     return std::get<0>(layers_).sample_shape();

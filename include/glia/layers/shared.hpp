@@ -7,17 +7,17 @@
 
 namespace glia {
 
-/// A layer that is used in several places of a model with the same parameters.
+/// A layer that a model uses several times with the same parameters.
 ///
-/// All `shared` layers with the same name use the parameters of the first one. Their gradients are
-/// added. In this example, two inputs go through the same layers:
+/// All `shared` layers with the same name use the parameters of the first one. The gradients of all
+/// uses are added. In this example, two inputs go through the same layers:
 ///
 ///     const glia::shared tower{"tower", glia::sequential{glia::dense{64, glia::relu}}};
 ///     glia::inputs{glia::input{"left", {784}, tower}, glia::input{"right", {784}, tower}}
 ///
-/// Names of parameters begin with the shared name, as for `named`: tower.kernel, or
-/// tower.dense_0.kernel. Layers of different types can share parameters, such as an `embedding` and
-/// a layer that uses its table as output weights.
+/// Names of parameters begin with the shared name, as for `named`: tower.kernel for a single layer,
+/// tower.dense_0.kernel in a composition. Layers of different types can share parameters, such as
+/// an `embedding` and a layer that uses its table as output weights.
 ///
 /// Throws `value_error` if layers with the same name need different parameters.
 template <class Body>

@@ -17,21 +17,21 @@ namespace glia {
 
 /// A fully connected recurrent layer for sequences.
 ///
-/// The state h (N, U) starts at 0. At each step it is updated with the input x of that step:
+/// The state h (N, U) starts at 0. Each step updates h with the step's input x:
 ///
 ///     h = activation(x kernel + h recurrent_kernel + bias)
 ///
-/// The input is (N, T, I): N samples, T steps, I features. The output is the last state, (N, U), or
-/// the states of all steps, (N, T, U), with `return_sequences`; U is `units`. Parameters, their
-/// names and defaults are Keras's: `kernel` (I, U), `recurrent_kernel` (U, U) and `bias` (U). Steps
-/// that a mask excludes leave the state unchanged (see `masking`). Training stores U numbers for
-/// each step of a sample. Elman, 1990.
+/// The input is (N, T, I): N samples, T steps, I features. The output is the last state, (N, U)
+/// with U = `units`. With `return_sequences` it is the states of all steps, (N, T, U). The
+/// parameters have the names, shapes and initial values of Keras: `kernel` (I, U),
+/// `recurrent_kernel` (U, U) and `bias` (U). At padding steps (see `masking`), the state does not
+/// change. Training stores U numbers for each step of a sample. Elman, 1990.
 ///
 /// Throws `shape_error` if the input is not (N, T, I) with at least one step, and `value_error` if
 /// `units` is 0 or a dropout rate is outside [0, 1).
 struct simple_rnn {
-  std::size_t units = 0;  ///< Size of the state U, at least 1. Required.
-  /// Whether the outputs of all steps are returned, (N, T, U), or only the last one, (N, U).
+  std::size_t units = 0;  ///< Size U of the state, at least 1. Required.
+  /// Whether the outputs of all steps are returned, (N, T, U), or only the last output, (N, U).
   bool return_sequences = false;
   /// Whether the sequence is read from its last step to its first. Each output stays at the
   /// position of its step; Keras returns the outputs in reading order.
@@ -40,11 +40,11 @@ struct simple_rnn {
   bool use_bias = true;                ///< Whether a bias is added.
   /// Dropout rate of the inputs, in [0, 1). The same features are dropped at all steps of a sample.
   double dropout = 0;
-  /// Dropout rate of the state in its product with the recurrent kernel, in [0, 1). The same
+  /// Dropout rate of the state h in its product with `recurrent_kernel`, in [0, 1). The same
   /// features are dropped at all steps of a sample.
   double recurrent_dropout = 0;
-  /// With `return_sequences` and a mask: whether excluded steps output 0 instead of repeating the
-  /// previous output. `bidirectional` sets it.
+  /// Whether the output at padding steps is 0 instead of the previous output. It has an effect only
+  /// with `return_sequences` and a mask. `bidirectional` sets it.
   bool zero_output_for_mask = false;
   initializer kernel_initializer = glorot_uniform();  ///< Initial values of the kernel.
   initializer recurrent_initializer = orthogonal();   ///< Initial values of the recurrent kernel.

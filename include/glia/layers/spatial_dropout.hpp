@@ -13,9 +13,9 @@ namespace glia {
 ///
 /// In training, each channel (last axis) of a sample becomes 0 at all positions with probability
 /// `rate`, and the other channels are divided by 1 - rate. In inference the layer returns its
-/// input. It is for images (N, H, W, C) and sequences (N, T, C), where neighboring positions are so
-/// similar that `dropout` of single elements has little effect. It serves as Keras's
-/// SpatialDropout1D and SpatialDropout2D. Tompson et al., CVPR 2015.
+/// input. Use it for images (N, H, W, C) and sequences (N, T, C): their neighboring positions are
+/// so similar that `dropout` of single elements has little effect. It corresponds to both
+/// SpatialDropout1D and SpatialDropout2D of Keras. Tompson et al., CVPR 2015.
 ///
 /// Throws `shape_error` if the input has fewer than three axes, and `value_error` if `rate` is
 /// outside [0, 1).

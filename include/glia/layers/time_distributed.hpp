@@ -13,9 +13,9 @@ namespace glia {
 
 /// Applies a layer to each step of a sequence, with the same parameters.
 ///
-/// The input is (N, T, ...) and the output (N, T, ...). The layer sees every step as a sample:
-/// time_distributed{dense{10}} maps (N, T, I) to (N, T, 10). Outputs of `frozen` layers inside or
-/// around it are computed in every training step; `fit` does not cache them.
+/// The input and output are (N, T, ...). The layer treats each step as a sample:
+/// time_distributed{dense{10}} maps (N, T, I) to (N, T, 10). `fit` does not cache the outputs of
+/// `frozen` layers inside or around it, but computes them in every training step.
 ///
 /// Throws `shape_error` if the input has fewer than three axes.
 template <class Layer>

@@ -82,7 +82,8 @@ inline constexpr std::size_t largest_window = 1 << 20;
   return true;
 }
 
-/// Returns a window with its padding in numbers, for images of shape x (N, H, W, C).
+/// Returns a window for images of shape x (N, H, W, C), with the padding as numbers of rows and
+/// columns.
 [[nodiscard]] constexpr window2d resolve_window(const shape& x, extent2d size, extent2d stride,
                                                 extent2d dilation, const padding2d& padding) {
   window2d w{size.height,    size.width,  stride.height,  stride.width, dilation.height,

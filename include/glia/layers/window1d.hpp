@@ -64,8 +64,9 @@ namespace detail {
 /// Returns the shape of images of one row (N, 1, T, C) as sequences, (N, T, C).
 [[nodiscard]] inline shape without_row(const shape& x) { return {x[0], x[2], x[3]}; }
 
-/// Returns a window on sequences (N, T, C) as images of one row; throws if it does not fit.
-/// `option` is the name of the size in error messages.
+/// Returns a window on sequences (N, T, C), which are treated as images of one row. Throws
+/// `value_error` if a number is invalid, and `shape_error` if the window does not fit the padded
+/// sequences. Error messages call the size of the window `option`.
 template <backend B>
 [[nodiscard]] window2d window_on_row(const scope<B>& s, const shape& x, std::string_view option,
                                      std::size_t size, std::size_t stride, std::size_t dilation,
