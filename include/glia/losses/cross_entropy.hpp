@@ -18,8 +18,8 @@ namespace glia {
 
 namespace detail {
 
-/// Returns, for each sample of (N, ...), the mean of the numbers where `counts` is 1, or 0 if
-/// `counts` is 0 everywhere.
+/// Returns, for each sample of `each` (N, ...), the mean of the elements at which `counts` is 1.
+/// The mean is 0 if `counts` is 0 for all elements of the sample.
 template <backend B>
 [[nodiscard]] variable<B> mean_of_counting(variable<B> each, const typename B::tensor& counts) {
   const B& device = each.device();
@@ -37,16 +37,17 @@ template <backend B>
 ///
 ///     loss_n = -sum_k w_k t_nk ln softmax(y)_nk
 ///
-/// The loss applies the softmax itself. The model must end without one, in `dense{K}` for K
-/// classes. Its predictions are logits y (N, K), and `glia::softmax(net.predict(x))` are
+/// The loss applies the softmax itself, so the model must end without a softmax: in `dense{K}` for
+/// K classes. The model's predictions are logits y (N, K); `glia::softmax(net.predict(x))` returns
 /// probabilities.
 ///
-/// Targets are classes (N), integers from 0 to K - 1, or distributions (N, K). For outputs
-/// (N, ..., K), such as the steps of sequences or the pixels of images, targets are classes (N,
-/// ...) or distributions (N, ..., K). Samples, steps and pixels of class -1 are ignored (PyTorch's
-/// default is -100). The loss of a sample is the mean over its steps that are not ignored. The loss
-/// of a batch is the mean over its samples. Keras and PyTorch instead compute one mean over all
-/// steps of the batch. The results differ if samples have different numbers of ignored steps.
+/// Targets t are classes (N), integers from 0 to K - 1, or probability distributions (N, K). For
+/// outputs (N, ..., K), such as the steps of sequences or the pixels of images, targets are classes
+/// (N, ...) or distributions (N, ..., K). Samples, steps and pixels with the class -1 are ignored
+/// (PyTorch's default is -100). The loss of a sample is the mean over its steps or pixels that are
+/// not ignored. The loss of a batch is the mean over its samples. Keras and PyTorch instead compute
+/// one mean over all steps of the batch. The results differ if samples have different numbers of
+/// ignored steps.
 ///
 /// Label smoothing replaces t by (1 - s) t + s / K (Szegedy et al., CVPR 2016). With class weights,
 /// the mean over a batch still divides by the number of samples, as in Keras; PyTorch divides by
@@ -128,19 +129,21 @@ struct softmax_cross_entropy {
   friend bool operator==(const softmax_cross_entropy&, const softmax_cross_entropy&) = default;
 };
 
-/// Cross-entropy loss for binary classification and for several labels, computed from logits.
+/// Cross-entropy loss for binary classification and for several independent labels, computed from
+/// logits.
 ///
 ///     loss = -t ln sigmoid(y) - (1 - t) ln(1 - sigmoid(y)), averaged over the outputs of a sample
 ///
-/// The loss applies the sigmoid itself. The model must end without one, in `dense{1}` for two
-/// classes or in `dense{K}` for K independent labels. Its predictions are logits, above 0 for class
-/// 1, and `glia::sigmoid(net.predict(x))` are probabilities. It is computed as
-/// t softplus(-y) + (1 - t) softplus(y), which neither overflows nor cancels. It corresponds to
-/// Keras's BinaryCrossentropy(from_logits=True) and PyTorch's binary_cross_entropy_with_logits.
+/// The loss applies the sigmoid itself, so the model must end without a sigmoid: in `dense{1}` for
+/// two classes, or in `dense{K}` for K independent labels. The model's predictions are logits; a
+/// logit above 0 means class 1. `glia::sigmoid(net.predict(x))` returns probabilities. The loss is
+/// computed as t softplus(-y) + (1 - t) softplus(y), without overflow and cancellation. It
+/// corresponds to Keras's BinaryCrossentropy(from_logits=True) and PyTorch's
+/// binary_cross_entropy_with_logits.
 ///
 /// Targets are values in [0, 1] with the shape of the logits, or classes (N). For a single output
-/// (N, 1), the classes are 0 and 1. For K outputs (N, K), a class stands for the target 1 at its
-/// output and 0 at all others.
+/// (N, 1), the classes are 0 and 1. For K outputs (N, K), the output of the class has the target 1,
+/// and all other outputs have the target 0.
 ///
 /// Throws `shape_error` if the shapes of logits and targets do not match. Training and evaluation
 /// throw `data_error` if a target is outside [0, 1].

@@ -39,7 +39,7 @@ struct output_loss {
   Loss loss;           ///< Loss, such as `softmax_cross_entropy{}`.
   double weight = 1;   ///< Factor of the loss in the sum, finite and at least 0.
   /// Whether targets are classes, one for each row of outputs (..., K), instead of values with the
-  /// shape of the output. Default: true for losses that apply a softmax, such as
+  /// shape of the output. By default, true for losses that apply a softmax, such as
   /// `softmax_cross_entropy`.
   bool classes = detail::takes_classes<Loss>();
 
@@ -59,24 +59,25 @@ output_loss(const char*, Loss, double, bool) -> output_loss<Loss>;
 template <class Loss>
 output_loss(std::string, Loss, double, bool) -> output_loss<Loss>;
 
-/// The weighted sum of one loss for each output, for a model that ends in `outputs`.
+/// The weighted sum of the losses of several outputs, for a model that ends in `outputs`.
 ///
 ///     glia::output_losses{glia::output_loss{"digit", glia::softmax_cross_entropy{}},
 ///                         glia::output_loss{"slant", glia::mean_squared_error{}, 0.5}}
 ///
-/// Each sample has one row of targets, which holds the values or classes of all outputs in the
-/// model's order; `named_arrays` makes such rows. A row also contains targets for outputs without a
-/// loss; these targets are ignored.
+/// Each sample has one row of targets: the values or classes of all outputs, in the order of the
+/// model's outputs. `named_arrays` makes these rows. An output without a loss needs targets, too,
+/// but they are ignored.
 ///
-/// Throws `value_error` if the model has no output of that name, if an output has two losses, if a
-/// weight is outside its range, and if a loss that expects logits belongs to an output that ends in
-/// a softmax or sigmoid. Throws `shape_error` if the targets are not such rows.
+/// Throws `value_error` if a loss names an output that the model does not have, if an output has
+/// two losses, or if a weight is outside its range. Also throws `value_error` if an output ends in
+/// a softmax or sigmoid, but its loss expects logits. Throws `shape_error` if the targets are not
+/// rows of this form.
 template <class... Losses>
 class output_losses {
  public:
   explicit output_losses(output_loss<Losses>... losses) : losses_(std::move(losses)...) {}
 
-  /// Returns the parts of a row of targets for a model with these outputs.
+  /// Returns the name, shape and position of the targets of each output in a row of targets.
   [[nodiscard]] std::vector<row_part> target_parts(const std::vector<row_part>& outputs) const {
     std::apply([&](const auto&... one) { (require_fitting(one, outputs), ...); }, losses_);
     std::vector<row_part> result;

@@ -13,9 +13,9 @@ namespace glia {
 
 /// Mean squared error: (y - t)^2, averaged over the outputs of a sample.
 ///
-/// Targets have the shape of the outputs, (N, ...). For outputs (N, K), targets can also be classes
-/// (N). A class stands for the target 1 at its output and 0 at all others. Throws `shape_error` if
-/// the shapes do not match.
+/// Targets are values with the shape of the outputs, (N, ...), or classes (N). A class becomes a
+/// row with 1 at the class and 0 elsewhere. For a single output (N, 1), the classes 0 and 1 are the
+/// values. Throws `shape_error` if the shapes do not match.
 struct mean_squared_error {
   static constexpr bool is_regression = true;
 
@@ -31,9 +31,9 @@ struct mean_squared_error {
 
 /// Mean absolute error: |y - t|, averaged over the outputs of a sample.
 ///
-/// Targets have the shape of the outputs, (N, ...). For outputs (N, K), targets can also be classes
-/// (N). A class stands for the target 1 at its output and 0 at all others. Throws `shape_error` if
-/// the shapes do not match.
+/// Targets are values with the shape of the outputs, (N, ...), or classes (N). A class becomes a
+/// row with 1 at the class and 0 elsewhere. For a single output (N, 1), the classes 0 and 1 are the
+/// values. Throws `shape_error` if the shapes do not match.
 struct mean_absolute_error {
   static constexpr bool is_regression = true;
 
@@ -53,9 +53,9 @@ struct mean_absolute_error {
 ///     e^2 / 2                   for |e| <= delta, where e = y - t
 ///     delta (|e| - delta / 2)   otherwise
 ///
-/// Targets have the shape of the outputs, (N, ...). For outputs (N, K), targets can also be classes
-/// (N). A class stands for the target 1 at its output and 0 at all others. Huber, Annals of
-/// Mathematical Statistics, 1964.
+/// Targets are values with the shape of the outputs, (N, ...), or classes (N). A class becomes a
+/// row with 1 at the class and 0 elsewhere. For a single output (N, 1), the classes 0 and 1 are the
+/// values. Huber, Annals of Mathematical Statistics, 1964.
 ///
 /// Throws `shape_error` if the shapes do not match, and `value_error` if `delta` is not positive
 /// and finite.
@@ -79,9 +79,9 @@ struct huber {
 
 /// Hinge loss: max(1 - t y, 0), averaged over the outputs of a sample.
 ///
-/// Targets are -1 or 1 with the shape of the outputs, (N, ...). Targets can also be classes (N). A
-/// class stands for the target 1 at its output and -1 at all others. For a single output (N, 1),
-/// the classes 0 and 1 stand for the targets -1 and 1. Keras also converts target values 0 to -1.
+/// Targets are -1 or 1 with the shape of the outputs, (N, ...), or classes (N). A class becomes a
+/// row with 1 at the class and -1 elsewhere. For a single output (N, 1), the classes 0 and 1 become
+/// -1 and 1. Keras also converts target values of 0 to -1; glia does not.
 ///
 /// Throws `shape_error` if the shapes do not match. Training and evaluation throw `data_error` if a
 /// target value is neither -1 nor 1.

@@ -18,15 +18,16 @@
 
 namespace glia {
 
-/// The targets of a batch, with which a loss compares the model's outputs. One member is empty.
+/// The targets of a batch. A loss compares the model's outputs with them. One of the two members is
+/// empty.
 template <backend B>
 struct targets {
   typename B::tensor labels{};  ///< Classes (N), as integers, one for each sample.
   typename B::tensor values{};  ///< Values (N, ...).
 };
 
-/// Returns whether target values of this shape, (N, ...), are classes of the rows of outputs
-/// (N, ..., K), such as the steps of sequences.
+/// Returns whether target values of shape `values` (N, ...) are classes, one for each row of
+/// outputs (N, ..., K), such as a step of a sequence.
 [[nodiscard]] inline bool are_classes_of_rows(const shape& values, const shape& outputs) {
   return outputs.rank() > 2 && values == without_last_axis(outputs);
 }
@@ -35,12 +36,13 @@ struct targets {
 ///
 /// The class -1 means "no class". A row of outputs (..., K) with this class, such as a padding step
 /// of a sequence, is ignored: the loss and the accuracy of a sample are means over its other rows.
-/// A sample whose rows are all ignored is ignored itself: means over a batch, an epoch or a data
-/// set do not include it, and are 0 if all samples are ignored. Targets that are not classes are
-/// never ignored. With several outputs, a sample is ignored only if it is ignored for all of them.
+/// If all rows of a sample are ignored, the whole sample is ignored: means over a batch, an epoch
+/// or a data set include only the other samples. A mean is 0 if all samples are ignored. Targets
+/// that are not classes are never ignored. With several outputs, a sample is ignored only if it is
+/// ignored for all outputs.
 struct counted_targets {
-  /// Ranges of a sample's targets that hold one class for each row, if all its targets are such
-  /// classes. If empty, no sample is ignored.
+  /// Ranges of a sample's targets that hold classes, one for each row. Empty if any of its targets
+  /// are not such classes; then no sample is ignored.
   std::vector<index_range> classes{};
 
   /// Returns whether no sample can be ignored.
@@ -58,18 +60,18 @@ struct counted_targets {
 /// A loss: a function object that computes one number for each sample, a variable (N), from the
 /// model's outputs and the targets.
 ///
-/// A user-defined loss is any callable of this form; it is written with ops. Static members can
-/// declare its properties; see `loss_ref`.
+/// Any callable of this form is a loss; write your own with `glia::ops`. Static members can declare
+/// properties of the loss; see `loss_ref`.
 template <class L, class B>
 concept plain_loss = backend<B> && requires(const L& l, variable<B> y, const targets<B>& t) {
   { l(y, t) } -> std::same_as<variable<B>>;
 };
 
-/// A loss over rows that hold several named outputs. It receives the positions of the outputs in a
-/// row.
+/// A loss for a model with several named outputs. It receives rows that hold all outputs, and the
+/// position of each output in a row.
 ///
-/// Its targets are rows, too. `target_parts` returns the parts of such a row, and throws
-/// `value_error` if the loss does not fit the outputs.
+/// The targets are rows, too. `target_parts` returns the position of each output's targets in a
+/// row, and throws `value_error` if the loss does not fit the outputs.
 template <class L, class B>
 concept loss_of_parts = backend<B> &&
     requires(const L& l, variable<B> y, const targets<B>& t, const std::vector<row_part>& outputs) {
@@ -81,12 +83,14 @@ concept loss_of_parts = backend<B> &&
 template <class L, class B>
 concept loss_function = plain_loss<L, B> || loss_of_parts<L, B>;
 
-/// A reference to a loss of any type, with the properties that its static members declare. Code
-/// that is compiled once for all losses uses it. It is valid during the lifetime of the loss.
+/// A reference to a loss of any type, with the properties that its static members declare. It is
+/// used in code that is compiled once for all types of losses. The loss must live as long as the
+/// reference.
 template <backend X>
 struct loss_ref {
-  /// Makes a reference to a loss for a model with these named outputs, which must live as long as
-  /// the reference. Throws `value_error` if the loss does not fit the outputs.
+  /// Makes a reference to a loss for a model with the named outputs `outputs`. Both the loss and
+  /// `outputs` must live as long as the reference. Throws `value_error` if the loss does not fit
+  /// the outputs.
   template <class Loss>
   explicit loss_ref(const Loss& loss, const std::vector<row_part>& outputs)
       : description(&loss, &described_by<Loss>),
@@ -133,17 +137,19 @@ struct loss_ref {
     std::string_view target_range = {};
   };
   std::vector<compared_part> compared_parts;  ///< The parts of the targets that losses use.
-  /// Activation that the loss applies to the outputs itself; its model must end without it, in
-  /// logits. `Loss::applied_activation` declares it.
+  /// Activation that the loss applies to the outputs itself. The model must end without this
+  /// activation, so that its outputs are logits. `Loss::applied_activation` declares it.
   output_kind applied_activation = output_kind::other;
-  /// Whether outputs should approach the target values. `Loss::is_regression` declares it.
+  /// Whether the loss is for regression, in which outputs should approach the target values.
+  /// `Loss::is_regression` declares it.
   bool is_regression = false;
-  /// Returns whether the loss compares outputs and targets by element, so that they need the same
-  /// shape.
+  /// Returns whether the loss compares outputs and targets element by element, so that both need
+  /// the same shape.
   [[nodiscard]] bool compares() const {
     return is_regression || applied_activation != output_kind::other || accepts_target != nullptr;
   }
-  /// Returns whether a target value is valid; null if all are. `Loss::accepts_target` declares it.
+  /// Returns whether a target value is valid; null if all values are valid. `Loss::accepts_target`
+  /// declares it.
   bool (*accepts_target)(float) = nullptr;
   /// The valid target values, for error messages. `Loss::target_range` declares it.
   std::string_view target_range;
