@@ -18,9 +18,9 @@ namespace glia {
 
 namespace detail {
 
-/// Returns the numbers of adam and adamw for a step, counted from 0: the learning rate, epsilon and
-/// the factor of the parameters. The first two include the bias corrections 1 - beta^(step + 1), so
-/// that the loop over the parameters does not need them.
+/// Returns three numbers of adam and adamw for a step, counted from 0: the learning rate, epsilon,
+/// and a factor that multiplies the parameters. The learning rate and epsilon include the bias
+/// corrections 1 - beta^(step + 1), so that the loop over the parameters does not compute them.
 template <class Options>
 [[nodiscard]] std::array<double, 3> adam_numbers(std::string_view name, const Options& o,
                                                  std::size_t step, double scale) {
@@ -54,8 +54,8 @@ void apply_adam(const kernels::adam& kernel, const B& device, typename B::tensor
 ///     where m' = m / (1 - beta_1^t) and v' = v / (1 - beta_2^t) in step t, counted from 1
 ///
 /// p is a parameter, g its gradient, m and v the optimizer's state. Kingma and Ba, ICLR 2015,
-/// algorithm 1. The default epsilon is Keras's 1e-7; the paper and PyTorch have 1e-8. Epsilon is
-/// added to the root of the corrected v', as in PyTorch; for Keras's Adam, set `epsilon_hat`.
+/// algorithm 1. The default epsilon is 1e-7, as in Keras; the paper and PyTorch have 1e-8. Epsilon
+/// is added to sqrt(v'), as in PyTorch. Keras adds it to sqrt(v); set `epsilon_hat` to do the same.
 ///
 /// Throws `value_error` in the first step if an option is outside its range.
 struct adam {
@@ -66,8 +66,8 @@ struct adam {
   /// L2 weight decay, at least 0, added to the gradient as in PyTorch: g + weight_decay p. Keras's
   /// weight decay is decoupled, as in `adamw`.
   double weight_decay = 0;
-  /// Whether epsilon is added to the root of the uncorrected v, as in Keras and at the end of
-  /// section 2 of the paper.
+  /// Whether epsilon is added to sqrt(v) instead of sqrt(v'), as in Keras and at the end of section
+  /// 2 of the paper.
   bool epsilon_hat = false;
 
   /// Returns the number of state tensors for each parameter.
@@ -75,7 +75,7 @@ struct adam {
   /// Returns the initial value of the state.
   [[nodiscard]] double initial_state() const { return 0; }
 
-  /// Returns the numbers of a step, with the learning rate multiplied by `scale`.
+  /// Returns the values that change in every step. The learning rate is multiplied by `scale`.
   [[nodiscard]] std::array<double, 3> numbers(std::size_t step, double scale = 1) const {
     return detail::adam_numbers("adam", *this, step, scale);
   }
@@ -92,9 +92,10 @@ struct adam {
 
 /// The AdamW optimizer: Adam with decoupled weight decay.
 ///
-/// In addition to Adam's step, each step multiplies a parameter p by 1 - learning_rate
-/// weight_decay. The default weight decay is PyTorch's; Keras's is 0.004. Loshchilov and Hutter,
-/// ICLR 2019, algorithm 2, with the decay multiplied by the learning rate as in PyTorch and Keras.
+/// In addition to Adam's update, each step multiplies a parameter p by 1 - learning_rate *
+/// weight_decay. The default weight decay is 0.01, as in PyTorch; in Keras it is 0.004. Loshchilov
+/// and Hutter, ICLR 2019, algorithm 2, with the decay multiplied by the learning rate as in PyTorch
+/// and Keras.
 ///
 /// Throws `value_error` in the first step if an option is outside its range.
 struct adamw {
@@ -103,17 +104,16 @@ struct adamw {
   double beta_2 = 0.999;          ///< Decay rate of the average of the squared gradient, in [0, 1).
   double epsilon = 1e-7;          ///< Number that avoids a division by 0, above 0.
   double weight_decay = 0.01;     ///< Decoupled weight decay, at least 0.
-  bool epsilon_hat = false;       ///< Whether epsilon is added to the root of v; see `adam`.
+  bool epsilon_hat = false;       ///< Whether epsilon is added to sqrt(v); see `adam`.
 
   /// Returns the number of state tensors for each parameter.
   [[nodiscard]] std::size_t state_count() const { return 2; }
-  /// Returns the name of the state. It is "adam", as for `adam`, so that a training can change from
-  /// one of the two optimizers to the other.
+  /// Returns the name of the state, "adam", because `adam` and `adamw` accept each other's state.
   [[nodiscard]] static std::string state_name() { return "adam"; }
   /// Returns the initial value of the state.
   [[nodiscard]] double initial_state() const { return 0; }
 
-  /// Returns the numbers of a step, with the learning rate multiplied by `scale`.
+  /// Returns the values that change in every step. The learning rate is multiplied by `scale`.
   [[nodiscard]] std::array<double, 3> numbers(std::size_t step, double scale = 1) const {
     std::array<double, 3> result = detail::adam_numbers("adamw", *this, step, scale);
     result[2] = 1 - scale * learning_rate(step) * weight_decay;

@@ -16,22 +16,23 @@
 
 namespace glia {
 
-/// An optimizer that updates the parameters once in several batches, by the mean of their
-/// gradients.
+/// An optimizer that updates the parameters once after several batches, with the mean of the
+/// gradients of these batches.
 ///
-/// It has the effect of a larger batch, with the memory of a small one. This trains with batches of
-/// 16 photos as if they were batches of 128:
+/// It has the effect of a larger batch, but needs only the memory of a small batch. With batches of
+/// 16 photos, this example trains as if the batches had 128 photos:
 ///
 ///     glia::trainer trainer{net, glia::softmax_cross_entropy{},
 ///                           glia::gradient_accumulation{glia::adam{.learning_rate = 1e-4}, 8}};
 ///
-/// Learning rate schedules count updates. All batches have the same weight, also a smaller batch at
-/// the end of an epoch. An incomplete group at the end of an epoch continues in the next epoch.
-/// Gradient transforms such as `clip_by_global_norm` are applied to the gradients of each batch; in
-/// Keras they are applied to the mean. Batch normalization uses the statistics of single batches.
+/// Learning rate schedules count updates, not batches. All batches have the same weight, even a
+/// smaller batch at the end of an epoch. If an epoch ends before the last group of batches is
+/// complete, the group continues in the next epoch. Gradient transforms such as
+/// `clip_by_global_norm` are applied to the gradients of each batch; in Keras they are applied to
+/// the mean. Batch normalization uses the statistics of each single batch.
 ///
-/// In addition to the optimizer's state it stores the sum of the gradients. Throws `value_error` in
-/// the first step if `steps` is 0.
+/// In addition to the optimizer's state, it stores the sum of the gradients. Throws `value_error`
+/// in the first step if `steps` is 0.
 template <class Rule>
 struct gradient_accumulation {
   Rule optimizer;         ///< Optimizer for the updates.
@@ -51,8 +52,9 @@ struct gradient_accumulation {
     return optimizer.learning_rate(step / counted());
   }
 
-  /// Returns the optimizer's numbers, followed by two flags: 1 if there are gradients of earlier
-  /// batches, and 1 if the parameters are updated after this batch.
+  /// Returns the optimizer's numbers, followed by two flags. The first is 1 if the sum already
+  /// holds gradients of earlier batches. The second is 1 if the parameters are updated after this
+  /// batch.
   [[nodiscard]] auto numbers(std::size_t step) const {
     return with_turn(optimizer.numbers(step / counted()), step);
   }

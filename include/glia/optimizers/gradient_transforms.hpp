@@ -15,11 +15,11 @@
 
 namespace glia {
 
-/// A transformation of the gradients before the optimizer uses them, made by `clip_by_value` or
-/// `clip_by_global_norm`.
+/// A transformation of the gradients before the optimizer uses them. `clip_by_value` and
+/// `clip_by_global_norm` return one.
 ///
-/// It is an option of the trainer, not of the optimizer, because the global norm depends on all
-/// parameters together.
+/// It is an option of the trainer, not of the optimizer, because the global norm depends on the
+/// gradients of all parameters together.
 struct gradient_transform {
   enum class kind : std::uint8_t { clip_by_value, clip_by_global_norm };
 
@@ -46,10 +46,10 @@ namespace detail {
 [[nodiscard]] constexpr gradient_transform clip_by_value(double bound) {
   return {gradient_transform::kind::clip_by_value, detail::positive_bound("clip_by_value", bound)};
 }
-/// Scales all gradients by the same factor so that their global L2 norm, over all parameters, is at
-/// most `bound`. It corresponds to Keras's global_clipnorm and PyTorch's clip_grad_norm_. Pascanu,
-/// Mikolov and Bengio, ICML 2013, algorithm 1. Throws `value_error` if the bound is not positive
-/// and finite.
+/// Scales all gradients by the same factor, so that their global norm is at most `bound`. The
+/// global norm is the L2 norm of the gradients of all parameters together. The function corresponds
+/// to Keras's global_clipnorm and PyTorch's clip_grad_norm_. Pascanu, Mikolov and Bengio, ICML
+/// 2013, algorithm 1. Throws `value_error` if the bound is not positive and finite.
 [[nodiscard]] constexpr gradient_transform clip_by_global_norm(double bound) {
   return {gradient_transform::kind::clip_by_global_norm,
           detail::positive_bound("clip_by_global_norm", bound)};
@@ -87,8 +87,9 @@ template <backend B>
 }
 
 /// Scales the gradients to a norm of at most `bound`. The factor stays on the device; no number is
-/// copied to the host. It is bound / max(norm, bound). The gradients are multiplied twice by its
-/// root, because the factor itself could underflow where its product with a gradient does not.
+/// copied to the host. The factor is bound / max(norm, bound). Each gradient is multiplied twice by
+/// the square root of the factor, because the factor itself can underflow even if its product with
+/// a gradient does not.
 template <backend B>
 void scale_to_norm(double bound, const B& device, std::vector<typename B::tensor>& gradients) {
   using tensor = typename B::tensor;

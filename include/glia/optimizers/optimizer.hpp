@@ -27,12 +27,12 @@ inline constexpr std::size_t numbers_per_step =
 /// - `state_count()` and `initial_state()` return the number of state tensors for each parameter
 ///   and their initial value.
 /// - `learning_rate(step)` returns the learning rate of a step, counted from 0.
-/// - `numbers(step)` returns the values that change in every step, as a std::array that is computed
-///   once for all parameters. `numbers(step, scale)`, optional, multiplies the learning rate by
-///   `scale`; callbacks that change the learning rate need it.
-/// - `apply` updates one parameter, with these values as a tensor.
+/// - `numbers(step)` returns the values that change in every step, as a std::array. It is called
+///   once in a step, for all parameters. The optional overload `numbers(step, scale)` multiplies
+///   the learning rate by `scale`; callbacks that change the learning rate need this overload.
+/// - `apply` updates one parameter. It receives these values as a tensor.
 ///
-/// An optimizer is independent of layers.
+/// An optimizer does not depend on layers.
 template <class O, class B>
 concept optimizer = backend<B> && std::copyable<O> &&
     requires(const O& o, const B& device, typename B::tensor& parameter,
@@ -45,7 +45,7 @@ concept optimizer = backend<B> && std::copyable<O> &&
   o.apply(device, parameter, gradient, slots, gradient);
 };
 
-/// Returns the values of an optimizer for a step as a tensor on the device.
+/// Returns `numbers(step)` of an optimizer as a tensor on the device.
 template <backend B, class O>
 [[nodiscard]] typename B::tensor numbers_of(const O& rule, const B& device, std::size_t step) {
   const auto numbers = rule.numbers(step);
@@ -73,12 +73,13 @@ template <class O>
   }
 }
 
-/// A reference to an optimizer of any type whose updates run on the backend X. Code that is
-/// compiled once for all optimizers uses it. It is valid during the lifetime of the optimizer.
+/// A reference to an optimizer of any type whose updates run on the backend X. It is used in code
+/// that is compiled once for all types of optimizers. The optimizer must live as long as the
+/// reference.
 template <backend X>
 struct optimizer_ref {
   using tensor = typename X::tensor;
-  /// Storage for the values of a step; the first numbers_per_step are used.
+  /// Storage for the values of a step; the first `numbers_per_step` elements are used.
   using numbers_room = std::array<double, 8>;
 
   template <class O>
@@ -99,8 +100,8 @@ struct optimizer_ref {
   std::size_t state_count;       ///< Number of state tensors for each parameter.
   double initial_state;          ///< Initial value of the state.
   std::size_t numbers_per_step;  ///< Number of values that change in every step.
-  /// Returns the values of a step. Throws `value_error` if `scale` is not 1 and the optimizer does
-  /// not support it.
+  /// Returns the values of a step. Throws `value_error` if `scale` is not 1 and the optimizer has
+  /// no `numbers(step, scale)`.
   function_ref<numbers_room(std::size_t step, double scale)> numbers;
   function_ref<double(std::size_t step)> learning_rate;  ///< Returns the learning rate of a step.
   function_ref<std::string()> state_name;                ///< Returns the name of the state.

@@ -21,10 +21,10 @@ namespace glia {
 ///     u = momentum u + learning_rate g / sqrt(v + epsilon)
 ///     p -= u
 ///
-/// p is a parameter, g its gradient, v and u the optimizer's state; without momentum, u is not
-/// stored. Defaults and the position of epsilon are Keras's; PyTorch has 0.99 for rho, which it
-/// calls alpha, and adds epsilon to the root. Tieleman and Hinton, lecture 6.5 of Neural Networks
-/// for Machine Learning, 2012.
+/// p is a parameter, g its gradient, v and u the optimizer's state. Without momentum, u is not
+/// stored. The defaults are Keras's; epsilon is inside the root, as in Keras. PyTorch calls rho
+/// alpha, with a default of 0.99, and adds epsilon to the root. Tieleman and Hinton, lecture 6.5 of
+/// Neural Networks for Machine Learning, 2012.
 ///
 /// Throws `value_error` in the first step if an option is outside its range.
 struct rmsprop {

@@ -21,15 +21,15 @@ namespace glia {
 /// A learning rate as a function of the training step.
 ///
 /// Steps are counted from 0 over the whole training. A number converts to a constant schedule, and
-/// a callable `double(std::size_t step)` to a user-defined one:
+/// a callable `double(std::size_t step)` converts to a user-defined schedule:
 ///
 ///     glia::sgd{.learning_rate = [](std::size_t step) { return step < 1000 ? 0.1 : 0.01; }}
 ///
 /// Schedules are compared and printed by their descriptions. Two user-defined schedules are equal
 /// only if one is a copy of the other.
 ///
-/// Throws `value_error` if a learning rate is negative, not finite or too large for a float: in the
-/// constructor for a number, in the call for a function.
+/// Throws `value_error` if a learning rate is negative, not finite or too large for a float. The
+/// constructor checks a number; each call checks the result of a function.
 class schedule {
  public:
   /// Makes a constant schedule.
@@ -42,8 +42,8 @@ class schedule {
   requires(!std::same_as<Function, schedule>) schedule(Function rate)
       : schedule("custom", std::move(rate)) {}
 
-  /// Makes a schedule with a description, by which it is compared. Throws `value_error` if the
-  /// function is empty.
+  /// Makes a schedule with a description. Schedules are compared by their descriptions. Throws
+  /// `value_error` if the function is empty.
   schedule(std::string description, std::function<double(std::size_t)> rate)
       : description_(std::move(description)),
         rate_(std::make_shared<const std::function<double(std::size_t)>>(std::move(rate))) {
@@ -89,16 +89,16 @@ inline void require_rates(std::string_view schedule, std::initializer_list<doubl
 
 /// Options of `exponential_decay`.
 struct exponential_decay_options {
-  /// Whether the learning rate decreases once in `decay_steps` steps instead of in every step.
+  /// Whether the learning rate decreases once every `decay_steps` steps, instead of at every step.
   bool staircase = false;
 };
 
-/// A learning rate that decreases exponentially, as Keras's ExponentialDecay.
+/// A learning rate that decreases exponentially, as with Keras's ExponentialDecay.
 ///
 ///     initial_learning_rate * decay_rate^(step / decay_steps)
 ///
-/// With the option `staircase` the exponent is rounded down to an integer. Steps are counted in
-/// batches, not in epochs. Halve the rate every 1000 steps:
+/// With the option `staircase`, the exponent is rounded down to an integer. A step is one batch,
+/// not one epoch. This schedule halves the rate every 1000 steps:
 ///
 ///     glia::sgd{glia::exponential_decay(0.1, 1000, 0.5, {.staircase = true})}
 ///
@@ -138,7 +138,7 @@ struct exponential_decay_options {
 /// A learning rate that grows linearly before another schedule begins.
 ///
 /// It grows from `first` in step 0 to the first rate of the schedule `then` in step `steps`. From
-/// there `then` runs from its beginning, with its steps counted from 0.
+/// there on, the rate is the rate of `then`, whose steps are counted from 0 again.
 ///
 /// Throws `value_error` if `first` is negative or not finite.
 [[nodiscard]] inline schedule linear_warmup(std::size_t steps, const schedule& then,

@@ -21,9 +21,9 @@ namespace glia {
 ///     p -= learning_rate v                      without nesterov
 ///     p -= learning_rate (g' + momentum v)      with nesterov
 ///
-/// p is a parameter, g its gradient and v, the velocity, the optimizer's state; without momentum, v
-/// is not stored. As in PyTorch the learning rate is outside the velocity. In Keras it is inside,
-/// and the results differ if the learning rate changes. Sutskever et al., ICML 2013.
+/// p is a parameter, g its gradient, and v (the velocity) the optimizer's state. Without momentum,
+/// v is not stored. As in PyTorch, the velocity does not include the learning rate. In Keras it
+/// does, so results differ if the learning rate changes. Sutskever et al., ICML 2013.
 ///
 /// Throws `value_error` in the first step if an option is outside its range.
 struct sgd {
