@@ -21,7 +21,8 @@ namespace glia {
 /// The input and output are (N, ..., C). The layer computes a mean and a variance for each sample
 /// and each group of C / groups neighboring channels (last axis), over all positions. The
 /// parameters are `gamma` (C) and `beta` (C). The layer behaves the same in training and inference.
-/// The defaults are Keras's. With `groups` = C it is instance normalization. Wu and He, ECCV 2018.
+/// The defaults are the same as in Keras. With `groups` = C it is instance normalization. Wu and
+/// He, ECCV 2018.
 ///
 /// Throws `shape_error` if the input has fewer than two axes, and `value_error` if `groups` does
 /// not divide the channels or `epsilon` is not positive and finite.
@@ -79,8 +80,8 @@ struct group_norm {
 ///     y = scale x / sqrt(mean(x^2) + epsilon)
 ///
 /// The input and output are (N, ..., C). The mean is over the features (last axis). The parameter
-/// is `scale` (C). The layer behaves the same in training and inference. The defaults are Keras's.
-/// Zhang and Sennrich, NeurIPS 2019.
+/// is `scale` (C). The layer behaves the same in training and inference. The defaults are the same
+/// as in Keras. Zhang and Sennrich, NeurIPS 2019.
 ///
 /// Throws `shape_error` if the input has fewer than two axes or no features, and `value_error` if
 /// `epsilon` is not positive and finite.

@@ -29,10 +29,10 @@ namespace glia {
 ///
 /// The results of all heads are concatenated and projected to (N, T, D). Vaswani et al., 2017.
 ///
-/// The parameters are Keras's, except that one axis holds all heads side by side: `query_kernel`
-/// and `key_kernel` (D, H K), `value_kernel` (D, H V), `output_kernel` (H V, D), and `query_bias`,
-/// `key_bias`, `value_bias` and `output_bias`. Because of this axis, `glorot_uniform` draws from
-/// another range than in Keras.
+/// The parameters are the same as in Keras, except that one axis holds all heads side by side:
+/// `query_kernel` and `key_kernel` (D, H K), `value_kernel` (D, H V), `output_kernel` (H V, D), and
+/// `query_bias`, `key_bias`, `value_bias` and `output_bias`. Because of this axis, `glorot_uniform`
+/// draws from another range than in Keras.
 ///
 /// No step attends to a padding step (see `masking`): its weight is 0. At a padding step, and at a
 /// step that can attend to no step, the output is the output bias, as in Keras. The layer cannot

@@ -20,8 +20,8 @@ namespace glia {
 /// statistics: running = momentum * running + (1 - momentum) * batch. In inference it uses the
 /// running statistics as mean and variance. The parameters are `gamma` (C) and `beta` (C). The
 /// running statistics are `moving_mean` (C) and `moving_variance` (C). As in Keras, the running
-/// variance is biased: the squared deviations are averaged over all values. The defaults are
-/// Keras's. PyTorch's momentum is 1 - `momentum`. Ioffe and Szegedy, ICML 2015.
+/// variance is biased: the squared deviations are averaged over all values. The defaults are the
+/// same as in Keras. PyTorch's momentum is 1 - `momentum`. Ioffe and Szegedy, ICML 2015.
 ///
 /// Throws `shape_error` if the input has fewer than two axes, and `value_error` if `momentum` or
 /// `epsilon` is outside its range.
@@ -103,7 +103,7 @@ struct batch_norm {
 ///
 /// The input and output are (N, ..., C). Mean and variance are over the features (last axis). The
 /// parameters are `gamma` (C) and `beta` (C). The layer behaves the same in training and inference.
-/// The defaults are Keras's; PyTorch's epsilon is 1e-5. Ba, Kiros and Hinton, 2016.
+/// The defaults are the same as in Keras; PyTorch's epsilon is 1e-5. Ba, Kiros and Hinton, 2016.
 ///
 /// Throws `shape_error` if the input has fewer than two axes, and `value_error` if `epsilon` is not
 /// positive and finite.
