@@ -21,8 +21,9 @@ namespace glia {
 ///     v += g^2
 ///     p -= learning_rate g / sqrt(v + epsilon)
 ///
-/// p is a parameter, g its gradient, v the optimizer's state. The defaults are Keras's; epsilon is
-/// inside the root, as in Keras. Duchi, Hazan and Singer, JMLR 2011, diagonal form.
+/// p is a parameter, g its gradient, v the optimizer's state. As in Keras, epsilon is inside the
+/// root. The defaults are also the same as in Keras. Duchi, Hazan and Singer, JMLR 2011, diagonal
+/// form.
 ///
 /// Throws `value_error` in the first step if an option is outside its range.
 struct adagrad {

@@ -22,9 +22,9 @@ namespace glia {
 ///     p -= u
 ///
 /// p is a parameter, g its gradient, v and u the optimizer's state. Without momentum, u is not
-/// stored. The defaults are Keras's; epsilon is inside the root, as in Keras. PyTorch calls rho
-/// alpha, with a default of 0.99, and adds epsilon to the root. Tieleman and Hinton, lecture 6.5 of
-/// Neural Networks for Machine Learning, 2012.
+/// stored. As in Keras, epsilon is inside the root. The defaults are also the same as in Keras.
+/// PyTorch calls rho alpha, with a default of 0.99, and adds epsilon to the root. Tieleman and
+/// Hinton, lecture 6.5 of Neural Networks for Machine Learning, 2012.
 ///
 /// Throws `value_error` in the first step if an option is outside its range.
 struct rmsprop {
